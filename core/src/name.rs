@@ -1,0 +1,123 @@
+//! Object names: which are allowed, and the keys that stand beside them on the server.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// The longest name in bytes, key prefix included.
+pub const MAX_NAME_BYTES: usize = 512;
+
+/// An object's name as it stands on the server, checked. Cheap to clone.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct ObjectName(Arc<str>);
+
+impl ObjectName {
+    /// Puts `prefix` before `name` (Redisson's NameMapper) and checks the result.
+    ///
+    /// One rule in every mode, so that a name that works on one server also works in a cluster: the name and its
+    /// companion keys must hash to the same slot.
+    pub(crate) fn new(prefix: &str, name: &str) -> Result<ObjectName> {
+        let refuse = |why: String| Err(Error::new(ErrorKind::InvalidName, "check name", why).on(&shorten(name)));
+        if name.is_empty() {
+            return refuse(format!("the name is empty; a name is 1 to {MAX_NAME_BYTES} bytes of UTF-8"));
+        }
+        let raw = format!("{prefix}{name}");
+        if raw.len() > MAX_NAME_BYTES {
+            let len = raw.len();
+            return refuse(format!("the name is {len} bytes long, key prefix included; at most {MAX_NAME_BYTES} are allowed"));
+        }
+        if let Some(at) = raw.find('\0') {
+            return refuse(format!("the name holds a NUL at byte {at}; NUL is not allowed"));
+        }
+        let name = ObjectName(raw.into());
+        if hash_tag(&name.companion("p")) != hash_tag(&name.0) {
+            return refuse(
+                "the braces in the name form no usable hash tag, so its companion keys would lie in another cluster slot; \
+                 write no braces, or one tag that is not empty, such as `orders:{42}`"
+                    .to_owned(),
+            );
+        }
+        Ok(name)
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Redisson's rule for a helper key or channel: `kind:{name}`, or `kind:name` when the name brings its own braces.
+    pub(crate) fn companion(&self, kind: &str) -> String {
+        if self.0.contains('{') { format!("{kind}:{}", self.0) } else { format!("{kind}:{{{}}}", self.0) }
+    }
+}
+
+impl fmt::Debug for ObjectName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&*self.0, f)
+    }
+}
+
+/// Reads a name that a host language handed over as bytes.
+///
+/// # Errors
+/// [`ErrorKind::InvalidName`] when the bytes are not UTF-8 (an encoded lone surrogate is not either).
+pub fn name_from_utf8(bytes: &[u8]) -> Result<&str> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        let at = error.valid_up_to();
+        let message = format!("the name is not UTF-8: byte {at} is {:#04x}; names are UTF-8 without lone surrogates", bytes[at]);
+        Error::new(ErrorKind::InvalidName, "check name", message)
+    })
+}
+
+/// What Redis Cluster hashes: between the first `{` and the first `}` after it, unless that is empty; else everything.
+fn hash_tag(key: &str) -> &str {
+    let Some(open) = key.find('{') else { return key };
+    match key[open + 1..].find('}') {
+        Some(length) if length > 0 => &key[open + 1..open + 1 + length],
+        _ => key,
+    }
+}
+
+/// Enough of a refused name to recognise it by.
+fn shorten(name: &str) -> String {
+    const SHOWN: usize = 60;
+    if name.chars().count() <= SHOWN { name.to_owned() } else { name.chars().take(SHOWN).chain("...".chars()).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(hex: &str) -> Vec<u8> {
+        (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
+    }
+
+    #[test]
+    fn the_vectors_hold() {
+        let vectors: serde_json::Value = serde_json::from_str(include_str!("../../tests/vectors/names.json")).unwrap();
+        for row in vectors["names"].as_array().unwrap() {
+            let raw = bytes(row["hex"].as_str().unwrap());
+            let checked = name_from_utf8(&raw).and_then(|name| ObjectName::new("", name));
+            assert_eq!(checked.is_ok(), row["ok"].as_bool().unwrap(), "{row}: {checked:?}");
+            if let Err(error) = checked {
+                assert_eq!(error.kind(), ErrorKind::InvalidName);
+            }
+        }
+    }
+
+    #[test]
+    fn companions_follow_redissons_rule() {
+        let plain = ObjectName::new("", "jobs").unwrap();
+        assert_eq!(plain.companion("redisson_lock_token"), "redisson_lock_token:{jobs}");
+        let tagged = ObjectName::new("", "a{b}c").unwrap();
+        assert_eq!(tagged.companion("redisson_lock_token"), "redisson_lock_token:a{b}c");
+    }
+
+    #[test]
+    fn the_prefix_counts_before_the_rule() {
+        assert_eq!(ObjectName::new("app:", "jobs").unwrap().as_str(), "app:jobs");
+        assert!(ObjectName::new("{", "jobs").is_err());
+        assert!(ObjectName::new("{x}", "a{").is_ok());
+        assert!(ObjectName::new("p", &"n".repeat(512)).is_err());
+    }
+}

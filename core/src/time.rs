@@ -1,0 +1,154 @@
+//! Time as libdlock measures it: a monotonic clock that counts suspend, or one that a test moves by hand.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+use tokio::sync::watch;
+
+/// An instant on the client's monotonic clock, in nanoseconds since an arbitrary start. Never wall clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub(crate) struct Tick(pub(crate) u64);
+
+impl Tick {
+    /// Later than any instant that is ever reached: "no deadline".
+    pub(crate) const NEVER: Tick = Tick(u64::MAX);
+
+    pub(crate) fn plus(self, duration: Duration) -> Tick {
+        Tick(self.0.saturating_add(nanos(duration)))
+    }
+
+    pub(crate) fn minus(self, duration: Duration) -> Tick {
+        Tick(self.0.saturating_sub(nanos(duration)))
+    }
+
+    /// Time from `earlier` to `self`, zero when `earlier` is the later one.
+    pub(crate) fn since(self, earlier: Tick) -> Duration {
+        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+    }
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// An instant on the server's clock, in microseconds since 1970, as its `TIME` tells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(crate) struct ServerTime(pub(crate) u64);
+
+impl ServerTime {
+    /// Redis keeps deadlines of keys in milliseconds.
+    pub(crate) fn millis(self) -> u64 {
+        self.0 / 1_000
+    }
+
+    pub(crate) fn plus(self, duration: Duration) -> ServerTime {
+        ServerTime(self.0.saturating_add(u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)))
+    }
+}
+
+/// Whole milliseconds of a duration, for the wire.
+pub(crate) fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Where "now" comes from.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Clock {
+    /// The operating system's monotonic clock; on Linux the one that goes on while the machine sleeps.
+    #[default]
+    System,
+    /// Moved by a test.
+    Manual(ManualClock),
+}
+
+impl Clock {
+    pub(crate) fn now(&self) -> Tick {
+        match self {
+            Clock::System => system_now(),
+            Clock::Manual(clock) => Tick(*clock.0.borrow()),
+        }
+    }
+
+    /// Completes when `now() >= at`; never for [`Tick::NEVER`]. Cancel safe.
+    pub(crate) async fn sleep_until(&self, at: Tick) {
+        if at == Tick::NEVER {
+            return std::future::pending().await;
+        }
+        match self {
+            // A timer of tokio does not count suspend and may be early by its granularity: hence the loop.
+            Clock::System => loop {
+                let now = system_now();
+                if now >= at {
+                    return;
+                }
+                tokio::time::sleep(at.since(now)).await;
+            },
+            Clock::Manual(clock) => {
+                let mut moved = clock.0.subscribe();
+                // The sender lives in `self`, so the only way out is the time.
+                let _ = moved.wait_for(|now| *now >= at.0).await;
+            }
+        }
+    }
+}
+
+fn system_now() -> Tick {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    const CLOCK: ClockId = ClockId::Boottime;
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    const CLOCK: ClockId = ClockId::Monotonic;
+    let now = clock_gettime(CLOCK);
+    // Both parts are non-negative on a clock that counts from the machine's start.
+    Tick(now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64)
+}
+
+/// A clock that stands still until it is told to move: for tests on `memory://`.
+///
+/// Clones share one time. Starts at one second.
+#[derive(Clone, Debug)]
+pub struct ManualClock(Arc<watch::Sender<u64>>);
+
+impl ManualClock {
+    /// A clock that shows one second since its start.
+    pub fn new() -> ManualClock {
+        ManualClock(Arc::new(watch::Sender::new(1_000_000_000)))
+    }
+
+    /// Moves the time forward and wakes whatever waited for it.
+    pub fn advance(&self, by: Duration) {
+        self.0.send_modify(|now| *now = Tick(*now).plus(by).0);
+    }
+}
+
+impl Default for ManualClock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_system_clock_never_goes_back() {
+        let readings: Vec<Tick> = (0..1000).map(|_| Clock::System.now()).collect();
+        assert!(readings.is_sorted());
+    }
+
+    #[tokio::test]
+    async fn a_manual_clock_wakes_exactly_those_whose_time_has_come() {
+        let manual = ManualClock::new();
+        let clock = Clock::Manual(manual.clone());
+        let early = clock.now().plus(Duration::from_secs(10));
+        let late = clock.now().plus(Duration::from_secs(20));
+        manual.advance(Duration::from_secs(10));
+        clock.sleep_until(early).await;
+        tokio::select! {
+            biased;
+            () = clock.sleep_until(late) => panic!("woken 10 s early"),
+            () = std::future::ready(()) => {}
+        }
+    }
+}
