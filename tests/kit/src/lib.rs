@@ -1,1 +1,33 @@
-//! Being built.
+//! What the tests of libdlock stand on: real servers, a fault proxy, a steered server clock, worker processes and the
+//! checker of lock histories. Nothing here depends on libdlock, so that a test can look at the server with other eyes.
+//!
+//! | module | answers |
+//! |---|---|
+//! | [`server`] | a private redis-server: start, restart, pause, stop |
+//! | [`clock`] | the wall clock of such a server, frozen or shifted by the test |
+//! | [`resp`] | one command to the server, without libdlock |
+//! | [`proxy`] | a network that misbehaves on demand |
+//! | [`process`] | a worker in a process of its own that can be killed and stopped |
+//! | [`checker`] | whether a recorded history of holds was lawful |
+//! | [`resource`] | what locks protect: an unprotected counter, a register that checks fencing tokens |
+//! | [`wait`] | waiting for something observable, within a bound |
+
+pub mod checker;
+pub mod clock;
+pub mod port;
+pub mod process;
+pub mod proxy;
+pub mod resource;
+pub mod resp;
+pub mod server;
+mod sys;
+pub mod temp;
+pub mod wait;
+
+pub use checker::{Hold, check};
+pub use clock::ClockHandle;
+pub use process::Worker;
+//pub use proxy::{Action, Proxy, Side};
+pub use resp::{Conn, Reply};
+pub use server::Server;
+pub use wait::{eventually, within};

@@ -1,0 +1,71 @@
+/* The wall clock of a process, steered from outside: preload this into redis-server and name a control file in
+ * DLOCK_CLOCK_FILE. The file holds two native 64-bit integers, both written by the test while the server runs:
+ *
+ *     frozen_us   >= 0: the time is exactly this many microseconds since 1970;  < 0: the clock runs
+ *     offset_us   added to the real time while the clock runs
+ *
+ * Only the wall clock is steered. The monotonic clocks stay real, because the server's event loop sleeps by them:
+ * freezing those too is what makes Debian's redis-server hang under libfaketime. The real time is read by a system
+ * call: looking the original function up with dlsym could allocate, and an allocator may ask for the time.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+struct control {
+    _Atomic int64_t frozen_us;
+    _Atomic int64_t offset_us;
+};
+
+static struct control *control;
+
+__attribute__((constructor)) static void attach(void) {
+    const char *path = getenv("DLOCK_CLOCK_FILE");
+    if (!path) return;
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0) abort(); /* a test that believes in a steered clock must not run with a real one */
+    void *map = mmap(NULL, sizeof *control, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    if (map == MAP_FAILED) abort();
+    control = map;
+}
+
+static int64_t now_us(void) {
+    if (control) {
+        int64_t frozen = atomic_load(&control->frozen_us);
+        if (frozen >= 0) return frozen;
+    }
+    struct timespec real;
+    syscall(SYS_clock_gettime, CLOCK_REALTIME, &real);
+    int64_t us = (int64_t)real.tv_sec * 1000000 + real.tv_nsec / 1000;
+    return control ? us + atomic_load(&control->offset_us) : us;
+}
+
+int clock_gettime(clockid_t clock, struct timespec *out) {
+    if (clock != CLOCK_REALTIME && clock != CLOCK_REALTIME_COARSE) return (int)syscall(SYS_clock_gettime, clock, out);
+    int64_t us = now_us();
+    out->tv_sec = us / 1000000;
+    out->tv_nsec = us % 1000000 * 1000;
+    return 0;
+}
+
+int gettimeofday(struct timeval *restrict out, void *restrict zone) {
+    (void)zone;
+    int64_t us = now_us();
+    out->tv_sec = us / 1000000;
+    out->tv_usec = us % 1000000;
+    return 0;
+}
+
+time_t time(time_t *out) {
+    time_t seconds = now_us() / 1000000;
+    if (out) *out = seconds;
+    return seconds;
+}

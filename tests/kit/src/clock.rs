@@ -1,0 +1,65 @@
+//! The wall clock of one server, in the test's hand.
+//!
+//! The server runs with `shim/clock.c` preloaded, which reads a small mapped file before every look at the time. Redis
+//! caches the time, but takes it afresh at the start of every command: a command sent after a change sees the change.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::Write,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicI64, Ordering::SeqCst},
+};
+
+/// Where build.rs put the compiled shim.
+pub(crate) const SHIM: &str = env!("LIBDLOCK_CLOCK_SHIM");
+/// The variable that tells the shim where its control file is.
+pub(crate) const SHIM_VARIABLE: &str = "DLOCK_CLOCK_FILE";
+
+/// Steers one server's wall clock. Changes are seen by the next command. Clones steer the same clock.
+#[derive(Clone, Debug)]
+pub struct ClockHandle {
+    /// `frozen_us` (negative: the clock runs) and `offset_us`, as in shim/clock.c.
+    shared: &'static [AtomicI64; 2],
+    path: PathBuf,
+}
+
+impl ClockHandle {
+    /// A control file for a clock that shows the real time.
+    pub(crate) fn create(path: &Path) -> Self {
+        let mut file: File = OpenOptions::new().read(true).write(true).create_new(true).open(path).expect("clock file");
+        file.write_all(&(-1i64).to_ne_bytes()).expect("clock file");
+        file.write_all(&0i64.to_ne_bytes()).expect("clock file");
+        Self { shared: crate::sys::shared_integers(&file), path: path.into() }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Stops the clock at `us` microseconds since 1970 (not negative).
+    pub fn freeze_at(&self, us: i64) {
+        assert!(us >= 0, "the shim reads a negative time as 'running'");
+        self.shared[0].store(us, SeqCst);
+    }
+
+    /// Moves the clock by `us` (negative: back): the frozen time when it is frozen, the running one otherwise.
+    pub fn advance(&self, us: i64) {
+        let frozen = self.shared[0].load(SeqCst);
+        if frozen >= 0 {
+            self.freeze_at(frozen + us);
+        } else {
+            self.shared[1].fetch_add(us, SeqCst);
+        }
+    }
+
+    /// Lets the clock run, `us` ahead of the real time (negative: behind).
+    pub fn offset(&self, us: i64) {
+        self.shared[1].store(us, SeqCst);
+        self.shared[0].store(-1, SeqCst);
+    }
+
+    /// The time it is frozen at; `None` while it runs.
+    pub fn frozen(&self) -> Option<i64> {
+        Some(self.shared[0].load(SeqCst)).filter(|us| *us >= 0)
+    }
+}

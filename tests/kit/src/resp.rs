@@ -1,0 +1,161 @@
+//! One command to a Redis server and its reply, blocking, without libdlock: for looking at the server with other eyes.
+
+use std::{
+    io::{self, BufRead, BufReader, Read, Write},
+    net::{TcpStream, ToSocketAddrs},
+    time::Duration,
+};
+
+/// What a server answered (RESP2).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// A nil bulk string or array.
+    Nil,
+    /// `:n`
+    Int(i64),
+    /// A status (`+OK`) or a bulk string.
+    Text(Vec<u8>),
+    /// An array.
+    Array(Vec<Reply>),
+    /// `-ERR ...`, with its code.
+    Error(String),
+}
+
+impl Reply {
+    /// The text of a status or bulk string; panics when it is something else or no UTF-8.
+    #[track_caller]
+    pub fn text(&self) -> &str {
+        match self {
+            Reply::Text(bytes) => std::str::from_utf8(bytes).expect("UTF-8"),
+            other => panic!("not a text: {other:?}"),
+        }
+    }
+
+    /// An integer, also one in decimal text; panics when it is something else.
+    #[track_caller]
+    pub fn int(&self) -> i64 {
+        match self {
+            Reply::Int(n) => *n,
+            other => other.text().parse().unwrap_or_else(|_| panic!("not an integer: {other:?}")),
+        }
+    }
+
+    /// The elements of an array; panics when it is something else.
+    #[track_caller]
+    pub fn array(&self) -> &[Reply] {
+        match self {
+            Reply::Array(items) => items,
+            other => panic!("not an array: {other:?}"),
+        }
+    }
+
+    /// Whether it is nil.
+    pub fn is_nil(&self) -> bool {
+        *self == Reply::Nil
+    }
+}
+
+/// A connection of the test's own.
+#[derive(Debug)]
+pub struct Conn(BufReader<TcpStream>);
+
+impl Conn {
+    /// Connects; every read and write is bounded by 10 s.
+    pub fn open(address: impl ToSocketAddrs) -> io::Result<Self> {
+        let stream = TcpStream::connect(address)?;
+        stream.set_nodelay(true)?;
+        let conn = Self(BufReader::new(stream));
+        conn.read_timeout(Some(Duration::from_secs(10)))?;
+        conn.0.get_ref().set_write_timeout(Some(Duration::from_secs(10)))?;
+        Ok(conn)
+    }
+
+    /// How long a reply may take.
+    pub fn read_timeout(&self, bound: Option<Duration>) -> io::Result<()> {
+        self.0.get_ref().set_read_timeout(bound)
+    }
+
+    /// Sends one command and reads its reply.
+    pub fn cmd<A: AsRef<[u8]>>(&mut self, args: &[A]) -> io::Result<Reply> {
+        self.send(args)?;
+        self.read()
+    }
+
+    /// Sends a command without reading anything.
+    pub fn send<A: AsRef<[u8]>>(&mut self, args: &[A]) -> io::Result<()> {
+        self.0.get_mut().write_all(&encode(args))
+    }
+
+    /// Reads the next reply (or, on a subscribed connection, the next message).
+    pub fn read(&mut self) -> io::Result<Reply> {
+        let line = self.line()?;
+        let (kind, rest) = line.split_at_checked(1).ok_or_else(|| bad("an empty line"))?;
+        let number = || rest.parse::<i64>().map_err(|_| bad(&line));
+        Ok(match kind {
+            "+" => Reply::Text(rest.into()),
+            "-" => Reply::Error(rest.into()),
+            ":" => Reply::Int(number()?),
+            "$" | "*" if number()? < 0 => Reply::Nil,
+            "$" => {
+                let mut bytes = vec![0; number()? as usize + 2];
+                self.0.read_exact(&mut bytes)?;
+                bytes.truncate(bytes.len() - 2);
+                Reply::Text(bytes)
+            }
+            "*" => Reply::Array((0..number()?).map(|_| self.read()).collect::<io::Result<_>>()?),
+            _ => return Err(bad(&line)),
+        })
+    }
+
+    fn line(&mut self) -> io::Result<String> {
+        let mut line = String::new();
+        self.0.read_line(&mut line)?;
+        match line.strip_suffix("\r\n") {
+            Some(line) => Ok(line.into()),
+            None => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
+    }
+}
+
+fn bad(line: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("not RESP: {line:?}"))
+}
+
+/// A command as it goes over the wire.
+pub fn encode<A: AsRef<[u8]>>(args: &[A]) -> Vec<u8> {
+    let mut out = format!("*{}\r\n", args.len()).into_bytes();
+    for arg in args.iter().map(AsRef::as_ref) {
+        out.extend_from_slice(format!("${}\r\n", arg.len()).as_bytes());
+        out.extend_from_slice(arg);
+        out.extend_from_slice(b"\r\n");
+    }
+    out
+}
+
+/// How many bytes the first command in `bytes` takes, and its arguments; `None` when it is not complete yet.
+/// `Err` when this is no RESP command.
+pub fn decode_command(bytes: &[u8]) -> Result<Option<(usize, Vec<&[u8]>)>, ()> {
+    let Some((mut at, count)) = header(bytes, 0, b'*')? else { return Ok(None) };
+    let mut args = Vec::with_capacity(count);
+    for _ in 0..count {
+        let Some((start, length)) = header(bytes, at, b'$')? else { return Ok(None) };
+        let end = start + length;
+        if bytes.len() < end + 2 {
+            return Ok(None);
+        }
+        args.push(&bytes[start..end]);
+        at = end + 2;
+    }
+    Ok(Some((at, args)))
+}
+
+/// Reads `<kind><number>\r\n` at `at`: where it ends, and the number.
+fn header(bytes: &[u8], at: usize, kind: u8) -> Result<Option<(usize, usize)>, ()> {
+    let rest = &bytes[at..];
+    if rest.first().is_some_and(|b| *b != kind) {
+        return Err(());
+    }
+    let Some(length) = rest.windows(2).position(|w| w == b"\r\n") else { return Ok(None) };
+    let number = std::str::from_utf8(&rest[1..length]).map_err(|_| ())?.parse().map_err(|_| ())?;
+    Ok(Some((at + length + 2, number)))
+}

@@ -1,0 +1,310 @@
+//! A private redis-server: on a loopback port of its own, with a folder of its own, gone with the test.
+
+use std::{
+    fs,
+    net::{Ipv4Addr, SocketAddr},
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    sync::Mutex,
+    time::Duration,
+};
+
+use crate::{
+    clock::{ClockHandle, SHIM, SHIM_VARIABLE},
+    port,
+    process::{spawn, wait_for_state},
+    resp::{Conn, Reply},
+    sys,
+    temp::TempDir,
+    wait::within,
+};
+
+/// How a server is to be started. Everything is off by default.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    args: Vec<String>,
+    acl: Vec<String>,
+    password: Option<String>,
+    unix_socket: bool,
+    clock: bool,
+}
+
+impl Options {
+    /// Command-line arguments for redis-server, such as `["--maxmemory", "2mb"]`.
+    pub fn args(mut self, args: &[&str]) -> Self {
+        self.args.extend(args.iter().map(|a| a.to_string()));
+        self
+    }
+
+    /// A memory limit in bytes, above which writes are refused.
+    pub fn maxmemory(self, bytes: u64) -> Self {
+        self.args(&["--maxmemory", &bytes.to_string(), "--maxmemory-policy", "noeviction"])
+    }
+
+    /// The password of the default user.
+    pub fn password(mut self, password: &str) -> Self {
+        self.password = Some(password.into());
+        self
+    }
+
+    /// An ACL rule as in `ACL SETUSER`: `"alice on >secret ~* +@all"`.
+    pub fn user(mut self, rule: &str) -> Self {
+        self.acl.push(rule.into());
+        self
+    }
+
+    /// Listens on a Unix socket too.
+    pub fn unix_socket(mut self) -> Self {
+        self.unix_socket = true;
+        self
+    }
+
+    /// Steers its wall clock: see [`Server::clock`].
+    pub fn clock(mut self) -> Self {
+        self.clock = true;
+        self
+    }
+
+    /// Starts it and waits until it answers.
+    #[track_caller]
+    pub fn start(self) -> Server {
+        let dir = TempDir::new();
+        let clock = self.clock.then(|| ClockHandle::create(&dir.path().join("clock")));
+        for _ in 0..20 {
+            let port = port::free();
+            let mut server = Server {
+                options: self.clone(),
+                clock: clock.clone(),
+                port,
+                child: None,
+                conn: Mutex::new(None),
+                dir: None,
+                path: dir.path().into(),
+            };
+            // another process may have taken the port in the meantime: then another one
+            if server.launch() {
+                server.dir = Some(dir);
+                return server;
+            }
+        }
+        panic!("redis-server does not start: {}", fs::read_to_string(dir.path().join("log")).unwrap_or_default());
+    }
+}
+
+/// What a restarted server has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Data {
+    /// Nothing, as after a crash without persistence.
+    Lost,
+    /// What it had.
+    Kept,
+}
+
+/// A running server; killed at drop, its folder removed.
+#[derive(Debug)]
+pub struct Server {
+    options: Options,
+    clock: Option<ClockHandle>,
+    port: u16,
+    child: Option<Child>,
+    conn: Mutex<Option<Conn>>,
+    dir: Option<TempDir>,
+    path: PathBuf,
+}
+
+impl Server {
+    /// A plain server.
+    #[track_caller]
+    pub fn start() -> Self {
+        Options::default().start()
+    }
+
+    /// A server with other options.
+    pub fn options() -> Options {
+        Options::default()
+    }
+
+    /// A server and its clock.
+    #[track_caller]
+    pub fn with_clock() -> (Self, ClockHandle) {
+        let server = Self::options().clock().start();
+        let clock = server.clock().clone();
+        (server, clock)
+    }
+
+    /// The clock of a server that was started with [`Options::clock`].
+    #[track_caller]
+    pub fn clock(&self) -> &ClockHandle {
+        self.clock.as_ref().expect("this server was started without a steered clock")
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        (Ipv4Addr::LOCALHOST, self.port).into()
+    }
+
+    /// Its port on 127.0.0.1.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// `redis://127.0.0.1:PORT`, without user and password.
+    pub fn url(&self) -> String {
+        format!("redis://{}", self.address())
+    }
+
+    /// Its Unix socket, when it was asked for one.
+    pub fn socket(&self) -> PathBuf {
+        self.path.join("socket")
+    }
+
+    /// Its process id; panics while it is stopped.
+    #[track_caller]
+    pub fn pid(&self) -> u32 {
+        self.child.as_ref().expect("the server is stopped").id()
+    }
+
+    /// What it has logged.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.path.join("log")).unwrap_or_default()
+    }
+
+    /// A connection of the caller's own, authenticated as the default user.
+    #[track_caller]
+    pub fn connect(&self) -> Conn {
+        self.try_connect().unwrap_or_else(|e| panic!("cannot connect to {}: {e}", self.address()))
+    }
+
+    fn try_connect(&self) -> std::io::Result<Conn> {
+        let mut conn = Conn::open(self.address())?;
+        if let Some(password) = &self.options.password {
+            conn.cmd(&["AUTH", password])?;
+        }
+        Ok(conn)
+    }
+
+    /// Runs one command over a connection that is kept for this purpose. When that connection was lost (by
+    /// `CLIENT KILL`, say) the command is sent once more over a new one.
+    #[track_caller]
+    pub fn cmd<A: AsRef<[u8]>>(&self, args: &[A]) -> Reply {
+        let mut kept = self.conn.lock().unwrap_or_else(|e| e.into_inner());
+        if let Some(reply) = kept.as_mut().and_then(|conn| conn.cmd(args).ok()) {
+            return reply;
+        }
+        let mut conn = self.connect();
+        let reply = conn.cmd(args).unwrap_or_else(|e| panic!("the server gave no reply: {e}"));
+        *kept = Some(conn);
+        reply
+    }
+
+    /// The names of all keys, sorted.
+    #[track_caller]
+    pub fn keys(&self) -> Vec<String> {
+        let mut keys: Vec<String> =
+            self.cmd(&["KEYS", "*"]).array().iter().map(|key| key.text().to_owned()).collect();
+        keys.sort();
+        keys
+    }
+
+    /// A number from one section of `INFO`, such as `("stats", "total_connections_received")`. For commandstats:
+    /// `("commandstats", "cmdstat_evalsha:calls")`; 0 when the line is missing.
+    #[track_caller]
+    pub fn info(&self, section: &str, field: &str) -> u64 {
+        let (line, part) = field.split_once(':').map_or((field, None), |(line, part)| (line, Some(part)));
+        let info = self.cmd(&["INFO", section]);
+        let Some(value) = info.text().lines().find_map(|l| l.strip_prefix(line)?.strip_prefix(':')) else { return 0 };
+        let value = match part {
+            Some(part) => value.split(',').find_map(|p| p.strip_prefix(part)?.strip_prefix('=')).unwrap_or("0"),
+            None => value,
+        };
+        value.parse().unwrap_or_else(|_| panic!("INFO {section} {field} is no number: {value}"))
+    }
+
+    /// Kills it: connections break, what was not saved is gone.
+    pub fn stop(&mut self) {
+        *self.conn.get_mut().unwrap_or_else(|e| e.into_inner()) = None;
+        if let Some(mut child) = self.child.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+
+    /// Starts it again on its port after [`Server::stop`], empty.
+    #[track_caller]
+    pub fn start_again(&mut self) {
+        let _ = fs::remove_file(self.path.join("dump.rdb"));
+        self.relaunch();
+    }
+
+    /// Kills it and starts it again on the same port.
+    #[track_caller]
+    pub fn restart(&mut self, data: Data) {
+        if data == Data::Kept {
+            assert_eq!(self.cmd(&["SAVE"]).text(), "OK");
+            self.stop();
+            self.relaunch();
+        } else {
+            self.stop();
+            self.start_again();
+        }
+    }
+
+    /// Stops its process (SIGSTOP): connections stay open and nothing answers.
+    pub fn pause(&self) {
+        sys::signal(self.pid(), libc::SIGSTOP);
+        wait_for_state(self.pid(), "T");
+    }
+
+    /// Lets its process go on (SIGCONT).
+    pub fn resume(&self) {
+        sys::signal(self.pid(), libc::SIGCONT);
+    }
+
+    #[track_caller]
+    fn relaunch(&mut self) {
+        assert!(self.child.is_none(), "the server is running");
+        assert!(self.launch(), "redis-server does not start again: {}", self.log());
+    }
+
+    /// Starts the process and waits until it answers; `false` when it ended instead.
+    fn launch(&mut self) -> bool {
+        let dir = self.path.clone();
+        let mut command = Command::new("redis-server");
+        command.args(["--port", &self.port.to_string(), "--bind", "127.0.0.1", "--daemonize", "no"]);
+        command.args(["--save", "", "--appendonly", "no", "--dbfilename", "dump.rdb"]);
+        command.arg("--dir").arg(&dir).arg("--logfile").arg(dir.join("log"));
+        if self.options.unix_socket {
+            command.arg("--unixsocket").arg(dir.join("socket"));
+        }
+        if let Some(password) = &self.options.password {
+            command.args(["--requirepass", password]);
+        }
+        for rule in &self.options.acl {
+            command.arg("--user").args(rule.split_whitespace());
+        }
+        command.args(&self.options.args);
+        if let Some(clock) = &self.clock {
+            command.env("LD_PRELOAD", SHIM).env(SHIM_VARIABLE, clock.path());
+        }
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let child = spawn(command)
+            .unwrap_or_else(|e| panic!("cannot start redis-server ({e}); on Debian: apt-get install redis-server"));
+        self.child = Some(child);
+        let mut ended = false;
+        let answers = within(Duration::from_secs(10), || {
+            ended = self.child.as_mut().is_some_and(|c| matches!(c.try_wait(), Ok(Some(_)) | Err(_)));
+            ended || self.try_connect().and_then(|mut c| c.cmd(&["PING"])).is_ok_and(|r| r == Reply::Text("PONG".into()))
+        });
+        assert!(answers, "redis-server does not answer: {}", self.log());
+        if ended {
+            self.child = None;
+        }
+        !ended
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
