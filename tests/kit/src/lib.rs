@@ -27,7 +27,7 @@ pub mod wait;
 pub use checker::{Hold, check};
 pub use clock::ClockHandle;
 pub use process::Worker;
-//pub use proxy::{Action, Proxy, Side};
+pub use proxy::{Action, Proxy, Side};
 pub use resp::{Conn, Reply};
 pub use server::Server;
 pub use wait::{eventually, within};

@@ -132,11 +132,21 @@ pub fn encode<A: AsRef<[u8]>>(args: &[A]) -> Vec<u8> {
     out
 }
 
-/// How many bytes the first command in `bytes` takes, and its arguments; `None` when it is not complete yet.
-/// `Err` when this is no RESP command.
-pub fn decode_command(bytes: &[u8]) -> Result<Option<(usize, Vec<&[u8]>)>, ()> {
+/// Bytes that are no RESP command.
+pub(crate) struct NotResp;
+
+/// A whole command at the start of some bytes.
+pub(crate) struct Command<'a> {
+    /// How many bytes it takes.
+    pub length: usize,
+    /// Its name and arguments.
+    pub args: Vec<&'a [u8]>,
+}
+
+/// The first command in `bytes`; `None` when it is not complete yet.
+pub(crate) fn decode_command(bytes: &[u8]) -> Result<Option<Command<'_>>, NotResp> {
     let Some((mut at, count)) = header(bytes, 0, b'*')? else { return Ok(None) };
-    let mut args = Vec::with_capacity(count);
+    let mut args = Vec::new();
     for _ in 0..count {
         let Some((start, length)) = header(bytes, at, b'$')? else { return Ok(None) };
         let end = start + length;
@@ -146,16 +156,16 @@ pub fn decode_command(bytes: &[u8]) -> Result<Option<(usize, Vec<&[u8]>)>, ()> {
         args.push(&bytes[start..end]);
         at = end + 2;
     }
-    Ok(Some((at, args)))
+    Ok(Some(Command { length: at, args }))
 }
 
 /// Reads `<kind><number>\r\n` at `at`: where it ends, and the number.
-fn header(bytes: &[u8], at: usize, kind: u8) -> Result<Option<(usize, usize)>, ()> {
+fn header(bytes: &[u8], at: usize, kind: u8) -> Result<Option<(usize, usize)>, NotResp> {
     let rest = &bytes[at..];
     if rest.first().is_some_and(|b| *b != kind) {
-        return Err(());
+        return Err(NotResp);
     }
     let Some(length) = rest.windows(2).position(|w| w == b"\r\n") else { return Ok(None) };
-    let number = std::str::from_utf8(&rest[1..length]).map_err(|_| ())?.parse().map_err(|_| ())?;
+    let number = std::str::from_utf8(&rest[1..length]).ok().and_then(|n| n.parse().ok()).ok_or(NotResp)?;
     Ok(Some((at + length + 2, number)))
 }
