@@ -1,0 +1,59 @@
+"""Distributed locks on Redis or Valkey, with `threading.RLock`'s meaning and fencing tokens.
+
+with libdlock.connect("redis://127.0.0.1:6379/0") as client:
+    with client.lock("report", lease=30, wait=2) as held:
+        write_report(fence=held.token)
+"""
+
+from ._client import Client, connect
+from ._errors import (
+    AcquireTimeout,
+    Cancelled,
+    ClockError,
+    Closed,
+    ConnectionFailed,
+    Deadlock,
+    DlockError,
+    Forked,
+    InternalError,
+    InvalidArgument,
+    InvalidName,
+    LockLost,
+    NoPermission,
+    NotHeld,
+    OutcomeUnknown,
+    OutOfMemory,
+    ServerError,
+    WrongType,
+)
+from ._held import Held, Inspection, Lost
+from ._lock import Lock
+from ._native import __version__
+
+__all__ = [
+    "AcquireTimeout",
+    "Cancelled",
+    "Client",
+    "ClockError",
+    "Closed",
+    "ConnectionFailed",
+    "Deadlock",
+    "DlockError",
+    "Forked",
+    "Held",
+    "Inspection",
+    "InternalError",
+    "InvalidArgument",
+    "InvalidName",
+    "Lock",
+    "LockLost",
+    "Lost",
+    "NoPermission",
+    "NotHeld",
+    "OutOfMemory",
+    "OutcomeUnknown",
+    "ServerError",
+    "WrongType",
+    "__version__",
+    "connect",
+]

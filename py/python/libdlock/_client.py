@@ -1,0 +1,119 @@
+"""The client: the only way in."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import warnings
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+from . import _log, _native
+from ._convert import Seconds, option_texts, utf8
+from ._lock import Lock
+from ._options import DURATIONS
+
+if TYPE_CHECKING:
+    from typing_extensions import Self, Unpack
+
+    from ._options import Options
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def connect(url: str, **options: Unpack[Options]) -> Client:
+    """Connects to `redis://`, `redis+unix://` or `memory://` and returns the client.
+
+    Options may stand in the URL's query or be given here, where durations are seconds or a `timedelta`. They are named and
+    checked by the core: an unknown one raises `InvalidArgument` with the names that are allowed. `ConnectionFailed` within
+    `connect_timeout` when the server does not answer, refuses, or does not take the password.
+    """
+    texts = option_texts(options, DURATIONS)
+    return Client(_native.client_open(utf8(url, "url"), texts, _log.port()))
+
+
+class Client:
+    """A connected client, made by `connect`. Safe to share between threads; not across a fork.
+
+    As a context manager it is closed at the end. One that is collected while open warns with a `ResourceWarning`.
+    """
+
+    def __init__(self, handle: int) -> None:
+        self._handle = handle
+        self._process = os.getpid()
+        self._closed = False
+
+    def lock(
+        self,
+        name: str,
+        *,
+        lease: Seconds | None = None,
+        wait: Seconds | None = None,
+        reentrant: bool | None = None,
+    ) -> Lock:
+        """The lock of that name. Costs no I/O.
+
+        With `lease=None` the lock is renewed for as long as it is held (the client's `lease` option, every third of it);
+        a given lease, 0.1 s to 24 h, is not renewed. `wait` is what `with` waits at most: `None` for ever, 0 not at all.
+        """
+        return Lock(self, name, lease, wait, reentrant)
+
+    def synchronized(
+        self, name: str, *, lease: Seconds | None = None, wait: Seconds | None = None
+    ) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
+        """A decorator: the function runs while its thread holds the lock `name`, or raises `AcquireTimeout`."""
+        lock = self.lock(name, lease=lease, wait=wait)
+
+        def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
+            for suspends in (
+                inspect.iscoroutinefunction,
+                inspect.isgeneratorfunction,
+                inspect.isasyncgenfunction,
+            ):
+                if suspends(function):
+                    raise TypeError(f"{function!r} would run its body after the lock is released again")
+
+            @functools.wraps(function)
+            def locked(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+                with lock:
+                    return function(*args, **kwargs)
+
+            return locked
+
+        return decorate
+
+    def close(self, release: bool = False) -> None:
+        """Closes the client: every waiter gets `Closed`, renewals stop, and held locks run out with their leases.
+
+        With `release=True` they are released first. Closing again does nothing.
+        """
+        if not self._closed:
+            _native.client_close(self._handle, release)
+            self._closed = True
+
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called."""
+        return self._closed
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        # Not built completely, closed, or the copy that a fork made: nothing of ours to end.
+        if getattr(self, "_closed", True) or self._process != os.getpid():
+            return
+        text = f"unclosed {self!r}: its locks are no longer renewed"
+        warnings.warn(text, ResourceWarning, stacklevel=2, source=self)
+        _native.client_abandon(self._handle)
+
+    def __repr__(self) -> str:
+        return f"<libdlock.Client{' closed' if self._closed else ''}>"

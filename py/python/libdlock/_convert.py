@@ -1,0 +1,119 @@
+"""From Python's values to the core's: seconds to milliseconds, `str` to UTF-8, keyword options to text.
+
+What a value may be is the core's to decide. Refused here is only what could not be carried to it unchanged.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import SupportsIndex, TypeAlias
+
+from ._errors import InvalidArgument, InvalidName
+
+Seconds: TypeAlias = "float | timedelta"
+"""A duration: seconds as `int` or `float`, or a `timedelta`."""
+
+FOR_EVER = -1
+OWN_LEASE = 0
+
+_MAX_MS = 2**53
+_MILLISECOND = timedelta(milliseconds=1)
+# 8.2 * 1000 is not 8200 in binary; the rounding up below must not make 8201 ms of such a crumb.
+_CRUMB = 1e-6
+
+
+def milliseconds(value: Seconds | SupportsIndex, what: str, *, op: str, name: str | None = None) -> int:
+    """`value` as whole milliseconds, rounded up: a wait of 0.1 ms is short, but it is a wait."""
+    if isinstance(value, bool):
+        raise TypeError(f"{what} must be seconds as int or float, or a timedelta, not bool")
+    if isinstance(value, timedelta):
+        ms = -(-value // _MILLISECOND)
+    elif isinstance(value, float):
+        if not 0 <= value <= _MAX_MS:  # also false for NaN, and keeps 1e306 from overflowing below
+            raise _bad_duration(value, what, op, name)
+        ms = math.ceil(value * 1000 - _CRUMB) if value else 0
+    else:
+        try:
+            ms = operator.index(value) * 1000
+        except TypeError:
+            kind = type(value).__name__
+            raise TypeError(f"{what} must be seconds as int or float, or a timedelta, not {kind}") from None
+    if not 0 <= ms <= _MAX_MS:
+        raise _bad_duration(value, what, op, name)
+    return ms
+
+
+def lease_ms(value: Seconds | None, *, op: str, name: str | None = None) -> int:
+    """A lease for the core, where 0 stands for "the lock's own" and so can not be what the caller gave."""
+    if value is None:
+        return OWN_LEASE
+    ms = milliseconds(value, "lease", op=op, name=name)
+    if ms == 0:
+        raise InvalidArgument(
+            f"lease: {value!r} given; allowed are 0.1 s to 24 h, or None for one that is renewed",
+            op=op,
+            name=name,
+        )
+    return ms
+
+
+def wait_ms(value: Seconds | None, *, op: str, name: str | None = None) -> int:
+    """A wait for the core: `None` is for ever, 0 does not wait."""
+    return FOR_EVER if value is None else milliseconds(value, "wait", op=op, name=name)
+
+
+def name_bytes(name: str) -> bytes:
+    """A lock's name as UTF-8. Its other rules are the core's."""
+    if not isinstance(name, str):
+        raise TypeError(f"a lock's name must be str, not {type(name).__name__}")
+    try:
+        return name.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidName(
+            f"name {name!r} has a lone surrogate at position {error.start}; allowed are 1 to 512 bytes of UTF-8",
+            op="lock",
+            name=None,
+        ) from None
+
+
+def utf8(text: str, what: str) -> str:
+    """`text`, when it can be UTF-8. It may hold a password, so no error repeats it."""
+    if not isinstance(text, str):
+        raise TypeError(f"{what} must be str, not {type(text).__name__}")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidArgument(
+            f"{what} has a lone surrogate at position {error.start}", op="connect"
+        ) from None
+    return text
+
+
+def option_texts(options: Mapping[str, object], durations: frozenset[str]) -> list[tuple[str, str]]:
+    """Keyword options as the texts the core parses. An option that is `None` counts as not given."""
+    return [
+        (name, _option_text(name, value, name in durations))
+        for name, value in options.items()
+        if value is not None
+    ]
+
+
+def _option_text(name: str, value: object, is_duration: bool) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return utf8(value, f"option {name}")
+    if isinstance(value, timedelta) or (is_duration and isinstance(value, int | float)):
+        return f"{milliseconds(value, name, op='connect')}ms"
+    if isinstance(value, int | float):
+        return str(value)
+    raise TypeError(f"option {name}: {type(value).__name__} is not str, bool, int, float or timedelta")
+
+
+def _bad_duration(value: object, what: str, op: str, name: str | None) -> InvalidArgument:
+    return InvalidArgument(
+        f"{what}: {value!r} given; allowed are 0 or more seconds, finite, below 2**53 ms", op=op, name=name
+    )

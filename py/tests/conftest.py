@@ -1,0 +1,101 @@
+"""Fixtures: one redis-server for the run, a client on it or on `memory://`, names that no other test uses."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import libdlock
+from proxy import Proxy
+from redis_server import RedisServer
+
+ROOT = Path(__file__).resolve().parents[2]
+VECTORS = ROOT / "tests" / "vectors"
+
+_numbers = itertools.count()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--long", action="store_true", help="also the tests of check-long")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--long"):
+        skip = pytest.mark.skip(reason="part of check-long")
+        for item in items:
+            if "long" in item.keywords:
+                item.add_marker(skip)
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[RedisServer]:
+    server = RedisServer().start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def own_server() -> Iterator[RedisServer]:
+    """A server that the test may kill."""
+    server = RedisServer().start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def proxy(server: RedisServer) -> Iterator[Proxy]:
+    proxy = Proxy(server.port)
+    yield proxy
+    proxy.close()
+
+
+@pytest.fixture
+def name() -> str:
+    return f"lock-{next(_numbers)}"
+
+
+@pytest.fixture(params=["redis", "memory"])
+def url(request: pytest.FixtureRequest) -> str:
+    """Both backends. The memory one is shared within the process, and with no other test."""
+    if request.param == "memory":
+        return f"memory://test-{next(_numbers)}"
+    server: RedisServer = request.getfixturevalue("server")
+    return server.url
+
+
+@pytest.fixture
+def client(url: str) -> Iterator[libdlock.Client]:
+    with libdlock.connect(url) as client:
+        yield client
+
+
+@pytest.fixture
+def other(url: str) -> Iterator[libdlock.Client]:
+    """A second client: to the lock, another process."""
+    with libdlock.connect(url) as client:
+        yield client
+
+
+Python = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def python() -> Iterator[Python]:
+    """Starts Python programs given as text; what still runs at the end of the test is killed."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(program: str, *arguments: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-X", "dev", "-c", program, *arguments]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()

@@ -1,0 +1,115 @@
+"""A real redis-server of the tests' own: free port of the loopback, temporary folder, ended by its process id."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import tempfile
+from types import TracebackType
+
+from typing_extensions import Self
+
+Reply = bytes | int | list["Reply"] | None
+
+
+class ReplyError(Exception):
+    """The server answered with an error."""
+
+
+class RedisServer:
+    """Runs until `stop`. `port` stays the same over `stop` and `start`."""
+
+    def __init__(self, *arguments: str) -> None:
+        self._arguments = arguments
+        self._folder = tempfile.mkdtemp(prefix="dlock-py-redis-")
+        self.port = free_port()
+        self._process: subprocess.Popen[str] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"redis://127.0.0.1:{self.port}/0"
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    def start(self) -> Self:
+        command = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", ""]
+        command += ["--appendonly", "no", "--dir", self._folder, *self._arguments]
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            if "Ready to accept connections" in line:
+                return self
+        raise RuntimeError(f"redis-server ended with {self._process.wait()}")
+
+    def kill(self) -> None:
+        """Ends the server at once, with all its data; `start` brings up an empty one."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            assert self._process.stdout is not None
+            self._process.stdout.close()
+            self._process = None
+
+    def stop(self) -> None:
+        self.kill()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def command(self, *words: str | bytes) -> Reply:
+        """One command on a connection of its own."""
+        with Connection(self.port) as connection:
+            return connection.command(*words)
+
+
+class Connection:
+    """Just enough of RESP to look at the server from outside libdlock."""
+
+    def __init__(self, port: int) -> None:
+        self._socket = socket.create_connection(("127.0.0.1", port), timeout=10)
+        self._input = self._socket.makefile("rb")
+
+    def command(self, *words: str | bytes) -> Reply:
+        self.send(*words)
+        return self.reply()
+
+    def send(self, *words: str | bytes) -> None:
+        parts = [word.encode() if isinstance(word, str) else word for word in words]
+        body = b"".join(b"$%d\r\n%s\r\n" % (len(part), part) for part in parts)
+        self._socket.sendall(b"*%d\r\n%s" % (len(parts), body))
+
+    def reply(self) -> Reply:
+        line = self._input.readline()
+        kind, rest = line[:1], line[1:-2]
+        if kind == b"-":
+            raise ReplyError(rest.decode())
+        if kind == b":":
+            return int(rest)
+        if kind == b"+":
+            return rest
+        if kind == b"$":
+            return None if rest == b"-1" else self._input.read(int(rest) + 2)[:-2]
+        if kind == b"*":
+            return None if rest == b"-1" else [self.reply() for _ in range(int(rest))]
+        raise ReplyError(f"no RESP: {line!r}")
+
+    def close(self) -> None:
+        self._input.close()
+        self._socket.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

@@ -1,0 +1,122 @@
+"""faults.md 33, as it looks from Python: the interpreter ends whatever is under way, at once and without a crash."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+from redis_server import RedisServer
+
+# 300 daemon threads wait for a lock, for a loss, or take and free locks, while the main thread leaves.
+PENDING = """
+import sys, threading, libdlock
+url, name, way = sys.argv[1:]
+client = libdlock.connect(url)
+client.lock(name).acquire()
+held = client.lock(name).held
+started = threading.Semaphore(0)
+
+def work(number):
+    lock = client.lock(f"{name}-{number}")
+    started.release()
+    if number % 3 == 0:
+        client.lock(name).acquire()
+    elif number % 3 == 1:
+        held.lost.wait()
+    else:
+        while True:
+            with lock:
+                pass
+
+for number in range(300):
+    threading.Thread(target=work, args=(number,), daemon=True).start()
+for _ in range(300):
+    started.acquire()
+if way == "exit":
+    sys.exit(7)
+if way == "close":
+    client.close()
+    sys.exit(7)
+if way == "raise":
+    raise SystemExit(7)
+if way == "del":
+    del client, held
+    sys.exit(7)
+"""
+
+
+def leave(url: str, name: str, way: str) -> float:
+    command = [sys.executable, "-X", "faulthandler", "-W", "ignore", "-c", PENDING, url, name, way]
+    began = time.monotonic()
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 7, (way, done.returncode, done.stderr[-3000:])
+    assert "Traceback" not in done.stderr and "Fatal" not in done.stderr, done.stderr[-3000:]
+    return time.monotonic() - began
+
+
+@pytest.mark.parametrize("way", ["exit", "close", "raise", "del"])
+def test_exit_with_300_operations_pending(server: RedisServer, name: str, way: str) -> None:
+    leave(server.url, name, way)
+
+
+@pytest.mark.long
+def test_exit_with_300_operations_pending_200_times(server: RedisServer, name: str) -> None:
+    times = [
+        leave(server.url, f"{name}-{number}", way)
+        for number in range(50)
+        for way in ("exit", "close", "raise", "del")
+    ]
+    print(f"{len(times)} exits, slowest {max(times):.2f} s")
+
+
+AT_EXIT = """
+import atexit, gc, sys, libdlock
+client = libdlock.connect(sys.argv[1])
+lock = client.lock(sys.argv[2])
+
+@atexit.register
+def late():
+    with lock:
+        print("still works", flush=True)
+
+class Late:
+    def __del__(self):
+        # Module teardown: whatever happens here may not crash.
+        try:
+            lock.acquire(timeout=1)
+            lock.release()
+        except BaseException:
+            pass
+
+keep = Late()
+"""
+
+
+def test_atexit_handlers_and_finalisers_may_use_locks(server: RedisServer, name: str) -> None:
+    command = [sys.executable, "-X", "faulthandler", "-W", "ignore", "-c", AT_EXIT, server.url, name]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert (done.returncode, done.stdout) == (0, "still works\n"), done.stderr
+    assert server.command("EXISTS", name) == 0
+
+
+LAST_WORDS = """
+import logging, sys, libdlock
+logging.basicConfig(level=logging.DEBUG, stream=sys.stdout, format="%(levelname)s %(message)s")
+client = libdlock.connect(sys.argv[1], lease=0.5)
+lock = client.lock(sys.argv[2])
+lock.acquire()
+held = lock.held
+with libdlock.connect(sys.argv[1]) as thief:
+    thief.lock(sys.argv[2]).force_release()
+assert held.lost.wait(5)
+"""
+
+
+def test_what_was_logged_before_the_exit_is_delivered(server: RedisServer, name: str) -> None:
+    command = [sys.executable, "-W", "ignore", "-c", LAST_WORDS, server.url, name]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "WARNING" in done.stdout

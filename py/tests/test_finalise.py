@@ -1,0 +1,82 @@
+"""A finaliser stops renewal and warns; it does not talk to the server."""
+
+from __future__ import annotations
+
+import gc
+import time
+import warnings
+
+import pytest
+
+import libdlock
+from redis_server import RedisServer
+
+
+def calls(server: RedisServer) -> int:
+    """Scripts that the server has run."""
+    stats = server.command("INFO", "commandstats")
+    assert isinstance(stats, bytes)
+    lines = [
+        line for line in stats.decode().splitlines() if line.startswith(("cmdstat_evalsha", "cmdstat_eval:"))
+    ]
+    return sum(int(line.split("calls=")[1].split(",")[0]) for line in lines)
+
+
+def test_an_unclosed_client_warns_and_its_locks_run_out(own_server: RedisServer) -> None:
+    client = libdlock.connect(own_server.url, lease=0.6)
+    assert client.lock("k").acquire()
+    before = calls(own_server)
+    with pytest.warns(ResourceWarning, match="unclosed <libdlock.Client>"):
+        del client
+        gc.collect()
+    assert own_server.command("EXISTS", "k") == 1
+    with libdlock.connect(own_server.url) as other:
+        began = time.monotonic()
+        with other.lock("k", wait=5):
+            # Not renewed: gone within its lease, a poll's slack allowed.
+            assert time.monotonic() - began < 2
+    assert calls(own_server) - before < 8
+
+
+def test_a_closed_client_does_not_warn(url: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        client = libdlock.connect(url)
+        client.close()
+        del client
+        with libdlock.connect(url) as client:
+            client.lock("k").acquire()
+        del client
+        gc.collect()
+
+
+def test_a_lock_keeps_its_client(url: str, name: str) -> None:
+    lock = libdlock.connect(url).lock(name)
+    gc.collect()
+    with lock as held:
+        assert held.valid
+    lock._client.close()
+
+
+def test_a_hold_outlives_the_objects_it_was_made_with(client: libdlock.Client, name: str) -> None:
+    """As with `threading.RLock`: losing sight of the object is not releasing it."""
+    assert client.lock(name).acquire()
+    gc.collect()
+    assert client.lock(name).locked()
+    client.lock(name).release()
+
+
+def test_handles_are_given_back(client: libdlock.Client, name: str) -> None:
+    """10,000 locks and holds leave no more behind than one does."""
+    import resource
+
+    def round_trip() -> None:
+        for number in range(5_000):
+            with client.lock(f"{name}-{number % 50}") as held:
+                assert held.valid
+
+    round_trip()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    round_trip()
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert grown < 4_000, f"{grown} KiB more"

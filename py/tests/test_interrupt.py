@@ -1,0 +1,151 @@
+"""Ctrl-C breaks every wait within 100 ms and leaves nothing behind."""
+
+from __future__ import annotations
+
+import signal
+import time
+
+import pytest
+
+from conftest import Python
+from redis_server import RedisServer
+
+# Prints "waiting" once it is about to wait, and the monotonic time (one clock for the whole machine) at which it was
+# interrupted. The lock is held by another client of the same process.
+WAITING = """
+import sys, time, libdlock
+url, name, way = sys.argv[1:]
+with libdlock.connect(url) as holder, libdlock.connect(url) as client:
+    with holder.lock(name) as held:
+        lock = client.lock(name)
+        ways = {
+            "acquire": lock.acquire,
+            "timed": lambda: lock.acquire(timeout=60),
+            "with": lock.__enter__,
+            "lost": held.lost.wait,
+        }
+        print("waiting", flush=True)
+        try:
+            ways[way]()
+        except KeyboardInterrupt:
+            print(time.monotonic(), flush=True)
+        assert lock.hold_count == 0
+        assert held.valid
+    with lock:
+        pass
+print("nothing left")
+"""
+
+
+@pytest.mark.parametrize("way", ["acquire", "timed", "with", "lost"])
+@pytest.mark.parametrize("backend", ["redis", "memory"])
+def test_ctrl_c_breaks_a_wait_within_100_ms(
+    server: RedisServer, python: Python, name: str, way: str, backend: str
+) -> None:
+    process = python(WAITING, server.url if backend == "redis" else "memory://x", name, way)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "waiting\n"
+    time.sleep(0.15)  # the subject is a wait that has begun, and nothing tells from outside that it has
+    sent = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    took = float(process.stdout.readline()) - sent
+    out, err = process.communicate(timeout=20)
+    assert (out, process.returncode) == ("nothing left\n", 0), err
+    assert took < 0.1
+    assert server.command("EXISTS", name) == 0
+
+
+# A timer interrupts lock and unlock at every point that it can hit. Whatever it hits, no hold may stay behind.
+STORM = """
+import signal, sys, libdlock
+url, name, seconds = sys.argv[1], sys.argv[2], float(sys.argv[3])
+
+class Ring(Exception): ...
+
+def ring(*_):
+    raise Ring
+
+rings = passes = 0
+with libdlock.connect(url) as client, libdlock.connect(url) as other:
+    lock, check = client.lock(name), other.lock(name, wait=10)
+    signal.signal(signal.SIGALRM, ring)
+    import time
+    end = time.monotonic() + seconds
+    gap = 0
+    while time.monotonic() < end:
+        gap = gap % 1500 + 7
+        try:
+            signal.setitimer(signal.ITIMER_REAL, gap / 1e6)
+            while True:
+                with lock:
+                    passes += 1
+        except Ring:
+            rings += 1
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        assert lock.hold_count == 0, f"left behind after {rings} rings"
+    with check:
+        pass
+assert rings > 100 and passes > 100, (rings, passes)
+print(rings, passes)
+"""
+
+
+@pytest.mark.parametrize("backend", ["redis", "memory"])
+def test_an_interrupt_at_any_point_leaves_no_hold(
+    server: RedisServer, python: Python, name: str, backend: str
+) -> None:
+    process = python(STORM, server.url if backend == "redis" else "memory://x", name, "3")
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    print("interrupts, passes:", out)
+
+
+HANDLED = """
+import signal, sys, threading, libdlock
+seen = []
+signal.signal(signal.SIGUSR1, lambda *_: seen.append(1))
+with libdlock.connect(sys.argv[1]) as holder, libdlock.connect(sys.argv[1]) as client:
+    assert holder.lock(sys.argv[2]).acquire()
+    print("waiting", flush=True)
+    assert client.lock(sys.argv[2]).acquire(timeout=1) is False
+    assert seen == [1]
+    # Python's signals are the main thread's alone: a wait elsewhere goes on.
+    result = []
+    thread = threading.Thread(target=lambda: result.append(client.lock(sys.argv[2]).acquire(timeout=0.5)))
+    thread.start()
+    signal.raise_signal(signal.SIGUSR1)
+    thread.join()
+    assert (result, seen) == ([False], [1, 1])
+"""
+
+
+def test_a_handler_that_does_not_raise_runs_and_the_wait_goes_on(
+    server: RedisServer, python: Python, name: str
+) -> None:
+    process = python(HANDLED, server.url, name)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "waiting\n"
+    process.send_signal(signal.SIGUSR1)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 0, err
+
+
+def test_ctrl_c_breaks_a_connect(python: Python) -> None:
+    program = """
+import socket, sys, time, libdlock
+with socket.create_server(("127.0.0.1", 0)) as silent:
+    print("waiting", flush=True)
+    try:
+        libdlock.connect(f"redis://127.0.0.1:{silent.getsockname()[1]}", connect_timeout=30)
+    except KeyboardInterrupt:
+        print(time.monotonic(), flush=True)
+"""
+    process = python(program)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "waiting\n"
+    time.sleep(0.15)  # as above
+    sent = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    assert float(process.stdout.readline()) - sent < 0.1
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 0, err
