@@ -1,1 +1,45 @@
-//! Being built.
+//! What every binding of libdlock needs, written once: C and Python call it today, Node and Java will.
+//!
+//! A binding marshals: it turns its language's values into plain ones, calls [`guard`] around [`enter`] and an operation of
+//! [`ops`], and turns the answer back.
+//!
+//! ```text
+//! guard("dlock_lock_release", || {
+//!     let state = enter()?;
+//!     state.wait(ops::lock_release(state, lock, this_thread()), None)
+//! })
+//! ```
+//!
+//! * **[`enter`]** gives the [`State`] of this process: runtime and tables of handles, made on first use and made anew
+//!   after a fork (`fork.rs`).
+//! * **[`Handle`]s** are numbers, never pointers. A freed one is `Closed`, one from before a fork `Forked`, any other number
+//!   `InvalidArgument`.
+//! * **[`ops`]** are `async fn`s over handles: [`State::wait`] runs one on the calling thread, [`State::submit`] on the
+//!   runtime with its result in a completion port ([`State::port_new`]).
+//! * **Holders**: [`this_thread`] for synchronous calls; [`Holding::ByHandle`](ops::Holding::ByHandle) where a hold is a
+//!   handle's own.
+//!
+//! The slab and the port are also tested under shuttle, by `tests/shuttle.rs`, as part of the ordinary `cargo test -p
+//! libdlock-bridge`.
+#![deny(unsafe_code)]
+
+mod cancel;
+mod fork;
+mod guard;
+mod handle;
+mod holder;
+mod objects;
+pub mod ops;
+mod port;
+mod slab;
+#[cfg(test)]
+mod slab_tests;
+mod state;
+mod sync;
+
+pub use self::guard::guard;
+pub use self::handle::{Handle, Kind};
+pub use self::holder::this_thread;
+pub use self::ops::{Held, Inspection, Outcome};
+pub use self::port::{Completion, What};
+pub use self::state::{Interrupt, State, enter};

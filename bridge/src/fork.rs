@@ -1,0 +1,114 @@
+//! Noticing a fork: a counter that the child's `pthread_atfork` handler raises.
+//!
+//! What libdlock keeps for the whole process hangs off a [`PerProcess`], which a forked child makes anew. Asking `getpid` on every call would cost 200 ns; reading a counter costs one. This is the only module of the bridge with
+//! unsafe code.
+#![allow(unsafe_code)]
+
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+
+static GENERATION: AtomicU32 = AtomicU32::new(0);
+static WATCHING: AtomicBool = AtomicBool::new(false);
+
+/// How many times the line of processes that ends in this one has forked since [`watch`] was first called.
+pub(crate) fn generation() -> u32 {
+    GENERATION.load(Ordering::Relaxed)
+}
+
+/// Starts the count. Fails only when the C library has no memory for one more handler.
+///
+/// No `Once` guards this: a thread that was inside one when the process forked would leave it locked for ever in the
+/// child. Two threads that come here together both register, and every fork then counts twice, which is as good.
+pub(crate) fn watch() -> std::io::Result<()> {
+    if WATCHING.load(Ordering::Acquire) {
+        return Ok(());
+    }
+    // SAFETY: the handler lives as long as the process (libdlock.so is linked with `-z nodelete`, and the C library drops
+    // the handlers of other libraries when it unloads them) and does only what is allowed between fork and exec: it adds to
+    // an atomic.
+    let code = unsafe { libc::pthread_atfork(None, None, Some(forked)) };
+    if code != 0 {
+        return Err(std::io::Error::from_raw_os_error(code));
+    }
+    WATCHING.store(true, Ordering::Release);
+    Ok(())
+}
+
+extern "C" fn forked() {
+    GENERATION.fetch_add(1, Ordering::Relaxed);
+}
+
+/// One `T` for each process of a line of forks. What the parent had is leaked in the child: its locks may be held by
+/// threads that are not there any more, so it can neither be used nor dropped. No lock guards the way to it either.
+pub(crate) struct PerProcess<T: 'static> {
+    current: AtomicPtr<Born<T>>,
+}
+
+struct Born<T> {
+    generation: u32,
+    value: T,
+}
+
+impl<T: Send + Sync> PerProcess<T> {
+    pub(crate) const fn new() -> Self {
+        Self { current: AtomicPtr::new(ptr::null_mut()) }
+    }
+
+    /// This process's value, if it has been made.
+    pub(crate) fn get(&self) -> Option<&'static T> {
+        Self::alive(self.current.load(Ordering::Acquire)).map(|born| &born.value)
+    }
+
+    /// This process's value; `make` is told the fork generation. Should several threads come first together, each makes
+    /// one and all get the same.
+    pub(crate) fn get_or_try_init<E>(&self, make: impl FnOnce(u32) -> Result<T, E>) -> Result<&'static T, E> {
+        let seen = self.current.load(Ordering::Acquire);
+        if let Some(born) = Self::alive(seen) {
+            return Ok(&born.value);
+        }
+        let generation = generation();
+        let value = make(generation)?;
+        let fresh = Box::into_raw(Box::new(Born { generation, value }));
+        match self.current.compare_exchange(seen, fresh, Ordering::AcqRel, Ordering::Acquire) {
+            // SAFETY: `fresh` came from `Box::into_raw` just above and, once published, is never freed.
+            Ok(_) => Ok(unsafe { &(*fresh).value }),
+            Err(winner) => {
+                // SAFETY: `fresh` was not published, so this is the only pointer to it.
+                drop(unsafe { Box::from_raw(fresh) });
+                // SAFETY: only published, never freed pointers are ever stored, and null is never stored again.
+                Ok(unsafe { &(*winner).value })
+            }
+        }
+    }
+
+    fn alive(pointer: *mut Born<T>) -> Option<&'static Born<T>> {
+        // SAFETY: null, or published by `get_or_try_init`, which never frees what it published.
+        let born = unsafe { pointer.as_ref::<'static>() }?;
+        (born.generation == generation()).then_some(born)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_counts_one_more_and_its_parent_does_not() {
+        watch().unwrap();
+        let before = generation();
+        // SAFETY: the child does nothing but read an atomic and leave with `_exit`, both allowed after a fork in a process
+        // with threads.
+        let child = unsafe {
+            let pid = libc::fork();
+            if pid == 0 {
+                libc::_exit(i32::from(generation() == before));
+            }
+            pid
+        };
+        let mut status = -1;
+        // SAFETY: waits for the child made above; `status` outlives the call.
+        assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+        assert_eq!(status, 0, "the child saw the parent's generation");
+        assert_eq!(generation(), before);
+    }
+}

@@ -1,0 +1,27 @@
+//! What the handles of clients, locks and holds stand for.
+
+use std::sync::Arc;
+
+use libdlock::{Client, Grant, HolderId, Lock};
+
+/// A client. Its locks and holds keep it alive after its own handle is freed.
+pub(crate) struct ClientEntry {
+    pub(crate) client: Client,
+    /// The fork generation that made it.
+    pub(crate) generation: u32,
+}
+
+/// A lock of a client.
+pub(crate) struct LockEntry {
+    pub(crate) lock: Lock,
+    pub(crate) client: Arc<ClientEntry>,
+}
+
+/// A hold of a lock, seen through the grant that gave it.
+pub(crate) struct HeldEntry {
+    pub(crate) lock: Arc<LockEntry>,
+    pub(crate) holder: HolderId,
+    pub(crate) grant: Grant,
+    /// The hold belongs to this handle rather than to a thread or a task: with the handle it ends.
+    pub(crate) owns_hold: bool,
+}

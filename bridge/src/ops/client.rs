@@ -1,0 +1,67 @@
+//! Clients: opened, closed, given up.
+
+use std::sync::Arc;
+
+use libdlock::{Client, Config, Event, Result};
+
+use crate::handle::{Handle, Kind};
+use crate::objects::ClientEntry;
+use crate::state::State;
+
+/// Connects to `url` with `options` (names and values as in the table of options) on top of what the URL says. Events of
+/// the client go to `log_port`, as long as that port lives.
+///
+/// # Errors
+/// `InvalidArgument` for a bad URL, option or port, before any I/O; `Connection`, `NoPermission`, `Server` from connecting.
+///
+/// # Cancel safety
+/// Dropped, it leaves no connection behind.
+pub async fn client_open(
+    state: &'static State,
+    url: String,
+    options: Vec<(String, String)>,
+    log_port: Option<Handle>,
+) -> Result<Handle> {
+    let mut config = Config::from_url(&url)?;
+    for (name, value) in &options {
+        config.set(name, value)?;
+    }
+    if let Some(port) = log_port {
+        let port = Arc::downgrade(&state.port(port)?);
+        config.on_event(Arc::new(move |event: &Event| {
+            if let Some(port) = port.upgrade() {
+                port.log(event);
+            }
+        }));
+    }
+    let client = Client::connect_with(config).await?;
+    let entry = ClientEntry { client, generation: state.generation() };
+    state.insert(Kind::Client, &state.clients, Arc::new(entry))
+}
+
+/// Closes the client: every waiter of it gets `Closed`, renewal stops. With `release` what it holds is released first;
+/// without, leases run out. Closing twice is no error.
+///
+/// # Errors
+/// With `release`: what kept a hold from being released. The client is closed all the same.
+pub async fn client_close(state: &'static State, client: Handle, release: bool) -> Result<()> {
+    let entry = state.get(Kind::Client, &state.clients, client, "close")?;
+    if release {
+        entry.client.close_releasing().await
+    } else {
+        entry.client.close().await;
+        Ok(())
+    }
+}
+
+/// Gives the handle up. The client itself ends with the last of its locks and holds, or by [`client_close`].
+pub fn client_free(state: &State, client: Handle) -> Result<()> {
+    state.remove(Kind::Client, &state.clients, client, "free").map(drop)
+}
+
+/// A client that was opened for nobody.
+pub(super) fn undo(state: &'static State, client: Handle) {
+    if let Ok(entry) = state.remove(Kind::Client, &state.clients, client, "undo") {
+        state.spawn(async move { entry.client.close().await });
+    }
+}

@@ -1,0 +1,105 @@
+//! Holds: asked for token, validity and loss, and, where the hold is the handle's own, released through it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use libdlock::{Error, ErrorKind, LossReason, Result};
+
+use super::args;
+use crate::handle::{Handle, Kind};
+use crate::objects::HeldEntry;
+use crate::state::State;
+
+/// The fencing token of the hold.
+pub fn held_token(state: &State, held: Handle) -> Result<u64> {
+    Ok(find(state, held, "token")?.grant.token())
+}
+
+/// The owner on the wire, `<client uuid>:<n>`.
+pub fn held_owner(state: &State, held: Handle) -> Result<String> {
+    Ok(find(state, held, "owner")?.grant.owner().to_owned())
+}
+
+/// Whether the holder may still act. No I/O; false from the end of the lease on, exactly.
+pub fn held_valid(state: &State, held: Handle) -> Result<bool> {
+    Ok(find(state, held, "valid")?.grant.is_valid())
+}
+
+/// How long the hold is still valid if no renewal succeeds; zero when it is not.
+pub fn held_remaining(state: &State, held: Handle) -> Result<Duration> {
+    Ok(find(state, held, "remaining")?.grant.remaining())
+}
+
+/// Why the hold was lost; none while it is not.
+pub fn held_loss(state: &State, held: Handle) -> Result<Option<LossReason>> {
+    Ok(find(state, held, "lost")?.grant.loss())
+}
+
+/// Waits until the hold is lost, at most `wait_ms` (-1 for ever, 0 does not wait).
+///
+/// # Errors
+/// `Busy` when it was not lost within the wait.
+///
+/// # Cancel safety
+/// Dropping it changes nothing.
+pub async fn held_wait_lost(state: &'static State, held: Handle, wait_ms: i64) -> Result<LossReason> {
+    let grant = find(state, held, "lost")?.grant.clone();
+    if let Some(reason) = grant.loss() {
+        return Ok(reason);
+    }
+    match args::wait(wait_ms, "lost")? {
+        libdlock::Wait::Forever => Ok(grant.lost().await),
+        libdlock::Wait::For(wait) => tokio::time::timeout(wait, grant.lost()).await.map_err(|_| not_lost()),
+        libdlock::Wait::Try => Err(not_lost()),
+    }
+}
+
+/// Undoes one acquire of the hold's holder, as `lock_release` does for a thread.
+///
+/// # Errors
+/// `NotHeld` when it is not held (any more).
+pub async fn held_release(state: &'static State, held: Handle) -> Result<()> {
+    let entry = find(state, held, "release")?;
+    entry.lock.lock.release_as(entry.holder).await
+}
+
+/// Sets the lease of the hold to `lease_ms` from now.
+pub async fn held_extend(state: &'static State, held: Handle, lease_ms: i64) -> Result<()> {
+    let entry = find(state, held, "extend")?;
+    let lease = args::millis(lease_ms, "lease", "100 to 86400000", "extend")?;
+    entry.lock.lock.extend_as(entry.holder, lease).await
+}
+
+/// Ends the hold here without releasing it; see `lock_detach`.
+pub async fn held_detach(state: &'static State, held: Handle) -> Result<String> {
+    let entry = find(state, held, "detach")?;
+    entry.lock.lock.detach_as(entry.holder).await
+}
+
+/// Gives the handle up. A hold of a thread or a task stays; a hold that was the handle's own ends as by a finaliser:
+/// renewal stops with a warning, and the lease runs out.
+pub fn held_free(state: &State, held: Handle) -> Result<()> {
+    let entry = state.remove(Kind::Held, &state.helds, held, "free")?;
+    if entry.owns_hold {
+        entry.lock.client.client.abandon(entry.holder);
+    }
+    Ok(())
+}
+
+/// A hold that reaches nobody is released.
+pub(super) fn undo(state: &'static State, held: Handle) {
+    if let Ok(entry) = state.remove(Kind::Held, &state.helds, held, "undo") {
+        state.spawn(async move {
+            // Core retries and, should the server stay away, lets the lease run out: there is nobody to tell.
+            let _ = entry.lock.lock.release_as(entry.holder).await;
+        });
+    }
+}
+
+fn find(state: &State, held: Handle, op: &'static str) -> Result<Arc<HeldEntry>> {
+    state.get(Kind::Held, &state.helds, held, op)
+}
+
+fn not_lost() -> Error {
+    Error::new(ErrorKind::Busy, "lost", "the lock was not lost within the wait")
+}

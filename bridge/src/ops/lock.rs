@@ -1,0 +1,144 @@
+//! Locks: opened by name, acquired and released by a holder.
+
+use std::sync::Arc;
+
+use libdlock::{Acquire, ErrorKind, Grant, HolderId, LockOptions, Result};
+
+use super::args;
+use super::{Held, Inspection};
+use crate::handle::{Handle, Kind};
+use crate::holder;
+use crate::objects::{HeldEntry, LockEntry};
+use crate::state::State;
+
+/// Whose the hold is that an operation makes.
+#[derive(Clone, Copy, Debug)]
+pub enum Holding {
+    /// The holder's, a thread or a task: re-entrant, and released by it through the lock. The held handle is a view.
+    ByHolder(HolderId),
+    /// The held handle's own: released through that handle, and given up with it.
+    ByHandle,
+}
+
+impl Holding {
+    fn holder(self) -> HolderId {
+        match self {
+            Holding::ByHolder(holder) => holder,
+            Holding::ByHandle => HolderId::fresh(),
+        }
+    }
+}
+
+/// The lock `name` of `client`. No I/O. `lease_ms` 0 is the client's lease, renewed by its watchdog; otherwise the lease
+/// of every acquire that gives none. `reentrant` none is the client's option.
+///
+/// # Errors
+/// `InvalidName`, `InvalidArgument`, `Closed`.
+pub fn lock_open(state: &State, client: Handle, name: &[u8], lease_ms: i64, reentrant: Option<bool>) -> Result<Handle> {
+    let client = state.get(Kind::Client, &state.clients, client, "lock")?;
+    let name = args::text(name, "name", ErrorKind::InvalidName, "lock")?;
+    let mut options = LockOptions::default();
+    if let Some(lease) = args::lease(lease_ms, "lock")? {
+        options.lease = lease;
+    }
+    options.reentrant = reentrant;
+    let lock = client.client.lock_with(name, options)?;
+    state.insert(Kind::Lock, &state.locks, Arc::new(LockEntry { lock, client }))
+}
+
+/// Gives the handle up; holds of the lock stay.
+pub fn lock_free(state: &State, lock: Handle) -> Result<()> {
+    state.remove(Kind::Lock, &state.locks, lock, "free").map(drop)
+}
+
+/// The name the lock was opened with.
+pub fn lock_name(state: &State, lock: Handle) -> Result<String> {
+    Ok(find(state, lock, "name")?.lock.name().to_owned())
+}
+
+/// How many times `holder` holds the lock; 0 when it does not, or not any more.
+pub fn lock_hold_count(state: &State, lock: Handle, holder: HolderId) -> Result<u32> {
+    Ok(find(state, lock, "hold count")?.lock.hold_count(holder))
+}
+
+/// Takes the lock. `wait_ms`: -1 waits for ever, 0 does not wait. `lease_ms`: 0 is the lock's own.
+///
+/// # Errors
+/// `Busy` when it was not to be had within the wait; `Deadlock`; `InvalidArgument`; those of the server.
+///
+/// # Cancel safety
+/// Dropped at any point it leaves no hold and no queue entry behind.
+pub async fn lock_acquire(
+    state: &'static State,
+    lock: Handle,
+    holding: Holding,
+    wait_ms: i64,
+    lease_ms: i64,
+) -> Result<Held> {
+    let entry = find(state, lock, "acquire")?;
+    let how = Acquire { wait: args::wait(wait_ms, "acquire")?, lease: args::lease(lease_ms, "acquire")? };
+    let holder = holding.holder();
+    let grant = entry.lock.acquire_as(holder, how).await?;
+    keep(state, entry, holding, holder, grant)
+}
+
+/// Takes over a hold that was detached, here or in another process.
+///
+/// # Errors
+/// `NotHeld` when that hold is over, `InvalidArgument` for a text that is no detached hold.
+pub async fn lock_attach(state: &'static State, lock: Handle, holding: Holding, detached: Vec<u8>) -> Result<Held> {
+    let entry = find(state, lock, "attach")?;
+    let detached = args::text(&detached, "detached hold", ErrorKind::InvalidArgument, "attach")?;
+    let holder = holding.holder();
+    let grant = entry.lock.attach_as(holder, detached).await?;
+    keep(state, entry, holding, holder, grant)
+}
+
+/// Undoes one acquire of `holder`; the last one frees the lock.
+///
+/// # Errors
+/// `NotHeld` when it does not hold it (any more).
+pub async fn lock_release(state: &'static State, lock: Handle, holder: HolderId) -> Result<()> {
+    let entry = find(state, lock, "release")?;
+    entry.lock.release_as(holder).await
+}
+
+/// Sets the lease of the holder's hold to `lease_ms` from now.
+pub async fn lock_extend(state: &'static State, lock: Handle, holder: HolderId, lease_ms: i64) -> Result<()> {
+    let entry = find(state, lock, "extend")?;
+    let lease = args::millis(lease_ms, "lease", "100 to 86400000", "extend")?;
+    entry.lock.extend_as(holder, lease).await
+}
+
+/// Ends the hold here without releasing it; whoever has the text can [`lock_attach`] it while the lease lasts.
+pub async fn lock_detach(state: &'static State, lock: Handle, holder: HolderId) -> Result<String> {
+    let entry = find(state, lock, "detach")?;
+    entry.lock.detach_as(holder).await
+}
+
+/// Frees the lock whoever holds it; `false` when nobody did.
+pub async fn lock_force_release(state: &'static State, lock: Handle) -> Result<bool> {
+    let entry = find(state, lock, "force release")?;
+    entry.lock.force_release().await
+}
+
+/// Who holds the lock, as the server sees it.
+pub async fn lock_inspect(state: &'static State, lock: Handle) -> Result<Inspection> {
+    let entry = find(state, lock, "inspect")?;
+    let seen = entry.lock.inspect().await?;
+    Ok(Inspection { holder: seen.holder, ours: seen.ours, ttl: seen.ttl, token: seen.token })
+}
+
+fn find(state: &State, lock: Handle, op: &'static str) -> Result<Arc<LockEntry>> {
+    state.get(Kind::Lock, &state.locks, lock, op)
+}
+
+/// Gives a hold that has just been got its handle. No await: what is got is never dropped on the way.
+fn keep(state: &State, lock: Arc<LockEntry>, holding: Holding, holder: HolderId, grant: Grant) -> Result<Held> {
+    holder::remember(holder, &lock.client);
+    let (token, owner) = (grant.token(), grant.owner().to_owned());
+    let owns_hold = matches!(holding, Holding::ByHandle);
+    let entry = HeldEntry { lock, holder, grant, owns_hold };
+    let handle = state.insert(Kind::Held, &state.helds, Arc::new(entry))?;
+    Ok(Held { handle, token, owner })
+}

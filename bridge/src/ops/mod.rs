@@ -1,0 +1,73 @@
+//! The operations of the library over handles: what a binding calls, once it has its arguments.
+//!
+//! Each is an `async fn` that owns its arguments, so that it can be waited for ([`State::wait`]) or submitted to a port
+//! ([`State::submit`]). Looking a handle up is part of the operation.
+
+mod args;
+mod client;
+mod held;
+mod lock;
+
+use std::time::Duration;
+
+pub use self::client::{client_close, client_free, client_open};
+pub use self::held::{
+    held_detach, held_extend, held_free, held_loss, held_owner, held_release, held_remaining, held_token, held_valid,
+    held_wait_lost,
+};
+pub use self::lock::{
+    Holding, lock_acquire, lock_attach, lock_detach, lock_extend, lock_force_release, lock_free, lock_hold_count,
+    lock_inspect, lock_name, lock_open, lock_release,
+};
+use crate::handle::Handle;
+use crate::state::State;
+
+/// A lock as held by somebody: the handle of the hold, and what does not change about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// To ask for validity and loss, and to free.
+    pub handle: Handle,
+    /// The fencing token: larger than any granted before it under this name.
+    pub token: u64,
+    /// The owner on the wire, `<client uuid>:<n>`.
+    pub owner: String,
+}
+
+/// Who holds a lock, as the server sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inspection {
+    /// The owner; none when the lock is free.
+    pub holder: Option<String>,
+    /// Whether this client is the holder.
+    pub ours: bool,
+    /// What is left of the lease; none with a holder means a foreign key without a time to live.
+    pub ttl: Option<Duration>,
+    /// The last token granted under this name, while the server remembers it.
+    pub token: Option<u64>,
+}
+
+/// What a finished operation brings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Nothing but that it is done.
+    Unit,
+    /// Yes or no.
+    Bool(bool),
+    /// A hold.
+    Held(Held),
+    /// A text: the string of a detached hold, the reason of a loss.
+    Text(String),
+    /// What the server says about a lock.
+    Inspection(Inspection),
+    /// A new object.
+    Handle(Handle),
+}
+
+/// Lets go of an outcome that reaches nobody, in the background.
+pub(crate) fn undo(state: &'static State, outcome: Outcome) {
+    match outcome {
+        Outcome::Held(held) => self::held::undo(state, held.handle),
+        Outcome::Handle(client) => self::client::undo(state, client),
+        Outcome::Unit | Outcome::Bool(_) | Outcome::Text(_) | Outcome::Inspection(_) => {}
+    }
+}

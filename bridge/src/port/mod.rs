@@ -1,0 +1,130 @@
+//! The completion port: where finished operations and log events queue up for a host that polls one descriptor.
+//!
+//! * Every operation submitted has exactly one completion, whatever happens: its result, `Cancelled` from
+//!   [`State::cancel`], or `Internal` when it panicked. Only freeing the port ends operations without one.
+//! * Threads of the runtime never enter the host: it drains when it likes.
+//! * What comes too late (a grant after its cancellation) is undone: nobody is left holding something unknown.
+
+pub(crate) mod pending;
+pub(crate) mod queue;
+mod submit;
+pub(crate) mod wake;
+
+use std::os::fd::RawFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use libdlock::{Error, ErrorKind, Event, Level, Result};
+use tokio::sync::watch;
+
+use self::queue::Queue;
+pub(crate) use self::submit::OpEntry;
+use self::wake::Wake;
+use crate::handle::{Handle, Kind};
+use crate::ops::Outcome;
+use crate::state::State;
+
+/// Log events that may wait in one port; more are counted and dropped, so that a host that forgets to drain does not grow.
+const LOG_MAX: usize = 1024;
+
+/// One thing that happened.
+#[derive(Debug)]
+pub struct Completion {
+    /// The operation, or 0 for a log event.
+    pub op: Handle,
+    /// What the host gave with the operation, or 0.
+    pub user_data: u64,
+    /// What came of it.
+    pub what: What,
+}
+
+/// What a [`Completion`] carries.
+#[derive(Debug)]
+pub enum What {
+    /// The operation's result.
+    Done(Result<Outcome>),
+    /// Something a client says about itself.
+    Log(Event),
+}
+
+pub(crate) struct PortEntry {
+    queue: Arc<Queue<Completion>>,
+    closed: watch::Sender<bool>,
+    logs: AtomicUsize,
+    logs_dropped: AtomicUsize,
+}
+
+impl PortEntry {
+    /// Queues a log event of a client.
+    pub(crate) fn log(&self, event: &Event) {
+        if self.logs.fetch_add(1, Ordering::AcqRel) >= LOG_MAX {
+            self.logs.fetch_sub(1, Ordering::AcqRel);
+            self.logs_dropped.fetch_add(1, Ordering::AcqRel);
+            return;
+        }
+        let mut event = event.clone();
+        let dropped = self.logs_dropped.swap(0, Ordering::AcqRel);
+        if dropped > 0 {
+            event.level = event.level.max(Level::Warn);
+            event.message =
+                format!("{} ({dropped} events before this one were dropped: nobody drained the port)", event.message);
+        }
+        // A closed port has no reader left.
+        let _ = self.queue.push(Completion { op: 0, user_data: 0, what: What::Log(event) });
+    }
+}
+
+impl State {
+    /// A new port.
+    ///
+    /// # Errors
+    /// `Internal` when the process has no descriptor left.
+    pub fn port_new(&self) -> Result<Handle> {
+        let wake = Wake::new().map_err(|error| {
+            Error::new(ErrorKind::Internal, "port", format!("no descriptor for a completion port: {error}"))
+        })?;
+        let port = PortEntry {
+            queue: Arc::new(Queue::new(wake)),
+            closed: watch::Sender::new(false),
+            logs: AtomicUsize::new(0),
+            logs_dropped: AtomicUsize::new(0),
+        };
+        self.insert(Kind::Port, &self.ports, Arc::new(port))
+    }
+
+    /// The descriptor to poll: readable while the port has completions. Never read from it, never close it.
+    pub fn port_fd(&self, port: Handle) -> Result<RawFd> {
+        Ok(self.port(port)?.queue.wake().fd())
+    }
+
+    /// Takes up to `max` completions, oldest first; none is an answer. What a completion carries (a held lock, a client)
+    /// belongs to the host from here on.
+    pub fn drain(&self, port: Handle, max: usize) -> Result<Vec<Completion>> {
+        let port = self.port(port)?;
+        let taken = port.queue.drain(max);
+        let logs = taken.iter().filter(|completion| matches!(completion.what, What::Log(_))).count();
+        port.logs.fetch_sub(logs, Ordering::AcqRel);
+        Ok(taken)
+    }
+
+    /// Frees the port: operations under way are cancelled without a completion, completions that nobody drained are undone.
+    pub fn port_free(&'static self, port: Handle) -> Result<()> {
+        let port = self.remove(Kind::Port, &self.ports, port, "free")?;
+        port.closed.send_replace(true);
+        for completion in port.queue.close() {
+            self.undo(completion);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn port(&self, port: Handle) -> Result<Arc<PortEntry>> {
+        self.get(Kind::Port, &self.ports, port, "port")
+    }
+
+    /// Lets go of what a completion that nobody gets has brought.
+    fn undo(&'static self, completion: Completion) {
+        if let What::Done(Ok(outcome)) = completion.what {
+            crate::ops::undo(self, outcome);
+        }
+    }
+}

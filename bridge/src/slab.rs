@@ -1,0 +1,104 @@
+//! A table of live objects, addressed by keys that are never mistaken for one another.
+//!
+//! A key is an index and the generation of the slot when the object was put there. Removing an object raises the slot's
+//! generation, so that a key kept for too long finds nothing rather than somebody else's object. A slot whose generations
+//! are used up is retired: 2^24 uses of each slot cost 24 bytes once, and no key ever comes back.
+
+use crate::sync::{Arc, Mutex, lock};
+
+/// Generations and indices are 24 bits wide each, because a handle packs both (see `handle.rs`).
+pub(crate) const KEY_BITS: u32 = 24;
+const LAST: u32 = (1 << KEY_BITS) - 1;
+
+/// Where an object stands in its slab.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Key {
+    pub(crate) index: u32,
+    pub(crate) generation: u32,
+}
+
+/// Why a key finds nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Missing {
+    /// There was such an object; it has been removed.
+    Removed,
+    /// This slab never gave out such a key.
+    NeverThere,
+}
+
+/// The table. Objects are shared: one that is removed while a call uses it lives until that call ends.
+pub(crate) struct Slab<T> {
+    inner: Mutex<Inner<T>>,
+}
+
+struct Inner<T> {
+    slots: Vec<Slot<T>>,
+    free: Vec<u32>,
+    last_generation: u32,
+}
+
+struct Slot<T> {
+    generation: u32,
+    value: Option<Arc<T>>,
+}
+
+impl<T> Slab<T> {
+    pub(crate) fn new() -> Self {
+        Self::with_generations(LAST)
+    }
+
+    /// A slab whose slots are retired after `last` (tests make it small).
+    pub(crate) fn with_generations(last: u32) -> Self {
+        let inner = Inner { slots: Vec::new(), free: Vec::new(), last_generation: last };
+        Self { inner: Mutex::new(inner) }
+    }
+
+    /// Puts `value` into a free slot; `None` when 2^24 objects are alive.
+    pub(crate) fn insert(&self, value: Arc<T>) -> Option<Key> {
+        let mut inner = lock(&self.inner);
+        if let Some(index) = inner.free.pop() {
+            let slot = &mut inner.slots[index as usize];
+            slot.value = Some(value);
+            let generation = slot.generation;
+            return Some(Key { index, generation });
+        }
+        let index = u32::try_from(inner.slots.len()).ok().filter(|index| *index <= LAST)?;
+        inner.slots.push(Slot { generation: 0, value: Some(value) });
+        Some(Key { index, generation: 0 })
+    }
+
+    /// The object under `key`.
+    pub(crate) fn get(&self, key: Key) -> Result<Arc<T>, Missing> {
+        let inner = lock(&self.inner);
+        let slot = inner.slots.get(key.index as usize).ok_or(Missing::NeverThere)?;
+        match &slot.value {
+            Some(value) if slot.generation == key.generation => Ok(value.clone()),
+            _ => Err(slot.missing(key)),
+        }
+    }
+
+    /// Takes the object under `key` out: of several callers exactly one gets it.
+    pub(crate) fn remove(&self, key: Key) -> Result<Arc<T>, Missing> {
+        let mut inner = lock(&self.inner);
+        let last = inner.last_generation;
+        let slot = inner.slots.get_mut(key.index as usize).ok_or(Missing::NeverThere)?;
+        if slot.generation != key.generation {
+            return Err(slot.missing(key));
+        }
+        let Some(value) = slot.value.take() else {
+            return Err(slot.missing(key));
+        };
+        slot.generation += 1;
+        if slot.generation <= last {
+            inner.free.push(key.index);
+        }
+        // The lock is let go before the caller can drop what it got: an object's end may call back into a slab.
+        Ok(value)
+    }
+}
+
+impl<T> Slot<T> {
+    fn missing(&self, key: Key) -> Missing {
+        if key.generation < self.generation { Missing::Removed } else { Missing::NeverThere }
+    }
+}

@@ -1,0 +1,153 @@
+//! Everything global, hung off one value for each process: the runtime and the tables of handles.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use libdlock::{Error, ErrorKind, Result};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::cancel::CancelEntry;
+use crate::fork::{self, PerProcess};
+use crate::handle::{Handle, Kind, fork_bits, pack, unpack};
+use crate::objects::{ClientEntry, HeldEntry, LockEntry};
+use crate::port::{OpEntry, PortEntry};
+use crate::slab::{Missing, Slab};
+
+static STATE: PerProcess<State> = PerProcess::new();
+
+/// What libdlock keeps for this process. A forked child gets a new one with its first call; its parent's is leaked there.
+pub struct State {
+    generation: u32,
+    pub(crate) runtime: Runtime,
+    pub(crate) clients: Slab<ClientEntry>,
+    pub(crate) locks: Slab<LockEntry>,
+    pub(crate) helds: Slab<HeldEntry>,
+    pub(crate) ports: Slab<PortEntry>,
+    pub(crate) ops: Slab<OpEntry>,
+    pub(crate) cancels: Slab<CancelEntry>,
+}
+
+/// This process's state, made on the first call and after a fork. Every exported function begins with it.
+///
+/// # Errors
+/// `Internal` when the operating system refuses a thread or a descriptor.
+pub fn enter() -> Result<&'static State> {
+    fork::watch().map_err(|error| refused(&error))?;
+    STATE.get_or_try_init(State::new)
+}
+
+/// This process's state, if a call has made it.
+pub(crate) fn current() -> Option<&'static State> {
+    STATE.get()
+}
+
+/// A pause in a blocking wait in which the host may say that it wants out (Python: a pending Ctrl-C).
+pub struct Interrupt<'a> {
+    /// How often to ask; 50 ms serves a person.
+    pub every: Duration,
+    /// `true` ends the wait with `Cancelled`.
+    pub check: &'a mut dyn FnMut() -> bool,
+}
+
+impl State {
+    fn new(generation: u32) -> Result<Self> {
+        // One worker: on a small machine it is faster than two, and it only moves bytes and timers.
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("libdlock")
+            .enable_io()
+            .enable_time()
+            .build()
+            .map_err(|error| refused(&error))?;
+        Ok(Self {
+            generation,
+            runtime,
+            clients: Slab::new(),
+            locks: Slab::new(),
+            helds: Slab::new(),
+            ports: Slab::new(),
+            ops: Slab::new(),
+            cancels: Slab::new(),
+        })
+    }
+
+    /// The fork generation that this state belongs to.
+    pub(crate) fn generation(&self) -> u32 {
+        self.generation
+    }
+
+    /// Runs `future` to its end on the calling thread.
+    ///
+    /// With an [`Interrupt`] the host is asked every so often whether it wants out; then the future is dropped (core leaves
+    /// nothing behind) and the answer is `Cancelled`.
+    pub fn wait<T>(&self, future: impl Future<Output = Result<T>>, interrupt: Option<Interrupt<'_>>) -> Result<T> {
+        let Some(Interrupt { every, check }) = interrupt else {
+            return self.runtime.block_on(future);
+        };
+        self.runtime.block_on(async move {
+            tokio::pin!(future);
+            let mut ticks = tokio::time::interval(every.max(Duration::from_millis(1)));
+            ticks.tick().await;
+            loop {
+                tokio::select! {
+                    biased;
+                    result = &mut future => return result,
+                    _ = ticks.tick() => if check() {
+                        return Err(Error::new(ErrorKind::Cancelled, "wait", "the caller was interrupted"));
+                    },
+                }
+            }
+        })
+    }
+
+    /// Starts `future` on the runtime; nobody waits for it.
+    pub(crate) fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
+        self.runtime.spawn(future);
+    }
+
+    pub(crate) fn insert<T>(&self, kind: Kind, slab: &Slab<T>, value: Arc<T>) -> Result<Handle> {
+        let key = slab
+            .insert(value)
+            .ok_or_else(|| Error::new(ErrorKind::Internal, "handle", "2^24 objects of one kind are open"))?;
+        Ok(pack(kind, self.generation, key))
+    }
+
+    pub(crate) fn get<T>(&self, kind: Kind, slab: &Slab<T>, handle: Handle, op: &'static str) -> Result<Arc<T>> {
+        let key = self.key(kind, handle, op)?;
+        slab.get(key).map_err(|missing| explain(missing, kind, op))
+    }
+
+    pub(crate) fn remove<T>(&self, kind: Kind, slab: &Slab<T>, handle: Handle, op: &'static str) -> Result<Arc<T>> {
+        let key = self.key(kind, handle, op)?;
+        slab.remove(key).map_err(|missing| explain(missing, kind, op))
+    }
+
+    fn key(&self, kind: Kind, handle: Handle, op: &'static str) -> Result<crate::slab::Key> {
+        let parts = unpack(handle).ok_or_else(|| explain(Missing::NeverThere, kind, op))?;
+        if parts.kind != kind {
+            let message = format!("a {} was given where a {} belongs", parts.kind.as_str(), kind.as_str());
+            return Err(Error::new(ErrorKind::InvalidArgument, op, message));
+        }
+        if parts.fork != fork_bits(self.generation) {
+            let message =
+                format!("this {} belongs to the process that forked this one; open a new client here", kind.as_str());
+            return Err(Error::new(ErrorKind::Forked, op, message));
+        }
+        Ok(parts.key)
+    }
+}
+
+fn explain(missing: Missing, kind: Kind, op: &'static str) -> Error {
+    match missing {
+        Missing::Removed => Error::new(ErrorKind::Closed, op, format!("this {} has been freed", kind.as_str())),
+        Missing::NeverThere => {
+            Error::new(ErrorKind::InvalidArgument, op, format!("this is no {} of libdlock", kind.as_str()))
+        }
+    }
+}
+
+fn refused(error: &std::io::Error) -> Error {
+    let message = format!("the operating system refuses what libdlock's runtime needs: {error}");
+    Error::new(ErrorKind::Internal, "start", message)
+}

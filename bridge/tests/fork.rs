@@ -1,0 +1,41 @@
+//! A forked child: old handles say so, new ones work, and nothing hangs on what the parent's threads held.
+//!
+//! One test in a process of its own: a fork takes only the calling thread along.
+
+use libdlock::ErrorKind;
+use libdlock_bridge::{Outcome, What, enter};
+
+#[test]
+fn a_child_gets_a_state_of_its_own_and_its_parent_keeps_working() {
+    let parent = enter().unwrap();
+    let port = parent.port_new().unwrap();
+    // SAFETY: the child runs only this test's code on its one thread and leaves by `_exit`. The allocator is usable in it:
+    // glibc and musl see to that.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        let code = std::panic::catch_unwind(|| in_the_child(port)).map_or(1, |()| 0);
+        // SAFETY: ends the child without running the parent's exit handlers.
+        unsafe { libc::_exit(code) };
+    }
+    let mut status = -1;
+    // SAFETY: waits for the child made above; `status` outlives the call.
+    assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+    assert_eq!(status, 0, "the child's assertions failed, see above");
+    assert!(std::ptr::eq(enter().unwrap(), parent));
+    assert!(parent.drain(port, 1).unwrap().is_empty());
+}
+
+fn in_the_child(parents_port: u64) {
+    let state = enter().unwrap();
+    assert_eq!(state.drain(parents_port, 1).unwrap_err().kind(), ErrorKind::Forked);
+    assert_eq!(state.port_free(parents_port).unwrap_err().kind(), ErrorKind::Forked);
+    let port = state.port_new().unwrap();
+    assert_ne!(port, parents_port);
+    state.submit(port, 9, async { Ok(Outcome::Unit) }).unwrap();
+    let fd = state.port_fd(port).unwrap();
+    let mut poll = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+    // SAFETY: one live pollfd, and the count says one.
+    assert_eq!(unsafe { libc::poll(&mut poll, 1, 5_000) }, 1, "the child's own runtime runs");
+    let completion = state.drain(port, 1).unwrap().remove(0);
+    assert!(matches!(completion.what, What::Done(Ok(Outcome::Unit))));
+}

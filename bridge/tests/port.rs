@@ -1,0 +1,112 @@
+//! The completion port as a binding sees it, with a real descriptor and the real runtime.
+
+use std::future::pending;
+use std::time::Duration;
+
+use libdlock::{ErrorKind, Result};
+use libdlock_bridge::{Completion, Handle, Outcome, What, enter};
+
+/// A host's loop: poll the descriptor, drain, until `count` completions are there.
+fn collect(port: Handle, count: usize) -> Vec<Completion> {
+    let state = enter().unwrap();
+    let mut got = Vec::new();
+    while got.len() < count {
+        assert!(readable(port, 5_000), "{} of {count} came", got.len());
+        got.extend(state.drain(port, 3).unwrap());
+    }
+    got
+}
+
+fn readable(port: Handle, wait_ms: i32) -> bool {
+    let fd = enter().unwrap().port_fd(port).unwrap();
+    let mut poll = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+    // SAFETY: one live pollfd, and the count says one.
+    unsafe { libc::poll(&mut poll, 1, wait_ms) == 1 }
+}
+
+fn result(completion: Completion) -> Result<Outcome> {
+    match completion.what {
+        What::Done(result) => result,
+        What::Log(event) => panic!("a log event: {event:?}"),
+    }
+}
+
+#[test]
+fn results_come_with_their_user_data_and_the_descriptor_is_quiet_afterwards() {
+    let state = enter().unwrap();
+    let port = state.port_new().unwrap();
+    assert!(!readable(port, 0));
+    for n in 0..10 {
+        state.submit(port, n, async move { Ok(Outcome::Bool(n % 2 == 0)) }).unwrap();
+    }
+    let mut got = collect(port, 10);
+    got.sort_by_key(|completion| completion.user_data);
+    for (n, completion) in got.into_iter().enumerate() {
+        assert_eq!(completion.user_data, n as u64);
+        assert_eq!(result(completion).unwrap(), Outcome::Bool(n % 2 == 0));
+    }
+    assert!(!readable(port, 0));
+    state.port_free(port).unwrap();
+    assert_eq!(state.drain(port, 1).unwrap_err().kind(), ErrorKind::Closed);
+}
+
+#[test]
+fn a_cancelled_operation_completes_at_once_and_once() {
+    let state = enter().unwrap();
+    let port = state.port_new().unwrap();
+    let (dropped, was_dropped) = std::sync::mpsc::channel::<()>();
+    let op = state
+        .submit(port, 7, async move {
+            let _dropped_with_the_future = dropped;
+            pending::<Result<Outcome>>().await
+        })
+        .unwrap();
+    assert!(state.cancel(op).unwrap(), "in time");
+    let completion = collect(port, 1).remove(0);
+    assert_eq!((completion.op, completion.user_data), (op, 7));
+    assert_eq!(result(completion).unwrap_err().kind(), ErrorKind::Cancelled);
+    assert!(!state.cancel(op).unwrap(), "too late");
+    was_dropped.recv_timeout(Duration::from_secs(5)).unwrap_err();
+    assert!(!readable(port, 0), "no second completion");
+}
+
+#[test]
+fn an_operation_that_panics_completes_with_internal_and_the_runtime_lives() {
+    let state = enter().unwrap();
+    let port = state.port_new().unwrap();
+    state.submit(port, 1, async { panic!("in an operation") }).unwrap();
+    let error = result(collect(port, 1).remove(0)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Internal);
+    assert!(error.message().contains("in an operation"), "{error}");
+    state.submit(port, 2, async { Ok(Outcome::Unit) }).unwrap();
+    assert_eq!(result(collect(port, 1).remove(0)).unwrap(), Outcome::Unit);
+}
+
+#[test]
+fn freeing_a_port_drops_what_is_under_way() {
+    let state = enter().unwrap();
+    let port = state.port_new().unwrap();
+    let (dropped, was_dropped) = std::sync::mpsc::channel::<()>();
+    let op = state
+        .submit(port, 0, async move {
+            let _dropped_with_the_future = dropped;
+            pending::<Result<Outcome>>().await
+        })
+        .unwrap();
+    state.port_free(port).unwrap();
+    let end = was_dropped.recv_timeout(Duration::from_secs(5));
+    assert_eq!(end, Err(std::sync::mpsc::RecvTimeoutError::Disconnected), "the future is gone");
+    assert!(!state.cancel(op).unwrap());
+    assert_eq!(state.port_free(port).unwrap_err().kind(), ErrorKind::Closed);
+}
+
+#[test]
+fn handles_of_another_kind_and_wild_ones_are_invalid_arguments() {
+    let state = enter().unwrap();
+    let port = state.port_new().unwrap();
+    let token = state.cancel_new().unwrap();
+    for wrong in [0, 1, u64::MAX, token, port + 1_000_000] {
+        assert_eq!(state.port_fd(wrong).unwrap_err().kind(), ErrorKind::InvalidArgument, "{wrong:#x}");
+        assert_eq!(state.cancel(wrong).unwrap_err().kind(), ErrorKind::InvalidArgument, "{wrong:#x}");
+    }
+}
