@@ -1,28 +1,42 @@
 #!/usr/bin/env bash
 # Builds the wheel, installs it into a fresh virtual environment and tests what was installed.
 #   py/run-tests.sh            the normal run
-#   py/run-tests.sh long       also what `make check-long` holds
+#   py/run-tests.sh long       also what `make check-long` holds: 200 exits, a panic in every export, other Pythons
 # PYTHON chooses the interpreter (python3), DLOCK_PY_PROFILE the cargo profile of the wheel (release).
 set -euo pipefail
 cd "$(dirname "$0")"
 
 python=${PYTHON:-python3}
-profile=${DLOCK_PY_PROFILE:-release}
-venv=$PWD/../build/py-venv
-wheels=$PWD/../build/wheels
-long=()
-[ "${1:-}" = long ] && long=(--long)
+build=$PWD/../build
+venv=$build/py-venv
+
+# Profile, folder for the wheel, further arguments to maturin. Installs what it built.
+install_wheel() {
+    local profile=$1 wheels=$2
+    shift 2
+    rm -rf "$wheels"
+    "$venv/bin/maturin" build --quiet --locked --profile "$profile" --out "$wheels" \
+        --interpreter "$venv/bin/python" "$@"
+    "$venv/bin/pip" install --quiet --disable-pip-version-check --no-index --force-reinstall "$wheels"/libdlock-*.whl
+}
+
+# From the tests' folder, so that `import libdlock` finds what was installed and not python/libdlock.
+run_pytest() {
+    (cd tests && "$venv/bin/python" -m pytest "$@")
+}
 
 rm -rf "$venv"
 "$python" -m venv "$venv"
 "$venv/bin/pip" install --quiet --disable-pip-version-check -r requirements-dev.txt
-
-rm -f "$wheels"/libdlock-*.whl
-"$venv/bin/maturin" build --locked --profile "$profile" --interpreter "$venv/bin/python" --out "$wheels" --quiet
-"$venv/bin/pip" install --quiet --disable-pip-version-check --no-index "$wheels"/libdlock-*.whl
-
 ./lint.sh "$venv"
-# From the tests' folder, so that `import libdlock` finds what was installed and not python/libdlock.
-cd tests
-"$venv/bin/python" -m mypy.stubtest --concise libdlock._native
-"$venv/bin/python" -m pytest "${long[@]}" --durations=5
+
+install_wheel "${DLOCK_PY_PROFILE:-release}" "$build/wheels"
+(cd tests && "$venv/bin/python" -m mypy.stubtest --concise libdlock._native)
+if [ "${1:-}" = long ]; then
+    run_pytest --long
+    ./other-pythons.sh "$build"/wheels/libdlock-*.whl
+    install_wheel dev "$build/wheels-fault-injection" --features fault-injection
+    DLOCK_FAULT_INJECTION=1 run_pytest test_panic.py
+else
+    run_pytest --durations=5
+fi

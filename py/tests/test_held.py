@@ -94,7 +94,7 @@ def test_inspect(client: libdlock.Client, other: libdlock.Client, name: str) -> 
     with client.lock(name, lease=20) as held:
         for mine in (client, other):
             seen = mine.lock(name).inspect()
-            assert (seen.holder, seen.token) == (held.owner, held.token)
+            assert (seen.holder, seen.token, seen.ours) == (held.owner, held.token, mine is client)
             assert seen.ttl is not None
             assert 18 < seen.ttl <= 20
         with pytest.raises(dataclasses.FrozenInstanceError):

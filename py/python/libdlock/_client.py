@@ -43,8 +43,8 @@ class Client:
 
     def __init__(self, handle: int) -> None:
         self._handle = handle
-        self._process = os.getpid()
         self._closed = False
+        self._process = os.getpid()
 
     def lock(
         self,
@@ -108,12 +108,16 @@ class Client:
         self.close()
 
     def __del__(self) -> None:
-        # Not built completely, closed, or the copy that a fork made: nothing of ours to end.
-        if getattr(self, "_closed", True) or self._process != os.getpid():
+        # Not built completely, or the copy that a fork made: nothing of ours to end.
+        if getattr(self, "_process", None) != os.getpid():
             return
-        text = f"unclosed {self!r}: its locks are no longer renewed"
-        warnings.warn(text, ResourceWarning, stacklevel=2, source=self)
-        _native.client_abandon(self._handle)
+        try:
+            if not self._closed:
+                text = f"unclosed {self!r}: its locks are no longer renewed"
+                warnings.warn(text, ResourceWarning, stacklevel=2, source=self)
+        finally:  # a program may turn warnings into exceptions
+            self.close()
+            _native.client_free(self._handle)
 
     def __repr__(self) -> str:
         return f"<libdlock.Client{' closed' if self._closed else ''}>"

@@ -27,7 +27,10 @@ class Lost:
         return self.reason is not None
 
     def wait(self, timeout: Seconds | None = None) -> bool:
-        """Blocks until the hold is lost, or for `timeout` seconds; says whether it was lost. Ctrl-C breaks it."""
+        """Blocks until the hold is lost or released, `timeout` seconds at most; says whether it was lost.
+
+        Ctrl-C breaks it.
+        """
         ms = FOR_EVER if timeout is None else milliseconds(timeout, "timeout", op="lost")
         return _native.held_wait_lost(self._held, ms) is not None
 
@@ -69,7 +72,7 @@ class Held:
     @property
     def remaining(self) -> float:
         """Seconds for which the hold stays valid without another renewal; 0.0 when it is over."""
-        return _native.held_remaining(self._grant.handle) / 1000
+        return _native.held_remaining(self._grant.handle)
 
     @property
     def lost(self) -> Lost:
@@ -95,7 +98,7 @@ class Inspection:
     holder: str | None
     """The owner, `<client uuid>:<n>`, or `None` when the lock is free."""
     ours: bool
-    """Whether the owner is a libdlock client (Redisson's are not)."""
+    """Whether the owner is this client, in any of its threads."""
     ttl: float | None
     """Seconds left of the lease. `None` with a holder: a foreign key that never expires."""
     token: int | None

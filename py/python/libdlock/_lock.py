@@ -51,7 +51,7 @@ class Lock(_native.Scope):
         """Acquires within the lock's `wait` (for ever when it has none), else raises `AcquireTimeout`."""
         got: list[_native.Grant] = []
         try:
-            _native.lock_acquire(self.handle, _native.thread_holder(), self._wait, OWN_LEASE, got)
+            _native.lock_acquire(got, self.handle, _native.thread_holder(), self._wait, OWN_LEASE)
             return Held(self, got[0])
         except BaseException:
             self._undo(got)
@@ -67,7 +67,7 @@ class Lock(_native.Scope):
         waiting = self._acquire_wait(blocking, timeout)
         got: list[_native.Grant] = []
         try:
-            _native.lock_acquire(self.handle, _native.thread_holder(), waiting, OWN_LEASE, got)
+            _native.lock_acquire(got, self.handle, _native.thread_holder(), waiting, OWN_LEASE)
         except AcquireTimeout:
             return False
         except BaseException:
@@ -101,8 +101,7 @@ class Lock(_native.Scope):
 
     def inspect(self) -> Inspection:
         """Who holds the lock, for how long, and the last token, as the server says now."""
-        holder, ours, ttl, token = _native.lock_inspect(self.handle)
-        return Inspection(holder, ours, None if ttl is None else ttl / 1000, token)
+        return Inspection(*_native.lock_inspect(self.handle))
 
     def force_release(self) -> bool:
         """Frees the lock whoever holds it; says whether anybody did. The holder's `lost` is set at its next renewal."""
@@ -119,7 +118,7 @@ class Lock(_native.Scope):
         """Makes this thread the holder of what `detach` let go of, in this process or another, with the same token."""
         got: list[_native.Grant] = []
         try:
-            _native.lock_attach(self.handle, _native.thread_holder(), detached, got)
+            _native.lock_attach(got, self.handle, _native.thread_holder(), detached)
             return Held(self, got[0])
         except BaseException:
             self._undo(got)
