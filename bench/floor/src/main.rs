@@ -1,2 +1,72 @@
-//! Being built.
-fn main() {}
+//! The floor under every measurement: the lock's own two scripts over bare blocking sockets, and nothing else.
+//!
+//! No runtime, no watchdog, no time-outs, no retries. What a language needs beyond this is the price of its library.
+//!
+//! `libdlock-floor HOST:PORT CALLERS SECONDS sockets|pipeline`: either a thread and a socket for each caller, or one socket on
+//! which all callers' requests travel together, as they do in the library. It speaks the worker protocol of `bench/run.py`:
+//! prints `ready`, starts on a line of input, prints one line of JSON, and ends with its input.
+
+mod pairs;
+mod resp;
+
+use std::io::{self, BufRead, Read, Write};
+use std::sync::Barrier;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use pairs::{Callers, Scripts};
+use resp::Connection;
+
+fn main() -> io::Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [address, callers, seconds, mode] = arguments.as_slice() else {
+        eprintln!("usage: libdlock-floor HOST:PORT CALLERS SECONDS sockets|pipeline");
+        std::process::exit(2);
+    };
+    let callers: usize = callers.parse().map_err(io::Error::other)?;
+    let length = Duration::from_secs_f64(seconds.parse().map_err(io::Error::other)?);
+    // Callers on each socket: the first caller's number and how many follow.
+    let sockets: Vec<(usize, usize)> = match mode.as_str() {
+        "sockets" => (0..callers).map(|caller| (caller, 1)).collect(),
+        "pipeline" => vec![(0, callers)],
+        other => return Err(io::Error::other(format!("{other:?} is neither sockets nor pipeline"))),
+    };
+
+    let mut workers = Vec::new();
+    for (first, count) in sockets {
+        let mut connection = Connection::open(address)?;
+        let scripts = Scripts::load(&mut connection)?;
+        let mut worker = Callers::new(connection, scripts, first, count);
+        worker.pairs()?; // connections and keys are warm before the clock starts
+        workers.push(worker);
+    }
+    println!("ready");
+    io::stdout().flush()?;
+    io::stdin().lock().read_line(&mut String::new())?;
+
+    let start_line = Barrier::new(workers.len());
+    let begun = Instant::now();
+    let counts: Vec<io::Result<usize>> = thread::scope(|scope| {
+        let threads: Vec<_> = workers
+            .into_iter()
+            .map(|mut worker| {
+                let start_line = &start_line;
+                scope.spawn(move || {
+                    start_line.wait();
+                    let mut done = 0;
+                    while begun.elapsed() < length {
+                        done += worker.pairs()?;
+                    }
+                    Ok(done)
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().expect("a caller panicked")).collect()
+    });
+    let taken = begun.elapsed().as_secs_f64();
+    let pairs: usize = counts.into_iter().sum::<io::Result<usize>>()?;
+    println!("{{\"pairs\": {pairs}, \"seconds\": {taken:.6}}}");
+    io::stdout().flush()?;
+    io::stdin().lock().read_to_end(&mut Vec::new())?; // the driver reads our CPU time before it lets go
+    Ok(())
+}

@@ -1,0 +1,65 @@
+//! As much of RESP2 as two scripts need.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::net::TcpStream;
+
+/// One blocking connection.
+pub struct Connection {
+    reader: BufReader<TcpStream>,
+    out: Vec<u8>,
+}
+
+impl Connection {
+    /// Connects to `host:port`.
+    pub fn open(address: &str) -> io::Result<Connection> {
+        let stream = TcpStream::connect(address)?;
+        stream.set_nodelay(true)?;
+        Ok(Connection { reader: BufReader::new(stream), out: Vec::new() })
+    }
+
+    /// Adds a command to what the next [`Connection::flush`] sends.
+    pub fn push(&mut self, words: &[&str]) {
+        let out = &mut self.out;
+        // Writing to a Vec cannot fail.
+        let _ = write!(out, "*{}\r\n", words.len());
+        for word in words {
+            let _ = write!(out, "${}\r\n{word}\r\n", word.len());
+        }
+    }
+
+    /// Sends everything pushed, as one write.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.reader.get_mut().write_all(&self.out)?;
+        self.out.clear();
+        Ok(())
+    }
+
+    /// Reads an array of integers.
+    pub fn integers(&mut self) -> io::Result<Vec<i64>> {
+        let count = self.header(b'*')?;
+        (0..count).map(|_| self.header(b':')).collect()
+    }
+
+    /// Reads a bulk string.
+    pub fn text(&mut self) -> io::Result<String> {
+        self.header(b'$')?;
+        self.line()
+    }
+
+    fn header(&mut self, kind: u8) -> io::Result<i64> {
+        let line = self.line()?;
+        match line.as_bytes().first() {
+            Some(&found) if found == kind => line[1..].parse().map_err(io::Error::other),
+            _ => Err(io::Error::other(format!("the server answered {line:?}"))),
+        }
+    }
+
+    fn line(&mut self) -> io::Result<String> {
+        let mut line = String::new();
+        if self.reader.read_line(&mut line)? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        line.truncate(line.trim_end_matches(['\r', '\n']).len());
+        Ok(line)
+    }
+}
