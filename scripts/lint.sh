@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Formatters in check mode and linters with warnings as errors, for every language. Every check runs; the last line counts.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+passed=0 failed=0
+check() {
+    local what=$1
+    shift
+    if "$@"; then
+        echo "ok      $what"
+        passed=$((passed + 1))
+    else
+        echo "FAILED  $what: $*"
+        failed=$((failed + 1))
+    fi
+}
+
+c_files() { git ls-files -co --exclude-standard -- '*.c' '*.h' '*.cpp' '*.hpp' ':!include/dlock.h'; } # cbindgen formats that
+clang_format() { c_files | xargs --no-run-if-empty clang-format --dry-run -Werror; }
+# The scripts and drivers outside the package: the same tools as py/lint.sh, which makes their environment.
+python_tools() { py/lint.sh; }
+python_rest() {
+    local tools=build/py-lint-venv/bin
+    "$tools/ruff" check --quiet --config ruff.toml $1 && "$tools/ruff" format --quiet --check --config ruff.toml $1 &&
+        MYPYPATH=py/python "$tools/mypy" --strict --no-error-summary --python-version 3.10 $1
+}
+
+check "rustfmt" cargo fmt --all --check
+check "clippy" cargo clippy --quiet --workspace --all-targets -- -D warnings
+check "rustdoc" env RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps
+check "clang-format" clang_format
+check "ruff and mypy --strict: py" python_tools
+for folder in scripts bench demo; do
+    check "ruff and mypy --strict: $folder" python_rest "$folder"
+done
+check "bash -n" bash -c 'git ls-files -co --exclude-standard -- "*.sh" .ci/run | xargs -n 1 bash -n'
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Builds the Python wheel and installs it into build/venv: what the demo, the benchmarks and the README's programs use.
+# Prints nothing but errors; a second run with nothing changed takes a second or two.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+venv=$PWD/build/venv
+if [ ! -x "$venv/bin/maturin" ]; then
+    rm -rf "$venv"
+    "${PYTHON:-python3}" -m venv "$venv"
+    "$venv/bin/pip" install --quiet --disable-pip-version-check "$(grep '^maturin' py/requirements-dev.txt)"
+fi
+rm -rf build/venv-wheel
+"$venv/bin/maturin" build --quiet --locked --release --manifest-path py/Cargo.toml --out build/venv-wheel \
+    --interpreter "$venv/bin/python"
+"$venv/bin/pip" install --quiet --disable-pip-version-check --no-index --force-reinstall build/venv-wheel/libdlock-*.whl

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Every test of every language; ends with one line of totals. Each group starts servers of its own on free ports.
+#   scripts/test.sh           everything
+#   scripts/test.sh GROUP...  only these groups: scripts lint rust c python interop docs
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+declare -A command=(
+    [scripts]="python3 scripts/test_totals.py"
+    [lint]="scripts/lint.sh"
+    [rust]="cargo test --quiet --no-fail-fast"
+    [c]="ffi-c/tests/run.sh"
+    [python]="py/run-tests.sh"
+    [interop]="scripts/interop.sh"
+    [docs]="scripts/test-docs.sh"
+)
+[ $# -gt 0 ] || set -- scripts lint rust c python interop docs
+groups=()
+for group in "$@"; do
+    groups+=("$group=${command[$group]:?there is no group $group}")
+done
+exec python3 scripts/totals.py "${groups[@]}"

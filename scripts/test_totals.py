@@ -1,0 +1,61 @@
+"""The totals are what everybody trusts, so they have tests of their own (`python3 -m unittest`, no packages needed)."""
+
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+from totals import Counts, read
+
+TOTALS = str(Path(__file__).with_name("totals.py"))
+
+
+class ClosingLines(unittest.TestCase):
+    def test_each_runners_line_is_read(self) -> None:
+        for line, counts in {
+            "test result: ok. 12 passed; 0 failed; 3 ignored; 0 measured; 0 filtered out; finished in 0.01s": Counts(12, 0, 3),
+            "test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out": Counts(1, 2, 0),
+            "===== 4 passed, 1 skipped, 2 warnings in 0.12s =====": Counts(4, 0, 1),
+            "\x1b[32m==== \x1b[1m9 passed\x1b[0m in 61.20s (0:01:01) ====\x1b[0m": Counts(9, 0, 0),
+            "=== 1 failed, 2 passed, 3 errors in 1.00s ===": Counts(2, 4, 0),
+            "=== 2 passed, 5 deselected, 1 xfailed in 1.00s ===": Counts(3, 0, 0),
+            "7 passed, 0 failed": Counts(7, 0, 0),
+            "c: 7 passed, 1 failed, 2 skipped": Counts(7, 1, 2),
+        }.items():
+            with self.subTest(line):
+                self.assertEqual(read(line), counts)
+
+    def test_other_lines_are_not(self) -> None:
+        for line in ("running 12 tests", "test a::b ... ok", "    rust   3 passed, 0 failed, 0 skipped and more", "1 passed"):
+            with self.subTest(line):
+                self.assertIsNone(read(line))
+
+
+class Runs(unittest.TestCase):
+    def totals(self, *groups: str) -> tuple[int, str]:
+        done = subprocess.run([sys.executable, TOTALS, *groups], capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout.splitlines()[-1]
+
+    def test_groups_are_summed(self) -> None:
+        groups = ("a=echo 2 passed, 0 failed", "b=echo '=== 3 passed, 1 skipped in 0.1s ==='")
+        self.assertEqual(self.totals(*groups), (0, "5 passed, 0 failed, 1 skipped"))
+
+    def test_a_failure_is_carried_and_the_others_still_run(self) -> None:
+        groups = ("a=echo 2 passed, 1 failed; exit 1", "b=echo 4 passed, 0 failed")
+        self.assertEqual(self.totals(*groups), (1, "6 passed, 1 failed, 0 skipped"))
+
+    def test_a_runner_that_says_failed_and_exits_with_0_has_failed(self) -> None:
+        self.assertEqual(self.totals("a=echo 2 passed, 1 failed"), (1, "2 passed, 1 failed, 0 skipped"))
+
+    def test_a_crash_after_good_news_is_a_failure(self) -> None:
+        self.assertEqual(self.totals("a=echo 2 passed, 0 failed; exit 3"), (1, "2 passed, 1 failed, 0 skipped"))
+
+    def test_a_group_without_tests_has_failed(self) -> None:
+        self.assertEqual(self.totals("a=true"), (1, "0 passed, 1 failed, 0 skipped"))
+
+
+if __name__ == "__main__":
+    done = unittest.main(exit=False).result
+    bad = len(done.failures) + len(done.errors)
+    print(f"{done.testsRun - bad} passed, {bad} failed", flush=True)
+    sys.exit(bad > 0)
