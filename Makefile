@@ -1,0 +1,43 @@
+# make help      lists what there is. Everything here can be run by hand too: the recipes are scripts.
+
+SHELL := /bin/bash
+PREFIX ?= /usr/local
+N ?= 500
+.DEFAULT_GOAL := help
+.PHONY: help deps demo test check-long bench lint fmt dist
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## ?/  make \1\t/' | expand -t 20
+
+deps: ## check the prerequisites, install what else the tests need (as root, with apt-get)
+	@scripts/deps.sh test
+
+demo: ## two C++ and two Python processes share one lock; N=500 times each, REDIS_URL=... for a server that is there
+	@scripts/deps.sh demo
+	@N=$(N) REDIS_URL=$(REDIS_URL) demo/run.sh
+
+test: ## every test of every language, then one line of totals
+	@scripts/deps.sh test
+	@scripts/test.sh
+
+check-long: ## what is slow: repeats, exits, soak
+	@scripts/deps.sh test
+	@scripts/check-long.sh
+
+bench: ## one table: every language beside the floor and redis-benchmark
+	@scripts/deps.sh bench
+	@bench/run.sh
+
+lint: ## formatters in check mode, linters with warnings as errors
+	@scripts/deps.sh test
+	@scripts/lint.sh
+
+fmt: ## format everything
+	@scripts/fmt.sh
+
+dist: ## the crate, the wheel and the C library as archives in build/dist
+	@scripts/deps.sh test
+	@scripts/dist.sh
+
+# `make install PREFIX=...`: C library, headers, pkg-config file and CMake package.
+-include ffi-c/install.mk

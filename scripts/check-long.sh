@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# What is too slow for every run: repeats, exits, soak, the demo's verdict 20 times in a row. Ends with one line of totals.
+#   scripts/check-long.sh           everything
+#   scripts/check-long.sh GROUP...  only these groups: rust c python demo
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+declare -A command=(
+    [rust]="cargo test --release --quiet --no-fail-fast -- --ignored"
+    [c]="ffi-c/tests/run.sh long"
+    [python]="py/run-tests.sh long"
+    [demo]="demo/repeat.sh 20"
+)
+[ $# -gt 0 ] || set -- rust c python demo
+groups=()
+for group in "$@"; do
+    groups+=("$group=${command[$group]:?there is no group $group}")
+done
+exec python3 scripts/totals.py "${groups[@]}"
