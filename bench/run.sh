@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Builds the workers and measures them: `make bench`. Further arguments go to bench/run.py.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+cargo build --release --quiet -p libdlock-floor -p libdlock-bench -p libdlock-ffi
+scripts/python-venv.sh
+scripts/c-library.sh
+mkdir -p build/bench
+"${CC:-cc}" -std=c11 -O2 -Wall -Wextra -o build/bench/pairs bench/c/pairs.c \
+    -Ibuild/c/include -Lbuild/c/lib -ldlock -Wl,-rpath,"$PWD/build/c/lib" -pthread
+exec python3 bench/run.py "$@"

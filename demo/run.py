@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+"""The demo: C++ and Python processes take one lock in turn and change one file that nothing else protects.
+
+    run.py [--times N] [--url URL] [--without-lock] --cpp-worker PROGRAM --python PYTHON
+
+Without a URL it starts a redis-server of its own. Shows a line a worker while they run, then checks what they did and says so;
+exits with 1 when the check fails. `--without-lock` shows that the check can fail.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "scripts"))
+
+from private_redis import PrivateRedis  # noqa: E402
+from verdict import judge  # noqa: E402
+
+SHOW_EVERY = 1.0  # seconds
+STUCK_AFTER = 60.0  # seconds in which no worker got the lock
+
+
+class Worker:
+    """A worker process and the last that it said of itself."""
+
+    def __init__(self, who: str, command: list[str]) -> None:
+        self.who = who
+        self.numbers: dict[str, float] = {"done": 0, "handovers": 0, "waited": 0.0, "longest": 0.0}
+        self.ready = threading.Event()
+        self.begun = 0.0
+        self.ended: float | None = None
+        # A session of its own: at Ctrl-C the coordinator ends its workers, so that nobody prints a traceback.
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+        )
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            if line.startswith("{"):
+                self.numbers = json.loads(line)
+            else:
+                self.ready.set()
+        self.ended = time.monotonic()
+        self.ready.set()
+
+    def go(self) -> None:
+        """Lets it begin."""
+        assert self.process.stdin is not None
+        self.begun = time.monotonic()
+        self.process.stdin.write("go\n")
+        self.process.stdin.flush()
+
+    def line(self, times: int) -> str:
+        """What it has done so far, in one line."""
+        n = self.numbers
+        seconds = max((self.ended or time.monotonic()) - self.begun, 0.001)
+        mean = 1000 * n["waited"] / max(n["done"], 1)
+        return (
+            f"  {self.who:<10} {n['done']:>6.0f} of {times}   hand-overs {n['handovers']:>6.0f}   "
+            f"wait {mean:7.2f} ms, longest {1000 * n['longest']:8.2f} ms   {n['done'] / seconds:7.0f}/s"
+        )
+
+
+@contextlib.contextmanager
+def started(commands: dict[str, list[str]]) -> Iterator[list[Worker]]:
+    """The workers, running; none is left over at the end."""
+    workers: list[Worker] = []
+    try:
+        for who, command in commands.items():
+            workers.append(Worker(who, command))
+        yield workers
+    finally:
+        for worker in workers:
+            worker.process.terminate()
+        for worker in workers:
+            try:
+                worker.process.wait(5)
+            except subprocess.TimeoutExpired:
+                worker.process.kill()
+                worker.process.wait()
+
+
+def watch(workers: list[Worker], times: int) -> list[str]:
+    """Shows progress until every worker has ended; returns what went wrong."""
+    in_place = sys.stdout.isatty()
+    done, moved = 0.0, time.monotonic()
+    next_show = moved + SHOW_EVERY
+    shown = False
+    while True:
+        running = [worker for worker in workers if worker.process.poll() is None]
+        now = time.monotonic()
+        if running and now < next_show:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                running[0].process.wait(next_show - now)
+            continue
+        if shown and in_place:
+            print(f"\x1b[{len(workers)}A", end="")
+        elif shown:
+            print()
+        for worker in workers:
+            print(worker.line(times), flush=True)
+        shown, next_show = True, now + SHOW_EVERY
+        if not running:
+            return [f"{w.who} ended with {w.process.returncode}" for w in workers if w.process.returncode != 0]
+        total = sum(worker.numbers["done"] for worker in workers)
+        if total > done:
+            done, moved = total, now
+        elif now - moved > STUCK_AFTER:
+            return [f"nobody got the lock for {STUCK_AFTER:.0f} s"]
+
+
+def run(options: argparse.Namespace, url: str, folder: str) -> int:
+    """Runs the workers on `url` and judges the file they leave in `folder`."""
+    shared = Path(folder, "shared.txt")
+    shared.write_text(f"{0:012}\n")
+    lock = f"demo-{os.getpid()}-{time.time_ns()}"
+    python = [options.python, str(HERE / "worker.py")]
+    programs = {"C++ 1": [options.cpp_worker], "C++ 2": [options.cpp_worker], "Python 1": python, "Python 2": python}
+    commands = {}
+    for who, program in programs.items():
+        commands[who] = [*program, url, lock, str(shared), str(options.times), who.replace(" ", "-")]
+        if options.without_lock:
+            commands[who].append("without-lock")
+
+    with started(commands) as workers:
+        for worker in workers:
+            if not worker.ready.wait(60) or worker.ended:
+                print(f"{worker.who} did not start")
+                return 1
+        begun = time.monotonic()
+        for worker in workers:
+            worker.go()
+        problems = watch(workers, options.times)
+        taken = time.monotonic() - begun
+    verdict = judge(shared.read_text(), {who.replace(" ", "-"): options.times for who in programs})
+    problems += verdict.problems
+    rate = verdict.lines / taken
+    print(f"\n  {verdict.lines} changes in {taken:.1f} s ({rate:.0f}/s); the counter says {verdict.counter}")
+    for problem in problems:
+        print(f"  WRONG: {problem}")
+    if problems:
+        print("verdict: FAILED")
+        return 1
+    print("verdict: the total is exact, and fencing tokens strictly increase in the order of the file")
+    return 0
+
+
+def main() -> int:
+    """Reads the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--times", type=int, default=500, help="how often each worker takes the lock (500)")
+    parser.add_argument("--url", default="", help="a server that is there; else a private one is started")
+    parser.add_argument("--without-lock", action="store_true", help="take no lock: the check must fail")
+    parser.add_argument("--cpp-worker", required=True)
+    parser.add_argument("--python", required=True)
+    options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        with contextlib.ExitStack() as stack:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="libdlock-demo-"))
+            if options.url:
+                url = options.url
+                print("server: the one of REDIS_URL")
+            else:
+                server = stack.enter_context(PrivateRedis())
+                url = server.url
+                print(f"server: a private redis-server on port {server.port}")
+            return run(options, url, folder)
+    except KeyboardInterrupt:
+        print("\ninterrupted; workers and server are stopped")
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,103 @@
+"""A redis-server of one's own: on a free loopback port, keeping nothing, gone with its user. Standard library only."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from types import TracebackType
+
+
+class PrivateRedis:
+    """Starts on entering, stops by its process id on leaving."""
+
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="libdlock-redis-")
+        self._process: subprocess.Popen[bytes] | None = None
+        self.port = 0
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+        return f"redis://127.0.0.1:{self.port}/0"
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        assert self._process is not None
+        return self._process.pid
+
+    def __enter__(self) -> PrivateRedis:
+        try:
+            # Between finding a port free and taking it somebody else may: hence several tries.
+            for _ in range(10):
+                self.port = free_port()
+                if self._start():
+                    return self
+            raise RuntimeError(f"redis-server does not start: {self._log().read_text(errors='replace')[-500:]}")
+        except BaseException:
+            self.stop()
+            raise
+
+    def _log(self) -> Path:
+        return Path(self._folder.name, "log")
+
+    def _start(self) -> bool:
+        command = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
+        command += ["--dir", self._folder.name, "--logfile", str(self._log())]
+        # Its own session: Ctrl-C at the terminal ends its users first, and they end it.
+        self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline and self._process.poll() is None:
+            try:
+                if self.command("PING") == "PONG":
+                    return True
+            except OSError:
+                time.sleep(0.01)  # the only way to learn that a server listens is to try
+        self._end()
+        return False
+
+    def command(self, *words: str) -> str:
+        """Sends one command on a connection of its own; returns a simple or bulk reply as text."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=10) as connection, connection.makefile("rwb") as file:
+            file.write(b"*%d\r\n" % len(words))
+            for word in words:
+                file.write(b"$%d\r\n%s\r\n" % (len(word.encode()), word.encode()))
+            file.flush()
+            head = file.readline().decode().rstrip("\r\n")
+            if head.startswith("$"):
+                return file.read(int(head[1:]) + 2)[:-2].decode()
+            if head.startswith("-") or not head:
+                raise RuntimeError(f"{words[0]}: {head!r}")
+            return head[1:]
+
+    def _end(self) -> None:
+        if self._process is not None:
+            self._process.terminate()
+            try:
+                self._process.wait(5)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+            self._process = None
+
+    def stop(self) -> None:
+        """Ends the server and removes its folder. Stopping again does nothing."""
+        self._end()
+        self._folder.cleanup()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def free_port() -> int:
+    """A loopback port that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    assert isinstance(port, int)
+    return port
