@@ -1,1 +1,39 @@
-//! Being built.
+//! The C ABI of libdlock: `libdlock.so`, `libdlock.a`, and `include/dlock.h`, which cbindgen makes from this crate.
+//!
+//! A function here marshals and nothing else: it checks its pointers, calls the bridge inside [`call::call`] (panic guard,
+//! state of the process, error buffer), and writes its out parameters. The conventions stand at the head of the header
+//! (`header/preamble.h`) and in docs/c.md.
+#![allow(non_camel_case_types, reason = "these are the names of the header")]
+#![allow(
+    clippy::missing_safety_doc,
+    reason = "what a caller owes is the same for every function and stands once, in the header"
+)]
+
+// Handles are 64-bit numbers that travel as pointers.
+#[cfg(not(target_pointer_width = "64"))]
+compile_error!("the C ABI of libdlock needs a 64-bit platform");
+
+mod call;
+mod cancel;
+mod client;
+mod completion;
+mod error;
+mod held;
+mod lock;
+mod out;
+mod port;
+mod submit;
+mod text;
+mod types;
+mod version;
+
+pub use self::cancel::*;
+pub use self::client::*;
+pub use self::completion::*;
+pub use self::error::*;
+pub use self::held::*;
+pub use self::lock::*;
+pub use self::port::*;
+pub use self::submit::*;
+pub use self::types::*;
+pub use self::version::*;

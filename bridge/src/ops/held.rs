@@ -54,25 +54,26 @@ pub async fn held_wait_lost(state: &'static State, held: Handle, wait_ms: i64) -
     }
 }
 
-/// Undoes one acquire of the hold's holder, as `lock_release` does for a thread.
+/// Releases a hold that is the handle's own.
 ///
 /// # Errors
-/// `NotHeld` when it is not held (any more).
+/// `NotHeld` when it is not held (any more); `InvalidArgument` when the hold is a thread's or a task's: only that may
+/// release it, through the lock.
 pub async fn held_release(state: &'static State, held: Handle) -> Result<()> {
-    let entry = find(state, held, "release")?;
+    let entry = owning(state, held, "release")?;
     entry.lock.lock.release_as(entry.holder).await
 }
 
 /// Sets the lease of the hold to `lease_ms` from now.
 pub async fn held_extend(state: &'static State, held: Handle, lease_ms: i64) -> Result<()> {
-    let entry = find(state, held, "extend")?;
+    let entry = owning(state, held, "extend")?;
     let lease = args::millis(lease_ms, "lease", "100 to 86400000", "extend")?;
     entry.lock.lock.extend_as(entry.holder, lease).await
 }
 
 /// Ends the hold here without releasing it; see `lock_detach`.
 pub async fn held_detach(state: &'static State, held: Handle) -> Result<String> {
-    let entry = find(state, held, "detach")?;
+    let entry = owning(state, held, "detach")?;
     entry.lock.lock.detach_as(entry.holder).await
 }
 
@@ -94,6 +95,15 @@ pub(super) fn undo(state: &'static State, held: Handle) {
             let _ = entry.lock.lock.release_as(entry.holder).await;
         });
     }
+}
+
+fn owning(state: &State, held: Handle, op: &'static str) -> Result<Arc<HeldEntry>> {
+    let entry = find(state, held, op)?;
+    if entry.owns_hold {
+        return Ok(entry);
+    }
+    let message = "this hold belongs to the thread or task that acquired it, which ends it through the lock";
+    Err(Error::new(ErrorKind::InvalidArgument, op, message).on(entry.lock.lock.name()))
 }
 
 fn find(state: &State, held: Handle, op: &'static str) -> Result<Arc<HeldEntry>> {

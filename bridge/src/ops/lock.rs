@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use libdlock::{Acquire, ErrorKind, Grant, HolderId, LockOptions, Result};
+use libdlock::{Acquire, Error, ErrorKind, Grant, HolderId, LockOptions, Result};
 
 use super::args;
 use super::{Held, Inspection};
@@ -59,6 +59,19 @@ pub fn lock_name(state: &State, lock: Handle) -> Result<String> {
 /// How many times `holder` holds the lock; 0 when it does not, or not any more.
 pub fn lock_hold_count(state: &State, lock: Handle, holder: HolderId) -> Result<u32> {
     Ok(find(state, lock, "hold count")?.lock.hold_count(holder))
+}
+
+/// A view of the hold that `holder` has.
+///
+/// # Errors
+/// `NotHeld` when it has none (any more).
+pub fn lock_held(state: &State, lock: Handle, holder: HolderId) -> Result<Held> {
+    let entry = find(state, lock, "held")?;
+    let grant = entry.lock.grant_of(holder).ok_or_else(|| {
+        let message = "the calling thread or task does not hold this lock";
+        Error::new(ErrorKind::NotHeld, "held", message).on(entry.lock.name())
+    })?;
+    keep(state, entry, Holding::ByHolder(holder), holder, grant)
 }
 
 /// Takes the lock. `wait_ms`: -1 waits for ever, 0 does not wait. `lease_ms`: 0 is the lock's own.

@@ -10,14 +10,16 @@ mod lock;
 
 use std::time::Duration;
 
+use libdlock::LossReason;
+
 pub use self::client::{client_close, client_free, client_open};
 pub use self::held::{
     held_detach, held_extend, held_free, held_loss, held_owner, held_release, held_remaining, held_token, held_valid,
     held_wait_lost,
 };
 pub use self::lock::{
-    Holding, lock_acquire, lock_attach, lock_detach, lock_extend, lock_force_release, lock_free, lock_hold_count,
-    lock_inspect, lock_name, lock_open, lock_release,
+    Holding, lock_acquire, lock_attach, lock_detach, lock_extend, lock_force_release, lock_free, lock_held,
+    lock_hold_count, lock_inspect, lock_name, lock_open, lock_release,
 };
 use crate::handle::Handle;
 use crate::state::State;
@@ -55,8 +57,10 @@ pub enum Outcome {
     Bool(bool),
     /// A hold.
     Held(Held),
-    /// A text: the string of a detached hold, the reason of a loss.
+    /// A text: the string of a detached hold.
     Text(String),
+    /// Why a hold was lost.
+    Loss(LossReason),
     /// What the server says about a lock.
     Inspection(Inspection),
     /// A new object.
@@ -68,6 +72,6 @@ pub(crate) fn undo(state: &'static State, outcome: Outcome) {
     match outcome {
         Outcome::Held(held) => self::held::undo(state, held.handle),
         Outcome::Handle(client) => self::client::undo(state, client),
-        Outcome::Unit | Outcome::Bool(_) | Outcome::Text(_) | Outcome::Inspection(_) => {}
+        Outcome::Unit | Outcome::Bool(_) | Outcome::Text(_) | Outcome::Loss(_) | Outcome::Inspection(_) => {}
     }
 }

@@ -1,0 +1,10 @@
+//! Link arguments of libdlock.so.
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    // The number is DLOCK_ABI_VERSION: programs record it when they are linked, so that an incompatible library is a
+    // loader's error and not a crash.
+    println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libdlock.so.0");
+    // A host that unloads the library would pull the code away under its runtime's thread and its fork handler.
+    println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
+}

@@ -1,0 +1,26 @@
+
+/* The struct with nothing said: start from it, then set what you need. */
+#define DLOCK_ERROR_INIT \
+  { \
+    sizeof(dlock_error_t), DLOCK_OK, {0}, {0}, { 0 } \
+  }
+#define DLOCK_CLIENT_OPTIONS_INIT \
+  { \
+    sizeof(dlock_client_options_t), 0, 0, 0, 0 \
+  }
+#define DLOCK_LOCK_OPTIONS_INIT \
+  { \
+    sizeof(dlock_lock_options_t), 0, -1 \
+  }
+#define DLOCK_ACQUIRE_OPTIONS_INIT \
+  { \
+    sizeof(dlock_acquire_options_t), -1, 0, 0 \
+  }
+#define DLOCK_INSPECTION_INIT \
+  { \
+    sizeof(dlock_inspection_t), false, false, -1, 0, { 0 } \
+  }
+#define DLOCK_DETACHED_INIT \
+  { \
+    sizeof(dlock_detached_t), 0, { 0 } \
+  }

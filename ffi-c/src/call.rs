@@ -1,0 +1,51 @@
+//! What every exported function does around its own work.
+
+use libdlock::{Error, Result};
+use libdlock_bridge::{State, enter, guard};
+
+use crate::error::{DLOCK_OK, dlock_error_t, dlock_status_t};
+use crate::out::sized_out;
+
+/// Runs the body of `export` with this process's state; a panic or an error becomes a status and fills `error` in.
+///
+/// # Safety
+/// As the header says: `error` is NULL or a writable `dlock_error_t`.
+pub(crate) unsafe fn call(
+    export: &'static str,
+    error: *mut dlock_error_t,
+    body: impl FnOnce(&'static State) -> Result<()>,
+) -> dlock_status_t {
+    let result = guard(export, || {
+        if !error.is_null() {
+            // Before the work, not after: a caller that cannot be told why it failed is not served at all.
+            // SAFETY: passed on.
+            drop(unsafe { sized_out(error, "error", export)? });
+        }
+        body(enter()?)
+    });
+    match result {
+        Ok(()) => DLOCK_OK,
+        // SAFETY: passed on.
+        Err(cause) => unsafe { report(&cause, error) },
+    }
+}
+
+/// As [`call`], for `_free`: NULL is no object and nothing to do.
+pub(crate) fn free<T>(
+    export: &'static str,
+    handle: *const T,
+    body: impl FnOnce(&'static State) -> Result<()>,
+) -> dlock_status_t {
+    let result = guard(export, || if handle.is_null() { Ok(()) } else { body(enter()?) });
+    result.map_or_else(|cause| cause.kind().code(), |()| DLOCK_OK)
+}
+
+unsafe fn report(cause: &Error, error: *mut dlock_error_t) -> dlock_status_t {
+    if !error.is_null() {
+        // SAFETY: passed on. An error struct of a wrong size is not written to.
+        if let Ok(error) = unsafe { sized_out(error, "error", "error") } {
+            error.put(dlock_error_t::of(cause));
+        }
+    }
+    cause.kind().code()
+}

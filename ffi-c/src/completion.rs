@@ -1,0 +1,164 @@
+//! A completion as C sees it: one struct with a place for every answer.
+
+use std::ffi::{c_char, c_void};
+
+use libdlock::{Error, Level};
+use libdlock_bridge::{Completion, Outcome, What};
+
+use crate::error::{DLOCK_OK, dlock_error_t, dlock_status_t};
+use crate::held::{DLOCK_LOSS_NONE, dlock_loss_t, loss};
+use crate::text::fill;
+use crate::types::{DLOCK_DETACHED_SIZE, dlock_client_t, dlock_held_t, dlock_inspection_t, dlock_op_t, handle};
+
+/// What a completion brings, and so which of its fields are filled in.
+pub type dlock_completion_kind_t = i32;
+/// The operation failed: `status` and `error`.
+pub const DLOCK_COMPLETION_ERROR: dlock_completion_kind_t = 0;
+/// The operation is done and has no answer.
+pub const DLOCK_COMPLETION_DONE: dlock_completion_kind_t = 1;
+/// A client was opened: `client`. Free it.
+pub const DLOCK_COMPLETION_CLIENT: dlock_completion_kind_t = 2;
+/// A lock was acquired or attached: `held` and `token`. Release it through `held`, then free that.
+pub const DLOCK_COMPLETION_HELD: dlock_completion_kind_t = 3;
+/// A forced release: `flag` says whether the lock was held.
+pub const DLOCK_COMPLETION_FLAG: dlock_completion_kind_t = 4;
+/// A hold was detached: `text`.
+pub const DLOCK_COMPLETION_TEXT: dlock_completion_kind_t = 5;
+/// An inspection: `inspection`.
+pub const DLOCK_COMPLETION_INSPECTION: dlock_completion_kind_t = 6;
+/// A hold was lost: `loss`.
+pub const DLOCK_COMPLETION_LOSS: dlock_completion_kind_t = 7;
+/// A client's log event, of no operation: `log_level`, the message in `text`, the object, if any, in `error.name`.
+pub const DLOCK_COMPLETION_LOG: dlock_completion_kind_t = 8;
+
+/// How much a log event matters.
+pub type dlock_log_level_t = i32;
+/// For those who look for a fault in libdlock itself.
+pub const DLOCK_LOG_DEBUG: dlock_log_level_t = 0;
+/// Worth a line in a log.
+pub const DLOCK_LOG_INFO: dlock_log_level_t = 1;
+/// Something an operator should look at.
+pub const DLOCK_LOG_WARN: dlock_log_level_t = 2;
+/// A defect, or a promise that could not be kept.
+pub const DLOCK_LOG_ERROR: dlock_log_level_t = 3;
+
+/// One thing that a port has for its host. Fields that `kind` does not name are zero.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct dlock_completion_t {
+    /// What it brings.
+    pub kind: dlock_completion_kind_t,
+    /// DLOCK_OK, or why the operation failed.
+    pub status: dlock_status_t,
+    /// The operation; NULL for a log event. It is over: there is nothing to free.
+    pub op: *mut dlock_op_t,
+    /// What was given with the operation.
+    pub user_data: *mut c_void,
+    /// See DLOCK_COMPLETION_HELD.
+    pub held: *mut dlock_held_t,
+    /// See DLOCK_COMPLETION_HELD.
+    pub token: u64,
+    /// See DLOCK_COMPLETION_CLIENT.
+    pub client: *mut dlock_client_t,
+    /// See DLOCK_COMPLETION_LOSS.
+    pub loss: dlock_loss_t,
+    /// See DLOCK_COMPLETION_LOG.
+    pub log_level: dlock_log_level_t,
+    /// See DLOCK_COMPLETION_FLAG.
+    pub flag: bool,
+    /// Bytes of `text`.
+    pub text_len: usize,
+    /// See DLOCK_COMPLETION_TEXT and DLOCK_COMPLETION_LOG; NUL-terminated.
+    pub text: [c_char; DLOCK_DETACHED_SIZE],
+    /// See DLOCK_COMPLETION_INSPECTION.
+    pub inspection: dlock_inspection_t,
+    /// See DLOCK_COMPLETION_ERROR.
+    pub error: dlock_error_t,
+}
+
+impl dlock_completion_t {
+    const EMPTY: Self = Self {
+        kind: DLOCK_COMPLETION_DONE,
+        status: DLOCK_OK,
+        op: std::ptr::null_mut(),
+        user_data: std::ptr::null_mut(),
+        held: std::ptr::null_mut(),
+        token: 0,
+        client: std::ptr::null_mut(),
+        loss: DLOCK_LOSS_NONE,
+        log_level: DLOCK_LOG_DEBUG,
+        flag: false,
+        text_len: 0,
+        text: [0; DLOCK_DETACHED_SIZE],
+        inspection: dlock_inspection_t::EMPTY,
+        error: dlock_error_t::EMPTY,
+    };
+
+    pub(crate) fn of(completion: Completion) -> Self {
+        let mut answer = Self::EMPTY;
+        answer.op = handle(completion.op);
+        answer.user_data = std::ptr::with_exposed_provenance_mut(completion.user_data as usize);
+        match completion.what {
+            What::Done(Ok(outcome)) => answer.fill_in(outcome),
+            What::Done(Err(error)) => answer.fail(&error),
+            What::Log(event) => {
+                answer.kind = DLOCK_COMPLETION_LOG;
+                answer.log_level = level(event.level);
+                answer.put_text(&event.message);
+                fill(&mut answer.error.name, event.name.as_deref().unwrap_or(""));
+            }
+        }
+        answer
+    }
+
+    fn fill_in(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Unit => {}
+            Outcome::Bool(flag) => {
+                self.kind = DLOCK_COMPLETION_FLAG;
+                self.flag = flag;
+            }
+            Outcome::Held(held) => {
+                self.kind = DLOCK_COMPLETION_HELD;
+                self.held = handle(held.handle);
+                self.token = held.token;
+            }
+            Outcome::Text(text) => {
+                self.kind = DLOCK_COMPLETION_TEXT;
+                self.put_text(&text);
+            }
+            Outcome::Inspection(seen) => {
+                self.kind = DLOCK_COMPLETION_INSPECTION;
+                self.inspection = dlock_inspection_t::of(&seen);
+            }
+            Outcome::Loss(reason) => {
+                self.kind = DLOCK_COMPLETION_LOSS;
+                self.loss = loss(Some(reason));
+            }
+            Outcome::Handle(client) => {
+                self.kind = DLOCK_COMPLETION_CLIENT;
+                self.client = handle(client);
+            }
+        }
+    }
+
+    fn fail(&mut self, error: &Error) {
+        self.kind = DLOCK_COMPLETION_ERROR;
+        self.status = error.kind().code();
+        self.error = dlock_error_t::of(error);
+    }
+
+    fn put_text(&mut self, text: &str) {
+        fill(&mut self.text, text);
+        self.text_len = self.text.iter().position(|byte| *byte == 0).unwrap_or(0);
+    }
+}
+
+fn level(level: Level) -> dlock_log_level_t {
+    match level {
+        Level::Debug => DLOCK_LOG_DEBUG,
+        Level::Info => DLOCK_LOG_INFO,
+        Level::Warn => DLOCK_LOG_WARN,
+        Level::Error => DLOCK_LOG_ERROR,
+    }
+}

@@ -1,0 +1,185 @@
+//! Holds: token, validity, loss; and the end of a hold that is a handle's own.
+
+use std::ffi::c_char;
+
+use libdlock::LossReason;
+use libdlock_bridge::{State, ops};
+
+use crate::call::{call, free};
+use crate::error::{dlock_error_t, dlock_status_t};
+use crate::out::{Out, sized_out};
+use crate::text::{self, millis};
+use crate::types::{dlock_cancel_t, dlock_detached_t, dlock_held_t, id, optional_id};
+
+/// Why a hold was lost.
+pub type dlock_loss_t = i32;
+/// It was not.
+pub const DLOCK_LOSS_NONE: dlock_loss_t = 0;
+/// No renewal succeeded in time: the lease ran out.
+pub const DLOCK_LOSS_EXPIRED: dlock_loss_t = 1;
+/// The server shows another owner.
+pub const DLOCK_LOSS_TAKEN: dlock_loss_t = 2;
+/// The key was removed: by a forced release, or by hand.
+pub const DLOCK_LOSS_DELETED: dlock_loss_t = 3;
+/// The server is not the one that granted it.
+pub const DLOCK_LOSS_SERVER_CHANGED: dlock_loss_t = 4;
+/// The client was closed.
+pub const DLOCK_LOSS_CLOSED: dlock_loss_t = 5;
+
+pub(crate) fn loss(reason: Option<LossReason>) -> dlock_loss_t {
+    match reason {
+        None => DLOCK_LOSS_NONE,
+        Some(LossReason::Expired) => DLOCK_LOSS_EXPIRED,
+        Some(LossReason::Taken) => DLOCK_LOSS_TAKEN,
+        Some(LossReason::Deleted) => DLOCK_LOSS_DELETED,
+        Some(LossReason::ServerChanged) => DLOCK_LOSS_SERVER_CHANGED,
+        Some(LossReason::Closed) => DLOCK_LOSS_CLOSED,
+    }
+}
+
+/// The fencing token: larger than any granted before it under this name. Send it along with what the lock protects, and
+/// let the receiver refuse a lower one than it has seen.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_held_token(
+    held: *const dlock_held_t,
+    out_token: *mut u64,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    // SAFETY: the caller's promise, see the header.
+    unsafe { ask("dlock_held_token", out_token, error, |state| ops::held_token(state, id(held))) }
+}
+
+/// Writes the owner as it stands on the server and a NUL to `buffer`, and its bytes without the NUL to `out_len`. A buffer
+/// of DLOCK_OWNER_SIZE is always large enough; one that is not is DLOCK_INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_held_owner(
+    held: *const dlock_held_t,
+    buffer: *mut c_char,
+    buffer_size: usize,
+    out_len: *mut usize,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    let op = "dlock_held_owner";
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        ask(op, out_len, error, |state| {
+            let owner = ops::held_owner(state, id(held))?;
+            text::copy(buffer, buffer_size, &owner, op)?;
+            Ok(owner.len())
+        })
+    }
+}
+
+/// Whether the holder may still act. No I/O: a clock is read. False from the end of the lease on, exactly.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_held_is_valid(
+    held: *const dlock_held_t,
+    out_valid: *mut bool,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    // SAFETY: the caller's promise, see the header.
+    unsafe { ask("dlock_held_is_valid", out_valid, error, |state| ops::held_valid(state, id(held))) }
+}
+
+/// How long the hold stays valid if no renewal succeeds from now on; 0 when it is not valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_held_remaining_ms(
+    held: *const dlock_held_t,
+    out_ms: *mut i64,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    // SAFETY: the caller's promise, see the header.
+    unsafe { ask("dlock_held_remaining_ms", out_ms, error, |state| Ok(millis(ops::held_remaining(state, id(held))?))) }
+}
+
+/// Whether and why the hold was lost: DLOCK_LOSS_NONE while it was not. No I/O. A release is no loss.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_held_lost(
+    held: *const dlock_held_t,
+    out_loss: *mut dlock_loss_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    // SAFETY: the caller's promise, see the header.
+    unsafe { ask("dlock_held_lost", out_loss, error, |state| Ok(loss(ops::held_loss(state, id(held))?))) }
+}
+
+/// Waits until the hold is lost: at most `wait_ms`, -1 for ever. DLOCK_BUSY when it was not lost within that.
+/// DLOCK_CANCELLED when `cancel`, which may be NULL, was fired.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_held_wait_lost(
+    held: *const dlock_held_t,
+    wait_ms: i64,
+    cancel: *const dlock_cancel_t,
+    out_loss: *mut dlock_loss_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        ask("dlock_held_wait_lost", out_loss, error, |state| {
+            let waiting = ops::held_wait_lost(state, id(held), wait_ms);
+            Ok(loss(Some(state.wait(state.with_cancel(optional_id(cancel), waiting), None)?)))
+        })
+    }
+}
+
+/// Releases a hold that is the handle's own (acquired through a port), from any thread. DLOCK_INVALID_ARGUMENT for a
+/// thread's hold: that thread releases it with dlock_lock_release().
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_held_release(held: *const dlock_held_t, error: *mut dlock_error_t) -> dlock_status_t {
+    // SAFETY: the caller's promise, see the header.
+    unsafe { call("dlock_held_release", error, |state| state.wait(ops::held_release(state, id(held)), None)) }
+}
+
+/// As dlock_lock_extend(), for a hold that is the handle's own.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_held_extend(
+    held: *const dlock_held_t,
+    lease_ms: i64,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    // SAFETY: the caller's promise, see the header.
+    unsafe { call("dlock_held_extend", error, |state| state.wait(ops::held_extend(state, id(held), lease_ms), None)) }
+}
+
+/// As dlock_lock_detach(), for a hold that is the handle's own.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_held_detach(
+    held: *const dlock_held_t,
+    out_detached: *mut dlock_detached_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    let op = "dlock_held_detach";
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        call(op, error, |state| {
+            let out = sized_out(out_detached, "out_detached", op)?;
+            let text = state.wait(ops::held_detach(state, id(held)), None)?;
+            out.put(dlock_detached_t::of(&text)?);
+            Ok(())
+        })
+    }
+}
+
+/// Gives the handle up. A thread's hold goes on; a hold that is the handle's own and was not released ends without a word
+/// to the server: renewal stops, and the lease runs out.
+#[unsafe(no_mangle)]
+pub extern "C" fn dlock_held_free(held: *mut dlock_held_t) -> dlock_status_t {
+    free("dlock_held_free", held, |state| ops::held_free(state, id(held)))
+}
+
+/// A call with one answer.
+unsafe fn ask<T>(
+    op: &'static str,
+    out: *mut T,
+    error: *mut dlock_error_t,
+    answer: impl FnOnce(&'static State) -> libdlock::Result<T>,
+) -> dlock_status_t {
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        call(op, error, |state| {
+            let out = Out::required(out, "the out parameter", op)?;
+            out.put(answer(state)?);
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,303 @@
+//! Locks, held by the calling thread.
+
+use std::ffi::c_char;
+
+use libdlock::Result;
+use libdlock_bridge::ops::{self, Holding};
+use libdlock_bridge::{Handle, Held, State, this_thread};
+
+use crate::call::{call, free};
+use crate::error::{dlock_error_t, dlock_status_t, refuse};
+use crate::out::{Out, sized, sized_out};
+use crate::text;
+use crate::types::{
+    dlock_acquire_options_t, dlock_client_t, dlock_detached_t, dlock_held_t, dlock_inspection_t, dlock_lock_options_t,
+    dlock_lock_t, handle, id, optional_id,
+};
+
+/// Makes a lock with a name of 1 to 512 bytes of UTF-8. No I/O. `options` may be NULL. DLOCK_INVALID_NAME for a name that
+/// is refused.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_lock_open(
+    client: *const dlock_client_t,
+    name: *const c_char,
+    name_len: usize,
+    options: *const dlock_lock_options_t,
+    out_lock: *mut *mut dlock_lock_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    let op = "dlock_lock_open";
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        call(op, error, |state| {
+            let out = Out::required(out_lock, "out_lock", op)?;
+            let name = text::name(name, name_len, op)?;
+            let (lease_ms, reentrant) = if options.is_null() {
+                (0, None)
+            } else {
+                let options = sized(options, "options", op)?;
+                (options.lease_ms, reentrant(options.reentrant, op)?)
+            };
+            out.put(handle(ops::lock_open(state, id(client), name, lease_ms, reentrant)?));
+            Ok(())
+        })
+    }
+}
+
+/// Gives the handle up. Holds of the lock stay; other handles of the same name do too.
+#[unsafe(no_mangle)]
+pub extern "C" fn dlock_lock_free(lock: *mut dlock_lock_t) -> dlock_status_t {
+    free("dlock_lock_free", lock, |state| ops::lock_free(state, id(lock)))
+}
+
+/// Writes the lock's name and a NUL to `buffer`, and its bytes without the NUL to `out_len`. A buffer of DLOCK_NAME_SIZE
+/// is always large enough; one that is not is DLOCK_INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_lock_name(
+    lock: *const dlock_lock_t,
+    buffer: *mut c_char,
+    buffer_size: usize,
+    out_len: *mut usize,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    let op = "dlock_lock_name";
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        call(op, error, |state| {
+            let out = Out::required(out_len, "out_len", op)?;
+            let name = ops::lock_name(state, id(lock))?;
+            text::copy(buffer, buffer_size, &name, op)?;
+            out.put(name.len());
+            Ok(())
+        })
+    }
+}
+
+/// Acquires the lock for the calling thread, which may hold it already (see `reentrant`). `options` may be NULL: waits for
+/// ever. DLOCK_BUSY when it was not to be had within the wait. `out_held` may be NULL when neither token nor loss matter;
+/// otherwise free what it gets with dlock_held_free(), before or after the release. The hold ends with
+/// dlock_lock_release() by the same thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_lock_acquire(
+    lock: *const dlock_lock_t,
+    options: *const dlock_acquire_options_t,
+    out_held: *mut *mut dlock_held_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    let op = "dlock_lock_acquire";
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        call(op, error, |state| {
+            let how = How::read(options, op)?;
+            acquire(state, id(lock), &how, out_held)
+        })
+    }
+}
+
+/// Acquires the lock if it is free, without waiting; DLOCK_BUSY if not. Otherwise as dlock_lock_acquire().
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_lock_try_acquire(
+    lock: *const dlock_lock_t,
+    out_held: *mut *mut dlock_held_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        call("dlock_lock_try_acquire", error, |state| {
+            acquire(state, id(lock), &How { wait_ms: 0, lease_ms: 0, cancel: None }, out_held)
+        })
+    }
+}
+
+/// Undoes one acquire of the calling thread; the last one frees the lock. DLOCK_NOT_HELD when the thread does not hold it
+/// (any more: a lease that ran out is told here too).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_lock_release(lock: *const dlock_lock_t, error: *mut dlock_error_t) -> dlock_status_t {
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        call("dlock_lock_release", error, |state| state.wait(ops::lock_release(state, id(lock), this_thread()), None))
+    }
+}
+
+/// Sets the lease of the calling thread's hold to `lease_ms` (100 to 86400000) from now. DLOCK_NOT_HELD when it does not
+/// hold the lock.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_lock_extend(
+    lock: *const dlock_lock_t,
+    lease_ms: i64,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        call("dlock_lock_extend", error, |state| {
+            state.wait(ops::lock_extend(state, id(lock), this_thread(), lease_ms), None)
+        })
+    }
+}
+
+/// Frees the lock whoever holds it; the holder is told that it lost it. `out_was_held` may be NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_lock_force_release(
+    lock: *const dlock_lock_t,
+    out_was_held: *mut bool,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    let op = "dlock_lock_force_release";
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        call(op, error, |state| {
+            let was_held = state.wait(ops::lock_force_release(state, id(lock)), None)?;
+            if let Ok(out) = Out::required(out_was_held, "out_was_held", op) {
+                out.put(was_held);
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Asks the server who holds the lock. Begin the answer with DLOCK_INSPECTION_INIT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_lock_inspect(
+    lock: *const dlock_lock_t,
+    out_inspection: *mut dlock_inspection_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    let op = "dlock_lock_inspect";
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        call(op, error, |state| {
+            let out = sized_out(out_inspection, "out_inspection", op)?;
+            let seen = state.wait(ops::lock_inspect(state, id(lock)), None)?;
+            out.put(dlock_inspection_t::of(&seen));
+            Ok(())
+        })
+    }
+}
+
+/// How many times the calling thread holds the lock; 0 when it does not. No I/O.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_lock_hold_count(
+    lock: *const dlock_lock_t,
+    out_count: *mut u32,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    let op = "dlock_lock_hold_count";
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        call(op, error, |state| {
+            let out = Out::required(out_count, "out_count", op)?;
+            out.put(ops::lock_hold_count(state, id(lock), this_thread())?);
+            Ok(())
+        })
+    }
+}
+
+/// A handle of the hold that the calling thread has, to ask for its token or loss. DLOCK_NOT_HELD when it has none (any
+/// more). No I/O.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_lock_held(
+    lock: *const dlock_lock_t,
+    out_held: *mut *mut dlock_held_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    let op = "dlock_lock_held";
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        call(op, error, |state| {
+            let out = Out::required(out_held, "out_held", op)?;
+            out.put(handle(ops::lock_held(state, id(lock), this_thread())?.handle));
+            Ok(())
+        })
+    }
+}
+
+/// Ends the calling thread's hold without releasing the lock, and writes a text with which a thread of this or another
+/// process takes it over (dlock_lock_attach()) while the lease lasts. Begin the answer with DLOCK_DETACHED_INIT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_lock_detach(
+    lock: *const dlock_lock_t,
+    out_detached: *mut dlock_detached_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    let op = "dlock_lock_detach";
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        call(op, error, |state| {
+            let out = sized_out(out_detached, "out_detached", op)?;
+            let text = state.wait(ops::lock_detach(state, id(lock), this_thread()), None)?;
+            out.put(dlock_detached_t::of(&text)?);
+            Ok(())
+        })
+    }
+}
+
+/// Takes a detached hold over for the calling thread, as if it had acquired the lock. DLOCK_NOT_HELD when that hold is
+/// over. `out_held` may be NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_lock_attach(
+    lock: *const dlock_lock_t,
+    detached: *const c_char,
+    detached_len: usize,
+    out_held: *mut *mut dlock_held_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    let op = "dlock_lock_attach";
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        call(op, error, |state| {
+            let detached = text::bytes(detached, detached_len, "detached hold", op)?.to_vec();
+            let holding = Holding::ByHolder(this_thread());
+            let held = state.wait(ops::lock_attach(state, id(lock), holding, detached), None)?;
+            hand_out(state, held, out_held)
+        })
+    }
+}
+
+/// The arguments of an acquire, checked as far as this layer does.
+pub(crate) struct How {
+    pub(crate) wait_ms: i64,
+    pub(crate) lease_ms: i64,
+    pub(crate) cancel: Option<Handle>,
+}
+
+impl How {
+    /// # Safety
+    /// As the header says for options.
+    pub(crate) unsafe fn read(options: *const dlock_acquire_options_t, op: &'static str) -> Result<Self> {
+        if options.is_null() {
+            return Ok(Self { wait_ms: -1, lease_ms: 0, cancel: None });
+        }
+        // SAFETY: passed on.
+        let given = unsafe { sized(options, "options", op)? };
+        Ok(Self { wait_ms: given.wait_ms, lease_ms: given.lease_ms, cancel: optional_id(given.cancel) })
+    }
+}
+
+unsafe fn acquire(state: &'static State, lock: Handle, how: &How, out_held: *mut *mut dlock_held_t) -> Result<()> {
+    let holding = Holding::ByHolder(this_thread());
+    let acquiring = ops::lock_acquire(state, lock, holding, how.wait_ms, how.lease_ms);
+    let held = state.wait(state.with_cancel(how.cancel, acquiring), None)?;
+    // SAFETY: passed on.
+    unsafe { hand_out(state, held, out_held) }
+}
+
+/// Gives the caller the handle of a hold, or gives the handle up for a caller that does not want one.
+unsafe fn hand_out(state: &'static State, held: Held, out_held: *mut *mut dlock_held_t) -> Result<()> {
+    // SAFETY: passed on.
+    match unsafe { Out::required(out_held, "out_held", "held") } {
+        Ok(out) => {
+            out.put(handle(held.handle));
+            Ok(())
+        }
+        Err(_) => ops::held_free(state, held.handle),
+    }
+}
+
+fn reentrant(given: i32, op: &'static str) -> Result<Option<bool>> {
+    match given {
+        -1 => Ok(None),
+        0 => Ok(Some(false)),
+        1 => Ok(Some(true)),
+        _ => Err(refuse(op, format!("reentrant is {given}; allowed are -1 (the client's option), 0 and 1"))),
+    }
+}

@@ -1,0 +1,247 @@
+//! The asynchronous form: the same operations, with the answer in a port. A hold that is acquired so belongs to its handle
+//! and not to a thread.
+
+use std::ffi::{c_char, c_void};
+use std::future::Future;
+
+use libdlock::Result;
+use libdlock_bridge::ops::{self, Holding};
+use libdlock_bridge::{Outcome, State};
+
+use crate::call::call;
+use crate::client::Open;
+use crate::error::{dlock_error_t, dlock_status_t};
+use crate::lock::How;
+use crate::out::Out;
+use crate::text;
+use crate::types::{
+    dlock_acquire_options_t, dlock_client_options_t, dlock_client_t, dlock_held_t, dlock_lock_t, dlock_op_t,
+    dlock_port_t, handle, id, user_data as as_user_data,
+};
+
+/// Opens a client (see dlock_client_open()); completes with DLOCK_COMPLETION_CLIENT. In all functions of this kind
+/// `out_op` may be NULL, and when the call does not return DLOCK_OK no completion comes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_submit_client_open(
+    port: *const dlock_port_t,
+    url: *const c_char,
+    url_len: usize,
+    options: *const dlock_client_options_t,
+    user_data: *mut c_void,
+    out_op: *mut *mut dlock_op_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    let op = "dlock_submit_client_open";
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        submit(op, Ticket { port, user_data, out_op }, error, |state| {
+            let open = Open::read(url, url_len, options, op)?;
+            let opening = ops::client_open(state, open.url, open.options, open.log_port);
+            let opening = state.with_cancel(open.cancel, opening);
+            Ok(async move { opening.await.map(Outcome::Handle) })
+        })
+    }
+}
+
+/// Closes a client (see dlock_client_close()); completes with DLOCK_COMPLETION_DONE.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_submit_client_close(
+    port: *const dlock_port_t,
+    client: *const dlock_client_t,
+    release: bool,
+    user_data: *mut c_void,
+    out_op: *mut *mut dlock_op_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        submit("dlock_submit_client_close", Ticket { port, user_data, out_op }, error, |state| {
+            let closing = ops::client_close(state, id(client), release);
+            Ok(async move { closing.await.map(|()| Outcome::Unit) })
+        })
+    }
+}
+
+/// Acquires a lock; completes with DLOCK_COMPLETION_HELD, or with DLOCK_BUSY when it was not to be had within the wait.
+/// The hold is the handle's own: it is not re-entrant, any thread may release it, and a second acquire waits for the first.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_submit_acquire(
+    port: *const dlock_port_t,
+    lock: *const dlock_lock_t,
+    options: *const dlock_acquire_options_t,
+    user_data: *mut c_void,
+    out_op: *mut *mut dlock_op_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    let op = "dlock_submit_acquire";
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        submit(op, Ticket { port, user_data, out_op }, error, |state| {
+            let how = How::read(options, op)?;
+            let acquiring = ops::lock_acquire(state, id(lock), Holding::ByHandle, how.wait_ms, how.lease_ms);
+            let acquiring = state.with_cancel(how.cancel, acquiring);
+            Ok(async move { acquiring.await.map(Outcome::Held) })
+        })
+    }
+}
+
+/// Releases a hold that is the handle's own; completes with DLOCK_COMPLETION_DONE.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_submit_release(
+    port: *const dlock_port_t,
+    held: *const dlock_held_t,
+    user_data: *mut c_void,
+    out_op: *mut *mut dlock_op_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        submit("dlock_submit_release", Ticket { port, user_data, out_op }, error, |state| {
+            let releasing = ops::held_release(state, id(held));
+            Ok(async move { releasing.await.map(|()| Outcome::Unit) })
+        })
+    }
+}
+
+/// Extends a hold that is the handle's own (see dlock_lock_extend()); completes with DLOCK_COMPLETION_DONE.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_submit_extend(
+    port: *const dlock_port_t,
+    held: *const dlock_held_t,
+    lease_ms: i64,
+    user_data: *mut c_void,
+    out_op: *mut *mut dlock_op_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        submit("dlock_submit_extend", Ticket { port, user_data, out_op }, error, |state| {
+            let extending = ops::held_extend(state, id(held), lease_ms);
+            Ok(async move { extending.await.map(|()| Outcome::Unit) })
+        })
+    }
+}
+
+/// Detaches a hold that is the handle's own (see dlock_lock_detach()); completes with DLOCK_COMPLETION_TEXT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_submit_detach(
+    port: *const dlock_port_t,
+    held: *const dlock_held_t,
+    user_data: *mut c_void,
+    out_op: *mut *mut dlock_op_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        submit("dlock_submit_detach", Ticket { port, user_data, out_op }, error, |state| {
+            let detaching = ops::held_detach(state, id(held));
+            Ok(async move { detaching.await.map(Outcome::Text) })
+        })
+    }
+}
+
+/// Takes a detached hold over (see dlock_lock_attach()); completes with DLOCK_COMPLETION_HELD.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_submit_attach(
+    port: *const dlock_port_t,
+    lock: *const dlock_lock_t,
+    detached: *const c_char,
+    detached_len: usize,
+    user_data: *mut c_void,
+    out_op: *mut *mut dlock_op_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    let op = "dlock_submit_attach";
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        submit(op, Ticket { port, user_data, out_op }, error, |state| {
+            let detached = text::bytes(detached, detached_len, "detached hold", op)?.to_vec();
+            let attaching = ops::lock_attach(state, id(lock), Holding::ByHandle, detached);
+            Ok(async move { attaching.await.map(Outcome::Held) })
+        })
+    }
+}
+
+/// Frees a lock whoever holds it (see dlock_lock_force_release()); completes with DLOCK_COMPLETION_FLAG.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_submit_force_release(
+    port: *const dlock_port_t,
+    lock: *const dlock_lock_t,
+    user_data: *mut c_void,
+    out_op: *mut *mut dlock_op_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        submit("dlock_submit_force_release", Ticket { port, user_data, out_op }, error, |state| {
+            let freeing = ops::lock_force_release(state, id(lock));
+            Ok(async move { freeing.await.map(Outcome::Bool) })
+        })
+    }
+}
+
+/// Asks who holds a lock (see dlock_lock_inspect()); completes with DLOCK_COMPLETION_INSPECTION.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_submit_inspect(
+    port: *const dlock_port_t,
+    lock: *const dlock_lock_t,
+    user_data: *mut c_void,
+    out_op: *mut *mut dlock_op_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        submit("dlock_submit_inspect", Ticket { port, user_data, out_op }, error, |state| {
+            let inspecting = ops::lock_inspect(state, id(lock));
+            Ok(async move { inspecting.await.map(Outcome::Inspection) })
+        })
+    }
+}
+
+/// Waits until a hold is lost (see dlock_held_wait_lost()); completes with DLOCK_COMPLETION_LOSS, or with DLOCK_BUSY when
+/// it was not lost within `wait_ms`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_submit_wait_lost(
+    port: *const dlock_port_t,
+    held: *const dlock_held_t,
+    wait_ms: i64,
+    user_data: *mut c_void,
+    out_op: *mut *mut dlock_op_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        submit("dlock_submit_wait_lost", Ticket { port, user_data, out_op }, error, |state| {
+            let waiting = ops::held_wait_lost(state, id(held), wait_ms);
+            Ok(async move { waiting.await.map(Outcome::Loss) })
+        })
+    }
+}
+
+/// Where the completion of an operation goes, and where its handle.
+struct Ticket {
+    port: *const dlock_port_t,
+    user_data: *mut c_void,
+    out_op: *mut *mut dlock_op_t,
+}
+
+unsafe fn submit<F>(
+    export: &'static str,
+    ticket: Ticket,
+    error: *mut dlock_error_t,
+    operation: impl FnOnce(&'static State) -> Result<F>,
+) -> dlock_status_t
+where
+    F: Future<Output = Result<Outcome>> + Send + 'static,
+{
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        call(export, error, |state| {
+            let op = state.submit(id(ticket.port), as_user_data(ticket.user_data), operation(state)?)?;
+            if let Ok(out) = Out::required(ticket.out_op, "out_op", export) {
+                out.put(handle(op));
+            }
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,924 @@
+/*
+ * dlock.h: distributed locks on Redis or Valkey, shared with Redisson. Link with -ldlock.
+ *
+ * SPDX-License-Identifier: MIT OR Apache-2.0
+ * Made by cbindgen from ffi-c/src: change it there, then UPDATE_HEADER=1 cargo test -p libdlock-ffi --test header.
+ *
+ * Conventions, for every function here:
+ *
+ * - Every call that can fail returns a dlock_status_t: DLOCK_OK is 0, ordinary outcomes are positive (DLOCK_BUSY), errors
+ *   are negative. `error` may be NULL; otherwise it is yours, begins with DLOCK_ERROR_INIT, and is filled in whenever the
+ *   status is not DLOCK_OK.
+ * - Out parameters are written only on DLOCK_OK. No partial successes.
+ * - Handles (dlock_client_t * and the like) are numbers, not addresses: never follow one. A freed handle gives
+ *   DLOCK_CLOSED, one of the process that forked this one DLOCK_FORKED, anything else that is none DLOCK_INVALID_ARGUMENT.
+ *   Each is freed once, by its _free function, for which NULL is nothing to do. A call under way keeps its objects alive.
+ * - Structs begin with their size: start from the _INIT macro of the same name.
+ * - Texts are UTF-8 with a length in bytes beside them; texts that come back are also NUL-terminated. Pointers that you
+ *   pass must be valid for the call, no longer; NULL and absurd lengths are refused.
+ * - Times are int64_t milliseconds (_ms): -1 waits for ever, 0 does not wait.
+ * - Every function may be called from any thread at any time. A lock acquired by a synchronous call is held by the
+ *   calling *thread*, which releases it; one acquired through a port belongs to its dlock_held_t.
+ * - No function calls back into your code, and libdlock's own thread never runs any of it.
+ *
+ * docs/c.md explains them with examples; dlock.hpp is the same for C++17.
+ */
+/* clang-format off: cbindgen decides the layout. */
+
+#ifndef DLOCK_H
+#define DLOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/**
+ * Bytes of a message, its NUL included.
+ */
+#define DLOCK_MESSAGE_SIZE 512
+
+/**
+ * Bytes of an operation's name, its NUL included.
+ */
+#define DLOCK_OP_SIZE 32
+
+/**
+ * The version of the binary interface that this header describes: the number in the SONAME. It changes when a program
+ * has to be compiled anew.
+ */
+#define DLOCK_ABI_VERSION 0
+
+/**
+ * Bytes of an owner, its NUL included; a foreign owner that is longer is cut.
+ */
+#define DLOCK_OWNER_SIZE 128
+
+/**
+ * Bytes of a detached hold, its NUL included.
+ */
+#define DLOCK_DETACHED_SIZE 2048
+
+/**
+ * Bytes of a name, its NUL included.
+ */
+#define DLOCK_NAME_SIZE 513
+
+/**
+ * Ends blocking calls from another thread.
+ */
+typedef struct dlock_cancel_t dlock_cancel_t;
+
+/**
+ * A client: its connections and options.
+ */
+typedef struct dlock_client_t dlock_client_t;
+
+/**
+ * A hold of a lock: its fencing token, whether it is still valid, whether it was lost.
+ */
+typedef struct dlock_held_t dlock_held_t;
+
+/**
+ * A lock, by name.
+ */
+typedef struct dlock_lock_t dlock_lock_t;
+
+/**
+ * An operation submitted to a port.
+ */
+typedef struct dlock_op_t dlock_op_t;
+
+/**
+ * A completion port: where submitted operations and log events queue up.
+ */
+typedef struct dlock_port_t dlock_port_t;
+
+/**
+ * What came of a call: 0 is success, a positive number an ordinary outcome, a negative one an error. The numbers are
+ * frozen.
+ */
+typedef int32_t dlock_status_t;
+
+/**
+ * One option of a client. Texts are UTF-8 with their length and need no NUL.
+ */
+typedef struct dlock_option_t {
+  /**
+   * A name of the table of options, such as "lease".
+   */
+  const char *name;
+  /**
+   * Bytes of `name`.
+   */
+  size_t name_len;
+  /**
+   * The value, such as "30s", "250ms", "true".
+   */
+  const char *value;
+  /**
+   * Bytes of `value`.
+   */
+  size_t value_len;
+} dlock_option_t;
+
+/**
+ * How to open a client. Begin with DLOCK_CLIENT_OPTIONS_INIT.
+ */
+typedef struct dlock_client_options_t {
+  /**
+   * `sizeof(dlock_client_options_t)`.
+   */
+  size_t struct_size;
+  /**
+   * Options on top of those in the URL; may be NULL when `options_len` is 0.
+   */
+  const struct dlock_option_t *options;
+  /**
+   * How many options; at most 256.
+   */
+  size_t options_len;
+  /**
+   * Where the client's log events go; NULL for nowhere.
+   */
+  const struct dlock_port_t *log_port;
+  /**
+   * Ends the call when fired; may be NULL.
+   */
+  const struct dlock_cancel_t *cancel;
+} dlock_client_options_t;
+
+/**
+ * What went wrong, in memory of the caller. Begin with DLOCK_ERROR_INIT. A call that returns DLOCK_OK does not touch it;
+ * every other call fills it in. Each text is NUL-terminated UTF-8, cut where it does not fit.
+ */
+typedef struct dlock_error_t {
+  /**
+   * `sizeof(dlock_error_t)`.
+   */
+  size_t struct_size;
+  /**
+   * The status that the call returned.
+   */
+  dlock_status_t code;
+  /**
+   * What was being done, such as "acquire".
+   */
+  char op[DLOCK_OP_SIZE];
+  /**
+   * The object it was done to; empty when there is none.
+   */
+  char name[DLOCK_NAME_SIZE];
+  /**
+   * What happened and what to do about it; never a password.
+   */
+  char message[DLOCK_MESSAGE_SIZE];
+} dlock_error_t;
+
+/**
+ * How to open a lock. Begin with DLOCK_LOCK_OPTIONS_INIT.
+ */
+typedef struct dlock_lock_options_t {
+  /**
+   * `sizeof(dlock_lock_options_t)`.
+   */
+  size_t struct_size;
+  /**
+   * 0: the client's lease, renewed for as long as the lock is held. Otherwise a lease of 100 to 86400000 ms that is not
+   * renewed.
+   */
+  int64_t lease_ms;
+  /**
+   * 1: the holder may acquire again. 0: that fails with DLOCK_DEADLOCK. -1: as the client's option says.
+   */
+  int32_t reentrant;
+} dlock_lock_options_t;
+
+/**
+ * How to acquire. Begin with DLOCK_ACQUIRE_OPTIONS_INIT.
+ */
+typedef struct dlock_acquire_options_t {
+  /**
+   * `sizeof(dlock_acquire_options_t)`.
+   */
+  size_t struct_size;
+  /**
+   * How long to wait: -1 for ever, 0 not at all, at most 86400000.
+   */
+  int64_t wait_ms;
+  /**
+   * 0: the lock's own. Otherwise a lease of 100 to 86400000 ms that is not renewed.
+   */
+  int64_t lease_ms;
+  /**
+   * Ends the wait when fired; may be NULL.
+   */
+  const struct dlock_cancel_t *cancel;
+} dlock_acquire_options_t;
+
+/**
+ * Who holds a lock, as the server sees it. Begin with DLOCK_INSPECTION_INIT.
+ */
+typedef struct dlock_inspection_t {
+  /**
+   * `sizeof(dlock_inspection_t)`.
+   */
+  size_t struct_size;
+  /**
+   * Whether anybody holds it.
+   */
+  bool held;
+  /**
+   * Whether this client does.
+   */
+  bool ours;
+  /**
+   * What is left of the lease in ms; -1 when there is none (not held, or a foreign key without a time to live).
+   */
+  int64_t ttl_ms;
+  /**
+   * The last token granted under this name; 0 when the server remembers none.
+   */
+  uint64_t token;
+  /**
+   * The owner, NUL-terminated; empty when nobody holds it.
+   */
+  char owner[DLOCK_OWNER_SIZE];
+} dlock_inspection_t;
+
+/**
+ * A hold on its way to another thread or process. Begin with DLOCK_DETACHED_INIT.
+ */
+typedef struct dlock_detached_t {
+  /**
+   * `sizeof(dlock_detached_t)`.
+   */
+  size_t struct_size;
+  /**
+   * Bytes of `text`.
+   */
+  size_t text_len;
+  /**
+   * What dlock_lock_attach() takes, NUL-terminated.
+   */
+  char text[DLOCK_DETACHED_SIZE];
+} dlock_detached_t;
+
+/**
+ * Why a hold was lost.
+ */
+typedef int32_t dlock_loss_t;
+
+/**
+ * What a completion brings, and so which of its fields are filled in.
+ */
+typedef int32_t dlock_completion_kind_t;
+
+/**
+ * How much a log event matters.
+ */
+typedef int32_t dlock_log_level_t;
+
+/**
+ * One thing that a port has for its host. Fields that `kind` does not name are zero.
+ */
+typedef struct dlock_completion_t {
+  /**
+   * What it brings.
+   */
+  dlock_completion_kind_t kind;
+  /**
+   * DLOCK_OK, or why the operation failed.
+   */
+  dlock_status_t status;
+  /**
+   * The operation; NULL for a log event. It is over: there is nothing to free.
+   */
+  struct dlock_op_t *op;
+  /**
+   * What was given with the operation.
+   */
+  void *user_data;
+  /**
+   * See DLOCK_COMPLETION_HELD.
+   */
+  struct dlock_held_t *held;
+  /**
+   * See DLOCK_COMPLETION_HELD.
+   */
+  uint64_t token;
+  /**
+   * See DLOCK_COMPLETION_CLIENT.
+   */
+  struct dlock_client_t *client;
+  /**
+   * See DLOCK_COMPLETION_LOSS.
+   */
+  dlock_loss_t loss;
+  /**
+   * See DLOCK_COMPLETION_LOG.
+   */
+  dlock_log_level_t log_level;
+  /**
+   * See DLOCK_COMPLETION_FLAG.
+   */
+  bool flag;
+  /**
+   * Bytes of `text`.
+   */
+  size_t text_len;
+  /**
+   * See DLOCK_COMPLETION_TEXT and DLOCK_COMPLETION_LOG; NUL-terminated.
+   */
+  char text[DLOCK_DETACHED_SIZE];
+  /**
+   * See DLOCK_COMPLETION_INSPECTION.
+   */
+  struct dlock_inspection_t inspection;
+  /**
+   * See DLOCK_COMPLETION_ERROR.
+   */
+  struct dlock_error_t error;
+} dlock_completion_t;
+
+/**
+ * Done.
+ */
+#define DLOCK_OK 0
+
+/**
+ * Not acquired within the wait (or, for a wait for a loss: not lost within it).
+ */
+#define DLOCK_BUSY 1
+
+/**
+ * A rate limiter refused for now. (No function returns it yet.)
+ */
+#define DLOCK_LIMITED 2
+
+/**
+ * An argument was refused before any I/O.
+ */
+#define DLOCK_INVALID_ARGUMENT -1
+
+/**
+ * A name was refused before any I/O.
+ */
+#define DLOCK_INVALID_NAME -2
+
+/**
+ * Released or extended by somebody who does not hold it (any more).
+ */
+#define DLOCK_NOT_HELD -3
+
+/**
+ * The lease ran out, or was taken away, while it was held.
+ */
+#define DLOCK_LOST -4
+
+/**
+ * The holder asked again for a lock that is not re-entrant.
+ */
+#define DLOCK_DEADLOCK -5
+
+/**
+ * The server could not be reached; nothing was done there.
+ */
+#define DLOCK_CONNECTION -6
+
+/**
+ * The request was sent and no reply came: it may or may not have been carried out.
+ */
+#define DLOCK_OUTCOME_UNKNOWN -7
+
+/**
+ * The server answered with an error that has no code of its own.
+ */
+#define DLOCK_SERVER -8
+
+/**
+ * The key holds something that is not this kind of object; it is untouched.
+ */
+#define DLOCK_WRONG_TYPE -9
+
+/**
+ * The server is over its memory limit.
+ */
+#define DLOCK_OUT_OF_MEMORY -10
+
+/**
+ * The server's access rules refuse it.
+ */
+#define DLOCK_NO_PERMISSION -11
+
+/**
+ * The caller cancelled it.
+ */
+#define DLOCK_CANCELLED -12
+
+/**
+ * The object was closed or freed.
+ */
+#define DLOCK_CLOSED -13
+
+/**
+ * The object belongs to the process that forked this one.
+ */
+#define DLOCK_FORKED -14
+
+/**
+ * A clock is unusable for what was asked.
+ */
+#define DLOCK_CLOCK -15
+
+/**
+ * A defect in libdlock.
+ */
+#define DLOCK_INTERNAL -16
+
+/**
+ * It was not.
+ */
+#define DLOCK_LOSS_NONE 0
+
+/**
+ * No renewal succeeded in time: the lease ran out.
+ */
+#define DLOCK_LOSS_EXPIRED 1
+
+/**
+ * The server shows another owner.
+ */
+#define DLOCK_LOSS_TAKEN 2
+
+/**
+ * The key was removed: by a forced release, or by hand.
+ */
+#define DLOCK_LOSS_DELETED 3
+
+/**
+ * The server is not the one that granted it.
+ */
+#define DLOCK_LOSS_SERVER_CHANGED 4
+
+/**
+ * The client was closed.
+ */
+#define DLOCK_LOSS_CLOSED 5
+
+/**
+ * The operation failed: `status` and `error`.
+ */
+#define DLOCK_COMPLETION_ERROR 0
+
+/**
+ * The operation is done and has no answer.
+ */
+#define DLOCK_COMPLETION_DONE 1
+
+/**
+ * A client was opened: `client`. Free it.
+ */
+#define DLOCK_COMPLETION_CLIENT 2
+
+/**
+ * A lock was acquired or attached: `held` and `token`. Release it through `held`, then free that.
+ */
+#define DLOCK_COMPLETION_HELD 3
+
+/**
+ * A forced release: `flag` says whether the lock was held.
+ */
+#define DLOCK_COMPLETION_FLAG 4
+
+/**
+ * A hold was detached: `text`.
+ */
+#define DLOCK_COMPLETION_TEXT 5
+
+/**
+ * An inspection: `inspection`.
+ */
+#define DLOCK_COMPLETION_INSPECTION 6
+
+/**
+ * A hold was lost: `loss`.
+ */
+#define DLOCK_COMPLETION_LOSS 7
+
+/**
+ * A client's log event, of no operation: `log_level`, the message in `text`, the object, if any, in `error.name`.
+ */
+#define DLOCK_COMPLETION_LOG 8
+
+/**
+ * For those who look for a fault in libdlock itself.
+ */
+#define DLOCK_LOG_DEBUG 0
+
+/**
+ * Worth a line in a log.
+ */
+#define DLOCK_LOG_INFO 1
+
+/**
+ * Something an operator should look at.
+ */
+#define DLOCK_LOG_WARN 2
+
+/**
+ * A defect, or a promise that could not be kept.
+ */
+#define DLOCK_LOG_ERROR 3
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+/**
+ * The name of a status, such as "BUSY"; "UNKNOWN" for a number that is none. Static, NUL-terminated.
+ */
+const char *dlock_status_name(dlock_status_t status);
+
+/**
+ * The version of the binary interface of the library that is loaded; equals DLOCK_ABI_VERSION when the two fit.
+ */
+uint32_t dlock_abi_version(void);
+
+/**
+ * The version of the library, such as "0.1.0". Static, NUL-terminated.
+ */
+const char *dlock_version(void);
+
+/**
+ * Connects to `url` (`redis://[user:password@]host:port/db`, `redis+unix:///path`, `memory://`) and makes a client.
+ * `options` may be NULL. DLOCK_CONNECTION when the server cannot be reached within connect_timeout.
+ */
+dlock_status_t dlock_client_open(const char *url,
+                                 size_t url_len,
+                                 const struct dlock_client_options_t *options,
+                                 struct dlock_client_t **out_client,
+                                 struct dlock_error_t *error);
+
+/**
+ * Closes the client: its waiters return with DLOCK_CLOSED, renewal stops, its locks cannot be used any more. With
+ * `release`, what it holds is released first; without, leases run out. Closing twice is no error.
+ */
+dlock_status_t dlock_client_close(const struct dlock_client_t *client, bool release, struct dlock_error_t *error);
+
+/**
+ * Gives the handle up. The client itself ends with the last of its locks and holds; to end it now, close it first.
+ */
+dlock_status_t dlock_client_free(struct dlock_client_t *client);
+
+/**
+ * Makes a lock with a name of 1 to 512 bytes of UTF-8. No I/O. `options` may be NULL. DLOCK_INVALID_NAME for a name that
+ * is refused.
+ */
+dlock_status_t dlock_lock_open(const struct dlock_client_t *client,
+                               const char *name,
+                               size_t name_len,
+                               const struct dlock_lock_options_t *options,
+                               struct dlock_lock_t **out_lock,
+                               struct dlock_error_t *error);
+
+/**
+ * Gives the handle up. Holds of the lock stay; other handles of the same name do too.
+ */
+dlock_status_t dlock_lock_free(struct dlock_lock_t *lock);
+
+/**
+ * Writes the lock's name and a NUL to `buffer`, and its bytes without the NUL to `out_len`. A buffer of DLOCK_NAME_SIZE
+ * is always large enough; one that is not is DLOCK_INVALID_ARGUMENT.
+ */
+dlock_status_t dlock_lock_name(const struct dlock_lock_t *lock,
+                               char *buffer,
+                               size_t buffer_size,
+                               size_t *out_len,
+                               struct dlock_error_t *error);
+
+/**
+ * Acquires the lock for the calling thread, which may hold it already (see `reentrant`). `options` may be NULL: waits for
+ * ever. DLOCK_BUSY when it was not to be had within the wait. `out_held` may be NULL when neither token nor loss matter;
+ * otherwise free what it gets with dlock_held_free(), before or after the release. The hold ends with
+ * dlock_lock_release() by the same thread.
+ */
+dlock_status_t dlock_lock_acquire(const struct dlock_lock_t *lock,
+                                  const struct dlock_acquire_options_t *options,
+                                  struct dlock_held_t **out_held,
+                                  struct dlock_error_t *error);
+
+/**
+ * Acquires the lock if it is free, without waiting; DLOCK_BUSY if not. Otherwise as dlock_lock_acquire().
+ */
+dlock_status_t dlock_lock_try_acquire(const struct dlock_lock_t *lock,
+                                      struct dlock_held_t **out_held,
+                                      struct dlock_error_t *error);
+
+/**
+ * Undoes one acquire of the calling thread; the last one frees the lock. DLOCK_NOT_HELD when the thread does not hold it
+ * (any more: a lease that ran out is told here too).
+ */
+dlock_status_t dlock_lock_release(const struct dlock_lock_t *lock,
+                                  struct dlock_error_t *error);
+
+/**
+ * Sets the lease of the calling thread's hold to `lease_ms` (100 to 86400000) from now. DLOCK_NOT_HELD when it does not
+ * hold the lock.
+ */
+dlock_status_t dlock_lock_extend(const struct dlock_lock_t *lock, int64_t lease_ms, struct dlock_error_t *error);
+
+/**
+ * Frees the lock whoever holds it; the holder is told that it lost it. `out_was_held` may be NULL.
+ */
+dlock_status_t dlock_lock_force_release(const struct dlock_lock_t *lock,
+                                        bool *out_was_held,
+                                        struct dlock_error_t *error);
+
+/**
+ * Asks the server who holds the lock. Begin the answer with DLOCK_INSPECTION_INIT.
+ */
+dlock_status_t dlock_lock_inspect(const struct dlock_lock_t *lock,
+                                  struct dlock_inspection_t *out_inspection,
+                                  struct dlock_error_t *error);
+
+/**
+ * How many times the calling thread holds the lock; 0 when it does not. No I/O.
+ */
+dlock_status_t dlock_lock_hold_count(const struct dlock_lock_t *lock, uint32_t *out_count, struct dlock_error_t *error);
+
+/**
+ * A handle of the hold that the calling thread has, to ask for its token or loss. DLOCK_NOT_HELD when it has none (any
+ * more). No I/O.
+ */
+dlock_status_t dlock_lock_held(const struct dlock_lock_t *lock,
+                               struct dlock_held_t **out_held,
+                               struct dlock_error_t *error);
+
+/**
+ * Ends the calling thread's hold without releasing the lock, and writes a text with which a thread of this or another
+ * process takes it over (dlock_lock_attach()) while the lease lasts. Begin the answer with DLOCK_DETACHED_INIT.
+ */
+dlock_status_t dlock_lock_detach(const struct dlock_lock_t *lock,
+                                 struct dlock_detached_t *out_detached,
+                                 struct dlock_error_t *error);
+
+/**
+ * Takes a detached hold over for the calling thread, as if it had acquired the lock. DLOCK_NOT_HELD when that hold is
+ * over. `out_held` may be NULL.
+ */
+dlock_status_t dlock_lock_attach(const struct dlock_lock_t *lock,
+                                 const char *detached,
+                                 size_t detached_len,
+                                 struct dlock_held_t **out_held,
+                                 struct dlock_error_t *error);
+
+/**
+ * The fencing token: larger than any granted before it under this name. Send it along with what the lock protects, and
+ * let the receiver refuse a lower one than it has seen.
+ */
+dlock_status_t dlock_held_token(const struct dlock_held_t *held, uint64_t *out_token, struct dlock_error_t *error);
+
+/**
+ * Writes the owner as it stands on the server and a NUL to `buffer`, and its bytes without the NUL to `out_len`. A buffer
+ * of DLOCK_OWNER_SIZE is always large enough; one that is not is DLOCK_INVALID_ARGUMENT.
+ */
+dlock_status_t dlock_held_owner(const struct dlock_held_t *held,
+                                char *buffer,
+                                size_t buffer_size,
+                                size_t *out_len,
+                                struct dlock_error_t *error);
+
+/**
+ * Whether the holder may still act. No I/O: a clock is read. False from the end of the lease on, exactly.
+ */
+dlock_status_t dlock_held_is_valid(const struct dlock_held_t *held, bool *out_valid, struct dlock_error_t *error);
+
+/**
+ * How long the hold stays valid if no renewal succeeds from now on; 0 when it is not valid.
+ */
+dlock_status_t dlock_held_remaining_ms(const struct dlock_held_t *held, int64_t *out_ms, struct dlock_error_t *error);
+
+/**
+ * Whether and why the hold was lost: DLOCK_LOSS_NONE while it was not. No I/O. A release is no loss.
+ */
+dlock_status_t dlock_held_lost(const struct dlock_held_t *held, dlock_loss_t *out_loss, struct dlock_error_t *error);
+
+/**
+ * Waits until the hold is lost: at most `wait_ms`, -1 for ever. DLOCK_BUSY when it was not lost within that.
+ * DLOCK_CANCELLED when `cancel`, which may be NULL, was fired.
+ */
+dlock_status_t dlock_held_wait_lost(const struct dlock_held_t *held,
+                                    int64_t wait_ms,
+                                    const struct dlock_cancel_t *cancel,
+                                    dlock_loss_t *out_loss,
+                                    struct dlock_error_t *error);
+
+/**
+ * Releases a hold that is the handle's own (acquired through a port), from any thread. DLOCK_INVALID_ARGUMENT for a
+ * thread's hold: that thread releases it with dlock_lock_release().
+ */
+dlock_status_t dlock_held_release(const struct dlock_held_t *held, struct dlock_error_t *error);
+
+/**
+ * As dlock_lock_extend(), for a hold that is the handle's own.
+ */
+dlock_status_t dlock_held_extend(const struct dlock_held_t *held, int64_t lease_ms, struct dlock_error_t *error);
+
+/**
+ * As dlock_lock_detach(), for a hold that is the handle's own.
+ */
+dlock_status_t dlock_held_detach(const struct dlock_held_t *held,
+                                 struct dlock_detached_t *out_detached,
+                                 struct dlock_error_t *error);
+
+/**
+ * Gives the handle up. A thread's hold goes on; a hold that is the handle's own and was not released ends without a word
+ * to the server: renewal stops, and the lease runs out.
+ */
+dlock_status_t dlock_held_free(struct dlock_held_t *held);
+
+/**
+ * Makes a cancel token, to be given to calls that may block and fired from another thread.
+ */
+dlock_status_t dlock_cancel_new(struct dlock_cancel_t **out_cancel, struct dlock_error_t *error);
+
+/**
+ * Ends every call that was given the token with DLOCK_CANCELLED, now and from now on. Callable from any thread.
+ */
+dlock_status_t dlock_cancel_fire(const struct dlock_cancel_t *cancel, struct dlock_error_t *error);
+
+/**
+ * Frees a cancel token. Calls that were given it go on.
+ */
+dlock_status_t dlock_cancel_free(struct dlock_cancel_t *cancel);
+
+/**
+ * Makes a completion port.
+ */
+dlock_status_t dlock_port_new(struct dlock_port_t **out_port, struct dlock_error_t *error);
+
+/**
+ * The port's descriptor, for poll(), epoll or an event loop: readable while there is something to drain. Never read from
+ * it, never close it; it ends with the port.
+ */
+dlock_status_t dlock_port_fd(const struct dlock_port_t *port,
+                             int *out_fd,
+                             struct dlock_error_t *error);
+
+/**
+ * Takes up to `capacity` completions, oldest first, into the array at `completions`, and their number into `out_count`;
+ * does not wait, and none is no error. `completion_size` is `sizeof(dlock_completion_t)`. What a completion carries (a held
+ * lock, a client) is the caller's from here on.
+ */
+dlock_status_t dlock_port_drain(const struct dlock_port_t *port,
+                                struct dlock_completion_t *completions,
+                                size_t completion_size,
+                                size_t capacity,
+                                size_t *out_count,
+                                struct dlock_error_t *error);
+
+/**
+ * Cancels an operation: it completes at once with DLOCK_CANCELLED, and what it would still get is undone.
+ * `out_cancelled`, which may be NULL, becomes false when its one completion was already queued.
+ */
+dlock_status_t dlock_op_cancel(const struct dlock_op_t *op, bool *out_cancelled, struct dlock_error_t *error);
+
+/**
+ * Frees a port. Operations under way end without a completion, and completions that were not drained are undone: locks
+ * are released, clients closed.
+ */
+dlock_status_t dlock_port_free(struct dlock_port_t *port);
+
+/**
+ * Opens a client (see dlock_client_open()); completes with DLOCK_COMPLETION_CLIENT. In all functions of this kind
+ * `out_op` may be NULL, and when the call does not return DLOCK_OK no completion comes.
+ */
+dlock_status_t dlock_submit_client_open(const struct dlock_port_t *port,
+                                        const char *url,
+                                        size_t url_len,
+                                        const struct dlock_client_options_t *options,
+                                        void *user_data,
+                                        struct dlock_op_t **out_op,
+                                        struct dlock_error_t *error);
+
+/**
+ * Closes a client (see dlock_client_close()); completes with DLOCK_COMPLETION_DONE.
+ */
+dlock_status_t dlock_submit_client_close(const struct dlock_port_t *port,
+                                         const struct dlock_client_t *client,
+                                         bool release,
+                                         void *user_data,
+                                         struct dlock_op_t **out_op,
+                                         struct dlock_error_t *error);
+
+/**
+ * Acquires a lock; completes with DLOCK_COMPLETION_HELD, or with DLOCK_BUSY when it was not to be had within the wait.
+ * The hold is the handle's own: it is not re-entrant, any thread may release it, and a second acquire waits for the first.
+ */
+dlock_status_t dlock_submit_acquire(const struct dlock_port_t *port,
+                                    const struct dlock_lock_t *lock,
+                                    const struct dlock_acquire_options_t *options,
+                                    void *user_data,
+                                    struct dlock_op_t **out_op,
+                                    struct dlock_error_t *error);
+
+/**
+ * Releases a hold that is the handle's own; completes with DLOCK_COMPLETION_DONE.
+ */
+dlock_status_t dlock_submit_release(const struct dlock_port_t *port,
+                                    const struct dlock_held_t *held,
+                                    void *user_data,
+                                    struct dlock_op_t **out_op,
+                                    struct dlock_error_t *error);
+
+/**
+ * Extends a hold that is the handle's own (see dlock_lock_extend()); completes with DLOCK_COMPLETION_DONE.
+ */
+dlock_status_t dlock_submit_extend(const struct dlock_port_t *port,
+                                   const struct dlock_held_t *held,
+                                   int64_t lease_ms,
+                                   void *user_data,
+                                   struct dlock_op_t **out_op,
+                                   struct dlock_error_t *error);
+
+/**
+ * Detaches a hold that is the handle's own (see dlock_lock_detach()); completes with DLOCK_COMPLETION_TEXT.
+ */
+dlock_status_t dlock_submit_detach(const struct dlock_port_t *port,
+                                   const struct dlock_held_t *held,
+                                   void *user_data,
+                                   struct dlock_op_t **out_op,
+                                   struct dlock_error_t *error);
+
+/**
+ * Takes a detached hold over (see dlock_lock_attach()); completes with DLOCK_COMPLETION_HELD.
+ */
+dlock_status_t dlock_submit_attach(const struct dlock_port_t *port,
+                                   const struct dlock_lock_t *lock,
+                                   const char *detached,
+                                   size_t detached_len,
+                                   void *user_data,
+                                   struct dlock_op_t **out_op,
+                                   struct dlock_error_t *error);
+
+/**
+ * Frees a lock whoever holds it (see dlock_lock_force_release()); completes with DLOCK_COMPLETION_FLAG.
+ */
+dlock_status_t dlock_submit_force_release(const struct dlock_port_t *port,
+                                          const struct dlock_lock_t *lock,
+                                          void *user_data,
+                                          struct dlock_op_t **out_op,
+                                          struct dlock_error_t *error);
+
+/**
+ * Asks who holds a lock (see dlock_lock_inspect()); completes with DLOCK_COMPLETION_INSPECTION.
+ */
+dlock_status_t dlock_submit_inspect(const struct dlock_port_t *port,
+                                    const struct dlock_lock_t *lock,
+                                    void *user_data,
+                                    struct dlock_op_t **out_op,
+                                    struct dlock_error_t *error);
+
+/**
+ * Waits until a hold is lost (see dlock_held_wait_lost()); completes with DLOCK_COMPLETION_LOSS, or with DLOCK_BUSY when
+ * it was not lost within `wait_ms`.
+ */
+dlock_status_t dlock_submit_wait_lost(const struct dlock_port_t *port,
+                                      const struct dlock_held_t *held,
+                                      int64_t wait_ms,
+                                      void *user_data,
+                                      struct dlock_op_t **out_op,
+                                      struct dlock_error_t *error);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* DLOCK_H */
+
+
+/* The struct with nothing said: start from it, then set what you need. */
+#define DLOCK_ERROR_INIT \
+  { \
+    sizeof(dlock_error_t), DLOCK_OK, {0}, {0}, { 0 } \
+  }
+#define DLOCK_CLIENT_OPTIONS_INIT \
+  { \
+    sizeof(dlock_client_options_t), 0, 0, 0, 0 \
+  }
+#define DLOCK_LOCK_OPTIONS_INIT \
+  { \
+    sizeof(dlock_lock_options_t), 0, -1 \
+  }
+#define DLOCK_ACQUIRE_OPTIONS_INIT \
+  { \
+    sizeof(dlock_acquire_options_t), -1, 0, 0 \
+  }
+#define DLOCK_INSPECTION_INIT \
+  { \
+    sizeof(dlock_inspection_t), false, false, -1, 0, { 0 } \
+  }
+#define DLOCK_DETACHED_INIT \
+  { \
+    sizeof(dlock_detached_t), 0, { 0 } \
+  }

@@ -1,0 +1,330 @@
+/*
+ * dlock.hpp: libdlock for C++17, header-only, on top of dlock.h. Link with -ldlock.
+ *
+ * SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ *     dlock::client client{"redis://127.0.0.1:6379"};
+ *     dlock::mutex orders{client, "orders"};
+ *     std::unique_lock guard{orders};                 // or scoped_lock, try_lock_for, ...
+ *     write_to_database(orders.held().token());       // the fencing token
+ *
+ * A dlock::mutex is held by a thread, like a std::recursive_timed_mutex, but across processes and machines, and only
+ * for as long as its lease is renewed: ask held().valid() or wait for held().lost(). Errors are exceptions derived from
+ * dlock::error, one type a kind. Every class may be used by several threads at once, moves apart.
+ */
+#ifndef DLOCK_HPP
+#define DLOCK_HPP
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "dlock.h"
+#include "dlock/error.hpp"
+
+namespace dlock {
+
+namespace detail {
+
+/// The owner of a handle.
+template <class T, dlock_status_t (*Free)(T*)> class owned {
+public:
+    owned() noexcept = default;
+    owned(owned&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+    owned& operator=(owned&& other) noexcept {
+        std::swap(handle_, other.handle_);
+        return *this;
+    }
+    ~owned() { Free(handle_); }
+
+    [[nodiscard]] T* get() const noexcept { return handle_; }
+    [[nodiscard]] T** out() noexcept { return &handle_; }
+
+private:
+    T* handle_ = nullptr;
+};
+
+/// Milliseconds, rounded up so that a wait is never shorter than asked for. More than a day stays more than a day,
+/// which the library refuses by name, instead of overflowing.
+template <class Rep, class Period> [[nodiscard]] std::int64_t to_ms(std::chrono::duration<Rep, Period> given) {
+    constexpr auto day = std::chrono::hours(24);
+    if (given > day) return std::chrono::milliseconds(day).count() + 1;
+    if (given < -day) return -std::chrono::milliseconds(day).count();
+    return std::chrono::ceil<std::chrono::milliseconds>(given).count();
+}
+
+/// As `to_ms` for a wait: what lies in the past is no wait.
+template <class Rep, class Period> [[nodiscard]] std::int64_t wait_ms(std::chrono::duration<Rep, Period> wait) {
+    return wait <= wait.zero() ? 0 : to_ms(wait);
+}
+
+} // namespace detail
+
+/// Ends blocking calls from another thread: they throw dlock::cancelled. Once fired it stays fired.
+class cancel_token {
+public:
+    cancel_token() {
+        detail::check([&](auto* cause) { return dlock_cancel_new(token_.out(), cause); });
+    }
+    void fire() const {
+        detail::check([&](auto* cause) { return dlock_cancel_fire(token_.get(), cause); });
+    }
+    [[nodiscard]] const dlock_cancel_t* get() const noexcept { return token_.get(); }
+
+private:
+    detail::owned<dlock_cancel_t, dlock_cancel_free> token_;
+};
+
+/// How to open a client.
+struct client_options {
+    /// Names and values of the table of options, such as {"lease", "10s"}.
+    std::vector<std::pair<std::string, std::string>> options;
+    /// Where log events go; see dlock_port_new().
+    const dlock_port_t* log_port = nullptr;
+    const cancel_token* cancel = nullptr;
+};
+
+/// Connections to one server. A mutex keeps its client alive.
+class client {
+public:
+    explicit client(std::string_view url, const client_options& options = {}) {
+        std::vector<dlock_option_t> table;
+        for (const auto& [name, value] : options.options)
+            table.push_back({name.data(), name.size(), value.data(), value.size()});
+        dlock_client_options_t how = DLOCK_CLIENT_OPTIONS_INIT;
+        how.options = table.data();
+        how.options_len = table.size();
+        how.log_port = options.log_port;
+        how.cancel = options.cancel != nullptr ? options.cancel->get() : nullptr;
+        detail::check(
+            [&](auto* cause) { return dlock_client_open(url.data(), url.size(), &how, client_.out(), cause); });
+    }
+
+    /// Ends the client for all that use it: waiters throw dlock::closed, renewal stops, leases run out.
+    void close() const {
+        detail::check([&](auto* cause) { return dlock_client_close(client_.get(), false, cause); });
+    }
+    /// As close(), but what the client holds is released first.
+    void close_releasing() const {
+        detail::check([&](auto* cause) { return dlock_client_close(client_.get(), true, cause); });
+    }
+    [[nodiscard]] const dlock_client_t* get() const noexcept { return client_.get(); }
+
+private:
+    detail::owned<dlock_client_t, dlock_client_free> client_;
+};
+
+/// Why a hold was lost.
+enum class loss : dlock_loss_t {
+    expired = DLOCK_LOSS_EXPIRED,
+    taken = DLOCK_LOSS_TAKEN,
+    deleted = DLOCK_LOSS_DELETED,
+    server_changed = DLOCK_LOSS_SERVER_CHANGED,
+    closed = DLOCK_LOSS_CLOSED,
+};
+
+/// A view of a hold. It neither keeps the lock nor releases it.
+class held {
+public:
+    /// The fencing token: larger than any granted before it under this name.
+    [[nodiscard]] std::uint64_t token() const {
+        std::uint64_t token = 0;
+        detail::check([&](auto* cause) { return dlock_held_token(held_.get(), &token, cause); });
+        return token;
+    }
+    /// The owner as it stands on the server.
+    [[nodiscard]] std::string owner() const {
+        char text[DLOCK_OWNER_SIZE];
+        std::size_t length = 0;
+        detail::check([&](auto* cause) { return dlock_held_owner(held_.get(), text, sizeof text, &length, cause); });
+        return {text, length};
+    }
+    /// Whether the holder may still act. No I/O.
+    [[nodiscard]] bool valid() const {
+        bool valid = false;
+        detail::check([&](auto* cause) { return dlock_held_is_valid(held_.get(), &valid, cause); });
+        return valid;
+    }
+    /// How long it stays valid if no renewal succeeds from now on.
+    [[nodiscard]] std::chrono::milliseconds remaining() const {
+        std::int64_t ms = 0;
+        detail::check([&](auto* cause) { return dlock_held_remaining_ms(held_.get(), &ms, cause); });
+        return std::chrono::milliseconds(ms);
+    }
+    /// Why it was lost, if it was. No I/O.
+    [[nodiscard]] std::optional<loss> lost() const {
+        dlock_loss_t reason = DLOCK_LOSS_NONE;
+        detail::check([&](auto* cause) { return dlock_held_lost(held_.get(), &reason, cause); });
+        if (reason == DLOCK_LOSS_NONE) return std::nullopt;
+        return static_cast<loss>(reason);
+    }
+    /// Waits until it is lost, at most `wait`; nothing when it was not.
+    template <class Rep, class Period>
+    [[nodiscard]] std::optional<loss> wait_lost(std::chrono::duration<Rep, Period> wait,
+                                                const cancel_token* cancel = nullptr) const {
+        return wait_lost_ms(detail::wait_ms(wait), cancel);
+    }
+    /// Waits until it is lost.
+    [[nodiscard]] loss wait_lost(const cancel_token* cancel = nullptr) const { return *wait_lost_ms(-1, cancel); }
+
+    [[nodiscard]] const dlock_held_t* get() const noexcept { return held_.get(); }
+
+private:
+    friend class mutex;
+    held() noexcept = default;
+
+    [[nodiscard]] std::optional<loss> wait_lost_ms(std::int64_t wait_ms, const cancel_token* cancel) const {
+        dlock_loss_t reason = DLOCK_LOSS_NONE;
+        const auto* token = cancel != nullptr ? cancel->get() : nullptr;
+        if (!detail::done_or_busy(
+                [&](auto* cause) { return dlock_held_wait_lost(held_.get(), wait_ms, token, &reason, cause); }))
+            return std::nullopt;
+        return static_cast<loss>(reason);
+    }
+
+    detail::owned<dlock_held_t, dlock_held_free> held_;
+};
+
+/// How to open a mutex.
+struct mutex_options {
+    /// Zero: the client's lease, renewed while the mutex is held. Otherwise a lease that is not renewed.
+    std::chrono::milliseconds lease{0};
+    /// Whether a thread that holds it may lock it again; by default as the client's option says.
+    std::optional<bool> reentrant;
+};
+
+/// How to acquire.
+struct acquire_options {
+    /// Nothing: for ever.
+    std::optional<std::chrono::milliseconds> wait;
+    /// Zero: the mutex's own.
+    std::chrono::milliseconds lease{0};
+    const cancel_token* cancel = nullptr;
+};
+
+/// Who holds a mutex, as the server sees it.
+struct inspection {
+    std::optional<std::string> owner;
+    bool ours = false;
+    std::optional<std::chrono::milliseconds> ttl;
+    std::optional<std::uint64_t> token;
+};
+
+/// A lock by name. Lockable and TimedLockable: for std::unique_lock, std::scoped_lock and std::lock.
+class mutex {
+public:
+    mutex(const client& client, std::string_view name, const mutex_options& options = {}) {
+        dlock_lock_options_t how = DLOCK_LOCK_OPTIONS_INIT;
+        how.lease_ms = options.lease.count();
+        how.reentrant = options.reentrant ? int{*options.reentrant} : -1;
+        detail::check([&](auto* cause) {
+            return dlock_lock_open(client.get(), name.data(), name.size(), &how, lock_.out(), cause);
+        });
+    }
+
+    void lock() {
+        detail::check([&](auto* cause) { return dlock_lock_acquire(lock_.get(), nullptr, nullptr, cause); });
+    }
+    [[nodiscard]] bool try_lock() {
+        return detail::done_or_busy([&](auto* cause) { return dlock_lock_try_acquire(lock_.get(), nullptr, cause); });
+    }
+    template <class Rep, class Period> [[nodiscard]] bool try_lock_for(std::chrono::duration<Rep, Period> wait) {
+        dlock_acquire_options_t how = DLOCK_ACQUIRE_OPTIONS_INIT;
+        how.wait_ms = detail::wait_ms(wait);
+        return detail::done_or_busy([&](auto* cause) { return dlock_lock_acquire(lock_.get(), &how, nullptr, cause); });
+    }
+    template <class Clock, class Duration>
+    [[nodiscard]] bool try_lock_until(std::chrono::time_point<Clock, Duration> deadline) {
+        do {
+            if (try_lock_for(deadline - Clock::now())) return true;
+        } while (Clock::now() < deadline); // a clock may be set back meanwhile
+        return false;
+    }
+    /// Undoes one lock. Never throws, as guards need it: a lease that had run out is seen by held().lost() or
+    /// release().
+    void unlock() noexcept { dlock_lock_release(lock_.get(), nullptr); }
+
+    /// As unlock(), but says what went wrong: dlock::not_held when the lease ran out or was taken away.
+    void release() {
+        detail::check([&](auto* cause) { return dlock_lock_release(lock_.get(), cause); });
+    }
+    /// As lock() with options, returning the hold; throws dlock::acquire_timeout. Release it with unlock(), or with a
+    /// std::unique_lock that adopts it.
+    dlock::held acquire(const acquire_options& options = {}) {
+        dlock_acquire_options_t how = DLOCK_ACQUIRE_OPTIONS_INIT;
+        how.wait_ms = options.wait ? detail::wait_ms(*options.wait) : -1;
+        how.lease_ms = options.lease.count();
+        how.cancel = options.cancel != nullptr ? options.cancel->get() : nullptr;
+        return view([&](auto** out, auto* cause) { return dlock_lock_acquire(lock_.get(), &how, out, cause); });
+    }
+    /// The calling thread's hold; throws dlock::not_held when it has none.
+    [[nodiscard]] dlock::held held() const {
+        return view([&](auto** out, auto* cause) { return dlock_lock_held(lock_.get(), out, cause); });
+    }
+    /// How often the calling thread holds it.
+    [[nodiscard]] std::uint32_t hold_count() const {
+        std::uint32_t count = 0;
+        detail::check([&](auto* cause) { return dlock_lock_hold_count(lock_.get(), &count, cause); });
+        return count;
+    }
+    /// Sets the lease of the calling thread's hold, from now.
+    template <class Rep, class Period> void extend(std::chrono::duration<Rep, Period> lease) {
+        detail::check([&](auto* cause) { return dlock_lock_extend(lock_.get(), detail::to_ms(lease), cause); });
+    }
+    /// Frees it whoever holds it; whether anybody did.
+    bool force_release() {
+        bool was_held = false;
+        detail::check([&](auto* cause) { return dlock_lock_force_release(lock_.get(), &was_held, cause); });
+        return was_held;
+    }
+    [[nodiscard]] inspection inspect() const {
+        dlock_inspection_t seen = DLOCK_INSPECTION_INIT;
+        detail::check([&](auto* cause) { return dlock_lock_inspect(lock_.get(), &seen, cause); });
+        inspection answer;
+        if (seen.held) answer.owner = seen.owner;
+        answer.ours = seen.ours;
+        if (seen.ttl_ms >= 0) answer.ttl = std::chrono::milliseconds(seen.ttl_ms);
+        if (seen.token != 0) answer.token = seen.token;
+        return answer;
+    }
+    /// Ends the calling thread's hold without releasing; the text lets another thread or process take it over.
+    [[nodiscard]] std::string detach() {
+        dlock_detached_t detached = DLOCK_DETACHED_INIT;
+        detail::check([&](auto* cause) { return dlock_lock_detach(lock_.get(), &detached, cause); });
+        return {detached.text, detached.text_len};
+    }
+    /// Takes a detached hold over for the calling thread.
+    dlock::held attach(std::string_view detached) {
+        return view([&](auto** out, auto* cause) {
+            return dlock_lock_attach(lock_.get(), detached.data(), detached.size(), out, cause);
+        });
+    }
+    [[nodiscard]] std::string name() const {
+        char text[DLOCK_NAME_SIZE];
+        std::size_t length = 0;
+        detail::check([&](auto* cause) { return dlock_lock_name(lock_.get(), text, sizeof text, &length, cause); });
+        return {text, length};
+    }
+    [[nodiscard]] const dlock_lock_t* get() const noexcept { return lock_.get(); }
+
+private:
+    template <class Call> static dlock::held view(Call&& call) {
+        dlock::held view;
+        detail::check([&](auto* cause) { return call(view.held_.out(), cause); });
+        return view;
+    }
+
+    detail::owned<dlock_lock_t, dlock_lock_free> lock_;
+};
+
+} // namespace dlock
+
+#if __cplusplus >= 202002L
+#include "dlock/stop_on_loss.hpp"
+#endif
+
+#endif
