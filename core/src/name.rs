@@ -25,7 +25,9 @@ impl ObjectName {
         let raw = format!("{prefix}{name}");
         if raw.len() > MAX_NAME_BYTES {
             let len = raw.len();
-            return refuse(format!("the name is {len} bytes long, key prefix included; at most {MAX_NAME_BYTES} are allowed"));
+            return refuse(format!(
+                "the name is {len} bytes long, key prefix included; at most {MAX_NAME_BYTES} are allowed"
+            ));
         }
         if let Some(at) = raw.find('\0') {
             return refuse(format!("the name holds a NUL at byte {at}; NUL is not allowed"));
@@ -64,7 +66,8 @@ impl fmt::Debug for ObjectName {
 pub fn name_from_utf8(bytes: &[u8]) -> Result<&str> {
     std::str::from_utf8(bytes).map_err(|error| {
         let at = error.valid_up_to();
-        let message = format!("the name is not UTF-8: byte {at} is {:#04x}; names are UTF-8 without lone surrogates", bytes[at]);
+        let message =
+            format!("the name is not UTF-8: byte {at} is {:#04x}; names are UTF-8 without lone surrogates", bytes[at]);
         Error::new(ErrorKind::InvalidName, "check name", message)
     })
 }
@@ -81,7 +84,11 @@ fn hash_tag(key: &str) -> &str {
 /// Enough of a refused name to recognise it by.
 fn shorten(name: &str) -> String {
     const SHOWN: usize = 60;
-    if name.chars().count() <= SHOWN { name.to_owned() } else { name.chars().take(SHOWN).chain("...".chars()).collect() }
+    if name.chars().count() <= SHOWN {
+        name.to_owned()
+    } else {
+        name.chars().take(SHOWN).chain("...".chars()).collect()
+    }
 }
 
 #[cfg(test)]

@@ -22,7 +22,10 @@ pub const MIN_LEASE: Duration = Duration::from_millis(100);
 /// Where the state lives.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Target {
-    Tcp { host: String, port: u16 },
+    Tcp {
+        host: String,
+        port: u16,
+    },
     Unix(PathBuf),
     /// In this process; a named one is shared by all clients of the process that name it.
     Memory(Option<String>),

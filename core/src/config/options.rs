@@ -253,7 +253,8 @@ mod tests {
 
     #[test]
     fn the_table_is_that_of_the_vectors() {
-        let vectors: serde_json::Value = serde_json::from_str(include_str!("../../../tests/vectors/options.json")).unwrap();
+        let vectors: serde_json::Value =
+            serde_json::from_str(include_str!("../../../tests/vectors/options.json")).unwrap();
         let rows = vectors["options"].as_array().unwrap();
         let names: Vec<&str> = rows.iter().map(|row| row["name"].as_str().unwrap()).collect();
         assert_eq!(names, TABLE.iter().map(|spec| spec.name).collect::<Vec<_>>());

@@ -11,7 +11,8 @@ const SCHEMES: &str = "redis://host:port/db, redis+unix:///path/of/socket, memor
 
 pub(super) fn parse(text: &str) -> Result<Config> {
     // The text may hold a password: no message repeats it.
-    let url = Url::parse(text).map_err(|error| invalid(format!("the URL cannot be read ({error}); allowed are {SCHEMES}")))?;
+    let url = Url::parse(text)
+        .map_err(|error| invalid(format!("the URL cannot be read ({error}); allowed are {SCHEMES}")))?;
     if url.fragment().is_some() {
         return Err(invalid("the URL has a part after '#'; write %23 where a password holds that character"));
     }
@@ -67,7 +68,10 @@ fn decode(text: &str) -> Result<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&byte, tail)) = rest.split_first() {
-        let escape = tail.get(..2).and_then(|hex| std::str::from_utf8(hex).ok()).and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        let escape = tail
+            .get(..2)
+            .and_then(|hex| std::str::from_utf8(hex).ok())
+            .and_then(|hex| u8::from_str_radix(hex, 16).ok());
         match escape {
             Some(decoded) if byte == b'%' => {
                 bytes.push(decoded);

@@ -53,6 +53,9 @@ end
 if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then
   -- A retry of the attempt that holds it: the same token again, the lease never shorter.
   local token = tonumber(redis.call('GET', KEYS[2]) or nil) or mint()
+  if not token then
+    return redis.error_reply('WRONGTYPE the token key holds no token')
+  end
   if ttl < tonumber(ARGV[2]) then
     redis.call('PEXPIRE', KEYS[1], ARGV[2])
   end

@@ -1,0 +1,105 @@
+//! Who in this process listens to which channel.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+/// The listeners of one client, by channel. Channels that nobody listens to have no entry.
+#[derive(Default)]
+pub(super) struct Hub {
+    channels: Mutex<HashMap<String, Channel>>,
+    /// Told when a channel got its first listener or lost its last.
+    changed: Notify,
+}
+
+struct Channel {
+    listeners: usize,
+    wake: Arc<Notify>,
+}
+
+/// One listener. Dropping it ends the listening.
+pub(crate) struct Subscription {
+    hub: Arc<Hub>,
+    channel: String,
+    wake: Arc<Notify>,
+}
+
+impl Subscription {
+    /// Completes when there is a reason to look again; a reason that came before the call counts. Cancel safe.
+    pub(crate) async fn woken(&self) {
+        self.wake.notified().await;
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        let mut channels = self.hub.lock();
+        if let Some(channel) = channels.get_mut(&self.channel) {
+            channel.listeners -= 1;
+            if channel.listeners == 0 {
+                channels.remove(&self.channel);
+                self.hub.changed.notify_one();
+            }
+        }
+    }
+}
+
+impl Hub {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Channel>> {
+        self.channels.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn listen(self: &Arc<Self>, channel: &str) -> Subscription {
+        let mut channels = self.lock();
+        let entry = channels.entry(channel.to_owned()).or_insert_with(|| {
+            self.changed.notify_one();
+            Channel { listeners: 0, wake: Arc::new(Notify::new()) }
+        });
+        entry.listeners += 1;
+        Subscription { hub: self.clone(), channel: channel.to_owned(), wake: entry.wake.clone() }
+    }
+
+    /// Wakes a listener of the channel: one contender a name and process is all there is.
+    pub(super) fn wake(&self, channel: &str) {
+        if let Some(channel) = self.lock().get(channel) {
+            channel.wake.notify_one();
+        }
+    }
+
+    /// The channels that are listened to now.
+    pub(super) fn wanted(&self) -> Vec<String> {
+        self.lock().keys().cloned().collect()
+    }
+
+    /// Completes when [`Hub::wanted`] may have changed since the last call. Cancel safe.
+    pub(super) async fn changed(&self) {
+        self.changed.notified().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_message_between_two_looks_is_not_lost() {
+        let hub = Arc::new(Hub::default());
+        let subscription = hub.listen("c");
+        hub.wake("c");
+        subscription.woken().await;
+    }
+
+    #[tokio::test]
+    async fn a_channel_is_wanted_from_its_first_listener_to_its_last() {
+        let hub = Arc::new(Hub::default());
+        let (first, second) = (hub.listen("c"), hub.listen("c"));
+        hub.changed().await;
+        assert_eq!(hub.wanted(), ["c"]);
+        drop(first);
+        assert_eq!(hub.wanted(), ["c"]);
+        drop(second);
+        hub.changed().await;
+        assert!(hub.wanted().is_empty());
+    }
+}

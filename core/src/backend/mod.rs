@@ -1,0 +1,122 @@
+//! Where steps run: on a server, or in this process. Both give the same promises to what stands above.
+
+mod hub;
+mod memory;
+mod redis;
+
+use std::time::Duration;
+
+pub(crate) use hub::Subscription;
+
+use crate::config::{Config, Target};
+use crate::error::{Error, Result};
+use crate::lock::LockState;
+use crate::name::ObjectName;
+use crate::step::{Batch, BatchStep, Step};
+use crate::task::Tasks;
+use crate::time::{ServerTime, Tick};
+
+/// The state of one object of any kind, in the memory backend.
+#[derive(Clone)]
+pub(crate) enum Cell {
+    Lock(LockState),
+}
+
+/// A step that was carried out.
+#[derive(Debug)]
+pub(crate) struct Done<R> {
+    pub(crate) reply: R,
+    /// When its first attempt was sent: what a lease is counted from.
+    pub(crate) sent: Tick,
+    /// Set when an earlier attempt got no reply: its bytes may still arrive, and take effect until this time.
+    pub(crate) echo_until: Option<Tick>,
+}
+
+/// A step that was not, or of which that is not known.
+#[derive(Debug)]
+pub(crate) struct Failed {
+    pub(crate) error: Error,
+    /// Set when it may have been, or may yet be, carried out: until this time.
+    pub(crate) echo_until: Option<Tick>,
+}
+
+impl From<Error> for Failed {
+    fn from(error: Error) -> Failed {
+        Failed { error, echo_until: None }
+    }
+}
+
+/// Runs steps.
+pub(crate) enum Backend {
+    Redis(redis::RedisBackend),
+    Memory(memory::MemoryBackend),
+}
+
+impl Backend {
+    /// Reaches the server within `connect_timeout`, or says why not.
+    pub(crate) async fn connect(config: &Config, tasks: &Tasks) -> Result<Backend> {
+        Ok(match &config.target {
+            Target::Memory(name) => Backend::Memory(memory::MemoryBackend::open(name.as_deref(), config.clock.clone())),
+            target => Backend::Redis(redis::RedisBackend::connect(target, config, tasks).await?),
+        })
+    }
+
+    /// Runs one step on one object, with retries until `deadline` where the step allows them.
+    pub(crate) async fn run<S: Step>(
+        &self,
+        name: &ObjectName,
+        step: &S,
+        deadline: Tick,
+    ) -> Result<Done<S::Reply>, Failed> {
+        match self {
+            Backend::Redis(redis) => redis.run(name, step, deadline).await,
+            Backend::Memory(memory) => memory.run(name, step).map_err(Failed::from),
+        }
+    }
+
+    /// Runs one kind of step over many names, in one script call. At most [`BatchStep::CHUNK`] of them.
+    pub(crate) async fn run_batch<S: BatchStep>(&self, batch: Batch<S>, deadline: Tick) -> Result<Done<Vec<S::Reply>>> {
+        match self {
+            Backend::Redis(redis) => redis.run_batch(&batch, deadline).await.map_err(|failed| failed.error),
+            Backend::Memory(memory) => memory.run_batch(&batch),
+        }
+    }
+
+    /// Listens on a channel until the subscription is dropped. The subscription wakes its owner when a message comes,
+    /// when the server has confirmed it, and after every interruption: each time the owner has to look again.
+    pub(crate) fn subscribe(&self, channel: &str) -> Subscription {
+        match self {
+            Backend::Redis(redis) => redis.subscribe(channel),
+            Backend::Memory(memory) => memory.subscribe(channel),
+        }
+    }
+
+    /// Changes when the client finds itself on another server than before (a restart, a failover).
+    pub(crate) fn server_generation(&self) -> u64 {
+        match self {
+            Backend::Redis(redis) => redis.server_generation(),
+            Backend::Memory(_) => 0,
+        }
+    }
+
+    /// How long the bytes of one attempt may take effect after they were sent.
+    pub(crate) fn attempt_budget(&self) -> Duration {
+        match self {
+            Backend::Redis(redis) => redis.attempt_budget(),
+            Backend::Memory(_) => Duration::ZERO,
+        }
+    }
+}
+
+/// The server's time as far as the client knows it: the last that it saw plus monotonic time since.
+#[derive(Clone, Copy, Debug)]
+struct Sighting {
+    server: ServerTime,
+    at: Tick,
+}
+
+impl Sighting {
+    fn at(&self, now: Tick) -> ServerTime {
+        self.server.plus(now.since(self.at))
+    }
+}

@@ -1,0 +1,132 @@
+//! Opens one connection: socket options, RESP3, authentication, and what has to be known of the server.
+
+use std::time::Duration;
+
+use redis::aio::MultiplexedConnection;
+use redis::io::tcp::TcpSettings;
+use redis::{AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, ProtocolVersion};
+use redis::{PushInfo, RedisConnectionInfo, RedisError, Value};
+
+use super::verdict;
+use crate::backend::Sighting;
+use crate::config::{Options, Target};
+use crate::error::{Error, ErrorKind, Result};
+use crate::step::wire;
+use crate::time::{Clock, ServerTime};
+
+/// What a new connection tells about its server.
+#[derive(Clone, Debug)]
+pub(super) struct Hello {
+    pub(super) sighting: Sighting,
+    /// Changes when a server restarts or another one takes its place; unknown where `INFO` is forbidden.
+    pub(super) run_id: Option<String>,
+}
+
+/// Everything that opening a connection takes.
+#[derive(Clone)]
+pub(super) struct Dialler {
+    target: Target,
+    options: Options,
+    clock: Clock,
+    client: Client,
+}
+
+impl Dialler {
+    pub(super) fn new(target: &Target, options: &Options, clock: &Clock) -> Result<Dialler> {
+        let addr = match target {
+            Target::Tcp { host, port } => ConnectionAddr::Tcp(host.clone(), *port),
+            Target::Unix(path) => ConnectionAddr::Unix(path.clone()),
+            Target::Memory(_) => unreachable!("memory:// opens no connection"),
+        };
+        let refuse = |_: RedisError| Error::new(ErrorKind::Internal, "connect", "the connection settings were refused");
+        let info: ConnectionInfo = addr.into_connection_info().map_err(refuse)?;
+        let mut settings = RedisConnectionInfo::default()
+            .set_db(options.db)
+            .set_protocol(ProtocolVersion::RESP3)
+            .set_lib_name("libdlock", env!("CARGO_PKG_VERSION"));
+        if let Some(user) = &options.user {
+            settings = settings.set_username(user);
+        }
+        if let Some(password) = &options.password {
+            settings = settings.set_password(&password.0);
+        }
+        // A peer that vanished without a word is found by PING or a time-out; keep-alive serves what lies in between.
+        let tcp = TcpSettings::default().set_nodelay(true).set_keepalive(redis::io::tcp::socket2::TcpKeepalive::new());
+        let client = Client::open(info.set_redis_settings(settings).set_tcp_settings(tcp)).map_err(refuse)?;
+        Ok(Dialler { target: target.clone(), options: options.clone(), clock: clock.clone(), client })
+    }
+
+    pub(super) fn target(&self) -> &Target {
+        &self.target
+    }
+
+    pub(super) fn ping_interval(&self) -> Duration {
+        self.options.ping_interval
+    }
+
+    /// A connection error that names the server.
+    pub(super) fn error(&self, what: &str) -> Error {
+        Error::new(ErrorKind::Connection, "connect", format!("{} {what}", self.target))
+    }
+
+    /// One connection, ready to use, within `connect_timeout`.
+    pub(super) async fn dial(
+        &self,
+        push: impl Fn(PushInfo) -> std::result::Result<(), ()> + Send + Sync + 'static,
+    ) -> Result<(MultiplexedConnection, Hello)> {
+        let limit = self.options.connect_timeout;
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(limit))
+            .set_response_timeout(Some(self.options.response_timeout))
+            .set_push_sender(push);
+        let open = async {
+            let opened = self.client.get_multiplexed_async_connection_with_config(&config).await;
+            let mut connection = opened.map_err(|error| verdict::of_dialling(&error, &self.target))?;
+            let hello = self.greet(&mut connection).await?;
+            Ok((connection, hello))
+        };
+        let timed_out = || self.error(&format!("did not answer within the connect time-out of {limit:?}"));
+        tokio::time::timeout(limit, open).await.unwrap_or_else(|_| Err(timed_out()))
+    }
+
+    /// Asks the time, which requests need to tell old bytes from new ones, and who the server is; one round trip.
+    async fn greet(&self, connection: &mut MultiplexedConnection) -> Result<Hello> {
+        let (mut for_time, mut for_info) = (connection.clone(), connection.clone());
+        let mut name = Cmd::new();
+        name.arg("CLIENT").arg("SETNAME").arg(&self.options.client_name);
+        let mut info = Cmd::new();
+        info.arg("INFO").arg("server");
+        let time = redis::cmd("TIME");
+        let (_, time, info) = tokio::join!(
+            // Only for those who look at the server: a refusal by its access rules changes nothing.
+            connection.send_packed_command(&name),
+            for_time.send_packed_command(&time),
+            for_info.send_packed_command(&info),
+        );
+        let time = time.map_err(|error| verdict::of_dialling(&error, &self.target))?;
+        let server = read_time(time).ok_or_else(|| self.error("did not answer TIME as a Redis server does"))?;
+        let sighting = Sighting { server, at: self.clock.now() };
+        Ok(Hello { sighting, run_id: info.ok().and_then(read_run_id) })
+    }
+
+    /// Whether the connection answers.
+    pub(super) async fn ping(&self, connection: &mut MultiplexedConnection) -> bool {
+        let answer = connection.send_packed_command(&redis::cmd("PING")).await;
+        // An error reply ("I am busy") is an answer too.
+        answer.map_or_else(|error| verdict::is_reply(&error), |_| true)
+    }
+}
+
+fn read_time(value: Value) -> Option<ServerTime> {
+    let items = wire::array(value).ok()?;
+    let part = |at: usize| wire::text(items.get(at)).ok()??.parse::<u64>().ok();
+    Some(ServerTime(part(0)? * 1_000_000 + part(1)?))
+}
+
+fn read_run_id(value: Value) -> Option<String> {
+    let text = match value {
+        Value::VerbatimString { text, .. } => text,
+        other => wire::text(Some(&other)).ok()??,
+    };
+    text.lines().find_map(|line| line.strip_prefix("run_id:")).map(|id| id.trim().to_owned())
+}

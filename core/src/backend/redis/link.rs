@@ -1,0 +1,228 @@
+//! One supervised connection: dialled again on error, on time-out, and when an idle one does not answer a PING.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use redis::aio::MultiplexedConnection;
+use redis::{PushInfo, PushKind};
+use tokio::sync::{Notify, watch};
+
+use super::dial::{Dialler, Hello};
+use crate::error::{Error, ErrorKind, Result};
+use crate::event::{Events, Level};
+use crate::task::{Tasks, fault_point};
+use crate::time::{Clock, Tick};
+
+const FIRST_BACKOFF: Duration = Duration::from_millis(10);
+const LONGEST_BACKOFF: Duration = Duration::from_secs(1);
+
+/// A connection that is there, and which one it is: a fault is reported against its number, so that a late report does
+/// not tear down its successor.
+#[derive(Clone)]
+pub(super) struct Connected {
+    pub(super) connection: MultiplexedConnection,
+    pub(super) number: u64,
+    pub(super) hello: Hello,
+}
+
+#[derive(Clone)]
+enum State {
+    Down { why: Option<Error> },
+    Up(Connected),
+}
+
+/// The supervised connection. Clones share it.
+#[derive(Clone)]
+pub(super) struct Link(Arc<Shared>);
+
+struct Shared {
+    /// Shown in logs: what the connection is for.
+    purpose: &'static str,
+    dialler: Dialler,
+    clock: Clock,
+    events: Events,
+    state: watch::Sender<State>,
+    /// The number of the newest connection that somebody found broken.
+    broken: AtomicU64,
+    found_broken: Arc<Notify>,
+    /// When a reply last came, in ticks: an idle connection is tried with a PING.
+    last_reply: AtomicU64,
+    on_push: Arc<dyn Fn(PushInfo) + Send + Sync>,
+}
+
+impl Link {
+    /// A link that is down until [`Link::supervise`] runs.
+    pub(super) fn new(
+        purpose: &'static str,
+        dialler: Dialler,
+        clock: Clock,
+        events: Events,
+        on_push: Arc<dyn Fn(PushInfo) + Send + Sync>,
+    ) -> Link {
+        let state = watch::Sender::new(State::Down { why: None });
+        let (broken, last_reply) = (AtomicU64::new(0), AtomicU64::new(0));
+        Link(Arc::new(Shared {
+            purpose,
+            dialler,
+            clock,
+            events,
+            state,
+            broken,
+            found_broken: Arc::default(),
+            last_reply,
+            on_push,
+        }))
+    }
+
+    /// Dials once, for the caller of `connect`, who is to see the error.
+    pub(super) async fn dial_first(&self) -> Result<Hello> {
+        let connected = self.0.dial(1).await?;
+        let hello = connected.hello.clone();
+        self.0.state.send_replace(State::Up(connected));
+        Ok(hello)
+    }
+
+    /// Keeps the connection up for as long as the client lives.
+    pub(super) fn supervise(&self, task: &'static str, tasks: &Tasks) {
+        let shared = self.0.clone();
+        tasks.spawn_vital(task, async move { shared.supervise(task).await });
+    }
+
+    /// The connection, waiting for one until `deadline`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Connection`] with the reason why there is none.
+    pub(super) async fn get(&self, deadline: Tick) -> Result<Connected> {
+        if let State::Up(connected) = &*self.0.state.borrow() {
+            return Ok(connected.clone());
+        }
+        let mut state = self.0.state.subscribe();
+        tokio::select! {
+            up = state.wait_for(|state| matches!(state, State::Up(_))) => match up.as_deref() {
+                Ok(State::Up(connected)) => Ok(connected.clone()),
+                _ => Err(self.unreachable()),
+            },
+            () = self.0.clock.sleep_until(deadline) => Err(self.unreachable()),
+        }
+    }
+
+    fn unreachable(&self) -> Error {
+        match &*self.0.state.borrow() {
+            State::Down { why: Some(why) } => why.clone(),
+            _ => self.0.dialler.error("did not answer in time"),
+        }
+    }
+
+    /// Completes when there is a connection other than number `last`. Cancel safe.
+    pub(super) async fn next_after(&self, last: u64) -> Connected {
+        let mut state = self.0.state.subscribe();
+        loop {
+            if let State::Up(connected) = &*state.borrow_and_update()
+                && connected.number != last
+            {
+                return connected.clone();
+            }
+            if state.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
+    /// Tells that a reply came.
+    pub(super) fn replied(&self) {
+        self.0.last_reply.fetch_max(self.0.clock.now().0, Ordering::Relaxed);
+    }
+
+    /// Tells that connection `number` is broken: nobody gets it any more, a new one is dialled at once.
+    pub(super) fn report_broken(&self, number: u64) {
+        self.0.report_broken(number);
+    }
+}
+
+impl Shared {
+    fn report_broken(&self, number: u64) {
+        self.broken.fetch_max(number, Ordering::SeqCst);
+        self.found_broken.notify_one();
+    }
+
+    async fn dial(self: &Arc<Self>, number: u64) -> Result<Connected> {
+        let on_push = self.on_push.clone();
+        let shared = Arc::downgrade(self);
+        let push = move |info: PushInfo| -> std::result::Result<(), ()> {
+            match info.kind {
+                PushKind::Disconnection => shared.upgrade().into_iter().for_each(|shared| shared.report_broken(number)),
+                _ => on_push(info),
+            }
+            Ok(())
+        };
+        let (connection, hello) = self.dialler.dial(push).await?;
+        self.last_reply.fetch_max(self.clock.now().0, Ordering::Relaxed);
+        Ok(Connected { connection, number, hello })
+    }
+
+    async fn supervise(self: Arc<Self>, task: &'static str) {
+        let mut number = match &*self.state.borrow() {
+            State::Up(connected) => connected.number,
+            State::Down { .. } => 0,
+        };
+        loop {
+            if number > 0 {
+                self.watch(number, task).await;
+                self.state.send_replace(State::Down { why: None });
+                let message =
+                    format!("connection for {} to {} is broken; dialling again", self.purpose, self.dialler.target());
+                self.events.emit(Level::Warn, None, message);
+            }
+            number += 1;
+            let connected = self.dial_until_up(number).await;
+            self.state.send_replace(State::Up(connected));
+        }
+    }
+
+    /// Returns when connection `number` is broken.
+    async fn watch(&self, number: u64, task: &'static str) {
+        let idle = self.dialler.ping_interval();
+        while self.broken.load(Ordering::SeqCst) < number {
+            fault_point(task);
+            let ping_at = Tick(self.last_reply.load(Ordering::Relaxed)).plus(idle);
+            tokio::select! {
+                () = self.found_broken.notified() => continue,
+                () = self.clock.sleep_until(ping_at) => {}
+            }
+            if Tick(self.last_reply.load(Ordering::Relaxed)).plus(idle) > self.clock.now() {
+                continue;
+            }
+            let State::Up(mut connected) = self.state.borrow().clone() else { return };
+            match self.dialler.ping(&mut connected.connection).await {
+                true => self.last_reply.fetch_max(self.clock.now().0, Ordering::Relaxed),
+                false => return,
+            };
+        }
+    }
+
+    async fn dial_until_up(self: &Arc<Self>, number: u64) -> Connected {
+        let mut backoff = FIRST_BACKOFF;
+        loop {
+            match self.dial(number).await {
+                Ok(connected) => {
+                    if number > 1 {
+                        let message = format!("connected for {} to {} again", self.purpose, self.dialler.target());
+                        self.events.emit(Level::Info, None, message);
+                    }
+                    return connected;
+                }
+                Err(why) => {
+                    if why.kind() != ErrorKind::Connection {
+                        self.events.emit(Level::Error, None, why.to_string());
+                    }
+                    self.state.send_replace(State::Down { why: Some(why) });
+                }
+            }
+            // Jitter: a fleet whose server restarts must not come back in step.
+            let pause = backoff.mul_f64(0.5 + fastrand::f64());
+            self.clock.sleep_until(self.clock.now().plus(pause)).await;
+            backoff = (backoff * 2).min(LONGEST_BACKOFF);
+        }
+    }
+}

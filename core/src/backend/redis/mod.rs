@@ -1,0 +1,238 @@
+//! Steps on a Redis or Valkey server: sent by their scripts' hashes, repeated where that is safe, within a deadline.
+
+mod dial;
+mod link;
+mod listen;
+mod verdict;
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use redis::{Cmd, RedisError, RedisResult, Value};
+
+use self::dial::{Dialler, Hello};
+use self::link::{Connected, Link};
+use self::listen::Listener;
+use self::verdict::Verdict;
+use super::{Done, Failed, Sighting, Subscription};
+use crate::config::{Config, Target};
+use crate::error::{Error, ErrorKind, Result};
+use crate::name::ObjectName;
+use crate::step::{Attempt, Batch, BatchStep, Call, Malformed, Script, Step};
+use crate::task::Tasks;
+use crate::time::{Clock, Tick};
+
+const FIRST_BACKOFF: Duration = Duration::from_millis(5);
+const LONGEST_BACKOFF: Duration = Duration::from_millis(500);
+
+pub(crate) struct RedisBackend {
+    target: Target,
+    clock: Clock,
+    response_timeout: Duration,
+    link: Link,
+    listener: Listener,
+    server: Mutex<Server>,
+}
+
+/// What the client knows of the server at the other end.
+struct Server {
+    sighting: Sighting,
+    run_id: Option<String>,
+    /// The connection that this was learnt from.
+    connection: u64,
+    generation: u64,
+}
+
+impl RedisBackend {
+    pub(super) async fn connect(target: &Target, config: &Config, tasks: &Tasks) -> Result<RedisBackend> {
+        let (clock, events) = (&config.clock, &config.events);
+        let dialler = Dialler::new(target, &config.options, clock)?;
+        // Nothing is pushed on this connection.
+        let link = Link::new("commands", dialler.clone(), clock.clone(), events.clone(), std::sync::Arc::new(|_| ()));
+        let Hello { sighting, run_id } = link.dial_first().await?;
+        link.supervise("supervisor", tasks);
+        Ok(RedisBackend {
+            target: target.clone(),
+            clock: clock.clone(),
+            response_timeout: config.options.response_timeout,
+            listener: Listener::start(&dialler, clock, events, tasks),
+            link,
+            server: Mutex::new(Server { sighting, run_id, connection: 1, generation: 0 }),
+        })
+    }
+
+    pub(super) fn subscribe(&self, channel: &str) -> Subscription {
+        self.listener.subscribe(channel)
+    }
+
+    pub(super) fn server_generation(&self) -> u64 {
+        self.server().generation
+    }
+
+    pub(super) fn attempt_budget(&self) -> Duration {
+        self.response_timeout
+    }
+
+    fn server(&self) -> std::sync::MutexGuard<'_, Server> {
+        self.server.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) async fn run<S: Step>(
+        &self,
+        name: &ObjectName,
+        step: &S,
+        deadline: Tick,
+    ) -> Result<Done<S::Reply>, Failed> {
+        let encode = |attempt: Attempt| {
+            let mut call = Call::default();
+            step.encode(name, attempt, &mut call);
+            call
+        };
+        let done = self
+            .call::<S, _>(encode, S::decode, deadline)
+            .await
+            .map_err(|failed| Failed { error: failed.error.on(name.as_str()), ..failed })?;
+        if let Some(server) = S::server_time(&done.reply) {
+            self.server().sighting = Sighting { server, at: self.clock.now() };
+        }
+        Ok(done)
+    }
+
+    pub(super) async fn run_batch<S: BatchStep>(
+        &self,
+        batch: &Batch<S>,
+        deadline: Tick,
+    ) -> Result<Done<Vec<S::Reply>>, Failed> {
+        debug_assert!(batch.items.len() <= S::CHUNK);
+        let encode = |attempt: Attempt| {
+            let mut call = Call::default();
+            for (name, step) in &batch.items {
+                step.encode(name, attempt, &mut call);
+            }
+            call
+        };
+        self.call::<S, _>(encode, S::decode_each, deadline).await
+    }
+
+    /// Sends a script until it is answered, refused for good, or `deadline` has come.
+    async fn call<S: Step, R>(
+        &self,
+        encode: impl Fn(Attempt) -> Call,
+        decode: impl Fn(Value) -> Result<R, Malformed>,
+        deadline: Tick,
+    ) -> Result<Done<R>, Failed> {
+        let mut first_sent = None;
+        let mut echo_until = None;
+        let mut backoff = FIRST_BACKOFF;
+        loop {
+            let failed = |error: Error, echo_until| match echo_until {
+                None => Failed { error, echo_until },
+                Some(_) => Failed { error: outcome_unknown::<S>(&error), echo_until },
+            };
+            let mut connected =
+                self.link.get(deadline).await.map_err(|error| failed(rename::<S>(&error), echo_until))?;
+            let sent = self.clock.now();
+            if sent >= deadline {
+                let error = Error::new(ErrorKind::Connection, S::OP, format!("{} did not answer in time", self.target));
+                return Err(failed(error, echo_until));
+            }
+            let first = *first_sent.get_or_insert(sent);
+            let not_after = self.server_time(&connected, sent).plus(self.response_timeout);
+            let call = encode(Attempt { not_after });
+            let error = match self.send(&mut connected, S::script(), &call, deadline).await {
+                Ok(value) => {
+                    self.link.replied();
+                    let malformed = |Malformed| {
+                        let message = format!("{} answered a script as no version of libdlock does", self.target);
+                        Failed {
+                            error: Error::new(ErrorKind::Server, S::OP, message),
+                            echo_until: Some(sent.plus(self.response_timeout)),
+                        }
+                    };
+                    return Ok(Done { reply: decode(value).map_err(malformed)?, sent: first, echo_until });
+                }
+                Err(error) => error,
+            };
+            match verdict::of::<S>(&error, &self.target) {
+                Verdict::Unknown(error) => {
+                    self.link.report_broken(connected.number);
+                    echo_until = Some(sent.plus(self.response_timeout));
+                    if !S::IDEMPOTENT || self.clock.now() >= deadline {
+                        return Err(failed(error, echo_until));
+                    }
+                }
+                // NOSCRIPT for an EVAL does not exist; to repeat is the right answer all the same.
+                Verdict::NoScript => {}
+                Verdict::Refused(error) => {
+                    self.link.replied();
+                    let pause = backoff.mul_f64(0.5 + fastrand::f64());
+                    let next = self.clock.now().plus(pause);
+                    if next >= deadline {
+                        self.clock.sleep_until(deadline).await;
+                        return Err(failed(error, echo_until));
+                    }
+                    self.clock.sleep_until(next).await;
+                    backoff = (backoff * 2).min(LONGEST_BACKOFF);
+                }
+                Verdict::Fatal { error, halfway } => {
+                    let echo = if halfway { Some(self.clock.now()) } else { echo_until };
+                    return Err(Failed { error, echo_until: echo });
+                }
+            }
+        }
+    }
+
+    /// One attempt: by the script's hash, and with its text when the server does not have it.
+    async fn send(
+        &self,
+        connected: &mut Connected,
+        script: &Script,
+        call: &Call,
+        deadline: Tick,
+    ) -> RedisResult<Value> {
+        let left = deadline.since(self.clock.now()).min(self.response_timeout);
+        let attempt = async {
+            let by_hash = connected.connection.send_packed_command(&command("EVALSHA", script.sha1(), call)).await;
+            match by_hash {
+                // A script can be evicted at any time, also between these two: EVAL brings it along.
+                Err(error) if error.code() == Some("NOSCRIPT") => {
+                    connected.connection.send_packed_command(&command("EVAL", script.text(), call)).await
+                }
+                other => other,
+            }
+        };
+        let timed_out = || RedisError::from(std::io::Error::from(std::io::ErrorKind::TimedOut));
+        tokio::time::timeout(left, attempt).await.unwrap_or_else(|_| Err(timed_out()))
+    }
+
+    /// The server's time now, as far as the client knows it; learnt afresh from every new connection, which may lead to
+    /// another server.
+    fn server_time(&self, connected: &Connected, now: Tick) -> crate::time::ServerTime {
+        let mut server = self.server();
+        if connected.number > server.connection {
+            let hello = &connected.hello;
+            if hello.run_id.is_some() && hello.run_id != server.run_id {
+                server.generation += 1;
+                server.run_id.clone_from(&hello.run_id);
+            }
+            server.connection = connected.number;
+            server.sighting = hello.sighting;
+        }
+        server.sighting.at(now)
+    }
+}
+
+fn command(verb: &str, script: &str, call: &Call) -> Cmd {
+    let mut command = Cmd::new();
+    command.arg(verb).arg(script).arg(call.keys.len()).arg(&call.keys).arg(&call.args);
+    command
+}
+
+fn rename<S: Step>(error: &Error) -> Error {
+    Error::new(error.kind(), S::OP, error.message())
+}
+
+fn outcome_unknown<S: Step>(error: &Error) -> Error {
+    let message = format!("{}; the request was sent, and it is not known whether it was carried out", error.message());
+    Error::new(ErrorKind::OutcomeUnknown, S::OP, message)
+}

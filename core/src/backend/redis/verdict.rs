@@ -1,0 +1,127 @@
+//! What an error of the server or of the way to it means: was the request carried out, and what is to be done.
+
+use redis::{ErrorKind as Theirs, RedisError, ServerErrorKind};
+
+use crate::config::Target;
+use crate::error::{Error, ErrorKind};
+use crate::step::Step;
+
+/// What to do about an error reply.
+pub(super) enum Verdict {
+    /// The script is not loaded; nothing was done.
+    NoScript,
+    /// Not carried out, for a reason that passes: try again.
+    Refused(Error),
+    /// Perhaps carried out: the connection is of no more use.
+    Unknown(Error),
+    /// No retry will change it. `halfway` when the script may have stopped between two of its commands.
+    Fatal { error: Error, halfway: bool },
+}
+
+/// Judges the error that running step `S` met.
+pub(super) fn of<S: Step>(error: &RedisError, target: &Target) -> Verdict {
+    let say = |kind, message: String| Error::new(kind, S::OP, message);
+    let fatal = |kind, message: &str| Verdict::Fatal { error: say(kind, message.to_owned()), halfway: false };
+    // A script's errors come back with the script's own line behind them: only the code is passed on.
+    match code(error) {
+        Some("NOSCRIPT") => Verdict::NoScript,
+        Some(
+            code @ ("MOVED" | "ASK" | "TRYAGAIN" | "CLUSTERDOWN" | "LOADING" | "MASTERDOWN" | "READONLY" | "NOREPLICAS"
+            | "MISCONF" | "BUSY"),
+        ) => Verdict::Refused(say(ErrorKind::Server, format!("{target} refuses for now ({code}: {})", meaning(code)))),
+        Some("OOM") => fatal(
+            ErrorKind::OutOfMemory,
+            "the server is over its maxmemory and evicts nothing; free memory there or raise the limit. Nothing was changed",
+        ),
+        Some("NOPERM") => Verdict::Fatal {
+            error: say(
+                ErrorKind::NoPermission,
+                "the server's access rules forbid it; the user needs ~<name> ~redisson_lock_token:* &redisson_lock__channel:* \
+                 +@read +@write +@scripting +@pubsub +time +ping"
+                    .to_owned(),
+            ),
+            halfway: true,
+        },
+        Some("WRONGTYPE") => fatal(
+            ErrorKind::WrongType,
+            "the key holds something that is not this kind of object, or its token key is no number; it was left untouched. \
+             Choose another name, or remove the key",
+        ),
+        Some("CROSSSLOT") => fatal(ErrorKind::InvalidName, "the name's keys lie in different cluster slots"),
+        Some("NOAUTH" | "WRONGPASS") => fatal(ErrorKind::Connection, "the server wants another user or password"),
+        Some(code) => fatal(ErrorKind::Server, &format!("{target} answered {code}")),
+        None => Verdict::Unknown(say(ErrorKind::Connection, format!("{target} {}", transport(error)))),
+    }
+}
+
+/// Judges the error of a connection that did not come about.
+pub(super) fn of_dialling(error: &RedisError, target: &Target) -> Error {
+    let (kind, what) = match (error.kind(), code(error)) {
+        (Theirs::AuthenticationFailed, _) | (_, Some("WRONGPASS" | "NOAUTH")) => {
+            (ErrorKind::Connection, "refused the user or the password; check the options user and password".to_owned())
+        }
+        (_, Some("NOPERM")) => (
+            ErrorKind::NoPermission,
+            "forbids this user what a client needs: +time, +select for a db other than 0".to_owned(),
+        ),
+        (Theirs::RESP3NotSupported, _) => {
+            (ErrorKind::Connection, "does not speak RESP3; Redis 6.2 or Valkey 7.2 is needed".to_owned())
+        }
+        (_, Some(code @ ("LOADING" | "MASTERDOWN" | "BUSY"))) => {
+            (ErrorKind::Connection, format!("is not ready yet ({code}: {})", meaning(code)))
+        }
+        (_, Some(code)) => {
+            (ErrorKind::Connection, format!("refused the connection's settings ({code}); check the option db"))
+        }
+        (_, None) => (ErrorKind::Connection, transport(error)),
+    };
+    Error::new(kind, "connect", format!("{target} {what}"))
+}
+
+/// Whether the server said this, rather than the way to it.
+pub(super) fn is_reply(error: &RedisError) -> bool {
+    code(error).is_some()
+}
+
+/// The first word of an error that the server sent, `None` for errors of the way to it.
+fn code(error: &RedisError) -> Option<&str> {
+    match error.kind() {
+        Theirs::Server(ServerErrorKind::ResponseError) => {
+            // "ERR" in front: some errors that a script meets hide their code in the text.
+            let detail = error.detail().unwrap_or_default();
+            ["WRONGTYPE", "NOPERM", "OOM"].into_iter().find(|code| detail.contains(code)).or(Some("ERR"))
+        }
+        Theirs::Server(_) | Theirs::Extension => error.code(),
+        Theirs::AuthenticationFailed => Some("WRONGPASS"),
+        _ => None,
+    }
+}
+
+fn meaning(code: &str) -> &'static str {
+    match code {
+        "LOADING" => "it is still loading its data",
+        "MASTERDOWN" => "a replica without its primary",
+        "READONLY" => "a replica takes no writes",
+        "NOREPLICAS" => "too few replicas are connected",
+        "MISCONF" => "it cannot save its data to disk",
+        "BUSY" => "it is running a long script",
+        "CLUSTERDOWN" => "the cluster is down",
+        _ => "the key is being moved between cluster nodes",
+    }
+}
+
+/// An error of the way to the server, in words of ours.
+fn transport(error: &RedisError) -> String {
+    if error.is_timeout() {
+        "did not answer in time".to_owned()
+    } else if error.is_connection_refusal() {
+        "refused the connection; is the server running there?".to_owned()
+    } else if error.is_connection_dropped() {
+        "closed the connection".to_owned()
+    } else {
+        match error.kind() {
+            Theirs::Io => "could not be reached; check host name, port and network".to_owned(),
+            _ => "answered something that is no Redis reply".to_owned(),
+        }
+    }
+}

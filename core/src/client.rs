@@ -1,0 +1,240 @@
+//! The way in: a client is one identity on one server, with its connections, its leases and its waiters.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use tokio::runtime::Handle;
+use uuid::Uuid;
+
+use crate::backend::Backend;
+use crate::config::{Config, Options};
+use crate::error::Result;
+use crate::event::{Events, Level};
+use crate::lease::{Grant, Keeper, LossReason};
+use crate::lock::{HolderId, Lock, LockOptions, LockShared, Renew};
+use crate::name::ObjectName;
+use crate::task::{Life, Tasks};
+use crate::time::{Clock, Tick};
+use crate::wait::ended;
+
+/// A connection to Redis, Valkey or `memory://`, and everything held through it. Cheap to clone; clones are one client.
+///
+/// ```
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let client = libdlock::Client::connect("memory://").await?;
+/// let lock = client.lock("reports/2026")?;
+/// let held = lock.acquire().await?;
+/// println!("token {}", held.token());
+/// held.release().await?;
+/// # Ok::<(), libdlock::Error>(()) }).unwrap();
+/// ```
+#[derive(Clone)]
+pub struct Client(Arc<Inner>);
+
+/// What the primitives see of their client. Ends when the last clone and the last lock made by it are gone.
+pub(crate) struct Inner {
+    /// Shown in errors.
+    pub(crate) target: String,
+    pub(crate) options: Options,
+    pub(crate) clock: Clock,
+    pub(crate) events: Events,
+    pub(crate) tasks: Tasks,
+    pub(crate) backend: Arc<Backend>,
+    pub(crate) keeper: Keeper,
+    id: String,
+    attempts: AtomicU64,
+    locks: Mutex<HashMap<ObjectName, Weak<LockShared>>>,
+}
+
+impl Client {
+    /// Connects as `url` says; see [`Config::from_url`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidArgument`] for the URL; [`ErrorKind::Connection`], naming host and port and never the password,
+    /// when there is no connection within `connect_timeout`; [`ErrorKind::NoPermission`].
+    ///
+    /// # Panics
+    /// When called outside a tokio runtime. That runtime then carries the client's tasks.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves nothing behind.
+    pub async fn connect(url: &str) -> Result<Client> {
+        Client::connect_with(Config::from_url(url)?).await
+    }
+
+    /// Connects as `config` says.
+    ///
+    /// # Errors, panics and cancel safety
+    /// As [`Client::connect`].
+    pub async fn connect_with(config: Config) -> Result<Client> {
+        let tasks = Tasks::new(Handle::current(), config.events.clone());
+        // Ends what connecting has started when the caller goes away or an error comes.
+        let guard = CloseOnDrop(Some(tasks.clone()));
+        let backend = Arc::new(Backend::connect(&config, &tasks).await?);
+        let keeper = Keeper::new(config.clock.clone(), config.events.clone());
+        keeper.start::<Renew>(&backend, &tasks);
+        guard.keep();
+        Ok(Client(Arc::new(Inner {
+            target: config.target.to_string(),
+            options: config.options,
+            clock: config.clock,
+            events: config.events,
+            tasks,
+            backend,
+            keeper,
+            // Version nibble 8, where Redisson's client ids have 4: a foreign holder can be told from one of ours.
+            id: Uuid::new_v8(Uuid::new_v4().into_bytes()).to_string(),
+            attempts: AtomicU64::new(0),
+            locks: Mutex::default(),
+        })))
+    }
+
+    /// The lock of this name, with the client's defaults. No I/O.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidName`]: a name is 1 to 512 bytes of UTF-8, key prefix included, without NUL, and its braces, if
+    /// any, form one hash tag.
+    pub fn lock(&self, name: &str) -> Result<Lock> {
+        self.lock_with(name, LockOptions::default())
+    }
+
+    /// The lock of this name. No I/O.
+    ///
+    /// # Errors
+    /// As [`Client::lock`]; [`ErrorKind::InvalidArgument`] for the lease.
+    pub fn lock_with(&self, name: &str, options: LockOptions) -> Result<Lock> {
+        let inner = &self.0;
+        inner.check_open("lock")?;
+        let name = ObjectName::new(&inner.options.key_prefix, name)?;
+        let mut locks = inner.locks();
+        let shared = locks.get(&name).and_then(Weak::upgrade).unwrap_or_else(|| {
+            let shared = Arc::new(LockShared::new(name.clone(), inner.clone()));
+            locks.insert(name, Arc::downgrade(&shared));
+            shared
+        });
+        drop(locks);
+        Lock::new(shared, options)
+    }
+
+    /// Ends every hold of a holder that went away, without a word to the server: stops the renewals and warns.
+    pub fn abandon(&self, holder: HolderId) {
+        for lock in self.0.all_locks() {
+            lock.abandon(holder);
+        }
+    }
+
+    /// Closes: waiters get [`ErrorKind::Closed`], holds are told as lost and their renewal stops; their leases run out by
+    /// themselves. Does not talk to the server. May be called again.
+    pub async fn close(&self) {
+        self.0.tasks.close();
+    }
+
+    /// Releases whatever is held through this client, then closes.
+    ///
+    /// # Errors
+    /// The first release that could not be confirmed; the client is closed all the same.
+    ///
+    /// # Cancel safety
+    /// Dropping the future may leave some released and the client open.
+    pub async fn close_releasing(&self) -> Result<()> {
+        let mut first = Ok(());
+        for lock in self.0.all_locks() {
+            for grant in lock.take_valid() {
+                first = first.and(lock.release(grant).await);
+            }
+        }
+        self.close().await;
+        first
+    }
+
+    /// Whether the client was closed.
+    pub fn is_closed(&self) -> bool {
+        self.0.tasks.life() == Life::Closed
+    }
+}
+
+impl Inner {
+    /// Refuses calls on a client that has ended.
+    pub(crate) fn check_open(&self, op: &'static str) -> Result<()> {
+        match self.tasks.life() {
+            Life::Open => Ok(()),
+            life => Err(ended(op, life)),
+        }
+    }
+
+    /// An owner that no attempt had before: what makes a retry recognisable.
+    pub(crate) fn next_owner(&self) -> String {
+        format!("{}:{}", self.id, self.attempts.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    pub(crate) fn owns(&self, owner: &str) -> bool {
+        owner.strip_prefix(self.id.as_str()).is_some_and(|rest| rest.starts_with(':'))
+    }
+
+    /// When a call that does not wait has to be over.
+    pub(crate) fn operation_deadline(&self) -> Tick {
+        self.clock.now().plus(self.options.operation_timeout)
+    }
+
+    pub(crate) fn abandon_grant(&self, grant: &Grant) {
+        self.keeper.forget(grant);
+        if grant.lose(LossReason::Closed) {
+            let message = format!(
+                "abandoned while held, token {}: its holder went away; the lease runs out by itself",
+                grant.token()
+            );
+            self.events.emit(Level::Warn, Some(grant.name().as_str()), message);
+        }
+    }
+
+    pub(crate) fn forget_lock(&self, name: &ObjectName) {
+        let mut locks = self.locks();
+        // A successor may stand there already.
+        if locks.get(name).is_some_and(|lock| lock.strong_count() == 0) {
+            locks.remove(name);
+        }
+    }
+
+    fn locks(&self) -> MutexGuard<'_, HashMap<ObjectName, Weak<LockShared>>> {
+        self.locks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn all_locks(&self) -> Vec<Arc<LockShared>> {
+        self.locks().values().filter_map(Weak::upgrade).collect()
+    }
+}
+
+struct CloseOnDrop(Option<Tasks>);
+
+impl CloseOnDrop {
+    fn keep(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for CloseOnDrop {
+    fn drop(&mut self) {
+        if let Some(tasks) = &self.0 {
+            tasks.close();
+        }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.tasks.close();
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let inner = &self.0;
+        f.debug_struct("Client")
+            .field("target", &inner.target)
+            .field("id", &inner.id)
+            .field("life", &inner.tasks.life())
+            .finish()
+    }
+}

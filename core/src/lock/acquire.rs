@@ -1,0 +1,317 @@
+//! Acquiring: re-entry, the local line, and contention on the server.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+use super::release::undo;
+use super::step::{self, Acquired};
+use super::{Acquire, Held, HolderId, Lock, LockShared};
+use crate::config::check_lease;
+use crate::error::{Error, ErrorKind, Result};
+use crate::lease::{Grant, GrantSpec, Lease};
+use crate::time::Tick;
+use crate::wait::{Turn, Wait, bounded, next_look};
+
+const OP: &str = "acquire";
+
+/// Attempts that come back stale are repeated at once, but not without end: the server's clock may be jumping.
+const STALE_IN_A_ROW: u32 = 3;
+
+/// What one attempt on the server came to.
+enum Attempted {
+    Granted(Delivery),
+    Busy { ttl: i64, holder: String },
+    Stale,
+}
+
+/// A grant on its way to the caller. If nobody takes it, it is given back.
+struct Delivery {
+    shared: Arc<LockShared>,
+    holder: HolderId,
+    grant: Option<Grant>,
+}
+
+/// What the caller is told when its time is over.
+struct Obstacle {
+    holder: String,
+    ttl: i64,
+}
+
+impl Lock {
+    /// Acquires for `holder`. What it holds already it gets again, counted, without a round trip; each acquire needs its
+    /// own release.
+    ///
+    /// A re-entry never shortens the lease: one that asks for a longer given lease prolongs it, and one that asks for the
+    /// watchdog hands the hold to it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Busy`] when it was not free within the wait; [`ErrorKind::Deadlock`] when the holder holds a lock that
+    /// is not re-entrant; [`ErrorKind::Lost`] when it has lost this hold and not yet released it;
+    /// [`ErrorKind::InvalidArgument`] for the lease; else as [`Lock::acquire`].
+    ///
+    /// # Cancel safety
+    /// As [`Lock::acquire`].
+    pub async fn acquire_as(&self, holder: HolderId, how: Acquire) -> Result<Held> {
+        let lease = how.lease.unwrap_or(self.lease);
+        if let Lease::Fixed(lease) = lease {
+            check_lease(OP, lease).map_err(|error| error.on(self.name()))?;
+        }
+        self.client().check_open(OP)?;
+        let present = self.shared.holds().grant(holder);
+        let grant = match present {
+            Some(grant) => self.reenter(holder, grant, lease).await?,
+            None => self.contend(holder, how.wait, lease).await?,
+        };
+        Ok(Held::new(self.clone(), holder, grant))
+    }
+
+    async fn reenter(&self, holder: HolderId, grant: Grant, lease: Lease) -> Result<Grant> {
+        let refuse = |kind, message: String| Err(Error::new(kind, OP, message).on(self.name()));
+        if let Some(reason) = grant.loss() {
+            return refuse(
+                ErrorKind::Lost,
+                format!("this holder has lost it ({reason}) and not released it yet; release first"),
+            );
+        }
+        if !self.reentrant {
+            let token = grant.token();
+            return refuse(
+                ErrorKind::Deadlock,
+                format!(
+                    "this holder holds it already (token {token}) and it is not re-entrant; it would wait for itself"
+                ),
+            );
+        }
+        match lease {
+            Lease::Watchdog if !grant.is_renewed() => {
+                self.shared.extend(OP, &grant, self.client().options.lease).await?;
+                grant.renew_from_now();
+                self.client().keeper.watch(&grant);
+            }
+            Lease::Fixed(lease) if !grant.is_renewed() || lease > grant.lease() => {
+                self.shared.extend(OP, &grant, lease).await?
+            }
+            Lease::Watchdog | Lease::Fixed(_) => {}
+        }
+        self.shared.holds().enter_again(holder);
+        Ok(grant)
+    }
+
+    async fn contend(&self, holder: HolderId, wait: Wait, lease: Lease) -> Result<Grant> {
+        let contender = Contender { shared: &self.shared, holder, lease };
+        match wait.until(&self.client().clock) {
+            None => contender.once().await,
+            Some(deadline) => contender.until(deadline).await,
+        }
+    }
+}
+
+/// One caller that wants the lock.
+struct Contender<'a> {
+    shared: &'a Arc<LockShared>,
+    holder: HolderId,
+    lease: Lease,
+}
+
+impl Contender<'_> {
+    /// One attempt, no waiting.
+    async fn once(&self) -> Result<Grant> {
+        let client = self.shared.client();
+        let obstacle = self.shared.holds().valid().map(local_obstacle);
+        if let Some(obstacle) = obstacle {
+            return Err(self.busy(&obstacle, Duration::ZERO));
+        }
+        // The turn is taken if it is free, so that waiters of this process need not ask the server in vain; a contender that
+        // waits for another process is overtaken.
+        let mut turn = self.shared.queue.try_turn();
+        for _ in 0..STALE_IN_A_ROW {
+            let deadline = client.operation_deadline();
+            let attempt = self.attempt(&mut turn, deadline);
+            match bounded(OP, &client.clock, &client.tasks, Tick::NEVER, attempt)
+                .await?
+                .unwrap_or(Ok(Attempted::Stale))?
+            {
+                Attempted::Granted(delivery) => return Ok(delivery.accept()),
+                Attempted::Busy { ttl, holder } => return Err(self.busy(&Obstacle { holder, ttl }, Duration::ZERO)),
+                Attempted::Stale => {}
+            }
+        }
+        Err(self.stale())
+    }
+
+    async fn until(&self, deadline: Tick) -> Result<Grant> {
+        let client = self.shared.client();
+        let started = client.clock.now();
+        let place = self.shared.queue.join();
+        let turn = bounded(OP, &client.clock, &client.tasks, deadline, self.shared.queue.turn()).await?;
+        let Some(turn) = turn else {
+            let obstacle = self.shared.holds().valid().map(local_obstacle);
+            let obstacle = obstacle.unwrap_or(Obstacle {
+                holder: "somebody, with others of this process waiting in front".to_owned(),
+                ttl: -1,
+            });
+            return Err(self.busy(&obstacle, client.clock.now().since(started)));
+        };
+        let mut turn = Some(turn);
+        let mut obstacle = None;
+        let mut stale = 0;
+        loop {
+            let attempt_deadline = client.operation_deadline().min(deadline);
+            let attempt = self.attempt(&mut turn, attempt_deadline);
+            let attempted = bounded(OP, &client.clock, &client.tasks, deadline, attempt).await?;
+            let waited = client.clock.now().since(started);
+            let pause = match attempted {
+                Some(Ok(Attempted::Granted(delivery))) => return Ok(delivery.accept()),
+                Some(Ok(Attempted::Busy { ttl, holder })) => {
+                    stale = 0;
+                    obstacle = Some(Obstacle { holder, ttl });
+                    next_look(ttl, client.options.poll_interval)
+                }
+                Some(Ok(Attempted::Stale)) if stale < STALE_IN_A_ROW => {
+                    stale += 1;
+                    continue;
+                }
+                Some(Ok(Attempted::Stale)) => return Err(self.stale()),
+                // A timed wait rides through an outage until its own deadline; an endless one may not hang.
+                Some(Err(error)) if passes(error.kind()) && deadline != Tick::NEVER => {
+                    if client.clock.now() >= deadline {
+                        return Err(error);
+                    }
+                    obstacle = None;
+                    next_look(-1, client.options.poll_interval.min(Duration::from_millis(100)))
+                }
+                Some(Err(error)) => return Err(error),
+                None => return Err(self.out_of_time(obstacle.as_ref(), waited)),
+            };
+            let subscription = place.listen(&client.backend, || step::channel(self.shared.name()));
+            let look_at = client.clock.now().plus(pause).min(deadline);
+            bounded(OP, &client.clock, &client.tasks, look_at, subscription.woken()).await?;
+            if client.clock.now() >= deadline {
+                return Err(self.out_of_time(obstacle.as_ref(), client.clock.now().since(started)));
+            }
+        }
+    }
+
+    /// One attempt on the server, in a task of its own: whatever becomes of the caller, the task sees it through, and gives
+    /// back what nobody wants any more. The turn goes with it and comes back, or stays with the grant.
+    async fn attempt(&self, turn: &mut Option<Turn>, deadline: Tick) -> Result<Attempted> {
+        let (reply, replied) = oneshot::channel();
+        let (shared, holder, lease, its_turn) = (self.shared.clone(), self.holder, self.lease, turn.take());
+        self.shared.client().tasks.spawn(async move {
+            let (attempted, its_turn) = run_attempt(shared, holder, lease, its_turn, deadline).await;
+            // When nobody listens any more, dropping the grant gives it back.
+            drop(reply.send((attempted, its_turn)));
+        });
+        let (attempted, its_turn) = replied.await.map_err(|_| {
+            Error::new(ErrorKind::Internal, OP, "the attempt panicked, a defect in libdlock")
+                .on(self.shared.name().as_str())
+        })?;
+        *turn = its_turn;
+        attempted
+    }
+
+    fn busy(&self, obstacle: &Obstacle, waited: Duration) -> Error {
+        let for_how_long = match obstacle.ttl {
+            ttl @ 0.. => format!("for at most another {:?} unless renewed", Duration::from_millis(ttl as u64)),
+            _ => "without a lease that would run out".to_owned(),
+        };
+        let message = format!("held by {} {for_how_long}; waited {waited:?}", obstacle.holder);
+        Error::new(ErrorKind::Busy, OP, message).on(self.shared.name().as_str())
+    }
+
+    fn out_of_time(&self, obstacle: Option<&Obstacle>, waited: Duration) -> Error {
+        match obstacle {
+            Some(obstacle) => self.busy(obstacle, waited),
+            None => {
+                let message = format!(
+                    "{} gave no answer within the wait of {waited:?}; nothing is held",
+                    self.shared.client().target
+                );
+                Error::new(ErrorKind::Connection, OP, message).on(self.shared.name().as_str())
+            }
+        }
+    }
+
+    fn stale(&self) -> Error {
+        let message = "the server's clock jumps back and forth; check its time synchronisation";
+        Error::new(ErrorKind::Clock, OP, message).on(self.shared.name().as_str())
+    }
+}
+
+/// Errors that a server gets over.
+fn passes(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::Connection | ErrorKind::OutcomeUnknown | ErrorKind::Server)
+}
+
+fn local_obstacle(grant: &Grant) -> Obstacle {
+    let ttl = grant.remaining().as_millis() as i64;
+    Obstacle { holder: format!("another holder in this process, token {},", grant.token()), ttl }
+}
+
+async fn run_attempt(
+    shared: Arc<LockShared>,
+    holder: HolderId,
+    lease: Lease,
+    turn: Option<Turn>,
+    deadline: Tick,
+) -> (Result<Attempted>, Option<Turn>) {
+    let client = shared.client();
+    let owner = client.next_owner();
+    let duration = lease.duration(client.options.lease);
+    let acquire = step::Acquire { owner: owner.clone(), lease: duration, token_ttl: client.options.token_ttl };
+    let done = match client.backend.run(shared.name(), &acquire, deadline).await {
+        Ok(done) => done,
+        Err(failed) => {
+            // It may have been granted, or may yet be: nobody will ever hold that grant.
+            if failed.echo_until.is_some() {
+                undo(&shared, owner, duration, failed.echo_until);
+            }
+            return (Err(failed.error), turn);
+        }
+    };
+    let token = match done.reply {
+        Acquired::Granted { token, .. } => token,
+        Acquired::Busy { ttl, holder, .. } => return (Ok(Attempted::Busy { ttl, holder }), turn),
+        Acquired::Stale { .. } => return (Ok(Attempted::Stale), turn),
+    };
+    let spec = GrantSpec {
+        name: shared.name().clone(),
+        owner,
+        token,
+        lease: duration,
+        renewed: lease == Lease::Watchdog,
+        sent: done.sent,
+        echo_until: done.echo_until,
+        server_generation: client.backend.server_generation(),
+    };
+    // The turn is the hold's until it is over, however it ends.
+    let grant = Grant::new(spec, client.clock.clone(), Box::new(move || drop(turn)));
+    if !grant.is_valid() {
+        // The answer took longer than the lease: as good as none.
+        grant.release();
+        undo(&shared, grant.owner().to_owned(), duration, grant.echo_until());
+        let message = format!("the server took longer than the lease of {duration:?} to answer; nothing is held");
+        return (Err(Error::new(ErrorKind::Connection, OP, message).on(shared.name().as_str())), None);
+    }
+    shared.holds().enter(holder, grant.clone());
+    client.keeper.watch(&grant);
+    let delivery = Delivery { shared: shared.clone(), holder, grant: Some(grant) };
+    (Ok(Attempted::Granted(delivery)), None)
+}
+
+impl Delivery {
+    fn accept(mut self) -> Grant {
+        self.grant.take().expect("a delivery is accepted once")
+    }
+}
+
+impl Drop for Delivery {
+    fn drop(&mut self) {
+        if let Some(grant) = self.grant.take() {
+            self.shared.holds().take(self.holder);
+            self.shared.give_back(&grant);
+        }
+    }
+}

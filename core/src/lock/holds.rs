@@ -1,0 +1,164 @@
+//! What one client knows of one lock: its line of waiters, and who in this process holds it.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::HolderId;
+use super::step::Renew;
+use crate::client::Inner;
+use crate::error::Result;
+use crate::lease::{Grant, LossReason, Renewal, Renewed};
+use crate::name::ObjectName;
+use crate::step::Step;
+use crate::wait::LocalQueue;
+
+/// A holder that has lost its hold and never says a word again is remembered among this many.
+const REMEMBERED_LOSSES: usize = 64;
+
+pub(crate) struct LockShared {
+    name: ObjectName,
+    client: Arc<Inner>,
+    pub(super) queue: Arc<LocalQueue>,
+    holds: Mutex<Holds>,
+}
+
+/// The holds of one lock in this process: at most one that is valid, and those that were lost and not yet released.
+#[derive(Default)]
+pub(super) struct Holds(Vec<Hold>);
+
+struct Hold {
+    holder: HolderId,
+    count: u32,
+    grant: Grant,
+}
+
+/// What a release by a holder found.
+pub(super) enum Leaving {
+    NotHolding,
+    /// Acquired more often than released: still held.
+    Inner(Grant),
+    /// The last one: the hold is over.
+    Last(Grant),
+}
+
+impl LockShared {
+    pub(crate) fn new(name: ObjectName, client: Arc<Inner>) -> LockShared {
+        LockShared { name, client, queue: Arc::new(LocalQueue::new()), holds: Mutex::default() }
+    }
+
+    pub(crate) fn name(&self) -> &ObjectName {
+        &self.name
+    }
+
+    pub(crate) fn client(&self) -> &Inner {
+        &self.client
+    }
+
+    pub(super) fn holds(&self) -> MutexGuard<'_, Holds> {
+        self.holds.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs a step that does not wait, within `operation_timeout`.
+    pub(super) async fn run_now<S: Step>(&self, step: &S) -> Result<S::Reply> {
+        self.client.check_open(S::OP)?;
+        let done = self.client.backend.run(&self.name, step, self.client.operation_deadline()).await;
+        done.map(|done| done.reply).map_err(|failed| failed.error)
+    }
+
+    pub(super) async fn extend(&self, op: &'static str, grant: &Grant, lease: Duration) -> Result<()> {
+        let now = self.client.clock.now();
+        if lease <= grant.remaining() {
+            return Ok(());
+        }
+        let deadline = self.client.operation_deadline().min(grant.valid_until()).max(now);
+        let done = self.client.backend.run(&self.name, &Renew::of(grant, lease), deadline).await;
+        let done = done.map_err(|failed| failed.error)?;
+        match done.reply {
+            Renewed::Prolonged => {
+                grant.confirm(done.sent, lease);
+                self.client.keeper.watch(grant);
+                return Ok(());
+            }
+            Renewed::Absent => grant.lose(LossReason::Deleted),
+            Renewed::Taken | Renewed::WrongType => grant.lose(LossReason::Taken),
+        };
+        self.client.keeper.forget(grant);
+        Err(self.not_held(op, Some(grant)))
+    }
+
+    /// Ends every hold of `holder` without a word to the server: it went away. The leases run out by themselves.
+    pub(crate) fn abandon(&self, holder: HolderId) {
+        if let Some(grant) = self.holds().take(holder) {
+            self.client.abandon_grant(&grant);
+        }
+    }
+
+    /// Every hold that is still valid, taken out.
+    pub(crate) fn take_valid(&self) -> Vec<Grant> {
+        let mut holds = self.holds();
+        let all = std::mem::take(&mut holds.0);
+        all.into_iter().map(|hold| hold.grant).filter(Grant::is_valid).collect()
+    }
+}
+
+impl Drop for LockShared {
+    fn drop(&mut self) {
+        // Nobody is left who could release these: they must not be renewed for ever.
+        for grant in self.take_valid() {
+            self.client.abandon_grant(&grant);
+        }
+        self.client.forget_lock(&self.name);
+    }
+}
+
+impl Holds {
+    fn find(&self, holder: HolderId) -> Option<&Hold> {
+        self.0.iter().find(|hold| hold.holder == holder)
+    }
+
+    pub(super) fn grant(&self, holder: HolderId) -> Option<Grant> {
+        self.find(holder).map(|hold| hold.grant.clone())
+    }
+
+    pub(super) fn count(&self, holder: HolderId) -> u32 {
+        self.find(holder).filter(|hold| hold.grant.is_valid()).map_or(0, |hold| hold.count)
+    }
+
+    /// The hold that keeps others out of the lock.
+    pub(super) fn valid(&self) -> Option<&Grant> {
+        self.0.iter().map(|hold| &hold.grant).find(|grant| grant.is_valid())
+    }
+
+    pub(super) fn enter(&mut self, holder: HolderId, grant: Grant) {
+        let lost = self.0.iter().filter(|hold| !hold.grant.is_valid()).count();
+        if lost > REMEMBERED_LOSSES
+            && let Some(oldest) = self.0.iter().position(|hold| !hold.grant.is_valid())
+        {
+            self.0.remove(oldest);
+        }
+        self.0.push(Hold { holder, count: 1, grant });
+    }
+
+    /// Counts one more acquire of what the holder holds.
+    pub(super) fn enter_again(&mut self, holder: HolderId) {
+        if let Some(hold) = self.0.iter_mut().find(|hold| hold.holder == holder) {
+            hold.count += 1;
+        }
+    }
+
+    pub(super) fn leave(&mut self, holder: HolderId) -> Leaving {
+        let Some(at) = self.0.iter().position(|hold| hold.holder == holder) else {
+            return Leaving::NotHolding;
+        };
+        if self.0[at].count > 1 {
+            self.0[at].count -= 1;
+            return Leaving::Inner(self.0[at].grant.clone());
+        }
+        Leaving::Last(self.0.remove(at).grant)
+    }
+
+    pub(super) fn take(&mut self, holder: HolderId) -> Option<Grant> {
+        let at = self.0.iter().position(|hold| hold.holder == holder)?;
+        Some(self.0.remove(at).grant)
+    }
+}

@@ -1,0 +1,101 @@
+//! The lock's state on the server and its transitions, one file each.
+
+mod acquire;
+mod force_release;
+mod inspect;
+mod release;
+mod renew;
+mod transfer;
+
+use std::collections::BTreeMap;
+
+pub(crate) use acquire::{Acquire, Acquired};
+pub(crate) use force_release::ForceRelease;
+pub(crate) use inspect::Inspect;
+#[cfg(test)]
+pub(crate) use inspect::Inspected;
+pub(crate) use release::{Release, Released};
+pub(crate) use renew::Renew;
+pub(crate) use transfer::{Transfer, Transferred};
+
+use crate::backend::Cell;
+use crate::name::ObjectName;
+use crate::step::{Notice, State};
+use crate::time::ServerTime;
+
+/// What a release says on the lock's channel; Redisson expects exactly this.
+const FREE: &str = "0";
+
+/// The largest token: beyond 2^53 a number of Lua is not exact.
+const MAX_TOKEN: u64 = (1 << 53) - 1;
+
+/// The key of the last fencing token (Redisson's RFencedLock).
+fn token_key(name: &ObjectName) -> String {
+    name.companion("redisson_lock_token")
+}
+
+/// Where a release is announced (Redisson's RLock).
+pub(crate) fn channel(name: &ObjectName) -> String {
+    name.companion("redisson_lock__channel")
+}
+
+fn announce(name: &ObjectName, notices: &mut Vec<Notice>) {
+    notices.push(Notice { channel: channel(name), payload: FREE });
+}
+
+/// Both keys of a lock. Deadlines are in ms of the server's clock; a key is gone when now > deadline, as in Redis.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LockState {
+    pub(crate) hash: Option<LockHash>,
+    pub(crate) token: Option<TokenKey>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LockHash {
+    /// Owner to hold count. libdlock writes one field with the count 1; Redisson counts re-entries here.
+    pub(crate) owners: BTreeMap<String, String>,
+    pub(crate) deadline: Option<u64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TokenKey {
+    pub(crate) value: String,
+    pub(crate) deadline: Option<u64>,
+}
+
+impl LockHash {
+    fn owned_by(owner: &str, deadline: u64) -> LockHash {
+        LockHash { owners: BTreeMap::from([(owner.to_owned(), "1".to_owned())]), deadline: Some(deadline) }
+    }
+
+    /// PTTL: -1 without expiry.
+    fn ttl(&self, now: ServerTime) -> i64 {
+        ttl(self.deadline, now)
+    }
+}
+
+fn ttl(deadline: Option<u64>, now: ServerTime) -> i64 {
+    deadline.map_or(-1, |deadline| deadline.saturating_sub(now.millis()) as i64)
+}
+
+impl State for LockState {
+    fn expire(&mut self, now: ServerTime) -> bool {
+        let gone = |deadline: Option<u64>| deadline.is_some_and(|deadline| now.millis() > deadline);
+        if self.hash.as_ref().is_some_and(|hash| gone(hash.deadline) || hash.owners.is_empty()) {
+            self.hash = None;
+        }
+        if self.token.as_ref().is_some_and(|token| gone(token.deadline)) {
+            self.token = None;
+        }
+        self.hash.is_none() && self.token.is_none()
+    }
+
+    fn of(cell: &mut Cell) -> Option<&mut LockState> {
+        let Cell::Lock(state) = cell;
+        Some(state)
+    }
+
+    fn into_cell(self) -> Cell {
+        Cell::Lock(self)
+    }
+}

@@ -1,0 +1,78 @@
+use std::time::Duration;
+
+use redis::Value;
+
+use super::LockState;
+use crate::lease::{Grant, Renewal, Renewed};
+use crate::name::ObjectName;
+use crate::step::{Attempt, BatchStep, Call, Malformed, Notice, Script, Step, WrongType, wire};
+use crate::time::{ServerTime, millis};
+
+/// Prolongs the lease of `owner`, counted from now. See `lua/lock_renew.lua`.
+#[derive(Clone, Debug)]
+pub(crate) struct Renew {
+    pub(crate) owner: String,
+    pub(crate) lease: Duration,
+}
+
+impl Renewal for Renew {
+    fn of(grant: &Grant, lease: Duration) -> Renew {
+        Renew { owner: grant.owner().to_owned(), lease }
+    }
+}
+
+impl Step for Renew {
+    type State = LockState;
+    type Reply = Renewed;
+
+    const OP: &'static str = "renew";
+    const IDEMPOTENT: bool = true;
+
+    fn apply(
+        &self,
+        _name: &ObjectName,
+        _attempt: Attempt,
+        state: &mut LockState,
+        now: ServerTime,
+        _notices: &mut Vec<Notice>,
+    ) -> Result<Renewed, WrongType> {
+        Ok(match &mut state.hash {
+            None => Renewed::Absent,
+            Some(hash) if hash.owners.contains_key(&self.owner) => {
+                hash.deadline = Some(now.millis() + millis(self.lease));
+                Renewed::Prolonged
+            }
+            Some(_) => Renewed::Taken,
+        })
+    }
+
+    fn script() -> &'static Script {
+        static SCRIPT: Script = Script::new(include_str!("../../lua/lock_renew.lua"));
+        &SCRIPT
+    }
+
+    fn encode(&self, name: &ObjectName, _attempt: Attempt, call: &mut Call) {
+        call.keys.push(name.as_str().to_owned());
+        call.args.extend([self.owner.clone(), millis(self.lease).to_string()]);
+    }
+
+    fn decode(value: Value) -> Result<Renewed, Malformed> {
+        Self::decode_each(value)?.pop().ok_or(Malformed)
+    }
+}
+
+impl BatchStep for Renew {
+    /// 100 locks are about 200 us of the server's time.
+    const CHUNK: usize = 100;
+
+    fn decode_each(value: Value) -> Result<Vec<Renewed>, Malformed> {
+        let read = |item: &Value| match wire::int(Some(item))? {
+            0 => Ok(Renewed::Absent),
+            1 => Ok(Renewed::Prolonged),
+            2 => Ok(Renewed::Taken),
+            3 => Ok(Renewed::WrongType),
+            _ => Err(Malformed),
+        };
+        wire::array(value)?.iter().map(read).collect()
+    }
+}

@@ -1,0 +1,87 @@
+use std::time::Duration;
+
+use redis::Value;
+
+use super::LockState;
+use crate::name::ObjectName;
+use crate::step::{Attempt, Call, Malformed, Notice, Script, Step, WrongType, wire};
+use crate::time::{ServerTime, millis};
+
+/// Hands a held lock from one owner to another, in place. See `lua/lock_transfer.lua`.
+#[derive(Clone, Debug)]
+pub(crate) struct Transfer {
+    pub(crate) from: String,
+    pub(crate) to: String,
+    pub(crate) lease: Duration,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Transferred {
+    Done { now: ServerTime },
+    NotHeld { now: ServerTime },
+    Stale { now: ServerTime },
+}
+
+impl Step for Transfer {
+    type State = LockState;
+    type Reply = Transferred;
+
+    const OP: &'static str = "attach";
+    const IDEMPOTENT: bool = true;
+
+    fn apply(
+        &self,
+        _name: &ObjectName,
+        attempt: Attempt,
+        state: &mut LockState,
+        now: ServerTime,
+        _notices: &mut Vec<Notice>,
+    ) -> Result<Transferred, WrongType> {
+        if now > attempt.not_after {
+            return Ok(Transferred::Stale { now });
+        }
+        let Some(hash) = &mut state.hash else {
+            return Ok(Transferred::NotHeld { now });
+        };
+        if !hash.owners.contains_key(&self.to) {
+            if hash.owners.remove(&self.from).is_none() {
+                return Ok(Transferred::NotHeld { now });
+            }
+            hash.owners.insert(self.to.clone(), "1".to_owned());
+        }
+        hash.deadline = Some(now.millis() + millis(self.lease));
+        Ok(Transferred::Done { now })
+    }
+
+    fn script() -> &'static Script {
+        static SCRIPT: Script = Script::new(include_str!("../../lua/lock_transfer.lua"));
+        &SCRIPT
+    }
+
+    fn encode(&self, name: &ObjectName, attempt: Attempt, call: &mut Call) {
+        call.keys.push(name.as_str().to_owned());
+        call.args.extend([
+            self.from.clone(),
+            self.to.clone(),
+            millis(self.lease).to_string(),
+            attempt.not_after.0.to_string(),
+        ]);
+    }
+
+    fn decode(value: Value) -> Result<Transferred, Malformed> {
+        let items = wire::array(value)?;
+        let now = ServerTime(wire::unsigned(items.get(1))?);
+        match wire::int(items.first())? {
+            0 => Ok(Transferred::Done { now }),
+            1 => Ok(Transferred::NotHeld { now }),
+            2 => Ok(Transferred::Stale { now }),
+            _ => Err(Malformed),
+        }
+    }
+
+    fn server_time(reply: &Transferred) -> Option<ServerTime> {
+        match reply {
+            Transferred::Done { now } | Transferred::NotHeld { now } | Transferred::Stale { now } => Some(*now),
+        }
+    }
+}

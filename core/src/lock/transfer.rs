@@ -1,0 +1,175 @@
+//! Handing a hold to another holder or process on purpose: `detach` here, `attach` there.
+//!
+//! A detached hold is a line of text: `dlock1;<w|f>;<lease ms>;<token>;<owner>;<name>`. Attaching replaces the owner on the
+//! server in one step, so that a text is good for one attach only.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::release::undo;
+use super::step::{Transfer, Transferred};
+use super::{Held, HolderId, Lock};
+use crate::config::check_lease;
+use crate::error::{Error, ErrorKind, Result};
+use crate::lease::{Grant, GrantSpec};
+
+/// The format's name and version.
+const FORMAT: &str = "dlock1";
+
+struct Detached<'a> {
+    renewed: bool,
+    lease: Duration,
+    token: u64,
+    owner: &'a str,
+    name: &'a str,
+}
+
+impl Lock {
+    /// Ends the hold here and leaves it on the server for whoever attaches the text that this returns, within its lease,
+    /// which starts anew. A hold that was acquired more than once by `holder` cannot be detached.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotHeld`] when `holder` does not hold it or has lost it; [`ErrorKind::InvalidArgument`] when it holds it
+    /// more than once; else as the server says, and the hold goes on.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves the hold with its holder.
+    pub async fn detach_as(&self, holder: HolderId) -> Result<String> {
+        const OP: &str = "detach";
+        let grant = self.held_by(OP, holder)?;
+        let count = self.hold_count(holder);
+        if count > 1 {
+            let message = format!("held {count} times by this holder; release the inner holds first");
+            return Err(Error::new(ErrorKind::InvalidArgument, OP, message).on(self.name()));
+        }
+        self.shared.extend(OP, &grant, grant.lease()).await?;
+        self.shared.holds().take(holder);
+        self.client().keeper.forget(&grant);
+        let detached = Detached {
+            renewed: grant.is_renewed(),
+            lease: grant.lease(),
+            token: grant.token(),
+            owner: grant.owner(),
+            name: self.name(),
+        };
+        let text = detached.to_text();
+        grant.release();
+        Ok(text)
+    }
+
+    /// Takes over the hold that `text` stands for, with its token. Whoever presents the text first gets it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidArgument`] when the text is none of ours or of another lock; [`ErrorKind::NotHeld`] when its lease
+    /// has run out or it was attached before; else as the server says.
+    ///
+    /// # Cancel safety
+    /// Dropping the future may use up the text; the hold is then released in the background.
+    pub async fn attach_as(&self, holder: HolderId, text: &str) -> Result<Held> {
+        const OP: &str = "attach";
+        let client = self.client();
+        client.check_open(OP)?;
+        let refuse = |kind, message: &str| Error::new(kind, OP, message).on(self.name());
+        let detached = Detached::parse(text).ok_or_else(|| {
+            refuse(ErrorKind::InvalidArgument, "the text is not what detach returned; it starts with `dlock1;`")
+        })?;
+        check_lease(OP, detached.lease).map_err(|error| error.on(self.name()))?;
+        if detached.name != self.name() {
+            let message = format!("the text belongs to the lock {:?}", detached.name);
+            return Err(refuse(ErrorKind::InvalidArgument, &message));
+        }
+        if self.grant_of(holder).is_some() {
+            return Err(refuse(ErrorKind::Deadlock, "this holder holds the lock itself; attach as another holder"));
+        }
+        let (owner, lease) = (client.next_owner(), detached.lease);
+        let step = Transfer { from: detached.owner.to_owned(), to: owner.clone(), lease };
+        let mut orphan = Orphan { lock: self.clone(), owner: Some(owner.clone()), lease };
+        let done = client
+            .backend
+            .run(self.shared.name(), &step, client.operation_deadline())
+            .await
+            .map_err(|failed| failed.error)?;
+        match done.reply {
+            Transferred::Done { .. } => {}
+            Transferred::NotHeld { .. } => {
+                return Err(refuse(ErrorKind::NotHeld, "its lease has run out, or the text was attached before"));
+            }
+            Transferred::Stale { .. } => {
+                return Err(refuse(ErrorKind::Clock, "the server's clock has jumped; try again"));
+            }
+        }
+        let spec = GrantSpec {
+            name: self.shared.name().clone(),
+            owner,
+            token: detached.token,
+            lease,
+            renewed: detached.renewed,
+            sent: done.sent,
+            echo_until: done.echo_until,
+            server_generation: client.backend.server_generation(),
+        };
+        let turn = self.shared.queue.try_turn();
+        let grant = Grant::new(spec, client.clock.clone(), Box::new(move || drop(turn)));
+        self.shared.holds().enter(holder, grant.clone());
+        client.keeper.watch(&grant);
+        orphan.owner = None;
+        Ok(Held::new(self.clone(), holder, grant))
+    }
+}
+
+/// An owner that may have got the lock without anybody to hold it, as when the caller went away.
+struct Orphan {
+    lock: Lock,
+    owner: Option<String>,
+    lease: Duration,
+}
+
+impl Drop for Orphan {
+    fn drop(&mut self) {
+        if let Some(owner) = self.owner.take() {
+            let client = self.lock.client();
+            let until = client.clock.now().plus(client.backend.attempt_budget());
+            undo(&Arc::clone(&self.lock.shared), owner, self.lease, Some(until));
+        }
+    }
+}
+
+impl<'a> Detached<'a> {
+    fn to_text(&self) -> String {
+        let kind = if self.renewed { 'w' } else { 'f' };
+        format!("{FORMAT};{kind};{};{};{};{}", self.lease.as_millis(), self.token, self.owner, self.name)
+    }
+
+    fn parse(text: &'a str) -> Option<Detached<'a>> {
+        let mut parts = text.splitn(6, ';');
+        let mut next = || parts.next();
+        if next()? != FORMAT {
+            return None;
+        }
+        let renewed = match next()? {
+            "w" => true,
+            "f" => false,
+            _ => return None,
+        };
+        let lease = Duration::from_millis(next()?.parse().ok()?);
+        Some(Detached { renewed, lease, token: next()?.parse().ok()?, owner: next()?, name: next()? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_detached_hold_survives_the_text_whatever_the_name() {
+        let before =
+            Detached { renewed: true, lease: Duration::from_secs(30), token: 17, owner: "u-1:2", name: "a;b;{c}" };
+        let text = before.to_text();
+        let after = Detached::parse(&text).unwrap();
+        assert_eq!((after.renewed, after.lease, after.token), (true, Duration::from_secs(30), 17));
+        assert_eq!((after.owner, after.name), ("u-1:2", "a;b;{c}"));
+        for bad in ["", "dlock1", "dlock2;w;1;1;o;n", "dlock1;x;1;1;o;n", "dlock1;w;-1;1;o;n", "dlock1;w;1;1;o"] {
+            assert!(Detached::parse(bad).is_none(), "{bad}");
+        }
+    }
+}

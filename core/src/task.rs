@@ -1,0 +1,98 @@
+//! Background tasks: where they run, and what happens when one of them panics.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+
+use crate::event::{Events, Level};
+
+/// Spawns a client's tasks and knows whether the client is still to be trusted. Clones share one state.
+#[derive(Clone)]
+pub(crate) struct Tasks {
+    runtime: Handle,
+    life: Arc<watch::Sender<Life>>,
+    events: Events,
+}
+
+/// The stages of a client, in the only order in which they can follow one another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Life {
+    Open,
+    /// A background task panicked: what it looked after can no longer be trusted.
+    Failed,
+    Closed,
+}
+
+impl Tasks {
+    pub(crate) fn new(runtime: Handle, events: Events) -> Tasks {
+        Tasks { runtime, life: Arc::new(watch::Sender::new(Life::Open)), events }
+    }
+
+    pub(crate) fn life(&self) -> Life {
+        *self.life.borrow()
+    }
+
+    pub(crate) fn close(&self) {
+        self.advance(Life::Closed);
+    }
+
+    fn advance(&self, to: Life) {
+        self.life.send_if_modified(|life| {
+            let later = to > *life;
+            *life = to.max(*life);
+            later
+        });
+    }
+
+    /// Completes when the client has left [`Life::Open`], and says for what. Cancel safe.
+    pub(crate) async fn ended(&self) -> Life {
+        let mut life = self.life.subscribe();
+        // The sender lives in `self`.
+        life.wait_for(|life| *life != Life::Open).await.map_or(Life::Closed, |life| *life)
+    }
+
+    /// Runs an operation to its end, whatever happens to those who wait for it. A panic in it ends only itself.
+    pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        drop(self.runtime.spawn(task));
+    }
+
+    /// Runs a task that the client depends on until the client is closed. When it panics the client has failed: holds are
+    /// lost, waiters are told, the process lives.
+    pub(crate) fn spawn_vital(&self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
+        let tasks = self.clone();
+        let inner = self.runtime.spawn(task);
+        let stop = inner.abort_handle();
+        self.spawn(async move {
+            tokio::select! {
+                outcome = inner => {
+                    if outcome.is_err_and(|error| error.is_panic()) {
+                        let message = format!("the background task {name:?} of libdlock panicked; close this client and open a new one");
+                        tasks.events.emit(Level::Error, None, message);
+                        tasks.advance(Life::Failed);
+                    }
+                }
+                () = tasks.closed() => stop.abort(),
+            }
+        });
+    }
+
+    async fn closed(&self) {
+        let mut life = self.life.subscribe();
+        let _ = life.wait_for(|life| *life == Life::Closed).await;
+    }
+}
+
+/// Panics where a fault test asks for it: in a build with `fault-injection`, when the file that the environment's
+/// `DLOCK_PANIC_TASK_FILE` names exists and holds `name`.
+#[cfg(feature = "fault-injection")]
+pub(crate) fn fault_point(name: &str) {
+    let wanted = std::env::var_os("DLOCK_PANIC_TASK_FILE").and_then(|path| std::fs::read_to_string(path).ok());
+    if wanted.is_some_and(|wanted| wanted.trim() == name) {
+        panic!("injected into {name}");
+    }
+}
+
+#[cfg(not(feature = "fault-injection"))]
+pub(crate) fn fault_point(_name: &str) {}
