@@ -87,8 +87,9 @@ impl State {
         };
         self.runtime.block_on(async move {
             tokio::pin!(future);
-            let mut ticks = tokio::time::interval(every.max(Duration::from_millis(1)));
-            ticks.tick().await;
+            let every = every.max(Duration::from_millis(1));
+            // Not `interval`, whose first tick is a timer that fires a millisecond later: every call would take that long.
+            let mut ticks = tokio::time::interval_at(tokio::time::Instant::now() + every, every);
             loop {
                 tokio::select! {
                     biased;
