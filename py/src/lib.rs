@@ -1,1 +1,41 @@
-//! Being built.
+//! `libdlock._native`: carries values between Python and the bridge, and decides nothing.
+//!
+//! Python keeps handles (numbers), never Rust objects, so that dropping one in a forked child touches nothing. Every call
+//! leaves the interpreter lock first, and comes back with a value or with one of the exceptions of `libdlock._errors`.
+//! What the functions mean stands in `_native.pyi`, which `mypy.stubtest` compares with this module.
+
+mod call;
+mod client;
+mod error;
+mod held;
+mod lock;
+mod main_thread;
+mod port;
+mod scope;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use crate::client::{client_close, client_free, client_open};
+    #[pymodule_export]
+    use crate::held::{Grant, held_loss, held_remaining, held_valid, held_wait_lost};
+    #[pymodule_export]
+    use crate::lock::{
+        lock_acquire, lock_attach, lock_detach, lock_extend, lock_force_release, lock_grant, lock_hold_count,
+        lock_inspect, lock_open, lock_release, thread_holder,
+    };
+    #[pymodule_export]
+    use crate::port::{port_descriptor, port_drain, port_open};
+    #[pymodule_export]
+    use crate::scope::Scope;
+
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::main_thread::watch(module.py())?;
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

@@ -84,6 +84,15 @@ def other(url: str) -> Iterator[libdlock.Client]:
 Python = Callable[..., "subprocess.Popen[str]"]
 
 
+def ended(process: subprocess.Popen[str]) -> str:
+    """What the process still writes, once it has ended well. (`communicate` would miss what `readline` has buffered.)"""
+    assert process.stdout is not None
+    assert process.stderr is not None
+    out, err = process.stdout.read(), process.stderr.read()
+    assert process.wait(30) == 0, err
+    return out
+
+
 @pytest.fixture
 def python() -> Iterator[Python]:
     """Starts Python programs given as text; what still runs at the end of the test is killed."""
@@ -98,4 +107,7 @@ def python() -> Iterator[Python]:
     yield start
     for process in started:
         process.kill()
-        process.communicate()
+        process.wait()
+        for pipe in (process.stdout, process.stderr):
+            assert pipe is not None
+            pipe.close()

@@ -1,14 +1,41 @@
 """The native module: carries values to the bridge and back, decides nothing, and is private to the package.
 
 Clients, locks and ports are handles (int) of the bridge. Every call releases the GIL; those that wait look for signals every
-50 ms on the main thread. Durations go in as whole milliseconds, where a wait of -1 is for ever and a lease of 0 is the lock's
-own, and come out as seconds.
+50 ms on the main thread. Durations go in as whole milliseconds (a wait of -1 is for ever, a lease of 0 the lock's own), and
+come out as seconds.
 """
 
 from types import TracebackType
 from typing import final
 
-from typing_extensions import Self
+from typing_extensions import Self, disjoint_base
+
+__all__ = [
+    "Grant",
+    "Scope",
+    "__version__",
+    "client_close",
+    "client_free",
+    "client_open",
+    "held_loss",
+    "held_remaining",
+    "held_valid",
+    "held_wait_lost",
+    "lock_acquire",
+    "lock_attach",
+    "lock_detach",
+    "lock_extend",
+    "lock_force_release",
+    "lock_grant",
+    "lock_hold_count",
+    "lock_inspect",
+    "lock_open",
+    "lock_release",
+    "port_descriptor",
+    "port_drain",
+    "port_open",
+    "thread_holder",
+]
 
 __version__: str
 
@@ -34,6 +61,7 @@ def port_open() -> int: ...
 def port_descriptor(port: int) -> int: ...
 def port_drain(port: int, at_most: int) -> list[tuple[str, str | None, str]]: ...
 
+@disjoint_base
 class Scope:
     def __new__(cls, lock: int) -> Self: ...
     @property

@@ -1,0 +1,65 @@
+//! How every call crosses: out of the interpreter lock, into the bridge's panic guard, back with a value or an exception.
+
+use std::future::Future;
+use std::time::Duration;
+
+use libdlock::Result;
+use libdlock_bridge::{Interrupt, State, enter, guard};
+use pyo3::prelude::*;
+
+use crate::error::exception;
+use crate::main_thread::is_main_thread;
+
+/// Ctrl-C is to break a wait within 100 ms; half of that leaves the other half for everything else.
+const SIGNALS_EVERY: Duration = Duration::from_millis(50);
+
+/// For calls that only look something up in the process.
+pub(crate) fn quick<T: Send>(
+    py: Python<'_>,
+    export: &'static str,
+    call: impl FnOnce(&'static State) -> Result<T> + Send,
+) -> PyResult<T> {
+    py.detach(|| guard(export, || call(enter()?))).map_err(|error| exception(py, &error))
+}
+
+/// For calls that may wait. On the main thread, the one on which Python runs its signal handlers, they are run every
+/// 50 ms, and one that raises ends the wait with what it raised.
+pub(crate) fn blocking<T, F>(
+    py: Python<'_>,
+    export: &'static str,
+    call: impl FnOnce(&'static State) -> F + Send,
+) -> PyResult<T>
+where
+    T: Send,
+    F: Future<Output = Result<T>>,
+{
+    let mut raised = None;
+    let on_main = is_main_thread(py);
+    let result = py.detach(|| {
+        guard(export, || {
+            let state = enter()?;
+            let mut check = || match Python::attach(|py| py.check_signals()) {
+                Ok(()) => false,
+                Err(error) => {
+                    raised = Some(error);
+                    true
+                }
+            };
+            let interrupt = on_main.then(|| Interrupt { every: SIGNALS_EVERY, check: &mut check });
+            state.wait(call(state), interrupt)
+        })
+    });
+    match raised {
+        Some(error) => Err(error),
+        None => result.map_err(|error| exception(py, &error)),
+    }
+}
+
+/// For handles that go with the Python object that kept them. In a process forked from the one that made the handle nothing
+/// is done, not even the look into the tables that would start a runtime there.
+pub(crate) fn free(made_in: u32, call: impl FnOnce(&'static State) -> Result<()>) {
+    if made_in == std::process::id() {
+        // There is nobody to tell, and the only error is that it has been freed.
+        let _ = guard("free", || call(enter()?));
+    }
+}

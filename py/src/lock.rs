@@ -1,0 +1,90 @@
+//! Locks: opened by name, acquired and released for a holder.
+
+use libdlock::HolderId;
+use libdlock_bridge::ops::{self, Holding};
+use libdlock_bridge::this_thread;
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+
+use crate::call::{blocking, quick};
+use crate::held::Grant;
+
+#[pyfunction]
+pub(crate) fn thread_holder() -> u64 {
+    this_thread().0
+}
+
+#[pyfunction]
+#[pyo3(signature = (client, name, lease_ms, reentrant))]
+pub(crate) fn lock_open(
+    py: Python<'_>,
+    client: u64,
+    name: Vec<u8>,
+    lease_ms: i64,
+    reentrant: Option<bool>,
+) -> PyResult<u64> {
+    quick(py, "lock_open", |state| ops::lock_open(state, client, &name, lease_ms, reentrant))
+}
+
+/// The grant is appended to `into`, not returned: a signal handler may raise just after this function, when a returned
+/// value would be lost, and with it the knowledge that there is a hold to give back.
+#[pyfunction]
+pub(crate) fn lock_acquire(
+    into: &Bound<'_, PyList>,
+    lock: u64,
+    holder: u64,
+    wait_ms: i64,
+    lease_ms: i64,
+) -> PyResult<()> {
+    let holding = Holding::ByHolder(HolderId(holder));
+    let held = blocking(into.py(), "lock_acquire", |state| ops::lock_acquire(state, lock, holding, wait_ms, lease_ms))?;
+    into.append(Grant::from(held))
+}
+
+/// As `lock_acquire` for `into`.
+#[pyfunction]
+pub(crate) fn lock_attach(into: &Bound<'_, PyList>, lock: u64, holder: u64, detached: String) -> PyResult<()> {
+    let holding = Holding::ByHolder(HolderId(holder));
+    let held =
+        blocking(into.py(), "lock_attach", |state| ops::lock_attach(state, lock, holding, detached.into_bytes()))?;
+    into.append(Grant::from(held))
+}
+
+#[pyfunction]
+pub(crate) fn lock_release(py: Python<'_>, lock: u64, holder: u64) -> PyResult<()> {
+    blocking(py, "lock_release", |state| ops::lock_release(state, lock, HolderId(holder)))
+}
+
+#[pyfunction]
+pub(crate) fn lock_extend(py: Python<'_>, lock: u64, holder: u64, lease_ms: i64) -> PyResult<()> {
+    blocking(py, "lock_extend", |state| ops::lock_extend(state, lock, HolderId(holder), lease_ms))
+}
+
+#[pyfunction]
+pub(crate) fn lock_detach(py: Python<'_>, lock: u64, holder: u64) -> PyResult<String> {
+    blocking(py, "lock_detach", |state| ops::lock_detach(state, lock, HolderId(holder)))
+}
+
+#[pyfunction]
+pub(crate) fn lock_force_release(py: Python<'_>, lock: u64) -> PyResult<bool> {
+    blocking(py, "lock_force_release", |state| ops::lock_force_release(state, lock))
+}
+
+/// Holder, whether that is this client, seconds left, last token.
+type Inspected = (Option<String>, bool, Option<f64>, Option<u64>);
+
+#[pyfunction]
+pub(crate) fn lock_inspect(py: Python<'_>, lock: u64) -> PyResult<Inspected> {
+    let seen = blocking(py, "lock_inspect", |state| ops::lock_inspect(state, lock))?;
+    Ok((seen.holder, seen.ours, seen.ttl.map(|ttl| ttl.as_secs_f64()), seen.token))
+}
+
+#[pyfunction]
+pub(crate) fn lock_grant(py: Python<'_>, lock: u64, holder: u64) -> PyResult<Option<Grant>> {
+    quick(py, "lock_grant", |state| ops::lock_held(state, lock, HolderId(holder))).map(|held| held.map(Grant::from))
+}
+
+#[pyfunction]
+pub(crate) fn lock_hold_count(py: Python<'_>, lock: u64, holder: u64) -> PyResult<u32> {
+    quick(py, "lock_hold_count", |state| ops::lock_hold_count(state, lock, HolderId(holder)))
+}
