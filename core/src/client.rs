@@ -129,6 +129,7 @@ impl Client {
     /// themselves. Does not talk to the server. May be called again.
     pub async fn close(&self) {
         self.0.tasks.close();
+        self.0.keeper.end(LossReason::Closed);
     }
 
     /// Releases whatever is held through this client, then closes.

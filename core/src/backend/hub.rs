@@ -8,12 +8,20 @@ use tokio::sync::Notify;
 /// The listeners of one client, by channel. Channels that nobody listens to have no entry.
 #[derive(Default)]
 pub(super) struct Hub {
-    channels: Mutex<HashMap<String, Channel>>,
+    channels: Mutex<Channels>,
     /// Told when a channel got its first listener or lost its last.
     changed: Notify,
 }
 
+#[derive(Default)]
+struct Channels {
+    by_name: HashMap<String, Channel>,
+    listened: u64,
+}
+
+/// A channel from its first listener to its last. When it comes back later it is another one.
 struct Channel {
+    number: u64,
     listeners: usize,
     wake: Arc<Notify>,
 }
@@ -35,10 +43,10 @@ impl Subscription {
 impl Drop for Subscription {
     fn drop(&mut self) {
         let mut channels = self.hub.lock();
-        if let Some(channel) = channels.get_mut(&self.channel) {
+        if let Some(channel) = channels.by_name.get_mut(&self.channel) {
             channel.listeners -= 1;
             if channel.listeners == 0 {
-                channels.remove(&self.channel);
+                channels.by_name.remove(&self.channel);
                 self.hub.changed.notify_one();
             }
         }
@@ -46,15 +54,17 @@ impl Drop for Subscription {
 }
 
 impl Hub {
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Channel>> {
+    fn lock(&self) -> MutexGuard<'_, Channels> {
         self.channels.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn listen(self: &Arc<Self>, channel: &str) -> Subscription {
         let mut channels = self.lock();
-        let entry = channels.entry(channel.to_owned()).or_insert_with(|| {
+        let Channels { by_name, listened } = &mut *channels;
+        let entry = by_name.entry(channel.to_owned()).or_insert_with(|| {
             self.changed.notify_one();
-            Channel { listeners: 0, wake: Arc::new(Notify::new()) }
+            *listened += 1;
+            Channel { number: *listened, listeners: 0, wake: Arc::new(Notify::new()) }
         });
         entry.listeners += 1;
         Subscription { hub: self.clone(), channel: channel.to_owned(), wake: entry.wake.clone() }
@@ -62,14 +72,14 @@ impl Hub {
 
     /// Wakes a listener of the channel: one contender a name and process is all there is.
     pub(super) fn wake(&self, channel: &str) {
-        if let Some(channel) = self.lock().get(channel) {
+        if let Some(channel) = self.lock().by_name.get(channel) {
             channel.wake.notify_one();
         }
     }
 
-    /// The channels that are listened to now.
-    pub(super) fn wanted(&self) -> Vec<String> {
-        self.lock().keys().cloned().collect()
+    /// The channels that are listened to now, each with a number that it has until its last listener leaves.
+    pub(super) fn wanted(&self) -> HashMap<String, u64> {
+        self.lock().by_name.iter().map(|(name, channel)| (name.clone(), channel.number)).collect()
     }
 
     /// Completes when [`Hub::wanted`] may have changed since the last call. Cancel safe.
@@ -95,11 +105,13 @@ mod tests {
         let hub = Arc::new(Hub::default());
         let (first, second) = (hub.listen("c"), hub.listen("c"));
         hub.changed().await;
-        assert_eq!(hub.wanted(), ["c"]);
+        let number = hub.wanted()["c"];
         drop(first);
-        assert_eq!(hub.wanted(), ["c"]);
+        assert_eq!(hub.wanted()["c"], number);
         drop(second);
         hub.changed().await;
         assert!(hub.wanted().is_empty());
+        let _third = hub.listen("c");
+        assert_ne!(hub.wanted()["c"], number, "a channel that came back is another one");
     }
 }

@@ -67,7 +67,7 @@ impl Keeper {
                 Life::Failed => LossReason::Internal,
                 Life::Open | Life::Closed => LossReason::Closed,
             };
-            keeper.lose_all(reason);
+            keeper.end(reason);
         });
     }
 
@@ -87,9 +87,10 @@ impl Keeper {
         self.0.lock().take(grant);
     }
 
-    fn lose_all(&self, reason: LossReason) {
+    /// Ends all holds, those that come later too. The first reason stands.
+    pub(crate) fn end(&self, reason: LossReason) {
         let mut schedule = self.0.lock();
-        schedule.ended = Some(reason);
+        let reason = *schedule.ended.get_or_insert(reason);
         schedule.places.clear();
         let all = std::mem::take(&mut schedule.due);
         drop(schedule);

@@ -12,7 +12,7 @@ use crate::config::check_lease;
 use crate::error::{Error, ErrorKind, Result};
 use crate::lease::{Grant, GrantSpec, Lease};
 use crate::time::Tick;
-use crate::wait::{Turn, Wait, bounded, next_look};
+use crate::wait::{Turn, bounded, next_look};
 
 const OP: &str = "acquire";
 
@@ -58,11 +58,12 @@ impl Lock {
         if let Lease::Fixed(lease) = lease {
             check_lease(OP, lease).map_err(|error| error.on(self.name()))?;
         }
+        let deadline = how.wait.until(OP, &self.client().clock).map_err(|error| error.on(self.name()))?;
         self.client().check_open(OP)?;
         let present = self.shared.holds().grant(holder);
         let grant = match present {
             Some(grant) => self.reenter(holder, grant, lease).await?,
-            None => self.contend(holder, how.wait, lease).await?,
+            None => self.contend(holder, deadline, lease).await?,
         };
         Ok(Held::new(self.clone(), holder, grant))
     }
@@ -99,9 +100,9 @@ impl Lock {
         Ok(grant)
     }
 
-    async fn contend(&self, holder: HolderId, wait: Wait, lease: Lease) -> Result<Grant> {
+    async fn contend(&self, holder: HolderId, deadline: Option<Tick>, lease: Lease) -> Result<Grant> {
         let contender = Contender { shared: &self.shared, holder, lease };
-        match wait.until(&self.client().clock) {
+        match deadline {
             None => contender.once().await,
             Some(deadline) => contender.until(deadline).await,
         }

@@ -15,7 +15,7 @@ use crate::time::{Clock, Tick};
 pub enum Wait {
     /// Not at all: one attempt.
     Try,
-    /// This long, from the call on. Zero is the same as [`Wait::Try`].
+    /// This long, from the call on, at most 24 h. Zero is the same as [`Wait::Try`].
     For(Duration),
     /// Without bound.
     #[default]
@@ -24,14 +24,21 @@ pub enum Wait {
 
 impl Wait {
     /// The instant at which the wait is over; `None` for a call that does not wait.
-    pub(crate) fn until(self, clock: &Clock) -> Option<Tick> {
+    pub(crate) fn until(self, op: &'static str, clock: &Clock) -> Result<Option<Tick>> {
         match self {
-            Wait::Try | Wait::For(Duration::ZERO) => None,
-            Wait::For(wait) => Some(clock.now().plus(wait)),
-            Wait::Forever => Some(Tick::NEVER),
+            Wait::Try | Wait::For(Duration::ZERO) => Ok(None),
+            Wait::For(wait) if wait <= MAX_WAIT => Ok(Some(clock.now().plus(wait))),
+            Wait::For(wait) => {
+                let message = format!("a wait of {wait:?} is not possible; it is 0 to 24 h, or without bound");
+                Err(Error::new(ErrorKind::InvalidArgument, op, message))
+            }
+            Wait::Forever => Ok(Some(Tick::NEVER)),
         }
     }
 }
+
+/// The longest wait with a bound; a longer one is taken for a mistake of units.
+const MAX_WAIT: Duration = Duration::from_secs(24 * 3600);
 
 /// The local FIFO of one name: whoever has the turn holds the name or contends for it, for the whole process. A place in
 /// the queue is given up by dropping the future that waits for it.

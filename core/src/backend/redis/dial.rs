@@ -99,9 +99,9 @@ impl Dialler {
         let time = redis::cmd("TIME");
         let (_, time, info) = tokio::join!(
             // Only for those who look at the server: a refusal by its access rules changes nothing.
-            connection.send_packed_command(&name),
-            for_time.send_packed_command(&time),
-            for_info.send_packed_command(&info),
+            name.query_async::<Value>(connection),
+            time.query_async::<Value>(&mut for_time),
+            info.query_async::<Value>(&mut for_info),
         );
         let time = time.map_err(|error| verdict::of_dialling(&error, &self.target))?;
         let server = read_time(time).ok_or_else(|| self.error("did not answer TIME as a Redis server does"))?;
@@ -111,7 +111,7 @@ impl Dialler {
 
     /// Whether the connection answers.
     pub(super) async fn ping(&self, connection: &mut MultiplexedConnection) -> bool {
-        let answer = connection.send_packed_command(&redis::cmd("PING")).await;
+        let answer = redis::cmd("PING").query_async::<Value>(connection).await;
         // An error reply ("I am busy") is an answer too.
         answer.map_or_else(|error| verdict::is_reply(&error), |_| true)
     }

@@ -143,6 +143,14 @@ impl Link {
 impl Shared {
     fn report_broken(&self, number: u64) {
         self.broken.fetch_max(number, Ordering::SeqCst);
+        // At once, and not only when the supervisor runs: whoever retries must not be given it again.
+        self.state.send_if_modified(|state| {
+            let its_last = matches!(state, State::Up(connected) if connected.number <= number);
+            if its_last {
+                *state = State::Down { why: None };
+            }
+            its_last
+        });
         self.found_broken.notify_one();
     }
 
@@ -169,7 +177,7 @@ impl Shared {
         loop {
             if number > 0 {
                 self.watch(number, task).await;
-                self.state.send_replace(State::Down { why: None });
+                self.report_broken(number);
                 let message =
                     format!("connection for {} to {} is broken; dialling again", self.purpose, self.dialler.target());
                 self.events.emit(Level::Warn, None, message);

@@ -4,7 +4,7 @@
 //! however many channels that is, as one command. A listener is woken when its channel is confirmed, because what was
 //! published before that moment never reaches it.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use redis::aio::MultiplexedConnection;
@@ -65,7 +65,7 @@ impl Keeper {
         }
         self.link.supervise(TASK, &self.tasks);
         let mut connected = self.link.next_after(0).await;
-        let mut had = HashSet::new();
+        let mut had = HashMap::new();
         loop {
             if !self.align(&mut connected, &mut had).await {
                 self.link.report_broken(connected.number);
@@ -84,15 +84,19 @@ impl Keeper {
     }
 
     /// Makes the server's subscriptions those that are wanted. False when the connection is broken.
-    async fn align(&self, connected: &mut Connected, had: &mut HashSet<String>) -> bool {
-        let wanted: HashSet<String> = self.hub.wanted().into_iter().collect();
-        let gone: Vec<&String> = had.difference(&wanted).collect();
+    async fn align(&self, connected: &mut Connected, had: &mut HashMap<String, u64>) -> bool {
+        let wanted = self.hub.wanted();
+        let gone: Vec<&String> = had.keys().filter(|channel| !wanted.contains_key(*channel)).collect();
         if !gone.is_empty()
             && connected.connection.unsubscribe(&gone).await.is_err_and(|error| !verdict::is_reply(&error))
         {
             return false;
         }
-        let fresh: Vec<&String> = wanted.difference(had).collect();
+        // A channel whose last listener left and that has a new one since: still subscribed, but what was published in
+        // between reached nobody.
+        let renewed = wanted.iter().filter(|(channel, number)| had.get(*channel).is_some_and(|had| had != *number));
+        renewed.for_each(|(channel, _)| self.hub.wake(channel));
+        let fresh: Vec<&String> = wanted.keys().filter(|channel| !had.contains_key(*channel)).collect();
         let alive = fresh.is_empty() || self.subscribe(&mut connected.connection, &fresh).await;
         *had = wanted;
         self.link.replied();

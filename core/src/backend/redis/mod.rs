@@ -192,11 +192,11 @@ impl RedisBackend {
     ) -> RedisResult<Value> {
         let left = deadline.since(self.clock.now()).min(self.response_timeout);
         let attempt = async {
-            let by_hash = connected.connection.send_packed_command(&command("EVALSHA", script.sha1(), call)).await;
+            let by_hash = command("EVALSHA", script.sha1(), call).query_async(&mut connected.connection).await;
             match by_hash {
                 // A script can be evicted at any time, also between these two: EVAL brings it along.
                 Err(error) if error.code() == Some("NOSCRIPT") => {
-                    connected.connection.send_packed_command(&command("EVAL", script.text(), call)).await
+                    command("EVAL", script.text(), call).query_async(&mut connected.connection).await
                 }
                 other => other,
             }

@@ -12,8 +12,6 @@ use std::collections::BTreeMap;
 pub(crate) use acquire::{Acquire, Acquired};
 pub(crate) use force_release::ForceRelease;
 pub(crate) use inspect::Inspect;
-#[cfg(test)]
-pub(crate) use inspect::Inspected;
 pub(crate) use release::{Release, Released};
 pub(crate) use renew::Renew;
 pub(crate) use transfer::{Transfer, Transferred};
