@@ -466,6 +466,11 @@ typedef struct dlock_completion_t {
 #define DLOCK_LOSS_CLOSED 5
 
 /**
+ * A reason that has no number of its own.
+ */
+#define DLOCK_LOSS_OTHER 6
+
+/**
  * The operation failed: `status` and `error`.
  */
 #define DLOCK_COMPLETION_ERROR 0
@@ -501,7 +506,7 @@ typedef struct dlock_completion_t {
 #define DLOCK_COMPLETION_INSPECTION 6
 
 /**
- * A hold was lost: `loss`.
+ * A hold is over: `loss` says why it was lost, DLOCK_LOSS_NONE that it was released.
  */
 #define DLOCK_COMPLETION_LOSS 7
 
@@ -587,7 +592,7 @@ dlock_status_t dlock_lock_open(const struct dlock_client_t *client,
 dlock_status_t dlock_lock_free(struct dlock_lock_t *lock);
 
 /**
- * Writes the lock's name and a NUL to `buffer`, and its bytes without the NUL to `out_len`. A buffer of DLOCK_NAME_SIZE
+ * Writes the lock's name (with the client's key prefix) and a NUL to `buffer`, and its bytes without the NUL to `out_len`. A buffer of DLOCK_NAME_SIZE
  * is always large enough; one that is not is DLOCK_INVALID_ARGUMENT.
  */
 dlock_status_t dlock_lock_name(const struct dlock_lock_t *lock,
@@ -647,8 +652,8 @@ dlock_status_t dlock_lock_inspect(const struct dlock_lock_t *lock,
 dlock_status_t dlock_lock_hold_count(const struct dlock_lock_t *lock, uint32_t *out_count, struct dlock_error_t *error);
 
 /**
- * A handle of the hold that the calling thread has, to ask for its token or loss. DLOCK_NOT_HELD when it has none (any
- * more). No I/O.
+ * A handle of the hold that the calling thread has, lost or not, to ask for its token or loss. DLOCK_NOT_HELD when it has
+ * none. No I/O.
  */
 dlock_status_t dlock_lock_held(const struct dlock_lock_t *lock,
                                struct dlock_held_t **out_held,
@@ -704,8 +709,8 @@ dlock_status_t dlock_held_remaining_ms(const struct dlock_held_t *held, int64_t 
 dlock_status_t dlock_held_lost(const struct dlock_held_t *held, dlock_loss_t *out_loss, struct dlock_error_t *error);
 
 /**
- * Waits until the hold is lost: at most `wait_ms`, -1 for ever. DLOCK_BUSY when it was not lost within that.
- * DLOCK_CANCELLED when `cancel`, which may be NULL, was fired.
+ * Waits until the hold is over: at most `wait_ms`, -1 for ever. The answer is why it was lost, or DLOCK_LOSS_NONE when it
+ * was released. DLOCK_BUSY when it was not over within that. DLOCK_CANCELLED when `cancel`, which may be NULL, was fired.
  */
 dlock_status_t dlock_held_wait_lost(const struct dlock_held_t *held,
                                     int64_t wait_ms,
@@ -880,8 +885,8 @@ dlock_status_t dlock_submit_inspect(const struct dlock_port_t *port,
                                     struct dlock_error_t *error);
 
 /**
- * Waits until a hold is lost (see dlock_held_wait_lost()); completes with DLOCK_COMPLETION_LOSS, or with DLOCK_BUSY when
- * it was not lost within `wait_ms`.
+ * Waits until a hold is over (see dlock_held_wait_lost()); completes with DLOCK_COMPLETION_LOSS, or with DLOCK_BUSY when
+ * it was not over within `wait_ms`.
  */
 dlock_status_t dlock_submit_wait_lost(const struct dlock_port_t *port,
                                       const struct dlock_held_t *held,

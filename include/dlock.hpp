@@ -125,6 +125,7 @@ enum class loss : dlock_loss_t {
     deleted = DLOCK_LOSS_DELETED,
     server_changed = DLOCK_LOSS_SERVER_CHANGED,
     closed = DLOCK_LOSS_CLOSED,
+    other = DLOCK_LOSS_OTHER,
 };
 
 /// A view of a hold. It neither keeps the lock nor releases it.
@@ -159,17 +160,18 @@ public:
     [[nodiscard]] std::optional<loss> lost() const {
         dlock_loss_t reason = DLOCK_LOSS_NONE;
         detail::check([&](auto* cause) { return dlock_held_lost(held_.get(), &reason, cause); });
-        if (reason == DLOCK_LOSS_NONE) return std::nullopt;
-        return static_cast<loss>(reason);
+        return why(reason);
     }
-    /// Waits until it is lost, at most `wait`; nothing when it was not.
+    /// Waits until it is lost, at most `wait`; nothing when it was not, or was released.
     template <class Rep, class Period>
     [[nodiscard]] std::optional<loss> wait_lost(std::chrono::duration<Rep, Period> wait,
                                                 const cancel_token* cancel = nullptr) const {
         return wait_lost_ms(detail::wait_ms(wait), cancel);
     }
-    /// Waits until it is lost.
-    [[nodiscard]] loss wait_lost(const cancel_token* cancel = nullptr) const { return *wait_lost_ms(-1, cancel); }
+    /// Waits until it is lost or released; nothing when it was released.
+    [[nodiscard]] std::optional<loss> wait_lost(const cancel_token* cancel = nullptr) const {
+        return wait_lost_ms(-1, cancel);
+    }
 
     [[nodiscard]] const dlock_held_t* get() const noexcept { return held_.get(); }
 
@@ -177,13 +179,17 @@ private:
     friend class mutex;
     held() noexcept = default;
 
+    [[nodiscard]] static std::optional<loss> why(dlock_loss_t reason) {
+        if (reason == DLOCK_LOSS_NONE) return std::nullopt;
+        return static_cast<loss>(reason);
+    }
+
     [[nodiscard]] std::optional<loss> wait_lost_ms(std::int64_t wait_ms, const cancel_token* cancel) const {
         dlock_loss_t reason = DLOCK_LOSS_NONE;
         const auto* token = cancel != nullptr ? cancel->get() : nullptr;
-        if (!detail::done_or_busy(
-                [&](auto* cause) { return dlock_held_wait_lost(held_.get(), wait_ms, token, &reason, cause); }))
-            return std::nullopt;
-        return static_cast<loss>(reason);
+        const bool over = detail::done_or_busy(
+            [&](auto* cause) { return dlock_held_wait_lost(held_.get(), wait_ms, token, &reason, cause); });
+        return over ? why(reason) : std::nullopt;
     }
 
     detail::owned<dlock_held_t, dlock_held_free> held_;

@@ -26,7 +26,7 @@ pub const DLOCK_COMPLETION_FLAG: dlock_completion_kind_t = 4;
 pub const DLOCK_COMPLETION_TEXT: dlock_completion_kind_t = 5;
 /// An inspection: `inspection`.
 pub const DLOCK_COMPLETION_INSPECTION: dlock_completion_kind_t = 6;
-/// A hold was lost: `loss`.
+/// A hold is over: `loss` says why it was lost, DLOCK_LOSS_NONE that it was released.
 pub const DLOCK_COMPLETION_LOSS: dlock_completion_kind_t = 7;
 /// A client's log event, of no operation: `log_level`, the message in `text`, the object, if any, in `error.name`.
 pub const DLOCK_COMPLETION_LOG: dlock_completion_kind_t = 8;
@@ -133,7 +133,7 @@ impl dlock_completion_t {
             }
             Outcome::Loss(reason) => {
                 self.kind = DLOCK_COMPLETION_LOSS;
-                self.loss = loss(Some(reason));
+                self.loss = loss(reason);
             }
             Outcome::Handle(client) => {
                 self.kind = DLOCK_COMPLETION_CLIENT;

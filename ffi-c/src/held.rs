@@ -25,6 +25,8 @@ pub const DLOCK_LOSS_DELETED: dlock_loss_t = 3;
 pub const DLOCK_LOSS_SERVER_CHANGED: dlock_loss_t = 4;
 /// The client was closed.
 pub const DLOCK_LOSS_CLOSED: dlock_loss_t = 5;
+/// A reason that has no number of its own.
+pub const DLOCK_LOSS_OTHER: dlock_loss_t = 6;
 
 pub(crate) fn loss(reason: Option<LossReason>) -> dlock_loss_t {
     match reason {
@@ -34,6 +36,7 @@ pub(crate) fn loss(reason: Option<LossReason>) -> dlock_loss_t {
         Some(LossReason::Deleted) => DLOCK_LOSS_DELETED,
         Some(LossReason::ServerChanged) => DLOCK_LOSS_SERVER_CHANGED,
         Some(LossReason::Closed) => DLOCK_LOSS_CLOSED,
+        Some(_) => DLOCK_LOSS_OTHER,
     }
 }
 
@@ -103,8 +106,8 @@ pub unsafe extern "C" fn dlock_held_lost(
     unsafe { ask("dlock_held_lost", out_loss, error, |state| Ok(loss(ops::held_loss(state, id(held))?))) }
 }
 
-/// Waits until the hold is lost: at most `wait_ms`, -1 for ever. DLOCK_BUSY when it was not lost within that.
-/// DLOCK_CANCELLED when `cancel`, which may be NULL, was fired.
+/// Waits until the hold is over: at most `wait_ms`, -1 for ever. The answer is why it was lost, or DLOCK_LOSS_NONE when it
+/// was released. DLOCK_BUSY when it was not over within that. DLOCK_CANCELLED when `cancel`, which may be NULL, was fired.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlock_held_wait_lost(
     held: *const dlock_held_t,
@@ -117,7 +120,7 @@ pub unsafe extern "C" fn dlock_held_wait_lost(
     unsafe {
         ask("dlock_held_wait_lost", out_loss, error, |state| {
             let waiting = ops::held_wait_lost(state, id(held), wait_ms);
-            Ok(loss(Some(state.wait(state.with_cancel(optional_id(cancel), waiting), None)?)))
+            Ok(loss(state.wait(state.with_cancel(optional_id(cancel), waiting), None)?))
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::c_char;
 
-use libdlock::Result;
+use libdlock::{Error, ErrorKind, Result};
 use libdlock_bridge::ops::{self, Holding};
 use libdlock_bridge::{Handle, Held, State, this_thread};
 
@@ -50,7 +50,7 @@ pub extern "C" fn dlock_lock_free(lock: *mut dlock_lock_t) -> dlock_status_t {
     free("dlock_lock_free", lock, |state| ops::lock_free(state, id(lock)))
 }
 
-/// Writes the lock's name and a NUL to `buffer`, and its bytes without the NUL to `out_len`. A buffer of DLOCK_NAME_SIZE
+/// Writes the lock's name (with the client's key prefix) and a NUL to `buffer`, and its bytes without the NUL to `out_len`. A buffer of DLOCK_NAME_SIZE
 /// is always large enough; one that is not is DLOCK_INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlock_lock_name(
@@ -192,8 +192,8 @@ pub unsafe extern "C" fn dlock_lock_hold_count(
     }
 }
 
-/// A handle of the hold that the calling thread has, to ask for its token or loss. DLOCK_NOT_HELD when it has none (any
-/// more). No I/O.
+/// A handle of the hold that the calling thread has, lost or not, to ask for its token or loss. DLOCK_NOT_HELD when it has
+/// none. No I/O.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlock_lock_held(
     lock: *const dlock_lock_t,
@@ -205,7 +205,8 @@ pub unsafe extern "C" fn dlock_lock_held(
     unsafe {
         call(op, error, |state| {
             let out = Out::required(out_held, "out_held", op)?;
-            out.put(handle(ops::lock_held(state, id(lock), this_thread())?.handle));
+            let held = ops::lock_held(state, id(lock), this_thread())?;
+            out.put(handle(held.ok_or_else(not_held)?.handle));
             Ok(())
         })
     }
@@ -291,6 +292,10 @@ unsafe fn hand_out(state: &'static State, held: Held, out_held: *mut *mut dlock_
         }
         Err(_) => ops::held_free(state, held.handle),
     }
+}
+
+fn not_held() -> Error {
+    Error::new(ErrorKind::NotHeld, "held", "the calling thread does not hold this lock")
 }
 
 fn reentrant(given: i32, op: &'static str) -> Result<Option<bool>> {

@@ -198,8 +198,8 @@ pub unsafe extern "C" fn dlock_submit_inspect(
     }
 }
 
-/// Waits until a hold is lost (see dlock_held_wait_lost()); completes with DLOCK_COMPLETION_LOSS, or with DLOCK_BUSY when
-/// it was not lost within `wait_ms`.
+/// Waits until a hold is over (see dlock_held_wait_lost()); completes with DLOCK_COMPLETION_LOSS, or with DLOCK_BUSY when
+/// it was not over within `wait_ms`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlock_submit_wait_lost(
     port: *const dlock_port_t,

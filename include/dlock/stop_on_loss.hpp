@@ -27,7 +27,8 @@ public:
     explicit stop_on_loss(const held& hold)
         : thread_([this, held = hold.get()] {
               dlock_loss_t reason = DLOCK_LOSS_NONE;
-              if (dlock_held_wait_lost(held, -1, cancel_.get(), &reason, nullptr) == DLOCK_OK) source_.request_stop();
+              const auto status = dlock_held_wait_lost(held, -1, cancel_.get(), &reason, nullptr);
+              if (status == DLOCK_OK && reason != DLOCK_LOSS_NONE) source_.request_stop();
           }) {}
     stop_on_loss(const stop_on_loss&) = delete;
     stop_on_loss& operator=(const stop_on_loss&) = delete;

@@ -29,10 +29,10 @@ pub(crate) fn millis(given: i64, what: &str, allowed: &str, op: &'static str) ->
 }
 
 /// Bytes of a host that have to be UTF-8.
-pub(crate) fn text<'a>(bytes: &'a [u8], what: &str, kind: ErrorKind, op: &'static str) -> Result<&'a str> {
+pub(crate) fn text<'a>(bytes: &'a [u8], what: &str, op: &'static str) -> Result<&'a str> {
     std::str::from_utf8(bytes).map_err(|error| {
         let message = format!("the {what} is no UTF-8: byte {} of {}", error.valid_up_to(), bytes.len());
-        Error::new(kind, op, message)
+        Error::new(ErrorKind::InvalidArgument, op, message)
     })
 }
 
@@ -61,8 +61,8 @@ mod tests {
 
     #[test]
     fn bad_utf8_is_named_by_its_place() {
-        let error = text(b"ab\xff", "name", ErrorKind::InvalidName, "lock").unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::InvalidName);
+        let error = text(b"ab\xff", "detached hold", "attach").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
         assert!(error.message().contains("byte 2 of 3"), "{error}");
     }
 }

@@ -35,17 +35,18 @@ pub fn held_loss(state: &State, held: Handle) -> Result<Option<LossReason>> {
     Ok(find(state, held, "lost")?.grant.loss())
 }
 
-/// Waits until the hold is lost, at most `wait_ms` (-1 for ever, 0 does not wait).
+/// Waits until the hold is over, at most `wait_ms` (-1 for ever, 0 does not wait): with the reason when it was lost, with
+/// none when it was released.
 ///
 /// # Errors
-/// `Busy` when it was not lost within the wait.
+/// `Busy` when it was not over within the wait.
 ///
 /// # Cancel safety
 /// Dropping it changes nothing.
-pub async fn held_wait_lost(state: &'static State, held: Handle, wait_ms: i64) -> Result<LossReason> {
+pub async fn held_wait_lost(state: &'static State, held: Handle, wait_ms: i64) -> Result<Option<LossReason>> {
     let grant = find(state, held, "lost")?.grant.clone();
     if let Some(reason) = grant.loss() {
-        return Ok(reason);
+        return Ok(Some(reason));
     }
     match args::wait(wait_ms, "lost")? {
         libdlock::Wait::Forever => Ok(grant.lost().await),
@@ -111,5 +112,5 @@ fn find(state: &State, held: Handle, op: &'static str) -> Result<Arc<HeldEntry>>
 }
 
 fn not_lost() -> Error {
-    Error::new(ErrorKind::Busy, "lost", "the lock was not lost within the wait")
+    Error::new(ErrorKind::Busy, "lost", "the hold was not over within the wait")
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use libdlock::{Acquire, Error, ErrorKind, Grant, HolderId, LockOptions, Result};
+use libdlock::{Acquire, Grant, HolderId, LockOptions, Result};
 
 use super::args;
 use super::{Held, Inspection};
@@ -36,7 +36,7 @@ impl Holding {
 /// `InvalidName`, `InvalidArgument`, `Closed`.
 pub fn lock_open(state: &State, client: Handle, name: &[u8], lease_ms: i64, reentrant: Option<bool>) -> Result<Handle> {
     let client = state.get(Kind::Client, &state.clients, client, "lock")?;
-    let name = args::text(name, "name", ErrorKind::InvalidName, "lock")?;
+    let name = libdlock::name_from_utf8(name)?;
     let mut options = LockOptions::default();
     if let Some(lease) = args::lease(lease_ms, "lock")? {
         options.lease = lease;
@@ -61,17 +61,11 @@ pub fn lock_hold_count(state: &State, lock: Handle, holder: HolderId) -> Result<
     Ok(find(state, lock, "hold count")?.lock.hold_count(holder))
 }
 
-/// A view of the hold that `holder` has.
-///
-/// # Errors
-/// `NotHeld` when it has none (any more).
-pub fn lock_held(state: &State, lock: Handle, holder: HolderId) -> Result<Held> {
+/// A view of the hold that `holder` has; none when it has none.
+pub fn lock_held(state: &State, lock: Handle, holder: HolderId) -> Result<Option<Held>> {
     let entry = find(state, lock, "held")?;
-    let grant = entry.lock.grant_of(holder).ok_or_else(|| {
-        let message = "the calling thread or task does not hold this lock";
-        Error::new(ErrorKind::NotHeld, "held", message).on(entry.lock.name())
-    })?;
-    keep(state, entry, Holding::ByHolder(holder), holder, grant)
+    let grant = entry.lock.grant_of(holder);
+    grant.map(|grant| keep(state, entry, Holding::ByHolder(holder), holder, grant)).transpose()
 }
 
 /// Takes the lock. `wait_ms`: -1 waits for ever, 0 does not wait. `lease_ms`: 0 is the lock's own.
@@ -91,7 +85,7 @@ pub async fn lock_acquire(
     let entry = find(state, lock, "acquire")?;
     let how = Acquire { wait: args::wait(wait_ms, "acquire")?, lease: args::lease(lease_ms, "acquire")? };
     let holder = holding.holder();
-    let grant = entry.lock.acquire_as(holder, how).await?;
+    let grant = entry.lock.acquire_as(holder, how).await?.into_grant();
     keep(state, entry, holding, holder, grant)
 }
 
@@ -101,9 +95,9 @@ pub async fn lock_acquire(
 /// `NotHeld` when that hold is over, `InvalidArgument` for a text that is no detached hold.
 pub async fn lock_attach(state: &'static State, lock: Handle, holding: Holding, detached: Vec<u8>) -> Result<Held> {
     let entry = find(state, lock, "attach")?;
-    let detached = args::text(&detached, "detached hold", ErrorKind::InvalidArgument, "attach")?;
+    let detached = args::text(&detached, "detached hold", "attach")?;
     let holder = holding.holder();
-    let grant = entry.lock.attach_as(holder, detached).await?;
+    let grant = entry.lock.attach_as(holder, detached).await?.into_grant();
     keep(state, entry, holding, holder, grant)
 }
 

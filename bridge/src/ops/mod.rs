@@ -59,8 +59,8 @@ pub enum Outcome {
     Held(Held),
     /// A text: the string of a detached hold.
     Text(String),
-    /// Why a hold was lost.
-    Loss(LossReason),
+    /// Why a hold was lost; none when it was released.
+    Loss(Option<LossReason>),
     /// What the server says about a lock.
     Inspection(Inspection),
     /// A new object.
