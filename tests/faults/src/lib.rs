@@ -1,1 +1,76 @@
-//! Being built.
+//! What the fault tests share: the other end of `src/bin/worker.rs`, and short ways to a client.
+//!
+//! Each test file is one family of faults and reads like the sentences it checks; README.md says which fault breaks
+//! which promise when the mechanism behind it is taken out.
+
+pub mod peer;
+
+use std::{future::Future, time::Duration};
+
+use libdlock::{Acquire, Client, ErrorKind, Grant, Held, HolderId, Lease, Lock, Result, Wait};
+use libdlock_testkit::{Server, eventually};
+
+pub use peer::Peer;
+
+/// Long enough for anything that is bound to happen on a busy machine; a test that waits this long has failed.
+pub const SOON: Duration = Duration::from_secs(10);
+
+/// What scheduling on two busy cores may add to a bound that the library promises.
+pub const SLACK: Duration = Duration::from_millis(150);
+
+/// A client; panics when it cannot connect.
+pub async fn client(url: &str) -> Client {
+    Client::connect(url).await.unwrap_or_else(|e| panic!("{url}: {e}"))
+}
+
+/// Acquires for a holder; the hold is to be ended by holder too, not by a guard.
+pub async fn acquire(lock: &Lock, holder: HolderId, wait: Wait, lease: Option<Lease>) -> Result<Grant> {
+    lock.acquire_as(holder, Acquire { wait, lease }).await.map(Held::into_grant)
+}
+
+/// `redis://...` with options: `with_options(url, "lease=1s&poll_interval=30s")`.
+pub fn with_options(url: &str, options: &str) -> String {
+    format!("{url}/?{options}")
+}
+
+/// Whether the server shows the lock as held.
+pub fn is_held(server: &Server, name: &str) -> bool {
+    server.cmd(&["EXISTS", name]).int() == 1
+}
+
+/// Waits until a waiter listens for the lock's release.
+#[track_caller]
+pub fn wait_until_subscribed(server: &Server, name: &str) {
+    eventually(SOON, "a waiter listens", || subscribers(server, name) > 0);
+}
+
+/// How many connections listen for the lock's release.
+pub fn subscribers(server: &Server, name: &str) -> i64 {
+    server.cmd(&["PUBSUB", "NUMSUB", &channel(name)]).array()[1].int()
+}
+
+/// Redisson's channel of a lock whose name has no brace.
+pub fn channel(name: &str) -> String {
+    format!("redisson_lock__channel:{{{name}}}")
+}
+
+/// The kind of error that a result must hold.
+#[track_caller]
+pub fn kind<T>(result: Result<T>) -> ErrorKind {
+    match result {
+        Ok(_) => panic!("this must fail"),
+        Err(e) => e.kind(),
+    }
+}
+
+/// Awaits, but not longer than `bound`.
+#[track_caller]
+pub fn bounded<F: Future>(bound: Duration, what: &str, future: F) -> impl Future<Output = F::Output> {
+    let caller = std::panic::Location::caller();
+    async move {
+        match tokio::time::timeout(bound, future).await {
+            Ok(output) => output,
+            Err(_) => panic!("not within {bound:?}: {what} ({caller})"),
+        }
+    }
+}

@@ -200,8 +200,7 @@ impl Server {
     /// The names of all keys, sorted.
     #[track_caller]
     pub fn keys(&self) -> Vec<String> {
-        let mut keys: Vec<String> =
-            self.cmd(&["KEYS", "*"]).array().iter().map(|key| key.text().to_owned()).collect();
+        let mut keys: Vec<String> = self.cmd(&["KEYS", "*"]).array().iter().map(|key| key.text().to_owned()).collect();
         keys.sort();
         keys
     }
@@ -293,7 +292,8 @@ impl Server {
         let mut ended = false;
         let answers = within(Duration::from_secs(10), || {
             ended = self.child.as_mut().is_some_and(|c| matches!(c.try_wait(), Ok(Some(_)) | Err(_)));
-            ended || self.try_connect().and_then(|mut c| c.cmd(&["PING"])).is_ok_and(|r| r == Reply::Text("PONG".into()))
+            ended
+                || self.try_connect().and_then(|mut c| c.cmd(&["PING"])).is_ok_and(|r| r == Reply::Text("PONG".into()))
         });
         assert!(answers, "redis-server does not answer: {}", self.log());
         if ended {

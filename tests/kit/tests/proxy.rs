@@ -147,9 +147,14 @@ fn one_request_can_be_held_back_while_other_connections_work() {
     let mut other = Conn::open(proxy.address()).expect("connect");
     assert_eq!(other.cmd(&["SET", "x", "early"]).expect("a reply").text(), "OK");
     silent(&mut conn);
-    proxy.heal();
+    proxy.on(&["ECHO"], Action::HoldReply);
+    other.send(&["ECHO", "still held"]).expect("send");
+    held.let_go();
     assert_eq!(conn.read().expect("a reply").text(), "OK");
     assert_eq!(server.cmd(&["GET", "x"]).text(), "late");
+    silent(&mut other);
+    proxy.heal();
+    assert_eq!(other.read().expect("a reply").text(), "still held");
 }
 
 #[test]

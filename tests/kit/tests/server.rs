@@ -79,11 +79,7 @@ fn it_is_gone_when_dropped() {
 
 #[test]
 fn passwords_users_and_sockets_can_be_asked_for() {
-    let server = Server::options()
-        .password("open sesame")
-        .user("alice on >secret ~a* +get")
-        .unix_socket()
-        .start();
+    let server = Server::options().password("open sesame").user("alice on >secret ~a* +get").unix_socket().start();
     assert_eq!(server.cmd(&["PING"]).text(), "PONG");
     let mut stranger = Conn::open(server.address()).expect("connect");
     assert!(matches!(stranger.cmd(&["GET", "a"]).expect("a reply"), Reply::Error(e) if e.starts_with("NOAUTH")));

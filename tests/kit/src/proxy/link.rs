@@ -136,7 +136,7 @@ fn pass_commands(state: &mut State, id: u64, pending: &mut Vec<u8>) {
     loop {
         let (length, action) = match resp::decode_command(pending) {
             Ok(None) => return,
-            Ok(Some(command)) => (command.length, state.rules.meet(&command.args)),
+            Ok(Some(command)) => (command.length, state.rules.meet(id, &command.args)),
             // no RESP: not ours to understand
             Err(resp::NotResp) => (pending.len(), Action::Pass),
         };

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::Shared;
+use super::{Shared, link::Link};
 
 /// What a matching command meets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +32,8 @@ struct Rule {
     action: Action,
     times: u64,
     hits: u64,
+    /// The connections on which it has fired.
+    links: Vec<u64>,
 }
 
 impl Rule {
@@ -57,15 +59,16 @@ impl Rules {
         let id = self.next_id;
         self.next_id += 1;
         let parts = parts.iter().map(|p| p.as_bytes().to_vec()).collect();
-        self.rules.push(Rule { id, parts, action, times, hits: 0 });
+        self.rules.push(Rule { id, parts, action, times, hits: 0, links: Vec::new() });
         id
     }
 
-    /// What this command meets; counts it.
-    pub(super) fn meet(&mut self, command: &[&[u8]]) -> Action {
+    /// What this command on this connection meets; counts it.
+    pub(super) fn meet(&mut self, link: u64, command: &[&[u8]]) -> Action {
         match self.rules.iter_mut().find(|rule| rule.matches(command)) {
             Some(rule) => {
                 rule.hits += 1;
+                rule.links.push(link);
                 rule.action
             }
             None => Action::Pass,
@@ -77,8 +80,8 @@ impl Rules {
         self.rules.iter_mut().for_each(|rule| rule.times = rule.hits);
     }
 
-    fn hits(&self, id: u64) -> u64 {
-        self.rules.iter().find(|rule| rule.id == id).map_or(0, |rule| rule.hits)
+    fn get(&self, id: u64) -> &Rule {
+        self.rules.iter().find(|rule| rule.id == id).expect("rules are never removed")
     }
 }
 
@@ -96,7 +99,7 @@ impl Match {
 
     /// How many commands it has met.
     pub fn hits(&self) -> u64 {
-        self.shared.upgrade().map_or(0, |shared| shared.state().rules.hits(self.id))
+        self.shared.upgrade().map_or(0, |shared| shared.state().rules.get(self.id).hits)
     }
 
     /// Waits until it has met `count` commands; `false` when it has not within `bound`.
@@ -104,7 +107,7 @@ impl Match {
         let Some(shared) = self.shared.upgrade() else { return false };
         let deadline = Instant::now() + bound;
         let mut state = shared.state();
-        while state.rules.hits(self.id) < count {
+        while state.rules.get(self.id).hits < count {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return false;
@@ -112,6 +115,16 @@ impl Match {
             state = shared.changed.wait_timeout(state, left).unwrap_or_else(|e| e.into_inner()).0;
         }
         true
+    }
+
+    /// Lets go on what it holds back, and nothing else: the connections on which it has fired.
+    pub fn let_go(&self) {
+        let Some(shared) = self.shared.upgrade() else { return };
+        shared.change(|state| {
+            for id in &state.rules.get(self.id).links {
+                state.links.get_mut(id).into_iter().for_each(Link::heal);
+            }
+        });
     }
 
     /// Waits until it has fired once; panics when it has not within `bound`.

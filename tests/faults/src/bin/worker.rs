@@ -1,0 +1,228 @@
+//! One process of the fault tests: a client that does what the lines on its standard input say (see `peer.rs` for the
+//! protocol). Several requests may be under way at once. It ends when its input does.
+//!
+//! Verbs: `acquire HOLDER NAME WAIT_MS LEASE_MS` (-1 waits for ever; lease 0 is the client's own), `release HOLDER NAME`,
+//! `extend HOLDER NAME LEASE_MS`, `valid HOLDER NAME`, `watch-for-a-stop HOLDER NAME`, `first-check-after-it`, `write REGISTER TOKEN VALUE`,
+//! `contend HOLDER NAME ROUNDS COUNTER REGISTER`, `add COUNTER`, `add-when-told COUNTER`, `close`.
+
+use std::{
+    collections::HashMap,
+    io::BufRead,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use libdlock::{Client, Grant, HolderId, Lease, Lock, Wait};
+use libdlock_faults::acquire;
+use libdlock_testkit::{
+    eventually,
+    resource::{Counter, Register},
+    wait::monotonic_us,
+};
+use tokio::{
+    sync::{mpsc, oneshot},
+    task::JoinHandle,
+};
+
+/// What a request is answered with: values, or kind and message.
+type Answer = Result<String, (String, String)>;
+
+#[tokio::main(flavor = "multi_thread", worker_threads = 1)]
+async fn main() -> ExitCode {
+    let Some(url) = std::env::args().nth(1) else {
+        eprintln!("usage: dlock-fault-worker URL");
+        return ExitCode::FAILURE;
+    };
+    let client = match Client::connect(&url).await {
+        Ok(client) => client,
+        Err(e) => {
+            println!("failed {} {e}", e.kind().as_str());
+            return ExitCode::FAILURE;
+        }
+    };
+    println!("ready");
+    let (sender, mut lines) = mpsc::unbounded_channel();
+    std::thread::spawn(move || std::io::stdin().lock().lines().map_while(Result::ok).try_for_each(|l| sender.send(l)));
+    let process = Arc::new(Process { client, locks: Mutex::default(), check: Default::default() });
+    while let Some(line) = lines.recv().await {
+        let process = process.clone();
+        tokio::spawn(async move {
+            let (id, request) = line.split_once(' ').expect("<id> <verb> ...");
+            match process.run(request).await {
+                Ok(values) => println!("{id} ok {values}"),
+                Err((kind, message)) => println!("{id} err {kind} {message}"),
+            }
+        });
+    }
+    ExitCode::SUCCESS
+}
+
+struct Process {
+    client: Client,
+    /// Every lock that was asked for: a lock that nobody has at hand any more is abandoned, and with it what it holds.
+    locks: Mutex<HashMap<String, Lock>>,
+    /// What the first look at a hold after a stop of this process saw.
+    check: tokio::sync::Mutex<Option<JoinHandle<bool>>>,
+}
+
+impl Process {
+    fn lock(&self, name: &str) -> Result<Lock, (String, String)> {
+        let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(lock) = locks.get(name) {
+            return Ok(lock.clone());
+        }
+        let lock = self.client.lock(name).map_err(failure)?;
+        locks.insert(name.to_owned(), lock.clone());
+        Ok(lock)
+    }
+
+    async fn run(&self, request: &str) -> Answer {
+        let words: Vec<&str> = request.split(' ').collect();
+        match words[..] {
+            ["acquire", holder, name, wait, lease] => {
+                let lock = self.lock(name)?;
+                let (wait, lease) = (wait_of(number(wait)), lease_of(number(lease)));
+                let grant = acquire(&lock, holder_of(holder), wait, lease).await.map_err(failure)?;
+                let now = monotonic_us();
+                report_loss(name, &grant);
+                Ok(format!("{} {} {now} {}", grant.token(), grant.owner(), valid_until(&grant)))
+            }
+            ["release", holder, name] => {
+                let called = monotonic_us();
+                self.lock(name)?.release_as(holder_of(holder)).await.map_err(failure)?;
+                Ok(format!("{called} {}", monotonic_us()))
+            }
+            ["extend", holder, name, lease] => {
+                let lease = Duration::from_millis(number(lease) as u64);
+                self.lock(name)?.extend_as(holder_of(holder), lease).await.map_err(failure)?;
+                Ok(String::new())
+            }
+            ["valid", holder, name] => {
+                let grant = self.lock(name)?.grant_of(holder_of(holder));
+                Ok(grant.is_some_and(|g| g.is_valid()).to_string())
+            }
+            ["watch-for-a-stop", holder, name] => {
+                let grant = self.lock(name)?.grant_of(holder_of(holder));
+                let grant = grant.ok_or(("NOT_HELD".into(), String::new()))?;
+                let (watching, watches) = oneshot::channel();
+                let check = tokio::task::spawn_blocking(move || {
+                    let _ = watching.send(());
+                    first_check_after_a_stop(&grant)
+                });
+                watches.await.expect("it watches");
+                *self.check.lock().await = Some(check);
+                Ok(String::new())
+            }
+            ["first-check-after-it"] => {
+                let check = self.check.lock().await.take().expect("watch-for-a-stop came before");
+                Ok(check.await.expect("the check does not panic").to_string())
+            }
+            ["write", register, token, value] => {
+                match Register::open(Path::new(register)).write(number(token) as u64, value) {
+                    Ok(()) => Ok(String::new()),
+                    Err(refused) => Err(("REFUSED".into(), refused.highest.to_string())),
+                }
+            }
+            ["contend", holder, name, rounds, counter, register] => {
+                let (counter, register) = (Counter::open(Path::new(counter)), Register::open(Path::new(register)));
+                let lock = self.lock(name)?;
+                for _ in 0..number(rounds) {
+                    contend(&lock, holder, &counter, &register).await?;
+                }
+                Ok(String::new())
+            }
+            ["add", counter] => {
+                Counter::open(Path::new(counter)).add_one(|| ());
+                Ok(String::new())
+            }
+            ["add-when-told", counter] => {
+                let path = PathBuf::from(counter);
+                let adding =
+                    tokio::task::spawn_blocking(move || Counter::open(&path).add_one(|| wait_to_be_told(&path)));
+                adding.await.expect("adding does not panic");
+                Ok(String::new())
+            }
+            ["close"] => {
+                self.client.close().await;
+                Ok(String::new())
+            }
+            _ => panic!("cannot read {request:?}"),
+        }
+    }
+}
+
+/// One round: acquire, count, write, release; reports the hold.
+async fn contend(lock: &Lock, holder: &str, counter: &Counter, register: &Register) -> Result<(), (String, String)> {
+    let grant = acquire(lock, holder_of(holder), Wait::Forever, None).await.map_err(failure)?;
+    let acquired_at = monotonic_us();
+    let token = grant.token();
+    if let Err(refused) = register.write(token, &token.to_string()) {
+        return Err(("REFUSED".into(), format!("token {token} after {}", refused.highest)));
+    }
+    counter.add_one(std::thread::yield_now);
+    let ended_at = monotonic_us().min(valid_until(&grant)).max(acquired_at);
+    // said before the release: a worker that is killed in between has still told the truth
+    println!("hold {holder} {token} {acquired_at} {ended_at}");
+    lock.release_as(holder_of(holder)).await.map_err(failure)
+}
+
+/// Tells the test when the hold is lost, and until when it was valid by the last look before.
+fn report_loss(name: &str, grant: &Grant) {
+    let (name, grant) = (name.to_owned(), grant.clone());
+    tokio::spawn(async move {
+        let Some(reason) = grant.lost().await else { return };
+        println!("lost {name} {} {} {}", reason.as_str(), monotonic_us(), valid_until(&grant));
+    });
+}
+
+/// Looks at the hold until this process has stood still for a quarter of a second or more, and returns what the very next
+/// look saw.
+fn first_check_after_a_stop(grant: &Grant) -> bool {
+    let mut last = Instant::now();
+    loop {
+        // The time is read before the look: a look that noticed the stop was made after it.
+        let now = Instant::now();
+        let valid = grant.is_valid();
+        if now - last > Duration::from_millis(250) {
+            return valid;
+        }
+        last = now;
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Says that the counter was read (`COUNTER.read` appears) and waits for the word to write (`COUNTER.go`).
+fn wait_to_be_told(counter: &Path) {
+    std::fs::write(counter.with_extension("read"), "").expect("write the mark");
+    eventually(Duration::from_secs(20), "told to go on", || counter.with_extension("go").exists());
+}
+
+fn valid_until(grant: &Grant) -> i64 {
+    monotonic_us() + grant.remaining().as_micros() as i64
+}
+
+fn failure(error: libdlock::Error) -> (String, String) {
+    (error.kind().as_str().to_owned(), error.to_string())
+}
+
+fn holder_of(text: &str) -> HolderId {
+    HolderId(number(text) as u64)
+}
+
+fn number(text: &str) -> i64 {
+    text.parse().unwrap_or_else(|_| panic!("no number: {text:?}"))
+}
+
+fn wait_of(ms: i64) -> Wait {
+    match ms {
+        0 => Wait::Try,
+        1.. => Wait::For(Duration::from_millis(ms as u64)),
+        _ => Wait::Forever,
+    }
+}
+
+fn lease_of(ms: i64) -> Option<Lease> {
+    (ms > 0).then(|| Lease::Fixed(Duration::from_millis(ms as u64)))
+}

@@ -1,0 +1,80 @@
+//! faults.md 14: callers that give up between request and reply leave nothing behind.
+
+use std::time::Duration;
+
+use libdlock::Client;
+use libdlock_faults::{SOON, bounded, client, with_options};
+use libdlock_testkit::{Action, Proxy, Server, Side, eventually, within};
+use tokio::task::JoinSet;
+
+/// No lock's key, and so no owner field, is left.
+fn no_lock_is_left(server: &Server) -> bool {
+    server.keys().iter().all(|key| key.starts_with("redisson_lock_token:"))
+}
+
+/// Starts `count` acquires, each on a lock that `name` gives it, and cancels them all when `sent` of their requests are
+/// at the server and none of the replies is back.
+async fn cancel_storm(count: usize, sent: u64, name: impl Fn(usize) -> String) {
+    let server = Server::start();
+    let proxy = Proxy::start(server.address());
+    // far above what the storm takes: no attempt is to be repeated in it
+    let client: Client = client(&with_options(&proxy.url(), "response_timeout=30s&lease=60s&poll_interval=30s")).await;
+    client.lock("warm").expect("a name").acquire().await.expect("acquire").release().await.expect("release");
+
+    let requests = proxy.on_each(&["EVALSHA", "storm"], Action::Pass);
+    proxy.hold(Side::Replies);
+    let mut callers = JoinSet::new();
+    for n in 0..count {
+        let lock = client.lock(&name(n)).expect("a name");
+        callers.spawn(async move { lock.acquire().await.map(drop) });
+    }
+    assert!(requests.wait_for(sent, SOON * 3), "{} of {sent} requests were sent", requests.hits());
+    eventually(SOON, "the server has granted one of them at least", || !no_lock_is_left(&server));
+    callers.abort_all();
+    while callers.join_next().await.is_some() {}
+    proxy.heal();
+
+    // far less than the lease and the poll: the late grants are released, they do not expire
+    eventually(SOON * 2, "no lock is left", || no_lock_is_left(&server));
+    // and no straggler takes one after that
+    assert!(!within(Duration::from_millis(200), || !no_lock_is_left(&server)));
+    let again = client.lock(&name(0)).expect("a name");
+    bounded(SOON, "the lock is free", again.acquire()).await.expect("acquire").release().await.expect("release");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ten_thousand_callers_of_as_many_locks_cancelled_at_once_leave_no_key() {
+    cancel_storm(10_000, 10_000, |n| format!("storm-{n}")).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ten_thousand_callers_of_one_lock_cancelled_at_once_leave_no_key() {
+    // one contends for all of them
+    cancel_storm(10_000, 1, |_| "storm".into()).await;
+}
+
+/// A caller that gives up in the queue, in front of another one, must not keep the lock from it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_caller_cancelled_while_it_waits_hands_its_place_on() {
+    let server = Server::start();
+    let client: Client = client(&with_options(&server.url(), "poll_interval=30s")).await;
+    let lock = client.lock("job").expect("a name");
+    for _ in 0..50 {
+        let held = lock.acquire().await.expect("acquire");
+        let mut waiting = Vec::new();
+        for _ in 0..3 {
+            let lock = lock.clone();
+            waiting.push(tokio::spawn(async move { lock.acquire().await }));
+            tokio::task::yield_now().await;
+        }
+        let last = waiting.pop().expect("three");
+        held.release().await.expect("release");
+        // at this very moment the first of them is being served
+        waiting.iter().for_each(|w| w.abort());
+        // one of them may have been served already: with its handle goes its guard, which releases
+        drop(waiting);
+        let held = bounded(SOON, "the one that stayed", last).await.expect("no panic").expect("acquire");
+        held.release().await.expect("release");
+        eventually(SOON, "nothing is left", || no_lock_is_left(&server));
+    }
+}

@@ -1,0 +1,131 @@
+//! What the checker of faults.md asks of every concurrent run: holds are disjoint, tokens increase in the order of grants,
+//! a counter guarded by the lock ends exact, a register that refuses lower tokens refuses none; and after the faults
+//! every waiter gets its turn and no key is left.
+
+use std::time::Duration;
+
+use libdlock_faults::{Peer, SOON, with_options, worker};
+use libdlock_testkit::{
+    Action, Hold, Proxy, Server, Side,
+    checker::assert_lawful,
+    eventually,
+    resource::{Counter, Register},
+    temp::TempDir,
+    within,
+};
+
+/// Workers with several holders each, all after one lock.
+struct Run {
+    dir: TempDir,
+    counter: Counter,
+    peers: Vec<Peer>,
+    requests: Vec<Vec<u64>>,
+}
+
+const PROCESSES: usize = 4;
+const HOLDERS: usize = 2;
+const ROUNDS: usize = 40;
+
+impl Run {
+    fn start(url: &str) -> Self {
+        let dir = TempDir::new();
+        let counter = Counter::create(&dir.path().join("counter"));
+        Register::create(&dir.path().join("register"));
+        let mut peers: Vec<Peer> = (0..PROCESSES).map(|_| Peer::start(worker!(), url)).collect();
+        let (c, r) = (dir.path().join("counter"), dir.path().join("register"));
+        let contend = |holder| format!("contend {holder} job {ROUNDS} {} {}", c.display(), r.display());
+        let requests = peers.iter_mut().map(|p| (1..=HOLDERS).map(|h| p.request(&contend(h))).collect()).collect();
+        Self { dir, counter, peers, requests }
+    }
+
+    /// Waits for all rounds of the workers from `first` on, and gives every hold that any worker has reported.
+    fn finish(&mut self, first: usize, bound: Duration) -> Vec<Hold> {
+        for (peer, requests) in self.peers.iter_mut().zip(&self.requests).skip(first) {
+            for id in requests {
+                peer.answer(*id, bound).expect("every round ends well");
+            }
+        }
+        self.peers.iter_mut().flat_map(Peer::holds).collect()
+    }
+
+    fn register(&self) -> (u64, String) {
+        Register::open(&self.dir.path().join("register")).read()
+    }
+}
+
+/// The last token stays for an hour, in case the clock steps back.
+#[track_caller]
+fn only_the_token_is_left(server: &Server) {
+    eventually(SOON, "no key is left", || server.keys() == ["redisson_lock_token:{job}"]);
+    eventually(SOON, "nobody listens", || libdlock_faults::subscribers(server, "job") == 0);
+}
+
+#[test]
+fn four_processes_with_two_holders_each_never_overlap() {
+    let server = Server::start();
+    let mut run = Run::start(&server.url());
+    let holds = run.finish(0, SOON * 3);
+    assert_eq!(holds.len(), PROCESSES * HOLDERS * ROUNDS);
+    assert_lawful(&holds);
+    assert_eq!(run.counter.get(), holds.len() as u64, "no addition was lost");
+    let last = holds.iter().map(|h| h.token).max().expect("holds");
+    assert_eq!(run.register(), (last, last.to_string()));
+    only_the_token_is_left(&server);
+}
+
+#[test]
+fn holders_killed_at_any_moment_overlap_with_nobody_and_the_others_all_end() {
+    let server = Server::start();
+    let mut run = Run::start(&with_options(&server.url(), "lease=500ms"));
+    let counter = run.counter.clone();
+    for victim in 0..2 {
+        let so_far = counter.get();
+        eventually(SOON, "it is under way", || counter.get() > so_far + 10);
+        run.peers[victim].process().kill();
+    }
+    let holds = run.finish(2, SOON * 3);
+    assert!(holds.len() >= 2 * HOLDERS * ROUNDS);
+    assert_lawful(&holds);
+    // a killed worker may have counted without having said so, or have been killed before it counted
+    assert!(counter.get().abs_diff(holds.len() as u64) <= 2, "{} of {}", counter.get(), holds.len());
+    only_the_token_is_left(&server);
+}
+
+#[test]
+fn replies_lost_and_connections_reset_all_the_time_change_nothing_twice() {
+    let server = Server::start();
+    let proxy = Proxy::start(server.address());
+    let mut run = Run::start(&with_options(&proxy.url(), "lease=5s&response_timeout=500ms"));
+    let done = std::sync::atomic::AtomicBool::new(false);
+    let holds = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for n in (0..usize::MAX).take_while(|_| !done.load(std::sync::atomic::Ordering::Relaxed)) {
+                match n % 8 {
+                    0..4 => drop(proxy.on(&["EVALSHA", "job"], Action::CutReply(0))),
+                    4 => drop(proxy.on(&["EVALSHA", "job"], Action::CutReply(5))),
+                    5 => drop(proxy.on(&["EVALSHA", "job"], Action::Refuse)),
+                    6 => proxy.reset_all(),
+                    _ => proxy.half_close(Side::Replies),
+                }
+                // a fault every few hand-overs, so that there are hand-overs in between
+                if !some_more_scripts_run(&server) {
+                    break;
+                }
+            }
+        });
+        let holds = run.finish(0, SOON * 6);
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+        holds
+    });
+    assert_eq!(holds.len(), PROCESSES * HOLDERS * ROUNDS);
+    assert_lawful(&holds);
+    assert_eq!(run.counter.get(), holds.len() as u64);
+    only_the_token_is_left(&server);
+}
+
+/// Waits until the server has run some more scripts; `false` when there are none any more.
+fn some_more_scripts_run(server: &Server) -> bool {
+    let scripts = || server.info("commandstats", "cmdstat_evalsha:calls");
+    let before = scripts();
+    within(Duration::from_secs(3), || scripts() > before + 12)
+}

@@ -1,0 +1,107 @@
+//! faults.md 11, 12, 13: the connection breaks after the server has done its work and before the client knows.
+
+use std::time::Duration;
+
+use libdlock::Client;
+use libdlock_faults::{SOON, bounded, channel, client, is_held};
+use libdlock_testkit::{Action, Conn, Proxy, Server, eventually, proxy::Match};
+
+struct Setup {
+    server: Server,
+    proxy: Proxy,
+    client: Client,
+}
+
+impl Setup {
+    async fn new() -> Self {
+        let server = Server::start();
+        let proxy = Proxy::start(server.address());
+        let client = client(&proxy.url()).await;
+        // the server knows the scripts from here on: the faults meet EVALSHA's real reply, not NOSCRIPT
+        client.lock("warm").expect("a name").acquire().await.expect("acquire").release().await.expect("release");
+        Self { server, proxy, client }
+    }
+
+    /// The next script that names the lock is executed, and of its reply `bytes` pass before the connection breaks.
+    fn cut(&self, name: &str, bytes: usize) -> Match {
+        self.proxy.on(&["EVALSHA", name], Action::CutReply(bytes))
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_acquire_whose_reply_is_lost_is_granted_once_and_one_release_frees_it() {
+    let setup = Setup::new().await;
+    for round in 0..20 {
+        let name = format!("job-{round}");
+        let lock = setup.client.lock(&name).expect("a name");
+        let fault = setup.cut(&name, 0);
+        let held = bounded(SOON, "the retry succeeds", lock.acquire()).await.expect("acquire");
+        assert_eq!(fault.hits(), 1, "the fault was met");
+        let fields = setup.server.cmd(&["HGETALL", &name]);
+        let fields: Vec<&str> = fields.array().iter().map(|f| f.text()).collect();
+        assert_eq!(fields, [held.owner(), "1"], "one field, this attempt's, counted once");
+        let token = setup.server.cmd(&["GET", &format!("redisson_lock_token:{{{name}}}")]).int();
+        assert_eq!(held.token(), token as u64, "the retry was given the token of the first grant");
+        held.release().await.expect("release");
+        assert!(!is_held(&setup.server, &name), "one release frees it");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_release_whose_reply_is_lost_is_reported_as_done_and_wakes_somebody() {
+    let setup = Setup::new().await;
+    let mut listener = setup.server.connect();
+    for round in 0..20 {
+        let name = format!("job-{round}");
+        let held = setup.client.lock(&name).expect("a name").acquire().await.expect("acquire");
+        listen(&mut listener, &name);
+        let fault = setup.cut(&name, 0);
+        bounded(SOON, "the release returns", held.release()).await.expect("a done release is no error");
+        assert_eq!(fault.hits(), 1, "the fault was met");
+        assert!(!is_held(&setup.server, &name));
+        let message = listener.read().expect("a wake-up");
+        assert_eq!(message.array()[2].text(), "0");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reply_cut_at_any_byte_is_like_a_lost_one_and_no_later_reply_is_misread() {
+    let setup = Setup::new().await;
+    // longer than a reply of either script: a cut behind its end lets it pass and meets the next one
+    for bytes in 1..40 {
+        let name = format!("job-{bytes}");
+        let lock = setup.client.lock(&name).expect("a name");
+        let fault = setup.cut(&name, bytes);
+        let held = bounded(SOON, "acquire", lock.acquire()).await.expect("acquire");
+        assert_eq!(fault.hits(), 1);
+        let seen = bounded(SOON, "inspect", lock.inspect()).await.expect("inspect");
+        assert_eq!((seen.holder.as_deref(), seen.token), (Some(held.owner()), Some(held.token())), "cut at {bytes}");
+        assert!(seen.ours);
+
+        setup.cut(&name, bytes);
+        bounded(SOON, "release", held.release()).await.expect("release");
+        let seen = bounded(SOON, "inspect", lock.inspect()).await.expect("inspect");
+        assert_eq!(seen.holder, None, "cut at {bytes}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hold_stays_valid_when_the_reply_to_a_renewal_is_lost() {
+    let server = Server::start();
+    let proxy = Proxy::start(server.address());
+    let client = client(&libdlock_faults::with_options(&proxy.url(), "lease=900ms")).await;
+    let held = client.lock("job").expect("a name").acquire().await.expect("acquire");
+    for cut in [0, 3, 0] {
+        let fault = proxy.on(&["EVAL", "job"], Action::CutReply(cut));
+        assert!(fault.wait_for(1, Duration::from_millis(900)), "a renewal comes by within a lease");
+    }
+    eventually(SOON, "a renewal comes through", || held.remaining() > Duration::from_millis(700));
+    assert_eq!(held.loss(), None);
+    held.release().await.expect("release");
+    assert!(!is_held(&server, "job"));
+}
+
+fn listen(conn: &mut Conn, name: &str) {
+    let confirmed = conn.cmd(&["SUBSCRIBE", &channel(name)]).expect("subscribe");
+    assert_eq!(confirmed.array()[0].text(), "subscribe");
+}

@@ -1,0 +1,61 @@
+//! faults.md 32, the part of the background tasks: a defect in one of them is told, costs no more than this client, and
+//! never hangs anybody. (The exported functions are tested in the bindings.)
+
+use std::time::Duration;
+
+use libdlock_faults::{Peer, SOON, is_held, peer::held, wait_until_subscribed, with_options, worker};
+use libdlock_testkit::{Server, temp::TempDir};
+
+/// Renewals every 500 ms and a PING every 200: each task comes by its fault point within that.
+const OPTIONS: &str = "lease=1500ms&ping_interval=200ms";
+
+fn a_panic_in(task: &str) {
+    let server = Server::start();
+    let url = with_options(&server.url(), OPTIONS);
+    let dir = TempDir::new();
+    let file = dir.path().join("panic");
+    let mut victim = Peer::start_with(worker!(), &url, &[("DLOCK_PANIC_TASK_FILE", file.as_os_str())]);
+    let mut other = Peer::start(worker!(), &url);
+    let theirs = other.acquire("theirs");
+    let ours = victim.acquire("ours");
+    let waiting = victim.start_acquire("theirs");
+    wait_until_subscribed(&server, "theirs");
+
+    // written beside and renamed: the task never reads half a name
+    std::fs::write(file.with_extension("new"), task).expect("write");
+    std::fs::rename(file.with_extension("new"), &file).expect("rename");
+
+    let loss = victim.loss(SOON);
+    assert_eq!((loss.name.as_str(), loss.reason.as_str()), ("ours", "internal"), "lost fires");
+    let (kind, message) = victim.answer(waiting, SOON).expect_err("the waiter is told");
+    assert_eq!(kind, "INTERNAL", "{message}");
+    let (kind, _) = victim.call("acquire 2 another 0 0").expect_err("the client has failed");
+    assert_eq!(kind, "INTERNAL");
+    assert!(!victim.is_valid("ours"), "and the process lives");
+
+    // nobody else is touched: their hold stays, ours comes free when its lease is over
+    assert!(other.is_valid("theirs"));
+    let id = other.request("acquire 1 ours 10000 0");
+    let next = held(other.answer(id, SOON * 2));
+    assert!(next.token > ours.token);
+    other.release("ours");
+    assert_eq!(server.cmd(&["HEXISTS", "theirs", &theirs.owner]).int(), 1);
+    other.release("theirs");
+    assert!(!is_held(&server, "theirs") && !is_held(&server, "ours"));
+    assert!(victim.process().exit(Duration::ZERO).is_none(), "the process lives");
+}
+
+#[test]
+fn a_panic_in_the_task_that_renews_leases_is_told_to_holders_and_waiters() {
+    a_panic_in("keeper");
+}
+
+#[test]
+fn a_panic_in_the_task_that_keeps_the_connection_is_told_to_holders_and_waiters() {
+    a_panic_in("supervisor");
+}
+
+#[test]
+fn a_panic_in_the_task_that_listens_is_told_to_holders_and_waiters() {
+    a_panic_in("listener");
+}
