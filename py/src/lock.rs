@@ -8,6 +8,7 @@ use pyo3::types::PyList;
 
 use crate::call::{blocking, quick};
 use crate::held::Grant;
+use crate::scope::Scope;
 
 #[pyfunction]
 pub(crate) fn thread_holder() -> u64 {
@@ -31,28 +32,32 @@ pub(crate) fn lock_open(
 #[pyfunction]
 pub(crate) fn lock_acquire(
     into: &Bound<'_, PyList>,
-    lock: u64,
+    scope: &Scope,
     holder: u64,
     wait_ms: i64,
     lease_ms: i64,
 ) -> PyResult<()> {
+    let lock = scope.handle;
     let holding = Holding::ByHolder(HolderId(holder));
     let held = blocking(into.py(), "lock_acquire", |state| ops::lock_acquire(state, lock, holding, wait_ms, lease_ms))?;
+    scope.entered();
     into.append(Grant::from(held))
 }
 
 /// As `lock_acquire` for `into`.
 #[pyfunction]
-pub(crate) fn lock_attach(into: &Bound<'_, PyList>, lock: u64, holder: u64, detached: String) -> PyResult<()> {
+pub(crate) fn lock_attach(into: &Bound<'_, PyList>, scope: &Scope, holder: u64, detached: String) -> PyResult<()> {
+    let lock = scope.handle;
     let holding = Holding::ByHolder(HolderId(holder));
     let held =
         blocking(into.py(), "lock_attach", |state| ops::lock_attach(state, lock, holding, detached.into_bytes()))?;
+    scope.entered();
     into.append(Grant::from(held))
 }
 
 #[pyfunction]
-pub(crate) fn lock_release(py: Python<'_>, lock: u64, holder: u64) -> PyResult<()> {
-    blocking(py, "lock_release", |state| ops::lock_release(state, lock, HolderId(holder)))
+pub(crate) fn lock_release(py: Python<'_>, scope: &Scope, holder: u64) -> PyResult<()> {
+    scope.release(py, "lock_release", HolderId(holder))
 }
 
 #[pyfunction]
@@ -61,8 +66,11 @@ pub(crate) fn lock_extend(py: Python<'_>, lock: u64, holder: u64, lease_ms: i64)
 }
 
 #[pyfunction]
-pub(crate) fn lock_detach(py: Python<'_>, lock: u64, holder: u64) -> PyResult<String> {
-    blocking(py, "lock_detach", |state| ops::lock_detach(state, lock, HolderId(holder)))
+pub(crate) fn lock_detach(py: Python<'_>, scope: &Scope, holder: u64) -> PyResult<String> {
+    let lock = scope.handle;
+    let text = blocking(py, "lock_detach", |state| ops::lock_detach(state, lock, HolderId(holder)))?;
+    scope.left();
+    Ok(text)
 }
 
 #[pyfunction]

@@ -81,7 +81,7 @@ def test_names_that_are_refused(client: libdlock.Client, name: str) -> None:
     with pytest.raises(libdlock.InvalidName) as caught:
         client.lock(name)
     assert isinstance(caught.value, ValueError)
-    assert "allowed" in str(caught.value) or "must" in str(caught.value)
+    assert "name" in str(caught.value) and len(str(caught.value)) > 40  # what was given, and what is possible
 
 
 @pytest.mark.parametrize("name", [b"k", None, 1, ["k"]])
@@ -189,9 +189,11 @@ def test_use_after_close(client: libdlock.Client, name: str) -> None:
     client.close()
     client.close(release=True)
     assert client.closed
-    for call in (lock.acquire, lock.release, lock.inspect, lock.force_release, lock.detach):
+    for call in (lock.acquire, lock.release, lock.inspect, lock.force_release):
         with pytest.raises(libdlock.Closed):
             call()
+    with pytest.raises((libdlock.Closed, libdlock.NotHeld)):
+        lock.detach()
     with pytest.raises(libdlock.Closed):
         client.lock("other")
     assert not held.valid
@@ -200,7 +202,8 @@ def test_use_after_close(client: libdlock.Client, name: str) -> None:
 
 def test_close_with_release_frees_what_is_held(url: str, client: libdlock.Client, name: str) -> None:
     mine = libdlock.connect(url)
-    assert mine.lock(name).acquire()
+    lock = mine.lock(name)
+    assert lock.acquire()
     mine.close(release=True)
     with client.lock(name, wait=0):
         pass

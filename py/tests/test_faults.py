@@ -112,9 +112,9 @@ def test_11_12_a_reply_lost_on_the_way_is_made_good(proxy: Proxy, server: RedisS
         assert proxy.resets == 20
 
 
-def test_14_waits_given_up_leave_no_key(server: RedisServer, client: libdlock.Client, name: str) -> None:
-    """Timed-out and interrupted callers at once; the Rust tests have ten thousand."""
-    with libdlock.connect(server.url) as holder:
+def test_14_waits_given_up_leave_no_key(server: RedisServer, name: str) -> None:
+    """200 callers that give up at once; the Rust tests have ten thousand, cancelled between request and reply."""
+    with libdlock.connect(server.url) as holder, libdlock.connect(server.url) as client:
         got: list[bool] = []
 
         def give_up(number: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 import time
 import warnings
 
@@ -24,10 +25,11 @@ def calls(server: RedisServer) -> int:
 
 def test_an_unclosed_client_warns_and_its_locks_run_out(own_server: RedisServer) -> None:
     client = libdlock.connect(own_server.url, lease=0.6)
-    assert client.lock("k").acquire()
+    lock = client.lock("k")
+    assert lock.acquire()
     before = calls(own_server)
     with pytest.warns(ResourceWarning, match="unclosed <libdlock.Client>"):
-        del client
+        del lock, client
         gc.collect()
     assert own_server.command("EXISTS", "k") == 1
     with libdlock.connect(own_server.url) as other:
@@ -58,12 +60,44 @@ def test_a_lock_keeps_its_client(url: str, name: str) -> None:
     lock._client.close()
 
 
-def test_a_hold_outlives_the_objects_it_was_made_with(client: libdlock.Client, name: str) -> None:
-    """As with `threading.RLock`: losing sight of the object is not releasing it."""
-    assert client.lock(name).acquire()
-    gc.collect()
-    assert client.lock(name).locked()
-    client.lock(name).release()
+def test_a_lock_collected_while_held_warns_and_runs_out(url: str, name: str) -> None:
+    with libdlock.connect(url, lease=0.6) as client, libdlock.connect(url) as other:
+        with pytest.warns(ResourceWarning, match=f"<libdlock.Lock '{name}'> collected while held"):
+            client.lock(name).acquire()
+            gc.collect()
+        assert other.lock(name).locked()
+        with other.lock(name, wait=5):
+            assert client.lock(name).hold_count == 0
+
+
+def test_a_lock_used_up_and_one_that_failed_do_not_warn(client: libdlock.Client, name: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with client.lock(name):
+            with client.lock(name):
+                pass
+            passed = client.lock(name + "-passed")
+            passed.acquire()
+            client.lock(name + "-passed").attach(passed.detach()).release()
+            del passed
+            with pytest.raises(libdlock.NotHeld):
+                client.lock(name).release()
+        lost = client.lock(name, lease=0.1)
+        lost.acquire()
+        assert lost.held is not None and lost.held.lost.wait(5)
+        del lost
+        gc.collect()
+
+
+def test_a_thread_that_ends_while_holding_stops_renewing(url: str, name: str) -> None:
+    with libdlock.connect(url, lease=0.6) as client, libdlock.connect(url) as other:
+        lock = client.lock(name)
+        thread = threading.Thread(target=lock.acquire)
+        thread.start()
+        thread.join()
+        assert other.lock(name).locked()
+        with other.lock(name, wait=5):
+            pass
 
 
 def test_handles_are_given_back(client: libdlock.Client, name: str) -> None:

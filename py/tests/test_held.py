@@ -104,11 +104,14 @@ def test_inspect(client: libdlock.Client, other: libdlock.Client, name: str) -> 
 def test_force_release_frees_it_whoever_holds_it(
     client: libdlock.Client, other: libdlock.Client, name: str
 ) -> None:
-    assert client.lock(name, lease=20).acquire()
+    lock = client.lock(name)
+    assert lock.acquire()
     assert other.lock(name).force_release() is True
     assert other.lock(name).force_release() is False
     with other.lock(name, wait=0):
         pass
+    with pytest.raises(libdlock.DlockError):
+        lock.release()
 
 
 def test_a_deleted_key_is_noticed_at_the_next_renewal(url: str, name: str) -> None:

@@ -51,10 +51,14 @@ def test_re_entry_10_000_deep(client: libdlock.Client, name: str) -> None:
 
 
 def test_two_objects_of_one_name_are_one_lock(client: libdlock.Client, name: str) -> None:
-    assert client.lock(name).acquire()
-    assert client.lock(name).hold_count == 1
+    first = client.lock(name)
+    with first:
+        with client.lock(name):
+            assert first.hold_count == 2
+        assert first.hold_count == 1
+    first.acquire()
     client.lock(name).release()
-    assert not client.lock(name).locked()
+    assert not first.locked()
 
 
 def test_another_thread_is_another_holder(client: libdlock.Client, name: str) -> None:

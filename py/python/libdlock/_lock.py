@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 from . import _native
@@ -20,7 +21,8 @@ class Lock(_native.Scope):
     """A lock of one name, made by `Client.lock`. May be shared between threads and kept for as long as the client.
 
     The holder is the *thread*: it may acquire again (unless `reentrant=False`), must release as often, and nobody else can.
-    Two `Lock` objects of one client and name are the same lock.
+    Two `Lock` objects of one client and name are the same lock. When the last of them is collected while it is held, or the
+    holding thread ends, renewal stops, and the lease runs out.
     """
 
     # `__exit__` is the native base's: an interrupt that arrives as a Python function starts would skip its body, and with
@@ -51,7 +53,7 @@ class Lock(_native.Scope):
         """Acquires within the lock's `wait` (for ever when it has none), else raises `AcquireTimeout`."""
         got: list[_native.Grant] = []
         try:
-            _native.lock_acquire(got, self.handle, _native.thread_holder(), self._wait, OWN_LEASE)
+            _native.lock_acquire(got, self, _native.thread_holder(), self._wait, OWN_LEASE)
             return Held(self, got[0])
         except BaseException:
             self._undo(got)
@@ -67,7 +69,7 @@ class Lock(_native.Scope):
         waiting = self._acquire_wait(blocking, timeout)
         got: list[_native.Grant] = []
         try:
-            _native.lock_acquire(got, self.handle, _native.thread_holder(), waiting, OWN_LEASE)
+            _native.lock_acquire(got, self, _native.thread_holder(), waiting, OWN_LEASE)
         except AcquireTimeout:
             return False
         except BaseException:
@@ -77,7 +79,7 @@ class Lock(_native.Scope):
 
     def release(self) -> None:
         """Gives up one level; the last one frees the lock. `NotHeld` when this thread does not hold it, or lost it."""
-        _native.lock_release(self.handle, _native.thread_holder())
+        _native.lock_release(self, _native.thread_holder())
 
     def extend(self, lease: Seconds) -> None:
         """Sets the lease of this thread's hold to `lease` from now. `NotHeld` when it does not hold the lock."""
@@ -112,13 +114,13 @@ class Lock(_native.Scope):
 
         The lock stays taken for the rest of its lease and is not renewed until it is attached. One level only.
         """
-        return _native.lock_detach(self.handle, _native.thread_holder())
+        return _native.lock_detach(self, _native.thread_holder())
 
     def attach(self, detached: str) -> Held:
         """Makes this thread the holder of what `detach` let go of, in this process or another, with the same token."""
         got: list[_native.Grant] = []
         try:
-            _native.lock_attach(got, self.handle, _native.thread_holder(), detached)
+            _native.lock_attach(got, self, _native.thread_holder(), detached)
             return Held(self, got[0])
         except BaseException:
             self._undo(got)
@@ -144,6 +146,12 @@ class Lock(_native.Scope):
     def _release_failed(self, error: BaseException) -> None:
         """Called by the base's `__exit__` when the `with` body raised too: the body's exception is the one to see."""
         logger.warning("the release at the end of a failed `with` failed too: %s", error)
+
+    def __del__(self) -> None:
+        # Not when it was lost, or its client closed: that has been said elsewhere.
+        if self.left_held and self.hold_count:
+            text = f"{self!r} collected while held: its lease is not renewed any more"
+            warnings.warn(text, ResourceWarning, stacklevel=2, source=self)
 
     def __repr__(self) -> str:
         return f"<libdlock.Lock {self._name!r}>"
