@@ -2,7 +2,7 @@
 # Builds the workers and measures them: `make bench`. Further arguments go to bench/run.py.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-cargo build --release --quiet -p libdlock-floor -p libdlock-bench -p libdlock-ffi
+cargo build --release --quiet -p libdlock-floor -p libdlock-bench
 scripts/python-venv.sh
 scripts/c-library.sh
 mkdir -p build/bench

@@ -1,0 +1,105 @@
+// One C++ process of the demo: takes the lock TIMES times, and changes the shared file inside.
+//
+//     worker URL LOCK FILE TIMES WHO [without-lock]
+//
+// Prints `ready`, starts on a line of input, then prints its progress as JSON lines.
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+
+#include "dlock.hpp"
+
+namespace {
+
+using steady = std::chrono::steady_clock;
+using seconds = std::chrono::duration<double>;
+
+constexpr auto report_every = std::chrono::milliseconds(250);
+constexpr int counter_width = 12; // digits on the file's first line
+
+// Reads, changes and rewrites the shared file, in steps that nothing but the lock protects: the counter on its first
+// line, and a line at its end. Says whether the file was last changed by somebody else.
+bool change(const std::string& path, std::uint64_t token, const std::string& who) {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.exceptions(std::ios::failbit | std::ios::badbit);
+    std::string digits(counter_width, '0');
+    file.read(digits.data(), counter_width);
+    const long counter = std::stol(digits);
+    file.seekg(0, std::ios::end);
+    const auto size = static_cast<long>(file.tellg());
+    std::string tail(static_cast<std::size_t>(std::min(size, 64L)), '\0');
+    file.seekg(size - static_cast<long>(tail.size()));
+    file.read(tail.data(), static_cast<std::streamsize>(tail.size()));
+    const bool other = tail.size() < who.size() + 2 || tail.substr(tail.size() - who.size() - 2) != " " + who + "\n";
+    file.seekp(0, std::ios::end);
+    file << token << ' ' << who << '\n' << std::flush;
+    std::snprintf(digits.data(), digits.size() + 1, "%0*ld", counter_width, counter + 1);
+    file.seekp(0);
+    file << digits << std::flush;
+    return other;
+}
+
+struct progress {
+    long done = 0;
+    long handovers = 0;
+    double waited = 0;
+    double longest = 0;
+
+    void print() const {
+        std::printf("{\"done\": %ld, \"handovers\": %ld, \"waited\": %.6f, \"longest\": %.6f}\n", done, handovers,
+                    waited, longest);
+        std::fflush(stdout);
+    }
+};
+
+void run(const std::string& url, const std::string& name, const std::string& path, long times, const std::string& who,
+         bool locked) {
+    dlock::client client{url};
+    dlock::mutex mutex{client, name};
+    std::puts("ready");
+    std::fflush(stdout);
+    std::string line;
+    std::getline(std::cin, line);
+
+    progress all;
+    auto reported = steady::now();
+    for (long turn = 1; turn <= times; turn++) {
+        const auto asked = steady::now();
+        std::unique_lock guard{mutex, std::defer_lock};
+        if (locked) guard.lock();
+        const double wait = seconds(steady::now() - asked).count();
+        const auto token = locked ? mutex.held().token() : static_cast<std::uint64_t>(turn);
+        all.handovers += change(path, token, who);
+        if (locked) guard.unlock();
+        all.done++;
+        all.waited += wait;
+        all.longest = std::max(all.longest, wait);
+        if (steady::now() - reported > report_every) {
+            all.print();
+            reported = steady::now();
+        }
+    }
+    all.print();
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    if (argc < 6) {
+        std::cerr << "usage: worker URL LOCK FILE TIMES WHO [without-lock]\n";
+        return 2;
+    }
+    try {
+        run(argv[1], argv[2], argv[3], std::stol(argv[4]), argv[5], argc == 6);
+    } catch (const std::exception& error) {
+        std::cerr << argv[5] << ": " << error.what() << '\n';
+        return 1;
+    }
+    return 0;
+}
