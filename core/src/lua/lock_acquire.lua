@@ -19,19 +19,24 @@ if now > tonumber(ARGV[3]) then
   return {2, now}
 end
 
-local function mint()
-  local token = now
+-- The last token; nil when there is none, false when the key holds something else.
+local function last_token()
   local last = redis.call('GET', KEYS[2])
-  local lasting = false
-  if last then
-    if not string.match(last, '^%d+$') or tonumber(last) >= 9007199254740991 then
-      return nil
-    end
-    token = math.max(token, tonumber(last) + 1)
-    -- A token key without expiry belongs to a fleet that also runs RFencedLock: it never gets one from us.
-    lasting = redis.call('PTTL', KEYS[2]) == -1
+  if not last then
+    return nil
   end
-  if lasting or ARGV[4] == '0' then
+  return string.match(last, '^%d+$') and tonumber(last) or false
+end
+
+-- A token larger than the last one, written back; false when there can be none.
+local function mint()
+  local last = last_token()
+  if last == false or (last and last >= 9007199254740991) then
+    return false
+  end
+  local token = math.max(now, (last or 0) + 1)
+  -- A token key without expiry belongs to a fleet that also runs RFencedLock: it never gets one from us.
+  if ARGV[4] == '0' or (last and redis.call('PTTL', KEYS[2]) == -1) then
     redis.call('SET', KEYS[2], string.format('%.0f', token))
   else
     redis.call('SET', KEYS[2], string.format('%.0f', token), 'PX', ARGV[4])
@@ -40,25 +45,23 @@ local function mint()
 end
 
 local ttl = redis.call('PTTL', KEYS[1])
-if ttl == -2 then
-  local token = mint()
-  if not token then
-    return redis.error_reply('WRONGTYPE the token key holds no token')
-  end
-  redis.call('HSET', KEYS[1], ARGV[1], '1')
-  redis.call('PEXPIRE', KEYS[1], ARGV[2])
-  return {0, now, token}
+local mine = ttl ~= -2 and redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1
+if ttl ~= -2 and not mine then
+  return {1, now, ttl, redis.call('HKEYS', KEYS[1])[1]}
 end
 
-if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then
-  -- A retry of the attempt that holds it: the same token again, the lease never shorter.
-  local token = tonumber(redis.call('GET', KEYS[2]) or nil) or mint()
-  if not token then
-    return redis.error_reply('WRONGTYPE the token key holds no token')
-  end
-  if ttl < tonumber(ARGV[2]) then
-    redis.call('PEXPIRE', KEYS[1], ARGV[2])
-  end
-  return {0, now, token}
+-- A retry of the attempt that holds the lock gets the same token again, and a lease that is never shorter.
+local token = mine and last_token()
+if token == nil or not mine then
+  token = mint()
 end
-return {1, now, ttl, redis.call('HKEYS', KEYS[1])[1]}
+if not token then
+  return redis.error_reply('WRONGTYPE the token key holds no token')
+end
+if not mine then
+  redis.call('HSET', KEYS[1], ARGV[1], '1')
+end
+if ttl < tonumber(ARGV[2]) then
+  redis.call('PEXPIRE', KEYS[1], ARGV[2])
+end
+return {0, now, token}

@@ -48,7 +48,7 @@ impl Acquire {
 }
 
 fn read_token(text: &str) -> Option<u64> {
-    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
+    (text.bytes().all(|byte| byte.is_ascii_digit())).then(|| text.parse().ok())?
 }
 
 impl Step for Acquire {
@@ -69,9 +69,10 @@ impl Step for Acquire {
         if now > attempt.not_after {
             return Ok(Acquired::Stale { now });
         }
-        let Some(hash) = &mut state.hash else {
+        let deadline = now.millis() + millis(self.lease);
+        let Some(hash) = &state.hash else {
             let token = self.mint(state, now)?;
-            state.hash = Some(LockHash::owned_by(&self.owner, now.millis() + millis(self.lease)));
+            state.hash = Some(LockHash::owned_by(&self.owner, deadline));
             return Ok(Acquired::Granted { now, token });
         };
         let ttl = hash.ttl(now);
@@ -79,13 +80,14 @@ impl Step for Acquire {
             let holder = hash.owners.keys().next().cloned().unwrap_or_default();
             return Ok(Acquired::Busy { now, ttl, holder });
         }
-        if ttl < millis(self.lease) as i64 {
-            hash.deadline = Some(now.millis() + millis(self.lease));
-        }
+        // A retry of the attempt that holds the lock: the same token again, and a lease that is never shorter.
         let token = match &state.token {
             Some(token) => read_token(&token.value).ok_or(WrongType)?,
             None => self.mint(state, now)?,
         };
+        if let Some(hash) = state.hash.as_mut().filter(|_| ttl < millis(self.lease) as i64) {
+            hash.deadline = Some(deadline);
+        }
         Ok(Acquired::Granted { now, token })
     }
 
