@@ -1,0 +1,75 @@
+//! faults.md 22: the lock's key holds what is not ours.
+
+use std::time::Duration;
+
+use libdlock::{Client, ErrorKind};
+use libdlock_faults::{SLACK, SOON, bounded, client, kind};
+use libdlock_testkit::{Reply, Server};
+
+/// Every operation says WrongType, and the key is what it was.
+async fn is_left_alone(server: &Server, client: &Client, name: &str, dump: &Reply) {
+    let lock = client.lock(name).expect("a name");
+    assert_eq!(kind(lock.acquire().await.map(drop)), ErrorKind::WrongType);
+    assert_eq!(kind(lock.try_acquire().await.map(drop)), ErrorKind::WrongType);
+    assert_eq!(kind(lock.acquire_timeout(Duration::from_secs(5)).await.map(drop)), ErrorKind::WrongType);
+    assert_eq!(kind(lock.inspect().await), ErrorKind::WrongType);
+    assert_eq!(kind(lock.force_release().await), ErrorKind::WrongType);
+    assert_eq!(server.cmd(&["DUMP", name]), *dump, "the data was touched");
+    assert_eq!(server.cmd(&["PTTL", name]).int(), -1, "the data was touched");
+    assert_eq!(server.keys().len(), 1, "something was left beside it");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_string_a_list_a_set_or_a_sorted_set_under_the_name_is_wrong_type_and_left_alone() {
+    let server = Server::start();
+    let client = client(&server.url()).await;
+    let writes: [&[&str]; 4] =
+        [&["SET", "job", "x"], &["RPUSH", "job", "x"], &["SADD", "job", "x"], &["ZADD", "job", "1", "x"]];
+    for write in writes {
+        server.cmd(write);
+        let dump = server.cmd(&["DUMP", "job"]);
+        is_left_alone(&server, &client, "job", &dump).await;
+        server.cmd(&["DEL", "job"]);
+    }
+    client.lock("job").expect("a name").acquire().await.expect("it is free").release().await.expect("release");
+}
+
+/// A key that turns into something else while it is held as a lock.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hold_whose_key_is_overwritten_is_lost_at_the_next_renewal_and_the_new_data_stays() {
+    let server = Server::start();
+    let client = client(&libdlock_faults::with_options(&server.url(), "lease=1s")).await;
+    let held = client.lock("job").expect("a name").acquire().await.expect("acquire");
+    server.cmd(&["SET", "job", "x"]);
+    let reason = bounded(Duration::from_secs(1) / 3 + SLACK, "told at the next renewal", held.lost()).await;
+    assert_eq!(reason.map(|r| r.as_str()), Some("taken"));
+    held.release().await.expect_err("there is nothing to release");
+    assert_eq!(server.cmd(&["GET", "job"]).text(), "x");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_foreign_holder_without_a_lease_is_waited_for_and_reported_and_never_robbed() {
+    const OWNER: &str = "6e3814a1-e847-452b-a982-45baf93a1df2:1";
+    let server = Server::start();
+    let client = client(&libdlock_faults::with_options(&server.url(), "poll_interval=50ms")).await;
+    server.cmd(&["HSET", "job", OWNER, "1"]);
+    let lock = client.lock("job").expect("a name");
+
+    let error = lock.acquire_timeout(Duration::from_millis(500)).await.map(drop).expect_err("it is held");
+    assert_eq!(error.kind(), ErrorKind::Busy);
+    assert!(error.message().contains(OWNER), "it names the holder: {error}");
+    let seen = lock.inspect().await.expect("inspect");
+    assert_eq!((seen.holder.as_deref(), seen.ours, seen.ttl), (Some(OWNER), false, None));
+    assert_eq!(server.cmd(&["HGETALL", "job"]).array().len(), 2);
+    assert_eq!(server.cmd(&["PTTL", "job"]).int(), -1);
+
+    // the foreign holder lets go without a word: the poll finds it
+    let waiter = tokio::spawn({
+        let lock = lock.clone();
+        async move { lock.acquire().await }
+    });
+    libdlock_faults::wait_until_subscribed(&server, "job");
+    server.cmd(&["DEL", "job"]);
+    let held = bounded(SOON, "acquired", waiter).await.expect("no panic").expect("acquire");
+    held.release().await.expect("release");
+}
