@@ -33,10 +33,14 @@ struct Delivery {
     grant: Option<Grant>,
 }
 
-/// What the caller is told when its time is over.
-struct Obstacle {
-    holder: String,
-    ttl: i64,
+/// What was last seen to stand in the way.
+enum Obstacle {
+    /// Somebody holds it; a ttl of -1 is without end.
+    Holder { holder: String, ttl: i64 },
+    /// Others of this process wait in front.
+    Line,
+    /// The server could not be asked.
+    Outage(Error),
 }
 
 impl Lock {
@@ -122,7 +126,7 @@ impl Contender<'_> {
         let client = self.shared.client();
         let obstacle = self.shared.holds().valid().map(local_obstacle);
         if let Some(obstacle) = obstacle {
-            return Err(self.busy(&obstacle, Duration::ZERO));
+            return Err(self.out_of_time(Some(&obstacle), Duration::ZERO));
         }
         // The turn is taken if it is free, so that waiters of this process need not ask the server in vain; a contender that
         // waits for another process is overtaken.
@@ -135,7 +139,9 @@ impl Contender<'_> {
                 .unwrap_or(Ok(Attempted::Stale))?
             {
                 Attempted::Granted(delivery) => return Ok(delivery.accept()),
-                Attempted::Busy { ttl, holder } => return Err(self.busy(&Obstacle { holder, ttl }, Duration::ZERO)),
+                Attempted::Busy { ttl, holder } => {
+                    return Err(self.out_of_time(Some(&Obstacle::Holder { holder, ttl }), Duration::ZERO));
+                }
                 Attempted::Stale => {}
             }
         }
@@ -149,11 +155,8 @@ impl Contender<'_> {
         let turn = bounded(OP, &client.clock, &client.tasks, deadline, self.shared.queue.turn()).await?;
         let Some(turn) = turn else {
             let obstacle = self.shared.holds().valid().map(local_obstacle);
-            let obstacle = obstacle.unwrap_or(Obstacle {
-                holder: "somebody, with others of this process waiting in front".to_owned(),
-                ttl: -1,
-            });
-            return Err(self.busy(&obstacle, client.clock.now().since(started)));
+            let obstacle = obstacle.unwrap_or(Obstacle::Line);
+            return Err(self.out_of_time(Some(&obstacle), client.clock.now().since(started)));
         };
         let mut turn = Some(turn);
         let mut obstacle = None;
@@ -167,7 +170,7 @@ impl Contender<'_> {
                 Some(Ok(Attempted::Granted(delivery))) => return Ok(delivery.accept()),
                 Some(Ok(Attempted::Busy { ttl, holder })) => {
                     stale = 0;
-                    obstacle = Some(Obstacle { holder, ttl });
+                    obstacle = Some(Obstacle::Holder { holder, ttl });
                     next_look(ttl, client.options.poll_interval)
                 }
                 Some(Ok(Attempted::Stale)) if stale < STALE_IN_A_ROW => {
@@ -178,9 +181,9 @@ impl Contender<'_> {
                 // A timed wait rides through an outage until its own deadline; an endless one may not hang.
                 Some(Err(error)) if passes(error.kind()) && deadline != Tick::NEVER => {
                     if client.clock.now() >= deadline {
-                        return Err(error);
+                        return Err(self.out_of_time(obstacle.as_ref(), waited));
                     }
-                    obstacle = None;
+                    obstacle = Some(Obstacle::Outage(error));
                     next_look(-1, client.options.poll_interval.min(Duration::from_millis(100)))
                 }
                 Some(Err(error)) => return Err(error),
@@ -213,26 +216,33 @@ impl Contender<'_> {
         attempted
     }
 
-    fn busy(&self, obstacle: &Obstacle, waited: Duration) -> Error {
-        let for_how_long = match obstacle.ttl {
-            ttl @ 0.. => format!("for at most another {:?} unless renewed", Duration::from_millis(ttl as u64)),
-            _ => "without a lease that would run out".to_owned(),
-        };
-        let message = format!("held by {} {for_how_long}; waited {waited:?}", obstacle.holder);
-        Error::new(ErrorKind::Busy, OP, message).on(self.shared.name().as_str())
-    }
-
+    /// The error of a caller whose time is over. An answer that is merely on its way is no outage.
     fn out_of_time(&self, obstacle: Option<&Obstacle>, waited: Duration) -> Error {
-        match obstacle {
-            Some(obstacle) => self.busy(obstacle, waited),
-            None => {
-                let message = format!(
-                    "{} gave no answer within the wait of {waited:?}; nothing is held",
-                    self.shared.client().target
-                );
-                Error::new(ErrorKind::Connection, OP, message).on(self.shared.name().as_str())
+        let client = self.shared.client();
+        let (kind, message) = match obstacle {
+            Some(Obstacle::Holder { holder, ttl }) => {
+                let how_long = match u64::try_from(*ttl) {
+                    Ok(ttl) => format!("for at most another {:?} unless renewed", Duration::from_millis(ttl)),
+                    Err(_) => "without a lease that would run out".to_owned(),
+                };
+                (ErrorKind::Busy, format!("held by {holder} {how_long}; waited {waited:?}"))
             }
-        }
+            Some(Obstacle::Line) => {
+                (ErrorKind::Busy, format!("others of this process are waiting in front; waited {waited:?}"))
+            }
+            Some(Obstacle::Outage(error)) => {
+                (error.kind(), format!("{}; waited {waited:?}, nothing is held", error.message()))
+            }
+            None if waited < client.options.response_timeout => (
+                ErrorKind::Busy,
+                format!("{} had not answered yet when the wait of {waited:?} was over", client.target),
+            ),
+            None => (
+                ErrorKind::Connection,
+                format!("{} gave no answer within the wait of {waited:?}; nothing is held", client.target),
+            ),
+        };
+        Error::new(kind, OP, message).on(self.shared.name().as_str())
     }
 
     fn stale(&self) -> Error {
@@ -248,7 +258,7 @@ fn passes(kind: ErrorKind) -> bool {
 
 fn local_obstacle(grant: &Grant) -> Obstacle {
     let ttl = grant.remaining().as_millis() as i64;
-    Obstacle { holder: format!("another holder in this process, token {},", grant.token()), ttl }
+    Obstacle::Holder { holder: format!("another holder in this process, token {},", grant.token()), ttl }
 }
 
 async fn run_attempt(

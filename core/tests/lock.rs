@@ -1,0 +1,287 @@
+//! What a lock does, seen from outside, on `memory://` with a clock that the test moves.
+
+use std::time::Duration;
+
+use libdlock::{
+    Acquire, Client, Config, ErrorKind, HoldState, HolderId, Lease, Lock, LockOptions, LossReason, ManualClock, Wait,
+};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+async fn client() -> (Client, ManualClock) {
+    let clock = ManualClock::new();
+    let mut config = Config::from_url("memory://").unwrap();
+    config.clock(clock.clone()).unwrap();
+    (Client::connect_with(config).await.unwrap(), clock)
+}
+
+fn fixed(client: &Client, name: &str, lease: Duration) -> Lock {
+    let options = LockOptions { lease: Lease::Fixed(lease), ..LockOptions::default() };
+    client.lock_with(name, options).unwrap()
+}
+
+/// Lets the tasks that are ready run: with a clock that stands still there is nothing else to wait for.
+async fn settle() {
+    for _ in 0..50 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn tokens_grow_from_hold_to_hold() {
+    let (client, _clock) = client().await;
+    let lock = client.lock("k").unwrap();
+    let mut last = 0;
+    for _ in 0..100 {
+        let held = lock.acquire().await.unwrap();
+        assert!(held.token() > last);
+        last = held.token();
+        held.release().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_second_holder_is_told_who_has_it_and_for_how_long() {
+    let (client, _clock) = client().await;
+    let lock = client.lock("k").unwrap();
+    let held = lock.acquire().await.unwrap();
+    assert!(lock.try_acquire().await.unwrap().is_none());
+    let other = client.lock("k").unwrap();
+    let how = Acquire { wait: Wait::Try, lease: None };
+    let error = other.acquire_as(HolderId::fresh(), how).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Busy);
+    assert!(error.message().contains(&held.token().to_string()), "{error}");
+    held.release().await.unwrap();
+    assert!(lock.try_acquire().await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn two_clients_of_one_store_exclude_each_other_and_wake_each_other() {
+    let first = Client::connect("memory://exclude").await.unwrap();
+    let second = Client::connect("memory://exclude").await.unwrap();
+    let held = first.lock("k").unwrap().acquire().await.unwrap();
+    let theirs = second.lock("k").unwrap();
+    let error = theirs.acquire_timeout(Duration::from_millis(30)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Busy);
+    assert!(error.message().contains(held.owner()), "{error}");
+    let waiting = tokio::spawn(async move { theirs.acquire().await.unwrap().token() });
+    let token = held.token();
+    held.release().await.unwrap();
+    assert!(waiting.await.unwrap() > token);
+}
+
+#[tokio::test]
+async fn a_holder_may_come_again_and_each_acquire_wants_its_release() {
+    let (client, _clock) = client().await;
+    let lock = client.lock("k").unwrap();
+    let me = HolderId::fresh();
+    let first = lock.acquire_as(me, Acquire::default()).await.unwrap().into_grant();
+    for depth in 2..=10_000 {
+        let again = lock.acquire_as(me, Acquire::default()).await.unwrap().into_grant();
+        assert_eq!((again.token(), lock.hold_count(me)), (first.token(), depth));
+    }
+    for depth in (0..10_000).rev() {
+        lock.release_as(me).await.unwrap();
+        assert_eq!(lock.hold_count(me), depth);
+    }
+    assert_eq!(lock.release_as(me).await.unwrap_err().kind(), ErrorKind::NotHeld);
+    assert!(lock.inspect().await.unwrap().holder.is_none());
+}
+
+#[tokio::test]
+async fn without_reentry_the_holder_is_told_at_once_that_it_would_wait_for_itself() {
+    let (client, _clock) = client().await;
+    let lock = client.lock_with("k", LockOptions { reentrant: Some(false), ..LockOptions::default() }).unwrap();
+    let me = HolderId::fresh();
+    let _held = lock.acquire_as(me, Acquire::default()).await.unwrap();
+    assert_eq!(lock.acquire_as(me, Acquire::default()).await.unwrap_err().kind(), ErrorKind::Deadlock);
+    assert_eq!(lock.hold_count(me), 1);
+}
+
+#[tokio::test]
+async fn a_given_lease_ends_and_says_so_25_ms_before() {
+    let (client, clock) = client().await;
+    let lock = fixed(&client, "k", SECOND);
+    let held = lock.acquire().await.unwrap();
+    settle().await;
+    // 1 s less the margin of 10 ms + 1 %.
+    clock.advance(Duration::from_millis(954));
+    settle().await;
+    assert_eq!(held.state(), HoldState::Held);
+    clock.advance(Duration::from_millis(1));
+    assert_eq!(held.lost().await, Some(LossReason::Expired));
+    assert!(held.is_valid(), "announced before the end");
+    clock.advance(Duration::from_millis(25));
+    assert!(!held.is_valid());
+    assert_eq!(held.release().await.unwrap_err().kind(), ErrorKind::NotHeld);
+}
+
+#[tokio::test]
+async fn the_watchdog_renews_at_a_third_for_as_long_as_it_takes() {
+    let (client, clock) = client().await;
+    let held = client.lock("k").unwrap().acquire().await.unwrap();
+    settle().await;
+    for _ in 0..100 {
+        clock.advance(Duration::from_secs(10));
+        settle().await;
+        assert_eq!(held.state(), HoldState::Held);
+        assert!(held.remaining() > Duration::from_secs(29));
+    }
+    held.release().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_deleted_lock_is_lost_at_its_next_renewal() {
+    let (client, clock) = client().await;
+    let lock = client.lock("k").unwrap();
+    let held = lock.acquire().await.unwrap();
+    settle().await;
+    assert!(lock.force_release().await.unwrap());
+    assert!(!lock.force_release().await.unwrap());
+    assert_eq!(held.state(), HoldState::Held, "nobody has told it yet");
+    clock.advance(Duration::from_secs(10));
+    assert_eq!(held.lost().await, Some(LossReason::Deleted));
+    assert!(!held.is_valid());
+}
+
+#[tokio::test]
+async fn an_acquire_after_a_loss_is_refused_until_the_loss_was_released() {
+    let (client, clock) = client().await;
+    let lock = fixed(&client, "k", SECOND);
+    let me = HolderId::fresh();
+    let lost = lock.acquire_as(me, Acquire::default()).await.unwrap().into_grant();
+    clock.advance(2 * SECOND);
+    assert_eq!(lost.lost().await, Some(LossReason::Expired));
+    assert_eq!(lock.acquire_as(me, Acquire::default()).await.unwrap_err().kind(), ErrorKind::Lost);
+    assert_eq!(lock.hold_count(me), 0);
+    assert_eq!(lock.release_as(me).await.unwrap_err().kind(), ErrorKind::NotHeld);
+    let again = lock.acquire_as(me, Acquire::default()).await.unwrap();
+    assert!(again.token() > lost.token());
+}
+
+#[tokio::test]
+async fn extend_prolongs_and_never_shortens() {
+    let (client, clock) = client().await;
+    let lock = fixed(&client, "k", SECOND);
+    let held = lock.acquire().await.unwrap();
+    held.extend(10 * SECOND).await.unwrap();
+    clock.advance(5 * SECOND);
+    settle().await;
+    let before = held.remaining();
+    held.extend(SECOND).await.unwrap();
+    assert_eq!(held.remaining(), before);
+    assert_eq!(held.state(), HoldState::Held);
+    for refused in [Duration::ZERO, Duration::from_millis(99), Duration::from_secs(86_401)] {
+        assert_eq!(held.extend(refused).await.unwrap_err().kind(), ErrorKind::InvalidArgument);
+    }
+}
+
+#[tokio::test]
+async fn waiters_are_served_in_order_and_a_dropped_one_leaves_no_gap() {
+    let (client, _clock) = client().await;
+    let lock = client.lock("k").unwrap();
+    let held = lock.acquire().await.unwrap();
+    let (served, mut order) = tokio::sync::mpsc::unbounded_channel();
+    let mut waiters = Vec::new();
+    for number in 0..5 {
+        let (lock, served) = (lock.clone(), served.clone());
+        waiters.push(tokio::spawn(async move {
+            let held = lock.acquire().await.unwrap();
+            served.send(number).unwrap();
+            held.release().await.unwrap();
+        }));
+        settle().await;
+    }
+    waiters[1].abort();
+    settle().await;
+    held.release().await.unwrap();
+    let mut seen = Vec::new();
+    while seen.len() < 4 {
+        seen.push(order.recv().await.unwrap());
+    }
+    assert_eq!(seen, [0, 2, 3, 4]);
+}
+
+#[tokio::test]
+async fn a_future_dropped_at_any_point_leaves_nothing() {
+    let (client, _clock) = client().await;
+    let lock = client.lock("k").unwrap();
+    for polls in 0..6 {
+        let mut acquiring = Box::pin(lock.acquire());
+        for _ in 0..polls {
+            tokio::select! {
+                biased;
+                held = &mut acquiring => {
+                    drop(held);
+                    break;
+                }
+                () = tokio::task::yield_now() => {}
+            }
+        }
+        drop(acquiring);
+        let next = lock.acquire_timeout(SECOND).await.expect("an abandoned acquire still holds the lock");
+        next.release().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_hold_can_be_handed_over_once_with_its_token() {
+    let first = Client::connect("memory://handover").await.unwrap();
+    let second = Client::connect("memory://handover").await.unwrap();
+    let held = first.lock("k").unwrap().acquire().await.unwrap();
+    let token = held.token();
+    let text = held.detach().await.unwrap();
+    let theirs = second.lock("k").unwrap();
+    assert!(theirs.try_acquire().await.unwrap().is_none(), "detached is not free");
+    let taken = theirs.attach_as(HolderId::fresh(), &text).await.unwrap();
+    assert_eq!(taken.token(), token);
+    assert!(theirs.inspect().await.unwrap().ours);
+    let error = theirs.attach_as(HolderId::fresh(), &text).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotHeld);
+    taken.release().await.unwrap();
+    for bad in ["", "dlock1;w;30000;1;a;other", "nonsense"] {
+        let error = theirs.attach_as(HolderId::fresh(), bad).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{bad}");
+    }
+}
+
+#[tokio::test]
+async fn close_tells_holders_and_waiters_and_may_be_repeated() {
+    let (client, _clock) = client().await;
+    let lock = client.lock("k").unwrap();
+    let held = lock.acquire().await.unwrap();
+    let waiting = tokio::spawn({
+        let lock = lock.clone();
+        async move { lock.acquire().await.unwrap_err().kind() }
+    });
+    settle().await;
+    client.close().await;
+    client.close().await;
+    assert_eq!(waiting.await.unwrap(), ErrorKind::Closed);
+    assert_eq!(held.lost().await, Some(LossReason::Closed));
+    assert_eq!(held.release().await.unwrap_err().kind(), ErrorKind::Closed);
+    assert_eq!(lock.acquire().await.unwrap_err().kind(), ErrorKind::Closed);
+    assert_eq!(client.lock("k").unwrap_err().kind(), ErrorKind::Closed);
+}
+
+#[tokio::test]
+async fn close_releasing_frees_first() {
+    let first = Client::connect("memory://closing").await.unwrap();
+    let second = Client::connect("memory://closing").await.unwrap();
+    let _held = first.lock("k").unwrap().acquire().await.unwrap();
+    first.close_releasing().await.unwrap();
+    assert!(second.lock("k").unwrap().try_acquire().await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn a_holder_that_went_away_keeps_the_lock_for_its_lease_and_no_longer() {
+    let (client, clock) = client().await;
+    let lock = client.lock("k").unwrap();
+    let gone = HolderId::fresh();
+    let grant = lock.acquire_as(gone, Acquire::default()).await.unwrap().into_grant();
+    client.abandon(gone);
+    assert_eq!(grant.loss(), Some(LossReason::Closed));
+    assert!(lock.try_acquire().await.unwrap().is_none());
+    clock.advance(Duration::from_millis(30_001));
+    assert!(lock.try_acquire().await.unwrap().is_some());
+}
