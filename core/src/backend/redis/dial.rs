@@ -76,7 +76,8 @@ impl Dialler {
     ) -> Result<(MultiplexedConnection, Hello)> {
         let limit = self.options.connect_timeout;
         let config = AsyncConnectionConfig::new()
-            .set_connection_timeout(Some(limit))
+            // Ours, below, covers the handshake too, and names the limit.
+            .set_connection_timeout(None)
             .set_response_timeout(Some(self.options.response_timeout))
             .set_push_sender(push);
         let open = async {

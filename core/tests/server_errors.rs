@@ -1,0 +1,162 @@
+//! What a user is told when the server, or the way to it, says no. Each on a real server.
+
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
+
+use libdlock::{Client, Error, ErrorKind};
+use libdlock_testkit::{Reply, Server};
+
+async fn refused(url: &str) -> Error {
+    let error = Client::connect(url).await.expect_err("connected");
+    assert!(!error.to_string().contains("s3cret"), "{error}");
+    error
+}
+
+/// What a user of the library needs on the server, as the error about permissions says it.
+const RULE: &str =
+    "on >s3cret ~job* ~redisson_lock_token:* &redisson_lock__channel:* +@read +@write +@scripting +@pubsub +time +ping";
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_named() {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let error = refused(&format!("redis://u:s3cret@{free}")).await;
+    assert_eq!(error.kind(), ErrorKind::Connection);
+    assert!(error.message().contains(&free.to_string()) && error.message().contains("refused"), "{error}");
+}
+
+#[tokio::test]
+async fn a_server_that_says_nothing_costs_the_connect_timeout() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let started = Instant::now();
+    let address = silent.local_addr().unwrap();
+    let error = refused(&format!("redis://:s3cret@{address}?connect_timeout=300ms")).await;
+    assert_eq!(error.kind(), ErrorKind::Connection);
+    assert!(error.message().contains(&address.to_string()) && error.message().contains("300ms"), "{error}");
+    assert!(started.elapsed() < Duration::from_secs(1), "{:?}", started.elapsed());
+}
+
+#[tokio::test]
+async fn a_wrong_password_is_called_that_and_not_repeated() {
+    let server = Server::options().password("right").start();
+    for url in [format!("redis://:s3cret@{}", server.address()), format!("redis://{}", server.address())] {
+        let error = refused(&url).await;
+        assert_eq!(error.kind(), ErrorKind::Connection);
+        assert!(
+            error.message().contains("password") && error.message().contains(&server.address().to_string()),
+            "{error}"
+        );
+    }
+    Client::connect(&format!("redis://:right@{}", server.address())).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_database_that_does_not_exist_is_refused() {
+    let server = Server::start();
+    let error = refused(&format!("{}/99", server.url().trim_end_matches("/0").trim_end_matches('/'))).await;
+    assert!(error.message().contains("db"), "{error}");
+}
+
+#[tokio::test]
+async fn another_type_under_the_name_is_left_untouched() {
+    let server = Server::start();
+    let client = Client::connect(&server.url()).await.unwrap();
+    for (name, command) in [("text", ["SET", "text", "x"]), ("list", ["RPUSH", "list", "x"])] {
+        server.cmd(&command);
+        let lock = client.lock(name).unwrap();
+        assert_eq!(lock.acquire().await.unwrap_err().kind(), ErrorKind::WrongType);
+        assert_eq!(lock.inspect().await.unwrap_err().kind(), ErrorKind::WrongType);
+        assert_eq!(lock.force_release().await.unwrap_err().kind(), ErrorKind::WrongType);
+    }
+    assert_eq!(server.cmd(&["GET", "text"]).text(), "x");
+    assert_eq!(server.cmd(&["LRANGE", "list", "0", "-1"]).array().len(), 1);
+    server.cmd(&["RPUSH", "redisson_lock_token:{job}", "x"]);
+    assert_eq!(client.lock("job").unwrap().acquire().await.unwrap_err().kind(), ErrorKind::WrongType);
+    assert_eq!(server.cmd(&["EXISTS", "job"]).int(), 0);
+}
+
+#[tokio::test]
+async fn a_foreign_hold_without_expiry_is_reported_and_never_stolen() {
+    let server = Server::start();
+    let client = Client::connect(&format!("{}?poll_interval=50ms", server.url())).await.unwrap();
+    server.cmd(&["HSET", "job", "6e3814a1-e847-452b-a982-45baf93a1df2:7", "1"]);
+    let lock = client.lock("job").unwrap();
+    let error = lock.acquire_timeout(Duration::from_millis(300)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Busy);
+    assert!(error.message().contains("6e3814a1-e847-452b-a982-45baf93a1df2:7"), "{error}");
+    let seen = lock.inspect().await.unwrap();
+    assert_eq!((seen.ours, seen.ttl, seen.token), (false, None, None));
+    assert_eq!(server.cmd(&["HGETALL", "job"]).array().len(), 2);
+}
+
+#[tokio::test]
+async fn out_of_memory_refuses_an_acquire_and_neither_renewal_nor_release() {
+    let server = Server::start();
+    let client = Client::connect(&server.url()).await.unwrap();
+    let held = client.lock("job").unwrap().acquire().await.unwrap();
+    server.cmd(&["CONFIG", "SET", "maxmemory", "1"]);
+    let error = client.lock("other").unwrap().acquire().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::OutOfMemory);
+    assert!(error.message().contains("maxmemory"), "{error}");
+    held.extend(Duration::from_secs(60)).await.unwrap();
+    held.release().await.unwrap();
+    assert_eq!(server.cmd(&["EXISTS", "job", "other"]).int(), 0);
+}
+
+#[tokio::test]
+async fn a_user_with_the_rule_that_the_error_names_can_do_everything() {
+    let server = Server::options().user(&format!("app {RULE}")).start();
+    let client = Client::connect(&format!("redis://app:s3cret@{}", server.address())).await.unwrap();
+    let lock = client.lock("job").unwrap();
+    let held = lock.acquire().await.unwrap();
+    let waiting = tokio::spawn({
+        let other =
+            Client::connect(&format!("redis://app:s3cret@{}?poll_interval=30s", server.address())).await.unwrap();
+        async move { other.lock("job").unwrap().acquire_timeout(Duration::from_secs(5)).await.map(|_| ()) }
+    });
+    while server.cmd(&["PUBSUB", "NUMSUB", "redisson_lock__channel:{job}"]).array()[1].int() == 0 {
+        tokio::task::yield_now().await;
+    }
+    held.release().await.unwrap();
+    waiting.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_missing_permission_is_named_and_leaves_no_hold() {
+    let server = Server::options().user("app on >s3cret ~job* &* +@all").start();
+    let client = Client::connect(&format!("redis://app:s3cret@{}", server.address())).await.unwrap();
+    let error = client.lock("job").unwrap().acquire().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NoPermission, "{error}");
+    assert!(error.message().contains("~redisson_lock_token:*"), "{error}");
+    assert_eq!(server.cmd(&["EXISTS", "job"]).int(), 0);
+}
+
+#[tokio::test]
+async fn a_release_without_the_right_to_publish_is_done_and_says_so() {
+    let server = Server::options().user("app on >s3cret ~* resetchannels +@all").start();
+    let mut config = libdlock::Config::from_url(&format!("redis://app:s3cret@{}", server.address())).unwrap();
+    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    config.on_event(std::sync::Arc::new(move |event| drop(tell.send(event.message.clone()))));
+    let client = Client::connect_with(config).await.unwrap();
+    let held = client.lock("job").unwrap().acquire().await.unwrap();
+    held.release().await.unwrap();
+    assert_eq!(server.cmd(&["EXISTS", "job"]).int(), 0);
+    assert!(told.recv().await.unwrap().contains("forbid to tell the waiters"));
+}
+
+#[tokio::test]
+async fn a_replica_that_takes_no_writes_costs_the_operation_timeout_and_is_named() {
+    let server = Server::start();
+    let client = Client::connect(&format!("{}?operation_timeout=300ms", server.url())).await.unwrap();
+    server.cmd(&["CONFIG", "SET", "min-replicas-to-write", "1"]);
+    let error = client.lock("job").unwrap().try_acquire().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Server, "{error}");
+    assert!(error.message().contains("NOREPLICAS"), "{error}");
+    // A waiter rides it out.
+    let waiting = tokio::spawn({
+        let lock = client.lock("job").unwrap();
+        async move { lock.acquire_timeout(Duration::from_secs(10)).await.map(|held| held.token()) }
+    });
+    server.cmd(&["CONFIG", "SET", "min-replicas-to-write", "0"]);
+    assert!(waiting.await.unwrap().is_ok());
+    assert_ne!(server.cmd(&["PING"]), Reply::Nil);
+}
