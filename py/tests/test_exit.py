@@ -12,24 +12,26 @@ from redis_server import RedisServer
 
 # 300 daemon threads wait for a lock, for a loss, or take and free locks, while the main thread leaves.
 PENDING = """
-import sys, threading, libdlock
+import contextlib, sys, threading, libdlock
 url, name, way = sys.argv[1:]
 client = libdlock.connect(url)
-client.lock(name).acquire()
-held = client.lock(name).held
+lock = client.lock(name)
+lock.acquire()
+held = lock.held
 started = threading.Semaphore(0)
 
 def work(number):
-    lock = client.lock(f"{name}-{number}")
+    mine = client.lock(f"{name}-{number}")
     started.release()
-    if number % 3 == 0:
-        client.lock(name).acquire()
-    elif number % 3 == 1:
-        held.lost.wait()
-    else:
-        while True:
-            with lock:
-                pass
+    with contextlib.suppress(libdlock.Closed, NameError):
+        if number % 3 == 0:
+            client.lock(name).acquire()
+        elif number % 3 == 1:
+            held.lost.wait()
+        else:
+            while True:
+                with mine:
+                    pass
 
 for number in range(300):
     threading.Thread(target=work, args=(number,), daemon=True).start()
@@ -43,7 +45,7 @@ if way == "close":
 if way == "raise":
     raise SystemExit(7)
 if way == "del":
-    del client, held
+    del client, lock, held
     sys.exit(7)
 """
 

@@ -19,8 +19,8 @@ class Lost:
     key or a jump of the server's clock or data is noticed later: at the next renewal, a third of the lease at most.
     """
 
-    def __init__(self, held: int) -> None:
-        self._held = held
+    def __init__(self, grant: _native.Grant) -> None:
+        self._grant = grant  # kept: with it goes the handle
 
     def is_set(self) -> bool:
         """Whether the hold was lost. No I/O."""
@@ -32,12 +32,12 @@ class Lost:
         Ctrl-C breaks it.
         """
         ms = FOR_EVER if timeout is None else milliseconds(timeout, "timeout", op="lost")
-        return _native.held_wait_lost(self._held, ms) is not None
+        return _native.held_wait_lost(self._grant.handle, ms) is not None
 
     @property
     def reason(self) -> str | None:
         """Why it was lost (`"expired"`, `"taken"`, `"deleted"`, `"server_changed"`, `"closed"`), or `None`."""
-        return _native.held_loss(self._held)
+        return _native.held_loss(self._grant.handle)
 
     def __repr__(self) -> str:
         return f"<libdlock.Lost reason={self.reason!r}>"
@@ -52,7 +52,7 @@ class Held:
     def __init__(self, lock: Lock, grant: _native.Grant) -> None:
         self._lock = lock
         self._grant = grant
-        self._lost = Lost(grant.handle)
+        self._lost = Lost(grant)
 
     @property
     def token(self) -> int:

@@ -148,8 +148,11 @@ class Lock(_native.Scope):
         logger.warning("the release at the end of a failed `with` failed too: %s", error)
 
     def __del__(self) -> None:
-        # Not when it was lost, or its client closed: that has been said elsewhere.
-        if self.left_held and self.hold_count:
+        if not self.left_held:
+            return
+        held = self.held
+        # A loss has been said elsewhere.
+        if held is not None and not held.lost.is_set():
             text = f"{self!r} collected while held: its lease is not renewed any more"
             warnings.warn(text, ResourceWarning, stacklevel=2, source=self)
 
