@@ -78,7 +78,8 @@ impl Tasks {
         });
     }
 
-    async fn closed(&self) {
+    /// Completes when the client was closed. Cancel safe.
+    pub(crate) async fn closed(&self) {
         let mut life = self.life.subscribe();
         let _ = life.wait_for(|life| *life == Life::Closed).await;
     }

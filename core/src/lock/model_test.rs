@@ -87,7 +87,7 @@ fn actions() -> impl Strategy<Value = (Action, u64)> {
         Just(Foreign::Delete),
     ];
     let action = prop_oneof![
-        8 => (owner.clone(), leases(), token_ttl, late.clone()).prop_map(|(owner, lease_ms, token_ttl_ms, late)| Action::Acquire { owner, lease_ms, token_ttl_ms, late }),
+        8 => (owner.clone(), leases(), token_ttl, late).prop_map(|(owner, lease_ms, token_ttl_ms, late)| Action::Acquire { owner, lease_ms, token_ttl_ms, late }),
         5 => owner.clone().prop_map(|owner| Action::Release { owner }),
         3 => (owner.clone(), leases()).prop_map(|(owner, lease_ms)| Action::Renew { owner, lease_ms }),
         2 => (owner.clone(), owner, leases(), late).prop_map(|(from, to, lease_ms, late)| Action::Transfer { from, to, lease_ms, late }),

@@ -56,9 +56,14 @@ impl Lock {
 impl LockShared {
     /// Frees a grant that has been taken out of the holds.
     pub(crate) async fn release(self: &Arc<Self>, grant: Grant) -> Result<()> {
-        let lost = grant.loss();
-        if lost == Some(LossReason::Closed) {
-            return Err(crate::wait::ended(OP, crate::task::Life::Closed).on(self.name().as_str()));
+        if let Some(reason) = grant.loss() {
+            grant.lose(reason);
+            self.client().check_open(OP).map_err(|error| error.on(self.name().as_str()))?;
+            // The key may outlive the client's belief in it by the margin: whoever waits need not wait for that.
+            if reason == LossReason::Expired {
+                self.give_back(&grant);
+            }
+            return Err(self.not_held(OP, Some(&grant)));
         }
         let (tell, told) = oneshot::channel();
         let (shared, its_grant) = (self.clone(), grant.clone());
@@ -69,9 +74,6 @@ impl LockShared {
         let freed = told
             .await
             .unwrap_or_else(|_| Err(Error::new(ErrorKind::Internal, OP, "the release panicked, a defect in libdlock")));
-        if lost.is_some() {
-            return Err(self.not_held(OP, Some(&grant)));
-        }
         match freed {
             Ok(Released::Freed { .. }) => Ok(()),
             Ok(Released::NotHeld) => Err(self.not_held(OP, Some(&grant))),

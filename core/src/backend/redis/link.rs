@@ -87,6 +87,11 @@ impl Link {
     pub(super) fn supervise(&self, task: &'static str, tasks: &Tasks) {
         let shared = self.0.clone();
         tasks.spawn_vital(task, async move { shared.supervise(task).await });
+        let (shared, its_tasks) = (self.0.clone(), tasks.clone());
+        tasks.spawn(async move {
+            its_tasks.closed().await;
+            shared.state.send_replace(State::Down { why: None });
+        });
     }
 
     /// The connection, waiting for one until `deadline`.

@@ -39,7 +39,8 @@ impl Step for Renew {
         Ok(match &mut state.hash {
             None => Renewed::Absent,
             Some(hash) if hash.owners.contains_key(&self.owner) => {
-                hash.deadline = Some(now.millis() + millis(self.lease));
+                // Never shorter: a renewal and an extension may overtake one another.
+                hash.deadline = Some(hash.deadline.unwrap_or(0).max(now.millis() + millis(self.lease)));
                 Renewed::Prolonged
             }
             Some(_) => Renewed::Taken,
