@@ -245,10 +245,10 @@ public:
     }
     template <class Clock, class Duration>
     [[nodiscard]] bool try_lock_until(std::chrono::time_point<Clock, Duration> deadline) {
-        do {
-            if (try_lock_for(deadline - Clock::now())) return true;
-        } while (Clock::now() < deadline); // a clock may be set back meanwhile
-        return false;
+        // A clock may be set back meanwhile, and a deadline long past may be too far away to subtract from.
+        for (auto now = Clock::now(); now < deadline; now = Clock::now())
+            if (try_lock_for(deadline - now)) return true;
+        return try_lock();
     }
     /// Undoes one lock. Never throws, as guards need it: a lease that had run out is seen by held().lost() or
     /// release().

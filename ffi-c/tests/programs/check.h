@@ -1,0 +1,103 @@
+/* What the test programs share: cases that print a line each, checks that end the program, a client on the test's
+ * server. */
+#ifndef CHECK_H
+#define CHECK_H
+
+#include <dlock.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define CHECK(what)                                                                                                    \
+    do {                                                                                                               \
+        if (!(what)) check_failed(__FILE__, __LINE__, #what, NULL);                                                    \
+    } while (0)
+
+/* The call, with an error at its end, gives this status. */
+#define GIVES(status, call)                                                                                            \
+    do {                                                                                                               \
+        dlock_error_t error_ = DLOCK_ERROR_INIT;                                                                       \
+        dlock_error_t* error = &error_;                                                                                \
+        dlock_status_t got_ = (call);                                                                                  \
+        if (got_ != (status)) check_failed(__FILE__, __LINE__, #call, &error_);                                        \
+        CHECK(got_ == DLOCK_OK || error_.code == got_);                                                                \
+    } while (0)
+
+#define OK(call) GIVES(DLOCK_OK, call)
+
+#define RUN(name)                                                                                                      \
+    do {                                                                                                               \
+        check_case = #name;                                                                                            \
+        name();                                                                                                        \
+        printf("ok %s\n", #name);                                                                                      \
+        fflush(stdout);                                                                                                \
+    } while (0)
+
+static const char* check_case = "";
+
+static inline void check_failed(const char* file, int line, const char* what, const dlock_error_t* error) {
+    printf("not ok %s: %s:%d: %s", check_case, file, line, what);
+    if (error != NULL && error->code != DLOCK_OK)
+        printf(" gave %s: %s %s: %s", dlock_status_name(error->code), error->op, error->name, error->message);
+    printf("\n");
+    fflush(stdout);
+    _Exit(1);
+}
+
+/* Where the test's server is. */
+static inline const char* server_url(void) {
+    const char* url = getenv("REDIS_URL");
+    CHECK(url != NULL);
+    return url;
+}
+
+static inline dlock_client_t* open_url(const char* url) {
+    dlock_client_t* client = NULL;
+    OK(dlock_client_open(url, strlen(url), NULL, &client, error));
+    return client;
+}
+
+static inline dlock_client_t* open_client(void) { return open_url(server_url()); }
+
+/* A lock with a name of the case's own, so that cases and programs never meet. */
+static inline dlock_lock_t* open_lock(const dlock_client_t* client, const dlock_lock_options_t* options) {
+    char name[256];
+    int length = snprintf(name, sizeof name, "c/%s/%s", __FILE__, check_case);
+    dlock_lock_t* lock = NULL;
+    OK(dlock_lock_open(client, name, (size_t)length, options, &lock, error));
+    return lock;
+}
+
+static inline int64_t now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Bounds are for a program that runs by itself; valgrind slows it down twentyfold. */
+static inline int64_t bound_ms(int64_t bound) { return getenv("UNDER_VALGRIND") != NULL ? 50 * bound : bound; }
+
+/* Waits for the next `count` completions of a port. */
+static inline void collect(const dlock_port_t* port, dlock_completion_t* completions, size_t count) {
+    int fd = -1;
+    OK(dlock_port_fd(port, &fd, error));
+    size_t got = 0;
+    while (got < count) {
+        struct pollfd wait = {fd, POLLIN, 0};
+        CHECK(poll(&wait, 1, 60000) == 1);
+        size_t more = 0;
+        OK(dlock_port_drain(port, completions + got, sizeof *completions, count - got, &more, error));
+        got += more;
+    }
+}
+
+static inline bool readable(const dlock_port_t* port) {
+    int fd = -1;
+    OK(dlock_port_fd(port, &fd, error));
+    struct pollfd wait = {fd, POLLIN, 0};
+    return poll(&wait, 1, 0) == 1;
+}
+
+#endif

@@ -1,0 +1,173 @@
+/* The asynchronous form: operations and log events through a descriptor that is polled. */
+#include "check.h"
+
+static dlock_client_t* client;
+static dlock_port_t* port;
+static dlock_completion_t got[1100];
+
+static dlock_completion_t* one(void) {
+    collect(port, got, 1);
+    return &got[0];
+}
+
+static dlock_held_t* acquire(const dlock_lock_t* lock) {
+    OK(dlock_submit_acquire(port, lock, NULL, NULL, NULL, error));
+    CHECK(one()->kind == DLOCK_COMPLETION_HELD);
+    return got[0].held;
+}
+
+static void release(dlock_held_t* held) {
+    OK(dlock_submit_release(port, held, NULL, NULL, error));
+    CHECK(one()->kind == DLOCK_COMPLETION_DONE);
+    CHECK(dlock_held_free(held) == DLOCK_OK);
+}
+
+static void every_operation_completes_with_its_answer_and_user_data(void) {
+    dlock_lock_t* lock = open_lock(client, NULL);
+    dlock_op_t* op = NULL;
+    int mine = 0;
+    OK(dlock_submit_acquire(port, lock, NULL, &mine, &op, error));
+    dlock_completion_t* done = one();
+    CHECK(done->kind == DLOCK_COMPLETION_HELD && done->status == DLOCK_OK);
+    CHECK(done->op == op && done->user_data == &mine && done->token > 0);
+    dlock_held_t* held = done->held;
+    OK(dlock_submit_inspect(port, lock, NULL, NULL, error));
+    CHECK(one()->kind == DLOCK_COMPLETION_INSPECTION && got[0].inspection.ours);
+    OK(dlock_submit_extend(port, held, 60000, NULL, NULL, error));
+    CHECK(one()->kind == DLOCK_COMPLETION_DONE);
+    OK(dlock_submit_detach(port, held, NULL, NULL, error));
+    CHECK(one()->kind == DLOCK_COMPLETION_TEXT && got[0].text_len == strlen(got[0].text));
+    CHECK(dlock_held_free(held) == DLOCK_OK);
+    OK(dlock_submit_attach(port, lock, got[0].text, got[0].text_len, NULL, NULL, error));
+    CHECK(one()->kind == DLOCK_COMPLETION_HELD);
+    held = got[0].held;
+    OK(dlock_submit_wait_lost(port, held, 1, NULL, NULL, error));
+    CHECK(one()->kind == DLOCK_COMPLETION_ERROR && got[0].status == DLOCK_BUSY && got[0].error.code == DLOCK_BUSY);
+    OK(dlock_submit_wait_lost(port, held, -1, NULL, NULL, error));
+    OK(dlock_held_release(held, error));
+    CHECK(one()->kind == DLOCK_COMPLETION_LOSS && got[0].loss == DLOCK_LOSS_NONE);
+    CHECK(dlock_held_free(held) == DLOCK_OK);
+    OK(dlock_submit_force_release(port, lock, NULL, NULL, error));
+    CHECK(one()->kind == DLOCK_COMPLETION_FLAG && !got[0].flag);
+    CHECK(!readable(port));
+    CHECK(dlock_lock_free(lock) == DLOCK_OK);
+}
+
+static void a_client_is_opened_and_closed_through_the_port(void) {
+    const char* url = server_url();
+    OK(dlock_submit_client_open(port, url, strlen(url), NULL, NULL, NULL, error));
+    CHECK(one()->kind == DLOCK_COMPLETION_CLIENT);
+    dlock_client_t* opened = got[0].client;
+    OK(dlock_submit_client_close(port, opened, true, NULL, NULL, error));
+    CHECK(one()->kind == DLOCK_COMPLETION_DONE);
+    CHECK(dlock_client_free(opened) == DLOCK_OK);
+    OK(dlock_submit_client_open(port, "nonsense", 8, NULL, NULL, NULL, error));
+    CHECK(one()->kind == DLOCK_COMPLETION_ERROR && got[0].status == DLOCK_INVALID_ARGUMENT);
+}
+
+static void a_hold_belongs_to_its_handle(void) {
+    dlock_lock_t* lock = open_lock(client, NULL);
+    dlock_held_t* held = acquire(lock);
+    GIVES(DLOCK_BUSY, dlock_lock_try_acquire(lock, NULL, error)); /* this thread does not hold it */
+    GIVES(DLOCK_NOT_HELD, dlock_lock_release(lock, error));
+    dlock_op_t* second = NULL;
+    OK(dlock_submit_acquire(port, lock, NULL, NULL, &second, error));
+    OK(dlock_submit_release(port, held, NULL, NULL, error));
+    collect(port, got, 2); /* the release and the acquire that it lets through, in either order */
+    dlock_completion_t* granted = got[0].op == second ? &got[0] : &got[1];
+    CHECK(granted->op == second && granted->kind == DLOCK_COMPLETION_HELD);
+    CHECK(dlock_held_free(held) == DLOCK_OK);
+    release(granted->held);
+    CHECK(dlock_lock_free(lock) == DLOCK_OK);
+}
+
+static void a_cancelled_wait_completes_at_once_and_leaves_nothing(void) {
+    dlock_lock_t* lock = open_lock(client, NULL);
+    dlock_held_t* held = acquire(lock);
+    dlock_op_t* waiting = NULL;
+    OK(dlock_submit_acquire(port, lock, NULL, NULL, &waiting, error));
+    int64_t begun = now_ms();
+    bool cancelled = false;
+    OK(dlock_op_cancel(waiting, &cancelled, error));
+    CHECK(cancelled);
+    CHECK(one()->op == waiting && got[0].status == DLOCK_CANCELLED);
+    CHECK(now_ms() - begun < bound_ms(100));
+    OK(dlock_op_cancel(waiting, &cancelled, error));
+    CHECK(!cancelled);
+    release(held);
+    held = acquire(lock); /* nobody else got it */
+    release(held);
+    CHECK(!readable(port));
+    CHECK(dlock_lock_free(lock) == DLOCK_OK);
+}
+
+static void a_thousand_waiters_are_closed_within_a_tenth_of_a_second(void) { /* faults 28 */
+    dlock_client_t* ending = open_client();
+    dlock_lock_t* lock = open_lock(ending, NULL);
+    dlock_held_t* held = acquire(lock);
+    for (size_t i = 0; i < 1000; i++) OK(dlock_submit_acquire(port, lock, NULL, &got[i], NULL, error));
+    int64_t begun = now_ms();
+    OK(dlock_client_close(ending, false, error));
+    collect(port, got, 1000);
+    CHECK(now_ms() - begun < bound_ms(100));
+    for (size_t i = 0; i < 1000; i++) CHECK(got[i].status == DLOCK_CLOSED);
+    dlock_held_free(held), dlock_lock_free(lock), dlock_client_free(ending);
+    dlock_lock_t* again = open_lock(client, NULL);
+    OK(dlock_lock_force_release(again, NULL, error));
+    CHECK(dlock_lock_free(again) == DLOCK_OK);
+}
+
+static void freeing_a_port_gives_back_what_nobody_drained(void) {
+    dlock_lock_t *lock = open_lock(client, NULL), *wanted = NULL;
+    OK(dlock_lock_open(client, "c/port/freed", 12, NULL, &wanted, error));
+    dlock_port_t* unread = NULL;
+    OK(dlock_port_new(&unread, error));
+    dlock_held_t* held = acquire(lock);
+    OK(dlock_submit_acquire(unread, wanted, NULL, NULL, NULL, error));
+    int fd = -1;
+    OK(dlock_port_fd(unread, &fd, error));
+    struct pollfd wait = {fd, POLLIN, 0};
+    CHECK(poll(&wait, 1, 10000) == 1);                               /* granted, not drained */
+    OK(dlock_submit_acquire(unread, lock, NULL, NULL, NULL, error)); /* waiting */
+    CHECK(dlock_port_free(unread) == DLOCK_OK);
+    OK(dlock_lock_acquire(wanted, NULL, NULL, error)); /* released in the background */
+    OK(dlock_lock_release(wanted, error));
+    release(held);
+    held = acquire(lock); /* the wait is gone */
+    release(held);
+    dlock_lock_free(lock), dlock_lock_free(wanted);
+}
+
+static void log_events_come_through_the_port(void) {
+    dlock_client_options_t options = DLOCK_CLIENT_OPTIONS_INIT;
+    options.log_port = port;
+    dlock_client_t* logged = NULL;
+    OK(dlock_client_open(server_url(), strlen(server_url()), &options, &logged, error));
+    dlock_lock_t* lock = open_lock(logged, NULL);
+    OK(dlock_submit_acquire(port, lock, NULL, NULL, NULL, error));
+    do one();
+    while (got[0].kind == DLOCK_COMPLETION_LOG);
+    CHECK(got[0].kind == DLOCK_COMPLETION_HELD);
+    CHECK(dlock_held_free(got[0].held) == DLOCK_OK); /* held by the handle, which ends: a warning */
+    while (one()->log_level < DLOCK_LOG_WARN) CHECK(got[0].kind == DLOCK_COMPLETION_LOG);
+    CHECK(got[0].kind == DLOCK_COMPLETION_LOG && got[0].op == NULL && got[0].text_len > 0);
+    OK(dlock_lock_force_release(lock, NULL, error));
+    OK(dlock_client_close(logged, false, error));
+    dlock_lock_free(lock), dlock_client_free(logged);
+}
+
+int main(void) {
+    client = open_client();
+    OK(dlock_port_new(&port, error));
+    RUN(every_operation_completes_with_its_answer_and_user_data);
+    RUN(a_client_is_opened_and_closed_through_the_port);
+    RUN(a_hold_belongs_to_its_handle);
+    RUN(a_cancelled_wait_completes_at_once_and_leaves_nothing);
+    RUN(a_thousand_waiters_are_closed_within_a_tenth_of_a_second);
+    RUN(freeing_a_port_gives_back_what_nobody_drained);
+    RUN(log_events_come_through_the_port);
+    OK(dlock_client_close(client, false, error));
+    CHECK(dlock_port_free(port) == DLOCK_OK);
+    CHECK(dlock_client_free(client) == DLOCK_OK);
+    return 0;
+}

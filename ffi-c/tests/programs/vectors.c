@@ -1,0 +1,118 @@
+/* faults 26 and 27, and the vectors that every language checks (vectors.h is made of tests/vectors by run.py). */
+#include "vectors.h"
+#include "check.h"
+
+static dlock_client_t* client;
+
+static void errors_have_the_frozen_numbers(void) {
+    for (size_t i = 0; i < sizeof vector_errors / sizeof *vector_errors; i++)
+        CHECK(strcmp(dlock_status_name(vector_errors[i].code), vector_errors[i].name) == 0);
+    CHECK(strcmp(dlock_status_name(-1000), "UNKNOWN") == 0);
+}
+
+static void names_are_accepted_or_refused_as_in_every_language(void) {
+    for (size_t i = 0; i < sizeof vector_names / sizeof *vector_names; i++) {
+        dlock_lock_t* lock = NULL;
+        dlock_error_t error = DLOCK_ERROR_INIT;
+        dlock_status_t status =
+            dlock_lock_open(client, vector_names[i].bytes, vector_names[i].length, NULL, &lock, &error);
+        if (status != (vector_names[i].ok ? DLOCK_OK : DLOCK_INVALID_NAME))
+            check_failed(__FILE__, __LINE__, vector_names[i].why, &error);
+        if (!vector_names[i].ok) continue;
+        char name[DLOCK_NAME_SIZE];
+        size_t length = 0;
+        OK(dlock_lock_name(lock, name, sizeof name, &length, error));
+        CHECK(length == vector_names[i].length && memcmp(name, vector_names[i].bytes, length) == 0);
+        OK(dlock_lock_acquire(lock, NULL, NULL, error));
+        OK(dlock_lock_release(lock, error));
+        CHECK(dlock_lock_free(lock) == DLOCK_OK);
+    }
+}
+
+static dlock_status_t open_with(const char* name, const char* value) {
+    dlock_option_t option = {name, strlen(name), value, strlen(value)};
+    dlock_client_options_t options = DLOCK_CLIENT_OPTIONS_INIT;
+    options.options = &option, options.options_len = 1;
+    dlock_client_t* opened = NULL;
+    dlock_status_t status = dlock_client_open("memory://", 9, &options, &opened, NULL);
+    if (status == DLOCK_OK) dlock_client_close(opened, false, NULL);
+    dlock_client_free(opened);
+    return status;
+}
+
+static void options_are_known_by_their_names(void) {
+    for (size_t i = 0; i < sizeof vector_options / sizeof *vector_options; i++) {
+        const char* value = vector_options[i].value;
+        if (value != NULL && open_with(vector_options[i].name, value) != DLOCK_OK)
+            check_failed(__FILE__, __LINE__, vector_options[i].name, NULL);
+    }
+    CHECK(open_with("no_such_option", "1") == DLOCK_INVALID_ARGUMENT);
+    CHECK(open_with("lease", "soon") == DLOCK_INVALID_ARGUMENT);
+    CHECK(open_with("lease", "99ms") == DLOCK_INVALID_ARGUMENT);
+}
+
+static void leases_and_waits_out_of_range_are_refused_and_leave_no_key(void) {
+    dlock_lock_t* lock = open_lock(client, NULL);
+    int64_t leases[] = {-1, 1, 99, 86400001, (int64_t)1 << 53, INT64_MAX, INT64_MIN};
+    int64_t waits[] = {-2, 86400001, (int64_t)1 << 53, INT64_MAX, INT64_MIN};
+    for (size_t i = 0; i < sizeof leases / sizeof *leases; i++) {
+        dlock_acquire_options_t options = DLOCK_ACQUIRE_OPTIONS_INIT;
+        options.lease_ms = leases[i];
+        GIVES(DLOCK_INVALID_ARGUMENT, dlock_lock_acquire(lock, &options, NULL, error));
+        dlock_lock_options_t with_lease = DLOCK_LOCK_OPTIONS_INIT;
+        with_lease.lease_ms = leases[i];
+        dlock_lock_t* opened = NULL;
+        GIVES(DLOCK_INVALID_ARGUMENT, dlock_lock_open(client, "x", 1, &with_lease, &opened, error));
+    }
+    for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
+        dlock_acquire_options_t options = DLOCK_ACQUIRE_OPTIONS_INIT;
+        options.wait_ms = waits[i];
+        GIVES(DLOCK_INVALID_ARGUMENT, dlock_lock_acquire(lock, &options, NULL, error));
+    }
+    dlock_lock_options_t odd = DLOCK_LOCK_OPTIONS_INIT;
+    odd.reentrant = 2;
+    dlock_lock_t* opened = NULL;
+    GIVES(DLOCK_INVALID_ARGUMENT, dlock_lock_open(client, "x", 1, &odd, &opened, error));
+    OK(dlock_lock_acquire(lock, NULL, NULL, error));
+    GIVES(DLOCK_INVALID_ARGUMENT, dlock_lock_extend(lock, 0, error));
+    GIVES(DLOCK_INVALID_ARGUMENT, dlock_lock_extend(lock, -1, error));
+    OK(dlock_lock_release(lock, error));
+    dlock_inspection_t seen = DLOCK_INSPECTION_INIT;
+    OK(dlock_lock_inspect(lock, &seen, error));
+    CHECK(!seen.held);
+    CHECK(dlock_lock_free(lock) == DLOCK_OK);
+}
+
+static void a_bad_url_is_refused_without_its_password(void) {
+    const char* urls[] = {"", "nonsense", "http://127.0.0.1", "redis://:hunter2@127.0.0.1:notaport/0",
+                          "rediss://:hunter2@127.0.0.1:6379/0"};
+    for (size_t i = 0; i < sizeof urls / sizeof *urls; i++) {
+        dlock_error_t error = DLOCK_ERROR_INIT;
+        dlock_client_t* opened = NULL;
+        CHECK(dlock_client_open(urls[i], strlen(urls[i]), NULL, &opened, &error) == DLOCK_INVALID_ARGUMENT);
+        CHECK(strlen(error.message) > 0 && strstr(error.message, "hunter2") == NULL);
+    }
+}
+
+static void a_refused_connection_names_host_and_port_and_not_the_password(void) {
+    dlock_error_t error = DLOCK_ERROR_INIT;
+    dlock_client_t* opened = NULL;
+    const char* url = "redis://:hunter2@127.0.0.1:1/0"; /* nobody listens on port 1 */
+    int64_t begun = now_ms();
+    CHECK(dlock_client_open(url, strlen(url), NULL, &opened, &error) == DLOCK_CONNECTION);
+    CHECK(now_ms() - begun < bound_ms(5000 + 500)); /* connect_timeout */
+    CHECK(strstr(error.message, "127.0.0.1:1") != NULL && strstr(error.message, "hunter2") == NULL);
+}
+
+int main(void) {
+    client = open_client();
+    RUN(errors_have_the_frozen_numbers);
+    RUN(names_are_accepted_or_refused_as_in_every_language);
+    RUN(options_are_known_by_their_names);
+    RUN(leases_and_waits_out_of_range_are_refused_and_leave_no_key);
+    RUN(a_bad_url_is_refused_without_its_password);
+    RUN(a_refused_connection_names_host_and_port_and_not_the_password);
+    OK(dlock_client_close(client, false, error));
+    CHECK(dlock_client_free(client) == DLOCK_OK);
+    return 0;
+}

@@ -1,0 +1,173 @@
+"""Builds, installs into a folder of its own, compiles the programs there against and runs them; see run.sh.
+
+Counts the programs' `ok` and `not ok` lines; a program that ends otherwise than by returning 0 is a failed test too.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+BUILD = ROOT / "build" / "c-tests"
+sys.path.insert(0, str(ROOT / "scripts"))
+sys.path.insert(0, str(HERE))
+
+import vectors  # noqa: E402
+from private_redis import PrivateRedis  # noqa: E402
+
+PROGRAMS = ("lock", "lock_static", "port", "misuse", "vectors", "fork", "cpp17", "cpp20")
+# Not fork (valgrind reports the child's leaked runtime, which is the design) and not vectors (nothing in it that the
+# others do not do, and 600 connects).
+UNDER_VALGRIND = ("misuse", "lock", "port", "cpp17")
+
+
+class Tests:
+    """What was counted so far."""
+
+    def __init__(self) -> None:
+        self.passed = 0
+        self.failed = 0
+
+    def result(self, name: str, why_not: str = "") -> None:
+        """One test of this script's own."""
+        self.passed += not why_not
+        self.failed += bool(why_not)
+        print(f"not ok {name}: {why_not}" if why_not else f"ok {name}", flush=True)
+
+    def program(self, command: Sequence[str], env: dict[str, str], name: str, timeout: float = 60) -> None:
+        """Runs a test program and counts its cases."""
+        print(f"# {name}", flush=True)
+        try:
+            run = subprocess.run(command, env=os.environ | env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=timeout)
+        except subprocess.TimeoutExpired as late:
+            print((late.output or b"").decode(errors="replace"))
+            self.result(name, f"still running after {timeout} s")
+            return
+        output = run.stdout.decode(errors="replace")
+        passed, failed = (len(re.findall(rf"^{word} ", output, re.M)) for word in ("ok", "not ok"))
+        self.passed += passed
+        self.failed += failed
+        print(output, end="", flush=True)
+        if run.returncode != 0 and failed == 0:
+            self.result(name, f"ended with {run.returncode}")
+        elif passed + failed == 0:
+            self.result(name, "ran no case")
+
+
+def call(*command: str | Path, env: dict[str, str] | None = None) -> str:
+    """Runs a build step; its output is shown when it fails."""
+    run = subprocess.run(command, cwd=ROOT, env=os.environ | (env or {}), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if run.returncode != 0:
+        print(run.stdout)
+        sys.exit(f"{' '.join(map(str, command))} ended with {run.returncode}")
+    return run.stdout
+
+
+def install(prefix: Path, *cargo: str, target: Path = ROOT / "target") -> dict[str, str]:
+    """Builds the library and installs it; the environment in which programs find it."""
+    call("cargo", "build", "--quiet", "--package", "libdlock-ffi", *cargo, env={"CARGO_TARGET_DIR": str(target)})
+    call("ffi-c/install.sh", target / "debug", prefix)
+    return {"LD_LIBRARY_PATH": str(prefix / "lib"), "PKG_CONFIG_PATH": str(prefix / "lib/pkgconfig")}
+
+
+def build_programs(prefix: Path) -> Path:
+    """Compiles all programs through find_package."""
+    generated = BUILD / "generated"
+    generated.mkdir(parents=True, exist_ok=True)
+    (generated / "vectors.h").write_text(vectors.header(ROOT / "tests/vectors"))
+    programs = BUILD / "programs"
+    call("cmake", "-S", HERE, "-B", programs, f"-DCMAKE_PREFIX_PATH={prefix}", f"-DGENERATED={generated}")
+    call("cmake", "--build", programs, "--parallel", "2")
+    return programs
+
+
+def through_pkg_config(tests: Tests, env: dict[str, str], redis: dict[str, str]) -> None:
+    """C11 and C++17 through pkg-config; the address sanitizer where the compiler has it."""
+    flags = call("pkg-config", "--cflags", "--libs", "dlock", env=env).split()
+    common = ["-Wall", "-Wextra", "-Werror", "-Wpedantic", "-g", "-D_POSIX_C_SOURCE=200809L"]
+    for name, compiler, standard in (("lock.c", "cc", "c11"), ("cpp17.cpp", "c++", "c++17")):
+        program = BUILD / f"pkg-config-{Path(name).stem}"
+        call(compiler, f"-std={standard}", *common, HERE / "programs" / name, "-o", program, *flags, "-pthread")
+        tests.program([str(program)], env | redis, f"{name} through pkg-config")
+    for name in ("misuse", "port"):
+        program = BUILD / f"asan-{name}"
+        source = HERE / "programs" / f"{name}.c"
+        call("cc", "-std=c11", *common, "-fsanitize=address,undefined", "-fno-sanitize-recover=all", source, "-o", program, *flags)
+        # The library's own memory lives as long as the process by design; leaks are valgrind's part below.
+        tests.program([str(program)], env | redis | {"ASAN_OPTIONS": "detect_leaks=0"}, f"{name} under the address sanitizer")
+
+
+def under_valgrind(tests: Tests, programs: Path, names: Sequence[str], env: dict[str, str]) -> None:
+    """No error, and no leak but what valgrind.supp explains."""
+    for name in names:
+        command = ["valgrind", "--quiet", "--error-exitcode=99", "--leak-check=full", "--errors-for-leak-kinds=definite,indirect"]
+        command += ["--show-leak-kinds=definite,indirect", f"--suppressions={HERE / 'valgrind.supp'}", str(programs / name)]
+        tests.program(command, env | {"UNDER_VALGRIND": "1"}, f"{name} under valgrind", timeout=300)
+
+
+def exports(tests: Tests, prefix: Path) -> None:
+    """The list of exports.h, which misuse.c and panics.c go through, is what the library exports."""
+    symbols = call("nm", "--dynamic", "--defined-only", "--format=posix", prefix / "lib/libdlock.so")
+    exported = {line.split()[0] for line in symbols.splitlines()}
+    listed = set(re.findall(r"X\((dlock_\w+),", (HERE / "programs/exports.h").read_text()))
+    difference = exported ^ listed
+    tests.result("exports_h_lists_every_export", f"not in both: {sorted(difference)}" if difference else "")
+
+
+def panics(tests: Tests, programs: Path, redis: dict[str, str]) -> None:
+    """A build with fault injection, in a target folder of its own: features of one build are not another's."""
+    env = install(BUILD / "fault-prefix", "--features", "fault-injection", target=ROOT / "target/fault-injection")
+    tests.program([str(programs / "panics")], env | redis, "panics against the library with fault injection")
+
+
+def documentation(tests: Tests, env: dict[str, str], redis: dict[str, str]) -> None:
+    """The complete programs that docs/c.md shows, compiled and run as they stand."""
+    text = (ROOT / "docs/c.md").read_text()
+    flags = call("pkg-config", "--cflags", "--libs", "dlock", env=env).split()
+    blocks = re.findall(r"^```(c|cpp)\n(.*?)^```", text, re.M | re.S)
+    programs = [(language, code) for language, code in blocks if "int main(" in code]
+    for number, (language, code) in enumerate(programs, 1):
+        source = BUILD / f"docs-{number}.{language}"
+        source.write_text(code)
+        program = source.with_suffix("")
+        compiler = ["cc", "-std=c11", "-D_POSIX_C_SOURCE=200809L"] if language == "c" else ["c++", "-std=c++17"]
+        call(*compiler, "-Wall", "-Wextra", "-Werror", source, "-o", program, *flags, "-pthread")
+        run = subprocess.run([program], env=os.environ | env | redis, capture_output=True, text=True, timeout=60)
+        tests.result(f"docs_c_md_program_{number}", "" if run.returncode == 0 else f"{run.returncode}: {run.stdout}{run.stderr}")
+    if not programs:
+        tests.result("docs_c_md", "shows no program")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Everything, or with `long` what is slow."""
+    tests = Tests()
+    prefix = BUILD / "prefix"
+    env = install(prefix)
+    programs = build_programs(prefix)
+    with PrivateRedis() as server:
+        redis = {"REDIS_URL": server.url}
+        if "long" in arguments:
+            for _ in range(200):
+                tests.program([str(programs / "exits")], env | redis, "exits", timeout=20)
+            under_valgrind(tests, programs, PROGRAMS, env | redis)
+        else:
+            for name in PROGRAMS:
+                tests.program([str(programs / name)], env | redis, name)
+            tests.program([str(programs / "exits")], env | redis, "exits", timeout=20)
+            exports(tests, prefix)
+            through_pkg_config(tests, env, redis)
+            documentation(tests, env, redis)
+            panics(tests, programs, redis)
+            under_valgrind(tests, programs, UNDER_VALGRIND, env | redis)
+    print(f"{tests.passed} passed, {tests.failed} failed")
+    return 1 if tests.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
