@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 PREFIX ?= /usr/local
-N ?= 500
+N ?= 2000
 .DEFAULT_GOAL := help
 .PHONY: help deps demo test check-long bench lint fmt dist
 
@@ -12,7 +12,7 @@ help: ## this list
 deps: ## check the prerequisites, install what else the tests need (as root, with apt-get)
 	@scripts/deps.sh test
 
-demo: ## two C++ and two Python processes share one lock; N=500 times each, REDIS_URL=... for a server that is there
+demo: ## two C++ and two Python processes share one lock; N=2000 times each, REDIS_URL=... for a server that is there
 	@scripts/deps.sh demo
 	@N=$(N) REDIS_URL=$(REDIS_URL) demo/run.sh
 

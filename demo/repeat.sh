@@ -5,7 +5,7 @@ set -uo pipefail
 cd "$(dirname "$0")"
 passed=0 failed=0
 for run in $(seq "${1:-20}"); do
-    if output=$(./run.sh 2>&1); then
+    if output=$(N=500 ./run.sh 2>&1); then
         passed=$((passed + 1))
         echo "run $run: $(tail -n 1 <<<"$output")"
     else

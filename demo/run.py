@@ -162,7 +162,7 @@ def run(options: argparse.Namespace, url: str, folder: str) -> int:
 def main() -> int:
     """Reads the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--times", type=int, default=500, help="how often each worker takes the lock (500)")
+    parser.add_argument("--times", type=int, default=2000, help="how often each worker takes the lock (2000)")
     parser.add_argument("--url", default="", help="a server that is there; else a private one is started")
     parser.add_argument("--without-lock", action="store_true", help="take no lock: the check must fail")
     parser.add_argument("--cpp-worker", required=True)

@@ -11,5 +11,5 @@ if [ ! "$worker" -nt demo/worker.cpp ] || [ -n "$(find include -newer "$worker" 
     "${CXX:-c++}" -std=c++17 -O2 -Wall -Wextra -Werror -o "$worker" demo/worker.cpp \
         -Ibuild/c/include -Lbuild/c/lib -ldlock -Wl,-rpath,"$PWD/build/c/lib"
 fi
-exec build/venv/bin/python demo/run.py --times "${N:-500}" --url "${REDIS_URL:-}" ${WITHOUT_LOCK:+--without-lock} \
+exec build/venv/bin/python demo/run.py --times "${N:-2000}" --url "${REDIS_URL:-}" ${WITHOUT_LOCK:+--without-lock} \
     --cpp-worker "$worker" --python build/venv/bin/python

@@ -10,6 +10,10 @@ if [ ! -x "$venv/bin/maturin" ]; then
     "$venv/bin/pip" install --quiet --disable-pip-version-check "$(grep '^maturin' py/requirements-dev.txt)"
 fi
 rm -rf build/venv-wheel
-"$venv/bin/maturin" build --quiet --locked --release --manifest-path py/Cargo.toml --out build/venv-wheel \
-    --interpreter "$venv/bin/python"
+# It talks however quiet it is asked to be.
+if ! log=$("$venv/bin/maturin" build --quiet --locked --release --manifest-path py/Cargo.toml --out build/venv-wheel \
+    --interpreter "$venv/bin/python" 2>&1); then
+    echo "$log" >&2
+    exit 1
+fi
 "$venv/bin/pip" install --quiet --disable-pip-version-check --no-index --force-reinstall build/venv-wheel/libdlock-*.whl

@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# Compiles and runs the programs of the README and the quickstart, as a reader would.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+scripts/c-library.sh
+scripts/python-venv.sh
+exec python3 scripts/test_docs.py

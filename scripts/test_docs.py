@@ -1,0 +1,100 @@
+"""Runs what the documentation shows: the programs of README.md, the quickstart, and the links between the pages.
+
+The pages of the languages (docs/c.md, docs/python.md) are run by the tests of those languages.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+from private_redis import PrivateRedis
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text()
+BUILD = ROOT / "build/docs"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+LIBRARY = ["-Ibuild/c/include", "-Lbuild/c/lib", "-ldlock", f"-Wl,-rpath,{ROOT}/build/c/lib"]
+WARNINGS = ["-Wall", "-Wextra", "-Werror"]
+
+
+def program(language: str) -> str:
+    """The README's program in that language."""
+    found = re.findall(rf"^```{re.escape(language)}\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+    assert len(found) == 1, f"{len(found)} programs in {language}"
+    return str(found[0])
+
+
+def run(*command: str, url: str = "") -> str:
+    """The output of a command that must succeed."""
+    environment = {**os.environ, "REDIS_URL": url} if url else None
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=600)
+    assert done.returncode == 0, f"{command[0]} ended with {done.returncode}: {done.stderr[-2000:]}"
+    return done.stdout
+
+
+class Programs(unittest.TestCase):
+    server: PrivateRedis
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        BUILD.mkdir(parents=True, exist_ok=True)
+        cls.server = PrivateRedis()
+        cls.server.__enter__()
+        cls.addClassCleanup(cls.server.stop)
+
+    def check(self, *command: str) -> None:
+        """The program took the lock on the server, showed its token, and let go."""
+        output = run(*command, url=self.server.url)
+        self.assertRegex(output, r"^held, fencing token \d{16}\n$")
+        self.assertEqual(self.server.command("GET", "redisson_lock_token:{report}"), output.split()[-1])
+        # A C++ guard and a Rust drop do not wait for a reply, but what they sent is there before a later command.
+        self.assertEqual(self.server.command("EXISTS", "report"), "0")
+
+    def test_rust(self) -> None:
+        example = (ROOT / "core/examples/readme.rs").read_text()
+        self.assertEqual(example.partition("\n\n")[2], program("rust"))
+        self.check("cargo", "run", "--quiet", "--example", "readme")
+
+    def test_python(self) -> None:
+        source = BUILD / "readme.py"
+        source.write_text(program("python"))
+        self.check("build/venv/bin/python", "-W", "error", str(source))
+
+    def test_cpp(self) -> None:
+        source, binary = BUILD / "readme.cpp", str(BUILD / "readme-cpp")
+        source.write_text(program("cpp"))
+        run(os.environ.get("CXX", "c++"), "-std=c++17", *WARNINGS, "-o", binary, str(source), *LIBRARY)
+        self.check(binary)
+
+    def test_c(self) -> None:
+        source, binary = BUILD / "readme.c", str(BUILD / "readme-c")
+        source.write_text(program("c"))
+        run(os.environ.get("CC", "cc"), "-std=c11", *WARNINGS, "-o", binary, str(source), *LIBRARY)
+        self.check(binary)
+
+    def test_quickstart(self) -> None:
+        for url in ([], ["--", self.server.url]):
+            output = run("cargo", "run", "--quiet", "--example", "quickstart", *url)
+            self.assertIn("12 turns, never two holders at once", output)
+
+
+class Links(unittest.TestCase):
+    def test_every_page_that_is_linked_exists(self) -> None:
+        for page in PAGES:
+            for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
+                if "://" not in target:
+                    with self.subTest(page=page.name, target=target):
+                        self.assertTrue((page.parent / target).exists(), f"{page.name} links to {target}")
+
+
+if __name__ == "__main__":
+    done = unittest.main(exit=False).result
+    # A test may fail in several of its subtests, and a class in its set-up.
+    bad = len({getattr(test, "test_case", test).id() for test, _ in done.failures + done.errors})
+    print(f"{max(done.testsRun - bad, 0)} passed, {bad} failed", flush=True)
+    sys.exit(bad > 0)
