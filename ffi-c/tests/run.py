@@ -26,6 +26,9 @@ PROGRAMS = ("lock", "lock_static", "port", "misuse", "vectors", "fork", "cpp17",
 # others do not do, and 600 connects).
 UNDER_VALGRIND = ("misuse", "lock", "port", "cpp17")
 
+# Tells check.h that time bounds are to be generous.
+SLOWED = {"SLOWED_DOWN": "1"}
+
 
 class Tests:
     """What was counted so far."""
@@ -100,7 +103,7 @@ def through_pkg_config(tests: Tests, env: dict[str, str], redis: dict[str, str])
         source = HERE / "programs" / f"{name}.c"
         call("cc", "-std=c11", *common, "-fsanitize=address,undefined", "-fno-sanitize-recover=all", source, "-o", program, *flags)
         # The library's own memory lives as long as the process by design; leaks are valgrind's part below.
-        tests.program([str(program)], env | redis | {"ASAN_OPTIONS": "detect_leaks=0"}, f"{name} under the address sanitizer")
+        tests.program([str(program)], env | redis | SLOWED | {"ASAN_OPTIONS": "detect_leaks=0"}, f"{name} under the address sanitizer")
 
 
 def under_valgrind(tests: Tests, programs: Path, names: Sequence[str], env: dict[str, str]) -> None:
@@ -108,7 +111,7 @@ def under_valgrind(tests: Tests, programs: Path, names: Sequence[str], env: dict
     for name in names:
         command = ["valgrind", "--quiet", "--error-exitcode=99", "--leak-check=full", "--errors-for-leak-kinds=definite,indirect"]
         command += ["--show-leak-kinds=definite,indirect", f"--suppressions={HERE / 'valgrind.supp'}", str(programs / name)]
-        tests.program(command, env | {"UNDER_VALGRIND": "1"}, f"{name} under valgrind", timeout=300)
+        tests.program(command, env | SLOWED, f"{name} under valgrind", timeout=300)
 
 
 def exports(tests: Tests, prefix: Path) -> None:
@@ -123,7 +126,8 @@ def exports(tests: Tests, prefix: Path) -> None:
 def panics(tests: Tests, programs: Path, redis: dict[str, str]) -> None:
     """A build with fault injection, in a target folder of its own: features of one build are not another's."""
     env = install(BUILD / "fault-prefix", "--features", "fault-injection", target=ROOT / "target/fault-injection")
-    tests.program([str(programs / "panics")], env | redis, "panics against the library with fault injection")
+    quiet = {"RUST_BACKTRACE": "0"}
+    tests.program([str(programs / "panics")], env | redis | quiet, "panics against the library with fault injection")
 
 
 def documentation(tests: Tests, env: dict[str, str], redis: dict[str, str]) -> None:

@@ -76,8 +76,8 @@ static inline int64_t now_ms(void) {
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Bounds are for a program that runs by itself; valgrind slows it down twentyfold. */
-static inline int64_t bound_ms(int64_t bound) { return getenv("UNDER_VALGRIND") != NULL ? 50 * bound : bound; }
+/* Bounds are for a program that runs by itself; valgrind and the sanitizers slow it down many times. */
+static inline int64_t bound_ms(int64_t bound) { return getenv("SLOWED_DOWN") != NULL ? 50 * bound : bound; }
 
 /* Waits for the next `count` completions of a port. */
 static inline void collect(const dlock_port_t* port, dlock_completion_t* completions, size_t count) {
