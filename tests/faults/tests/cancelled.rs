@@ -53,6 +53,21 @@ async fn ten_thousand_callers_of_one_lock_cancelled_at_once_leave_no_key() {
     cancel_storm(10_000, 1, |_| "storm".into()).await;
 }
 
+/// The caller has gone at its own deadline; the attempt is at the server, and its reply never comes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_acquire_that_timed_out_without_a_reply_leaves_no_key() {
+    let server = Server::start();
+    let proxy = Proxy::start(server.address());
+    let client: Client = client(&with_options(&proxy.url(), "response_timeout=300ms&lease=60s")).await;
+    client.lock("warm").expect("a name").acquire().await.expect("acquire").release().await.expect("release");
+    proxy.hold(Side::Replies);
+    let lock = client.lock("job").expect("a name");
+    lock.acquire_timeout(Duration::from_millis(200)).await.map(drop).expect_err("no reply, no hold");
+    assert!(!no_lock_is_left(&server), "the server has granted it");
+    proxy.heal();
+    eventually(SOON, "no lock is left", || no_lock_is_left(&server));
+}
+
 /// A caller that gives up in the queue, in front of another one, must not keep the lock from it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_caller_cancelled_while_it_waits_hands_its_place_on() {

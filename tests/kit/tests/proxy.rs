@@ -105,6 +105,21 @@ fn all_connections_can_be_reset_and_what_they_held_is_lost() {
 }
 
 #[test]
+fn a_forsaken_client_sees_a_reset_and_its_held_request_still_arrives() {
+    let (server, proxy, mut conn) = setup();
+    let held = proxy.on(&["SET", "x"], Action::HoldRequest);
+    conn.send(&["SET", "x", "late"]).expect("send");
+    held.expect(SOON);
+    proxy.forsake_clients();
+    reset(conn.read());
+    let mut next = Conn::open(proxy.address()).expect("connect");
+    assert_eq!(next.cmd(&["GET", "x"]).expect("a reply"), Reply::Nil);
+    proxy.heal();
+    eventually(SOON, "the request arrives", || server.keys() == ["x"]);
+    eventually(SOON, "the server's end is closed behind it", || proxy.open() == 1);
+}
+
+#[test]
 fn a_request_can_be_executed_without_its_reply_coming_back() {
     let (server, proxy, mut conn) = setup();
     let fault = proxy.on(&["incr", "money"], Action::CutReply(0));

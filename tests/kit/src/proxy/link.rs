@@ -40,6 +40,8 @@ pub(super) struct Link {
     lanes: [Lane; 2],
     /// Reset both ends after this many more bytes of replies.
     cut_after: Option<usize>,
+    /// The client was told that it is over; what it has sent still arrives.
+    forsaken: bool,
     dead: bool,
 }
 
@@ -50,6 +52,7 @@ impl Link {
             server: Arc::new(server),
             lanes: Default::default(),
             cut_after: None,
+            forsaken: false,
             dead: false,
         }
     }
@@ -58,6 +61,21 @@ impl Link {
         self.dead = true;
         sys::reset(&self.client);
         sys::reset(&self.server);
+    }
+
+    /// Resets the client's end alone.
+    pub(super) fn forsake(&mut self) {
+        self.forsaken = true;
+        sys::reset(&self.client);
+    }
+
+    /// What a broken end means for the other one.
+    fn broken(&mut self) {
+        if self.forsaken {
+            self.lanes[Side::Replies as usize].done = true;
+        } else {
+            self.reset();
+        }
     }
 
     pub(super) fn half_close(&mut self, side: Side) {
@@ -120,7 +138,9 @@ fn read_lane(shared: &Shared, id: u64, side: Side, mut source: &TcpStream) {
                     pending.extend_from_slice(&buffer[..*n]);
                     pass_commands(state, id, &mut pending);
                 }
-                // the other end sees what this end saw
+                // what came before the break still arrives, when the other end is to know nothing of it
+                Err(_) if state.links.get(&id).is_some_and(|link| link.forsaken) => push(state, id, side, Piece::End),
+                // otherwise the other end sees what this end saw
                 Err(_) => state.links.get_mut(&id).into_iter().for_each(Link::reset),
             }
             state.links.get(&id).is_some_and(|link| !link.dead)
@@ -173,7 +193,7 @@ fn write_lane(shared: &Shared, id: u64, side: Side) {
         let (allowed, cut) = shared.change(|state| allowance(state, id, side, bytes.len()));
         for part in parts(shared, side, &bytes[..allowed]) {
             if socket.write_all(part).is_err() {
-                shared.change(|state| state.links.get_mut(&id).into_iter().for_each(Link::reset));
+                shared.change(|state| state.links.get_mut(&id).into_iter().for_each(Link::broken));
                 return;
             }
         }

@@ -3,7 +3,7 @@
 //! Everything is switched while it runs and acts on the connections that are there as well as on later ones:
 //!
 //! * [`delay`](Proxy::delay), [`throttle`](Proxy::throttle), [`hold`](Proxy::hold) (a black hole) for each direction;
-//! * [`reset_all`](Proxy::reset_all), [`half_close`](Proxy::half_close), [`refuse`](Proxy::refuse),
+//! * [`reset_all`](Proxy::reset_all), [`forsake_clients`](Proxy::forsake_clients), [`half_close`](Proxy::half_close), [`refuse`](Proxy::refuse),
 //!   [`point_at`](Proxy::point_at);
 //! * [`on`](Proxy::on): something that happens when a certain command passes, once, at exactly that place.
 //!
@@ -154,6 +154,12 @@ impl Proxy {
     /// Resets every connection at once; what was under way in it is lost.
     pub fn reset_all(&self) {
         self.shared.change(|s| s.links.values_mut().for_each(Link::reset));
+    }
+
+    /// Resets the clients' ends alone, as a middlebox that forgets its connections does: what they have sent and is held
+    /// still reaches the server, after [`heal`](Proxy::heal).
+    pub fn forsake_clients(&self) {
+        self.shared.change(|s| s.links.values_mut().for_each(Link::forsake));
     }
 
     /// Ends this direction of every present connection in good order (FIN), while the other one stays open.
