@@ -127,9 +127,7 @@ def programs(callers: int, seconds: float) -> dict[str, Callable[[PrivateRedis],
         return lambda server: measure(server, [*command, server.url, *size])
 
     def floor(mode: str) -> Callable[[PrivateRedis], Result]:
-        return lambda server: measure(
-            server, [str(release / "libdlock-floor"), f"127.0.0.1:{server.port}", *size, mode]
-        )
+        return lambda server: measure(server, [str(release / "libdlock-floor"), f"127.0.0.1:{server.port}", *size, mode])
 
     found = {"floor, a socket each": floor("sockets")}
     if callers > 1:
@@ -159,7 +157,9 @@ def machine() -> str:
 def row(cells: list[str]) -> str:
     """A line of the table, in Markdown."""
     widths = (24, 8, 8, 9, 10, 11, 11)
-    padded = (cell.ljust(width) if i == 0 else cell.rjust(width) for i, (cell, width) in enumerate(zip(cells, widths, strict=True)))
+    padded = (
+        cell.ljust(width) if i == 0 else cell.rjust(width) for i, (cell, width) in enumerate(zip(cells, widths, strict=True))
+    )
     return "| " + " | ".join(padded) + " |"
 
 
@@ -173,14 +173,16 @@ def print_table(results: dict[int, dict[str, list[Result]]]) -> None:
         for name, runs in by_program.items():
 
             def median(field: str, runs: list[Result] = runs) -> float:
-                return statistics.median(asdict(run)[field] for run in runs)
+                return float(statistics.median(asdict(run)[field] for run in runs))
 
             ratio = statistics.median(a.pairs_per_second / b.pairs_per_second for a, b in zip(runs, floor, strict=True))
             cells = [name, f"{median('pairs_per_second'):.0f}", f"{ratio:.2f}", f"{median('scripts_per_pair'):.2f}"]
             for field in ("script_us_per_pair", "server_cpu_us_per_pair", "client_cpu_us_per_pair"):
                 cells.append(f"{median(field):.1f} us")
             print(row(cells))
-    print("\nA pair is one lock and one unlock; everything but pairs/s is for each pair. redis-benchmark repeats the acquire alone;")
+    print(
+        "\nA pair is one lock and one unlock; everything but pairs/s is for each pair. redis-benchmark repeats the acquire alone;"
+    )
     print("two of them are counted as a pair.")
 
 

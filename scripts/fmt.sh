@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo fmt --all
-git ls-files -co --exclude-standard -- '*.c' '*.h' '*.cpp' '*.hpp' ':!include/dlock.h' | xargs --no-run-if-empty clang-format -i
+git ls-files -co --exclude-standard -- '*.c' '*.h' '*.cpp' '*.hpp' ':!include/dlock.h' ':!ffi-c/header' | xargs --no-run-if-empty clang-format -i
 [ -x build/py-lint-venv/bin/ruff ] || py/lint.sh || true
 (cd py && ../build/py-lint-venv/bin/ruff format --quiet python tests)
 build/py-lint-venv/bin/ruff format --quiet --config ruff.toml scripts bench demo

@@ -16,21 +16,20 @@ check() {
     fi
 }
 
-c_files() { git ls-files -co --exclude-standard -- '*.c' '*.h' '*.cpp' '*.hpp' ':!include/dlock.h'; } # cbindgen formats that
+c_files() { git ls-files -co --exclude-standard -- '*.c' '*.h' '*.cpp' '*.hpp' ':!include/dlock.h' ':!ffi-c/header'; } # cbindgen's, and what goes into it
 clang_format() { c_files | xargs --no-run-if-empty clang-format --dry-run -Werror; }
-# The scripts and drivers outside the package: the same tools as py/lint.sh, which makes their environment.
-python_tools() { py/lint.sh; }
+# The scripts and drivers outside the package, with the tools that py/lint.sh installs.
 python_rest() {
     local tools=build/py-lint-venv/bin
-    "$tools/ruff" check --quiet --config ruff.toml $1 && "$tools/ruff" format --quiet --check --config ruff.toml $1 &&
-        MYPYPATH=py/python "$tools/mypy" --strict --no-error-summary --python-version 3.10 $1
+    "$tools/ruff" check --quiet --config ruff.toml "$1" && "$tools/ruff" format --quiet --check --config ruff.toml "$1" &&
+        MYPYPATH=py/python:scripts "$tools/mypy" --strict --no-error-summary --python-version 3.10 "$1"
 }
 
 check "rustfmt" cargo fmt --all --check
 check "clippy" cargo clippy --quiet --workspace --all-targets -- -D warnings
-check "rustdoc" env RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps
+check "rustdoc" env RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps -p libdlock
 check "clang-format" clang_format
-check "ruff and mypy --strict: py" python_tools
+check "ruff and mypy --strict: py" py/lint.sh
 for folder in scripts bench demo; do
     check "ruff and mypy --strict: $folder" python_rest "$folder"
 done

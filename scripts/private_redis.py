@@ -61,7 +61,10 @@ class PrivateRedis:
 
     def command(self, *words: str) -> str:
         """Sends one command on a connection of its own; returns a simple or bulk reply as text."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=10) as connection, connection.makefile("rwb") as file:
+        with (
+            socket.create_connection(("127.0.0.1", self.port), timeout=10) as connection,
+            connection.makefile("rwb") as file,
+        ):
             file.write(b"*%d\r\n" % len(words))
             for word in words:
                 file.write(b"$%d\r\n%s\r\n" % (len(word.encode()), word.encode()))

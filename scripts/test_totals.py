@@ -13,7 +13,9 @@ TOTALS = str(Path(__file__).with_name("totals.py"))
 class ClosingLines(unittest.TestCase):
     def test_each_runners_line_is_read(self) -> None:
         for line, counts in {
-            "test result: ok. 12 passed; 0 failed; 3 ignored; 0 measured; 0 filtered out; finished in 0.01s": Counts(12, 0, 3),
+            "test result: ok. 12 passed; 0 failed; 3 ignored; 0 measured; 0 filtered out; finished in 0.01s": Counts(
+                12, 0, 3
+            ),
             "test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out": Counts(1, 2, 0),
             "===== 4 passed, 1 skipped, 2 warnings in 0.12s =====": Counts(4, 0, 1),
             "\x1b[32m==== \x1b[1m9 passed\x1b[0m in 61.20s (0:01:01) ====\x1b[0m": Counts(9, 0, 0),
@@ -26,7 +28,12 @@ class ClosingLines(unittest.TestCase):
                 self.assertEqual(read(line), counts)
 
     def test_other_lines_are_not(self) -> None:
-        for line in ("running 12 tests", "test a::b ... ok", "    rust   3 passed, 0 failed, 0 skipped and more", "1 passed"):
+        for line in (
+            "running 12 tests",
+            "test a::b ... ok",
+            "    rust   3 passed, 0 failed, 0 skipped and more",
+            "1 passed",
+        ):
             with self.subTest(line):
                 self.assertIsNone(read(line))
 

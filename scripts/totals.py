@@ -17,7 +17,9 @@ import time
 from dataclasses import dataclass
 
 CARGO = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored;")
-PYTEST = re.compile(r"^=+ (?P<counts>.*\b(?:passed|failed|error|errors|skipped|deselected|no tests ran)\b.*) in [\d.]+s.* =+$")
+PYTEST = re.compile(
+    r"^=+ (?P<counts>.*\b(?:passed|failed|error|errors|skipped|deselected|no tests ran)\b.*) in [\d.]+s.* =+$"
+)
 PLAIN = re.compile(r"^(?:\w+: )?(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$")
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 

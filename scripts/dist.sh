@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# What would be published, in build/dist: the crate, the wheel, and the C library as an archive to unpack into a prefix.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+out=$PWD/build/dist
+rm -rf "$out"
+mkdir -p "$out"
+version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+target=${CARGO_TARGET_DIR:-target}
+
+# The package is what git knows; --allow-dirty lets a working copy be tried.
+cargo package --quiet --package libdlock --no-verify --allow-dirty
+cp "$target/package/libdlock-$version.crate" "$out/"
+
+scripts/python-venv.sh
+cp build/venv-wheel/libdlock-*.whl "$out/"
+
+stage=$(mktemp -d)
+trap 'rm -rf "$stage"' EXIT
+prefix=libdlock-$version-$(uname -m)
+make --no-print-directory install PREFIX=/usr/local DESTDIR="$stage/$prefix"
+cp LICENSE-MIT LICENSE-APACHE "$stage/$prefix/usr/local/"
+tar -C "$stage/$prefix/usr" --transform "s,^local,$prefix," -czf "$out/$prefix.tar.gz" local
+ls -l "$out"
