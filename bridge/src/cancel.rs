@@ -37,24 +37,22 @@ impl State {
     ///
     /// # Cancel safety
     /// As that of `future`, which is dropped.
-    pub fn with_cancel<T>(
+    pub async fn with_cancel<T>(
         &'static self,
         token: Option<Handle>,
         future: impl Future<Output = Result<T>>,
-    ) -> impl Future<Output = Result<T>> {
-        async move {
-            let Some(token) = token else {
-                return future.await;
-            };
-            let entry = self.get(Kind::Cancel, &self.cancels, token, "cancel")?;
-            let mut fired = entry.fired.subscribe();
-            tokio::select! {
-                biased;
-                _ = fired.wait_for(|fired| *fired) => {
-                    Err(Error::new(ErrorKind::Cancelled, "wait", "the cancel token was fired"))
-                }
-                result = future => result,
+    ) -> Result<T> {
+        let Some(token) = token else {
+            return future.await;
+        };
+        let entry = self.get(Kind::Cancel, &self.cancels, token, "cancel")?;
+        let mut fired = entry.fired.subscribe();
+        tokio::select! {
+            biased;
+            _ = fired.wait_for(|fired| *fired) => {
+                Err(Error::new(ErrorKind::Cancelled, "wait", "the cancel token was fired"))
             }
+            result = future => result,
         }
     }
 }

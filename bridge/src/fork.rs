@@ -111,4 +111,25 @@ mod tests {
         assert_eq!(status, 0, "the child saw the parent's generation");
         assert_eq!(generation(), before);
     }
+
+    #[test]
+    fn threads_that_come_first_together_get_the_same_value() {
+        static VALUE: PerProcess<u32> = PerProcess::new();
+        assert_eq!(VALUE.get(), None);
+        let start = &std::sync::Barrier::new(8);
+        let seen: Vec<&u32> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..8)
+                .map(|n| {
+                    scope.spawn(move || {
+                        start.wait();
+                        VALUE.get_or_try_init(|_| Ok::<_, ()>(n)).unwrap()
+                    })
+                })
+                .collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(seen.iter().all(|value| std::ptr::eq(*value, seen[0])));
+        assert!(std::ptr::eq(VALUE.get().unwrap(), seen[0]));
+        assert_eq!(VALUE.get_or_try_init(|_| Err(())), Ok(seen[0]), "made once");
+    }
 }

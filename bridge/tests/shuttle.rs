@@ -147,7 +147,7 @@ fn freeing_a_port_loses_no_result_on_the_way() {
     );
 }
 
-/// Fails when a slot is put on the free list before its generation is raised.
+/// Fails when a slot's generation is not raised as it is freed.
 #[test]
 fn of_two_threads_that_free_one_handle_one_succeeds_and_no_reader_sees_another_object() {
     check_random(

@@ -19,7 +19,7 @@ pub(crate) unsafe fn call(
         if !error.is_null() {
             // Before the work, not after: a caller that cannot be told why it failed is not served at all.
             // SAFETY: passed on.
-            drop(unsafe { sized_out(error, "error", export)? });
+            let _fits = unsafe { sized_out(error, "error", export)? };
         }
         body(enter()?)
     });

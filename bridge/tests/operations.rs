@@ -1,0 +1,144 @@
+//! The operations over handles, on `memory://`: what the bridge adds to core.
+
+use std::sync::mpsc;
+use std::time::Duration;
+
+use libdlock::{ErrorKind, HolderId, LossReason};
+use libdlock_bridge::ops::{self, Holding};
+use libdlock_bridge::{Handle, Interrupt, Outcome, State, What, enter, this_thread};
+
+fn client(state: &'static State, log_port: Option<Handle>) -> Handle {
+    let opening = ops::client_open(state, "memory://".to_owned(), Vec::new(), log_port);
+    state.wait(opening, None).unwrap()
+}
+
+fn lock(state: &'static State, client: Handle, name: &str) -> Handle {
+    ops::lock_open(state, client, name.as_bytes(), 0, None).unwrap()
+}
+
+fn try_by(state: &'static State, lock: Handle, holder: HolderId) -> libdlock::Result<ops::Held> {
+    state.wait(ops::lock_acquire(state, lock, Holding::ByHolder(holder), 0, 0), None)
+}
+
+#[test]
+fn a_thread_is_a_holder_and_another_is_another() {
+    assert_eq!(this_thread(), this_thread());
+    assert_ne!(std::thread::spawn(this_thread).join().unwrap(), this_thread());
+}
+
+#[test]
+fn objects_outlive_the_handles_they_were_made_from() {
+    let state = enter().unwrap();
+    let client = client(state, None);
+    let lock = lock(state, client, "outlive");
+    ops::client_free(state, client).unwrap();
+    let held = try_by(state, lock, this_thread()).unwrap();
+    ops::lock_free(state, lock).unwrap();
+    assert!(ops::held_valid(state, held.handle).unwrap());
+    assert_eq!(ops::held_token(state, held.handle).unwrap(), held.token);
+    assert_eq!(state.wait(ops::lock_release(state, lock, this_thread()), None).unwrap_err().kind(), ErrorKind::Closed);
+    ops::held_free(state, held.handle).unwrap();
+}
+
+#[test]
+fn an_interrupt_ends_a_wait_and_leaves_nothing() {
+    let state = enter().unwrap();
+    let lock = lock(state, client(state, None), "interrupt");
+    let holder = HolderId::fresh();
+    try_by(state, lock, holder).unwrap();
+    let mut asked = 0;
+    let mut check = || {
+        asked += 1;
+        asked == 2
+    };
+    let waiting = ops::lock_acquire(state, lock, Holding::ByHolder(this_thread()), -1, 0);
+    let interrupt = Interrupt { every: Duration::from_millis(5), check: &mut check };
+    assert_eq!(state.wait(waiting, Some(interrupt)).unwrap_err().kind(), ErrorKind::Cancelled);
+    state.wait(ops::lock_release(state, lock, holder), None).unwrap();
+    try_by(state, lock, HolderId::fresh()).unwrap();
+}
+
+#[test]
+fn a_hold_of_a_handle_is_released_through_it_and_one_of_a_thread_is_not() {
+    let state = enter().unwrap();
+    let lock = lock(state, client(state, None), "owners");
+    let of_thread = try_by(state, lock, this_thread()).unwrap();
+    let refused = state.wait(ops::held_release(state, of_thread.handle), None).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::InvalidArgument);
+    state.wait(ops::lock_release(state, lock, this_thread()), None).unwrap();
+    let of_handle = state.wait(ops::lock_acquire(state, lock, Holding::ByHandle, 0, 0), None).unwrap();
+    assert_eq!(try_by(state, lock, this_thread()).unwrap_err().kind(), ErrorKind::Busy);
+    state.wait(ops::held_release(state, of_handle.handle), None).unwrap();
+    assert_eq!(state.wait(ops::held_wait_lost(state, of_handle.handle, -1), None).unwrap(), None);
+    try_by(state, lock, this_thread()).unwrap();
+}
+
+#[test]
+fn a_grant_that_nobody_drained_is_released_with_its_port() {
+    let state = enter().unwrap();
+    let lock = lock(state, client(state, None), "undrained");
+    let port = state.port_new().unwrap();
+    let (granted, was_granted) = mpsc::channel();
+    let acquiring = ops::lock_acquire(state, lock, Holding::ByHandle, -1, 0);
+    let submitted = async move {
+        let held = acquiring.await?;
+        granted.send(held.handle).unwrap();
+        Ok(Outcome::Held(held))
+    };
+    state.submit(port, 0, submitted).unwrap();
+    let handle = was_granted.recv_timeout(Duration::from_secs(5)).unwrap();
+    state.port_free(port).unwrap();
+    // Waits for the release in the background.
+    let next = ops::lock_acquire(state, lock, Holding::ByHolder(this_thread()), 5_000, 0);
+    state.wait(next, None).unwrap();
+    assert_eq!(ops::held_valid(state, handle).unwrap_err().kind(), ErrorKind::Closed);
+}
+
+#[test]
+fn the_end_of_a_holding_thread_ends_its_hold_here_and_warns() {
+    let state = enter().unwrap();
+    let port = state.port_new().unwrap();
+    let lock = lock(state, client(state, Some(port)), "ended");
+    let held = std::thread::spawn(move || try_by(state, lock, this_thread()).unwrap()).join().unwrap();
+    assert!(!ops::held_valid(state, held.handle).unwrap());
+    let warned = state.drain(port, 100).unwrap().into_iter().any(|completion| match completion.what {
+        What::Log(event) => event.level >= libdlock::Level::Warn && event.name.as_deref() == Some("ended"),
+        What::Done(_) => false,
+    });
+    assert!(warned);
+    // The lease goes on: nobody else has the lock.
+    assert_eq!(try_by(state, lock, this_thread()).unwrap_err().kind(), ErrorKind::Busy);
+}
+
+#[test]
+fn closing_ends_holds_and_later_calls() {
+    let state = enter().unwrap();
+    let client = client(state, None);
+    let lock = lock(state, client, "closing");
+    let held = try_by(state, lock, this_thread()).unwrap();
+    state.wait(ops::client_close(state, client, false), None).unwrap();
+    let lost = state.wait(ops::held_wait_lost(state, held.handle, -1), None).unwrap();
+    assert_eq!(lost, Some(LossReason::Closed));
+    assert_eq!(try_by(state, lock, this_thread()).unwrap_err().kind(), ErrorKind::Closed);
+    state.wait(ops::client_close(state, client, false), None).unwrap();
+}
+
+#[test]
+fn a_log_port_that_is_not_drained_keeps_a_bounded_number_of_events() {
+    let state = enter().unwrap();
+    let port = state.port_new().unwrap();
+    let lock = lock(state, client(state, Some(port)), "logged");
+    let rounds = 1_100;
+    for _ in 0..rounds {
+        let held = state.wait(ops::lock_acquire(state, lock, Holding::ByHandle, 0, 0), None).unwrap();
+        // One warning each.
+        ops::held_free(state, held.handle).unwrap();
+        state.wait(ops::lock_force_release(state, lock), None).unwrap();
+    }
+    let kept = state.drain(port, 2 * rounds).unwrap().len();
+    assert_eq!(kept, 1_024);
+    let held = state.wait(ops::lock_acquire(state, lock, Holding::ByHandle, 0, 0), None).unwrap();
+    ops::held_free(state, held.handle).unwrap();
+    let What::Log(event) = state.drain(port, 1).unwrap().remove(0).what else { panic!("a log event") };
+    assert!(event.message.contains("dropped"), "{}", event.message);
+}
