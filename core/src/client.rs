@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use tokio::runtime::Handle;
+use tokio::task::JoinSet;
 use uuid::Uuid;
 
 use crate::backend::Backend;
@@ -140,12 +141,17 @@ impl Client {
     /// # Cancel safety
     /// Dropping the future may leave some released and the client open.
     pub async fn close_releasing(&self) -> Result<()> {
-        let mut first = Ok(());
-        for lock in self.0.all_locks() {
-            for grant in lock.take_valid() {
-                first = first.and(lock.release(grant).await);
-            }
+        let inner = &self.0;
+        // Nobody may get what is released here.
+        inner.tasks.begin_to_close();
+        let mut first = inner.release_all().await;
+        // Attempts that were under way may have been granted since. A server that does not answer holds nothing up: each
+        // operation has its own deadline, and this is the latest of them.
+        tokio::select! {
+            () = inner.tasks.idle() => {}
+            () = inner.clock.sleep_until(inner.operation_deadline()) => {}
         }
+        first = first.and(inner.release_all().await);
         self.close().await;
         first
     }
@@ -196,6 +202,18 @@ impl Inner {
         if locks.get(name).is_some_and(|lock| lock.strong_count() == 0) {
             locks.remove(name);
         }
+    }
+
+    /// Releases everything that is held, all at once; the first error of any.
+    async fn release_all(&self) -> Result<()> {
+        let mut releases = JoinSet::new();
+        for lock in self.all_locks() {
+            for grant in lock.take_valid() {
+                let lock = lock.clone();
+                releases.spawn_on(async move { lock.release(grant).await }, self.tasks.runtime());
+            }
+        }
+        releases.join_all().await.into_iter().collect()
     }
 
     fn locks(&self) -> MutexGuard<'_, HashMap<ObjectName, Weak<LockShared>>> {

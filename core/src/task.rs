@@ -13,13 +13,26 @@ use crate::event::{Events, Level};
 pub(crate) struct Tasks {
     runtime: Handle,
     life: Arc<watch::Sender<Life>>,
+    /// How many operations are under way.
+    operations: Arc<watch::Sender<usize>>,
     events: Events,
+}
+
+/// Counts an operation for as long as it lives.
+struct UnderWay(Arc<watch::Sender<usize>>);
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.send_modify(|count| *count -= 1);
+    }
 }
 
 /// The stages of a client, in the only order in which they can follow one another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Life {
     Open,
+    /// Being closed by a caller who wants everything released first: nothing new begins, waits end.
+    Closing,
     /// A background task panicked: what it looked after can no longer be trusted.
     Failed,
     Closed,
@@ -27,11 +40,19 @@ pub(crate) enum Life {
 
 impl Tasks {
     pub(crate) fn new(runtime: Handle, events: Events) -> Tasks {
-        Tasks { runtime, life: Arc::new(watch::Sender::new(Life::Open)), events }
+        Tasks { runtime, life: Arc::new(watch::Sender::new(Life::Open)), operations: Arc::default(), events }
+    }
+
+    pub(crate) fn runtime(&self) -> &Handle {
+        &self.runtime
     }
 
     pub(crate) fn life(&self) -> Life {
         *self.life.borrow()
+    }
+
+    pub(crate) fn begin_to_close(&self) {
+        self.advance(Life::Closing);
     }
 
     pub(crate) fn close(&self) {
@@ -53,7 +74,30 @@ impl Tasks {
         life.wait_for(|life| *life != Life::Open).await.map_or(Life::Closed, |life| *life)
     }
 
-    /// Runs an operation to its end, whatever happens to those who wait for it. A panic in it ends only itself.
+    /// Completes when holds can no longer be looked after, and says why. Cancel safe.
+    pub(crate) async fn over(&self) -> Life {
+        let mut life = self.life.subscribe();
+        // The sender lives in `self`.
+        life.wait_for(|life| *life > Life::Closing).await.map_or(Life::Closed, |life| *life)
+    }
+
+    /// Runs an operation on the server to its end, whatever happens to those who wait for it. A panic ends only itself.
+    pub(crate) fn spawn_operation(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.operations.send_modify(|count| *count += 1);
+        let under_way = UnderWay(self.operations.clone());
+        self.spawn(async move {
+            task.await;
+            drop(under_way);
+        });
+    }
+
+    /// Completes when no operation is under way. Cancel safe.
+    pub(crate) async fn idle(&self) {
+        let mut operations = self.operations.subscribe();
+        let _ = operations.wait_for(|count| *count == 0).await;
+    }
+
+    /// Runs a task that nothing waits for. A panic in it ends only itself.
     pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         drop(self.runtime.spawn(task));
     }

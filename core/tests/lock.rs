@@ -268,8 +268,19 @@ async fn close_tells_holders_and_waiters_and_may_be_repeated() {
 async fn close_releasing_frees_first() {
     let first = Client::connect("memory://closing").await.unwrap();
     let second = Client::connect("memory://closing").await.unwrap();
-    let _held = first.lock("k").unwrap().acquire().await.unwrap();
+    let lock = first.lock("k").unwrap();
+    let _held = lock.acquire().await.unwrap();
+    let waiters: Vec<_> = (0..20)
+        .map(|_| {
+            let lock = lock.clone();
+            tokio::spawn(async move { lock.acquire().await.unwrap_err().kind() })
+        })
+        .collect();
+    settle().await;
     first.close_releasing().await.unwrap();
+    for waiter in waiters {
+        assert_eq!(waiter.await.unwrap(), ErrorKind::Closed, "a waiter of the closing client got what was released");
+    }
     assert!(second.lock("k").unwrap().try_acquire().await.unwrap().is_some());
 }
 

@@ -63,9 +63,9 @@ impl Keeper {
         // Whatever ends the client ends what it holds, the end of the task above included.
         let (keeper, its_tasks) = (self.clone(), tasks.clone());
         tasks.spawn(async move {
-            let reason = match its_tasks.ended().await {
+            let reason = match its_tasks.over().await {
                 Life::Failed => LossReason::Internal,
-                Life::Open | Life::Closed => LossReason::Closed,
+                Life::Open | Life::Closing | Life::Closed => LossReason::Closed,
             };
             keeper.end(reason);
         });

@@ -203,7 +203,7 @@ impl Contender<'_> {
     async fn attempt(&self, turn: &mut Option<Turn>, deadline: Tick) -> Result<Attempted> {
         let (reply, replied) = oneshot::channel();
         let (shared, holder, lease, its_turn) = (self.shared.clone(), self.holder, self.lease, turn.take());
-        self.shared.client().tasks.spawn(async move {
+        self.shared.client().tasks.spawn_operation(async move {
             let (attempted, its_turn) = run_attempt(shared, holder, lease, its_turn, deadline).await;
             // When nobody listens any more, dropping the grant gives it back.
             drop(reply.send((attempted, its_turn)));

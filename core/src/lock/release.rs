@@ -67,7 +67,7 @@ impl LockShared {
         }
         let (tell, told) = oneshot::channel();
         let (shared, its_grant) = (self.clone(), grant.clone());
-        self.client().tasks.spawn(async move {
+        self.client().tasks.spawn_operation(async move {
             // Nobody may listen any more; the release was done.
             let _ = tell.send(shared.free(&its_grant).await);
         });
@@ -84,7 +84,7 @@ impl LockShared {
     /// Frees a grant in the background.
     pub(super) fn give_back(self: &Arc<Self>, grant: &Grant) {
         let (shared, grant) = (self.clone(), grant.clone());
-        self.client().tasks.spawn(async move {
+        self.client().tasks.spawn_operation(async move {
             if let Err(error) = shared.free(&grant).await {
                 let message = format!("not confirmed as released, the lease runs out instead: {}", error.message());
                 shared.client().events.emit(Level::Warn, Some(shared.name().as_str()), message);

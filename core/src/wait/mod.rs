@@ -145,7 +145,9 @@ pub(crate) fn ended(op: &'static str, life: Life) -> Error {
                 "a background task of this client panicked, a defect in libdlock; close the client and open a new one";
             Error::new(ErrorKind::Internal, op, message)
         }
-        Life::Open | Life::Closed => Error::new(ErrorKind::Closed, op, "the client was closed; open a new one"),
+        Life::Open | Life::Closing | Life::Closed => {
+            Error::new(ErrorKind::Closed, op, "the client was closed; open a new one")
+        }
     }
 }
 
