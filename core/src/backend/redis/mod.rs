@@ -25,6 +25,9 @@ use crate::time::{Clock, Tick};
 const FIRST_BACKOFF: Duration = Duration::from_millis(5);
 const LONGEST_BACKOFF: Duration = Duration::from_millis(500);
 
+/// An attempt with less time than this before it would only turn a known refusal into an unknown outcome.
+const SHORTEST_ATTEMPT: Duration = Duration::from_millis(20);
+
 pub(crate) struct RedisBackend {
     target: Target,
     clock: Clock,
@@ -124,6 +127,7 @@ impl RedisBackend {
         let mut first_sent = None;
         let mut echo_until = None;
         let mut backoff = FIRST_BACKOFF;
+        let mut last_error = None;
         loop {
             let failed = |error: Error, echo_until| match echo_until {
                 None => Failed { error, echo_until },
@@ -133,8 +137,9 @@ impl RedisBackend {
                 self.link.get(deadline).await.map_err(|error| failed(rename::<S>(&error), echo_until))?;
             let sent = self.clock.now();
             if sent >= deadline {
-                let error = Error::new(ErrorKind::Connection, S::OP, format!("{} did not answer in time", self.target));
-                return Err(failed(error, echo_until));
+                let silence =
+                    || Error::new(ErrorKind::Connection, S::OP, format!("{} did not answer in time", self.target));
+                return Err(failed(last_error.unwrap_or_else(silence), echo_until));
             }
             let first = *first_sent.get_or_insert(sent);
             let not_after = self.server_time(&connected, sent).plus(self.response_timeout);
@@ -160,6 +165,7 @@ impl RedisBackend {
                     if !S::IDEMPOTENT || self.clock.now() >= deadline {
                         return Err(failed(error, echo_until));
                     }
+                    last_error = Some(error);
                 }
                 // NOSCRIPT for an EVAL does not exist; to repeat is the right answer all the same.
                 Verdict::NoScript => {}
@@ -167,12 +173,13 @@ impl RedisBackend {
                     self.link.replied();
                     let pause = backoff.mul_f64(0.5 + fastrand::f64());
                     let next = self.clock.now().plus(pause);
-                    if next >= deadline {
+                    if next.plus(SHORTEST_ATTEMPT) >= deadline {
                         self.clock.sleep_until(deadline).await;
                         return Err(failed(error, echo_until));
                     }
                     self.clock.sleep_until(next).await;
                     backoff = (backoff * 2).min(LONGEST_BACKOFF);
+                    last_error = Some(error);
                 }
                 Verdict::Fatal { error, halfway } => {
                     let echo = if halfway { Some(self.clock.now()) } else { echo_until };
