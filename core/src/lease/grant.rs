@@ -1,5 +1,5 @@
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -103,13 +103,26 @@ struct Inner {
     clock: Clock,
     echo_until: Option<Tick>,
     server_generation: u64,
-    lease_ms: AtomicU64,
     renewed: AtomicBool,
-    /// When the last confirmed acquire or renewal was sent, in ticks.
-    confirmed: AtomicU64,
+    term: Mutex<Term>,
     stage: watch::Sender<Stage>,
     /// What is to happen once, when the hold is over for any reason.
     on_end: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+}
+
+/// What the server last confirmed. Both parts change together: an instant of one renewal with the lease of another would
+/// promise too much.
+#[derive(Clone, Copy)]
+struct Term {
+    lease: Duration,
+    /// When the request was sent.
+    sent: Tick,
+}
+
+impl Term {
+    fn valid_until(self) -> Tick {
+        self.sent.plus(self.lease).minus(margin(self.lease))
+    }
 }
 
 /// What the keeper of leases has to do next for a grant.
@@ -134,9 +147,8 @@ impl Grant {
             clock,
             echo_until: spec.echo_until,
             server_generation: spec.server_generation,
-            lease_ms: AtomicU64::new(spec.lease.as_millis() as u64),
             renewed: AtomicBool::new(spec.renewed),
-            confirmed: AtomicU64::new(spec.sent.0),
+            term: Mutex::new(Term { lease: spec.lease, sent: spec.sent }),
             stage: watch::Sender::new(Stage::Held),
             on_end: Mutex::new(Some(on_end)),
         }))
@@ -156,7 +168,7 @@ impl Grant {
 
     /// The lease as it was last set.
     pub fn lease(&self) -> Duration {
-        Duration::from_millis(self.0.lease_ms.load(Ordering::Acquire))
+        self.term().lease
     }
 
     /// Whether the holder may act: false exactly from the end of validity on, and once the hold is released or taken away.
@@ -181,9 +193,7 @@ impl Grant {
             Stage::Released => HoldState::Released,
             Stage::Lost(reason) => HoldState::Lost(reason),
             Stage::Held if self.remaining().is_zero() => HoldState::Lost(LossReason::Expired),
-            Stage::Held if self.is_renewed() && self.0.clock.now() > self.confirmed().plus(self.lease() / 2) => {
-                HoldState::Suspended
-            }
+            Stage::Held if self.is_renewed() && self.is_overdue() => HoldState::Suspended,
             Stage::Held => HoldState::Held,
         }
     }
@@ -233,29 +243,26 @@ impl Grant {
         self.0.renewed.store(true, Ordering::Release);
     }
 
-    fn confirmed(&self) -> Tick {
-        Tick(self.0.confirmed.load(Ordering::Acquire))
+    /// More than half the lease has passed since the last confirmation.
+    fn is_overdue(&self) -> bool {
+        let term = self.term();
+        self.0.clock.now() > term.sent.plus(term.lease / 2)
+    }
+
+    fn term(&self) -> Term {
+        *self.0.term.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn valid_until(&self) -> Tick {
-        let lease = self.lease();
-        self.confirmed().plus(lease).minus(margin(lease))
+        self.term().valid_until()
     }
 
     /// The server confirmed a renewal that was sent at `sent` for `lease`. Never shortens the hold.
     pub(crate) fn confirm(&self, sent: Tick, lease: Duration) {
-        let reach = |sent: Tick, lease: Duration| sent.plus(lease).minus(margin(lease));
-        if reach(sent, lease) > self.valid_until() {
-            // Between the two stores a reader may see the old instant with the new lease, or the new with the old: the
-            // lease is stored first when it shrinks and last when it grows, so that what is seen is never too long.
-            let millis = lease.as_millis() as u64;
-            if lease < self.lease() {
-                self.0.lease_ms.store(millis, Ordering::Release);
-                self.0.confirmed.store(sent.0, Ordering::Release);
-            } else {
-                self.0.confirmed.store(sent.0, Ordering::Release);
-                self.0.lease_ms.store(millis, Ordering::Release);
-            }
+        let confirmed = Term { lease, sent };
+        let mut term = self.0.term.lock().unwrap_or_else(PoisonError::into_inner);
+        if confirmed.valid_until() > term.valid_until() {
+            *term = confirmed;
         }
     }
 
@@ -288,12 +295,11 @@ impl Grant {
         if *self.0.stage.borrow() != Stage::Held {
             return Watch::Over;
         }
-        let lease = self.lease();
-        let lose_at = self.valid_until().minus(warning(lease));
-        if self.is_renewed() {
-            Watch::Renew { at: self.confirmed().plus(lease / 3), lose_at }
-        } else {
-            Watch::Expire { lose_at }
+        let term = self.term();
+        let lose_at = term.valid_until().minus(warning(term.lease));
+        match self.is_renewed() {
+            true => Watch::Renew { at: term.sent.plus(term.lease / 3), lose_at },
+            false => Watch::Expire { lose_at },
         }
     }
 
