@@ -45,7 +45,7 @@ where
                     true
                 }
             };
-            let interrupt = on_main.then(|| Interrupt { every: SIGNALS_EVERY, check: &mut check });
+            let interrupt = on_main.then_some(Interrupt { every: SIGNALS_EVERY, check: &mut check });
             state.wait(call(state), interrupt)
         })
     });

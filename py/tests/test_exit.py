@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -53,10 +55,29 @@ if way == "del":
 def leave(url: str, name: str, way: str) -> float:
     command = [sys.executable, "-X", "faulthandler", "-W", "ignore", "-c", PENDING, url, name, way]
     began = time.monotonic()
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
-    assert done.returncode == 7, (way, done.returncode, done.stderr[-3000:])
-    assert "Traceback" not in done.stderr and "Fatal" not in done.stderr, done.stderr[-3000:]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            _, err = process.communicate(timeout=20)
+        except subprocess.TimeoutExpired:
+            seen = stuck(process.pid)
+            process.kill()
+            pytest.fail(f"{way}: no end after 20 s; its threads:\n{seen}")
+    assert process.returncode == 7, (way, process.returncode, err[-3000:])
+    assert "Traceback" not in err and "Fatal" not in err, err[-3000:]
     return time.monotonic() - began
+
+
+def stuck(pid: int) -> str:
+    """What the threads of a process that does not end are doing, as far as the kernel says."""
+    lines = []
+    for task in sorted(Path(f"/proc/{pid}/task").glob("*")):
+        with contextlib.suppress(OSError):  # it may end while it is looked at
+            name, state = (
+                (task / "comm").read_text().strip(),
+                (task / "stat").read_text().rsplit(")")[1].split()[0],
+            )
+            lines.append(f"{task.name} {name} {state} {(task / 'wchan').read_text()}")
+    return "\n".join(lines)
 
 
 @pytest.mark.parametrize("way", ["exit", "close", "raise", "del"])

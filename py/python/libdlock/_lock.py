@@ -82,7 +82,7 @@ class Lock(_native.Scope):
         _native.lock_release(self, _native.thread_holder())
 
     def extend(self, lease: Seconds) -> None:
-        """Sets the lease of this thread's hold to `lease` from now. `NotHeld` when it does not hold the lock."""
+        """Makes this thread's hold last `lease` from now, or as long as it did if that is longer. `NotHeld` without one."""
         ms = milliseconds(lease, "lease", op="extend", name=self._name)
         _native.lock_extend(self.handle, _native.thread_holder(), ms)
 
