@@ -24,14 +24,14 @@ struct control {
     _Atomic int64_t offset_us;
 };
 
-static struct control *control;
+static struct control* control;
 
 __attribute__((constructor)) static void attach(void) {
-    const char *path = getenv("DLOCK_CLOCK_FILE");
+    const char* path = getenv("DLOCK_CLOCK_FILE");
     if (!path) return;
     int fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0) abort(); /* a test that believes in a steered clock must not run with a real one */
-    void *map = mmap(NULL, sizeof *control, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void* map = mmap(NULL, sizeof *control, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     close(fd);
     if (map == MAP_FAILED) abort();
     control = map;
@@ -48,7 +48,7 @@ static int64_t now_us(void) {
     return control ? us + atomic_load(&control->offset_us) : us;
 }
 
-int clock_gettime(clockid_t clock, struct timespec *out) {
+int clock_gettime(clockid_t clock, struct timespec* out) {
     if (clock != CLOCK_REALTIME && clock != CLOCK_REALTIME_COARSE) return (int)syscall(SYS_clock_gettime, clock, out);
     int64_t us = now_us();
     out->tv_sec = us / 1000000;
@@ -56,7 +56,7 @@ int clock_gettime(clockid_t clock, struct timespec *out) {
     return 0;
 }
 
-int gettimeofday(struct timeval *restrict out, void *restrict zone) {
+int gettimeofday(struct timeval* restrict out, void* restrict zone) {
     (void)zone;
     int64_t us = now_us();
     out->tv_sec = us / 1000000;
@@ -64,7 +64,7 @@ int gettimeofday(struct timeval *restrict out, void *restrict zone) {
     return 0;
 }
 
-time_t time(time_t *out) {
+time_t time(time_t* out) {
     time_t seconds = now_us() / 1000000;
     if (out) *out = seconds;
     return seconds;

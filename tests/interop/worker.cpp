@@ -1,0 +1,81 @@
+/*
+ * The C++ process of the interop tests: does what the lines on its input say, see worker.py for the protocol.
+ *
+ * SPDX-License-Identifier: MIT OR Apache-2.0
+ */
+#include <chrono>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <string>
+
+#include <dlock.hpp>
+
+namespace {
+
+/// CLOCK_MONOTONIC, which is one for all processes of the machine.
+long long now_us() {
+    using namespace std::chrono;
+    return duration_cast<microseconds>(steady_clock::now().time_since_epoch()).count();
+}
+
+class worker {
+public:
+    explicit worker(const std::string& url) : client_(url) {}
+
+    void run(const std::string& request) {
+        std::istringstream words(request);
+        std::string verb, name;
+        words >> verb >> name;
+        if (verb == "acquire") {
+            const auto held = lock(name).acquire();
+            std::cout << "acquired " << now_us() << ' ' << held.token() << std::endl;
+        } else if (verb == "release") {
+            const auto called = now_us();
+            lock(name).release();
+            std::cout << "released " << called << std::endl;
+        } else if (verb == "contend") {
+            int rounds = 0;
+            words >> rounds;
+            for (int round = 0; round < rounds; ++round) contend(lock(name));
+            std::cout << "done" << std::endl;
+        } else {
+            throw std::runtime_error("cannot read " + request);
+        }
+    }
+
+private:
+    dlock::mutex& lock(const std::string& name) {
+        auto& lock = locks_[name];
+        if (!lock) lock = std::make_unique<dlock::mutex>(client_, name);
+        return *lock;
+    }
+
+    static void contend(dlock::mutex& lock) {
+        const auto held = lock.acquire();
+        const auto acquired = now_us();
+        std::cout << "hold " << held.token() << ' ' << acquired << ' ' << now_us() << '\n';
+        lock.release();
+    }
+
+    dlock::client client_;
+    std::map<std::string, std::unique_ptr<dlock::mutex>> locks_;
+};
+
+} // namespace
+
+int main(int argc, char** argv) {
+    if (argc != 2) {
+        std::cerr << "usage: worker URL\n";
+        return 2;
+    }
+    try {
+        worker worker(argv[1]);
+        std::cout << "ready" << std::endl;
+        for (std::string line; std::getline(std::cin, line);) worker.run(line);
+    } catch (const std::exception& error) {
+        std::cout << "failed " << error.what() << std::endl;
+        return 1;
+    }
+}
