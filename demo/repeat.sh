@@ -7,6 +7,7 @@ passed=0 failed=0
 for run in $(seq "${1:-20}"); do
     if output=$(N=500 ./run.sh 2>&1); then
         passed=$((passed + 1))
+        export BUILT=1
         echo "run $run: $(tail -n 1 <<<"$output")"
     else
         failed=$((failed + 1))
