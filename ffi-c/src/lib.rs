@@ -1,6 +1,6 @@
 //! The C ABI of libdlock: `libdlock.so`, `libdlock.a`, and `include/dlock.h`, which cbindgen makes from this crate.
 //!
-//! A function here marshals and nothing else: it checks its pointers, calls the bridge inside [`call::call`] (panic guard,
+//! A function here marshals and nothing else: it checks its pointers, calls the bridge inside `call::call` (panic guard,
 //! state of the process, error buffer), and writes its out parameters. The conventions stand at the head of the header
 //! (`header/preamble.h`) and in docs/c.md.
 #![allow(non_camel_case_types, reason = "these are the names of the header")]

@@ -15,7 +15,8 @@ def header(folder: Path) -> str:
     """The rows of errors, names and options that C checks."""
 
     def rows(name: str) -> list[dict[str, object]]:
-        return json.loads((folder / f"{name}.json").read_text())[name]
+        table: dict[str, list[dict[str, object]]] = json.loads((folder / f"{name}.json").read_text())
+        return table[name]
 
     lines = ["#include <stdbool.h>", "#include <stddef.h>"]
     lines.append("static const struct { const char *name; int code; } vector_errors[] = {")
@@ -23,7 +24,7 @@ def header(folder: Path) -> str:
     lines += ["};", "static const struct { const char *bytes; size_t length; bool ok; const char *why; } vector_names[] = {"]
     for row in rows("names"):
         data = bytes.fromhex(str(row["hex"]))
-        lines.append(f'    {{{quoted(data)}, {len(data)}, {str(row["ok"]).lower()}, {json.dumps(row["why"])}}},')
+        lines.append(f"    {{{quoted(data)}, {len(data)}, {str(row['ok']).lower()}, {json.dumps(row['why'])}}},")
     lines += ["};", "static const struct { const char *name; const char *value; } vector_options[] = {"]
     lines += [f'    {{"{row["name"]}", {value(row)}}},' for row in rows("options")]
     return "\n".join([*lines, "};", ""])
