@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Puts library, headers, pkg-config file and CMake package in place.
 #   ffi-c/install.sh BUILT PREFIX      BUILT holds libdlock.so and libdlock.a, such as target/release
-# DESTDIR is put before every path, for packagers; LIBDIR and INCLUDEDIR default to PREFIX/lib and PREFIX/include.
+# DESTDIR is put before every path, for packagers; LIBDIR and INCLUDEDIR default to PREFIX/lib and PREFIX/include. Line
+# tables are left out (libdlock.so is a sixth of its size without) unless KEEP_DEBUG=1.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-[ $# -eq 2 ] || { sed -n '2,4s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -eq 2 ] || { sed -n '2,5s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 built=$(cd "$1" && pwd)
 case $2 in /*) prefix=$2 ;; *) prefix=$PWD/$2 ;; esac
 libdir=${LIBDIR:-$prefix/lib}
@@ -19,6 +20,9 @@ install -m 755 "$built/libdlock.so" "$to_lib/libdlock.so.$version"
 ln -sf "libdlock.so.$version" "$to_lib/libdlock.so.$abi"
 ln -sf "libdlock.so.$abi" "$to_lib/libdlock.so"
 install -m 644 "$built/libdlock.a" "$to_lib/libdlock.a"
+if [ -z "${KEEP_DEBUG:-}" ]; then
+    strip --strip-debug "$to_lib/libdlock.so.$version" "$to_lib/libdlock.a"
+fi
 install -m 644 "$here/../include/dlock.h" "$here/../include/dlock.hpp" "$to_include/"
 install -m 644 "$here/../include/dlock/"*.hpp "$to_include/dlock/"
 

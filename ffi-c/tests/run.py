@@ -78,7 +78,7 @@ def call(*command: str | Path, env: dict[str, str] | None = None) -> str:
 def install(prefix: Path, *cargo: str, target: Path = ROOT / "target") -> dict[str, str]:
     """Builds the library and installs it; the environment in which programs find it."""
     call("cargo", "build", "--quiet", "--package", "libdlock-ffi", *cargo, env={"CARGO_TARGET_DIR": str(target)})
-    call("ffi-c/install.sh", target / "debug", prefix)
+    call("ffi-c/install.sh", target / "debug", prefix, env={"KEEP_DEBUG": "1"})  # for valgrind's traces
     return {"LD_LIBRARY_PATH": str(prefix / "lib"), "PKG_CONFIG_PATH": str(prefix / "lib/pkgconfig")}
 
 
