@@ -10,14 +10,17 @@ python=${PYTHON:-python3}
 build=$PWD/../build
 venv=$build/py-venv
 
-# Profile, folder for the wheel, further arguments to maturin. Installs what it built.
-install_wheel() {
+# Profile, folder for the wheel, further arguments to maturin.
+build_wheel() {
     local profile=$1 wheels=$2
     shift 2
     rm -rf "$wheels"
     "$venv/bin/maturin" build --quiet --locked --profile "$profile" --out "$wheels" \
         --interpreter "$venv/bin/python" "$@"
-    "$venv/bin/pip" install --quiet --disable-pip-version-check --no-index --force-reinstall "$wheels"/libdlock-*.whl
+}
+
+install_wheel() {
+    "$venv/bin/pip" install --quiet --disable-pip-version-check --no-index --force-reinstall "$1"/libdlock-*.whl
 }
 
 # From the tests' folder, so that `import libdlock` finds what was installed and not python/libdlock.
@@ -30,12 +33,15 @@ rm -rf "$venv"
 "$venv/bin/pip" install --quiet --disable-pip-version-check -r requirements-dev.txt
 ./lint.sh "$venv"
 
-install_wheel "${DLOCK_PY_PROFILE:-release}" "$build/wheels"
+build_wheel "${DLOCK_PY_PROFILE:-release}" "$build/wheels"
+install_wheel "$build/wheels"
 (cd tests && "$venv/bin/python" -m mypy.stubtest --concise libdlock._native)
 if [ "${1:-}" = long ]; then
     run_pytest --long
     ./other-pythons.sh "$build"/wheels/libdlock-*.whl
-    install_wheel dev "$build/wheels-fault-injection" --features fault-injection
+    build_wheel dev "$build/wheels-fault-injection" --features fault-injection
+    install_wheel "$build/wheels-fault-injection"
+    trap 'install_wheel "$build/wheels"' EXIT # the environment is used by others too: tests/interop
     DLOCK_FAULT_INJECTION=1 run_pytest test_panic.py
 else
     run_pytest --durations=5

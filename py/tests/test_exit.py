@@ -88,7 +88,9 @@ def test_exit_with_300_operations_pending(server: RedisServer, name: str, way: s
 @pytest.mark.long
 def test_exit_with_300_operations_pending_200_times(server: RedisServer, name: str) -> None:
     times = [
-        leave(server.url, f"{name}-{number}", way)
+        leave(
+            server.url, f"{name}-{number}-{way}", way
+        )  # names of their own: each exit leaves a lease behind
         for number in range(50)
         for way in ("exit", "close", "raise", "del")
     ]

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(
 EXPORTS = sorted(
     export
     for source in (ROOT / "py" / "src").glob("*.rs")
-    for export in re.findall(r'(?:blocking|quick)\([\w().]+,\s*"([^"]+)"', source.read_text())
+    for export in re.findall(r'(?:blocking|quick|release)\([\w().]+,\s*"([^"]+)"', source.read_text())
 )
 
 PROGRAM = """
@@ -36,6 +36,8 @@ def use():
             assert lock.hold_count == 1 and lock.held and lock.inspect().holder
             lock.extend(20)
             lock.attach(lock.detach())
+            lock.acquire()
+            lock.release()
         assert lock.force_release() is False
 
 use()
