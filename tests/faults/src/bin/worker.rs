@@ -107,10 +107,7 @@ impl Process {
                 let grant = self.lock(name)?.grant_of(holder_of(holder));
                 let grant = grant.ok_or(("NOT_HELD".into(), String::new()))?;
                 let (watching, watches) = oneshot::channel();
-                let check = tokio::task::spawn_blocking(move || {
-                    let _ = watching.send(());
-                    first_check_after_a_stop(&grant)
-                });
+                let check = tokio::task::spawn_blocking(move || first_check_after_a_stop(&grant, watching));
                 watches.await.expect("it watches");
                 *self.check.lock().await = Some(check);
                 Ok(String::new())
@@ -179,8 +176,10 @@ fn report_loss(name: &str, grant: &Grant) {
 
 /// Looks at the hold until this process has stood still for a quarter of a second or more, and returns what the very next
 /// look saw.
-fn first_check_after_a_stop(grant: &Grant) -> bool {
+fn first_check_after_a_stop(grant: &Grant, watching: oneshot::Sender<()>) -> bool {
     let mut last = Instant::now();
+    // Only now: a stop from here on is seen.
+    let _ = watching.send(());
     loop {
         // The time is read before the look: a look that noticed the stop was made after it.
         let now = Instant::now();
