@@ -11,6 +11,8 @@ use uuid::Uuid;
 
 use crate::backend::Backend;
 use crate::config::{Config, Options};
+#[cfg(doc)]
+use crate::error::ErrorKind;
 use crate::error::Result;
 use crate::event::{Events, Level};
 use crate::lease::{Grant, Keeper, LossReason};
