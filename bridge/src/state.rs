@@ -80,26 +80,25 @@ impl State {
     /// Runs `future` to its end on the calling thread.
     ///
     /// With an [`Interrupt`] the host is asked every so often whether it wants out; then the future is dropped (core leaves
-    /// nothing behind) and the answer is `Cancelled`.
+    /// nothing behind) and the answer is `Cancelled`. While it is asked, the host may call the library as at any other time:
+    /// a signal handler that closes a client is nothing unusual.
     pub fn wait<T>(&self, future: impl Future<Output = Result<T>>, interrupt: Option<Interrupt<'_>>) -> Result<T> {
         let Some(Interrupt { every, check }) = interrupt else {
             return self.runtime.block_on(future);
         };
-        self.runtime.block_on(async move {
-            tokio::pin!(future);
-            let every = every.max(Duration::from_millis(1));
-            // Not `interval`, whose first tick is a timer that fires a millisecond later: every call would take that long.
-            let mut ticks = tokio::time::interval_at(tokio::time::Instant::now() + every, every);
-            loop {
-                tokio::select! {
-                    biased;
-                    result = &mut future => return result,
-                    _ = ticks.tick() => if check() {
-                        return Err(Error::new(ErrorKind::Cancelled, "wait", "the caller was interrupted"));
-                    },
-                }
+        // For what the future does when it is dropped below, outside of `block_on`.
+        let _context = self.runtime.enter();
+        let mut future = std::pin::pin!(future);
+        loop {
+            // A slice at a time, because a thread that is inside `block_on` may not enter it again, as `check` may have to.
+            let slice = async { tokio::time::timeout(every, future.as_mut()).await };
+            if let Ok(result) = self.runtime.block_on(slice) {
+                return result;
             }
-        })
+            if check() {
+                return Err(Error::new(ErrorKind::Cancelled, "wait", "the caller was interrupted"));
+            }
+        }
     }
 
     /// Starts `future` on the runtime; nobody waits for it.

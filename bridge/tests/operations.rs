@@ -59,6 +59,26 @@ fn an_interrupt_ends_a_wait_and_leaves_nothing() {
 }
 
 #[test]
+fn the_library_may_be_used_while_a_wait_asks_its_host() {
+    let state = enter().unwrap();
+    let lock = lock(state, client(state, None), "handler");
+    let holder = HolderId::fresh();
+    try_by(state, lock, holder).unwrap();
+    let mut asked = 0;
+    // As a signal handler does that releases what the wait is for.
+    let mut check = || {
+        asked += 1;
+        if asked == 1 {
+            state.wait(ops::lock_release(state, lock, holder), None).unwrap();
+        }
+        false
+    };
+    let waiting = ops::lock_acquire(state, lock, Holding::ByHolder(this_thread()), -1, 0);
+    state.wait(waiting, Some(Interrupt { every: Duration::from_millis(5), check: &mut check })).unwrap();
+    assert_eq!(asked, 1);
+}
+
+#[test]
 fn a_hold_of_a_handle_is_released_through_it_and_one_of_a_thread_is_not() {
     let state = enter().unwrap();
     let lock = lock(state, client(state, None), "owners");

@@ -125,6 +125,37 @@ def test_a_handler_that_does_not_raise_runs_and_the_wait_goes_on(
     ended(process)
 
 
+CALLING = """
+import signal, sys, libdlock
+url, name = sys.argv[1:]
+holder, client = libdlock.connect(url), libdlock.connect(url)
+mine, theirs = holder.lock(name), client.lock(name)
+mine.acquire()
+
+def hand_over(*_):
+    assert mine.locked() and mine.held.valid
+    mine.release()
+
+signal.signal(signal.SIGALRM, hand_over)
+signal.setitimer(signal.ITIMER_REAL, 0.2)
+with theirs:
+    # A program that is told to end closes its client, from the handler, in the middle of a wait.
+    signal.signal(signal.SIGALRM, lambda *_: holder.close())
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    try:
+        mine.acquire()
+    except libdlock.Closed:
+        print("closed")
+client.close()
+"""
+
+
+def test_a_handler_may_use_the_library_in_the_middle_of_a_wait(
+    server: RedisServer, python: Python, name: str
+) -> None:
+    assert ended(python(CALLING, server.url, name)) == "closed\n"
+
+
 def test_ctrl_c_breaks_a_connect(python: Python) -> None:
     program = """
 import socket, sys, time, libdlock
