@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.."
 worker=build/demo/worker
 
 build() {
+    echo "building (the first time takes some minutes)"
     scripts/c-library.sh
     scripts/python-venv.sh
     mkdir -p build/demo
