@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import signal
 
 import pytest
 
 import libdlock
+from proxy import Proxy
 
 
 def test_a_body_that_ends_well_hears_of_the_loss(client: libdlock.Client, name: str) -> None:
@@ -41,3 +43,23 @@ def test_a_body_that_fails_releases(client: libdlock.Client, name: str) -> None:
 def test_early_release_is_not_held_at_the_end_as_with_rlock(client: libdlock.Client, name: str) -> None:
     with pytest.raises(libdlock.NotHeld), client.lock(name) as held:
         held.release()
+
+
+def test_ctrl_c_during_the_release_of_a_failed_body_comes_through(proxy: Proxy, name: str) -> None:
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    previous = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        with (
+            libdlock.connect(proxy.url, response_timeout=5) as client,
+            pytest.raises(KeyboardInterrupt) as caught,
+            client.lock(name),
+        ):
+            proxy.black_hole()  # the release will wait for its reply
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            raise KeyError("mine")
+        assert isinstance(caught.value.__context__, KeyError)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)

@@ -70,10 +70,10 @@ class Lock(_native.Scope):
         got: list[_native.Grant] = []
         try:
             _native.lock_acquire(got, self, _native.thread_holder(), waiting, OWN_LEASE)
-        except AcquireTimeout:
-            return False
-        except BaseException:
+        except BaseException as error:
             self._undo(got)
+            if isinstance(error, AcquireTimeout):
+                return False
             raise
         return True
 
@@ -112,7 +112,8 @@ class Lock(_native.Scope):
     def detach(self) -> str:
         """Lets go of this thread's hold without freeing the lock, and returns a text for `attach` elsewhere.
 
-        The lock stays taken for the rest of its lease and is not renewed until it is attached. One level only.
+        The lock stays taken for a lease that starts anew, and is not renewed until it is attached. `InvalidArgument` when
+        this thread holds it more than once.
         """
         return _native.lock_detach(self, _native.thread_holder())
 
@@ -145,6 +146,8 @@ class Lock(_native.Scope):
 
     def _release_failed(self, error: BaseException) -> None:
         """Called by the base's `__exit__` when the `with` body raised too: the body's exception is the one to see."""
+        if not isinstance(error, Exception):  # Ctrl-C during the release
+            raise error
         logger.warning("the release at the end of a failed `with` failed too: %s", error)
 
     def __del__(self) -> None:
