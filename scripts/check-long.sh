@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 declare -A command=(
-    [rust]="cargo test --release --quiet --no-fail-fast -- --ignored"
+    [rust]="cargo test --quiet --no-fail-fast -- --ignored"
     [c]="ffi-c/tests/run.sh long"
     [python]="py/run-tests.sh long"
     [demo]="demo/repeat.sh 20"
