@@ -11,16 +11,14 @@ use uuid::Uuid;
 
 use crate::backend::Backend;
 use crate::config::{Config, Options};
-#[cfg(doc)]
-use crate::error::ErrorKind;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Events, Level};
 use crate::lease::{Grant, Keeper, LossReason};
 use crate::lock::{HolderId, Lock, LockOptions, LockShared, Renew};
 use crate::name::ObjectName;
 use crate::task::{Life, Tasks};
 use crate::time::{Clock, Tick};
-use crate::wait::ended;
+use crate::wait::{ended, until};
 
 /// A connection to Redis, Valkey or `memory://`, and everything held through it. Cheap to clone; clones are one client.
 ///
@@ -130,41 +128,51 @@ impl Client {
 
     /// Closes: waiters get [`ErrorKind::Closed`], holds are told as lost and their renewal stops; their leases run out by
     /// themselves. Does not talk to the server. May be called again.
+    ///
+    /// # Cancel safety
+    /// There is nothing to cancel: it is done before the first await.
     pub async fn close(&self) {
-        self.0.tasks.close();
-        self.0.keeper.end(LossReason::Closed);
+        self.0.close();
     }
 
-    /// Releases whatever is held through this client, then closes.
+    /// Releases whatever is held through this client, then closes. Waits end first, so that nobody gets what is released.
     ///
     /// # Errors
     /// The first release that could not be confirmed; the client is closed all the same.
     ///
     /// # Cancel safety
-    /// Dropping the future may leave some released and the client open.
+    /// Dropping the future does not stop the closing.
     pub async fn close_releasing(&self) -> Result<()> {
-        let inner = &self.0;
-        // Nobody may get what is released here.
-        inner.tasks.begin_to_close();
-        let mut first = inner.release_all().await;
-        // Attempts that were under way may have been granted since. A server that does not answer holds nothing up: each
-        // operation has its own deadline, and this is the latest of them.
-        tokio::select! {
-            () = inner.tasks.idle() => {}
-            () = inner.clock.sleep_until(inner.operation_deadline()) => {}
-        }
-        first = first.and(inner.release_all().await);
-        self.close().await;
-        first
+        let inner = self.0.clone();
+        let closing = self.0.tasks.runtime().spawn(async move {
+            inner.tasks.begin_to_close();
+            let first = inner.release_all().await;
+            // Attempts that were under way may have been granted since. A server that does not answer holds nothing up:
+            // each operation has its own deadline, and this is the latest of them.
+            until(&inner.clock, inner.operation_deadline(), inner.tasks.idle()).await;
+            let released = first.and(inner.release_all().await);
+            inner.close();
+            released
+        });
+        let cut_off = |_| {
+            let message = "the closing was cut off: its runtime was shut down, or libdlock has a defect";
+            Err(Error::new(ErrorKind::Internal, "close", message))
+        };
+        closing.await.unwrap_or_else(cut_off)
     }
 
-    /// Whether the client was closed.
+    /// Whether the client was closed, or is being closed.
     pub fn is_closed(&self) -> bool {
-        self.0.tasks.life() == Life::Closed
+        matches!(self.0.tasks.life(), Life::Closing | Life::Closed)
     }
 }
 
 impl Inner {
+    fn close(&self) {
+        self.tasks.close();
+        self.keeper.end(LossReason::Closed);
+    }
+
     /// Refuses calls on a client that has ended.
     pub(crate) fn check_open(&self, op: &'static str) -> Result<()> {
         match self.tasks.life() {

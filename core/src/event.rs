@@ -1,6 +1,7 @@
 //! What a client says about itself while it works: for logs, never needed for correctness.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// How much an [`Event`] matters.
@@ -28,7 +29,7 @@ pub struct Event {
     pub message: String,
 }
 
-/// Receives a client's events. Called on a thread of the runtime: it must not block.
+/// Receives a client's events, on a thread of the runtime or on that of a caller: it must not block.
 pub type EventSink = Arc<dyn Fn(&Event) + Send + Sync>;
 
 /// Where a client's events go: to `tracing` and to the sink that the user gave, if any.
@@ -46,7 +47,8 @@ impl Events {
             Level::Error => tracing::error!(object, "{text}"),
         }
         if let Some(sink) = &self.0 {
-            sink(&event);
+            // A sink that panics is the user's; it must not take the client along.
+            let _ = catch_unwind(AssertUnwindSafe(|| sink(&event)));
         }
     }
 }

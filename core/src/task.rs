@@ -18,8 +18,8 @@ pub(crate) struct Tasks {
     events: Events,
 }
 
-/// Counts an operation for as long as it lives.
-struct UnderWay(Arc<watch::Sender<usize>>);
+/// Counts as an operation under way for as long as it lives.
+pub(crate) struct UnderWay(Arc<watch::Sender<usize>>);
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
@@ -83,12 +83,16 @@ impl Tasks {
 
     /// Runs an operation on the server to its end, whatever happens to those who wait for it. A panic ends only itself.
     pub(crate) fn spawn_operation(&self, task: impl Future<Output = ()> + Send + 'static) {
-        self.operations.send_modify(|count| *count += 1);
-        let under_way = UnderWay(self.operations.clone());
+        let under_way = self.under_way();
         self.spawn(async move {
             task.await;
             drop(under_way);
         });
+    }
+
+    pub(crate) fn under_way(&self) -> UnderWay {
+        self.operations.send_modify(|count| *count += 1);
+        UnderWay(self.operations.clone())
     }
 
     /// Completes when no operation is under way. Cancel safe.

@@ -52,6 +52,9 @@ pub(crate) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
+/// How late a timer can be after the machine was suspended.
+const LONGEST_SLEEP: Duration = Duration::from_secs(1);
+
 /// Where "now" comes from.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Clock {
@@ -76,13 +79,14 @@ impl Clock {
             return std::future::pending().await;
         }
         match self {
-            // A timer of tokio does not count suspend and may be early by its granularity: hence the loop.
+            // A timer of tokio may be early by its granularity, and late by the time that the machine slept, which it
+            // does not count: hence the loop, and its short steps.
             Clock::System => loop {
                 let now = system_now();
                 if now >= at {
                     return;
                 }
-                tokio::time::sleep(at.since(now)).await;
+                tokio::time::sleep(at.since(now).min(LONGEST_SLEEP)).await;
             },
             Clock::Manual(clock) => {
                 let mut moved = clock.0.subscribe();

@@ -225,6 +225,50 @@ async fn a_future_dropped_at_any_point_leaves_nothing() {
 }
 
 #[tokio::test]
+async fn a_holder_that_gave_up_and_comes_again_really_holds() {
+    let first = Client::connect("memory://again").await.unwrap();
+    let second = Client::connect("memory://again").await.unwrap();
+    let (lock, theirs) = (first.lock("k").unwrap(), second.lock("k").unwrap());
+    let me = HolderId::fresh();
+    for round in 0..500 {
+        let mut given_up = Box::pin(lock.acquire_as(me, Acquire::default()));
+        for _ in 0..round % 5 {
+            tokio::select! {
+                biased;
+                held = &mut given_up => {
+                    drop(held);
+                    break;
+                }
+                () = tokio::task::yield_now() => {}
+            }
+        }
+        drop(given_up);
+        let held = lock.acquire_as(me, Acquire::default()).await.unwrap();
+        settle().await;
+        assert_eq!(held.state(), HoldState::Held);
+        assert!(theirs.try_acquire().await.unwrap().is_none(), "held by two in round {round}");
+        held.release().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn an_extension_outlives_the_watchdogs_renewals_and_they_go_on() {
+    let (client, clock) = client().await;
+    let lock = client.lock("k").unwrap();
+    let held = lock.acquire().await.unwrap();
+    held.extend(Duration::from_secs(120)).await.unwrap();
+    for _ in 0..12 {
+        clock.advance(Duration::from_secs(10));
+        settle().await;
+    }
+    assert_eq!(held.state(), HoldState::Held);
+    assert!(lock.inspect().await.unwrap().ttl.unwrap() > Duration::from_secs(15));
+    lock.force_release().await.unwrap();
+    clock.advance(Duration::from_secs(10));
+    assert_eq!(held.lost().await, Some(LossReason::Deleted), "noticed within a third of the watchdog's lease");
+}
+
+#[tokio::test]
 async fn a_hold_can_be_handed_over_once_with_its_token() {
     let first = Client::connect("memory://handover").await.unwrap();
     let second = Client::connect("memory://handover").await.unwrap();

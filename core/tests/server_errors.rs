@@ -53,7 +53,7 @@ async fn a_wrong_password_is_called_that_and_not_repeated() {
 async fn a_database_that_does_not_exist_is_refused() {
     let server = Server::start();
     let error = refused(&format!("{}/99", server.url().trim_end_matches("/0").trim_end_matches('/'))).await;
-    assert!(error.message().contains("db"), "{error}");
+    assert!(error.message().contains("DB index"), "{error}");
 }
 
 #[tokio::test]

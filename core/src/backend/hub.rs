@@ -22,8 +22,7 @@ struct Channels {
 /// A channel from its first listener to its last. When it comes back later it is another one.
 struct Channel {
     number: u64,
-    listeners: usize,
-    wake: Arc<Notify>,
+    listeners: Vec<Arc<Notify>>,
 }
 
 /// One listener. Dropping it ends the listening.
@@ -44,8 +43,8 @@ impl Drop for Subscription {
     fn drop(&mut self) {
         let mut channels = self.hub.lock();
         if let Some(channel) = channels.by_name.get_mut(&self.channel) {
-            channel.listeners -= 1;
-            if channel.listeners == 0 {
+            channel.listeners.retain(|wake| !Arc::ptr_eq(wake, &self.wake));
+            if channel.listeners.is_empty() {
                 channels.by_name.remove(&self.channel);
                 self.hub.changed.notify_one();
             }
@@ -64,16 +63,17 @@ impl Hub {
         let entry = by_name.entry(channel.to_owned()).or_insert_with(|| {
             self.changed.notify_one();
             *listened += 1;
-            Channel { number: *listened, listeners: 0, wake: Arc::new(Notify::new()) }
+            Channel { number: *listened, listeners: Vec::new() }
         });
-        entry.listeners += 1;
-        Subscription { hub: self.clone(), channel: channel.to_owned(), wake: entry.wake.clone() }
+        let wake = Arc::new(Notify::new());
+        entry.listeners.push(wake.clone());
+        Subscription { hub: self.clone(), channel: channel.to_owned(), wake }
     }
 
-    /// Wakes a listener of the channel: one contender a name and process is all there is.
+    /// Wakes the listeners of the channel: one for each client of this hub.
     pub(super) fn wake(&self, channel: &str) {
         if let Some(channel) = self.lock().by_name.get(channel) {
-            channel.wake.notify_one();
+            channel.listeners.iter().for_each(|wake| wake.notify_one());
         }
     }
 

@@ -91,7 +91,8 @@ impl Config {
         self.options.set(option, value)
     }
 
-    /// Receives what the client has to say in the background. Called on a thread of the runtime: it must not block.
+    /// Receives what the client has to say in the background. Called on a thread of the runtime or on that of a caller: it
+    /// must not block.
     pub fn on_event(&mut self, sink: Arc<dyn Fn(&Event) + Send + Sync>) {
         self.events = Events(Some(sink));
     }

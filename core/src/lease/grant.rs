@@ -1,80 +1,14 @@
+//! One grant of a lease, as its holder sees it.
+
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::{Lease, margin, warning};
+use super::{HoldState, LossReason, margin, warning};
 use crate::name::ObjectName;
 use crate::time::{Clock, Tick};
-
-/// Why a hold was lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum LossReason {
-    /// The lease ran out: it was given and is over, or the server could not be reached to renew it.
-    Expired,
-    /// Somebody else holds it now.
-    Taken,
-    /// The key is gone: deleted, flushed or force-released.
-    Deleted,
-    /// The key is gone, and so is the server that had it: a restart or a failover.
-    ServerChanged,
-    /// The client was closed; the lease runs out by itself.
-    Closed,
-    /// A defect in libdlock ended the renewals.
-    Internal,
-}
-
-impl LossReason {
-    /// One word in lower case, the same in every language.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            LossReason::Expired => "expired",
-            LossReason::Taken => "taken",
-            LossReason::Deleted => "deleted",
-            LossReason::ServerChanged => "server_changed",
-            LossReason::Closed => "closed",
-            LossReason::Internal => "internal",
-        }
-    }
-}
-
-impl fmt::Display for LossReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            LossReason::Expired => "its lease ran out",
-            LossReason::Taken => "somebody else holds it now",
-            LossReason::Deleted => "its key was removed on the server",
-            LossReason::ServerChanged => "the server was restarted or replaced and no longer knows it",
-            LossReason::Closed => "the client was closed",
-            LossReason::Internal => "a defect in libdlock ended its renewal",
-        })
-    }
-}
-
-/// The life of a hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum HoldState {
-    /// Held, and the renewals succeed.
-    Held,
-    /// Still valid, but more than half the lease has passed without a renewal that the server confirmed.
-    Suspended,
-    /// Lost for good.
-    Lost(LossReason),
-    /// Ended by a release.
-    Released,
-}
-
-/// How a grant stands; the order of the stages is the only one possible.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    Held,
-    Lost(LossReason),
-    Released,
-}
 
 /// One grant of a lease: its fencing token, how long it is valid, and whether it was lost.
 ///
@@ -88,12 +22,20 @@ pub(crate) struct GrantSpec {
     pub(crate) owner: String,
     pub(crate) token: u64,
     pub(crate) lease: Duration,
-    pub(crate) renewed: bool,
+    /// The lease with which the watchdog renews it, if it does.
+    pub(crate) watchdog: Option<Duration>,
     /// When the request that was granted was sent.
     pub(crate) sent: Tick,
     /// Until when bytes of an unanswered attempt of the same owner may still take effect.
     pub(crate) echo_until: Option<Tick>,
     pub(crate) server_generation: u64,
+}
+
+impl GrantSpec {
+    /// Whether the answer took longer than the lease: then it is no grant.
+    pub(crate) fn is_over(&self, now: Tick) -> bool {
+        valid_until(self.sent, self.lease) <= now
+    }
 }
 
 struct Inner {
@@ -103,26 +45,31 @@ struct Inner {
     clock: Clock,
     echo_until: Option<Tick>,
     server_generation: u64,
-    renewed: AtomicBool,
-    term: Mutex<Term>,
-    stage: watch::Sender<Stage>,
+    /// One value, so that what is read together was true together.
+    standing: watch::Sender<Standing>,
     /// What is to happen once, when the hold is over for any reason.
     on_end: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
 
-/// What the server last confirmed. Both parts change together: an instant of one renewal with the lease of another would
-/// promise too much.
 #[derive(Clone, Copy)]
-struct Term {
+struct Standing {
+    stage: Stage,
+    watchdog: Option<Duration>,
+    /// The confirmed lease that reaches furthest, and when it was sent.
     lease: Duration,
-    /// When the request was sent.
     sent: Tick,
+    /// When the server last confirmed anything: what the watchdog counts from.
+    seen: Tick,
 }
 
-impl Term {
-    fn valid_until(self) -> Tick {
-        self.sent.plus(self.lease).minus(margin(self.lease))
-    }
+/// From `Held` by way of `Releasing` to `Released`, or from `Held` to `Lost`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Held,
+    /// A release is on its way: the server may have freed it already.
+    Releasing,
+    Released,
+    Lost(LossReason),
 }
 
 /// What the keeper of leases has to do next for a grant.
@@ -131,6 +78,7 @@ pub(crate) enum Watch {
     Over,
     Renew {
         at: Tick,
+        lease: Duration,
         lose_at: Tick,
     },
     Expire {
@@ -138,8 +86,27 @@ pub(crate) enum Watch {
     },
 }
 
+fn valid_until(sent: Tick, lease: Duration) -> Tick {
+    sent.plus(lease).minus(margin(lease))
+}
+
+impl Standing {
+    fn remaining(&self, now: Tick) -> Duration {
+        match self.stage {
+            // Announced a little before its end, so that the word arrives in time: valid until then.
+            Stage::Held | Stage::Lost(LossReason::Expired) => valid_until(self.sent, self.lease).since(now),
+            Stage::Releasing | Stage::Released | Stage::Lost(_) => Duration::ZERO,
+        }
+    }
+
+    fn is_overdue(&self, now: Tick) -> bool {
+        self.watchdog.is_some_and(|lease| now > self.seen.plus(lease / 2))
+    }
+}
+
 impl Grant {
     pub(crate) fn new(spec: GrantSpec, clock: Clock, on_end: Box<dyn FnOnce() + Send>) -> Grant {
+        let GrantSpec { watchdog, lease, sent, .. } = spec;
         Grant(Arc::new(Inner {
             name: spec.name,
             owner: spec.owner,
@@ -147,9 +114,7 @@ impl Grant {
             clock,
             echo_until: spec.echo_until,
             server_generation: spec.server_generation,
-            renewed: AtomicBool::new(spec.renewed),
-            term: Mutex::new(Term { lease: spec.lease, sent: spec.sent }),
-            stage: watch::Sender::new(Stage::Held),
+            standing: watch::Sender::new(Standing { stage: Stage::Held, watchdog, lease, sent, seen: sent }),
             on_end: Mutex::new(Some(on_end)),
         }))
     }
@@ -168,10 +133,11 @@ impl Grant {
 
     /// The lease as it was last set.
     pub fn lease(&self) -> Duration {
-        self.term().lease
+        self.standing().lease
     }
 
-    /// Whether the holder may act: false exactly from the end of validity on, and once the hold is released or taken away.
+    /// Whether the holder may act: false exactly from the end of validity on, from the moment a release begins, and once
+    /// the hold was taken away.
     ///
     /// The end of validity is when the last confirmed acquire or renewal was sent, plus the lease, less 10 ms and 1 %.
     pub fn is_valid(&self) -> bool {
@@ -180,20 +146,17 @@ impl Grant {
 
     /// How long the hold stays valid if nothing is renewed; zero when it is not valid.
     pub fn remaining(&self) -> Duration {
-        match *self.0.stage.borrow() {
-            // Announced a little before its end, so that the word arrives in time: valid until then.
-            Stage::Held | Stage::Lost(LossReason::Expired) => self.valid_until().since(self.0.clock.now()),
-            Stage::Lost(_) | Stage::Released => Duration::ZERO,
-        }
+        self.standing().remaining(self.0.clock.now())
     }
 
     /// How the hold stands.
     pub fn state(&self) -> HoldState {
-        match *self.0.stage.borrow() {
-            Stage::Released => HoldState::Released,
+        let (standing, now) = (self.standing(), self.0.clock.now());
+        match standing.stage {
+            Stage::Releasing | Stage::Released => HoldState::Released,
             Stage::Lost(reason) => HoldState::Lost(reason),
-            Stage::Held if self.remaining().is_zero() => HoldState::Lost(LossReason::Expired),
-            Stage::Held if self.is_renewed() && self.is_overdue() => HoldState::Suspended,
+            Stage::Held if standing.remaining(now).is_zero() => HoldState::Lost(LossReason::Expired),
+            Stage::Held if standing.is_overdue(now) => HoldState::Suspended,
             Stage::Held => HoldState::Held,
         }
     }
@@ -206,7 +169,7 @@ impl Grant {
         }
     }
 
-    /// Completes when the hold is over: with the reason when it was lost, with `None` when it was released.
+    /// Completes when the hold is over: with the reason when it was lost, with `None` when its release began.
     ///
     /// A loss is told once and for good; by a timer that needs no server, 25 ms before the end of validity (an eighth of
     /// the lease if that is less).
@@ -214,10 +177,10 @@ impl Grant {
     /// # Cancel safety
     /// Dropping the future changes nothing.
     pub async fn lost(&self) -> Option<LossReason> {
-        let mut stage = self.0.stage.subscribe();
+        let mut standing = self.0.standing.subscribe();
         // The sender lives in `self`.
-        match stage.wait_for(|stage| *stage != Stage::Held).await.as_deref() {
-            Ok(Stage::Lost(reason)) => Some(*reason),
+        match standing.wait_for(|standing| standing.stage != Stage::Held).await.map(|standing| standing.stage) {
+            Ok(Stage::Lost(reason)) => Some(reason),
             _ => None,
         }
     }
@@ -235,87 +198,91 @@ impl Grant {
     }
 
     pub(crate) fn is_renewed(&self) -> bool {
-        self.0.renewed.load(Ordering::Acquire)
+        self.standing().watchdog.is_some()
     }
 
     /// Hands the hold to the watchdog from now on.
-    pub(crate) fn renew_from_now(&self) {
-        self.0.renewed.store(true, Ordering::Release);
+    pub(crate) fn renew_from_now(&self, lease: Duration) {
+        self.0.standing.send_modify(|standing| standing.watchdog = Some(lease));
     }
 
-    /// More than half the lease has passed since the last confirmation.
-    fn is_overdue(&self) -> bool {
-        let term = self.term();
-        self.0.clock.now() > term.sent.plus(term.lease / 2)
-    }
-
-    fn term(&self) -> Term {
-        *self.0.term.lock().unwrap_or_else(PoisonError::into_inner)
+    fn standing(&self) -> Standing {
+        *self.0.standing.borrow()
     }
 
     pub(crate) fn valid_until(&self) -> Tick {
-        self.term().valid_until()
+        let standing = self.standing();
+        valid_until(standing.sent, standing.lease)
     }
 
-    /// The server confirmed a renewal that was sent at `sent` for `lease`. Never shortens the hold.
-    pub(crate) fn confirm(&self, sent: Tick, lease: Duration) {
-        let confirmed = Term { lease, sent };
-        let mut term = self.0.term.lock().unwrap_or_else(PoisonError::into_inner);
-        if confirmed.valid_until() > term.valid_until() {
-            *term = confirmed;
-        }
+    /// The server confirmed a renewal that was sent at `sent` for `lease`. Never shortens the hold. False when the hold is
+    /// over: what is lost stays lost.
+    pub(crate) fn confirm(&self, sent: Tick, lease: Duration) -> bool {
+        let mut held = false;
+        self.0.standing.send_if_modified(|standing| {
+            held = standing.stage == Stage::Held;
+            if held {
+                standing.seen = standing.seen.max(sent);
+                if valid_until(sent, lease) > valid_until(standing.sent, standing.lease) {
+                    (standing.sent, standing.lease) = (sent, lease);
+                }
+            }
+            // Nobody waits for this.
+            false
+        });
+        held
+    }
+
+    /// A release begins: from here on the hold is not valid, not renewed, and cannot be lost. False when it was over before.
+    pub(crate) fn begin_release(&self) -> bool {
+        self.advance(Stage::Releasing, |stage| stage == Stage::Held)
     }
 
     /// Ends the hold by a release; false when it was over before.
     pub(crate) fn release(&self) -> bool {
-        self.end(Stage::Released)
+        self.end(Stage::Released, |stage| matches!(stage, Stage::Held | Stage::Releasing))
     }
 
-    /// Ends the hold as lost; false when it was over before.
+    /// Ends the hold as lost; false when it was over before, or is being released.
     pub(crate) fn lose(&self, reason: LossReason) -> bool {
-        self.end(Stage::Lost(reason))
+        self.end(Stage::Lost(reason), |stage| stage == Stage::Held)
     }
 
-    fn end(&self, stage: Stage) -> bool {
-        let ended = self.0.stage.send_if_modified(|now| {
-            let held = *now == Stage::Held;
-            if held {
-                *now = stage;
-            }
-            held
-        });
-        if ended && let Some(on_end) = self.0.on_end.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            on_end();
+    fn end(&self, to: Stage, from: impl FnOnce(Stage) -> bool) -> bool {
+        let ended = self.advance(to, from);
+        if ended {
+            let on_end = self.0.on_end.lock().unwrap_or_else(PoisonError::into_inner).take();
+            on_end.into_iter().for_each(|on_end| on_end());
         }
         ended
     }
 
+    fn advance(&self, to: Stage, from: impl FnOnce(Stage) -> bool) -> bool {
+        self.0.standing.send_if_modified(|standing| {
+            let may = from(standing.stage);
+            if may {
+                standing.stage = to;
+            }
+            may
+        })
+    }
+
     /// What comes next in the life of the hold.
     pub(crate) fn watch(&self) -> Watch {
-        if *self.0.stage.borrow() != Stage::Held {
+        let standing = self.standing();
+        if standing.stage != Stage::Held {
             return Watch::Over;
         }
-        let term = self.term();
-        let lose_at = term.valid_until().minus(warning(term.lease));
-        match self.is_renewed() {
-            true => Watch::Renew { at: term.sent.plus(term.lease / 3), lose_at },
-            false => Watch::Expire { lose_at },
+        let lose_at = valid_until(standing.sent, standing.lease).minus(warning(standing.lease));
+        match standing.watchdog {
+            Some(lease) => Watch::Renew { at: standing.seen.plus(lease / 3), lease, lose_at },
+            None => Watch::Expire { lose_at },
         }
     }
 
     /// Tells one living grant from another.
     pub(crate) fn address(&self) -> usize {
         Arc::as_ptr(&self.0).addr()
-    }
-}
-
-impl Lease {
-    /// The duration on the wire, given the watchdog's.
-    pub(crate) fn duration(self, watchdog: Duration) -> Duration {
-        match self {
-            Lease::Watchdog => watchdog,
-            Lease::Fixed(lease) => lease,
-        }
     }
 }
 
@@ -341,7 +308,7 @@ mod tests {
             owner: "o:1".to_owned(),
             token: 7,
             lease,
-            renewed: true,
+            watchdog: Some(lease),
             sent: clock.now(),
             echo_until: None,
             server_generation: 0,
@@ -382,8 +349,28 @@ mod tests {
         assert!(!lost.lose(LossReason::Expired) && !lost.release());
         assert_eq!(lost.lost().await, Some(LossReason::Taken));
         assert!(!lost.is_valid());
+        assert!(!lost.confirm(Clock::Manual(clock.clone()).now(), Duration::from_secs(60)), "what is lost stays lost");
         let released = grant(&clock, Duration::from_secs(1));
+        assert!(released.begin_release());
+        assert!(!released.is_valid() && !released.lose(LossReason::Deleted), "a release on its way is no loss");
         assert!(released.release());
         assert_eq!((released.lost().await, released.loss()), (None, None));
+    }
+
+    #[test]
+    fn looking_at_a_grant_while_it_ends_blocks_nobody() {
+        let clock = ManualClock::new();
+        for _ in 0..200 {
+            let grant = grant(&clock, Duration::from_secs(1));
+            std::thread::scope(|scope| {
+                for _ in 0..3 {
+                    scope.spawn(|| while grant.state() == HoldState::Held {});
+                }
+                scope.spawn(|| {
+                    grant.confirm(Tick(2_000_000_000), Duration::from_secs(1));
+                    grant.lose(LossReason::Taken)
+                });
+            });
+        }
     }
 }

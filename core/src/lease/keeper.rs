@@ -114,8 +114,8 @@ impl Keeper {
         }
     }
 
-    /// Tells the losses that are due, and takes out what is to be renewed.
-    fn due(&self) -> Vec<Grant> {
+    /// Tells the losses that are due, and takes out what is to be renewed, each with the lease to renew it for.
+    fn due(&self) -> Vec<(Grant, Duration)> {
         let now = self.0.clock.now();
         let mut renewals = Vec::new();
         let mut lost = Vec::new();
@@ -124,9 +124,9 @@ impl Keeper {
             match entry.grant.watch() {
                 Watch::Over => {}
                 Watch::Renew { lose_at, .. } | Watch::Expire { lose_at } if lose_at <= now => lost.push(entry.grant),
-                Watch::Renew { at, .. } if at <= now.plus(GATHER) && !entry.in_flight => {
+                Watch::Renew { at, lease, .. } if at <= now.plus(GATHER) && !entry.in_flight => {
                     schedule.put(entry.grant.clone(), true);
-                    renewals.push(entry.grant);
+                    renewals.push((entry.grant, lease));
                 }
                 // Its time has moved on.
                 _ if at <= now => {
@@ -144,54 +144,57 @@ impl Keeper {
         renewals
     }
 
-    async fn renew<R: Renewal>(&self, backend: &Backend, grants: &[Grant]) {
-        let step = |grant: &Grant| (grant.name().clone(), R::of(grant, grant.lease()));
-        let leases: Vec<Duration> = grants.iter().map(Grant::lease).collect();
-        let deadline = grants.iter().map(Grant::valid_until).max().unwrap_or_default();
-        match backend.run_batch(Batch { items: grants.iter().map(step).collect() }, deadline).await {
+    /// One chunk, tried twice at most; what fails is entered again, so that a hold released meanwhile is not renewed.
+    async fn renew<R: Renewal>(&self, backend: &Backend, chunk: &[(Grant, Duration)]) {
+        let items = chunk.iter().map(|(grant, lease)| (grant.name().clone(), R::of(grant, *lease))).collect();
+        let deadline = self.0.clock.now().plus(backend.attempt_budget() * 2);
+        match backend.run_batch(Batch { items }, deadline).await {
             Ok(done) => {
-                for ((grant, lease), reply) in grants.iter().zip(leases).zip(done.reply) {
-                    self.settle(backend, grant, lease, done.sent, reply);
+                for ((grant, lease), reply) in chunk.iter().zip(done.reply) {
+                    self.settle(backend, grant, *lease, done.sent, reply);
                 }
             }
             Err(error) => {
-                let message = format!("{} renewals failed: {}", grants.len(), error.message());
-                self.0.events.emit(Level::Warn, Some(grants[0].name().as_str()), message);
-                self.retry_later(grants);
+                let message = format!("{} renewals failed and are tried again: {}", chunk.len(), error.message());
+                self.0.events.emit(Level::Warn, Some(chunk[0].0.name().as_str()), message);
+                self.retry_later(chunk);
             }
         }
     }
 
-    fn settle(&self, backend: &Backend, grant: &Grant, lease: Duration, sent: Tick, reply: Renewed) {
-        let gone = if backend.server_generation() == grant.server_generation() {
-            LossReason::Deleted
-        } else {
-            LossReason::ServerChanged
-        };
-        match reply {
-            Renewed::Prolonged => {
-                grant.confirm(sent, lease);
+    /// What the server's answer to a renewal that was sent at `sent` means for the hold; true when it is still held.
+    pub(crate) fn settle(&self, backend: &Backend, grant: &Grant, lease: Duration, sent: Tick, reply: Renewed) -> bool {
+        if reply == Renewed::Prolonged {
+            let held = grant.confirm(sent, lease);
+            if held {
                 self.watch(grant);
             }
-            Renewed::Absent => self.0.lose(grant, gone),
-            Renewed::Taken if gone == LossReason::ServerChanged => self.0.lose(grant, gone),
-            Renewed::Taken | Renewed::WrongType => self.0.lose(grant, LossReason::Taken),
+            return held;
         }
+        let same_server = backend.server_generation() == grant.server_generation();
+        let reason = match reply {
+            _ if !same_server => LossReason::ServerChanged,
+            Renewed::Absent => LossReason::Deleted,
+            Renewed::Prolonged | Renewed::Taken | Renewed::WrongType => LossReason::Taken,
+        };
+        self.forget(grant);
+        self.0.lose(grant, reason);
+        false
     }
 
     /// Those that are still valid are tried again soon; the others are past saving, and their timers say so.
-    fn retry_later(&self, grants: &[Grant]) {
+    fn retry_later(&self, chunk: &[(Grant, Duration)]) {
         let now = self.0.clock.now();
         let mut schedule = self.0.lock();
         if schedule.ended.is_some() {
             return;
         }
-        for grant in grants.iter().filter(|grant| grant.is_valid()) {
-            let pause = (grant.lease() / 10).clamp(SHORTEST_RETRY, LONGEST_RETRY);
+        for (grant, lease) in chunk {
             let lose_at = match grant.watch() {
                 Watch::Over => continue,
                 Watch::Renew { lose_at, .. } | Watch::Expire { lose_at } => lose_at,
             };
+            let pause = (*lease / 10).clamp(SHORTEST_RETRY, LONGEST_RETRY);
             schedule.put_at(now.plus(pause).min(lose_at), Entry { grant: grant.clone(), in_flight: false });
         }
         drop(schedule);
@@ -220,7 +223,7 @@ impl Schedule {
                 self.take(&grant);
                 return false;
             }
-            Watch::Renew { at, lose_at } if !in_flight => at.min(lose_at),
+            Watch::Renew { at, lose_at, .. } if !in_flight => at.min(lose_at),
             Watch::Renew { lose_at, .. } | Watch::Expire { lose_at } => lose_at,
         };
         self.put_at(at, Entry { grant, in_flight });

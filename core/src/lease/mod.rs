@@ -2,12 +2,14 @@
 
 mod grant;
 mod keeper;
+mod loss;
 
 use std::time::Duration;
 
-pub use grant::{Grant, HoldState, LossReason};
+pub use grant::Grant;
 pub(crate) use grant::{GrantSpec, Watch};
 pub(crate) use keeper::Keeper;
+pub use loss::{HoldState, LossReason};
 
 use crate::step::BatchStep;
 
@@ -36,6 +38,16 @@ pub enum Lease {
     Watchdog,
     /// This long, 100 ms to 24 h, and never renewed unless it is extended.
     Fixed(Duration),
+}
+
+impl Lease {
+    /// The duration on the wire, given the watchdog's.
+    pub(crate) fn duration(self, watchdog: Duration) -> Duration {
+        match self {
+            Lease::Watchdog => watchdog,
+            Lease::Fixed(lease) => lease,
+        }
+    }
 }
 
 /// By how much a client stops believing before the server does: the two clocks may differ in rate, and a check takes time.

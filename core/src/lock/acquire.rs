@@ -11,8 +11,9 @@ use super::{Acquire, Held, HolderId, Lock, LockShared};
 use crate::config::check_lease;
 use crate::error::{Error, ErrorKind, Result};
 use crate::lease::{Grant, GrantSpec, Lease};
+use crate::task::UnderWay;
 use crate::time::Tick;
-use crate::wait::{Turn, bounded, next_look};
+use crate::wait::{Turn, next_look, until, while_open};
 
 const OP: &str = "acquire";
 
@@ -26,11 +27,12 @@ enum Attempted {
     Stale,
 }
 
-/// A grant on its way to the caller. If nobody takes it, it is given back.
+/// A grant on its way to the caller: nobody's hold until it is accepted, given back if it never is.
 struct Delivery {
     shared: Arc<LockShared>,
-    holder: HolderId,
     grant: Option<Grant>,
+    /// A client that closes waits for it to arrive or to be given back.
+    _under_way: UnderWay,
 }
 
 /// What was last seen to stand in the way.
@@ -63,7 +65,7 @@ impl Lock {
             check_lease(OP, lease).map_err(|error| error.on(self.name()))?;
         }
         let deadline = how.wait.until(OP, &self.client().clock).map_err(|error| error.on(self.name()))?;
-        self.client().check_open(OP)?;
+        self.shared.check_open(OP)?;
         let present = self.shared.holds().grant(holder);
         let grant = match present {
             Some(grant) => self.reenter(holder, grant, lease).await?,
@@ -91,17 +93,22 @@ impl Lock {
         }
         match lease {
             Lease::Watchdog if !grant.is_renewed() => {
-                self.shared.extend(OP, &grant, self.client().options.lease).await?;
-                grant.renew_from_now();
+                let lease = self.client().options.lease;
+                self.shared.extend(OP, &grant, lease).await?;
+                grant.renew_from_now(lease);
                 self.client().keeper.watch(&grant);
             }
             Lease::Fixed(lease) if !grant.is_renewed() || lease > grant.lease() => {
-                self.shared.extend(OP, &grant, lease).await?
+                self.shared.extend(OP, &grant, lease).await?;
             }
             Lease::Watchdog | Lease::Fixed(_) => {}
         }
-        self.shared.holds().enter_again(holder);
-        Ok(grant)
+        // It may have been released while the lease was prolonged.
+        if self.shared.holds().enter_again(holder, &grant) {
+            Ok(grant)
+        } else {
+            Err(self.shared.not_held(OP, Some(&grant)))
+        }
     }
 
     async fn contend(&self, holder: HolderId, deadline: Option<Tick>, lease: Lease) -> Result<Grant> {
@@ -123,7 +130,6 @@ struct Contender<'a> {
 impl Contender<'_> {
     /// One attempt, no waiting.
     async fn once(&self) -> Result<Grant> {
-        let client = self.shared.client();
         let obstacle = self.shared.holds().valid().map(local_obstacle);
         if let Some(obstacle) = obstacle {
             return Err(self.out_of_time(Some(&obstacle), Duration::ZERO));
@@ -131,14 +137,10 @@ impl Contender<'_> {
         // The turn is taken if it is free, so that waiters of this process need not ask the server in vain; a contender that
         // waits for another process is overtaken.
         let mut turn = self.shared.queue.try_turn();
+        let deadline = self.shared.client().operation_deadline();
         for _ in 0..STALE_IN_A_ROW {
-            let deadline = client.operation_deadline();
-            let attempt = self.attempt(&mut turn, deadline);
-            match bounded(OP, &client.clock, &client.tasks, Tick::NEVER, attempt)
-                .await?
-                .unwrap_or(Ok(Attempted::Stale))?
-            {
-                Attempted::Granted(delivery) => return Ok(delivery.accept()),
+            match self.while_open(self.attempt(&mut turn, deadline)).await?? {
+                Attempted::Granted(delivery) => return delivery.accept(self.holder),
                 Attempted::Busy { ttl, holder } => {
                     return Err(self.out_of_time(Some(&Obstacle::Holder { holder, ttl }), Duration::ZERO));
                 }
@@ -152,7 +154,7 @@ impl Contender<'_> {
         let client = self.shared.client();
         let started = client.clock.now();
         let place = self.shared.queue.join();
-        let turn = bounded(OP, &client.clock, &client.tasks, deadline, self.shared.queue.turn()).await?;
+        let turn = self.bounded(deadline, self.shared.queue.turn()).await?;
         let Some(turn) = turn else {
             let obstacle = self.shared.holds().valid().map(local_obstacle);
             let obstacle = obstacle.unwrap_or(Obstacle::Line);
@@ -163,11 +165,10 @@ impl Contender<'_> {
         let mut stale = 0;
         loop {
             let attempt_deadline = client.operation_deadline().min(deadline);
-            let attempt = self.attempt(&mut turn, attempt_deadline);
-            let attempted = bounded(OP, &client.clock, &client.tasks, deadline, attempt).await?;
+            let attempted = self.bounded(deadline, self.attempt(&mut turn, attempt_deadline)).await?;
             let waited = client.clock.now().since(started);
             let pause = match attempted {
-                Some(Ok(Attempted::Granted(delivery))) => return Ok(delivery.accept()),
+                Some(Ok(Attempted::Granted(delivery))) => return delivery.accept(self.holder),
                 Some(Ok(Attempted::Busy { ttl, holder })) => {
                     stale = 0;
                     obstacle = Some(Obstacle::Holder { holder, ttl });
@@ -191,26 +192,37 @@ impl Contender<'_> {
             };
             let subscription = place.listen(&client.backend, || step::channel(self.shared.name()));
             let look_at = client.clock.now().plus(pause).min(deadline);
-            bounded(OP, &client.clock, &client.tasks, look_at, subscription.woken()).await?;
+            self.bounded(look_at, subscription.woken()).await?;
             if client.clock.now() >= deadline {
                 return Err(self.out_of_time(obstacle.as_ref(), client.clock.now().since(started)));
             }
         }
     }
 
+    /// Runs something until it completes or the client ends.
+    async fn while_open<T>(&self, work: impl Future<Output = T>) -> Result<T> {
+        let done = while_open(OP, &self.shared.client().tasks, work).await;
+        done.map_err(|error| error.on(self.shared.name().as_str()))
+    }
+
+    /// Runs something until it completes, the time is over (`None`), or the client ends.
+    async fn bounded<T>(&self, deadline: Tick, work: impl Future<Output = T>) -> Result<Option<T>> {
+        self.while_open(until(&self.shared.client().clock, deadline, work)).await
+    }
+
     /// One attempt on the server, in a task of its own: whatever becomes of the caller, the task sees it through, and gives
     /// back what nobody wants any more. The turn goes with it and comes back, or stays with the grant.
     async fn attempt(&self, turn: &mut Option<Turn>, deadline: Tick) -> Result<Attempted> {
         let (reply, replied) = oneshot::channel();
-        let (shared, holder, lease, its_turn) = (self.shared.clone(), self.holder, self.lease, turn.take());
+        let (shared, lease, mut its_turn) = (self.shared.clone(), self.lease, turn.take());
         self.shared.client().tasks.spawn_operation(async move {
-            let (attempted, its_turn) = run_attempt(shared, holder, lease, its_turn, deadline).await;
+            let attempted = run_attempt(shared, lease, &mut its_turn, deadline).await;
             // When nobody listens any more, dropping the grant gives it back.
             drop(reply.send((attempted, its_turn)));
         });
         let (attempted, its_turn) = replied.await.map_err(|_| {
-            Error::new(ErrorKind::Internal, OP, "the attempt panicked, a defect in libdlock")
-                .on(self.shared.name().as_str())
+            let message = "the attempt was cut off: its runtime was shut down, or libdlock has a defect";
+            Error::new(ErrorKind::Internal, OP, message).on(self.shared.name().as_str())
         })?;
         *turn = its_turn;
         attempted
@@ -231,7 +243,7 @@ impl Contender<'_> {
                 (ErrorKind::Busy, format!("others of this process are waiting in front; waited {waited:?}"))
             }
             Some(Obstacle::Outage(error)) => {
-                (error.kind(), format!("{}; waited {waited:?}, nothing is held", error.message()))
+                (error.kind(), format!("{}; waited {waited:?}, this caller holds nothing", error.message()))
             }
             None if waited < client.options.response_timeout => (
                 ErrorKind::Busy,
@@ -263,65 +275,64 @@ fn local_obstacle(grant: &Grant) -> Obstacle {
 
 async fn run_attempt(
     shared: Arc<LockShared>,
-    holder: HolderId,
     lease: Lease,
-    turn: Option<Turn>,
+    turn: &mut Option<Turn>,
     deadline: Tick,
-) -> (Result<Attempted>, Option<Turn>) {
+) -> Result<Attempted> {
     let client = shared.client();
+    // A client that closes waits for what is granted here until it has arrived or was given back.
+    let under_way = client.tasks.under_way();
     let owner = client.next_owner();
     let duration = lease.duration(client.options.lease);
     let acquire = step::Acquire { owner: owner.clone(), lease: duration, token_ttl: client.options.token_ttl };
-    let done = match client.backend.run(shared.name(), &acquire, deadline).await {
-        Ok(done) => done,
-        Err(failed) => {
-            // It may have been granted, or may yet be: nobody will ever hold that grant.
-            if failed.echo_until.is_some() {
-                undo(&shared, owner, duration, failed.echo_until);
-            }
-            return (Err(failed.error), turn);
-        }
+    let outcome = client.backend.run(shared.name(), &acquire, deadline).await;
+    // An attempt without an answer may have been granted, or may yet be. Unless this is that grant, nobody will hold it.
+    let echo_until = match &outcome {
+        Ok(done) => done.echo_until,
+        Err(failed) => failed.echo_until,
     };
+    let forsake = || undo(&shared, owner.clone(), duration, echo_until);
+    let granted = outcome.as_ref().is_ok_and(|done| matches!(done.reply, Acquired::Granted { .. }));
+    if echo_until.is_some() && !granted {
+        forsake();
+    }
+    let done = outcome.map_err(|failed| failed.error)?;
     let token = match done.reply {
         Acquired::Granted { token, .. } => token,
-        Acquired::Busy { ttl, holder, .. } => return (Ok(Attempted::Busy { ttl, holder }), turn),
-        Acquired::Stale { .. } => return (Ok(Attempted::Stale), turn),
+        Acquired::Busy { ttl, holder, .. } => return Ok(Attempted::Busy { ttl, holder }),
+        Acquired::Stale { .. } => return Ok(Attempted::Stale),
     };
     let spec = GrantSpec {
         name: shared.name().clone(),
-        owner,
+        owner: owner.clone(),
         token,
         lease: duration,
-        renewed: lease == Lease::Watchdog,
+        watchdog: (lease == Lease::Watchdog).then_some(duration),
         sent: done.sent,
-        echo_until: done.echo_until,
+        echo_until,
         server_generation: client.backend.server_generation(),
     };
-    // The turn is the hold's until it is over, however it ends.
-    let grant = Grant::new(spec, client.clock.clone(), Box::new(move || drop(turn)));
-    if !grant.is_valid() {
-        // The answer took longer than the lease: as good as none.
-        grant.release();
-        undo(&shared, grant.owner().to_owned(), duration, grant.echo_until());
+    let Some(grant) = shared.admit(spec, turn) else {
+        forsake();
         let message = format!("the server took longer than the lease of {duration:?} to answer; nothing is held");
-        return (Err(Error::new(ErrorKind::Connection, OP, message).on(shared.name().as_str())), None);
-    }
-    shared.holds().enter(holder, grant.clone());
-    client.keeper.watch(&grant);
-    let delivery = Delivery { shared: shared.clone(), holder, grant: Some(grant) };
-    (Ok(Attempted::Granted(delivery)), None)
+        return Err(Error::new(ErrorKind::Connection, OP, message).on(shared.name().as_str()));
+    };
+    Ok(Attempted::Granted(Delivery { shared: shared.clone(), grant: Some(grant), _under_way: under_way }))
 }
 
 impl Delivery {
-    fn accept(mut self) -> Grant {
-        self.grant.take().expect("a delivery is accepted once")
+    /// Makes it the holder's hold, unless the client has begun to close.
+    fn accept(mut self, holder: HolderId) -> Result<Grant> {
+        self.shared.check_open(OP)?;
+        let grant = self.grant.take().expect("a delivery is accepted once");
+        self.shared.holds().enter(holder, grant.clone());
+        Ok(grant)
     }
 }
 
 impl Drop for Delivery {
     fn drop(&mut self) {
         if let Some(grant) = self.grant.take() {
-            self.shared.holds().take(self.holder);
             self.shared.give_back(&grant);
         }
     }

@@ -7,10 +7,10 @@ use super::HolderId;
 use super::step::Renew;
 use crate::client::Inner;
 use crate::error::Result;
-use crate::lease::{Grant, LossReason, Renewal, Renewed};
+use crate::lease::{Grant, GrantSpec, Renewal};
 use crate::name::ObjectName;
 use crate::step::Step;
-use crate::wait::LocalQueue;
+use crate::wait::{LocalQueue, Turn};
 
 /// A holder that has lost its hold and never says a word again is remembered among this many.
 const REMEMBERED_LOSSES: usize = 64;
@@ -60,37 +60,48 @@ impl LockShared {
 
     /// Runs a step that does not wait, within `operation_timeout`.
     pub(super) async fn run_now<S: Step>(&self, step: &S) -> Result<S::Reply> {
-        self.client.check_open(S::OP)?;
+        self.check_open(S::OP)?;
         let done = self.client.backend.run(&self.name, step, self.client.operation_deadline()).await;
         done.map(|done| done.reply).map_err(|failed| failed.error)
     }
 
+    /// Prolongs a hold on the server; an error leaves what the client believes as it was.
     pub(super) async fn extend(&self, op: &'static str, grant: &Grant, lease: Duration) -> Result<()> {
-        let now = self.client.clock.now();
+        let client = &self.client;
         if lease <= grant.remaining() {
             return Ok(());
         }
-        let deadline = self.client.operation_deadline().min(grant.valid_until()).max(now);
-        let done = self.client.backend.run(&self.name, &Renew::of(grant, lease), deadline).await;
+        let deadline = client.operation_deadline().min(grant.valid_until()).max(client.clock.now());
+        let done = client.backend.run(&self.name, &Renew::of(grant, lease), deadline).await;
         let done = done.map_err(|failed| failed.error)?;
-        match done.reply {
-            Renewed::Prolonged => {
-                grant.confirm(done.sent, lease);
-                self.client.keeper.watch(grant);
-                return Ok(());
-            }
-            Renewed::Absent => grant.lose(LossReason::Deleted),
-            Renewed::Taken | Renewed::WrongType => grant.lose(LossReason::Taken),
-        };
-        self.client.keeper.forget(grant);
-        Err(self.not_held(op, Some(grant)))
+        match client.keeper.settle(&client.backend, grant, lease, done.sent, done.reply) {
+            true => Ok(()),
+            false => Err(self.not_held(op, Some(grant))),
+        }
+    }
+
+    /// Refuses a call on a client that has ended, naming the lock.
+    pub(super) fn check_open(&self, op: &'static str) -> Result<()> {
+        self.client.check_open(op).map_err(|error| error.on(self.name.as_str()))
+    }
+
+    /// Makes what the server granted a hold that is looked after; `None` when the answer took longer than the lease.
+    pub(super) fn admit(&self, spec: GrantSpec, turn: &mut Option<Turn>) -> Option<Grant> {
+        let client = &self.client;
+        if spec.is_over(client.clock.now()) {
+            return None;
+        }
+        // The turn is the hold's until it is over, however it ends.
+        let turn = turn.take();
+        let grant = Grant::new(spec, client.clock.clone(), Box::new(move || drop(turn)));
+        client.keeper.watch(&grant);
+        Some(grant)
     }
 
     /// Ends every hold of `holder` without a word to the server: it went away. The leases run out by themselves.
     pub(crate) fn abandon(&self, holder: HolderId) {
-        if let Some(grant) = self.holds().take(holder) {
-            self.client.abandon_grant(&grant);
-        }
+        let grant = self.holds().take(holder);
+        grant.into_iter().for_each(|grant| self.client.abandon_grant(&grant));
     }
 
     /// Every hold that is still valid, taken out.
@@ -139,11 +150,17 @@ impl Holds {
         self.0.push(Hold { holder, count: 1, grant });
     }
 
-    /// Counts one more acquire of what the holder holds.
-    pub(super) fn enter_again(&mut self, holder: HolderId) {
-        if let Some(hold) = self.0.iter_mut().find(|hold| hold.holder == holder) {
-            hold.count += 1;
-        }
+    /// Counts one more acquire of what the holder holds; false when it does not hold that grant any more.
+    pub(super) fn enter_again(&mut self, holder: HolderId, grant: &Grant) -> bool {
+        let hold = self.0.iter_mut().find(|hold| hold.holder == holder && hold.grant.address() == grant.address());
+        hold.map(|hold| hold.count += 1).is_some()
+    }
+
+    /// Takes a grant out if the holder has it once, and still.
+    pub(super) fn take_single(&mut self, holder: HolderId, grant: &Grant) -> bool {
+        let is_it = |hold: &Hold| hold.holder == holder && hold.count == 1 && hold.grant.address() == grant.address();
+        let at = self.0.iter().position(is_it);
+        at.map(|at| self.0.remove(at)).is_some()
     }
 
     pub(super) fn leave(&mut self, holder: HolderId) -> Leaving {

@@ -200,7 +200,7 @@ impl Lock {
 
     /// What `holder` holds and has not lost.
     fn held_by(&self, op: &'static str, holder: HolderId) -> Result<Grant> {
-        self.client().check_open(op).map_err(|error| error.on(self.name()))?;
+        self.shared.check_open(op)?;
         let grant = self.shared.holds().grant(holder);
         match grant {
             Some(grant) if grant.is_valid() && grant.loss().is_none() => Ok(grant),

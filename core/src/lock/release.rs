@@ -29,7 +29,7 @@ impl Lock {
         let leaving = self.shared.holds().leave(holder);
         match leaving {
             Leaving::NotHolding => {
-                self.client().check_open(OP)?;
+                self.shared.check_open(OP)?;
                 Err(self.shared.not_held(OP, None))
             }
             Leaving::Inner(grant) if grant.loss().is_some() => Err(self.shared.not_held(OP, Some(&grant))),
@@ -38,10 +38,12 @@ impl Lock {
         }
     }
 
-    /// One release by `holder`, unattended: a hold that is lost already is left to its lease.
+    /// One release by `holder`, unattended. What was lost by more than its lease running out is left alone.
     pub(super) fn release_in_background(&self, holder: HolderId) {
         let leaving = self.shared.holds().leave(holder);
-        if let Leaving::Last(grant) = leaving {
+        if let Leaving::Last(grant) = leaving
+            && matches!(grant.loss(), None | Some(LossReason::Expired))
+        {
             self.shared.give_back(&grant);
         }
     }
@@ -56,11 +58,12 @@ impl Lock {
 impl LockShared {
     /// Frees a grant that has been taken out of the holds.
     pub(crate) async fn release(self: &Arc<Self>, grant: Grant) -> Result<()> {
-        if let Some(reason) = grant.loss() {
-            grant.lose(reason);
-            self.client().check_open(OP).map_err(|error| error.on(self.name().as_str()))?;
+        if grant.loss().is_some() || !grant.begin_release() {
+            // Its timer may not have come to it yet.
+            grant.lose(LossReason::Expired);
+            self.check_open(OP)?;
             // The key may outlive the client's belief in it by the margin: whoever waits need not wait for that.
-            if reason == LossReason::Expired {
+            if grant.loss() == Some(LossReason::Expired) {
                 self.give_back(&grant);
             }
             return Err(self.not_held(OP, Some(&grant)));
@@ -71,12 +74,20 @@ impl LockShared {
             // Nobody may listen any more; the release was done.
             let _ = tell.send(shared.free(&its_grant).await);
         });
-        let freed = told
-            .await
-            .unwrap_or_else(|_| Err(Error::new(ErrorKind::Internal, OP, "the release panicked, a defect in libdlock")));
+        let freed = told.await.unwrap_or_else(|_| {
+            let message = "the release was cut off: its runtime was shut down, or libdlock has a defect";
+            Err(Error::new(ErrorKind::Internal, OP, message))
+        });
         match freed {
             Ok(Released::Freed { .. }) => Ok(()),
-            Ok(Released::NotHeld) => Err(self.not_held(OP, Some(&grant))),
+            Ok(Released::NotHeld) => {
+                let message = format!(
+                    "the server did not show it as held any more: it was taken away or removed since its last renewal; work \
+                     done with token {} may have overlapped another holder's",
+                    grant.token()
+                );
+                Err(Error::new(ErrorKind::NotHeld, OP, message).on(self.name().as_str()))
+            }
             Err(error) => Err(error.on(self.name().as_str())),
         }
     }
@@ -95,10 +106,11 @@ impl LockShared {
     /// Tells the server, then lets the next one of this process go on.
     async fn free(self: &Arc<Self>, grant: &Grant) -> Result<Released> {
         let client = self.client();
-        // From here on nothing may be renewed: a renewal behind the release would be for nothing.
+        grant.begin_release();
         client.keeper.forget(grant);
         let step = Release { owner: grant.owner().to_owned() };
         let freed = client.backend.run(self.name(), &step, client.operation_deadline()).await;
+        grant.release();
         let outcome = match freed {
             // A retry that finds nothing: the first attempt did it.
             Ok(done) if done.reply == Released::NotHeld && done.echo_until.is_some() => {
@@ -106,10 +118,6 @@ impl LockShared {
             }
             Ok(done) => Ok(done.reply),
             Err(failed) => Err(failed.error),
-        };
-        match outcome {
-            Ok(Released::NotHeld) => grant.lose(LossReason::Deleted),
-            _ => grant.release(),
         };
         if let Ok(Released::Freed { announced: false }) = outcome {
             let message = "released, but the server's access rules forbid to tell the waiters, who come by their timers; \
@@ -125,20 +133,24 @@ impl LockShared {
 }
 
 /// Makes sure, in the background, that `owner` holds nothing: now, and once more when bytes of an attempt that was never
-/// answered can no longer take effect. Gives up when the lease would have run out anyway.
+/// answered can no longer take effect. Gives up when the lease would have run out anyway. Keeps no client alive.
 pub(super) fn undo(shared: &Arc<LockShared>, owner: String, lease: Duration, echo_until: Option<Tick>) {
-    let shared = shared.clone();
-    let tasks = shared.client().tasks.clone();
-    tasks.spawn(async move {
-        let client = shared.client();
+    let client = shared.client();
+    let (name, backend, clock, tasks) =
+        (shared.name().clone(), client.backend.clone(), client.clock.clone(), client.tasks.clone());
+    let first = client.tasks.under_way();
+    tasks.clone().spawn(async move {
         let step = Release { owner };
-        let now = client.clock.now();
-        let last = echo_until.filter(|until| *until > now).map(|until| until.plus(client.backend.attempt_budget()));
-        for at in [Some(now), last].into_iter().flatten() {
-            client.clock.sleep_until(at).await;
-            let deadline = at.plus(lease);
-            // A failure leaves the key to its TTL, which is what the deadline says.
-            let _ = client.backend.run(shared.name(), &step, deadline).await;
+        // A failure leaves the key to its TTL, which is what the deadline says.
+        let _ = backend.run(&name, &step, clock.now().plus(lease)).await;
+        drop(first);
+        if let Some(until) = echo_until.filter(|until| *until > clock.now()) {
+            let again = until.plus(backend.attempt_budget());
+            tokio::select! {
+                () = tasks.closed() => return,
+                () = clock.sleep_until(again) => {}
+            }
+            let _ = backend.run(&name, &step, again.plus(lease)).await;
         }
     });
 }

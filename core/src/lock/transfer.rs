@@ -11,7 +11,7 @@ use super::step::{Transfer, Transferred};
 use super::{Held, HolderId, Lock};
 use crate::config::check_lease;
 use crate::error::{Error, ErrorKind, Result};
-use crate::lease::{Grant, GrantSpec};
+use crate::lease::GrantSpec;
 
 /// The format's name and version.
 const FORMAT: &str = "dlock1";
@@ -43,7 +43,11 @@ impl Lock {
             return Err(Error::new(ErrorKind::InvalidArgument, OP, message).on(self.name()));
         }
         self.shared.extend(OP, &grant, grant.lease()).await?;
-        self.shared.holds().take(holder);
+        // It may have been released or acquired again meanwhile.
+        if !self.shared.holds().take_single(holder, &grant) {
+            let message = "the holder acquired or released it while it was being detached";
+            return Err(Error::new(ErrorKind::InvalidArgument, OP, message).on(self.name()));
+        }
         self.client().keeper.forget(&grant);
         let detached = Detached {
             renewed: grant.is_renewed(),
@@ -68,7 +72,7 @@ impl Lock {
     pub async fn attach_as(&self, holder: HolderId, text: &str) -> Result<Held> {
         const OP: &str = "attach";
         let client = self.client();
-        client.check_open(OP)?;
+        self.shared.check_open(OP)?;
         let refuse = |kind, message: &str| Error::new(kind, OP, message).on(self.name());
         let detached = Detached::parse(text).ok_or_else(|| {
             refuse(ErrorKind::InvalidArgument, "the text is not what detach returned; it starts with `dlock1;`")
@@ -103,15 +107,28 @@ impl Lock {
             owner,
             token: detached.token,
             lease,
-            renewed: detached.renewed,
+            watchdog: detached.renewed.then_some(client.options.lease),
             sent: done.sent,
             echo_until: done.echo_until,
             server_generation: client.backend.server_generation(),
         };
-        let turn = self.shared.queue.try_turn();
-        let grant = Grant::new(spec, client.clock.clone(), Box::new(move || drop(turn)));
-        self.shared.holds().enter(holder, grant.clone());
-        client.keeper.watch(&grant);
+        let Some(grant) = self.shared.admit(spec, &mut self.shared.queue.try_turn()) else {
+            return Err(refuse(
+                ErrorKind::Connection,
+                "the server took longer than the lease to answer; nothing is held",
+            ));
+        };
+        let mut holds = self.shared.holds();
+        if holds.grant(holder).is_some() {
+            drop(holds);
+            grant.release();
+            return Err(refuse(
+                ErrorKind::Deadlock,
+                "this holder has acquired the lock meanwhile; attach as another holder",
+            ));
+        }
+        holds.enter(holder, grant.clone());
+        drop(holds);
         orphan.owner = None;
         Ok(Held::new(self.clone(), holder, grant))
     }

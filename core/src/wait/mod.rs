@@ -121,19 +121,21 @@ pub(crate) fn next_look(ttl_ms: i64, poll_interval: Duration) -> Duration {
     poll.min(expiry).max(FLOOR)
 }
 
-/// Runs something until it completes, the time is over (`None`), or the client ends.
-pub(crate) async fn bounded<T>(
-    op: &'static str,
-    clock: &Clock,
-    tasks: &Tasks,
-    deadline: Tick,
-    work: impl Future<Output = T>,
-) -> Result<Option<T>> {
+/// Runs something until it completes or the client ends.
+pub(crate) async fn while_open<T>(op: &'static str, tasks: &Tasks, work: impl Future<Output = T>) -> Result<T> {
     tokio::select! {
         biased;
         life = tasks.ended() => Err(ended(op, life)),
-        done = work => Ok(Some(done)),
-        () = clock.sleep_until(deadline) => Ok(None),
+        done = work => Ok(done),
+    }
+}
+
+/// Runs something until it completes or the time is over (`None`).
+pub(crate) async fn until<T>(clock: &Clock, deadline: Tick, work: impl Future<Output = T>) -> Option<T> {
+    tokio::select! {
+        biased;
+        done = work => Some(done),
+        () = clock.sleep_until(deadline) => None,
     }
 }
 

@@ -28,8 +28,12 @@ pub(super) struct Connected {
 
 #[derive(Clone)]
 enum State {
-    Down { why: Option<Error> },
+    Down {
+        why: Option<Error>,
+    },
     Up(Connected),
+    /// The client was closed: there will be no other.
+    Closed,
 }
 
 /// The supervised connection. Clones share it.
@@ -90,23 +94,21 @@ impl Link {
         let (shared, its_tasks) = (self.0.clone(), tasks.clone());
         tasks.spawn(async move {
             its_tasks.closed().await;
-            shared.state.send_replace(State::Down { why: None });
+            shared.state.send_replace(State::Closed);
         });
     }
 
     /// The connection, waiting for one until `deadline`.
     ///
     /// # Errors
-    /// [`ErrorKind::Connection`] with the reason why there is none.
+    /// [`ErrorKind::Connection`] with the reason why there is none; [`ErrorKind::Closed`].
     pub(super) async fn get(&self, deadline: Tick) -> Result<Connected> {
-        if let State::Up(connected) = &*self.0.state.borrow() {
-            return Ok(connected.clone());
-        }
         let mut state = self.0.state.subscribe();
         tokio::select! {
-            up = state.wait_for(|state| matches!(state, State::Up(_))) => match up.as_deref() {
+            biased;
+            seen = state.wait_for(|state| !matches!(state, State::Down { .. })) => match seen.as_deref() {
                 Ok(State::Up(connected)) => Ok(connected.clone()),
-                _ => Err(self.unreachable()),
+                _ => Err(Error::new(ErrorKind::Closed, "connect", "the client was closed; open a new one")),
             },
             () = self.0.clock.sleep_until(deadline) => Err(self.unreachable()),
         }
@@ -139,24 +141,35 @@ impl Link {
         self.0.last_reply.fetch_max(self.0.clock.now().0, Ordering::Relaxed);
     }
 
-    /// Tells that connection `number` is broken: nobody gets it any more, a new one is dialled at once.
-    pub(super) fn report_broken(&self, number: u64) {
-        self.0.report_broken(number);
+    /// Tells that connection `number` is broken, and how: nobody gets it any more, a new one is dialled at once.
+    pub(super) fn report_broken(&self, number: u64, how: &str) {
+        self.0.report_broken(number, how);
     }
 }
 
 impl Shared {
-    fn report_broken(&self, number: u64) {
+    fn report_broken(&self, number: u64, how: &str) {
         self.broken.fetch_max(number, Ordering::SeqCst);
         // At once, and not only when the supervisor runs: whoever retries must not be given it again.
         self.state.send_if_modified(|state| {
             let its_last = matches!(state, State::Up(connected) if connected.number <= number);
             if its_last {
-                *state = State::Down { why: None };
+                *state = State::Down { why: Some(self.dialler.error(how)) };
             }
             its_last
         });
         self.found_broken.notify_one();
+    }
+
+    /// Enters a new state, unless the client was closed.
+    fn enter(&self, to: State) {
+        self.state.send_if_modified(|state| {
+            let open = !matches!(state, State::Closed);
+            if open {
+                *state = to;
+            }
+            open
+        });
     }
 
     async fn dial(self: &Arc<Self>, number: u64) -> Result<Connected> {
@@ -164,7 +177,10 @@ impl Shared {
         let shared = Arc::downgrade(self);
         let push = move |info: PushInfo| -> std::result::Result<(), ()> {
             match info.kind {
-                PushKind::Disconnection => shared.upgrade().into_iter().for_each(|shared| shared.report_broken(number)),
+                PushKind::Disconnection => shared
+                    .upgrade()
+                    .into_iter()
+                    .for_each(|shared| shared.report_broken(number, "closed the connection")),
                 _ => on_push(info),
             }
             Ok(())
@@ -177,20 +193,39 @@ impl Shared {
     async fn supervise(self: Arc<Self>, task: &'static str) {
         let mut number = match &*self.state.borrow() {
             State::Up(connected) => connected.number,
-            State::Down { .. } => 0,
+            State::Down { .. } | State::Closed => 0,
         };
+        let mut backoff = FIRST_BACKOFF;
         loop {
             if number > 0 {
+                let since = self.clock.now();
                 self.watch(number, task).await;
-                self.report_broken(number);
-                let message =
-                    format!("connection for {} to {} is broken; dialling again", self.purpose, self.dialler.target());
-                self.events.emit(Level::Warn, None, message);
+                self.say_broken();
+                // One that breaks as soon as it is used must not be dialled without pause.
+                if self.clock.now().since(since) >= LONGEST_BACKOFF {
+                    backoff = FIRST_BACKOFF;
+                } else {
+                    self.pause(&mut backoff).await;
+                }
             }
-            number += 1;
-            let connected = self.dial_until_up(number).await;
-            self.state.send_replace(State::Up(connected));
+            number = self.dial_until_up(number, &mut backoff).await;
         }
+    }
+
+    fn say_broken(&self) {
+        let how = match &*self.state.borrow() {
+            State::Down { why: Some(why) } => why.message().to_owned(),
+            _ => self.dialler.target().to_string(),
+        };
+        let message = format!("the connection for {} is broken, dialling again: {how}", self.purpose);
+        self.events.emit(Level::Warn, None, message);
+    }
+
+    /// Jitter: a fleet whose server restarts must not come back in step.
+    async fn pause(&self, backoff: &mut Duration) {
+        let pause = backoff.mul_f64(0.5 + fastrand::f64());
+        self.clock.sleep_until(self.clock.now().plus(pause)).await;
+        *backoff = (*backoff * 2).min(LONGEST_BACKOFF);
     }
 
     /// Returns when connection `number` is broken.
@@ -208,34 +243,40 @@ impl Shared {
             }
             let State::Up(mut connected) = self.state.borrow().clone() else { return };
             match self.dialler.ping(&mut connected.connection).await {
-                true => self.last_reply.fetch_max(self.clock.now().0, Ordering::Relaxed),
-                false => return,
-            };
+                true => drop(self.last_reply.fetch_max(self.clock.now().0, Ordering::Relaxed)),
+                false => self.report_broken(number, "did not answer a PING"),
+            }
         }
     }
 
-    async fn dial_until_up(self: &Arc<Self>, number: u64) -> Connected {
-        let mut backoff = FIRST_BACKOFF;
-        loop {
+    /// Dials until there is a connection, and gives its number: each try has one of its own, larger than `last`.
+    async fn dial_until_up(self: &Arc<Self>, last: u64, backoff: &mut Duration) -> u64 {
+        let mut said = None;
+        for number in last + 1.. {
             match self.dial(number).await {
                 Ok(connected) => {
-                    if number > 1 {
+                    if last > 0 {
                         let message = format!("connected for {} to {} again", self.purpose, self.dialler.target());
                         self.events.emit(Level::Info, None, message);
                     }
-                    return connected;
+                    self.enter(State::Up(connected));
+                    return number;
                 }
                 Err(why) => {
-                    if why.kind() != ErrorKind::Connection {
-                        self.events.emit(Level::Error, None, why.to_string());
+                    // Once for each reason, not once for each try.
+                    if said.as_deref() != Some(why.message()) {
+                        self.events.emit(
+                            Level::Warn,
+                            None,
+                            format!("cannot connect for {}: {}", self.purpose, why.message()),
+                        );
+                        said = Some(why.message().to_owned());
                     }
-                    self.state.send_replace(State::Down { why: Some(why) });
+                    self.enter(State::Down { why: Some(why) });
                 }
             }
-            // Jitter: a fleet whose server restarts must not come back in step.
-            let pause = backoff.mul_f64(0.5 + fastrand::f64());
-            self.clock.sleep_until(self.clock.now().plus(pause)).await;
-            backoff = (backoff * 2).min(LONGEST_BACKOFF);
+            self.pause(backoff).await;
         }
+        unreachable!("2^64 tries")
     }
 }

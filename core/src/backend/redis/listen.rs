@@ -68,7 +68,7 @@ impl Keeper {
         let mut had = HashMap::new();
         loop {
             if !self.align(&mut connected, &mut had).await {
-                self.link.report_broken(connected.number);
+                self.link.report_broken(connected.number, "did not answer a subscription");
                 connected = self.link.next_after(connected.number).await;
                 had.clear();
                 continue;
@@ -98,8 +98,10 @@ impl Keeper {
         renewed.for_each(|(channel, _)| self.hub.wake(channel));
         let fresh: Vec<&String> = wanted.keys().filter(|channel| !had.contains_key(*channel)).collect();
         let alive = fresh.is_empty() || self.subscribe(&mut connected.connection, &fresh).await;
+        if alive && !(gone.is_empty() && fresh.is_empty()) {
+            self.link.replied();
+        }
         *had = wanted;
-        self.link.replied();
         alive
     }
 

@@ -144,7 +144,7 @@ impl RedisBackend {
             let first = *first_sent.get_or_insert(sent);
             let not_after = self.server_time(&connected, sent).plus(self.response_timeout);
             let call = encode(Attempt { not_after });
-            let error = match self.send(&mut connected, S::script(), &call, deadline).await {
+            let theirs = match self.send(&mut connected, S::script(), &call, deadline).await {
                 Ok(value) => {
                     self.link.replied();
                     let malformed = |Malformed| {
@@ -158,19 +158,29 @@ impl RedisBackend {
                 }
                 Err(error) => error,
             };
-            match verdict::of::<S>(&error, &self.target) {
+            match verdict::of::<S>(&theirs, &self.target) {
                 Verdict::Unknown(error) => {
-                    self.link.report_broken(connected.number);
+                    let now = self.clock.now();
                     echo_until = Some(sent.plus(self.response_timeout));
-                    if !S::IDEMPOTENT || self.clock.now() >= deadline {
+                    // A caller with little time left says nothing about the connection.
+                    if !theirs.is_timeout() || now.since(sent) >= self.response_timeout {
+                        self.link.report_broken(connected.number, verdict::how(&theirs));
+                    }
+                    if !S::IDEMPOTENT || now >= deadline {
                         return Err(failed(error, echo_until));
                     }
+                    self.clock.sleep_until(now.plus(backoff.mul_f64(fastrand::f64())).min(deadline)).await;
+                    backoff = (backoff * 2).min(LONGEST_BACKOFF);
                     last_error = Some(error);
                 }
                 // NOSCRIPT for an EVAL does not exist; to repeat is the right answer all the same.
                 Verdict::NoScript => {}
                 Verdict::Refused(error) => {
                     self.link.replied();
+                    // What was refused was not carried out: the lease counts from a later attempt.
+                    if echo_until.is_none() {
+                        first_sent = None;
+                    }
                     let pause = backoff.mul_f64(0.5 + fastrand::f64());
                     let next = self.clock.now().plus(pause);
                     if next.plus(SHORTEST_ATTEMPT) >= deadline {

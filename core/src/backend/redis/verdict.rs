@@ -49,8 +49,8 @@ pub(super) fn of<S: Step>(error: &RedisError, target: &Target) -> Verdict {
         ),
         Some("CROSSSLOT") => fatal(ErrorKind::InvalidName, "the name's keys lie in different cluster slots"),
         Some("NOAUTH" | "WRONGPASS") => fatal(ErrorKind::Connection, "the server wants another user or password"),
-        Some(code) => fatal(ErrorKind::Server, &format!("{target} answered {code}")),
-        None => Verdict::Unknown(say(ErrorKind::Connection, format!("{target} {}", transport(error)))),
+        Some(code) => fatal(ErrorKind::Server, &format!("{target} answered {code}{}", said(error))),
+        None => Verdict::Unknown(say(ErrorKind::Connection, format!("{target} {}", how(error)))),
     }
 }
 
@@ -70,10 +70,12 @@ pub(super) fn of_dialling(error: &RedisError, target: &Target) -> Error {
         (_, Some(code @ ("LOADING" | "MASTERDOWN" | "BUSY"))) => {
             (ErrorKind::Connection, format!("is not ready yet ({code}: {})", meaning(code)))
         }
-        (_, Some(code)) => {
-            (ErrorKind::Connection, format!("refused the connection's settings ({code}); check the option db"))
-        }
-        (_, None) => (ErrorKind::Connection, transport(error)),
+        (_, Some("DENIED")) => (
+            ErrorKind::Connection,
+            "runs in protected mode and lets only its own machine in; give it a password, or bind it".to_owned(),
+        ),
+        (_, Some(code)) => (ErrorKind::Connection, format!("refused the connection ({code}{})", said(error))),
+        (_, None) => (ErrorKind::Connection, how(error).to_owned()),
     };
     Error::new(kind, "connect", format!("{target} {what}"))
 }
@@ -97,6 +99,13 @@ fn code(error: &RedisError) -> Option<&str> {
     }
 }
 
+/// What the server said behind the code, without the script's whereabouts that it adds.
+fn said(error: &RedisError) -> String {
+    let text = error.detail().unwrap_or_default();
+    let text = text.split(" script:").next().unwrap_or_default().trim_end_matches([',', ' ']);
+    if text.is_empty() || text.contains("user_script") { String::new() } else { format!(" {text}") }
+}
+
 fn meaning(code: &str) -> &'static str {
     match code {
         "LOADING" => "it is still loading its data",
@@ -111,17 +120,17 @@ fn meaning(code: &str) -> &'static str {
 }
 
 /// An error of the way to the server, in words of ours.
-fn transport(error: &RedisError) -> String {
+pub(super) fn how(error: &RedisError) -> &'static str {
     if error.is_timeout() {
-        "did not answer in time".to_owned()
+        "did not answer in time"
     } else if error.is_connection_refusal() {
-        "refused the connection; is the server running there?".to_owned()
+        "refused the connection; is the server running there?"
     } else if error.is_connection_dropped() {
-        "closed the connection".to_owned()
+        "closed the connection"
     } else {
         match error.kind() {
-            Theirs::Io => "could not be reached; check host name, port and network".to_owned(),
-            _ => "answered something that is no Redis reply".to_owned(),
+            Theirs::Io => "could not be reached; check host name, port and network",
+            _ => "answered something that is no Redis reply",
         }
     }
 }

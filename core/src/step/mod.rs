@@ -4,39 +4,15 @@
 //! does the same next to the data, in Redisson's layout. A property test drives both with the same random sequences
 //! under a frozen clock and compares replies, notifications and state (`lock/model_test.rs`).
 
-use std::sync::OnceLock;
+mod script;
+pub(crate) mod wire;
 
 use redis::Value;
 
+pub(crate) use script::{Call, Script};
+
 use crate::name::ObjectName;
 use crate::time::ServerTime;
-
-/// A script: its text in `lua/`, and its SHA-1, by which the server knows it.
-pub(crate) struct Script {
-    text: &'static str,
-    sha1: OnceLock<String>,
-}
-
-impl Script {
-    pub(crate) const fn new(text: &'static str) -> Script {
-        Script { text, sha1: OnceLock::new() }
-    }
-
-    pub(crate) fn text(&self) -> &'static str {
-        self.text
-    }
-
-    pub(crate) fn sha1(&self) -> &str {
-        self.sha1.get_or_init(|| sha1_smol::Sha1::from(self.text).digest().to_string())
-    }
-}
-
-/// Keys and arguments of one script call.
-#[derive(Default, Debug)]
-pub(crate) struct Call {
-    pub(crate) keys: Vec<String>,
-    pub(crate) args: Vec<String>,
-}
 
 /// What is true of one attempt to run a step, as opposed to the step itself: a retry is a new attempt.
 #[derive(Clone, Copy, Debug)]
@@ -118,37 +94,4 @@ pub(crate) trait BatchStep: Step {
 /// One kind of step over many names.
 pub(crate) struct Batch<S> {
     pub(crate) items: Vec<(ObjectName, S)>,
-}
-
-/// Reads replies apart.
-pub(crate) mod wire {
-    use super::{Malformed, Value};
-
-    pub(crate) fn array(value: Value) -> Result<Vec<Value>, Malformed> {
-        match value {
-            Value::Array(items) => Ok(items),
-            _ => Err(Malformed),
-        }
-    }
-
-    pub(crate) fn int(value: Option<&Value>) -> Result<i64, Malformed> {
-        match value {
-            Some(Value::Int(number)) => Ok(*number),
-            _ => Err(Malformed),
-        }
-    }
-
-    pub(crate) fn unsigned(value: Option<&Value>) -> Result<u64, Malformed> {
-        u64::try_from(int(value)?).map_err(|_| Malformed)
-    }
-
-    /// A string or nil. Bytes that are not UTF-8 (a foreign owner's) are shown with replacement characters.
-    pub(crate) fn text(value: Option<&Value>) -> Result<Option<String>, Malformed> {
-        match value {
-            Some(Value::BulkString(bytes)) => Ok(Some(String::from_utf8_lossy(bytes).into_owned())),
-            Some(Value::SimpleString(text)) => Ok(Some(text.clone())),
-            Some(Value::Nil) => Ok(None),
-            _ => Err(Malformed),
-        }
-    }
 }
