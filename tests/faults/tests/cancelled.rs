@@ -63,7 +63,8 @@ async fn an_acquire_that_timed_out_without_a_reply_leaves_no_key() {
     proxy.hold(Side::Replies);
     let lock = client.lock("job").expect("a name");
     lock.acquire_timeout(Duration::from_millis(200)).await.map(drop).expect_err("no reply, no hold");
-    assert!(!no_lock_is_left(&server), "the server has granted it");
+    // The token outlives the hold, which the undoing may have taken back already: requests still pass.
+    assert_eq!(server.cmd(&["EXISTS", "redisson_lock_token:{job}"]).int(), 1, "the server has granted it");
     proxy.heal();
     eventually(SOON, "no lock is left", || no_lock_is_left(&server));
 }
