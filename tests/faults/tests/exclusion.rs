@@ -28,12 +28,16 @@ const ROUNDS: usize = 40;
 
 impl Run {
     fn start(url: &str) -> Self {
+        Self::start_with("contend", url)
+    }
+
+    fn start_with(verb: &str, url: &str) -> Self {
         let dir = TempDir::new();
         let counter = Counter::create(&dir.path().join("counter"));
         Register::create(&dir.path().join("register"));
         let mut peers: Vec<Peer> = (0..PROCESSES).map(|_| Peer::start(worker!(), url)).collect();
         let (c, r) = (dir.path().join("counter"), dir.path().join("register"));
-        let contend = |holder| format!("contend {holder} job {ROUNDS} {} {}", c.display(), r.display());
+        let contend = |holder| format!("{verb} {holder} job {ROUNDS} {} {}", c.display(), r.display());
         let requests = peers.iter_mut().map(|p| (1..=HOLDERS).map(|h| p.request(&contend(h))).collect()).collect();
         Self { dir, counter, peers, requests }
     }
@@ -88,6 +92,27 @@ fn holders_killed_at_any_moment_overlap_with_nobody_and_the_others_all_end() {
     assert_lawful(&holds);
     // a killed worker may have counted without having said so, or have been killed before it counted
     assert!(counter.get().abs_diff(holds.len() as u64) <= 2, "{} of {}", counter.get(), holds.len());
+    only_the_token_is_left(&server);
+}
+
+/// A holder that sleeps past its lease may write when it should not. The register is what stops it.
+#[test]
+fn holders_that_stand_still_past_their_lease_overlap_with_nobody_and_no_acknowledged_write_is_lost() {
+    let server = Server::start();
+    let mut run = Run::start_with("contend-whatever-happens", &with_options(&server.url(), "lease=300ms"));
+    for stopped in 0..PROCESSES {
+        run.peers[stopped].process().pause();
+        let (before, _) = run.register();
+        // others go on when its lease is over; when they have all ended, nobody does
+        within(Duration::from_secs(1), || run.register().0 > before);
+        run.peers[stopped].process().resume();
+    }
+    let holds = run.finish(0, SOON * 3);
+    assert_lawful(&holds);
+    let last = holds.iter().map(|h| h.token).max().expect("holds");
+    let (token, value) = run.register();
+    assert!(token >= last, "the write with token {last} was acknowledged and is lost behind {token}");
+    assert_eq!(value, token.to_string());
     only_the_token_is_left(&server);
 }
 

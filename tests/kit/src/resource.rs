@@ -3,7 +3,8 @@
 
 use std::{
     fs::{self, OpenOptions},
-    io::{Read, Seek, Write},
+    io::Read,
+    os::unix::fs::FileExt,
     path::{Path, PathBuf},
 };
 
@@ -54,7 +55,7 @@ pub struct Refused {
 impl Register {
     /// An empty register (largest token 0).
     pub fn create(path: &Path) -> Self {
-        fs::write(path, "0 ").expect("write the register");
+        fs::write(path, "0 \n").expect("write the register");
         Self(path.into())
     }
 
@@ -63,7 +64,7 @@ impl Register {
         Self(path.into())
     }
 
-    /// Writes `value` unless a larger token has written before. Atomic between processes.
+    /// Writes `value`, which is one line, unless a larger token has written before. Atomic between processes.
     pub fn write(&self, token: u64, value: &str) -> Result<(), Refused> {
         let mut file = OpenOptions::new().read(true).write(true).open(&self.0).expect("open the register");
         crate::sys::lock_exclusively(&file);
@@ -73,9 +74,9 @@ impl Register {
         if token < highest {
             return Err(Refused { highest });
         }
-        file.set_len(0).expect("write the register");
-        file.rewind().expect("write the register");
-        write!(file, "{token} {value}").expect("write the register");
+        // one call, so that a writer that is killed has written all of it or nothing; what it leaves of a longer line stays
+        // behind the line's end
+        file.write_all_at(format!("{token} {value}\n").as_bytes(), 0).expect("write the register");
         Ok(())
     }
 
@@ -90,7 +91,8 @@ impl Register {
 }
 
 fn parse(text: &str) -> (u64, String) {
-    let (token, value) = text.split_once(' ').expect("token and value");
+    let line = text.lines().next().expect("a line");
+    let (token, value) = line.split_once(' ').expect("token and value");
     (token.parse().expect("a token"), value.into())
 }
 
@@ -118,6 +120,6 @@ mod tests {
         assert_eq!(register.write(4, "four"), Err(Refused { highest: 5 }));
         assert_eq!(register.read(), (5, "five again".into()));
         assert_eq!(register.write(60, ""), Ok(()));
-        assert_eq!(register.read(), (60, String::new()));
+        assert_eq!(register.read(), (60, String::new()), "a shorter line hides what is left of a longer one");
     }
 }
