@@ -201,8 +201,8 @@ impl Shared {
                 let since = self.clock.now();
                 self.watch(number, task).await;
                 self.say_broken();
-                // One that breaks as soon as it is used must not be dialled without pause.
-                if self.clock.now().since(since) >= LONGEST_BACKOFF {
+                // One that never answered anything must not be dialled again without pause.
+                if Tick(self.last_reply.load(Ordering::Relaxed)) > since {
                     backoff = FIRST_BACKOFF;
                 } else {
                     self.pause(&mut backoff).await;
