@@ -30,7 +30,7 @@ check "clippy" cargo clippy --quiet --workspace --all-targets -- -D warnings
 check "rustdoc" env RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps -p libdlock
 check "clang-format" clang_format
 check "ruff and mypy --strict: py" py/lint.sh
-for folder in scripts bench demo; do
+for folder in scripts bench demo tests/interop ffi-c/tests; do
     check "ruff and mypy --strict: $folder" python_rest "$folder"
 done
 check "bash -n" bash -c 'git ls-files -co --exclude-standard -- "*.sh" .ci/run | xargs -n 1 bash -n'

@@ -23,8 +23,13 @@ const STALE_IN_A_ROW: u32 = 3;
 /// What one attempt on the server came to.
 enum Attempted {
     Granted(Delivery),
-    Busy { ttl: i64, holder: String },
+    Busy {
+        ttl: i64,
+        holder: String,
+    },
     Stale,
+    /// Granted, but the answer took longer than the lease: given back.
+    Late,
 }
 
 /// A grant on its way to the caller: nobody's hold until it is accepted, given back if it never is.
@@ -145,6 +150,7 @@ impl Contender<'_> {
                     return Err(self.out_of_time(Some(&Obstacle::Holder { holder, ttl }), Duration::ZERO));
                 }
                 Attempted::Stale => {}
+                Attempted::Late => return Err(self.late()),
             }
         }
         Err(self.stale())
@@ -174,6 +180,8 @@ impl Contender<'_> {
                     obstacle = Some(Obstacle::Holder { holder, ttl });
                     next_look(ttl, client.options.poll_interval)
                 }
+                // Neither the server nor the way to it is at fault for good: this process may have been stopped.
+                Some(Ok(Attempted::Late)) => continue,
                 Some(Ok(Attempted::Stale)) if stale < STALE_IN_A_ROW => {
                     stale += 1;
                     continue;
@@ -257,6 +265,11 @@ impl Contender<'_> {
         Error::new(kind, OP, message).on(self.shared.name().as_str())
     }
 
+    fn late(&self) -> Error {
+        let message = "the answer took longer than the lease, so the grant was given back; ask for a longer lease";
+        Error::new(ErrorKind::Connection, OP, message).on(self.shared.name().as_str())
+    }
+
     fn stale(&self) -> Error {
         let message = "the server's clock jumps back and forth; check its time synchronisation";
         Error::new(ErrorKind::Clock, OP, message).on(self.shared.name().as_str())
@@ -314,8 +327,7 @@ async fn run_attempt(
     };
     let Some(grant) = shared.admit(spec, turn) else {
         forsake();
-        let message = format!("the server took longer than the lease of {duration:?} to answer; nothing is held");
-        return Err(Error::new(ErrorKind::Connection, OP, message).on(shared.name().as_str()));
+        return Ok(Attempted::Late);
     };
     Ok(Attempted::Granted(Delivery { shared: shared.clone(), grant: Some(grant), _under_way: under_way }))
 }

@@ -54,7 +54,8 @@ impl Held {
         self.holder
     }
 
-    /// The bare grant: the hold then ends only by [`Lock::release_as`]. For bindings, whose callers release by holder.
+    /// The bare grant: the hold then ends by [`Lock::release_as`], or is abandoned with the last [`Lock`] of its name. For
+    /// bindings, whose callers release by holder.
     pub fn into_grant(mut self) -> Grant {
         self.ended = true;
         self.grant.clone()
