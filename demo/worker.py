@@ -90,6 +90,7 @@ def main(url: str, name: str, path: str, times: str, who: str, *flags: str) -> i
             while thread.is_alive():
                 thread.join(REPORT_EVERY)
                 worker.report()
+        worker.report()  # the last thread may have ended since
         return 1 if worker.errors else 0
 
 
