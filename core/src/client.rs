@@ -18,7 +18,7 @@ use crate::lock::{HolderId, Lock, LockOptions, LockShared, Renew};
 use crate::name::ObjectName;
 use crate::task::{Life, Tasks};
 use crate::time::{Clock, Tick};
-use crate::wait::{ended, until};
+use crate::wait::{by_deadline, ended};
 
 /// A connection to Redis, Valkey or `memory://`, and everything held through it. Cheap to clone; clones are one client.
 ///
@@ -149,7 +149,7 @@ impl Client {
             let first = inner.release_all().await;
             // Attempts that were under way may have been granted since. A server that does not answer holds nothing up:
             // each operation has its own deadline, and this is the latest of them.
-            until(&inner.clock, inner.operation_deadline(), inner.tasks.idle()).await;
+            by_deadline(&inner.clock, inner.operation_deadline(), inner.tasks.idle()).await;
             let released = first.and(inner.release_all().await);
             inner.close();
             released

@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::lease::{Grant, GrantSpec, Lease};
 use crate::task::UnderWay;
 use crate::time::Tick;
-use crate::wait::{Turn, next_look, until, while_open};
+use crate::wait::{Turn, by_deadline, next_look, while_open};
 
 const OP: &str = "acquire";
 
@@ -215,7 +215,7 @@ impl Contender<'_> {
 
     /// Runs something until it completes, the time is over (`None`), or the client ends.
     async fn bounded<T>(&self, deadline: Tick, work: impl Future<Output = T>) -> Result<Option<T>> {
-        self.while_open(until(&self.shared.client().clock, deadline, work)).await
+        self.while_open(by_deadline(&self.shared.client().clock, deadline, work)).await
     }
 
     /// One attempt on the server, in a task of its own: whatever becomes of the caller, the task sees it through, and gives

@@ -122,6 +122,7 @@ impl Lock {
         if holds.grant(holder).is_some() {
             drop(holds);
             grant.release();
+            client.keeper.forget(&grant);
             return Err(refuse(
                 ErrorKind::Deadlock,
                 "this holder has acquired the lock meanwhile; attach as another holder",

@@ -131,7 +131,7 @@ pub(crate) async fn while_open<T>(op: &'static str, tasks: &Tasks, work: impl Fu
 }
 
 /// Runs something until it completes or the time is over (`None`).
-pub(crate) async fn until<T>(clock: &Clock, deadline: Tick, work: impl Future<Output = T>) -> Option<T> {
+pub(crate) async fn by_deadline<T>(clock: &Clock, deadline: Tick, work: impl Future<Output = T>) -> Option<T> {
     tokio::select! {
         biased;
         done = work => Some(done),
