@@ -17,7 +17,8 @@ ROOT = HERE.parent.parent
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    with Server() as server:
+    server = Server()
+    with server:
         yield server
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import queue
-import socket
 import subprocess
-import tempfile
+import sys
 import threading
 import time
 from collections.abc import Callable
-from types import TracebackType
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+from private_redis import PrivateRedis
 
 #: Long enough for whatever is bound to happen on a busy machine.
 SOON = 10.0
@@ -23,52 +25,19 @@ def eventually(what: str, holds: Callable[[], bool], bound: float = SOON) -> Non
         time.sleep(0.002)
 
 
-class Server:
-    """A server on a free port of the loopback interface, with a folder of its own."""
+class Server(PrivateRedis):
+    """The project's private server, with what these tests ask it."""
 
-    def __enter__(self) -> Server:
-        self._folder = tempfile.TemporaryDirectory()
-        for _ in range(20):
-            with socket.socket() as probe:
-                probe.bind(("127.0.0.1", 0))
-                self.port: int = probe.getsockname()[1]
-            self._process = subprocess.Popen(
-                ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--dir", self._folder.name],
-                stdout=subprocess.DEVNULL,
-            )
-            eventually("the server answers or ends", lambda: self._answers() or self._process.poll() is not None)
-            # another process may have taken the port in the meantime: then another one
-            if self._process.poll() is None:
-                return self
-        raise AssertionError("redis-server does not start")
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._process.kill()
-        self._process.wait()
-        self._folder.cleanup()
-
-    def url(self, options: str) -> str:
-        return f"redis://127.0.0.1:{self.port}/?{options}"
+    def url_with(self, options: str) -> str:
+        return f"{self.url}?{options}"
 
     def subscribers(self, lock: str) -> int:
         """How many connections listen for the release of a lock."""
-        channel = f"redisson_lock__channel:{{{lock}}}"
-        return int(self._command(f"PUBSUB NUMSUB {channel}").rsplit(b":", 1)[1])
+        script = "return redis.call('PUBSUB', 'NUMSUB', ARGV[1])[2]"
+        return int(self.command("EVAL", script, "0", f"redisson_lock__channel:{{{lock}}}"))
 
     def exists(self, key: str) -> bool:
-        return self._command(f"EXISTS {key}") == b":1\r\n"
-
-    def _answers(self) -> bool:
-        try:
-            return self._command("PING") == b"+PONG\r\n"
-        except OSError:
-            return False
-
-    def _command(self, line: str) -> bytes:
-        """One inline command and its reply, which is short enough to come in one piece."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=SOON) as connection:
-            connection.sendall(line.encode() + b"\r\n")
-            return connection.recv(4096)
+        return self.command("EXISTS", key) == "1"
 
 
 class Worker:

@@ -16,7 +16,7 @@ AT_ONCE = 150_000  # us
 @pytest.mark.parametrize("waiting", LANGUAGES)
 @pytest.mark.parametrize("releasing", LANGUAGES)
 def test_a_release_wakes_the_waiter_within_150_ms(server: Server, start: Start, releasing: str, waiting: str) -> None:
-    url = server.url("poll_interval=30s&lease=60s")
+    url = server.url_with("poll_interval=30s&lease=60s")
     holder, waiter = start(releasing, url), start(waiting, url)
     last_token = 0
     for _ in range(ROUNDS):
@@ -36,7 +36,7 @@ def test_a_release_wakes_the_waiter_within_150_ms(server: Server, start: Start, 
 
 def test_processes_of_both_languages_share_one_lock_without_overlap(server: Server, start: Start) -> None:
     rounds = 100
-    workers = [start(language, server.url("lease=10s")) for language in LANGUAGES * 2]
+    workers = [start(language, server.url_with("lease=10s")) for language in LANGUAGES * 2]
     for worker in workers:
         worker.tell(f"contend job {rounds}")
     holds: list[tuple[int, int, int]] = []
