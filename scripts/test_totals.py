@@ -23,6 +23,12 @@ class ClosingLines(unittest.TestCase):
             "=== 2 passed, 5 deselected, 1 xfailed in 1.00s ===": Counts(3, 0, 0),
             "7 passed, 0 failed": Counts(7, 0, 0),
             "c: 7 passed, 1 failed, 2 skipped": Counts(7, 1, 2),
+            "Tests run: 9, Failures: 1, Errors: 2, Skipped: 3": Counts(3, 3, 3),
+            "[\x1b[1;34mINFO\x1b[m] \x1b[1mTests run: 4, Failures: 0, Errors: 0, Skipped: 0\x1b[m": Counts(4, 0, 0),
+            "# pass 12": Counts(12, 0, 0),
+            "# cancelled 1": Counts(0, 1, 0),
+            "\x1b[34m\N{INFORMATION SOURCE} fail 2\x1b[39m": Counts(0, 2, 0),
+            "\N{INFORMATION SOURCE} skipped 3": Counts(0, 0, 3),
         }.items():
             with self.subTest(line):
                 self.assertEqual(read(line), counts)
@@ -33,6 +39,9 @@ class ClosingLines(unittest.TestCase):
             "test a::b ... ok",
             "    rust   3 passed, 0 failed, 0 skipped and more",
             "1 passed",
+            "[INFO] Tests run: 4, Failures: 0, Errors: 0, Skipped: 0, Time elapsed: 0.5 s -- in org.libdlock.LockTest",
+            "# tests 12",
+            "# Subtest: fail 2",
         ):
             with self.subTest(line):
                 self.assertIsNone(read(line))
@@ -53,6 +62,10 @@ class Runs(unittest.TestCase):
 
     def test_a_runner_that_says_failed_and_exits_with_0_has_failed(self) -> None:
         self.assertEqual(self.totals("a=echo 2 passed, 1 failed"), (1, "2 passed, 1 failed, 0 skipped"))
+
+    def test_the_lines_of_one_runner_are_added(self) -> None:
+        node = "a=printf '# tests 5\\n# pass 3\\n# fail 0\\n# cancelled 0\\n# skipped 1\\n# todo 1\\n'"
+        self.assertEqual(self.totals(node), (0, "3 passed, 0 failed, 2 skipped"))
 
     def test_a_crash_after_good_news_is_a_failure(self) -> None:
         self.assertEqual(self.totals("a=echo 2 passed, 0 failed; exit 3"), (1, "2 passed, 1 failed, 0 skipped"))

@@ -5,7 +5,7 @@
 
 A group fails when its command exits non-zero or when it says that something failed; a group in which no test ran has failed
 too, because silence is how a broken runner looks. Every group runs, whatever the others did. Counted are the closing lines of
-cargo test, of pytest and the plain `N passed, N failed[, N skipped]`.
+cargo test, pytest, node:test and Maven's surefire, and the plain `N passed, N failed[, N skipped]`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,10 @@ PYTEST = re.compile(
     r"^=+ (?P<counts>.*\b(?:passed|failed|error|errors|skipped|deselected|no tests ran)\b.*) in [\d.]+s.* =+$"
 )
 PLAIN = re.compile(r"^(?:\w+: )?(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$")
+# Surefire's line for a whole module; the ones for each class go on with the time.
+SUREFIRE = re.compile(r"^(?:\[\w+\] )?Tests run: (\d+), Failures: (\d+), Errors: (\d+), Skipped: (\d+)$")
+# node:test closes with a line for each outcome: `# pass 3` as TAP; for people it has an i in a circle.
+NODE = re.compile("^[#\N{INFORMATION SOURCE}] (pass|fail|cancelled|skipped|todo) (\\d+)$")
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -51,13 +55,20 @@ def read(line: str) -> Counts | None:
         words = {word.rstrip("s"): int(n) for n, word in re.findall(r"(\d+) (\w+)", found["counts"])}
         failed = words.get("failed", 0) + words.get("error", 0)
         return Counts(words.get("passed", 0) + words.get("xfailed", 0), failed, words.get("skipped", 0))
+    if found := SUREFIRE.match(line):
+        ran, failures, errors, skipped = (int(group) for group in found.groups())
+        return Counts(ran - failures - errors - skipped, failures + errors, skipped)
+    if found := NODE.match(line):
+        outcome, number = found[1], int(found[2])
+        if outcome == "pass":
+            return Counts(passed=number)
+        return Counts(failed=number) if outcome in ("fail", "cancelled") else Counts(skipped=number)
     return None
 
 
 def run(name: str, command: str) -> Counts:
     """Runs one group, its output passed on as it comes."""
     print(f"\n=== {name}: {command}", flush=True)
-    begun = time.monotonic()
     counts = Counts()
     process = subprocess.Popen(["bash", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     assert process.stdout is not None
@@ -73,8 +84,6 @@ def run(name: str, command: str) -> Counts:
     elif status == 0 and counts == Counts():
         print(f"--- {name} ran no test", flush=True)
         counts.failed += 1
-    # Not in the form of a closing line: nobody who adds those up shall count this group twice.
-    print(f"=== {name}: {counts} ({time.monotonic() - begun:.0f} s)", flush=True)
     return counts
 
 
@@ -84,12 +93,17 @@ def main(arguments: list[str]) -> int:
     summary = []
     for argument in arguments:
         name, _, command = argument.partition("=")
+        begun = time.monotonic()
         counts = run(name, command)
-        summary.append((name, counts))
+        seconds = time.monotonic() - begun
+        # Not in the form of a closing line: nobody who adds those up shall count this group twice.
+        print(f"=== {name}: {counts} ({seconds:.0f} s)", flush=True)
+        summary.append((name, counts, seconds))
         total += counts
     print()
-    for name, counts in summary:
-        print(f"    {name:<12} {counts}")
+    for name, counts, seconds in summary:
+        print(f"    {name:<12} {seconds:>5.0f} s   {counts}")
+    print(f"    {'all':<12} {sum(seconds for _, _, seconds in summary):>5.0f} s")
     print(total, flush=True)
     return 1 if total.failed or not total.passed else 0
 
