@@ -1,4 +1,4 @@
-//! What every binding of libdlock needs, written once: C and Python call it today, Node and Java will.
+//! What every binding of libdlock needs, written once: C, Python, Node and Java call it.
 //!
 //! A binding marshals: it turns its language's values into plain ones, calls [`guard`] around [`enter`] and an operation of
 //! [`ops`], and turns the answer back.

@@ -4,11 +4,15 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use libdlock::{ErrorKind, HolderId, LossReason};
-use libdlock_bridge::ops::{self, Holding};
+use libdlock_bridge::ops::{self, Holding, LogTo};
 use libdlock_bridge::{Handle, Interrupt, Outcome, State, What, enter, this_thread};
 
+/// What events of the tests' clients carry.
+const MINE: u64 = 77;
+
 fn client(state: &'static State, log_port: Option<Handle>) -> Handle {
-    let opening = ops::client_open(state, "memory://".to_owned(), Vec::new(), log_port);
+    let log = log_port.map(|port| LogTo { port, user_data: MINE });
+    let opening = ops::client_open(state, "memory://".to_owned(), Vec::new(), log);
     state.wait(opening, None).unwrap()
 }
 
@@ -122,12 +126,50 @@ fn the_end_of_a_holding_thread_ends_its_hold_here_and_warns() {
     let held = std::thread::spawn(move || try_by(state, lock, this_thread()).unwrap()).join().unwrap();
     assert!(!ops::held_valid(state, held.handle).unwrap());
     let warned = state.drain(port, 100).unwrap().into_iter().any(|completion| match completion.what {
-        What::Log(event) => event.level >= libdlock::Level::Warn && event.name.as_deref() == Some("ended"),
+        What::Log(event) => {
+            assert_eq!((completion.op, completion.user_data), (0, MINE));
+            event.level >= libdlock::Level::Warn && event.name.as_deref() == Some("ended")
+        }
         What::Done(_) => false,
     });
     assert!(warned);
     // The lease goes on: nobody else has the lock.
     assert_eq!(try_by(state, lock, this_thread()).unwrap_err().kind(), ErrorKind::Busy);
+}
+
+#[test]
+fn a_holder_that_the_host_saw_end_is_abandoned() {
+    let state = enter().unwrap();
+    let client = client(state, None);
+    let lock = lock(state, client, "abandoned");
+    let task = HolderId::fresh();
+    let held = try_by(state, lock, task).unwrap();
+    ops::client_abandon(state, client, task).unwrap();
+    assert!(!ops::held_valid(state, held.handle).unwrap());
+    assert_eq!(ops::lock_hold_count(state, lock, task).unwrap(), 0);
+    assert_eq!(try_by(state, lock, this_thread()).unwrap_err().kind(), ErrorKind::Busy, "the lease goes on");
+}
+
+#[test]
+fn a_hold_of_a_handle_is_entered_again_and_released_as_often() {
+    let state = enter().unwrap();
+    let client = client(state, None);
+    let lock = lock(state, client, "levels");
+    let held = state.wait(ops::lock_acquire(state, lock, Holding::ByHandle, 0, 0), None).unwrap().handle;
+    for _ in 0..10_000 {
+        ops::held_reenter(state, held).unwrap();
+    }
+    for level in (1..=10_001).rev() {
+        assert_eq!(ops::held_hold_count(state, held).unwrap(), level);
+        state.wait(ops::held_release(state, held), None).unwrap();
+    }
+    assert_eq!(ops::held_hold_count(state, held).unwrap(), 0);
+    assert_eq!(ops::held_reenter(state, held).unwrap_err().kind(), ErrorKind::NotHeld);
+
+    let once = ops::lock_open(state, client, b"once", 0, Some(false)).unwrap();
+    let held = state.wait(ops::lock_acquire(state, once, Holding::ByHandle, 0, 0), None).unwrap().handle;
+    assert_eq!(ops::held_reenter(state, held).unwrap_err().kind(), ErrorKind::Deadlock);
+    state.wait(ops::held_release(state, held), None).unwrap();
 }
 
 #[test]

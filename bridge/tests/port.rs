@@ -101,6 +101,57 @@ fn freeing_a_port_drops_what_is_under_way() {
 }
 
 #[test]
+fn a_thread_parked_in_its_port_is_woken_by_a_completion_and_by_the_end_of_the_port() {
+    let state = enter().unwrap();
+    let port = state.port_parked().unwrap();
+    assert!(state.drain_wait(port, 8, Some(Duration::from_millis(1))).unwrap().is_empty());
+    let parked = std::thread::spawn(move || {
+        let mut got = Vec::new();
+        loop {
+            match state.drain_wait(port, 2, None) {
+                Ok(completions) => got.extend(completions.into_iter().map(|completion| completion.user_data)),
+                Err(closed) => return (got, closed.kind()),
+            }
+            if got.len() == 100 {
+                state.port_free(port).unwrap();
+            }
+        }
+    });
+    for n in 0..100 {
+        state.submit(port, n, async { Ok(Outcome::Unit) }).unwrap();
+    }
+    let (mut got, end) = parked.join().unwrap();
+    got.sort_unstable();
+    assert_eq!(got, (0..100).collect::<Vec<u64>>());
+    assert_eq!(end, ErrorKind::Closed);
+
+    let port = state.port_parked().unwrap();
+    let parked = std::thread::spawn(move || state.drain_wait(port, 1, None).unwrap_err().kind());
+    state.port_free(port).unwrap();
+    assert_eq!(parked.join().unwrap(), ErrorKind::Closed);
+}
+
+#[test]
+fn a_calling_port_signals_once_for_all_that_waits_in_it() {
+    let state = enter().unwrap();
+    let (signal, signals) = std::sync::mpsc::channel();
+    let port = state.port_calling(Box::new(move || signal.send(()).unwrap())).unwrap();
+    // A cancellation completes on the spot, so all of these are in before the host comes.
+    for n in 0..50 {
+        let op = state.submit(port, n, pending()).unwrap();
+        assert!(state.cancel(op).unwrap());
+    }
+    signals.recv_timeout(Duration::from_secs(5)).unwrap();
+    assert_eq!(state.drain(port, usize::MAX).unwrap().len(), 50);
+    assert!(signals.try_recv().is_err(), "one signal for all fifty");
+    state.submit(port, 0, async { Ok(Outcome::Unit) }).unwrap();
+    signals.recv_timeout(Duration::from_secs(5)).unwrap();
+    assert_eq!(state.port_fd(port).unwrap_err().kind(), ErrorKind::InvalidArgument);
+    assert_eq!(state.drain_wait(port, 1, None).unwrap_err().kind(), ErrorKind::InvalidArgument);
+    state.port_free(port).unwrap();
+}
+
+#[test]
 fn handles_of_another_kind_and_wild_ones_are_invalid_arguments() {
     let state = enter().unwrap();
     let port = state.port_new().unwrap();

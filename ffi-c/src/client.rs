@@ -3,7 +3,8 @@
 use std::ffi::c_char;
 
 use libdlock::Result;
-use libdlock_bridge::{Handle, ops};
+use libdlock_bridge::Handle;
+use libdlock_bridge::ops::{self, LogTo};
 
 use crate::call::{call, free};
 use crate::error::{dlock_error_t, dlock_status_t, refuse};
@@ -30,7 +31,7 @@ pub unsafe extern "C" fn dlock_client_open(
         call(op, error, |state| {
             let out = Out::required(out_client, "out_client", op)?;
             let open = Open::read(url, url_len, options, op)?;
-            let opening = ops::client_open(state, open.url, open.options, open.log_port);
+            let opening = ops::client_open(state, open.url, open.options, open.log);
             out.put(handle(state.wait(state.with_cancel(open.cancel, opening), None)?));
             Ok(())
         })
@@ -61,7 +62,7 @@ pub extern "C" fn dlock_client_free(client: *mut dlock_client_t) -> dlock_status
 pub(crate) struct Open {
     pub(crate) url: String,
     pub(crate) options: Vec<(String, String)>,
-    pub(crate) log_port: Option<Handle>,
+    pub(crate) log: Option<LogTo>,
     pub(crate) cancel: Option<Handle>,
 }
 
@@ -76,13 +77,13 @@ impl Open {
     ) -> Result<Self> {
         // SAFETY: passed on.
         let url = unsafe { text(url, url_len, "url", op)? };
-        let mut open = Self { url, options: Vec::new(), log_port: None, cancel: None };
+        let mut open = Self { url, options: Vec::new(), log: None, cancel: None };
         if options.is_null() {
             return Ok(open);
         }
         // SAFETY: passed on.
         let given = unsafe { sized(options, "options", op)? };
-        open.log_port = optional_id(given.log_port);
+        open.log = optional_id(given.log_port).map(|port| LogTo { port, user_data: 0 });
         open.cancel = optional_id(given.cancel);
         if given.options_len > OPTIONS_MAX || (given.options.is_null() && given.options_len > 0) {
             let message = format!("options has {} entries at {:p}", given.options_len, given.options);

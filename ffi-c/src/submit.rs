@@ -36,7 +36,7 @@ pub unsafe extern "C" fn dlock_submit_client_open(
     unsafe {
         submit(op, Ticket { port, user_data, out_op }, error, |state| {
             let open = Open::read(url, url_len, options, op)?;
-            let opening = ops::client_open(state, open.url, open.options, open.log_port);
+            let opening = ops::client_open(state, open.url, open.options, open.log);
             let opening = state.with_cancel(open.cancel, opening);
             Ok(async move { opening.await.map(Outcome::Handle) })
         })

@@ -1,13 +1,16 @@
 //! Clients.
 
-use libdlock_bridge::ops;
+use libdlock_bridge::ops::{self, LogTo};
 use pyo3::prelude::*;
 
 use crate::call::{blocking, free};
 
 #[pyfunction]
 pub(crate) fn client_open(py: Python<'_>, url: String, options: Vec<(String, String)>, log_port: u64) -> PyResult<u64> {
-    blocking(py, "client_open", |state| ops::client_open(state, url, options, Some(log_port)))
+    blocking(py, "client_open", |state| {
+        let log = LogTo { port: log_port, user_data: 0 };
+        ops::client_open(state, url, options, Some(log))
+    })
 }
 
 #[pyfunction]

@@ -2,14 +2,23 @@
 
 use std::sync::Arc;
 
-use libdlock::{Client, Config, Event, Result};
+use libdlock::{Client, Config, Event, HolderId, Result};
 
 use crate::handle::{Handle, Kind};
 use crate::objects::ClientEntry;
 use crate::state::State;
 
+/// Where the events of a client go.
+#[derive(Clone, Copy, Debug)]
+pub struct LogTo {
+    /// The port; events end with it.
+    pub port: Handle,
+    /// What each event's completion carries, so that a host can tell its clients apart.
+    pub user_data: u64,
+}
+
 /// Connects to `url` with `options` (names and values as in the table of options) on top of what the URL says. Events of
-/// the client go to `log_port`, as long as that port lives.
+/// the client go to `log`, as long as that port lives.
 ///
 /// # Errors
 /// `InvalidArgument` for a bad URL, option or port, before any I/O; `Connection`, `NoPermission`, `Server` from connecting.
@@ -20,17 +29,17 @@ pub async fn client_open(
     state: &'static State,
     url: String,
     options: Vec<(String, String)>,
-    log_port: Option<Handle>,
+    log: Option<LogTo>,
 ) -> Result<Handle> {
     let mut config = Config::from_url(&url)?;
     for (name, value) in &options {
         config.set(name, value)?;
     }
-    if let Some(port) = log_port {
+    if let Some(LogTo { port, user_data }) = log {
         let port = Arc::downgrade(&state.port(port)?);
         config.on_event(Arc::new(move |event: &Event| {
             if let Some(port) = port.upgrade() {
-                port.log(event);
+                port.log(user_data, event);
             }
         }));
     }
@@ -52,6 +61,13 @@ pub async fn client_close(state: &'static State, client: Handle, release: bool) 
         entry.client.close().await;
         Ok(())
     }
+}
+
+/// Stops the renewal of everything that `holder` holds through the client, with a warning and no I/O: for the end of a task
+/// or of a thread that the host notices. The leases then run out.
+pub fn client_abandon(state: &State, client: Handle, holder: HolderId) -> Result<()> {
+    state.get(Kind::Client, &state.clients, client, "abandon")?.client.abandon(holder);
+    Ok(())
 }
 
 /// Gives the handle up. The client itself ends with the last of its locks and holds, or by [`client_close`].

@@ -55,7 +55,23 @@ pub async fn held_wait_lost(state: &'static State, held: Handle, wait_ms: i64) -
     }
 }
 
-/// Releases a hold that is the handle's own.
+/// How many levels of a hold that is the handle's own are held; 0 when it is not held any more.
+pub fn held_hold_count(state: &State, held: Handle) -> Result<u32> {
+    let entry = owning(state, held, "hold count")?;
+    Ok(entry.lock.lock.hold_count(entry.holder))
+}
+
+/// Acquires a hold that is the handle's own once more, without I/O: it then takes one more release to end it.
+///
+/// # Errors
+/// `Deadlock` when the lock is not re-entrant; `NotHeld` when the hold is over, `Lost` when it was lost.
+pub fn held_reenter(state: &State, held: Handle) -> Result<()> {
+    let entry = owning(state, held, "acquire")?;
+    // Dropping what it gives would start a task of the runtime.
+    entry.lock.lock.reenter_as(entry.holder).map(|level| drop(level.into_grant()))
+}
+
+/// Releases a hold that is the handle's own, one level.
 ///
 /// # Errors
 /// `NotHeld` when it is not held (any more); `InvalidArgument` when the hold is a thread's or a task's: only that may

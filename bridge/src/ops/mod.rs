@@ -12,10 +12,10 @@ use std::time::Duration;
 
 use libdlock::LossReason;
 
-pub use self::client::{client_close, client_free, client_open};
+pub use self::client::{LogTo, client_abandon, client_close, client_free, client_open};
 pub use self::held::{
-    held_detach, held_extend, held_free, held_loss, held_owner, held_release, held_remaining, held_token, held_valid,
-    held_wait_lost,
+    held_detach, held_extend, held_free, held_hold_count, held_loss, held_owner, held_reenter, held_release,
+    held_remaining, held_token, held_valid, held_wait_lost,
 };
 pub use self::lock::{
     Holding, lock_acquire, lock_attach, lock_detach, lock_extend, lock_force_release, lock_free, lock_held,

@@ -1,4 +1,4 @@
-//! The completion port: where finished operations and log events queue up for a host that polls one descriptor.
+//! The completion port: where finished operations and log events queue up until the host comes for them.
 //!
 //! * Every operation submitted has exactly one completion, whatever happens: its result, `Cancelled` from
 //!   [`State::cancel`], or `Internal` when it panicked. Only freeing the port ends operations without one.
@@ -13,13 +13,14 @@ pub(crate) mod wake;
 use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use libdlock::{Error, ErrorKind, Event, Level, Result};
 use tokio::sync::watch;
 
 use self::queue::Queue;
 pub(crate) use self::submit::OpEntry;
-use self::wake::Wake;
+use self::wake::{Descriptor, Parked, Wake};
 use crate::handle::{Handle, Kind};
 use crate::ops::Outcome;
 use crate::state::State;
@@ -32,7 +33,7 @@ const LOG_MAX: usize = 1024;
 pub struct Completion {
     /// The operation, or 0 for a log event.
     pub op: Handle,
-    /// What the host gave with the operation, or 0.
+    /// What the host gave with the operation, or with the client whose event it is.
     pub user_data: u64,
     /// What came of it.
     pub what: What,
@@ -55,8 +56,8 @@ pub(crate) struct PortEntry {
 }
 
 impl PortEntry {
-    /// Queues a log event of a client.
-    pub(crate) fn log(&self, event: &Event) {
+    /// Queues a log event of a client that was opened with `user_data`.
+    pub(crate) fn log(&self, user_data: u64, event: &Event) {
         if self.logs.fetch_add(1, Ordering::AcqRel) >= LOG_MAX {
             self.logs.fetch_sub(1, Ordering::AcqRel);
             self.logs_dropped.fetch_add(1, Ordering::AcqRel);
@@ -70,19 +71,35 @@ impl PortEntry {
                 format!("{} ({dropped} events before this one were dropped: nobody drained the port)", event.message);
         }
         // A closed port has no reader left.
-        let _ = self.queue.push(Completion { op: 0, user_data: 0, what: What::Log(event) });
+        let _ = self.queue.push(Completion { op: 0, user_data, what: What::Log(event) });
     }
 }
 
 impl State {
-    /// A new port.
+    /// A new port with a descriptor to poll, see [`State::port_fd`].
     ///
     /// # Errors
     /// `Internal` when the process has no descriptor left.
     pub fn port_new(&self) -> Result<Handle> {
-        let wake = Wake::new().map_err(|error| {
+        let descriptor = Descriptor::new().map_err(|error| {
             Error::new(ErrorKind::Internal, "port", format!("no descriptor for a completion port: {error}"))
         })?;
+        self.port_with(Wake::Descriptor(descriptor))
+    }
+
+    /// A new port for a host that leaves a thread of its own in [`State::drain_wait`].
+    pub fn port_parked(&self) -> Result<Handle> {
+        self.port_with(Wake::Parked(Parked::default()))
+    }
+
+    /// A new port that calls `signal` when it gets something while it was empty, once for all that comes until it is empty
+    /// again: so the host must then drain everything. `signal` runs on any thread, with the port locked: it must neither
+    /// block nor call the library.
+    pub fn port_calling(&self, signal: Box<dyn Fn() + Send + Sync>) -> Result<Handle> {
+        self.port_with(Wake::Calling(signal))
+    }
+
+    fn port_with(&self, wake: Wake) -> Result<Handle> {
         let port = PortEntry {
             queue: Arc::new(Queue::new(wake)),
             closed: watch::Sender::new(false),
@@ -93,8 +110,34 @@ impl State {
     }
 
     /// The descriptor to poll: readable while the port has completions. Never read from it, never close it.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a port that was made without one.
     pub fn port_fd(&self, port: Handle) -> Result<RawFd> {
-        Ok(self.port(port)?.queue.wake().fd())
+        match self.port(port)?.queue.wake() {
+            Wake::Descriptor(descriptor) => Ok(descriptor.fd()),
+            Wake::Parked(_) | Wake::Calling(_) => Err(other_wake("a descriptor")),
+        }
+    }
+
+    /// As [`State::drain`], but the calling thread sleeps until there is something, at most for `timeout` (none: for ever).
+    ///
+    /// # Errors
+    /// `Closed` as soon as the port is freed; `InvalidArgument` for a port that was not made by [`State::port_parked`].
+    pub fn drain_wait(&self, port: Handle, max: usize, timeout: Option<Duration>) -> Result<Vec<Completion>> {
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let entry = self.port(port)?;
+        let Wake::Parked(parked) = entry.queue.wake() else {
+            return Err(other_wake("a thread to wake"));
+        };
+        loop {
+            let rung = parked.sleep(deadline);
+            let taken = self.drain(port, max)?;
+            // Another thread may have drained what rang.
+            if !rung || !taken.is_empty() {
+                return Ok(taken);
+            }
+        }
     }
 
     /// Takes up to `max` completions, oldest first; none is an answer. What a completion carries (a held lock, a client)
@@ -127,4 +170,8 @@ impl State {
             crate::ops::undo(self, outcome);
         }
     }
+}
+
+fn other_wake(what: &str) -> Error {
+    Error::new(ErrorKind::InvalidArgument, "port", format!("this port was made without {what}"))
 }

@@ -79,7 +79,37 @@ impl Lock {
         Ok(Held::new(self.clone(), holder, grant))
     }
 
+    /// Counts one more acquire of what `holder` holds, without I/O: its lease stays as it is, and it takes one more release.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotHeld`] when `holder` does not hold it; [`ErrorKind::Deadlock`] and [`ErrorKind::Lost`] as
+    /// [`Lock::acquire_as`].
+    pub fn reenter_as(&self, holder: HolderId) -> Result<Held> {
+        self.shared.check_open(OP)?;
+        let present = self.shared.holds().grant(holder);
+        let grant = present.ok_or_else(|| self.shared.not_held(OP, None))?;
+        self.check_reentry(&grant)?;
+        self.count_reentry(holder, grant).map(|grant| Held::new(self.clone(), holder, grant))
+    }
+
     async fn reenter(&self, holder: HolderId, grant: Grant, lease: Lease) -> Result<Grant> {
+        self.check_reentry(&grant)?;
+        match lease {
+            Lease::Watchdog if !grant.is_renewed() => {
+                let lease = self.client().options.lease;
+                self.shared.extend(OP, &grant, lease).await?;
+                grant.renew_from_now(lease);
+                self.client().keeper.watch(&grant);
+            }
+            Lease::Fixed(lease) if !grant.is_renewed() || lease > grant.lease() => {
+                self.shared.extend(OP, &grant, lease).await?;
+            }
+            Lease::Watchdog | Lease::Fixed(_) => {}
+        }
+        self.count_reentry(holder, grant)
+    }
+
+    fn check_reentry(&self, grant: &Grant) -> Result<()> {
         let refuse = |kind, message: String| Err(Error::new(kind, OP, message).on(self.name()));
         if let Some(reason) = grant.loss() {
             return refuse(
@@ -96,19 +126,11 @@ impl Lock {
                 ),
             );
         }
-        match lease {
-            Lease::Watchdog if !grant.is_renewed() => {
-                let lease = self.client().options.lease;
-                self.shared.extend(OP, &grant, lease).await?;
-                grant.renew_from_now(lease);
-                self.client().keeper.watch(&grant);
-            }
-            Lease::Fixed(lease) if !grant.is_renewed() || lease > grant.lease() => {
-                self.shared.extend(OP, &grant, lease).await?;
-            }
-            Lease::Watchdog | Lease::Fixed(_) => {}
-        }
-        // It may have been released while the lease was prolonged.
+        Ok(())
+    }
+
+    /// It may have been released since it was looked up.
+    fn count_reentry(&self, holder: HolderId, grant: Grant) -> Result<Grant> {
         if self.shared.holds().enter_again(holder, &grant) {
             Ok(grant)
         } else {
