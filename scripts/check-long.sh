@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# What is too slow for every run: repeats, exits, soak, the demo's verdict 20 times in a row. Ends with one line of totals.
+# What is too slow for every run: repeats, exits, soak, the tests between languages and the demo's verdict 20 times in a row. Ends with
+# one line of totals.
 #   scripts/check-long.sh           everything
-#   scripts/check-long.sh GROUP...  only these groups: rust c python demo
+#   scripts/check-long.sh GROUP...  only these groups: rust c python node java interop redisson demo
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -9,9 +10,13 @@ declare -A command=(
     [rust]="cargo test --quiet --no-fail-fast -- --ignored"
     [c]="ffi-c/tests/run.sh long"
     [python]="py/run-tests.sh long"
+    [node]="node/run-tests.sh long"
+    [java]="java/run-tests.sh long"
+    [interop]="scripts/repeat.sh 20 scripts/interop.sh"
+    [redisson]="tests/redisson/run.sh long"
     [demo]="demo/repeat.sh 20"
 )
-[ $# -gt 0 ] || set -- rust c python demo
+[ $# -gt 0 ] || set -- rust c python node java interop redisson demo
 groups=()
 for group in "$@"; do
     groups+=("$group=${command[$group]:?there is no group $group}")

@@ -22,10 +22,24 @@ python=${PYTHON:-python3}
 if ! have "$python"; then
     missing+=("Python 3.10 or later")
 elif ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))'; then
-    missing+=("Python 3.10 or later (here: $("$python" --version))")
+    missing+=("Python 3.10 or later (here: $("$python" --version 2>&1 || true))")
 elif ! "$python" -c 'import venv, ensurepip' 2>/dev/null; then
     missing+=("Python's venv and ensurepip modules")
 fi
+node=$(node --version 2>/dev/null | tr -d v || true)
+if [ -z "$node" ] || ! have npm; then
+    missing+=("Node 20 or later with npm")
+elif ! at_least 20 "$node"; then
+    missing+=("Node 20 or later (here: $node)")
+fi
+# The JDK that Maven takes.
+jdk=$("${JAVA_HOME:+$JAVA_HOME/bin/}javac" -version 2>/dev/null | cut -d ' ' -f 2 || true)
+if [ -z "$jdk" ]; then
+    missing+=("a JDK, 17 or later")
+elif ! at_least 17 "$jdk"; then
+    missing+=("a JDK, 17 or later (here: $jdk)")
+fi
+have mvn || missing+=("Maven (mvn)")
 have "${CC:-cc}" || missing+=("a C compiler")
 have "${CXX:-c++}" || missing+=("a C++ compiler")
 have make || missing+=("make")

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What would be published, in build/dist: the crate, the wheel, and the C library as an archive to unpack into a prefix.
+# What would be published, in build/dist: the crate, the wheel, the npm packages, the jar, and the C library as an archive to unpack
+# into a prefix.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=$PWD/build/dist
@@ -14,6 +15,8 @@ cp "$target/package/libdlock-$version.crate" "$out/"
 
 scripts/python-venv.sh
 cp build/venv-wheel/libdlock-*.whl "$out/"
+node/package.sh "$out"
+java/package.sh "$out"
 
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT

@@ -6,4 +6,6 @@ cargo fmt --all
 git ls-files -co --exclude-standard -- '*.c' '*.h' '*.cpp' '*.hpp' ':!include/dlock.h' ':!ffi-c/header' | xargs --no-run-if-empty clang-format -i
 [ -x build/py-lint-venv/bin/ruff ] || py/lint.sh || true
 (cd py && ../build/py-lint-venv/bin/ruff format --quiet python tests)
-build/py-lint-venv/bin/ruff format --quiet --config ruff.toml scripts bench demo
+build/py-lint-venv/bin/ruff format --quiet --config ruff.toml scripts bench demo tests/interop tests/redisson ffi-c/tests
+node/lint.sh fix
+java/lint.sh fix

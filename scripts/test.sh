@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Every test of every language; ends with one line of totals. Each group starts servers of its own on free ports.
 #   scripts/test.sh           everything
-#   scripts/test.sh GROUP...  only these groups: scripts lint rust c python interop docs
+#   scripts/test.sh GROUP...  only these groups: scripts lint rust c python node java interop redisson docs
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -11,10 +11,13 @@ declare -A command=(
     [rust]="cargo test --quiet --no-fail-fast"
     [c]="ffi-c/tests/run.sh"
     [python]="py/run-tests.sh"
+    [node]="node/run-tests.sh"
+    [java]="java/run-tests.sh"
     [interop]="scripts/interop.sh"
+    [redisson]="tests/redisson/run.sh"
     [docs]="scripts/test-docs.sh"
 )
-[ $# -gt 0 ] || set -- scripts lint rust c python interop docs
+[ $# -gt 0 ] || set -- scripts lint rust c python node java interop redisson docs
 groups=()
 for group in "$@"; do
     groups+=("$group=${command[$group]:?there is no group $group}")

@@ -53,6 +53,7 @@ class Worker:
         assert self._process.stdout is not None
         for line in self._process.stdout:
             self._lines.put(line)
+        self._lines.put("failed: it has ended")
 
     def tell(self, request: str) -> None:
         assert self._process.stdin is not None
@@ -61,9 +62,11 @@ class Worker:
     def answer(self, bound: float = SOON) -> list[str]:
         """The words of the next line that the worker says."""
         try:
-            return self._lines.get(timeout=bound).split()
+            words = self._lines.get(timeout=bound).split()
         except queue.Empty:
             raise AssertionError(f"the worker said nothing within {bound} s") from None
+        assert not words[0].startswith("failed"), " ".join(words)
+        return words
 
     def ask(self, request: str) -> list[str]:
         self.tell(request)
@@ -76,3 +79,26 @@ class Worker:
 
 #: Starts a worker of a language, connected to a URL.
 Start = Callable[[str, str], Worker]
+
+
+class Fleet:
+    """A server and its workers, each started when it is first asked for and kept: a JVM takes its time to start."""
+
+    #: Half a minute between polls: whoever is woken sooner was told.
+    OPTIONS = "poll_interval=30s&lease=60s"
+
+    def __init__(self, server: Server, command: Callable[[str], list[str]]) -> None:
+        self.server = server
+        self._command = command
+        self._workers: dict[tuple[str, str], Worker] = {}
+
+    def worker(self, language: str, role: str) -> Worker:
+        """The process of a language that has this role; another role is another process."""
+        key = (language, role)
+        if key not in self._workers:
+            self._workers[key] = Worker([*self._command(language), self.server.url_with(self.OPTIONS)])
+        return self._workers[key]
+
+    def end(self) -> None:
+        for worker in self._workers.values():
+            worker.kill()

@@ -1,0 +1,64 @@
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.util.HashMap;
+import java.util.Map;
+import org.libdlock.Client;
+import org.libdlock.DistributedLock;
+import org.libdlock.Dlock;
+
+/** The Java process of the interop tests: does what the lines on its input say, see worker.py for the protocol. */
+public final class Worker {
+    private final Client client;
+    private final Map<String, DistributedLock> locks = new HashMap<>();
+
+    private Worker(Client client) {
+        this.client = client;
+    }
+
+    /** CLOCK_MONOTONIC, which is one for all processes of the machine. */
+    private static long nowUs() {
+        return System.nanoTime() / 1000;
+    }
+
+    private void run(String request) {
+        String[] words = request.split(" ");
+        DistributedLock lock = locks.computeIfAbsent(words[1], client::lock);
+        switch (words[0]) {
+            case "acquire" -> {
+                lock.lock();
+                System.out.println("acquired " + nowUs() + " " + lock.token());
+            }
+            case "release" -> {
+                long called = nowUs();
+                lock.unlock();
+                System.out.println("released " + called);
+            }
+            case "contend" -> {
+                for (int round = Integer.parseInt(words[2]); round > 0; round--) {
+                    lock.lock();
+                    try {
+                        long acquired = nowUs();
+                        System.out.println("hold " + lock.token() + " " + acquired + " " + nowUs());
+                    } finally {
+                        lock.unlock();
+                    }
+                }
+                System.out.println("done");
+            }
+            default -> throw new IllegalArgumentException("cannot read " + request);
+        }
+    }
+
+    public static void main(String[] arguments) throws IOException {
+        try (Client client = Dlock.connect(arguments[0])) {
+            Worker worker = new Worker(client);
+            System.out.println("ready");
+            var lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+            for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+                worker.run(line);
+            }
+        }
+    }
+}

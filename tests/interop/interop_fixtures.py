@@ -1,0 +1,40 @@
+"""The fixtures of the tests between languages: a private server, and workers in every language, built when first started.
+
+A plugin of pytest rather than a conftest.py, so that tests/redisson can use it too: `pytest_plugins = ["interop_fixtures"]`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+
+import pytest
+import workers
+from helpers import Server, Start, Worker
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    server = Server()
+    with server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def command() -> workers.Command:
+    """How a language's worker is started; builds it the first time."""
+    return functools.cache(workers.command)
+
+
+@pytest.fixture
+def start(command: workers.Command) -> Iterator[Start]:
+    """Starts workers, and ends them with the test."""
+    running: list[Worker] = []
+
+    def start(language: str, url: str) -> Worker:
+        running.append(Worker([*command(language), url]))
+        return running[-1]
+
+    yield start
+    for worker in running:
+        worker.kill()

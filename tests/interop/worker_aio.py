@@ -1,0 +1,52 @@
+"""The asyncio process of the interop tests: does what the lines on its input say, see worker.py for the protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import sys
+import time
+
+import libdlock.aio
+
+
+def now_us() -> int:
+    return time.monotonic_ns() // 1000
+
+
+async def requests() -> asyncio.StreamReader:
+    """The lines on standard input, without blocking the event loop."""
+    reader = asyncio.StreamReader()
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    return reader
+
+
+async def main() -> None:
+    client = await libdlock.aio.connect(sys.argv[1])
+    lock = functools.cache(client.lock)
+    lines = await requests()
+    print("ready", flush=True)
+    async for line in lines:
+        match line.decode().split():
+            case ["acquire", name]:
+                await lock(name).acquire()
+                acquired = now_us()
+                held = lock(name).held
+                assert held is not None
+                print("acquired", acquired, held.token, flush=True)
+            case ["release", name]:
+                called = now_us()
+                await lock(name).release()
+                print("released", called, flush=True)
+            case ["contend", name, rounds]:
+                for _ in range(int(rounds)):
+                    async with lock(name) as held:
+                        acquired = now_us()
+                        print("hold", held.token, acquired, now_us())
+                print("done", flush=True)
+            case _:
+                raise ValueError(f"cannot read {line!r}")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
