@@ -14,6 +14,7 @@ import argparse
 import json
 import os
 import platform
+import re
 import statistics
 import subprocess
 import sys
@@ -134,9 +135,26 @@ def programs(callers: int, seconds: float) -> dict[str, Callable[[PrivateRedis],
         found["floor, one socket"] = floor("pipeline")
     found["Rust"] = worker(str(release / "libdlock-bench"))
     found["C"] = worker(str(ROOT / "build/bench/pairs"))
-    found["Python"] = worker(str(ROOT / "build/venv/bin/python"), str(ROOT / "bench/pairs.py"))
+    python, jar = str(ROOT / "build/venv/bin/python"), ROOT / "build/java/libdlock.jar"
+    found["Python"] = worker(python, str(ROOT / "bench/pairs.py"))
+    found["Python, asyncio"] = worker(python, str(ROOT / "bench/pairs_aio.py"))
+    found["Node"] = worker("node", str(ROOT / "build/node-app/bench-pairs.mjs"))
+    found["Java"] = worker(jdk("java"), "-cp", f"{ROOT / 'build/bench'}:{jar}", "Pairs")
     found["redis-benchmark"] = lambda server: measure_redis_benchmark(server, callers, seconds)
     return found
+
+
+def jdk(tool: str) -> str:
+    """The JDK's tool that Maven would take."""
+    home = os.environ.get("JAVA_HOME")
+    return f"{home}/bin/{tool}" if home else tool
+
+
+def version(tool: str) -> str:
+    """The version that a tool tells."""
+    told = subprocess.run([tool, "--version"], check=True, capture_output=True, text=True)
+    found = re.search(r"\d+\.[\d.]+", told.stdout)
+    return found[0] if found else "?"
 
 
 def machine() -> str:
@@ -145,12 +163,10 @@ def machine() -> str:
         (line.partition(":")[2].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line),
         platform.machine(),
     )
-    redis = subprocess.run(["redis-server", "--version"], check=True, capture_output=True, text=True).stdout.split()[2]
-    rust = subprocess.run(["rustc", "--version"], check=True, capture_output=True, text=True).stdout.split()[1]
     cores = len(os.sched_getaffinity(0))
     return (
-        f"{cores} cores of {model}; Linux {platform.release()}; redis-server {redis.removeprefix('v=')}; "
-        f"rustc {rust}; Python {platform.python_version()}"
+        f"{cores} cores of {model}; Linux {platform.release()}; redis-server {version('redis-server')}; "
+        f"rustc {version('rustc')}; Python {platform.python_version()}; Node {version('node')}; Java {version(jdk('java'))}"
     )
 
 

@@ -5,7 +5,11 @@ cd "$(dirname "$0")/.."
 cargo build --release --quiet -p libdlock-floor -p libdlock-bench
 scripts/python-venv.sh
 scripts/c-library.sh
+scripts/node-app.sh
+scripts/java-jar.sh
 mkdir -p build/bench
+cp bench/pairs.mjs build/node-app/bench-pairs.mjs
+"${JAVA_HOME:+$JAVA_HOME/bin/}javac" --release 17 -Xlint:all -Werror -cp build/java/libdlock.jar -d build/bench bench/Pairs.java
 "${CC:-cc}" -std=c11 -O2 -Wall -Wextra -o build/bench/pairs bench/c/pairs.c \
     -Ibuild/c/include -Lbuild/c/lib -ldlock -Wl,-rpath,"$PWD/build/c/lib" -pthread
 exec python3 bench/run.py "$@"

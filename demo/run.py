@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The demo: C++ and Python processes take one lock in turn and change one file that nothing else protects.
+"""The demo: processes in five languages take one lock in turn and change one file that nothing else protects.
 
-    run.py [--times N] [--url URL] [--without-lock] --cpp-worker PROGRAM --python PYTHON
+    run.py [--times N] [--url URL] [--without-lock] --worker LANGUAGE=COMMAND ...
 
 Without a URL it starts a redis-server of its own. Shows a line a worker while they run, then checks what they did and says so;
 exits with 1 when the check fails. `--without-lock` shows that the check can fail.
@@ -13,6 +13,7 @@ import argparse
 import contextlib
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -128,11 +129,10 @@ def run(options: argparse.Namespace, url: str, folder: str) -> int:
     shared = Path(folder, "shared.txt")
     shared.write_text(f"{0:012}\n")
     lock = f"demo-{os.getpid()}-{time.time_ns()}"
-    python = [options.python, str(HERE / "worker.py")]
-    programs = {"C++ 1": [options.cpp_worker], "C++ 2": [options.cpp_worker], "Python 1": python, "Python 2": python}
     commands = {}
-    for who, program in programs.items():
-        commands[who] = [*program, url, lock, str(shared), str(options.times), who.replace(" ", "-")]
+    for worker in options.worker:
+        who, _, program = worker.partition("=")
+        commands[who] = [*shlex.split(program), url, lock, str(shared), str(options.times), who]
         if options.without_lock:
             commands[who].append("without-lock")
 
@@ -146,7 +146,7 @@ def run(options: argparse.Namespace, url: str, folder: str) -> int:
             worker.go()
         problems = watch(workers, options.times)
         taken = time.monotonic() - begun
-    verdict = judge(shared.read_text(), {who.replace(" ", "-"): options.times for who in programs})
+    verdict = judge(shared.read_text(), dict.fromkeys(commands, options.times))
     problems += verdict.problems
     rate = verdict.lines / taken
     print(f"\n  {verdict.lines} changes in {taken:.1f} s ({rate:.0f}/s); the counter says {verdict.counter}")
@@ -165,8 +165,7 @@ def main() -> int:
     parser.add_argument("--times", type=int, default=2000, help="how often each worker takes the lock (2000)")
     parser.add_argument("--url", default="", help="a server that is there; else a private one is started")
     parser.add_argument("--without-lock", action="store_true", help="take no lock: the check must fail")
-    parser.add_argument("--cpp-worker", required=True)
-    parser.add_argument("--python", required=True)
+    parser.add_argument("--worker", action="append", required=True, metavar="LANGUAGE=COMMAND", help="a process to run")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:

@@ -3,19 +3,30 @@
 # WITHOUT_LOCK=1 (take no lock, to see the verdict fail), BUILT=1 (build nothing: it was just done).
 set -euo pipefail
 cd "$(dirname "$0")/.."
-worker=build/demo/worker
+out=$PWD/build/demo
+python=$PWD/build/venv/bin/python
+jar=$PWD/build/java/libdlock.jar
+jdk=${JAVA_HOME:+$JAVA_HOME/bin/}
 
 build() {
     echo "building (the first time takes some minutes)"
+    mkdir -p "$out"
     scripts/c-library.sh
-    scripts/python-venv.sh
-    mkdir -p build/demo
-    if [ ! "$worker" -nt demo/worker.cpp ] || [ -n "$(find include -newer "$worker" -name '*.h*' -print -quit)" ]; then
-        "${CXX:-c++}" -std=c++17 -O2 -Wall -Wextra -Werror -o "$worker" demo/worker.cpp \
+    if [ ! "$out/worker" -nt demo/worker.cpp ] || [ -n "$(find include -newer "$out/worker" -name '*.h*' -print -quit)" ]; then
+        "${CXX:-c++}" -std=c++17 -O2 -Wall -Wextra -Werror -o "$out/worker" demo/worker.cpp \
             -Ibuild/c/include -Lbuild/c/lib -ldlock -Wl,-rpath,"$PWD/build/c/lib"
     fi
+    scripts/python-venv.sh
+    scripts/node-app.sh
+    cp demo/worker.mjs build/node-app/demo-worker.mjs
+    scripts/java-jar.sh
+    "${jdk}javac" --release 17 -Xlint:all -Werror -cp "$jar" -d "$out" demo/Worker.java
 }
 
 [ -n "${BUILT:-}" ] || build
-exec build/venv/bin/python demo/run.py --times "${N:-2000}" --url "${REDIS_URL:-}" ${WITHOUT_LOCK:+--without-lock} \
-    --cpp-worker "$worker" --python build/venv/bin/python
+exec "$python" demo/run.py --times "${N:-2000}" --url "${REDIS_URL:-}" ${WITHOUT_LOCK:+--without-lock} \
+    --worker "C++='$out/worker'" \
+    --worker "Python='$python' demo/worker.py" \
+    --worker "asyncio='$python' demo/worker_aio.py" \
+    --worker "Node=node build/node-app/demo-worker.mjs" \
+    --worker "Java='${jdk}java' -cp '$out:$jar' Worker"

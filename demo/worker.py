@@ -9,31 +9,15 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import json
-import os
 import sys
 import threading
 import time
 
 import libdlock
+from turns import Progress, change
 
 THREADS = 2
 REPORT_EVERY = 0.25  # seconds
-COUNTER_WIDTH = 12  # digits on the file's first line
-
-
-def change(path: str, token: int, who: str) -> bool:
-    """Reads, changes and rewrites the shared file, in steps that nothing but the lock protects: the counter on its first line,
-    and a line at its end. Says whether the file was last changed by somebody else."""
-    with open(path, "r+b", buffering=0) as file:
-        counter = int(file.read(COUNTER_WIDTH))
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - 64))
-        last = file.read().rsplit(b"\n", 2)[-2].rsplit(b" ", 1)[-1]
-        file.write(f"{token} {who}\n".encode())
-        file.seek(0)
-        file.write(f"{counter + 1:0{COUNTER_WIDTH}}".encode())
-    return last != who.encode()
 
 
 class Worker:
@@ -43,8 +27,7 @@ class Worker:
         self.lock, self.path, self.who, self.locked = lock, path, who, locked
         self.turns = iter(range(times))
         self.turn_taking = threading.Lock()
-        self.done = self.handovers = 0
-        self.waited = self.longest = 0.0
+        self.progress = Progress()
         self.errors: list[BaseException] = []
 
     def another_turn(self) -> bool:
@@ -62,10 +45,7 @@ class Worker:
                     wait = time.monotonic() - asked
                     handed_over = change(self.path, held.token if held else next(invented), self.who)
                 with self.turn_taking:
-                    self.done += 1
-                    self.handovers += handed_over
-                    self.waited += wait
-                    self.longest = max(self.longest, wait)
+                    self.progress.add(wait, handed_over)
         except BaseException as error:
             self.errors.append(error)
             raise
@@ -73,8 +53,7 @@ class Worker:
     def report(self) -> None:
         """One line for the coordinator."""
         with self.turn_taking:
-            numbers = {"done": self.done, "handovers": self.handovers, "waited": self.waited, "longest": self.longest}
-        print(json.dumps(numbers), flush=True)
+            self.progress.report()
 
 
 def main(url: str, name: str, path: str, times: str, who: str, *flags: str) -> int:

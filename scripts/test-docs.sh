@@ -4,4 +4,6 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/c-library.sh
 scripts/python-venv.sh
+scripts/node-app.sh
+scripts/java-jar.sh
 exec python3 scripts/test_docs.py

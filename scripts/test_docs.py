@@ -1,6 +1,6 @@
 """Runs what the documentation shows: the programs of README.md, the quickstart, and the links between the pages.
 
-The pages of the languages (docs/c.md, docs/python.md) are run by the tests of those languages.
+The pages of the languages (docs/c.md, docs/python.md, ...) are run by the tests of those languages.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ LIBRARY = ["-Ibuild/c/include", "-Lbuild/c/lib", "-ldlock", f"-Wl,-rpath,{ROOT}/
 WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 
 
-def program(language: str) -> str:
-    """The README's program in that language."""
-    found = re.findall(rf"^```{re.escape(language)}\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
-    assert len(found) == 1, f"{len(found)} programs in {language}"
+def program(title: str) -> str:
+    """The README's program under that title: `Title ([more](page)):` or `Title:`, a blank line, the code."""
+    found = re.findall(rf"^{re.escape(title)}(?: \([^\n]*\))?:\n\n```\w+\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+    assert len(found) == 1, f"{len(found)} programs under {title}"
     return str(found[0])
 
 
@@ -57,23 +57,39 @@ class Programs(unittest.TestCase):
 
     def test_rust(self) -> None:
         example = (ROOT / "core/examples/readme.rs").read_text()
-        self.assertEqual(example.partition("\n\n")[2], program("rust"))
+        self.assertEqual(example.partition("\n\n")[2], program("Rust"))
         self.check("cargo", "run", "--quiet", "--example", "readme")
 
     def test_python(self) -> None:
         source = BUILD / "readme.py"
-        source.write_text(program("python"))
+        source.write_text(program("Python"))
         self.check("build/venv/bin/python", "-W", "error", str(source))
+
+    def test_asyncio(self) -> None:
+        source = BUILD / "readme_aio.py"
+        source.write_text(program("asyncio"))
+        self.check("build/venv/bin/python", "-W", "error", str(source))
+
+    def test_node(self) -> None:
+        source = ROOT / "build/node-app/readme.mjs"
+        source.write_text(program("Node"))
+        self.check("node", str(source))
+
+    def test_java(self) -> None:
+        source = BUILD / "Report.java"
+        source.write_text(program("Java"))
+        java = f"{os.environ['JAVA_HOME']}/bin/java" if "JAVA_HOME" in os.environ else "java"
+        self.check(java, "-cp", "build/java/libdlock.jar", str(source))
 
     def test_cpp(self) -> None:
         source, binary = BUILD / "readme.cpp", str(BUILD / "readme-cpp")
-        source.write_text(program("cpp"))
+        source.write_text(program("C++17"))
         run(os.environ.get("CXX", "c++"), "-std=c++17", *WARNINGS, "-o", binary, str(source), *LIBRARY)
         self.check(binary)
 
     def test_c(self) -> None:
         source, binary = BUILD / "readme.c", str(BUILD / "readme-c")
-        source.write_text(program("c"))
+        source.write_text(program("C"))
         run(os.environ.get("CC", "cc"), "-std=c11", *WARNINGS, "-o", binary, str(source), *LIBRARY)
         self.check(binary)
 

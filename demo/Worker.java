@@ -1,0 +1,146 @@
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.RandomAccessFile;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.libdlock.Client;
+import org.libdlock.DistributedLock;
+import org.libdlock.Dlock;
+
+/**
+ * One Java process of the demo: threads that take the lock TIMES times between them, and change the shared file inside.
+ *
+ * <pre>Worker URL LOCK FILE TIMES WHO [without-lock]</pre>
+ *
+ * Prints {@code ready}, starts on a line of input, then prints its progress as JSON lines.
+ */
+public final class Worker {
+    private static final int THREADS = 2;
+    private static final long REPORT_EVERY_MS = 250;
+    private static final int COUNTER_WIDTH = 12; // digits on the file's first line
+
+    private final DistributedLock lock;
+    private final String path;
+    private final int times;
+    private final String who;
+    private final boolean locked;
+
+    private int begun;
+    private int done;
+    private int handovers;
+    private double waited;
+    private double longest;
+
+    private Worker(DistributedLock lock, String path, int times, String who, boolean locked) {
+        this.lock = lock;
+        this.path = path;
+        this.times = times;
+        this.who = who;
+        this.locked = locked;
+    }
+
+    /**
+     * Reads, changes and rewrites the shared file, in steps that nothing but the lock protects: the counter on its first line, and a
+     * line at its end. Says whether the file was last changed by somebody else.
+     */
+    private boolean change(long token) throws IOException {
+        try (RandomAccessFile file = new RandomAccessFile(path, "rw")) {
+            byte[] digits = new byte[COUNTER_WIDTH];
+            file.readFully(digits);
+            long counter = Long.parseLong(new String(digits, StandardCharsets.US_ASCII));
+            byte[] tail = new byte[(int) Math.min(file.length(), 64)];
+            file.seek(file.length() - tail.length);
+            file.readFully(tail);
+            file.write((token + " " + who + "\n").getBytes(StandardCharsets.UTF_8));
+            file.seek(0);
+            file.write(String.format("%0" + COUNTER_WIDTH + "d", counter + 1).getBytes(StandardCharsets.US_ASCII));
+            return !new String(tail, StandardCharsets.UTF_8).endsWith(" " + who + "\n");
+        }
+    }
+
+    private synchronized boolean anotherTurn() {
+        return begun++ < times;
+    }
+
+    private synchronized void add(double wait, boolean handedOver) {
+        done++;
+        handovers += handedOver ? 1 : 0;
+        waited += wait;
+        longest = Math.max(longest, wait);
+    }
+
+    private synchronized void report() {
+        System.out.printf(
+                Locale.ROOT,
+                "{\"done\": %d, \"handovers\": %d, \"waited\": %.6f, \"longest\": %.6f}%n",
+                done,
+                handovers,
+                waited,
+                longest);
+    }
+
+    /** What each thread does. */
+    private Void run() throws IOException {
+        long invented = 0;
+        while (anotherTurn()) {
+            long asked = System.nanoTime();
+            if (locked) {
+                lock.lock();
+            }
+            double wait = (System.nanoTime() - asked) * 1e-9;
+            boolean handedOver;
+            try {
+                handedOver = change(locked ? lock.token() : ++invented);
+            } finally {
+                if (locked) {
+                    lock.unlock();
+                }
+            }
+            add(wait, handedOver);
+        }
+        return null;
+    }
+
+    public static void main(String[] arguments) throws IOException, InterruptedException, ExecutionException {
+        String who = arguments[4];
+        boolean locked = arguments.length == 5;
+        ExecutorService threads = Executors.newFixedThreadPool(THREADS);
+        try (Client client = Dlock.connect(arguments[0])) {
+            DistributedLock lock = client.lock(arguments[1]);
+            Worker worker = new Worker(lock, arguments[2], Integer.parseInt(arguments[3]), who, locked);
+            System.out.println("ready");
+            new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8)).readLine();
+            List<Future<Void>> runs = new ArrayList<>();
+            for (int thread = 0; thread < THREADS; thread++) {
+                runs.add(threads.submit(worker::run));
+            }
+            for (Future<Void> run : runs) {
+                worker.await(run);
+            }
+            worker.report();
+        } finally {
+            threads.shutdown();
+        }
+    }
+
+    /** Waits for a thread to end, and reports now and then. */
+    private void await(Future<Void> run) throws InterruptedException, ExecutionException {
+        while (true) {
+            try {
+                run.get(REPORT_EVERY_MS, TimeUnit.MILLISECONDS);
+                return;
+            } catch (TimeoutException stillRunning) {
+                report();
+            }
+        }
+    }
+}
