@@ -1,0 +1,86 @@
+"""One server, one JVM with Redisson and one client of ours for the whole run: every test has a lock of its own name."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "interop"))
+
+import libdlock
+import workers
+from helpers import Fleet, Server
+from redisson import Peer, Redisson
+from sides import Process, Thread
+from wire import Wire
+
+pytest_plugins = ["interop_fixtures"]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--handovers", type=int, default=1000, help="how many hand-overs the alternating test makes")
+
+
+@pytest.fixture(scope="session")
+def fleet(command: workers.Command) -> Iterator[Fleet]:
+    server = Server()
+    with server:
+        fleet = Fleet(server, command)
+        yield fleet
+        fleet.end()
+
+
+@pytest.fixture(scope="session")
+def process(fleet: Fleet) -> Callable[[str], Process]:
+    """A worker process of a language, with the poll at 30 s and the lease at 60 s."""
+    return lambda language: Process(fleet.worker(language, "beside Redisson"))
+
+
+@pytest.fixture(scope="session")
+def peer() -> Iterator[Peer]:
+    peer = Peer()
+    yield peer
+    peer.kill()
+
+
+@pytest.fixture(scope="session")
+def theirs(peer: Peer, fleet: Fleet) -> Iterator[Redisson]:
+    """A Redisson client with its defaults."""
+    redisson = peer.open(fleet.server.url)
+    yield redisson
+    redisson.close()
+
+
+@pytest.fixture(scope="session")
+def ours(fleet: Fleet) -> Iterator[libdlock.Client]:
+    """A client of ours that polls so seldom that only a message can wake it."""
+    with libdlock.connect(fleet.server.url, poll_interval=30) as client:
+        yield client
+
+
+@pytest.fixture
+def here() -> Thread:
+    """A thread of this process."""
+    return Thread()
+
+
+@pytest.fixture
+def wire(fleet: Fleet) -> Iterator[Wire]:
+    with Wire(fleet.server.port) as wire:
+        yield wire
+
+
+@pytest.fixture
+def name(request: pytest.FixtureRequest, wire: Wire) -> Iterator[str]:
+    """A lock of this test's own; nothing but its token is left of it in the end."""
+    name = request.node.nodeid.rpartition("::")[2].removeprefix("test_").replace(" ", "-")
+    yield name
+    left = {
+        key
+        for key in wire.all_keys()
+        if name in key and not key.startswith(("redisson_lock_token:", "redisson_unlock_latch:"))
+    }
+    assert not left, left

@@ -1,0 +1,194 @@
+"""The real Redisson, in a JVM of its own: what peer/ says and does, as objects."""
+
+from __future__ import annotations
+
+import itertools
+import queue
+import subprocess
+import threading
+from collections import defaultdict
+from pathlib import Path
+from urllib.parse import quote
+
+from helpers import SOON
+from sides import Grant, Hold, read_hold
+
+BUILD = Path(__file__).resolve().parents[2] / "build" / "redisson-peer"
+#: It lives for seconds: what makes it start sooner is worth more than what makes it faster later.
+JVM = [
+    "java",
+    "-Xshare:auto",
+    "-XX:TieredStopAtLevel=1",
+    "-XX:+UseSerialGC",
+    "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
+]
+#: A JVM on a busy machine takes its time to load Redisson.
+STARTED = 60.0
+
+
+class Peer:
+    """The process. Its answers are read in the background, and go to the queue of whoever was asked."""
+
+    def __init__(self) -> None:
+        command = [*JVM, "-cp", f"{BUILD}/classes:{BUILD}/lib/*", "org.libdlock.redisson.Peer"]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+        self._answers: defaultdict[str, queue.SimpleQueue[list[str]]] = defaultdict(queue.SimpleQueue)
+        self._writing = threading.Lock()
+        self._names = (f"c{n}" for n in itertools.count())
+        threading.Thread(target=self._read, daemon=True).start()
+        assert self.answer("peer", STARTED) == ["ready"]
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            address, *words = line.split()
+            self._answers[address].put(words)
+
+    def tell(self, address: str, request: str) -> None:
+        assert self._process.stdin is not None
+        with self._writing:
+            self._process.stdin.write(f"{address} {request}\n")
+
+    def answer(self, address: str, bound: float = SOON) -> list[str]:
+        """The words of the next answer from there."""
+        try:
+            return self._answers[address].get(timeout=bound)
+        except queue.Empty:
+            raise AssertionError(f"{address} in the JVM said nothing within {bound} s") from None
+
+    def ask(self, request: str, bound: float = SOON) -> list[str]:
+        """Asks the process itself."""
+        self.tell("peer", request)
+        return self.answer("peer", bound)
+
+    def open(self, url: str, watchdog_ms: int = 0, prefix: str = "") -> Redisson:
+        """A Redisson client; its watchdog's lease is 30 s unless given."""
+        name = next(self._names)
+        opened, client_id = self.ask(f"open {name} {url.partition('?')[0]} {watchdog_ms} {prefix or '-'}", STARTED)
+        assert opened == "opened", client_id
+        return Redisson(self, name, client_id)
+
+    def kill(self) -> None:
+        """Ends the process as a crash would."""
+        self._process.kill()
+        self._process.wait()
+
+
+class Redisson:
+    """A Redisson client."""
+
+    def __init__(self, peer: Peer, name: str, client_id: str) -> None:
+        self._peer = peer
+        self._name = name
+        self._threads = itertools.count(1)
+        self.id = client_id
+        """The UUID before the colon of its owners."""
+
+    def thread(self, kind: str = "lock") -> Holder:
+        """A new thread in the JVM, which takes locks of that kind from this client."""
+        return Holder(self._peer, f"{self._name}.{next(self._threads)}", self.id, kind)
+
+    def close(self) -> None:
+        """Shuts the client down. What it holds stays for the rest of its lease."""
+        assert self._peer.ask(f"close {self._name}", STARTED) == ["closed"]
+
+
+class Refused(Exception):
+    """A Redisson method threw: the exception's simple name and its message."""
+
+
+class Holder:
+    """A thread of the JVM and the locks that it can take: what `Verbs` of the peer can do."""
+
+    def __init__(self, peer: Peer, address: str, client_id: str, kind: str) -> None:
+        self._peer = peer
+        self._address = address
+        self._kind = kind
+        self._peer.tell(address, "thread")
+        (self.thread_id,) = self._words()
+        self.owner = f"{client_id}:{self.thread_id}"
+        """What Redisson writes into a lock that this thread holds."""
+
+    def _words(self, bound: float = SOON) -> list[str]:
+        words = self._peer.answer(self._address, bound)
+        if words[0] == "error":
+            raise Refused(*words[1:2], " ".join(words[2:]))
+        return words
+
+    def _tell(self, verb: str, name: str, *arguments: int | str) -> None:
+        # A name may hold whatever a line may not.
+        self._peer.tell(self._address, " ".join([verb, self._kind, quote(name, safe=""), *map(str, arguments)]))
+
+    def _ask(self, verb: str, name: str, *arguments: int | str) -> str:
+        self._tell(verb, name, *arguments)
+        return self._words()[0]
+
+    def tell_acquire(self, name: str, lease_ms: int = -1) -> None:
+        """Starts to acquire, for ever; `got` waits for it. A lease of -1 is the watchdog's."""
+        self._tell("acquire", name, lease_ms)
+
+    def tell_try(self, name: str, wait_ms: int, lease_ms: int = -1) -> None:
+        """Starts to try for that long; `got` or `attempted` waits for it."""
+        self._tell("try", name, wait_ms, lease_ms)
+
+    def got(self, bound: float = SOON) -> Grant:
+        words = self._words(bound)
+        assert words[0] == "acquired", " ".join(words)
+        return Grant(int(words[1]), None if words[2] == "-" else int(words[2]))
+
+    def attempted(self, bound: float = SOON) -> bool:
+        """Whether the try got it."""
+        (kind, *_) = self._words(bound)
+        assert kind in ("acquired", "busy"), kind
+        return kind == "acquired"
+
+    def acquire(self, name: str, lease_ms: int = -1) -> Grant:
+        """Acquires at once, or fails."""
+        self.tell_try(name, 0, lease_ms)
+        return self.got()
+
+    def attempt(self, name: str, wait_ms: int = 0) -> bool:
+        """Tries for that long; whether it got it."""
+        self.tell_try(name, wait_ms)
+        return self.attempted(SOON + wait_ms / 1000)
+
+    def release(self, name: str) -> int:
+        """The time before the call, us."""
+        self._tell("release", name)
+        (_, called) = self._words()
+        return int(called)
+
+    def tell_contend(self, name: str, rounds: int) -> None:
+        self._tell("contend", name, rounds)
+
+    def hold(self, bound: float) -> Hold | None:
+        """The next hold of `tell_contend`; None after the last."""
+        return read_hold(self._words(bound))
+
+    def locked(self, name: str) -> bool:
+        """`isLocked`."""
+        return self._ask("locked", name) == "true"
+
+    def ttl(self, name: str) -> int:
+        """`remainTimeToLive`: ms, -2 for a free lock, -1 for a key that never expires."""
+        return int(self._ask("ttl", name))
+
+    def hold_count(self, name: str) -> int:
+        """`getHoldCount`, of this thread."""
+        return int(self._ask("holds", name))
+
+    def mine(self, name: str) -> bool:
+        """`isHeldByCurrentThread`."""
+        return self._ask("mine", name) == "true"
+
+    def held_by(self, name: str, thread_id: str) -> bool:
+        """`isHeldByThread`."""
+        return self._ask("held-by", name, thread_id) == "true"
+
+    def force(self, name: str) -> bool:
+        """`forceUnlock`."""
+        return self._ask("force", name) == "true"
+
+    def token(self, name: str) -> int:
+        """`getToken`, of a fenced lock."""
+        return int(self._ask("token", name))

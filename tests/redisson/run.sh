@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Tests beside the real Redisson, in a JVM of its own.
+#   tests/redisson/run.sh         once
+#   tests/redisson/run.sh long    20 times in a row, and 10,000 alternating hand-overs
+# Further arguments go to pytest. JDK 17 and Maven have to be there; Maven needs the network the first time only.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+build=build/redisson-peer
+if [ -z "$(find "$build/built" -newer tests/redisson/peer/pom.xml 2>/dev/null)" ] ||
+    [ -n "$(find tests/redisson/peer/src -newer "$build/built")" ]; then
+    rm -rf "$build"
+    compile() { mvn --quiet --batch-mode --file tests/redisson/peer/pom.xml "$@" process-classes; }
+    # Offline it is quicker, and does not depend on anybody; what it lacks it says in the run that fetches it.
+    compile --offline >/dev/null 2>&1 || compile
+    touch "$build/built"
+fi
+
+[ -x build/py-venv/bin/python ] || py/run-tests.sh
+tests() { build/py-venv/bin/python -m pytest -p no:cacheprovider tests/redisson "$@"; }
+
+if [ "${1:-}" = long ]; then
+    shift
+    tests --handovers 10000 -k alternating "$@"
+    scripts/repeat.sh 20 tests/redisson/run.sh "$@"
+else
+    tests --durations=5 "$@"
+fi

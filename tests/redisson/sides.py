@@ -1,0 +1,108 @@
+"""The sides of a hand-over look alike to a test: threads of the JVM with Redisson, worker processes and threads with libdlock."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import pairwise
+from typing import NamedTuple, Protocol, TypeVar
+
+from helpers import SOON, Worker
+
+T = TypeVar("T")
+
+
+class Grant(NamedTuple):
+    """When an acquire returned (us of CLOCK_MONOTONIC), and its fencing token if it has one."""
+
+    at: int
+    token: int | None
+
+
+class Hold(NamedTuple):
+    """From when to when a lock was held, us; and the token, if it has one."""
+
+    begin: int
+    end: int
+    token: int | None
+
+
+def read_hold(words: list[str]) -> Hold | None:
+    """`hold TOKEN BEGIN END`, or `done`."""
+    if words == ["done"]:
+        return None
+    kind, token, begin, end = words
+    assert kind == "hold", " ".join(words)
+    return Hold(int(begin), int(end), None if token == "-" else int(token))
+
+
+def check_disjoint(holds: Iterable[Hold]) -> None:
+    """No two at once, and tokens increase in the order of the grants."""
+    ordered = sorted(holds)
+    for earlier, later in pairwise(ordered):
+        assert earlier.end <= later.begin, f"two holders at once: {earlier} {later}"
+    tokens = [hold.token for hold in ordered if hold.token is not None]
+    for first, second in pairwise(tokens):
+        assert first < second, f"token {second} was given after {first}"
+
+
+class Side(Protocol):
+    """Who can hold a lock."""
+
+    def tell_acquire(self, name: str) -> None: ...
+    def got(self, bound: float = SOON) -> Grant: ...
+    def release(self, name: str) -> int: ...
+    def tell_contend(self, name: str, rounds: int) -> None: ...
+    def hold(self, bound: float) -> Hold | None: ...
+
+
+class Process:
+    """A worker of tests/interop, in any of our languages."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+
+    def tell_acquire(self, name: str) -> None:
+        self._worker.tell(f"acquire {name}")
+
+    def got(self, bound: float = SOON) -> Grant:
+        kind, at, token = self._worker.answer(bound)
+        assert kind == "acquired", kind
+        return Grant(int(at), int(token))
+
+    def release(self, name: str) -> int:
+        kind, called = self._worker.ask(f"release {name}")
+        assert kind == "released", kind
+        return int(called)
+
+    def tell_contend(self, name: str, rounds: int) -> None:
+        self._worker.tell(f"contend {name} {rounds}")
+
+    def hold(self, bound: float) -> Hold | None:
+        return read_hold(self._worker.answer(bound))
+
+
+class Thread:
+    """A thread of this process; our holders are threads too."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(1)
+
+    def start(self, call: Callable[[], T]) -> Future[tuple[int, T]]:
+        """Runs it there; the future has the time at which it was done (us), and what it returned."""
+
+        def timed() -> tuple[int, T]:
+            result = call()
+            return now_us(), result
+
+        return self._pool.submit(timed)
+
+    def run(self, call: Callable[[], T]) -> T:
+        """Runs it there and waits."""
+        return self.start(call).result(SOON)[1]
+
+
+def now_us() -> int:
+    """CLOCK_MONOTONIC, as Java's nanoTime and every worker has it."""
+    return time.monotonic_ns() // 1000

@@ -1,0 +1,66 @@
+"""Many hand-overs between both sides: never two holders, tokens that increase, nobody who sleeps through a release."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import cycle, islice
+
+import pytest
+from helpers import Fleet, eventually
+from redisson import Peer, Redisson
+from sides import Hold, Process, Side, check_disjoint
+from workers import LANGUAGES
+
+#: Both sides look by themselves only after 30 s: whoever has to wait longer than this has slept through a message.
+BOUND = 5.0
+
+
+@pytest.mark.parametrize("kind", ["lock", "fenced"])
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_alternating_handovers(
+    request: pytest.FixtureRequest,
+    fleet: Fleet,
+    process: Callable[[str], Process],
+    theirs: Redisson,
+    name: str,
+    language: str,
+    kind: str,
+) -> None:
+    rounds: int = request.config.getoption("--handovers")
+    sides: list[Side] = [process(language), theirs.thread(kind)]
+    # As it comes, the release meets the acquire, the subscription or the sleep of the other side. In every other pair of rounds
+    # the waiter is sure to sleep.
+    asleep = cycle([False, False, True, True])
+    holds: list[Hold] = []
+    sides[0].tell_acquire(name)
+    grant = sides[0].got()
+    for turn, waits in zip(range(rounds), asleep, strict=False):
+        holder, waiter = sides[turn % 2], sides[1 - turn % 2]
+        waiter.tell_acquire(name)
+        if waits:
+            eventually("the waiter listens", lambda: fleet.server.subscribers(name) > 0)
+        holds.append(Hold(grant.at, holder.release(name), grant.token))
+        grant = waiter.got(BOUND)
+    holds.append(Hold(grant.at, sides[rounds % 2].release(name), grant.token))
+    assert len(holds) == rounds + 1
+    check_disjoint(holds)
+
+
+@pytest.mark.parametrize("kind", ["lock", "fenced"])
+def test_a_crowd_of_both_sides(
+    fleet: Fleet, process: Callable[[str], Process], peer: Peer, theirs: Redisson, name: str, kind: str
+) -> None:
+    rounds = 100
+    other = peer.open(fleet.server.url)
+    crowd: list[Side] = [process(language) for language in LANGUAGES]
+    # As many of theirs: threads of two clients by turns.
+    crowd += [client.thread(kind) for client in islice(cycle([theirs, other]), max(2, len(LANGUAGES)))]
+    for member in crowd:
+        member.tell_contend(name, rounds)
+    holds: list[Hold] = []
+    for member in crowd:
+        while (hold := member.hold(bound=25)) is not None:
+            holds.append(hold)
+    assert len(holds) == rounds * len(crowd)
+    check_disjoint(holds)
+    other.close()

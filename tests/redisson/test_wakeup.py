@@ -1,0 +1,47 @@
+"""A release on one side wakes the waiter on the other at once.
+
+With our poll at 30 s and leases of 30 s and more, only the message can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from helpers import Fleet, eventually
+from redisson import Redisson
+from sides import Process, Side
+from workers import LANGUAGES
+
+ROUNDS = 10
+#: A round trip and a wake-up on a busy machine, far below every poll and every lease.
+AT_ONCE = 150_000  # us
+
+
+def wake(fleet: Fleet, holder: Side, waiter: Side, name: str) -> None:
+    for _ in range(ROUNDS):
+        holder.tell_acquire(name)
+        holder.got()
+        waiter.tell_acquire(name)
+        eventually("the waiter listens", lambda: fleet.server.subscribers(name) > 0)
+        called = holder.release(name)
+        woken = waiter.got().at - called
+        assert 0 <= woken < AT_ONCE, f"woken after {woken} us"
+        waiter.release(name)
+        eventually("nobody listens", lambda: fleet.server.subscribers(name) == 0)
+
+
+@pytest.mark.parametrize("kind", ["lock", "fenced"])
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_our_release_wakes_redisson(
+    fleet: Fleet, process: Callable[[str], Process], theirs: Redisson, name: str, language: str, kind: str
+) -> None:
+    wake(fleet, process(language), theirs.thread(kind), name)
+
+
+@pytest.mark.parametrize("kind", ["lock", "fenced"])
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_redissons_release_wakes_us(
+    fleet: Fleet, process: Callable[[str], Process], theirs: Redisson, name: str, language: str, kind: str
+) -> None:
+    wake(fleet, theirs.thread(kind), process(language), name)
