@@ -75,8 +75,8 @@ pub fn client_free(state: &State, client: Handle) -> Result<()> {
     state.remove(Kind::Client, &state.clients, client, "free").map(drop)
 }
 
-/// A client that was opened for nobody.
-pub(super) fn undo(state: &'static State, client: Handle) {
+/// Closes, in the background, a client that was opened for nobody.
+pub fn client_undo(state: &'static State, client: Handle) {
     if let Ok(entry) = state.remove(Kind::Client, &state.clients, client, "undo") {
         state.spawn(async move { entry.client.close().await });
     }

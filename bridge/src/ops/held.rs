@@ -104,13 +104,12 @@ pub fn held_free(state: &State, held: Handle) -> Result<()> {
     Ok(())
 }
 
-/// A hold that reaches nobody is released.
-pub(super) fn undo(state: &'static State, held: Handle) {
+/// Gives back a hold that reaches nobody: its caller gave up when the completion was already on its way. The holder does not
+/// have it any more when this returns, so that it may ask again at once; the server is told in the background.
+pub fn held_undo(state: &State, held: Handle) {
     if let Ok(entry) = state.remove(Kind::Held, &state.helds, held, "undo") {
-        state.spawn(async move {
-            // Core retries and, should the server stay away, lets the lease run out: there is nobody to tell.
-            let _ = entry.lock.lock.release_as(entry.holder).await;
-        });
+        // Core retries and, should the server stay away, lets the lease run out: there is nobody to tell.
+        entry.lock.lock.release_in_background(entry.holder);
     }
 }
 

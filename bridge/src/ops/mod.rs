@@ -12,10 +12,10 @@ use std::time::Duration;
 
 use libdlock::LossReason;
 
-pub use self::client::{LogTo, client_abandon, client_close, client_free, client_open};
+pub use self::client::{LogTo, client_abandon, client_close, client_free, client_open, client_undo};
 pub use self::held::{
     held_detach, held_extend, held_free, held_hold_count, held_loss, held_owner, held_reenter, held_release,
-    held_remaining, held_token, held_valid, held_wait_lost,
+    held_remaining, held_token, held_undo, held_valid, held_wait_lost,
 };
 pub use self::lock::{
     Holding, lock_acquire, lock_attach, lock_detach, lock_extend, lock_force_release, lock_free, lock_held,
@@ -70,8 +70,8 @@ pub enum Outcome {
 /// Lets go of an outcome that reaches nobody, in the background.
 pub(crate) fn undo(state: &'static State, outcome: Outcome) {
     match outcome {
-        Outcome::Held(held) => self::held::undo(state, held.handle),
-        Outcome::Handle(client) => self::client::undo(state, client),
+        Outcome::Held(held) => held_undo(state, held.handle),
+        Outcome::Handle(client) => client_undo(state, client),
         Outcome::Unit | Outcome::Bool(_) | Outcome::Text(_) | Outcome::Loss(_) | Outcome::Inspection(_) => {}
     }
 }

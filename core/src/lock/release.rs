@@ -38,8 +38,9 @@ impl Lock {
         }
     }
 
-    /// One release by `holder`, unattended. What was lost by more than its lease running out is left alone.
-    pub(super) fn release_in_background(&self, holder: HolderId) {
+    /// Ends one acquire of `holder`, unattended: it is not the holder's any more when this returns, and the server is told in
+    /// the background. For grants that reach nobody. What was lost by more than its lease running out is left alone.
+    pub fn release_in_background(&self, holder: HolderId) {
         let leaving = self.shared.holds().leave(holder);
         if let Leaving::Last(grant) = leaving
             && matches!(grant.loss(), None | Some(LossReason::Expired))
