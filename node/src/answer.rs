@@ -1,0 +1,47 @@
+//! How every call crosses: through the bridge's panic guard, back with a value or with a [`Failure`].
+
+use libdlock::{Error, Result};
+use libdlock_bridge::{State, enter, guard};
+use napi::bindgen_prelude::{BigInt, Either};
+use napi_derive::napi;
+
+/// An error of the core, as plain values. JavaScript makes a `DlockError` of it.
+#[napi(object, object_from_js = false)]
+pub struct Failure {
+    pub errno: i32,
+    pub kind: String,
+    pub op: String,
+    pub object: Option<String>,
+    pub message: String,
+}
+
+impl From<&Error> for Failure {
+    fn from(error: &Error) -> Self {
+        Failure {
+            errno: error.kind().code(),
+            kind: error.kind().as_str().to_owned(),
+            op: error.op().to_owned(),
+            object: error.name().map(str::to_owned),
+            message: error.to_string(),
+        }
+    }
+}
+
+/// What an export returns.
+pub type Answer<T> = Either<T, Failure>;
+
+/// Runs the body of the exported function `export`.
+pub(crate) fn answer<T>(export: &'static str, body: impl FnOnce(&'static State) -> Result<T>) -> Answer<T> {
+    match guard(export, || body(enter()?)) {
+        Ok(value) => Either::A(value),
+        Err(error) => Either::B(Failure::from(&error)),
+    }
+}
+
+/// A handle, as JavaScript gave it. What is no handle at all becomes 0, which never is one: the bridge refuses it.
+pub(crate) fn handle(given: &BigInt) -> u64 {
+    match given.get_u64() {
+        (false, handle, true) => handle,
+        _ => 0,
+    }
+}

@@ -1,0 +1,36 @@
+//! Clients.
+
+use libdlock_bridge::ops::{self, LogTo};
+use libdlock_bridge::Outcome;
+use napi::bindgen_prelude::BigInt;
+use napi_derive::napi;
+
+use crate::answer::{Answer, handle};
+use crate::environment::Environment;
+
+#[napi]
+impl Environment {
+    /// Brings the new client's handle. `log_id` comes with each of its events; without one there are none.
+    #[napi(catch_unwind)]
+    pub fn client_open(
+        &self,
+        id: i64,
+        url: String,
+        options: Vec<(String, String)>,
+        log_id: Option<i64>,
+    ) -> Answer<u64> {
+        let port = self.inner.port();
+        let log = log_id.map(|log_id| LogTo { port, user_data: log_id.cast_unsigned() });
+        self.submit("clientOpen", id, |state| async move {
+            ops::client_open(state, url, options, log).await.map(Outcome::Handle)
+        })
+    }
+
+    #[napi(catch_unwind)]
+    pub fn client_close(&self, id: i64, client: BigInt, release: bool) -> Answer<u64> {
+        let client = handle(&client);
+        self.submit("clientClose", id, |state| async move {
+            ops::client_close(state, client, release).await.map(|()| Outcome::Unit)
+        })
+    }
+}

@@ -1,0 +1,139 @@
+//! One JavaScript environment: the main thread's, or that of a worker. It has a completion port of its own, and gives back
+//! whatever it still has when Node takes it down, which may be at any time.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use libdlock::Result;
+use libdlock_bridge::{Handle, Kind, Outcome, State, enter, guard, ops};
+use napi::Status;
+use napi::bindgen_prelude::{BigInt, Env, Function};
+use napi_derive::napi;
+
+use crate::answer::{Answer, answer, handle};
+use crate::completion::Completion;
+use crate::signal::Signal;
+
+/// What a wake-up takes at most, so that a flood of completions does not keep a loop from its other work: the port is then
+/// asked again.
+const BATCH: usize = 1024;
+
+/// Made once for each environment; every other export is a method of it.
+#[napi]
+pub struct Environment {
+    pub(crate) inner: Arc<Inner>,
+}
+
+/// Shared with the clean-up hook.
+pub(crate) struct Inner {
+    port: Handle,
+    signal: Arc<Signal>,
+    /// What JavaScript has been given and not yet given back. A worker that is terminated runs no finaliser.
+    live: Mutex<HashMap<Handle, Kind>>,
+}
+
+impl Inner {
+    pub(crate) fn port(&self) -> Handle {
+        self.port
+    }
+
+    fn live(&self) -> MutexGuard<'_, HashMap<Handle, Kind>> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes what JavaScript is about to be given.
+    pub(crate) fn lend(&self, kind: Kind, handle: Handle) {
+        self.live().insert(handle, kind);
+    }
+
+    /// Takes back what JavaScript has no use for any more.
+    pub(crate) fn take_back(&self, state: &State, handle: Handle) -> Result<()> {
+        match self.live().remove(&handle) {
+            Some(kind) => free(state, kind, handle),
+            None => Ok(()),
+        }
+    }
+
+    /// The environment is being taken down. On its own thread, before Node ends the threadsafe function (clean-up hooks run
+    /// in reverse order).
+    fn end(&self) {
+        self.signal.end();
+        // There is nobody to tell about an error; a panic must not reach Node.
+        let _ = guard("environmentEnd", || {
+            let state = enter()?;
+            state.port_free(self.port)?;
+            let left = std::mem::take(&mut *self.live());
+            for (handle, kind) in left {
+                free(state, kind, handle)?;
+            }
+            Ok(())
+        });
+    }
+}
+
+fn free(state: &State, kind: Kind, handle: Handle) -> Result<()> {
+    match kind {
+        Kind::Client => ops::client_free(state, handle),
+        Kind::Lock => ops::lock_free(state, handle),
+        Kind::Held => ops::held_free(state, handle),
+        Kind::Port | Kind::Op | Kind::Cancel => Ok(()),
+    }
+}
+
+#[napi]
+impl Environment {
+    /// `wake` is called on this environment's loop when there is something to drain.
+    #[napi(constructor, catch_unwind)]
+    pub fn new(env: Env, wake: Function<'_, (), ()>) -> napi::Result<Self> {
+        let signal = Arc::new(Signal::new(wake)?);
+        let ringing = signal.clone();
+        let port = guard("environment", || enter()?.port_calling(Box::new(move || ringing.ring())))
+            .map_err(|error| napi::Error::new(Status::GenericFailure, error.to_string()))?;
+        let inner = Arc::new(Inner { port, signal, live: Mutex::new(HashMap::new()) });
+        env.add_env_cleanup_hook(inner.clone(), |inner| inner.end())?;
+        Ok(Environment { inner })
+    }
+
+    /// Whether the loop shall stay alive for what is pending.
+    #[napi(catch_unwind)]
+    pub fn keep_alive(&self, env: Env, keep: bool) -> napi::Result<()> {
+        self.inner.signal.keep_alive(&env, keep)
+    }
+
+    /// What is finished, oldest first; at most a batch. An empty answer means that the port is empty.
+    #[napi(catch_unwind)]
+    pub fn drain(&self) -> Answer<Vec<Completion>> {
+        answer("drain", |state| {
+            let drained = state.drain(self.inner.port, BATCH)?;
+            Ok(drained.into_iter().map(|completion| Completion::from(completion, &self.inner)).collect())
+        })
+    }
+
+    /// Ends an operation with `CANCELLED`; `false` when it is finished already.
+    #[napi(catch_unwind)]
+    pub fn cancel(&self, op: BigInt) -> Answer<bool> {
+        answer("cancel", |state| state.cancel(handle(&op)))
+    }
+
+    /// Gives a client, a lock or a held lock back. One that was given back already is no error.
+    #[napi(catch_unwind)]
+    pub fn free(&self, object: BigInt) -> Answer<()> {
+        answer("free", |state| self.inner.take_back(state, handle(&object)))
+    }
+}
+
+impl Environment {
+    /// Starts an operation; `id` comes back with its completion. The answer is the operation's handle, to cancel it.
+    pub(crate) fn submit<F>(
+        &self,
+        export: &'static str,
+        id: i64,
+        operation: impl FnOnce(&'static State) -> F,
+    ) -> Answer<u64>
+    where
+        F: Future<Output = Result<Outcome>> + Send + 'static,
+    {
+        answer(export, |state| state.submit(self.inner.port, id.cast_unsigned(), operation(state)))
+    }
+}
