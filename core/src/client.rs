@@ -1,9 +1,8 @@
 //! The way in: a client is one identity on one server, with its connections, its leases and its waiters.
 
-use std::collections::HashMap;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
@@ -14,8 +13,10 @@ use crate::config::{Config, Options};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Events, Level};
 use crate::lease::{Grant, Keeper, LossReason};
+use crate::limit::{LimitShared, LimiterOptions, Rate, RateLimiter};
 use crate::lock::{HolderId, Lock, LockOptions, LockShared, Renew};
 use crate::name::ObjectName;
+use crate::registry::Registry;
 use crate::task::{Life, Tasks};
 use crate::time::{Clock, Tick};
 use crate::wait::{by_deadline, ended};
@@ -46,7 +47,8 @@ pub(crate) struct Inner {
     pub(crate) keeper: Keeper,
     id: String,
     attempts: AtomicU64,
-    locks: Mutex<HashMap<ObjectName, Weak<LockShared>>>,
+    pub(crate) locks: Registry<LockShared>,
+    pub(crate) limits: Registry<LimitShared>,
 }
 
 impl Client {
@@ -88,7 +90,8 @@ impl Client {
             // Version nibble 8, where Redisson's client ids have 4: a foreign holder can be told from one of ours.
             id: Uuid::new_v8(Uuid::new_v4().into_bytes()).to_string(),
             attempts: AtomicU64::new(0),
-            locks: Mutex::default(),
+            locks: Registry::default(),
+            limits: Registry::default(),
         })))
     }
 
@@ -107,21 +110,33 @@ impl Client {
     /// As [`Client::lock`]; [`ErrorKind::InvalidArgument`] for the lease.
     pub fn lock_with(&self, name: &str, options: LockOptions) -> Result<Lock> {
         let inner = &self.0;
-        inner.check_open("lock")?;
-        let name = ObjectName::new(&inner.options.key_prefix, name)?;
-        let mut locks = inner.locks();
-        let shared = locks.get(&name).and_then(Weak::upgrade).unwrap_or_else(|| {
-            let shared = Arc::new(LockShared::new(name.clone(), inner.clone()));
-            locks.insert(name, Arc::downgrade(&shared));
-            shared
-        });
-        drop(locks);
+        let name = inner.name_of("lock", name)?;
+        let shared = inner.locks.get_or_insert(&name, || LockShared::new(name.clone(), inner.clone()));
         Lock::new(shared, options)
+    }
+
+    /// The rate limiter of this name, without a policy for an absent server. No I/O.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidName`] as [`Client::lock`]; [`ErrorKind::InvalidArgument`] for a rate out of range, see [`Rate`].
+    pub fn rate_limiter(&self, name: &str, rate: Rate) -> Result<RateLimiter> {
+        self.rate_limiter_with(name, LimiterOptions::new(rate))
+    }
+
+    /// The rate limiter of this name. No I/O.
+    ///
+    /// # Errors
+    /// As [`Client::rate_limiter`].
+    pub fn rate_limiter_with(&self, name: &str, options: LimiterOptions) -> Result<RateLimiter> {
+        let inner = &self.0;
+        let name = inner.name_of("rate limiter", name)?;
+        let shared = inner.limits.get_or_insert(&name, || LimitShared::new(name.clone(), inner.clone()));
+        RateLimiter::new(shared, options)
     }
 
     /// Ends every hold of a holder that went away, without a word to the server: stops the renewals and warns.
     pub fn abandon(&self, holder: HolderId) {
-        for lock in self.0.all_locks() {
+        for lock in self.0.locks.all() {
             lock.abandon(holder);
         }
     }
@@ -181,6 +196,12 @@ impl Inner {
         }
     }
 
+    /// The full name of an object that is about to be made: with the key prefix, and checked.
+    fn name_of(&self, op: &'static str, name: &str) -> Result<ObjectName> {
+        self.check_open(op)?;
+        ObjectName::new(&self.options.key_prefix, name)
+    }
+
     /// An owner that no attempt had before: what makes a retry recognisable.
     pub(crate) fn next_owner(&self) -> String {
         format!("{}:{}", self.id, self.attempts.fetch_add(1, Ordering::Relaxed) + 1)
@@ -206,32 +227,16 @@ impl Inner {
         }
     }
 
-    pub(crate) fn forget_lock(&self, name: &ObjectName) {
-        let mut locks = self.locks();
-        // A successor may stand there already.
-        if locks.get(name).is_some_and(|lock| lock.strong_count() == 0) {
-            locks.remove(name);
-        }
-    }
-
     /// Releases everything that is held, all at once; the first error of any.
     async fn release_all(&self) -> Result<()> {
         let mut releases = JoinSet::new();
-        for lock in self.all_locks() {
+        for lock in self.locks.all() {
             for grant in lock.take_valid() {
                 let lock = lock.clone();
                 releases.spawn_on(async move { lock.release(grant).await }, self.tasks.runtime());
             }
         }
         releases.join_all().await.into_iter().collect()
-    }
-
-    fn locks(&self) -> MutexGuard<'_, HashMap<ObjectName, Weak<LockShared>>> {
-        self.locks.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn all_locks(&self) -> Vec<Arc<LockShared>> {
-        self.locks().values().filter_map(Weak::upgrade).collect()
     }
 }
 

@@ -1,4 +1,4 @@
-//! Distributed locks on Redis or Valkey that every language of a company can share, in Redisson's layout.
+//! Distributed locks and rate limiters on Redis or Valkey that every language of a company can share, in Redisson's layout.
 //!
 //! ```
 //! # tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -26,8 +26,10 @@ mod config;
 mod error;
 mod event;
 mod lease;
+mod limit;
 mod lock;
 mod name;
+mod registry;
 mod step;
 mod task;
 mod time;
@@ -38,6 +40,7 @@ pub use config::{Config, MAX_LEASE, MIN_LEASE};
 pub use error::{Error, ErrorKind, Result};
 pub use event::{Event, EventSink, Level};
 pub use lease::{Grant, HoldState, Lease, LossReason};
+pub use limit::{Absent, Decision, LimiterOptions, Rate, RateLimiter};
 pub use lock::{Acquire, Held, HolderId, Inspection, Lock, LockOptions};
 pub use name::{MAX_NAME_BYTES, name_from_utf8};
 pub use time::ManualClock;

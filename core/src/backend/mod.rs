@@ -10,6 +10,7 @@ pub(crate) use hub::Subscription;
 
 use crate::config::{Config, Target};
 use crate::error::{Error, Result};
+use crate::limit::LimitState;
 use crate::lock::LockState;
 use crate::name::ObjectName;
 use crate::step::{Batch, BatchStep, Step};
@@ -20,6 +21,7 @@ use crate::time::{ServerTime, Tick};
 #[derive(Clone)]
 pub(crate) enum Cell {
     Lock(LockState),
+    Limit(LimitState),
 }
 
 /// A step that was carried out.

@@ -118,7 +118,7 @@ impl Drop for LockShared {
         for grant in self.take_valid() {
             self.client.abandon_grant(&grant);
         }
-        self.client.forget_lock(&self.name);
+        self.client.locks.forget(&self.name);
     }
 }
 

@@ -2,8 +2,10 @@
 //!
 //! `apply` is the executable specification, plain Rust on a plain struct; `memory://` runs it under a mutex. The script
 //! does the same next to the data, in Redisson's layout. A property test drives both with the same random sequences
-//! under a frozen clock and compares replies, notifications and state (`lock/model_test.rs`).
+//! under a frozen clock and compares replies, notifications and state (`model.rs`, and each primitive's `model_test.rs`).
 
+#[cfg(test)]
+pub(crate) mod model;
 mod script;
 pub(crate) mod wire;
 
@@ -41,6 +43,12 @@ pub(crate) struct Malformed;
 pub(crate) trait State: Default + Clone + Send + 'static {
     /// Drops what has expired; true when nothing is left.
     fn expire(&mut self, now: ServerTime) -> bool;
+
+    /// The access rules that a user of the server needs for objects of this kind, as ACL SETUSER takes them.
+    const ACCESS: &'static str;
+
+    /// The key that makes an object of this kind of this name be there; two kinds that share it exclude each other.
+    fn main_key(name: &ObjectName) -> String;
 
     /// The place of this kind of object in the memory backend's cell.
     fn of(cell: &mut crate::backend::Cell) -> Option<&mut Self>;

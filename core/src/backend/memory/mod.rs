@@ -26,7 +26,8 @@ struct Store {
 
 #[derive(Default)]
 struct Cells {
-    by_name: HashMap<ObjectName, Cell>,
+    /// By the key that would hold it on a server, so that what could not stand side by side there cannot here.
+    by_key: HashMap<String, Cell>,
     /// When the map has grown to this size, expired cells are dropped, so that it follows the names in use.
     sweep_at: usize,
 }
@@ -102,16 +103,17 @@ impl Store {
         change: impl FnOnce(&mut T) -> Result<R, WrongType>,
     ) -> Result<R, WrongType> {
         let mut cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut state = match cells.by_name.get_mut(name) {
+        let key = T::main_key(name);
+        let mut state = match cells.by_key.get_mut(&key) {
             None => T::default(),
             Some(cell) => T::of(cell).ok_or(WrongType)?.clone(),
         };
         state.expire(now);
         let reply = change(&mut state)?;
         if state.expire(now) {
-            cells.by_name.remove(name);
+            cells.by_key.remove(&key);
         } else {
-            cells.by_name.insert(name.clone(), state.into_cell());
+            cells.by_key.insert(key, state.into_cell());
             cells.sweep(now);
         }
         Ok(reply)
@@ -120,11 +122,12 @@ impl Store {
 
 impl Cells {
     fn sweep(&mut self, now: ServerTime) {
-        if self.by_name.len() >= self.sweep_at.max(SMALLEST_SWEEP) {
-            self.by_name.retain(|_, cell| match cell {
+        if self.by_key.len() >= self.sweep_at.max(SMALLEST_SWEEP) {
+            self.by_key.retain(|_, cell| match cell {
                 Cell::Lock(state) => !state.expire(now),
+                Cell::Limit(state) => !state.expire(now),
             });
-            self.sweep_at = self.by_name.len() * 2;
+            self.sweep_at = self.by_key.len() * 2;
         }
     }
 }

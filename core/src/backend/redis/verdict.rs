@@ -4,7 +4,7 @@ use redis::{ErrorKind as Theirs, RedisError, ServerErrorKind};
 
 use crate::config::Target;
 use crate::error::{Error, ErrorKind};
-use crate::step::Step;
+use crate::step::{State, Step};
 
 /// What to do about an error reply.
 pub(super) enum Verdict {
@@ -36,15 +36,13 @@ pub(super) fn of<S: Step>(error: &RedisError, target: &Target) -> Verdict {
         Some("NOPERM") => Verdict::Fatal {
             error: say(
                 ErrorKind::NoPermission,
-                "the server's access rules forbid it; the user needs ~<name> ~redisson_lock_token:* &redisson_lock__channel:* \
-                 +@read +@write +@scripting +@pubsub +time +ping"
-                    .to_owned(),
+                format!("the server's access rules forbid it; the user needs {}", S::State::ACCESS),
             ),
             halfway: true,
         },
         Some("WRONGTYPE") => fatal(
             ErrorKind::WrongType,
-            "the key holds something that is not this kind of object, or its token key is no number; it was left untouched. \
+            "the key, or one beside it, holds something that does not belong to this kind of object; it was left untouched. \
              Choose another name, or remove the key",
         ),
         Some("CROSSSLOT") => fatal(ErrorKind::InvalidName, "the name's keys lie in different cluster slots"),

@@ -28,7 +28,7 @@ const FREE: &str = "0";
 const MAX_TOKEN: u64 = (1 << 53) - 1;
 
 /// The key of the last fencing token (Redisson's RFencedLock).
-fn token_key(name: &ObjectName) -> String {
+pub(super) fn token_key(name: &ObjectName) -> String {
     name.companion("redisson_lock_token")
 }
 
@@ -88,9 +88,18 @@ impl State for LockState {
         self.hash.is_none() && self.token.is_none()
     }
 
+    const ACCESS: &'static str = "~<name> ~redisson_lock_token:* &redisson_lock__channel:* \
+        +@read +@write +@scripting +@pubsub +time +ping";
+
+    fn main_key(name: &ObjectName) -> String {
+        name.as_str().to_owned()
+    }
+
     fn of(cell: &mut Cell) -> Option<&mut LockState> {
-        let Cell::Lock(state) = cell;
-        Some(state)
+        match cell {
+            Cell::Lock(state) => Some(state),
+            _ => None,
+        }
     }
 
     fn into_cell(self) -> Cell {

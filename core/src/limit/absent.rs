@@ -1,0 +1,95 @@
+//! What a limiter answers while its server cannot be reached.
+
+use std::time::Duration;
+
+use super::decision::Decision;
+use super::rate::Rate;
+use super::shared::LimitShared;
+use super::step::Gcra;
+use crate::error::{Error, ErrorKind, Result};
+use crate::event::Level;
+
+/// The policy of a limiter for the time in which its server cannot be reached, or its reply was lost. With a policy other than
+/// [`Absent::Fail`] a call is answered within `response_timeout`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Absent {
+    /// The error, for the caller to decide.
+    #[default]
+    Fail,
+    /// Refuses.
+    Deny,
+    /// Grants without counting.
+    Allow,
+    /// Grants this process's share: a bucket of its own, kept as long as a limiter of the name is, with one `of`th of the
+    /// rate and of the burst (of which one token at least). 1 to 1,000,000.
+    LocalShare {
+        /// Among how many processes the rate is shared.
+        of: u32,
+    },
+}
+
+const MOST_SHARES: u32 = 1_000_000;
+
+/// A policy that has been checked, with the rate that it needs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stand {
+    policy: Absent,
+    rate: Rate,
+}
+
+impl Stand {
+    pub(super) fn new(policy: Absent, rate: Rate) -> Result<Stand> {
+        let Absent::LocalShare { of } = policy else {
+            return Ok(Stand { policy, rate });
+        };
+        if !(1..=MOST_SHARES).contains(&of) {
+            let message = format!("a local share of one in {of} is not possible; it is one in 1 to {MOST_SHARES}");
+            return Err(Error::new(ErrorKind::InvalidArgument, "rate limiter", message));
+        }
+        let per = rate.per().checked_mul(of).unwrap_or(Duration::MAX);
+        let share = Rate::new(rate.tokens(), per).burst((rate.limit() / u64::from(of)).max(1));
+        share.check()?;
+        Ok(Stand { policy, rate: share })
+    }
+
+    /// Whether there is an answer without a server.
+    pub(super) fn is_policy(&self) -> bool {
+        self.policy != Absent::Fail
+    }
+
+    /// The answer to `cost` when asking has failed with `error`.
+    pub(super) fn decide(&self, shared: &LimitShared, cost: u64, error: Error) -> Result<Decision> {
+        let decision = match self.policy {
+            Absent::Fail => return Err(error.on(shared.name().as_str())),
+            Absent::Deny => Decision::deny(self.rate, cost),
+            Absent::Allow => Decision::allow(self.rate, cost),
+            Absent::LocalShare { .. } if cost > self.rate.limit() => Decision::deny(self.rate, cost),
+            Absent::LocalShare { .. } => {
+                let (allowed, used) = shared.charge_share(self.rate, &Gcra::new(self.rate, cost));
+                Decision::from_used(self.rate, cost, allowed, used)
+            }
+        };
+        if shared.set_alone(true) {
+            let message =
+                format!("decides by its policy ({}) until the server answers: {}", self.word(), error.message());
+            shared.client().events.emit(Level::Warn, Some(shared.name().as_str()), message);
+        }
+        Ok(decision)
+    }
+
+    /// Called with every answer of the server.
+    pub(super) fn server_is_back(&self, shared: &LimitShared) {
+        if shared.set_alone(false) {
+            shared.client().events.emit(Level::Info, Some(shared.name().as_str()), "the server decides again");
+        }
+    }
+
+    fn word(&self) -> &'static str {
+        match self.policy {
+            Absent::Fail => "fail",
+            Absent::Deny => "deny",
+            Absent::Allow => "allow",
+            Absent::LocalShare { .. } => "local share",
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Rates: what a limiter lets through.
+
+use std::time::Duration;
+
+use super::tat::Span;
+use crate::error::{Error, ErrorKind, Result};
+
+/// The most tokens that a rate or a burst may have.
+const MAX_TOKENS: u64 = 1_000_000_000_000;
+
+/// The longest period, and the longest that a burst may take to come back: a hundred years of 365.25 days.
+const LONGEST_US: u64 = 100 * 31_557_600 * 1_000_000;
+
+/// So many tokens in each period, and so many at once.
+///
+/// The *burst* is the whole bucket: that many can be had at once after a quiet time, and no more. (redis-cell counts one less
+/// and calls it `max_burst`.) It is the tokens of one period unless [`Rate::burst`] says otherwise.
+///
+/// Tokens: 0 (refuses everything) to 10^12. Burst: 1 to 10^12, and such that the empty bucket is full again within 100 years.
+/// Period: 1 us to 100 years, in whole microseconds. Checked where a limiter is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    tokens: u64,
+    per: Duration,
+    burst: u64,
+}
+
+impl Rate {
+    /// `tokens` in each period of `per`, with a burst of as many.
+    pub const fn new(tokens: u64, per: Duration) -> Rate {
+        Rate { tokens, per, burst: tokens }
+    }
+
+    /// The same rate with another burst.
+    #[must_use]
+    pub const fn burst(self, burst: u64) -> Rate {
+        Rate { burst, ..self }
+    }
+
+    /// The tokens of one period.
+    pub const fn tokens(&self) -> u64 {
+        self.tokens
+    }
+
+    /// The period.
+    pub const fn per(&self) -> Duration {
+        self.per
+    }
+
+    /// The most tokens that can be had at once; what a limiter calls its limit.
+    pub const fn limit(&self) -> u64 {
+        if self.tokens == 0 { 0 } else { self.burst }
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        let refuse = |message: String| Err(Error::new(ErrorKind::InvalidArgument, "rate limiter", message));
+        let Rate { tokens, per, burst } = *self;
+        if tokens > MAX_TOKENS {
+            return refuse(format!("a rate of {tokens} tokens is not possible; it is 0 to {MAX_TOKENS}"));
+        }
+        if per.is_zero() || per.as_micros() > u128::from(LONGEST_US) || per.subsec_nanos() % 1_000 != 0 {
+            return refuse(format!(
+                "a period of {per:?} is not possible; it is 1 us to 100 years, in whole microseconds"
+            ));
+        }
+        if tokens == 0 {
+            return Ok(());
+        }
+        if burst == 0 || burst > MAX_TOKENS {
+            return refuse(format!("a burst of {burst} is not possible; it is 1 to {MAX_TOKENS}"));
+        }
+        if self.work(burst) > u128::from(LONGEST_US) * u128::from(tokens) {
+            return refuse(format!(
+                "a burst of {burst} at {tokens} per {per:?} takes more than 100 years to come back"
+            ));
+        }
+        Ok(())
+    }
+
+    pub(super) fn check_cost(&self, op: &'static str, cost: u64) -> Result<()> {
+        // A rate of nothing refuses whatever is asked; there is no cost that would be right.
+        if self.tokens == 0 || cost <= self.burst {
+            return Ok(());
+        }
+        let message =
+            format!("a cost of {cost} can never be granted: the burst is {}; ask for 0 to that many", self.burst);
+        Err(Error::new(ErrorKind::InvalidArgument, op, message))
+    }
+
+    /// In how many parts a microsecond is counted: exact for every cost.
+    pub(super) fn unit(&self) -> u64 {
+        self.tokens.max(1)
+    }
+
+    /// The time in which `cost` tokens come back, in parts of [`Rate::unit`].
+    pub(super) fn work(&self, cost: u64) -> u128 {
+        u128::from(cost) * self.per.as_micros()
+    }
+
+    /// The same in microseconds and parts.
+    pub(super) fn span(&self, cost: u64) -> Span {
+        Span::of(self.work(cost), self.unit())
+    }
+}

@@ -1,0 +1,42 @@
+use redis::Value;
+
+use super::{LimitState, key};
+use crate::name::ObjectName;
+use crate::step::{Attempt, Call, Malformed, Notice, Script, Step, WrongType, wire};
+use crate::time::ServerTime;
+
+/// Fills the bucket; true when it was not full. See `lua/limit_reset.lua`.
+#[derive(Clone, Debug)]
+pub(crate) struct Reset;
+
+impl Step for Reset {
+    type State = LimitState;
+    type Reply = bool;
+
+    const OP: &'static str = "reset rate limit";
+    const IDEMPOTENT: bool = false;
+
+    fn apply(
+        &self,
+        _name: &ObjectName,
+        _attempt: Attempt,
+        state: &mut LimitState,
+        _now: ServerTime,
+        _notices: &mut Vec<Notice>,
+    ) -> Result<bool, WrongType> {
+        Ok(std::mem::take(state).tat.is_some())
+    }
+
+    fn script() -> &'static Script {
+        static SCRIPT: Script = Script::new(include_str!("../../lua/limit_reset.lua"));
+        &SCRIPT
+    }
+
+    fn encode(&self, name: &ObjectName, _attempt: Attempt, call: &mut Call) {
+        call.keys.push(key(name));
+    }
+
+    fn decode(value: Value) -> Result<bool, Malformed> {
+        Ok(wire::int(Some(&value))? == 1)
+    }
+}
