@@ -34,13 +34,15 @@ pub enum Kind {
     Op = 5,
     /// A token that cancels blocking calls.
     Cancel = 6,
+    /// A rate limiter of a client, by name.
+    Limiter = 7,
 }
 
 impl Kind {
+    const ALL: [Self; 7] = [Self::Client, Self::Lock, Self::Held, Self::Port, Self::Op, Self::Cancel, Self::Limiter];
+
     fn from_bits(bits: u64) -> Option<Self> {
-        [Self::Client, Self::Lock, Self::Held, Self::Port, Self::Op, Self::Cancel]
-            .into_iter()
-            .find(|kind| *kind as u64 == bits)
+        Self::ALL.into_iter().find(|kind| *kind as u64 == bits)
     }
 
     /// The word for messages: "client", "lock".
@@ -53,6 +55,7 @@ impl Kind {
             Self::Port => "port",
             Self::Op => "operation",
             Self::Cancel => "cancel token",
+            Self::Limiter => "rate limiter",
         }
     }
 }
@@ -96,7 +99,7 @@ mod tests {
     #[test]
     fn a_handle_comes_apart_into_what_it_was_made_of() {
         let key = Key { index: 0xabcdef, generation: 0x123456 };
-        for kind in [Kind::Client, Kind::Lock, Kind::Held, Kind::Port, Kind::Op, Kind::Cancel] {
+        for kind in Kind::ALL {
             let handle = pack(kind, 0xfff, key);
             assert_eq!(unpack(handle), Some(Parts { kind, fork: 0xfff, key }));
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use libdlock::{Client, Grant, HolderId, Lock};
+use libdlock::{Client, Grant, HolderId, Lock, RateLimiter};
 
 /// A client. Its locks and holds keep it alive after its own handle is freed.
 pub(crate) struct ClientEntry {
@@ -24,4 +24,9 @@ pub(crate) struct HeldEntry {
     pub(crate) grant: Grant,
     /// The hold belongs to this handle rather than to a thread or a task: with the handle it ends.
     pub(crate) owns_hold: bool,
+}
+
+/// A rate limiter of a client.
+pub(crate) struct LimiterEntry {
+    pub(crate) limiter: RateLimiter,
 }

@@ -10,7 +10,7 @@ use tokio::runtime::{Builder, Runtime};
 use crate::cancel::CancelEntry;
 use crate::fork::{self, PerProcess};
 use crate::handle::{Handle, Kind, fork_bits, pack, unpack};
-use crate::objects::{ClientEntry, HeldEntry, LockEntry};
+use crate::objects::{ClientEntry, HeldEntry, LimiterEntry, LockEntry};
 use crate::port::{OpEntry, PortEntry};
 use crate::slab::{Missing, Slab};
 
@@ -26,6 +26,7 @@ pub struct State {
     pub(crate) ports: Slab<PortEntry>,
     pub(crate) ops: Slab<OpEntry>,
     pub(crate) cancels: Slab<CancelEntry>,
+    pub(crate) limiters: Slab<LimiterEntry>,
 }
 
 /// This process's state, made on the first call and after a fork. Every exported function begins with it.
@@ -69,6 +70,7 @@ impl State {
             ports: Slab::new(),
             ops: Slab::new(),
             cancels: Slab::new(),
+            limiters: Slab::new(),
         })
     }
 

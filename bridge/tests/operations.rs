@@ -3,8 +3,8 @@
 use std::sync::mpsc;
 use std::time::Duration;
 
-use libdlock::{ErrorKind, HolderId, LossReason};
-use libdlock_bridge::ops::{self, Holding, LogTo};
+use libdlock::{Absent, ErrorKind, HolderId, LossReason};
+use libdlock_bridge::ops::{self, Holding, LogTo, RateArgs};
 use libdlock_bridge::{Handle, Interrupt, Outcome, State, What, enter, this_thread};
 
 /// What events of the tests' clients carry.
@@ -203,4 +203,39 @@ fn a_log_port_that_is_not_drained_keeps_a_bounded_number_of_events() {
     ops::held_free(state, held.handle).unwrap();
     let What::Log(event) = state.drain(port, 1).unwrap().remove(0).what else { panic!("a log event") };
     assert!(event.message.contains("dropped"), "{}", event.message);
+}
+
+#[test]
+fn a_limiter_answers_in_plain_numbers_and_refuses_what_cannot_be() {
+    let state = enter().unwrap();
+    let client = client(state, None);
+    let rate = RateArgs { tokens: 3, per_us: 1_000_000, burst: None };
+    let limiter = ops::limiter_open(state, client, b"api", rate, Absent::Fail).unwrap();
+    let ask = |cost, wait_ms| state.wait(ops::limiter_acquire(state, limiter, cost, wait_ms), None);
+    let first = ask(2, 0).unwrap();
+    assert_eq!((first.allowed, first.granted, first.remaining, first.limit), (true, 2, 1, 3));
+    assert_eq!(first.retry_after_us, Some(0));
+    assert!(first.reset_after_us == 666_667 && first.server_time_us.is_some());
+    let refused = ask(3, 0).unwrap();
+    assert!(!refused.allowed && refused.granted == 0 && refused.retry_after_us > Some(0));
+    assert_eq!(ask(0, 0).unwrap().granted, 0);
+    state.wait(ops::limiter_reset(state, limiter), None).unwrap();
+    assert_eq!(ask(3, -1).unwrap().granted, 3);
+    for cost in [-1, 4, i64::MAX] {
+        let error = ask(cost, 0).unwrap_err();
+        assert_eq!((error.kind(), error.name()), (ErrorKind::InvalidArgument, Some("api")));
+        assert!(error.message().contains(&cost.to_string()), "{error}");
+    }
+    assert_eq!(ask(1, -2).unwrap_err().kind(), ErrorKind::InvalidArgument);
+
+    for (tokens, per_us, burst) in [(-1, 1, None), (1, 0, None), (1, -1, None), (1, 1, Some(0)), (1, 1, Some(-5))] {
+        let rate = RateArgs { tokens, per_us, burst };
+        let error = ops::limiter_open(state, client, b"api", rate, Absent::Fail).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{rate:?}");
+    }
+    assert_eq!(ops::absent("local_share", 4).unwrap(), Absent::LocalShare { of: 4 });
+    assert_eq!(ops::absent("local_share", -1).unwrap_err().kind(), ErrorKind::InvalidArgument);
+    assert!(ops::absent("maybe", 0).unwrap_err().message().contains("maybe"));
+    ops::limiter_free(state, limiter).unwrap();
+    assert_eq!(ask(1, 0).unwrap_err().kind(), ErrorKind::Closed);
 }

@@ -28,6 +28,13 @@ pub(crate) fn millis(given: i64, what: &str, allowed: &str, op: &'static str) ->
     })
 }
 
+/// A number that cannot be negative.
+pub(crate) fn count(given: i64, what: &str, allowed: &str, op: &'static str) -> Result<u64> {
+    u64::try_from(given).map_err(|_| {
+        Error::new(ErrorKind::InvalidArgument, op, format!("a {what} of {given} was given; allowed is {allowed}"))
+    })
+}
+
 /// Bytes of a host that have to be UTF-8.
 pub(crate) fn text<'a>(bytes: &'a [u8], what: &str, op: &'static str) -> Result<&'a str> {
     std::str::from_utf8(bytes).map_err(|error| {

@@ -6,6 +6,7 @@
 mod args;
 mod client;
 mod held;
+mod limiter;
 mod lock;
 
 use std::time::Duration;
@@ -16,6 +17,9 @@ pub use self::client::{LogTo, client_abandon, client_close, client_free, client_
 pub use self::held::{
     held_detach, held_extend, held_free, held_hold_count, held_loss, held_owner, held_reenter, held_release,
     held_remaining, held_token, held_undo, held_valid, held_wait_lost,
+};
+pub use self::limiter::{
+    Decision, RateArgs, absent, limiter_acquire, limiter_free, limiter_name, limiter_open, limiter_reset,
 };
 pub use self::lock::{
     Holding, lock_acquire, lock_attach, lock_detach, lock_extend, lock_force_release, lock_free, lock_held,
@@ -63,6 +67,8 @@ pub enum Outcome {
     Loss(Option<LossReason>),
     /// What the server says about a lock.
     Inspection(Inspection),
+    /// A limiter's answer.
+    Decision(Decision),
     /// A new object.
     Handle(Handle),
 }
@@ -72,6 +78,11 @@ pub(crate) fn undo(state: &'static State, outcome: Outcome) {
     match outcome {
         Outcome::Held(held) => held_undo(state, held.handle),
         Outcome::Handle(client) => client_undo(state, client),
-        Outcome::Unit | Outcome::Bool(_) | Outcome::Text(_) | Outcome::Loss(_) | Outcome::Inspection(_) => {}
+        Outcome::Unit
+        | Outcome::Bool(_)
+        | Outcome::Text(_)
+        | Outcome::Loss(_)
+        | Outcome::Inspection(_)
+        | Outcome::Decision(_) => {}
     }
 }

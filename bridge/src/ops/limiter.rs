@@ -1,0 +1,128 @@
+//! Rate limiters: opened by name and rate, asked.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use libdlock::{Absent, Error, ErrorKind, LimiterOptions, Rate, Result};
+
+use super::args;
+use crate::handle::{Handle, Kind};
+use crate::objects::LimiterEntry;
+use crate::state::State;
+
+/// A rate in plain numbers. Ranges are core's to check.
+#[derive(Clone, Copy, Debug)]
+pub struct RateArgs {
+    /// Tokens of one period; 0 refuses everything.
+    pub tokens: i64,
+    /// The period in microseconds.
+    pub per_us: i64,
+    /// The most tokens at once; none is the tokens of one period.
+    pub burst: Option<i64>,
+}
+
+/// A limiter's answer in plain numbers; see `libdlock::Decision`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// Whether the tokens were granted; for a cost of 0, whether one could be had.
+    pub allowed: bool,
+    /// How many were.
+    pub granted: u64,
+    /// How many could be had at once now.
+    pub remaining: u64,
+    /// Microseconds until the same cost can be granted; none is never.
+    pub retry_after_us: Option<u64>,
+    /// Microseconds until the bucket is full.
+    pub reset_after_us: u64,
+    /// The burst.
+    pub limit: u64,
+    /// When, on the server's clock, in microseconds of Unix time; none when a policy decided.
+    pub server_time_us: Option<u64>,
+}
+
+impl From<libdlock::Decision> for Decision {
+    fn from(decision: libdlock::Decision) -> Self {
+        let us = |length: Duration| u64::try_from(length.as_micros()).unwrap_or(u64::MAX);
+        Decision {
+            allowed: decision.allowed,
+            granted: decision.granted,
+            remaining: decision.remaining,
+            retry_after_us: decision.retry_after.map(us),
+            reset_after_us: us(decision.reset_after),
+            limit: decision.limit,
+            server_time_us: decision.server_time.and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok()).map(us),
+        }
+    }
+}
+
+/// A policy for an absent server by its word: `fail`, `deny`, `allow`, or `local_share`, for which `share_of` says among how
+/// many processes the rate is shared.
+///
+/// # Errors
+/// `InvalidArgument` for any other word.
+pub fn absent(word: &str, share_of: i64) -> Result<Absent> {
+    let refuse = |message: String| Err(Error::new(ErrorKind::InvalidArgument, "rate limiter", message));
+    match word {
+        "fail" => Ok(Absent::Fail),
+        "deny" => Ok(Absent::Deny),
+        "allow" => Ok(Absent::Allow),
+        "local_share" => match u32::try_from(share_of) {
+            Ok(of) => Ok(Absent::LocalShare { of }),
+            Err(_) => refuse(format!("a local share of one in {share_of} is not possible; it is one in 1 to 1000000")),
+        },
+        _ => refuse(format!("there is no policy {word:?}; allowed are fail, deny, allow and local_share")),
+    }
+}
+
+/// The limiter `name` of `client`. No I/O.
+///
+/// # Errors
+/// `InvalidName`, `InvalidArgument`, `Closed`.
+pub fn limiter_open(state: &State, client: Handle, name: &[u8], rate: RateArgs, absent: Absent) -> Result<Handle> {
+    let op = "rate limiter";
+    let client = state.get(Kind::Client, &state.clients, client, op)?;
+    let name = libdlock::name_from_utf8(name)?;
+    let tokens = args::count(rate.tokens, "rate", "0 to 1000000000000 tokens", op)?;
+    let per = Duration::from_micros(args::count(rate.per_us, "period", "1 us to 100 years", op)?);
+    let mut options = LimiterOptions::new(Rate::new(tokens, per));
+    if let Some(burst) = rate.burst {
+        options.rate = options.rate.burst(args::count(burst, "burst", "1 to 1000000000000 tokens", op)?);
+    }
+    options.absent = absent;
+    let limiter = client.client.rate_limiter_with(name, options)?;
+    state.insert(Kind::Limiter, &state.limiters, Arc::new(LimiterEntry { limiter }))
+}
+
+/// Gives the handle up.
+pub fn limiter_free(state: &State, limiter: Handle) -> Result<()> {
+    state.remove(Kind::Limiter, &state.limiters, limiter, "free").map(drop)
+}
+
+/// The name on the server.
+pub fn limiter_name(state: &State, limiter: Handle) -> Result<String> {
+    Ok(find(state, limiter, "name")?.limiter.name().to_owned())
+}
+
+/// Takes `cost` tokens. `wait_ms`: -1 waits for ever, 0 does not wait. A cost of 0 only looks.
+///
+/// # Errors
+/// As `RateLimiter::acquire` of core. A refusal is no error.
+///
+/// # Cancel safety
+/// Dropping it may have spent the tokens.
+pub async fn limiter_acquire(state: &'static State, limiter: Handle, cost: i64, wait_ms: i64) -> Result<Decision> {
+    let op = "rate limit";
+    let entry = find(state, limiter, op)?;
+    let cost = args::count(cost, "cost", "0 to the burst", op).map_err(|error| error.on(entry.limiter.name()))?;
+    let wait = args::wait(wait_ms, op)?;
+    Ok(entry.limiter.acquire(cost, wait).await?.into())
+}
+
+/// Fills the bucket, for everybody.
+pub async fn limiter_reset(state: &'static State, limiter: Handle) -> Result<()> {
+    find(state, limiter, "reset rate limit")?.limiter.reset().await
+}
+
+fn find(state: &State, limiter: Handle, op: &'static str) -> Result<Arc<LimiterEntry>> {
+    state.get(Kind::Limiter, &state.limiters, limiter, op)
+}
