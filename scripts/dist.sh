@@ -9,9 +9,9 @@ mkdir -p "$out"
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 target=${CARGO_TARGET_DIR:-target}
 
-# The package is what git knows; --allow-dirty lets a working copy be tried.
-cargo package --quiet --package libdlock --no-verify --allow-dirty
-cp "$target/package/libdlock-$version.crate" "$out/"
+# The packages are what git knows; --allow-dirty lets a working copy be tried.
+cargo package --quiet --package libdlock-fork --package libdlock --no-verify --allow-dirty
+cp "$target/package/libdlock-$version.crate" "$target/package/libdlock-fork-$version.crate" "$out/"
 
 scripts/python-venv.sh
 cp build/venv-wheel/libdlock-*.whl "$out/"

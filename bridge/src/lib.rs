@@ -11,7 +11,7 @@
 //! ```
 //!
 //! * **[`enter`]** gives the [`State`] of this process: runtime and tables of handles, made on first use and made anew
-//!   after a fork (`fork.rs`).
+//!   after a fork (crate `libdlock-fork`).
 //! * **[`Handle`]s** are numbers, never pointers. A freed one is `Closed`, one from before a fork `Forked`, any other number
 //!   `InvalidArgument`.
 //! * **[`ops`]** are `async fn`s over handles: [`State::wait`] runs one on the calling thread, [`State::submit`] on the
@@ -21,10 +21,9 @@
 //!
 //! The slab and the port are also tested under shuttle, by `tests/shuttle.rs`, as part of the ordinary `cargo test -p
 //! libdlock-bridge`.
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 
 mod cancel;
-mod fork;
 mod guard;
 mod handle;
 mod holder;

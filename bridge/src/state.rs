@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use libdlock::{Error, ErrorKind, Result};
+use libdlock_fork::PerProcess;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::cancel::CancelEntry;
-use crate::fork::{self, PerProcess};
 use crate::handle::{Handle, Kind, fork_bits, pack, unpack};
 use crate::objects::{ClientEntry, HeldEntry, LimiterEntry, LockEntry};
 use crate::port::{OpEntry, PortEntry};
@@ -34,7 +34,7 @@ pub struct State {
 /// # Errors
 /// `Internal` when the operating system refuses a thread or a descriptor.
 pub fn enter() -> Result<&'static State> {
-    fork::watch().map_err(|error| refused(&error))?;
+    libdlock_fork::watch().map_err(|error| refused(&error))?;
     STATE.get_or_try_init(State::new)
 }
 

@@ -1,8 +1,8 @@
-//! Noticing a fork: a counter that the child's `pthread_atfork` handler raises.
+//! Noticing a fork: a counter that the child's `pthread_atfork` handler raises, for libdlock's core and bridge.
 //!
-//! What libdlock keeps for the whole process hangs off a [`PerProcess`], which a forked child makes anew. Asking `getpid` on every call would cost 200 ns; reading a counter costs one. This is the only module of the bridge with
-//! unsafe code.
-#![allow(unsafe_code)]
+//! What libdlock keeps for the whole process hangs off a [`PerProcess`], which a forked child makes anew. Asking `getpid` on
+//! every call would cost 100 ns and more; reading a counter costs one. A crate of its own, because this needs unsafe code, and
+//! the core, which must not make ids in a forked child that its parent makes too, forbids it.
 
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
@@ -11,15 +11,18 @@ static GENERATION: AtomicU32 = AtomicU32::new(0);
 static WATCHING: AtomicBool = AtomicBool::new(false);
 
 /// How many times the line of processes that ends in this one has forked since [`watch`] was first called.
-pub(crate) fn generation() -> u32 {
+#[inline]
+pub fn generation() -> u32 {
     GENERATION.load(Ordering::Relaxed)
 }
 
-/// Starts the count. Fails only when the C library has no memory for one more handler.
+/// Starts the count; called again it does nothing.
 ///
-/// No `Once` guards this: a thread that was inside one when the process forked would leave it locked for ever in the
-/// child. Two threads that come here together both register, and every fork then counts twice, which is as good.
-pub(crate) fn watch() -> std::io::Result<()> {
+/// # Errors
+/// Only when the C library has no memory for one more handler.
+pub fn watch() -> std::io::Result<()> {
+    // No `Once`: a thread that was inside one when the process forked would leave it locked for ever in the child. Two
+    // threads that come here together both register, and every fork then counts twice, which is as good.
     if WATCHING.load(Ordering::Acquire) {
         return Ok(());
     }
@@ -40,7 +43,7 @@ extern "C" fn forked() {
 
 /// One `T` for each process of a line of forks. What the parent had is leaked in the child: its locks may be held by
 /// threads that are not there any more, so it can neither be used nor dropped. No lock guards the way to it either.
-pub(crate) struct PerProcess<T: 'static> {
+pub struct PerProcess<T: 'static> {
     current: AtomicPtr<Born<T>>,
 }
 
@@ -50,18 +53,19 @@ struct Born<T> {
 }
 
 impl<T: Send + Sync> PerProcess<T> {
-    pub(crate) const fn new() -> Self {
+    /// None yet.
+    pub const fn new() -> Self {
         Self { current: AtomicPtr::new(ptr::null_mut()) }
     }
 
     /// This process's value, if it has been made.
-    pub(crate) fn get(&self) -> Option<&'static T> {
+    pub fn get(&self) -> Option<&'static T> {
         Self::alive(self.current.load(Ordering::Acquire)).map(|born| &born.value)
     }
 
     /// This process's value; `make` is told the fork generation. Should several threads come first together, each makes
     /// one and all get the same.
-    pub(crate) fn get_or_try_init<E>(&self, make: impl FnOnce(u32) -> Result<T, E>) -> Result<&'static T, E> {
+    pub fn get_or_try_init<E>(&self, make: impl FnOnce(u32) -> Result<T, E>) -> Result<&'static T, E> {
         let seen = self.current.load(Ordering::Acquire);
         if let Some(born) = Self::alive(seen) {
             return Ok(&born.value);
