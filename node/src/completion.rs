@@ -52,7 +52,7 @@ pub struct Loss {
 #[napi(object, object_from_js = false)]
 pub struct LogEvent {
     pub level: &'static str,
-    pub name: Option<String>,
+    pub object: Option<String>,
     pub message: String,
 }
 
@@ -99,7 +99,7 @@ impl From<Event> for LogEvent {
             Level::Warn => "warn",
             Level::Error => "error",
         };
-        LogEvent { level, name: event.name, message: event.message }
+        LogEvent { level, object: event.name, message: event.message }
     }
 }
 

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Builds what would be published and packs it: libdlock and the native library's package for this machine.
+#   node/package.sh OUT        OUT is an absolute folder that exists
+# DLOCK_NODE_PROFILE chooses cargo's profile (release), DLOCK_NODE_FEATURES its features (none). Quick when nothing changed.
+set -euo pipefail
+cd "$(dirname "$0")"
+root=$(dirname "$PWD")
+out=${1:?a folder for the tarballs}
+profile=${DLOCK_NODE_PROFILE:-release}
+build=$root/build/node
+target=${CARGO_TARGET_DIR:-$root/target}
+stage=$build/stage
+
+./install-tools.sh
+rm -rf "$build/dist" "$stage"
+node_modules/.bin/tsc -p tsconfig.json --outDir "$build/dist/esm"
+node_modules/.bin/tsc -p tsconfig.cjs.json --outDir "$build/dist/cjs"
+echo '{ "type": "commonjs" }' >"$build/dist/cjs/package.json"
+
+cargo build --quiet --locked --manifest-path "$root/Cargo.toml" --package libdlock-node --profile "$profile" \
+    --features "${DLOCK_NODE_FEATURES:-}"
+built=$target/$([ "$profile" = dev ] && echo debug || echo "$profile")/libdlock_node.so
+
+node stage.mjs "$stage"
+platform=$(echo "$stage"/libdlock-*)
+cp -r "$build/dist" "$stage/libdlock/"
+cp README.md "$stage/libdlock/"
+cp "$built" "$platform/dlock.node"
+# A sixth of the size without line tables.
+[ -n "${KEEP_DEBUG:-}" ] || strip --strip-debug "$platform/dlock.node"
+for package in "$stage/libdlock" "$platform"; do
+    cp ../LICENSE-MIT ../LICENSE-APACHE "$package/"
+    (cd "$package" && npm pack --silent --pack-destination "$out" >/dev/null)
+done

@@ -1,0 +1,99 @@
+import { text, wrongType } from "./convert.js";
+import type { Held } from "./held.js";
+import { type AcquireOptions, Lock, type LockOptions, openLock } from "./lock.js";
+import type { Handle } from "./native.js";
+import { type ConnectOptions, optionTexts } from "./options.js";
+import { type EventTarget, eventId, native, submit } from "./port.js";
+import { warn } from "./warning.js";
+
+/**
+ * Connects to `redis://`, `redis+unix://` or `memory://`. Options may also stand in the URL's query.
+ *
+ * Rejects with `DLOCK_INVALID_ARGUMENT` for a bad URL or option, before any I/O; with `DLOCK_CONNECTION` within
+ * `connectTimeoutMs` when the server does not answer, refuses, or does not take the password.
+ */
+export async function connect(url: string, options: ConnectOptions = {}): Promise<Client> {
+  const { onEvent } = options;
+  const target = onEvent && { onEvent };
+  const texts = optionTexts(options);
+  const address = text(url, "url", "connect");
+  const logId = target && eventId(target);
+  const handle = await submit<Handle>(target, (id) => native.clientOpen(id, address, texts, logId));
+  const client = new Client(handle);
+  if (target) listening.set(client, target);
+  return client;
+}
+
+// The port refers to a listener weakly: it lives as long as its client, and does not keep that alive.
+const listening = new WeakMap<Client, EventTarget>();
+
+interface Opened {
+  readonly handle: Handle;
+  closed: boolean;
+}
+
+const collected = new FinalizationRegistry<Opened>(({ handle, closed }) => {
+  if (!closed) warn("DLOCK_UNCLOSED", "a client was collected while open: close() it when it is done");
+  native.free(handle);
+});
+
+/**
+ * A connected client, made by `connect`. By itself it keeps no process alive. `await using` closes it at the end of a
+ * scope.
+ */
+export class Client implements AsyncDisposable {
+  readonly #opened: Opened;
+
+  /** @internal */
+  constructor(handle: Handle) {
+    this.#opened = { handle, closed: false };
+    collected.register(this, this.#opened);
+  }
+
+  /**
+   * The lock of that name. No I/O. With no `leaseMs` it is renewed for as long as it is held; a given lease is not.
+   *
+   * Throws `DLOCK_INVALID_NAME`, `DLOCK_INVALID_ARGUMENT`, and `DLOCK_CLOSED` when the client is.
+   */
+  lock(name: string, options: LockOptions = {}): Lock {
+    return openLock(this, this.#opened.handle, name, options);
+  }
+
+  /** As `lock(name, options).withLock(options, run)`. */
+  withLock<T>(name: string, run: (held: Held) => T | PromiseLike<T>): Promise<T>;
+  withLock<T>(
+    name: string,
+    options: LockOptions & AcquireOptions,
+    run: (held: Held) => T | PromiseLike<T>,
+  ): Promise<T>;
+  async withLock<T>(
+    name: string,
+    ...[first, second]:
+      | [run: (held: Held) => T | PromiseLike<T>]
+      | [options: LockOptions & AcquireOptions, run: (held: Held) => T | PromiseLike<T>]
+  ): Promise<T> {
+    const [options, run] = typeof first === "function" ? [{}, first] : [first, second];
+    if (typeof run !== "function") throw wrongType("run", "a function", run);
+    return this.lock(name, options).withLock(options, run);
+  }
+
+  /** Whether `close` was called. */
+  get closed(): boolean {
+    return this.#opened.closed;
+  }
+
+  /**
+   * Closes the client: whoever waits gets `DLOCK_CLOSED`, renewals stop, and held locks run out with their leases. With
+   * `release` they are released first; rejects with what kept one from it, and is closed all the same. Closing again does
+   * nothing.
+   */
+  async close({ release = false }: { release?: boolean | undefined } = {}): Promise<void> {
+    this.#opened.closed = true;
+    await submit(this, (id) => native.clientClose(id, this.#opened.handle, release));
+  }
+
+  /** As `close()`. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}

@@ -1,0 +1,25 @@
+/**
+ * Distributed locks on Redis or Valkey, with fencing tokens.
+ *
+ * ```js
+ * import { connect } from "libdlock";
+ *
+ * const client = await connect("redis://127.0.0.1:6379");
+ * await client.withLock("report", { waitMs: 2000 }, async (held) => {
+ *   await writeReport({ fence: held.token, signal: held.signal });
+ * });
+ * await client.close();
+ * ```
+ *
+ * @packageDocumentation
+ */
+
+/// <reference types="node" preserve="true" />
+/// <reference lib="esnext.disposable" preserve="true" />
+
+export { type Client, connect } from "./client.js";
+export { DlockError, type ErrorKind } from "./error.js";
+export type { Held } from "./held.js";
+export type { AcquireOptions, Inspection, Lock, LockOptions } from "./lock.js";
+export type { LogEvent, LossReason } from "./native.js";
+export type { ConnectOptions } from "./options.js";
