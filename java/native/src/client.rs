@@ -1,0 +1,61 @@
+//! Clients.
+
+use jni::objects::{JByteArray, JClass};
+use jni::sys::{jboolean, jlong};
+use jni::{EnvUnowned, jni_mangle};
+use libdlock::HolderId;
+use libdlock_bridge::Outcome;
+use libdlock_bridge::ops::{self, LogTo};
+
+use crate::call::{bytes, plain, start, submit, with_env};
+use crate::wire;
+
+/// `texts`: the URL, then each option's name and value. Events come under `id` too.
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn client_open<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    port: jlong,
+    id: jlong,
+    texts: JByteArray<'local>,
+) -> jlong {
+    with_env(env, "clientOpen", |state, env| {
+        let mut texts = wire::texts(&bytes(env, &texts)?)?.into_iter();
+        let url = texts.next().unwrap_or_default();
+        let mut options = Vec::new();
+        while let (Some(name), Some(value)) = (texts.next(), texts.next()) {
+            options.push((name, value));
+        }
+        let log = LogTo { port: port as u64, user_data: id as u64 };
+        start(
+            state,
+            port,
+            id,
+            async move { ops::client_open(state, url, options, Some(log)).await.map(Outcome::Handle) },
+        )
+    })
+}
+
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn client_close(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    port: jlong,
+    id: jlong,
+    client: jlong,
+    release: jboolean,
+) -> jlong {
+    submit(env, "clientClose", port, id, async move |state| {
+        ops::client_close(state, client as u64, release).await.map(|()| Outcome::Unit)
+    })
+}
+
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn client_abandon(env: EnvUnowned<'_>, _: JClass<'_>, client: jlong, holder: jlong) {
+    plain(env, "clientAbandon", |state| ops::client_abandon(state, client as u64, HolderId(holder as u64)));
+}
+
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn client_free(env: EnvUnowned<'_>, _: JClass<'_>, client: jlong) {
+    plain(env, "clientFree", |state| ops::client_free(state, client as u64));
+}

@@ -1,0 +1,140 @@
+//! Locks: opened by name, acquired and released for a holder.
+
+use jni::objects::{JByteArray, JClass};
+use jni::sys::{jint, jlong};
+use jni::{EnvUnowned, jni_mangle};
+use libdlock::HolderId;
+use libdlock_bridge::Outcome;
+use libdlock_bridge::ops::{self, Holding};
+
+use crate::call::{bytes, plain, start, submit, with_env};
+
+/// `reentrant`: 0 no, 1 yes, anything else the client's option.
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn lock_open<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    client: jlong,
+    name: JByteArray<'local>,
+    lease_ms: jlong,
+    reentrant: jint,
+) -> jlong {
+    with_env(env, "lockOpen", |state, env| {
+        let name = bytes(env, &name)?;
+        let reentrant = match reentrant {
+            0 => Some(false),
+            1 => Some(true),
+            _ => None,
+        };
+        ops::lock_open(state, client as u64, &name, lease_ms, reentrant).map(|lock| lock as jlong)
+    })
+}
+
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn lock_free(env: EnvUnowned<'_>, _: JClass<'_>, lock: jlong) {
+    plain(env, "lockFree", |state| ops::lock_free(state, lock as u64));
+}
+
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn lock_hold_count(env: EnvUnowned<'_>, _: JClass<'_>, lock: jlong, holder: jlong) -> jint {
+    plain(env, "lockHoldCount", |state| {
+        ops::lock_hold_count(state, lock as u64, HolderId(holder as u64)).map(|count| count as jint)
+    })
+}
+
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn lock_acquire(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    port: jlong,
+    id: jlong,
+    lock: jlong,
+    holder: jlong,
+    wait_ms: jlong,
+    lease_ms: jlong,
+) -> jlong {
+    submit(env, "lockAcquire", port, id, async move |state| {
+        ops::lock_acquire(state, lock as u64, holding(holder), wait_ms, lease_ms).await.map(Outcome::Held)
+    })
+}
+
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn lock_attach<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    port: jlong,
+    id: jlong,
+    lock: jlong,
+    holder: jlong,
+    detached: JByteArray<'local>,
+) -> jlong {
+    with_env(env, "lockAttach", |state, env| {
+        let detached = bytes(env, &detached)?;
+        start(state, port, id, async move {
+            ops::lock_attach(state, lock as u64, holding(holder), detached).await.map(Outcome::Held)
+        })
+    })
+}
+
+/// Gives `view` up as well, the handle that an acquire of this hold brought; 0 for none.
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn lock_release(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    port: jlong,
+    id: jlong,
+    lock: jlong,
+    holder: jlong,
+    view: jlong,
+) -> jlong {
+    plain(env, "lockRelease", |state| {
+        let op = start(state, port, id, async move {
+            ops::lock_release(state, lock as u64, HolderId(holder as u64)).await.map(|()| Outcome::Unit)
+        })?;
+        if view != 0 {
+            ops::held_free(state, view as u64)?;
+        }
+        Ok(op)
+    })
+}
+
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn lock_extend(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    port: jlong,
+    id: jlong,
+    lock: jlong,
+    holder: jlong,
+    lease_ms: jlong,
+) -> jlong {
+    submit(env, "lockExtend", port, id, async move |state| {
+        ops::lock_extend(state, lock as u64, HolderId(holder as u64), lease_ms).await.map(|()| Outcome::Unit)
+    })
+}
+
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn lock_detach(env: EnvUnowned<'_>, _: JClass<'_>, port: jlong, id: jlong, lock: jlong, holder: jlong) -> jlong {
+    submit(env, "lockDetach", port, id, async move |state| {
+        ops::lock_detach(state, lock as u64, HolderId(holder as u64)).await.map(Outcome::Text)
+    })
+}
+
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn lock_force_release(env: EnvUnowned<'_>, _: JClass<'_>, port: jlong, id: jlong, lock: jlong) -> jlong {
+    submit(env, "lockForceRelease", port, id, async move |state| {
+        ops::lock_force_release(state, lock as u64).await.map(Outcome::Bool)
+    })
+}
+
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn lock_inspect(env: EnvUnowned<'_>, _: JClass<'_>, port: jlong, id: jlong, lock: jlong) -> jlong {
+    submit(env, "lockInspect", port, id, async move |state| {
+        ops::lock_inspect(state, lock as u64).await.map(Outcome::Inspection)
+    })
+}
+
+/// Holder 0 stands for a hold that is its handle's own.
+fn holding(holder: jlong) -> Holding {
+    if holder == 0 { Holding::ByHandle } else { Holding::ByHolder(HolderId(holder as u64)) }
+}

@@ -1,0 +1,43 @@
+//! The completion port: one for the process, drained by a thread of Java's own that sleeps in here.
+
+use std::time::Duration;
+
+use jni::objects::{JByteArray, JClass};
+use jni::sys::{jboolean, jint, jlong};
+use jni::{EnvUnowned, jni_mangle};
+use libdlock::HolderId;
+
+use crate::call::{array, plain, with_env};
+use crate::wire;
+
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn port_open(env: EnvUnowned<'_>, _: JClass<'_>) -> jlong {
+    plain(env, "portOpen", |state| state.port_parked().map(|port| port as jlong))
+}
+
+/// What has completed, as `wire` writes it; empty when nothing did within `timeout_ms` (-1: for ever).
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn port_drain<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    port: jlong,
+    max: jint,
+    timeout_ms: jlong,
+) -> JByteArray<'local> {
+    with_env(env, "portDrain", |state, env| {
+        let timeout = u64::try_from(timeout_ms).ok().map(Duration::from_millis);
+        let batch = state.drain_wait(port as u64, max as usize, timeout)?;
+        array(env, &wire::completions(&batch))
+    })
+}
+
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn cancel(env: EnvUnowned<'_>, _: JClass<'_>, op: jlong) -> jboolean {
+    plain(env, "cancel", |state| state.cancel(op as u64))
+}
+
+/// A holder that did not exist before, for a thread.
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn holder_fresh(env: EnvUnowned<'_>, _: JClass<'_>) -> jlong {
+    plain(env, "holderFresh", |_| Ok(HolderId::fresh().0 as jlong))
+}
