@@ -4,7 +4,8 @@
 //! Verbs: `acquire HOLDER NAME WAIT_MS LEASE_MS` (-1 waits for ever; lease 0 is the client's own), `release HOLDER NAME`,
 //! `extend HOLDER NAME LEASE_MS`, `valid HOLDER NAME`, `watch-for-a-stop HOLDER NAME`, `first-check-after-it`, `write REGISTER TOKEN VALUE`,
 //! `contend HOLDER NAME ROUNDS COUNTER REGISTER` (which ends at the first thing that is not as it should be, unlike
-//! `contend-whatever-happens`), `add COUNTER`, `add-when-told COUNTER`, `close`.
+//! `contend-whatever-happens`), `add COUNTER`, `add-when-told COUNTER`, `ask LIMITER TOKENS PER_US BURST ASKERS MS` (answers with the server's
+//! time of every token got), `close`.
 
 use std::{
     collections::HashMap,
@@ -12,10 +13,10 @@ use std::{
     path::{Path, PathBuf},
     process::ExitCode,
     sync::{Arc, Mutex, PoisonError},
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
-use libdlock::{Client, Grant, HolderId, Lease, Lock, Wait};
+use libdlock::{Client, Grant, HolderId, Lease, Lock, Rate, RateLimiter, Wait};
 use libdlock_faults::acquire;
 use libdlock_testkit::{
     eventually,
@@ -145,6 +146,17 @@ impl Process {
                 adding.await.expect("adding does not panic");
                 Ok(String::new())
             }
+            ["ask", name, tokens, per_us, burst, askers, ms] => {
+                let rate = Rate::new(number(tokens) as u64, Duration::from_micros(number(per_us) as u64));
+                let limiter = self.client.rate_limiter(name, rate.burst(number(burst) as u64)).map_err(failure)?;
+                let until = Instant::now() + Duration::from_millis(number(ms) as u64);
+                let asking: Vec<_> = (0..number(askers)).map(|_| tokio::spawn(ask(limiter.clone(), until))).collect();
+                let mut times = Vec::new();
+                for asker in asking {
+                    times.extend(asker.await.expect("asking does not panic").map_err(failure)?);
+                }
+                Ok(times.join(" "))
+            }
             ["close"] => {
                 self.client.close().await;
                 Ok(String::new())
@@ -177,6 +189,23 @@ async fn contend(lock: &Lock, holder: &str, counter: &Counter, register: &Regist
     match written {
         Ok(()) => released,
         Err(refused) => Err(("REFUSED".into(), format!("token {token} after {}", refused.highest))),
+    }
+}
+
+/// Takes one token after the other until `until`; when, by the server's clock in us of Unix time.
+async fn ask(limiter: RateLimiter, until: Instant) -> libdlock::Result<Vec<String>> {
+    let mut times = Vec::new();
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        let decision = limiter.acquire(1, Wait::For(left)).await?;
+        if !decision.allowed {
+            return Ok(times);
+        }
+        let at = decision.server_time.expect("the server decides").duration_since(SystemTime::UNIX_EPOCH);
+        times.push(at.expect("after 1970").as_micros().to_string());
+        if left.is_zero() {
+            return Ok(times);
+        }
     }
 }
 
