@@ -43,9 +43,11 @@ async fn clients_in_four_processes_never_get_more_than_the_rate_and_leave_nothin
         }
     }
     check_windows(rate, &mut grants);
-    let (first, last) = (grants[0].0, grants[grants.len() - 1].0);
-    let brought = last.duration_since(first).expect("sorted").as_millis() as usize / 2;
-    assert!(grants.len() + 1 >= brought + 50, "{} grants where {brought} + 50 were to be had", grants.len());
+    // Before the end, when those whose time runs out let tokens lie. What came within the last 50 ms may wait for its
+    // taker's timer.
+    let end = grants[0].0 + Duration::from_millis(1400);
+    let got = grants.iter().filter(|(at, _)| *at <= end).count();
+    assert!(got + 25 >= 50 + 700, "{got} grants where 50 and 700 were to be had");
     assert!(server.cmd(&["PTTL", KEY]).int() > 0, "the key has a time to live");
 }
 
