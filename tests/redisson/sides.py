@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import queue
+import threading
 import time
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from itertools import pairwise
 from typing import NamedTuple, Protocol, TypeVar
 
-from helpers import SOON, Worker
+from helpers import SOON, Fleet, Worker, eventually
 
 T = TypeVar("T")
 
@@ -84,25 +86,48 @@ class Process:
 
 
 class Thread:
-    """A thread of this process; our holders are threads too."""
+    """A thread of this process; our holders are threads too. A test that fails while it waits leaves it behind."""
 
     def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(1)
+        self._work: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        threading.Thread(target=self._serve, daemon=True).start()
 
-    def start(self, call: Callable[[], T]) -> Future[tuple[int, T]]:
-        """Runs it there; the future has the time at which it was done (us), and what it returned."""
+    def _serve(self) -> None:
+        while True:
+            self._work.get()()
 
-        def timed() -> tuple[int, T]:
-            result = call()
-            return now_us(), result
+    def start(self, call: Callable[[], T]) -> Started[T]:
+        """Runs it there, after what it was given before."""
+        started: Started[T] = Started()
 
-        return self._pool.submit(timed)
+        def work() -> None:
+            try:
+                result = call()
+                started.set_result((now_us(), result))
+            except BaseException as error:
+                started.set_exception(error)
+
+        self._work.put(work)
+        return started
 
     def run(self, call: Callable[[], T]) -> T:
         """Runs it there and waits."""
-        return self.start(call).result(SOON)[1]
+        return self.start(call).ended()[1]
+
+
+class Started(Future[tuple[int, T]]):
+    """What a thread has been told to do."""
+
+    def ended(self) -> tuple[int, T]:
+        """Waits; when it was done (us), and what it returned."""
+        return self.result(SOON)
 
 
 def now_us() -> int:
     """CLOCK_MONOTONIC, as Java's nanoTime and every worker has it."""
     return time.monotonic_ns() // 1000
+
+
+def listening(fleet: Fleet, name: str) -> None:
+    """Waits until somebody, of either side, listens for the release of the lock."""
+    eventually("the waiter listens", lambda: fleet.server.subscribers(name) > 0)

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from itertools import cycle, islice
 
 import pytest
-from helpers import Fleet, eventually
+from helpers import Fleet
 from redisson import Peer, Redisson
-from sides import Hold, Process, Side, check_disjoint
+from sides import Hold, Process, Side, check_disjoint, listening
 from workers import LANGUAGES
 
 #: Both sides look by themselves only after 30 s: whoever has to wait longer than this has slept through a message.
@@ -38,7 +38,7 @@ def test_alternating_handovers(
         holder, waiter = sides[turn % 2], sides[1 - turn % 2]
         waiter.tell_acquire(name)
         if waits:
-            eventually("the waiter listens", lambda: fleet.server.subscribers(name) > 0)
+            listening(fleet, name)
         holds.append(Hold(grant.at, holder.release(name), grant.token))
         grant = waiter.got(BOUND)
     holds.append(Hold(grant.at, sides[rounds % 2].release(name), grant.token))

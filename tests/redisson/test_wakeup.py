@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 from helpers import Fleet, eventually
 from redisson import Redisson
-from sides import Process, Side
+from sides import Process, Side, listening
 from workers import LANGUAGES
 
 ROUNDS = 10
@@ -23,7 +23,7 @@ def wake(fleet: Fleet, holder: Side, waiter: Side, name: str) -> None:
         holder.tell_acquire(name)
         holder.got()
         waiter.tell_acquire(name)
-        eventually("the waiter listens", lambda: fleet.server.subscribers(name) > 0)
+        listening(fleet, name)
         called = holder.release(name)
         woken = waiter.got().at - called
         assert 0 <= woken < AT_ONCE, f"woken after {woken} us"

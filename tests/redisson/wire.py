@@ -6,8 +6,12 @@ import re
 import socket
 import time
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from helpers import SOON
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 #: A word of MONITOR's, and what a backslash stands before in it.
 WORD = re.compile(r'"((?:[^"\\]|\\.)*)"')
@@ -24,7 +28,7 @@ class Wire:
         self._socket = socket.create_connection(("127.0.0.1", port), timeout=SOON)
         self._file = self._socket.makefile("rwb")
 
-    def __enter__(self) -> Wire:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -114,13 +118,15 @@ class Monitor(Wire):
         with Wire(self._port) as other:
             other.command("ECHO", mark)
         seen: list[Command] = []
-        while True:
-            line = self.read()
-            assert isinstance(line, str)
-            command = Command(line)
-            if command.words == ["ECHO", mark]:
-                return seen
+        while (command := self.next()).words != ["ECHO", mark]:
             seen.append(command)
+        return seen
+
+    def next(self) -> Command:
+        """The next command; waits for one."""
+        line = self.read()
+        assert isinstance(line, str)
+        return Command(line)
 
 
 class Command:

@@ -1,0 +1,86 @@
+"""Each side's watchdog keeps its lock from the other's waiters, and a holder that dies lets go at the end of its lease."""
+
+from __future__ import annotations
+
+import libdlock
+import workers
+from helpers import SOON, Fleet, Worker
+from redisson import Peer, Redisson
+from sides import Process, Thread, listening, now_us
+from wire import Monitor, Wire
+
+SLACK_MS = 150
+
+
+def pttl(wire: Wire, name: str) -> int:
+    return wire.number("PTTL", name)
+
+
+def await_renewals(monitor: Monitor, name: str, count: int) -> None:
+    """Waits until the server has set the lock's time to live that often more, by whatever script."""
+    deadline = now_us() + SOON * 1_000_000
+    while count:
+        command = monitor.next()
+        count -= command.in_script and command.name == "PEXPIRE" and command.words[1] == name
+        assert now_us() < deadline, f"{count} renewals missing"
+
+
+def test_redissons_watchdog_keeps_it_from_our_waiter(
+    peer: Peer, fleet: Fleet, ours: libdlock.Client, here: Thread, name: str
+) -> None:
+    brisk = peer.open(fleet.server.url, watchdog_ms=600)
+    lock, them = ours.lock(name), brisk.thread()
+    them.acquire(name)
+    acquired = here.start(lock.acquire)
+    listening(fleet, name)
+    with Monitor(fleet.server.port) as monitor:
+        await_renewals(monitor, name, 6)  # every 200 ms: for two leases
+    assert not acquired.done()
+    called = them.release(name)
+    assert acquired.ended()[0] - called < SLACK_MS * 1000
+    here.run(lock.release)
+    brisk.close()
+
+
+def test_our_watchdog_keeps_it_from_redissons_waiter(fleet: Fleet, theirs: Redisson, here: Thread, name: str) -> None:
+    with libdlock.connect(fleet.server.url, lease=0.6) as brisk:
+        lock, them = brisk.lock(name), theirs.thread()
+        here.run(lock.acquire)
+        them.tell_try(name, wait_ms=1300)
+        listening(fleet, name)
+        with Monitor(fleet.server.port) as monitor:
+            await_renewals(monitor, name, 6)
+        assert not them.attempted(), "1.3 s are over two leases"
+        here.run(lock.release)
+        them.acquire(name)
+        them.release(name)
+
+
+def test_a_redisson_client_that_is_gone_lets_go_at_the_end_of_its_lease(
+    peer: Peer, fleet: Fleet, ours: libdlock.Client, here: Thread, wire: Wire, name: str
+) -> None:
+    mortal = peer.open(fleet.server.url, watchdog_ms=900)
+    lock = ours.lock(name)
+    mortal.thread().acquire(name)
+    acquired = here.start(lock.acquire)
+    listening(fleet, name)
+    mortal.close()
+    ends = now_us() + pttl(wire, name) * 1000
+    late = (acquired.ended()[0] - ends) / 1000
+    assert -5 < late < SLACK_MS, f"{late} ms after the end of the lease"
+    here.run(lock.release)
+
+
+def test_a_killed_process_of_ours_lets_go_at_the_end_of_its_lease(
+    fleet: Fleet, theirs: Redisson, wire: Wire, name: str
+) -> None:
+    mortal, them = Worker([*workers.python(), fleet.server.url_with("lease=900ms")]), theirs.thread()
+    Process(mortal).tell_acquire(name)
+    Process(mortal).got()
+    them.tell_acquire(name)
+    listening(fleet, name)
+    mortal.kill()
+    ends = now_us() + pttl(wire, name) * 1000
+    late = (them.got().at - ends) / 1000
+    assert -5 < late < SLACK_MS, f"{late} ms after the end of the lease"
+    them.release(name)
