@@ -77,6 +77,7 @@ fn free(state: &State, kind: Kind, handle: Handle) -> Result<()> {
         Kind::Client => ops::client_free(state, handle),
         Kind::Lock => ops::lock_free(state, handle),
         Kind::Held => ops::held_free(state, handle),
+        Kind::Limiter => ops::limiter_free(state, handle),
         Kind::Port | Kind::Op | Kind::Cancel => Ok(()),
     }
 }
