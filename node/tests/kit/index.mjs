@@ -1,0 +1,134 @@
+// What the tests share: names that no other test uses, both backends, programs in processes of their own.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { after, before, describe } from "node:test";
+import { fileURLToPath } from "node:url";
+
+import { connect } from "libdlock";
+
+import { RedisServer } from "./redis.mjs";
+
+export { Proxy } from "./proxy.mjs";
+export { RedisServer };
+
+/** The repository, of whose `node/tests` these are a copy (see run-tests.sh). */
+export const ROOT = process.env.DLOCK_ROOT;
+export const TESTS = dirname(dirname(fileURLToPath(import.meta.url)));
+export const LONG = process.env.DLOCK_LONG === "1" ? false : "part of check-long";
+
+export const vectors = (name) => JSON.parse(readFileSync(join(ROOT, "tests/vectors", `${name}.json`), "utf8"))[name];
+
+let numbers = 0;
+export const freshName = () => `lock-${process.pid}-${numbers++}`;
+
+/** One server for the calling test file. */
+export function useServer() {
+  const shared = {};
+  before(async () => {
+    shared.server = await RedisServer.start();
+  });
+  after(() => shared.server.stop());
+  return shared;
+}
+
+/** Runs the tests that `define` makes on both backends; `context` has a `url`, a `client` on it and `open()` for more. */
+export function onBothBackends(define) {
+  for (const backend of ["redis", "memory"]) {
+    describe(backend, () => {
+      const context = { clients: [] };
+      let server;
+      context.open = async (options) => {
+        const client = await connect(context.url, options);
+        context.clients.push(client);
+        return client;
+      };
+      before(async () => {
+        server = backend === "redis" ? await RedisServer.start() : undefined;
+        context.url = server?.url ?? `memory://${freshName()}`;
+        context.client = await context.open();
+      });
+      after(async () => {
+        for (const client of context.clients) await client.close();
+        await server?.stop();
+      });
+      define(context);
+    });
+  }
+}
+
+/** Asserts that `promise` rejects with a DlockError of that kind, and gives it. */
+export async function rejects(promise, kind) {
+  let caught;
+  await assert.rejects(promise, (error) => {
+    caught = error;
+    assert.equal(error.name, "DlockError", error.stack);
+    assert.equal(error.kind, kind, error.stack);
+    return true;
+  });
+  return caught;
+}
+
+/** As `rejects`, for a function that throws. */
+export function throws(act, kind) {
+  let caught;
+  assert.throws(act, (error) => {
+    caught = error;
+    return error.name === "DlockError" && error.kind === kind;
+  });
+  return caught;
+}
+
+/** Resolves with the reason when `signal` fires. The timer keeps the process alive meanwhile: the signal does not. */
+export async function fired(signal, withinMs = 20_000) {
+  const late = AbortSignal.timeout(withinMs);
+  const keepAlive = setTimeout(() => undefined, withinMs);
+  try {
+    if (!signal.aborted) await once(signal, "abort", { signal: late });
+    return signal.reason;
+  } finally {
+    clearTimeout(keepAlive);
+  }
+}
+
+const running = new Set();
+process.once("exit", () => {
+  for (const child of running) child.kill("SIGKILL");
+});
+
+/** A program of `programs/` in a process of its own; `line()` gives its output, `end()` how it ended. */
+export class Program {
+  constructor(name, args, { nodeOptions = [], env = {} } = {}) {
+    const command = [...nodeOptions, join(TESTS, "programs", name), ...args.map(String)];
+    this.child = spawn(process.execPath, command, {
+      stdio: ["pipe", "pipe", "pipe"],
+      env: { ...process.env, ...env },
+    });
+    running.add(this.child);
+    this.child.once("exit", () => running.delete(this.child));
+    this.stderr = "";
+    this.child.stderr.setEncoding("utf8").on("data", (text) => (this.stderr += text));
+    this.lines = createInterface({ input: this.child.stdout })[Symbol.asyncIterator]();
+    this.closed = once(this.child, "close");
+  }
+
+  /** The next line of its output. */
+  async line() {
+    const { value, done } = await this.lines.next();
+    assert.ok(!done, `the program ended: ${this.stderr}`);
+    return value;
+  }
+
+  /** Its exit code and signal, within `withinMs`. */
+  async end(withinMs = 20_000) {
+    const late = setTimeout(() => this.child.kill("SIGKILL"), withinMs);
+    const [code, signal] = await this.closed;
+    clearTimeout(late);
+    assert.notEqual(signal, "SIGKILL", `no end after ${withinMs} ms: ${this.stderr}`);
+    return { code, signal };
+  }
+}

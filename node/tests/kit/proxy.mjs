@@ -1,0 +1,71 @@
+// A TCP proxy with the few faults that these tests need: silence, delay, and replies that do not arrive.
+
+import { once } from "node:events";
+import { connect, createServer } from "node:net";
+
+export class Proxy {
+  #listener;
+  #sockets = new Set();
+  #silent = false;
+  #delayMs = 0;
+  #resetsLeft = 0;
+  resets = 0;
+
+  /** Forwards a loopback port to `target`. */
+  static async start(target) {
+    const proxy = new Proxy();
+    proxy.#listener = createServer((client) => proxy.#accept(client, target)).listen(0, "127.0.0.1");
+    await once(proxy.#listener, "listening");
+    return proxy;
+  }
+
+  get url() {
+    return `redis://127.0.0.1:${this.#listener.address().port}/0`;
+  }
+
+  /** From now on nothing passes, and nothing says so. */
+  blackHole() {
+    this.#silent = true;
+  }
+
+  /** Replies take that much longer from now on. */
+  delayReplies(ms) {
+    this.#delayMs = ms;
+  }
+
+  /** The next `count` replies are dropped and their connections reset: the request has been carried out. */
+  resetAtNextReplies(count) {
+    this.#resetsLeft = count;
+  }
+
+  async close() {
+    this.#listener.close();
+    for (const socket of this.#sockets) socket.destroy();
+    await once(this.#listener, "close");
+  }
+
+  #accept(client, target) {
+    const server = connect(target, "127.0.0.1");
+    for (const [from, to] of [
+      [client, server],
+      [server, client],
+    ]) {
+      this.#sockets.add(from);
+      from.on("error", () => undefined); // what follows is "close"
+      from.on("close", () => {
+        this.#sockets.delete(from);
+        to.destroy();
+      });
+    }
+    client.on("data", (data) => this.#silent || server.write(data));
+    server.on("data", (data) => {
+      if (this.#silent) return;
+      if (this.#resetsLeft > 0) {
+        this.#resetsLeft -= 1;
+        this.resets += 1;
+        client.resetAndDestroy();
+      } else if (this.#delayMs > 0) setTimeout(() => client.destroyed || client.write(data), this.#delayMs);
+      else client.write(data);
+    });
+  }
+}
