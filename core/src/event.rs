@@ -17,6 +17,18 @@ pub enum Level {
     Error,
 }
 
+impl Level {
+    /// The level's word, as loggers of every language have it: "debug", "info", "warn", "error".
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Level::Debug => "debug",
+            Level::Info => "info",
+            Level::Warn => "warn",
+            Level::Error => "error",
+        }
+    }
+}
+
 /// Something that happened in the background: a connection lost, a hold lost, a renewal that is late.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
