@@ -59,7 +59,7 @@ def java() -> list[str]:
 
 
 HOW = {"C++": cpp, "Python": python, "asyncio": asyncio, "Node": node, "Java": java}
-LANGUAGES = ["C++", "Python"]
+LANGUAGES = ["C++", "Python", "Node"]
 
 
 def command(language: str) -> list[str]:
