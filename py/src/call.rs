@@ -1,10 +1,10 @@
-//! How every call crosses: out of the interpreter lock, into the bridge's panic guard, back with a value or an exception.
+//! How every call crosses: into the bridge's panic guard, and back with a value or an exception.
 
 use std::future::Future;
 use std::time::Duration;
 
 use libdlock::Result;
-use libdlock_bridge::{Interrupt, State, enter, guard};
+use libdlock_bridge::{Handle, Interrupt, Outcome, State, enter, guard};
 use pyo3::prelude::*;
 
 use crate::error::exception;
@@ -13,7 +13,8 @@ use crate::main_thread::is_main_thread;
 /// Ctrl-C is to break a wait within 100 ms; half of that leaves the other half for everything else.
 const SIGNALS_EVERY: Duration = Duration::from_millis(50);
 
-/// For calls that only look something up in the process.
+/// For calls that only look something up in the process. Out of the interpreter lock all the same: what they ask may be
+/// locked by a thread that has a millisecond's work.
 pub(crate) fn quick<T: Send>(
     py: Python<'_>,
     export: &'static str,
@@ -53,6 +54,25 @@ where
         Some(error) => Err(error),
         None => result.map_err(|error| exception(py, &error)),
     }
+}
+
+/// For operations whose answer comes through `port`, together with `key`. Keeps the interpreter lock: to queue an operation
+/// is a matter of microseconds, and giving the lock away in an event loop's thread invites every other thread in.
+pub(crate) fn submit<F>(
+    py: Python<'_>,
+    export: &'static str,
+    port: Handle,
+    key: u64,
+    call: impl FnOnce(&'static State) -> F,
+) -> PyResult<Handle>
+where
+    F: Future<Output = Result<Outcome>> + Send + 'static,
+{
+    guard(export, || {
+        let state = enter()?;
+        state.submit(port, key, call(state))
+    })
+    .map_err(|error| exception(py, &error))
 }
 
 /// For handles that go with the Python object that kept them. In a process forked from the one that made the handle nothing

@@ -1,7 +1,7 @@
 //! Holds: what is known of one without asking the server.
 
-use libdlock::ErrorKind;
-use libdlock_bridge::{Held, ops};
+use libdlock::{ErrorKind, LossReason, Result};
+use libdlock_bridge::{Handle, Held, State, ops};
 use pyo3::prelude::*;
 
 use crate::call::{blocking, free, quick};
@@ -10,7 +10,7 @@ use crate::call::{blocking, free, quick};
 #[pyclass(frozen, module = "libdlock._native")]
 pub(crate) struct Grant {
     #[pyo3(get)]
-    handle: u64,
+    handle: Handle,
     #[pyo3(get)]
     token: u64,
     #[pyo3(get)]
@@ -24,10 +24,21 @@ impl From<Held> for Grant {
     }
 }
 
+#[pymethods]
+impl Grant {
+    /// Gives back one acquire of a hold that reached nobody: its holder has it no more when this returns, the server is told
+    /// in the background.
+    fn undo(&self) {
+        free(self.process, |state| {
+            ops::held_undo(state, self.handle);
+            Ok(())
+        });
+    }
+}
+
 impl Drop for Grant {
     fn drop(&mut self) {
-        let held = self.handle;
-        free(self.process, |state| ops::held_free(state, held));
+        free(self.process, |state| ops::held_free(state, self.handle));
     }
 }
 
@@ -48,9 +59,18 @@ pub(crate) fn held_loss(py: Python<'_>, held: u64) -> PyResult<Option<&'static s
 
 #[pyfunction]
 pub(crate) fn held_wait_lost(py: Python<'_>, held: u64, timeout_ms: i64) -> PyResult<Option<&'static str>> {
-    blocking(py, "held_wait_lost", async move |state| match ops::held_wait_lost(state, held, timeout_ms).await {
-        Ok(reason) => Ok(reason.map(|reason| reason.as_str())),
+    let lost = blocking(py, "held_wait_lost", |state| waiting_for_loss(state, held, timeout_ms))?;
+    Ok(lost.map(|reason| reason.as_str()))
+}
+
+/// For those who wait and for those who submit; to Python a hold that was not lost in time is no error.
+pub(crate) async fn waiting_for_loss(
+    state: &'static State,
+    held: Handle,
+    timeout_ms: i64,
+) -> Result<Option<LossReason>> {
+    match ops::held_wait_lost(state, held, timeout_ms).await {
         Err(error) if error.kind() == ErrorKind::Busy => Ok(None),
-        Err(error) => Err(error),
-    })
+        waited => waited,
+    }
 }

@@ -1,24 +1,26 @@
 //! `libdlock._native`: carries values between Python and the bridge, and decides nothing.
 //!
-//! Python keeps handles (numbers), never Rust objects, so that dropping one in a forked child touches nothing. Every call
-//! leaves the interpreter lock first, and comes back with a value or with one of the exceptions of `libdlock._errors`.
+//! Python keeps handles (numbers), never Rust objects, so that dropping one in a forked child touches nothing. A call that may
+//! wait leaves the interpreter lock first; every call comes back with a value or with one of the exceptions of `libdlock._errors`.
 //! What the functions mean stands in `_native.pyi`, which `mypy.stubtest` compares with this module.
 
 mod call;
 mod client;
 mod error;
 mod held;
+mod limiter;
 mod lock;
+mod lock_handle;
 mod main_thread;
 mod port;
-mod scope;
+mod submit;
 
 use pyo3::prelude::*;
 
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use crate::client::{client_close, client_free, client_open};
+    use crate::client::{ClientHandle, client_abandon, client_close, client_open};
     #[pymodule_export]
     use crate::held::{Grant, held_loss, held_remaining, held_valid, held_wait_lost};
     #[pymodule_export]
@@ -27,9 +29,15 @@ mod _native {
         lock_inspect, lock_open, lock_release, thread_holder,
     };
     #[pymodule_export]
-    use crate::port::{port_descriptor, port_drain, port_open};
+    use crate::lock_handle::LockHandle;
     #[pymodule_export]
-    use crate::scope::Scope;
+    use crate::port::Port;
+    #[pymodule_export]
+    use crate::submit::{
+        fresh_holder, submit_client_close, submit_client_open, submit_held_wait_lost, submit_lock_acquire,
+        submit_lock_attach, submit_lock_detach, submit_lock_extend, submit_lock_force_release, submit_lock_inspect,
+        submit_lock_release,
+    };
 
     use pyo3::prelude::*;
 

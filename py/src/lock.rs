@@ -2,13 +2,13 @@
 
 use libdlock::HolderId;
 use libdlock_bridge::ops::{self, Holding};
-use libdlock_bridge::this_thread;
+use libdlock_bridge::{Inspection, this_thread};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use crate::call::{blocking, quick};
 use crate::held::Grant;
-use crate::scope::Scope;
+use crate::lock_handle::{LockHandle, release};
 
 #[pyfunction]
 pub(crate) fn thread_holder() -> u64 {
@@ -32,32 +32,32 @@ pub(crate) fn lock_open(
 #[pyfunction]
 pub(crate) fn lock_acquire(
     into: &Bound<'_, PyList>,
-    scope: &Scope,
+    lock: &LockHandle,
     holder: u64,
     wait_ms: i64,
     lease_ms: i64,
 ) -> PyResult<()> {
-    let lock = scope.handle;
     let holding = Holding::ByHolder(HolderId(holder));
-    let held = blocking(into.py(), "lock_acquire", |state| ops::lock_acquire(state, lock, holding, wait_ms, lease_ms))?;
-    scope.entered();
+    let held =
+        blocking(into.py(), "lock_acquire", |state| ops::lock_acquire(state, lock.handle, holding, wait_ms, lease_ms))?;
+    lock.entered();
     into.append(Grant::from(held))
 }
 
 /// As `lock_acquire` for `into`.
 #[pyfunction]
-pub(crate) fn lock_attach(into: &Bound<'_, PyList>, scope: &Scope, holder: u64, detached: String) -> PyResult<()> {
-    let lock = scope.handle;
+pub(crate) fn lock_attach(into: &Bound<'_, PyList>, lock: &LockHandle, holder: u64, detached: String) -> PyResult<()> {
     let holding = Holding::ByHolder(HolderId(holder));
-    let held =
-        blocking(into.py(), "lock_attach", |state| ops::lock_attach(state, lock, holding, detached.into_bytes()))?;
-    scope.entered();
+    let held = blocking(into.py(), "lock_attach", |state| {
+        ops::lock_attach(state, lock.handle, holding, detached.into_bytes())
+    })?;
+    lock.entered();
     into.append(Grant::from(held))
 }
 
 #[pyfunction]
-pub(crate) fn lock_release(py: Python<'_>, scope: &Scope, holder: u64) -> PyResult<()> {
-    scope.release(py, "lock_release", HolderId(holder))
+pub(crate) fn lock_release(py: Python<'_>, lock: &LockHandle, holder: u64) -> PyResult<()> {
+    release(py, "lock_release", lock, HolderId(holder))
 }
 
 #[pyfunction]
@@ -66,10 +66,9 @@ pub(crate) fn lock_extend(py: Python<'_>, lock: u64, holder: u64, lease_ms: i64)
 }
 
 #[pyfunction]
-pub(crate) fn lock_detach(py: Python<'_>, scope: &Scope, holder: u64) -> PyResult<String> {
-    let lock = scope.handle;
-    let text = blocking(py, "lock_detach", |state| ops::lock_detach(state, lock, HolderId(holder)))?;
-    scope.left();
+pub(crate) fn lock_detach(py: Python<'_>, lock: &LockHandle, holder: u64) -> PyResult<String> {
+    let text = blocking(py, "lock_detach", |state| ops::lock_detach(state, lock.handle, HolderId(holder)))?;
+    lock.left();
     Ok(text)
 }
 
@@ -79,12 +78,15 @@ pub(crate) fn lock_force_release(py: Python<'_>, lock: u64) -> PyResult<bool> {
 }
 
 /// Holder, whether that is this client, seconds left, last token.
-type Inspected = (Option<String>, bool, Option<f64>, Option<u64>);
+pub(crate) type Inspected = (Option<String>, bool, Option<f64>, Option<u64>);
 
 #[pyfunction]
 pub(crate) fn lock_inspect(py: Python<'_>, lock: u64) -> PyResult<Inspected> {
-    let seen = blocking(py, "lock_inspect", |state| ops::lock_inspect(state, lock))?;
-    Ok((seen.holder, seen.ours, seen.ttl.map(|ttl| ttl.as_secs_f64()), seen.token))
+    blocking(py, "lock_inspect", |state| ops::lock_inspect(state, lock)).map(inspected)
+}
+
+pub(crate) fn inspected(seen: Inspection) -> Inspected {
+    (seen.holder, seen.ours, seen.ttl.map(|ttl| ttl.as_secs_f64()), seen.token)
 }
 
 #[pyfunction]

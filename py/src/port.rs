@@ -1,33 +1,109 @@
-//! The completion port, of which the synchronous package needs the log events.
+//! The completion port: one of the log thread's, and one of each event loop.
 
-use libdlock::Level;
-use libdlock_bridge::What;
+use libdlock::{Error, Level};
+use libdlock_bridge::{Completion, Handle, Outcome, What, enter, guard};
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 
-use crate::call::quick;
+use crate::call::{free, quick};
+use crate::client::ClientHandle;
+use crate::error::exception;
+use crate::held::Grant;
+use crate::limiter::decided;
+use crate::lock::inspected;
 
 /// Level, the lock's name, and the message of one log event.
 type Event = (&'static str, Option<String>, String);
 
-#[pyfunction]
-pub(crate) fn port_open(py: Python<'_>) -> PyResult<u64> {
-    quick(py, "port_open", |state| state.port_new())
+/// A port's handle. With the object the port goes: operations under way are cancelled, and what was granted to nobody is
+/// given back.
+#[pyclass(frozen, module = "libdlock._native")]
+pub(crate) struct Port {
+    #[pyo3(get)]
+    pub(crate) handle: Handle,
+    process: u32,
 }
 
-#[pyfunction]
-pub(crate) fn port_descriptor(py: Python<'_>, port: u64) -> PyResult<i32> {
-    quick(py, "port_descriptor", |state| state.port_fd(port))
+#[pymethods]
+impl Port {
+    #[new]
+    fn new(py: Python<'_>) -> PyResult<Self> {
+        let handle = quick(py, "Port.__new__", |state| state.port_new())?;
+        Ok(Port { handle, process: std::process::id() })
+    }
+
+    /// To poll: readable while there is something to drain.
+    #[getter]
+    fn descriptor(&self, py: Python<'_>) -> PyResult<i32> {
+        quick(py, "Port.descriptor", |state| state.port_fd(self.handle))
+    }
+
+    /// Of each operation that is done, the key it was submitted with, and its answer or the exception to raise.
+    fn drain(&self, py: Python<'_>, at_most: usize) -> PyResult<Vec<(u64, Py<PyAny>)>> {
+        let mut answers = Vec::new();
+        for Completion { user_data, what, .. } in self.taken(py, "Port.drain", at_most)? {
+            if let What::Done(result) = what {
+                answers.push((user_data, answer(py, result)?));
+            }
+        }
+        Ok(answers)
+    }
+
+    fn drain_log(&self, py: Python<'_>, at_most: usize) -> PyResult<Vec<Event>> {
+        let event = |what| match what {
+            What::Log(event) => Some((level(event.level), event.name, event.message)),
+            // Nothing is submitted to this port.
+            What::Done(_) => None,
+        };
+        let taken = self.taken(py, "Port.drain_log", at_most)?;
+        Ok(taken.into_iter().filter_map(|completion| event(completion.what)).collect())
+    }
+
+    /// Ends an operation of this port. False when it was too late: then its answer is there to be drained.
+    fn cancel(&self, py: Python<'_>, op: u64) -> PyResult<bool> {
+        if self.is_foreign() {
+            return Ok(true);
+        }
+        guard("Port.cancel", || enter()?.cancel(op)).map_err(|error| exception(py, &error))
+    }
 }
 
-#[pyfunction]
-pub(crate) fn port_drain(py: Python<'_>, port: u64, at_most: usize) -> PyResult<Vec<Event>> {
-    let drained = quick(py, "port_drain", |state| state.drain(port, at_most))?;
-    let event = |what| match what {
-        What::Log(event) => Some((level(event.level), event.name, event.message)),
-        // Nothing is submitted to this port.
-        What::Done(_) => None,
+impl Port {
+    /// A child has its parent's event loops and tasks too, and their ends come here.
+    fn is_foreign(&self) -> bool {
+        self.process != std::process::id()
+    }
+
+    /// Keeps the interpreter lock, as `submit` does.
+    fn taken(&self, py: Python<'_>, export: &'static str, at_most: usize) -> PyResult<Vec<Completion>> {
+        if self.is_foreign() {
+            return Ok(Vec::new());
+        }
+        guard(export, || enter()?.drain(self.handle, at_most)).map_err(|error| exception(py, &error))
+    }
+}
+
+impl Drop for Port {
+    fn drop(&mut self) {
+        free(self.process, |state| state.port_free(self.handle));
+    }
+}
+
+fn answer(py: Python<'_>, result: Result<Outcome, Error>) -> PyResult<Py<PyAny>> {
+    let outcome = match result {
+        Ok(outcome) => outcome,
+        Err(error) => return Ok(exception(py, &error).into_value(py).into_any()),
     };
-    Ok(drained.into_iter().filter_map(|completion| event(completion.what)).collect())
+    match outcome {
+        Outcome::Unit => Ok(py.None()),
+        Outcome::Bool(yes) => yes.into_py_any(py),
+        Outcome::Held(held) => Grant::from(held).into_py_any(py),
+        Outcome::Text(text) => text.into_py_any(py),
+        Outcome::Loss(loss) => loss.map(|reason| reason.as_str()).into_py_any(py),
+        Outcome::Inspection(seen) => inspected(seen).into_py_any(py),
+        Outcome::Decision(decision) => decided(decision).into_py_any(py),
+        Outcome::Handle(client) => ClientHandle::new(client).into_py_any(py),
+    }
 }
 
 fn level(level: Level) -> &'static str {

@@ -26,7 +26,8 @@ from ._errors import (
     ServerError,
     WrongType,
 )
-from ._held import Held, Inspection, Lost
+from ._held import Held, Lost
+from ._hold import Inspection
 from ._lock import Lock
 from ._native import __version__
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import os
-import warnings
 from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 from . import _log, _native
 from ._convert import Seconds, option_texts, utf8
 from ._lock import Lock
+from ._opened import OpenedClient
 from ._options import DURATIONS
 
 if TYPE_CHECKING:
@@ -35,31 +34,14 @@ def connect(url: str, **options: Unpack[Options]) -> Client:
     return Client(_native.client_open(utf8(url, "url"), texts, _log.port()))
 
 
-class Client:
+class Client(OpenedClient[Lock]):
     """A connected client, made by `connect`. Safe to share between threads; not across a fork.
 
     As a context manager it is closed at the end. One that is collected while open warns with a `ResourceWarning`.
     """
 
-    def __init__(self, handle: int) -> None:
-        self._handle = handle
-        self._closed = False
-        self._process = os.getpid()
-
-    def lock(
-        self,
-        name: str,
-        *,
-        lease: Seconds | None = None,
-        wait: Seconds | None = None,
-        reentrant: bool | None = None,
-    ) -> Lock:
-        """The lock of that name. Costs no I/O.
-
-        With `lease=None` the lock is renewed for as long as it is held (the client's `lease` option, every third of it);
-        a given lease, 0.1 s to 24 h, is not renewed. `wait` is what `with` waits at most: `None` for ever, 0 not at all.
-        """
-        return Lock(self, name, lease, wait, reentrant)
+    _label = "libdlock.Client"
+    _lock_class = Lock
 
     def synchronized(
         self, name: str, *, lease: Seconds | None = None, wait: Seconds | None = None
@@ -91,13 +73,8 @@ class Client:
         With `release=True` they are released first. Closing again does nothing.
         """
         if not self._closed:
-            _native.client_close(self._handle, release)
+            _native.client_close(self._number, release)
             self._closed = True
-
-    @property
-    def closed(self) -> bool:
-        """Whether `close` was called."""
-        return self._closed
 
     def __enter__(self) -> Self:
         return self
@@ -106,18 +83,3 @@ class Client:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
-
-    def __del__(self) -> None:
-        # Not built completely, or the copy that a fork made: nothing of ours to end.
-        if getattr(self, "_process", None) != os.getpid():
-            return
-        try:
-            if not self._closed:
-                text = f"unclosed {self!r}: its locks are no longer renewed"
-                warnings.warn(text, ResourceWarning, stacklevel=2, source=self)
-        finally:  # a program may turn warnings into exceptions
-            self.close()
-            _native.client_free(self._handle)
-
-    def __repr__(self) -> str:
-        return f"<libdlock.Client{' closed' if self._closed else ''}>"

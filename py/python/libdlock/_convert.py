@@ -17,6 +17,7 @@ Seconds: TypeAlias = "float | timedelta"
 """A duration: seconds as `int` or `float`, or a `timedelta`."""
 
 FOR_EVER = -1
+DO_NOT_WAIT = 0
 OWN_LEASE = 0
 
 _MAX_MS = 2**53
@@ -63,6 +64,22 @@ def lease_ms(value: Seconds | None, *, op: str, name: str | None = None) -> int:
 def wait_ms(value: Seconds | None, *, op: str, name: str | None = None) -> int:
     """A wait for the core: `None` is for ever, 0 does not wait."""
     return FOR_EVER if value is None else milliseconds(value, "wait", op=op, name=name)
+
+
+def timeout_ms(value: Seconds | None, *, op: str) -> int:
+    """A time-out for the core: `None` is for ever."""
+    return FOR_EVER if value is None else milliseconds(value, "timeout", op=op)
+
+
+def acquire_wait_ms(blocking: bool, timeout: Seconds, name: str) -> int:
+    """The wait that `RLock.acquire`'s two arguments ask for."""
+    for_ever = isinstance(timeout, int | float) and timeout == -1
+    if blocking:
+        return FOR_EVER if for_ever else milliseconds(timeout, "timeout", op="acquire", name=name)
+    if not for_ever:
+        message = f"timeout: {timeout!r} given with blocking=False, which does not wait"
+        raise InvalidArgument(message, op="acquire", name=name)
+    return DO_NOT_WAIT
 
 
 def name_bytes(name: str) -> bytes:

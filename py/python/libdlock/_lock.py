@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 from . import _native
-from ._convert import FOR_EVER, OWN_LEASE, Seconds, lease_ms, milliseconds, name_bytes, wait_ms
-from ._errors import AcquireTimeout, InvalidArgument
-from ._held import Held, Inspection
-from ._log import logger
+from ._convert import OWN_LEASE, Seconds, acquire_wait_ms, milliseconds
+from ._errors import AcquireTimeout
+from ._held import Held
+from ._hold import Inspection
+from ._named import NamedLock
 
 if TYPE_CHECKING:
     from ._client import Client
 
-_ONCE = 0
 
-
-class Lock(_native.Scope):
+class Lock(NamedLock):
     """A lock of one name, made by `Client.lock`. May be shared between threads and kept for as long as the client.
 
     The holder is the *thread*: it may acquire again (unless `reentrant=False`), must release as often, and nobody else can.
@@ -25,29 +23,8 @@ class Lock(_native.Scope):
     holding thread ends, renewal stops, and the lease runs out.
     """
 
-    # `__exit__` is the native base's: an interrupt that arrives as a Python function starts would skip its body, and with
-    # it the release. The base keeps the lock's handle and gives it back when the object goes.
-
     _client: Client
-    _name: str
-    _wait: int
-
-    def __new__(
-        cls, client: Client, name: str, lease: Seconds | None, wait: Seconds | None, reentrant: bool | None
-    ) -> Lock:
-        encoded = name_bytes(name)
-        waiting = wait_ms(wait, op="lock", name=name)
-        handle = _native.lock_open(client._handle, encoded, lease_ms(lease, op="lock", name=name), reentrant)
-        self = super().__new__(cls, handle)
-        self._client = client  # a lock keeps its client open
-        self._name = name
-        self._wait = waiting
-        return self
-
-    @property
-    def name(self) -> str:
-        """The name, without the client's key prefix."""
-        return self._name
+    _label = "libdlock.Lock"
 
     def __enter__(self) -> Held:
         """Acquires within the lock's `wait` (for ever when it has none), else raises `AcquireTimeout`."""
@@ -59,6 +36,9 @@ class Lock(_native.Scope):
             self._undo(got)
             raise
 
+    # Native: an interrupt that arrives as a Python function starts would skip its body, and with it the release.
+    __exit__ = _native.LockHandle._exit
+
     def acquire(self, blocking: bool = True, timeout: Seconds = -1) -> bool:
         """Acquires and returns `True`, or `False` when that was not possible in time.
 
@@ -66,7 +46,7 @@ class Lock(_native.Scope):
         `InvalidArgument` for a timeout with `blocking=False`, `Deadlock` when the thread already holds a lock that is not
         re-entrant, `ConnectionFailed` and its kin when the server cannot be asked.
         """
-        waiting = self._acquire_wait(blocking, timeout)
+        waiting = acquire_wait_ms(blocking, timeout, self._name)
         got: list[_native.Grant] = []
         try:
             _native.lock_acquire(got, self, _native.thread_holder(), waiting, OWN_LEASE)
@@ -132,32 +112,6 @@ class Lock(_native.Scope):
         if got:
             self.release()
 
-    def _acquire_wait(self, blocking: bool, timeout: Seconds) -> int:
-        for_ever = isinstance(timeout, int | float) and timeout == -1
-        if blocking:
-            return FOR_EVER if for_ever else milliseconds(timeout, "timeout", op="acquire", name=self._name)
-        if not for_ever:
-            raise InvalidArgument(
-                f"timeout: {timeout!r} given with blocking=False, which does not wait",
-                op="acquire",
-                name=self._name,
-            )
-        return _ONCE
-
-    def _release_failed(self, error: BaseException) -> None:
-        """Called by the base's `__exit__` when the `with` body raised too: the body's exception is the one to see."""
-        if not isinstance(error, Exception):  # Ctrl-C during the release
-            raise error
-        logger.warning("the release at the end of a failed `with` failed too: %s", error)
-
-    def __del__(self) -> None:
-        if not self.left_held:
-            return
+    def _is_held(self) -> bool:
         held = self.held
-        # A loss has been said elsewhere.
-        if held is not None and not held.lost.is_set():
-            text = f"{self!r} collected while held: its lease is not renewed any more"
-            warnings.warn(text, ResourceWarning, stacklevel=2, source=self)
-
-    def __repr__(self) -> str:
-        return f"<libdlock.Lock {self._name!r}>"
+        return held is not None and not held.lost.is_set()

@@ -28,7 +28,7 @@ class _Pump:
     """The port and the thread that empties it."""
 
     def __init__(self) -> None:
-        self.port = _native.port_open()
+        self.port = _native.Port()
         self._woken, self._wake = os.pipe()
         self._thread = threading.Thread(target=self._run, name="libdlock-log", daemon=True)
         self._thread.start()
@@ -44,12 +44,12 @@ class _Pump:
 
     def _run(self) -> None:
         poll = select.poll()
-        poll.register(_native.port_descriptor(self.port), select.POLLIN)
+        poll.register(self.port.descriptor, select.POLLIN)
         poll.register(self._woken, select.POLLIN)
         stopping = False
         while not stopping:
             stopping = any(ready == self._woken for ready, _ in poll.poll())
-            while events := _native.port_drain(self.port, _BATCH):
+            while events := self.port.drain_log(_BATCH):
                 for level, name, message in events:
                     _forward(level, name, message)
 
@@ -72,7 +72,7 @@ def port() -> int:
     with _starting:
         if _pump is None:
             _pump = _Pump()
-        return _pump.port
+        return _pump.port.handle
 
 
 def _stop() -> None:

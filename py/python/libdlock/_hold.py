@@ -1,0 +1,76 @@
+"""What is known of a hold without asking anybody: the same for threads and for tasks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from . import _native
+
+
+class LossView:
+    """Whether and why a hold was lost."""
+
+    _label: ClassVar[str]
+
+    def __init__(self, grant: _native.Grant) -> None:
+        self._grant = grant  # kept: with it goes the handle
+
+    def is_set(self) -> bool:
+        """Whether the hold was lost. No I/O."""
+        return self.reason is not None
+
+    @property
+    def reason(self) -> str | None:
+        """Why it was lost (`"expired"`, `"taken"`, `"deleted"`, `"server_changed"`, `"closed"`), or `None`."""
+        return _native.held_loss(self._grant.handle)
+
+    def __repr__(self) -> str:
+        return f"<{self._label} reason={self.reason!r}>"
+
+
+class HoldView:
+    """Token and time left of one acquisition. Reading it costs no I/O."""
+
+    _label: ClassVar[str]
+
+    def __init__(self, name: str, grant: _native.Grant) -> None:
+        self._name = name
+        self._grant = grant
+
+    @property
+    def token(self) -> int:
+        """The fencing token: larger than that of any earlier acquisition of this name, below 2**53."""
+        return self._grant.token
+
+    @property
+    def owner(self) -> str:
+        """The owner as the server knows it: `<client uuid>:<n>`."""
+        return self._grant.owner
+
+    @property
+    def valid(self) -> bool:
+        """Whether the lock is still held for certain, on this machine's monotonic clock."""
+        return _native.held_valid(self._grant.handle)
+
+    @property
+    def remaining(self) -> float:
+        """Seconds for which the hold stays valid without another renewal; 0.0 when it is over."""
+        return _native.held_remaining(self._grant.handle)
+
+    def __repr__(self) -> str:
+        return f"<{self._label} {self._name!r} token={self.token}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """What the server said about a lock at one instant; it may have changed since."""
+
+    holder: str | None
+    """The owner, `<client uuid>:<n>`, or `None` when the lock is free."""
+    ours: bool
+    """Whether the owner is this client, in any of its threads and tasks."""
+    ttl: float | None
+    """Seconds left of the lease. `None` with a holder: a foreign key that never expires."""
+    token: int | None
+    """The last fencing token given for this name, or `None` when none is known."""

@@ -1,0 +1,61 @@
+"""What the clients of threads and of tasks share: the locks they make, and what becomes of one that is forgotten."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
+
+from . import _native
+
+if TYPE_CHECKING:
+    from ._convert import Seconds
+    from ._named import NamedLock
+
+_L = TypeVar("_L", bound="NamedLock")
+
+
+class OpenedClient(Generic[_L]):
+    """A client as `connect` made it."""
+
+    _label: ClassVar[str]
+    _lock_class: type[_L]
+
+    def __init__(self, handle: _native.ClientHandle) -> None:
+        self._handle = handle
+        self._number = handle.handle
+        self._closed = False
+        self._process = os.getpid()
+
+    def lock(
+        self,
+        name: str,
+        *,
+        lease: Seconds | None = None,
+        wait: Seconds | None = None,
+        reentrant: bool | None = None,
+    ) -> _L:
+        """The lock of that name. Costs no I/O.
+
+        With `lease=None` the lock is renewed for as long as it is held (the client's `lease` option, every third of it);
+        a given lease, 0.1 s to 24 h, is not renewed. `wait` is what `with` waits at most: `None` for ever, 0 not at all.
+        """
+        return self._lock_class(self, name, lease, wait, reentrant)
+
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called."""
+        return self._closed
+
+    def __del__(self) -> None:
+        # Not built completely, closed, or the copy that a fork made: nothing of ours to end.
+        if getattr(self, "_process", None) != os.getpid() or self._closed:
+            return
+        try:
+            text = f"unclosed {self!r}: its locks are no longer renewed"
+            warnings.warn(text, ResourceWarning, stacklevel=2, source=self)
+        finally:  # a program may turn warnings into exceptions
+            _native.client_close(self._number, False)
+
+    def __repr__(self) -> str:
+        return f"<{self._label}{' closed' if self._closed else ''}>"

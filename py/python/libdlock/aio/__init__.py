@@ -1,0 +1,61 @@
+"""libdlock for asyncio: the names and signatures of `libdlock`, with coroutines where that blocks. The holder is the task.
+
+async with libdlock.aio.connect("redis://127.0.0.1:6379/0") as client:
+    async with client.lock("report", lease=30, wait=2) as held:
+        await write_report(fence=held.token)
+"""
+
+from .._errors import (
+    AcquireTimeout,
+    Cancelled,
+    ClockError,
+    Closed,
+    ConnectionFailed,
+    Deadlock,
+    DlockError,
+    Forked,
+    InternalError,
+    InvalidArgument,
+    InvalidName,
+    LockLost,
+    NoPermission,
+    NotHeld,
+    OutcomeUnknown,
+    OutOfMemory,
+    ServerError,
+    WrongType,
+)
+from .._hold import Inspection
+from .._native import __version__
+from ._client import Client, Connecting, connect
+from ._held import Held, Lost
+from ._lock import Lock
+
+__all__ = [
+    "AcquireTimeout",
+    "Cancelled",
+    "Client",
+    "ClockError",
+    "Closed",
+    "Connecting",
+    "ConnectionFailed",
+    "Deadlock",
+    "DlockError",
+    "Forked",
+    "Held",
+    "Inspection",
+    "InternalError",
+    "InvalidArgument",
+    "InvalidName",
+    "Lock",
+    "LockLost",
+    "Lost",
+    "NoPermission",
+    "NotHeld",
+    "OutOfMemory",
+    "OutcomeUnknown",
+    "ServerError",
+    "WrongType",
+    "__version__",
+    "connect",
+]

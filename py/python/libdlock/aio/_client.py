@@ -1,0 +1,116 @@
+"""The client: the only way in."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+from collections.abc import Callable, Coroutine, Generator
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from .. import _log, _native
+from .._convert import Seconds, option_texts, utf8
+from .._opened import OpenedClient
+from .._options import DURATIONS
+from ._lock import Lock
+from ._port import running_port
+
+if TYPE_CHECKING:
+    from typing_extensions import Self, Unpack
+
+    from .._options import Options
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def connect(url: str, **options: Unpack[Options]) -> Connecting:
+    """Connects to `redis://`, `redis+unix://` or `memory://`: `await` it for the client, or enter it by `async with`.
+
+    Options may stand in the URL's query or be given here, where durations are seconds or a `timedelta`. They are named and
+    checked by the core: an unknown one raises `InvalidArgument` with the names that are allowed. `ConnectionFailed` within
+    `connect_timeout` when the server does not answer, refuses, or does not take the password.
+    """
+    return Connecting(utf8(url, "url"), option_texts(options, DURATIONS))
+
+
+class Connecting:
+    """A client to be: `client = await connect(url)`, or `async with connect(url) as client`, which closes it at the end."""
+
+    def __init__(self, url: str, options: list[tuple[str, str]]) -> None:
+        self._url = url
+        self._options = options
+
+    async def _open(self) -> Client:
+        submit = _native.submit_client_open
+        return Client(await running_port().call(submit, self._url, self._options, _log.port()))
+
+    def __await__(self) -> Generator[Any, None, Client]:
+        return self._open().__await__()
+
+    async def __aenter__(self) -> Client:
+        self._client = await self._open()
+        return self._client
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self._client.close()
+
+
+class Client(OpenedClient[Lock]):
+    """A connected client, made by `connect`. May be shared between tasks, also of several loops; not across a fork.
+
+    As an asynchronous context manager it is closed at the end. One that is collected while open warns with a
+    `ResourceWarning`.
+    """
+
+    _label = "libdlock.aio.Client"
+    _lock_class = Lock
+
+    def synchronized(
+        self, name: str, *, lease: Seconds | None = None, wait: Seconds | None = None
+    ) -> Callable[[Callable[_P, Coroutine[Any, Any, _R]]], Callable[_P, Coroutine[Any, Any, _R]]]:
+        """A decorator: the coroutine runs while its task holds the lock `name`, or raises `AcquireTimeout`."""
+        lock = self.lock(name, lease=lease, wait=wait)
+
+        def decorate(
+            function: Callable[_P, Coroutine[Any, Any, _R]],
+        ) -> Callable[_P, Coroutine[Any, Any, _R]]:
+            if not inspect.iscoroutinefunction(function):
+                raise TypeError(
+                    f"{function!r} is no coroutine function: it would not run while the lock is held"
+                )
+
+            @functools.wraps(function)
+            async def locked(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+                async with lock:
+                    return await function(*args, **kwargs)
+
+            return locked
+
+        return decorate
+
+    async def close(self, release: bool = False) -> None:
+        """Closes the client: every waiter gets `Closed`, renewals stop, and held locks run out with their leases.
+
+        With `release=True` they are released first. Closing again does nothing. Once begun it is carried out, also when the
+        task is cancelled while it waits.
+        """
+        if self._closed:
+            return
+        try:
+            await running_port().finish(_native.submit_client_close, self._number, release)
+        except asyncio.CancelledError:
+            self._closed = True
+            raise
+        self._closed = True
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()

@@ -1,0 +1,56 @@
+"""What a task that holds has in hand: the fencing token, the lease's remaining time, and the signal that it was lost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .. import _native
+from .._convert import Seconds, timeout_ms
+from .._hold import HoldView, LossView
+from ._port import running_port
+
+if TYPE_CHECKING:
+    from ._lock import Lock
+
+
+class Lost(LossView):
+    """Set once a hold is lost: read like an `asyncio.Event` that only libdlock sets.
+
+    It is set before the server can grant the name to somebody else, also while the server cannot be reached. Only a removed
+    key or a jump of the server's clock or data is noticed later: at the next renewal, a third of the lease at most.
+    """
+
+    _label = "libdlock.aio.Lost"
+
+    async def wait(self, timeout: Seconds | None = None) -> bool:
+        """Waits until the hold is lost or released, `timeout` seconds at most; says whether it was lost."""
+        ms = timeout_ms(timeout, op="lost")
+        lost = await running_port().call(_native.submit_held_wait_lost, self._grant.handle, ms)
+        return lost is not None
+
+
+class Held(HoldView):
+    """One acquisition of a lock. What `async with lock as held` gives, and `Lock.held` after an `acquire`.
+
+    Reading it costs no I/O. It may be read from anywhere; `extend` and `release` are the holding task's alone.
+    """
+
+    _label = "libdlock.aio.Held"
+
+    def __init__(self, lock: Lock, grant: _native.Grant) -> None:
+        super().__init__(lock.name, grant)
+        self._lock = lock
+        self._lost = Lost(grant)
+
+    @property
+    def lost(self) -> Lost:
+        """The signal that the hold was lost."""
+        return self._lost
+
+    async def extend(self, lease: Seconds) -> None:
+        """As `Lock.extend`."""
+        await self._lock.extend(lease)
+
+    async def release(self) -> None:
+        """As `Lock.release`: one level, by the holding task."""
+        await self._lock.release()

@@ -1,0 +1,139 @@
+"""One completion port for each event loop: operations go out with a key, answers come back in batches.
+
+The loop itself watches the port's descriptor. However many answers are there when it wakes, it makes one native call for all
+of them and sets their futures in one pass; no thread of the core ever enters Python.
+
+The port belongs to the loop: the reader that is registered there is what keeps it alive, so that a loop that is closed, or
+forgotten, takes its port along, and with it whatever was still pending.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import weakref
+from collections.abc import Callable
+from typing import Any, Concatenate, ParamSpec
+
+from .. import _native
+from .._errors import DlockError
+from .._log import logger
+
+_P = ParamSpec("_P")
+
+# More than any loop has pending at once; if not, the rest comes with the loop's next turn.
+_BATCH = 4096
+
+_ports: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, weakref.ref[Port]] = weakref.WeakKeyDictionary()
+
+
+def running_port() -> Port:
+    """The port of the running loop, made with its first operation."""
+    loop = asyncio.get_running_loop()
+    known = _ports.get(loop)
+    port = None if known is None else known()
+    if port is None:
+        port = Port(loop)
+        _ports[loop] = weakref.ref(port)
+    return port
+
+
+class Port:
+    """Sends operations to the core and hands their answers to those who wait."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._native = _native.Port()
+        self._loop = loop
+        self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._keys = itertools.count(1)
+        loop.add_reader(self._native.descriptor, self._deliver)
+
+    async def call(
+        self,
+        submit: Callable[Concatenate[_native.Port, int, _P], int],
+        /,
+        *args: _P.args,
+        **kwargs: _P.kwargs,
+    ) -> Any:
+        """Submits an operation and waits for its answer. A caller that is cancelled leaves nothing behind."""
+        key, future = self._expect()
+        op = self._submit(key, submit, *args, **kwargs)
+        try:
+            return await future
+        except BaseException:  # the operation's own error too: then there is no more to do
+            self._give_up(key, op, future)
+            raise
+
+    async def finish(
+        self,
+        submit: Callable[Concatenate[_native.Port, int, _P], int],
+        /,
+        *args: _P.args,
+        **kwargs: _P.kwargs,
+    ) -> Any:
+        """As `call`, for what has to happen once it was asked for: a caller that is cancelled only stops waiting."""
+        key, future = self._expect()
+        self._submit(key, submit, *args, **kwargs)
+        try:
+            return await future
+        except BaseException:
+            if self._waiting.pop(key, None) is not None:
+                unattended = self._waiting[key] = self._loop.create_future()
+                unattended.add_done_callback(_log_failure)
+            raise
+
+    def _expect(self) -> tuple[int, asyncio.Future[Any]]:
+        key = next(self._keys)
+        # Before the submission: its answer may be there before that returns.
+        future = self._waiting[key] = self._loop.create_future()
+        return key, future
+
+    def _submit(
+        self,
+        key: int,
+        submit: Callable[Concatenate[_native.Port, int, _P], int],
+        *args: _P.args,
+        **kwargs: _P.kwargs,
+    ) -> int:
+        try:
+            return submit(self._native, key, *args, **kwargs)
+        except BaseException:
+            del self._waiting[key]
+            raise
+
+    def _give_up(self, key: int, op: int, future: asyncio.Future[Any]) -> None:
+        if self._waiting.pop(key, None) is None:
+            # Answered, and cancelled before the task's next step.
+            if not future.cancelled() and future.exception() is None:
+                _give_back(future.result())
+        elif not self._native.cancel(op):
+            # Its answer is waiting to be drained. Now, so that a caller who asks again at once does not meet its own grant.
+            self._deliver()
+
+    def _deliver(self) -> None:
+        waiting = self._waiting
+        for key, answer in self._native.drain(_BATCH):
+            future = waiting.pop(key, None)
+            if future is None or future.done():
+                _give_back(answer)
+            elif isinstance(answer, BaseException):
+                future.set_exception(answer)
+            else:
+                future.set_result(answer)
+
+
+def _give_back(answer: object) -> None:
+    """Undoes what an answer that nobody waits for has brought."""
+    if isinstance(answer, _native.Grant | _native.ClientHandle):
+        answer.undo()
+
+
+def _log_failure(unattended: asyncio.Future[Any]) -> None:
+    error = None if unattended.cancelled() else unattended.exception()
+    if isinstance(error, DlockError):
+        logger.warning("failed, and its caller was cancelled while it waited: %s", error)
+
+
+# A forked child may run its parent's loop again: not with its parent's port.
+os.register_at_fork(after_in_child=_ports.clear)

@@ -1,0 +1,87 @@
+//! The base class of the locks of both packages.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use libdlock::HolderId;
+use libdlock_bridge::{Handle, ops, this_thread};
+use pyo3::prelude::*;
+
+use crate::call::{blocking, free};
+
+/// A lock's handle, given back with the object, and how much was acquired through it, so that one that is lost sight of
+/// while held can be warned about.
+#[pyclass(subclass, frozen, module = "libdlock._native")]
+pub(crate) struct LockHandle {
+    #[pyo3(get)]
+    pub(crate) handle: Handle,
+    /// Acquired less released through this object.
+    levels: AtomicI64,
+    process: u32,
+}
+
+impl LockHandle {
+    pub(crate) fn entered(&self) {
+        self.levels.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn left(&self) {
+        self.levels.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[pymethods]
+impl LockHandle {
+    #[new]
+    fn new(lock: u64) -> Self {
+        LockHandle { handle: lock, levels: AtomicI64::new(0), process: std::process::id() }
+    }
+
+    #[pyo3(name = "_entered")]
+    fn py_entered(&self) {
+        self.entered();
+    }
+
+    #[pyo3(name = "_left")]
+    fn py_left(&self) {
+        self.left();
+    }
+
+    /// The `__exit__` of the lock of threads. Native because a signal may arrive just as a function written in Python begins:
+    /// its body, and with it the release, would never run. Between the call of a native function and its first act Python
+    /// runs no handlers.
+    fn _exit(
+        this: &Bound<'_, Self>,
+        kind: Option<&Bound<'_, PyAny>>,
+        error: Option<&Bound<'_, PyAny>>,
+        traceback: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let _ = (kind, traceback);
+        let released = release(this.py(), "LockHandle._exit", this.get(), this_thread());
+        match (released, error) {
+            (Err(failed), Some(_)) => {
+                this.call_method1("_release_failed", (failed,))?;
+                Ok(())
+            }
+            (released, _) => released,
+        }
+    }
+
+    /// Whether more was acquired through this object, in this process, than was released through it.
+    #[getter]
+    fn _left_held(&self) -> bool {
+        self.levels.load(Ordering::Relaxed) > 0 && self.process == std::process::id()
+    }
+}
+
+impl Drop for LockHandle {
+    fn drop(&mut self) {
+        free(self.process, |state| ops::lock_free(state, self.handle));
+    }
+}
+
+/// Gives up one level, waiting for the answer.
+pub(crate) fn release(py: Python<'_>, export: &'static str, lock: &LockHandle, holder: HolderId) -> PyResult<()> {
+    // Whatever comes of it: a release that failed is no hold that was forgotten.
+    lock.left();
+    blocking(py, export, |state| ops::lock_release(state, lock.handle, holder))
+}
