@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use libdlock::{Event, Level};
 use libdlock_bridge::{self as bridge, Kind, Outcome, What};
-use napi::bindgen_prelude::Either6;
+use napi::bindgen_prelude::Either7;
 use napi_derive::napi;
 
 use crate::answer::Failure;
@@ -23,7 +23,7 @@ pub struct Completion {
     pub event: Option<LogEvent>,
 }
 
-type Value = Either6<bool, String, u64, Held, Inspection, Loss>;
+type Value = Either7<bool, String, u64, Held, Inspection, Loss, Decision>;
 
 /// A new hold.
 #[napi(object, object_from_js = false)]
@@ -46,6 +46,18 @@ pub struct Inspection {
 #[napi(object, object_from_js = false)]
 pub struct Loss {
     pub reason: Option<&'static str>,
+}
+
+/// A limiter's answer. Lengths of time are in milliseconds, with their fraction.
+#[napi(object, object_from_js = false)]
+pub struct Decision {
+    pub allowed: bool,
+    pub granted: i64,
+    pub remaining: i64,
+    pub retry_after_ms: Option<f64>,
+    pub reset_after_ms: f64,
+    pub limit: i64,
+    pub server_time_us: Option<u64>,
 }
 
 /// Something that happened in the background.
@@ -71,23 +83,32 @@ impl Completion {
 fn value_of(outcome: Outcome, environment: &Inner) -> Option<Value> {
     match outcome {
         Outcome::Unit => None,
-        Outcome::Bool(is) => Some(Either6::A(is)),
-        Outcome::Text(text) => Some(Either6::B(text)),
+        Outcome::Bool(is) => Some(Either7::A(is)),
+        Outcome::Text(text) => Some(Either7::B(text)),
         Outcome::Handle(client) => {
             environment.lend(Kind::Client, client);
-            Some(Either6::C(client))
+            Some(Either7::C(client))
         }
         Outcome::Held(held) => {
             environment.lend(Kind::Held, held.handle);
-            Some(Either6::D(Held { handle: held.handle, token: held.token, owner: held.owner }))
+            Some(Either7::D(Held { handle: held.handle, token: held.token, owner: held.owner }))
         }
-        Outcome::Inspection(seen) => Some(Either6::E(Inspection {
+        Outcome::Inspection(seen) => Some(Either7::E(Inspection {
             holder: seen.holder,
             ours: seen.ours,
             ttl_ms: seen.ttl.map(millis),
             token: seen.token,
         })),
-        Outcome::Loss(reason) => Some(Either6::F(Loss { reason: reason.map(|reason| reason.as_str()) })),
+        Outcome::Decision(decision) => Some(Either7::G(Decision {
+            allowed: decision.allowed,
+            granted: decision.granted.cast_signed(),
+            remaining: decision.remaining.cast_signed(),
+            retry_after_ms: decision.retry_after_us.map(micros),
+            reset_after_ms: micros(decision.reset_after_us),
+            limit: decision.limit.cast_signed(),
+            server_time_us: decision.server_time_us,
+        })),
+        Outcome::Loss(reason) => Some(Either7::F(Loss { reason: reason.map(|reason| reason.as_str()) })),
     }
 }
 
@@ -101,6 +122,11 @@ impl From<Event> for LogEvent {
         };
         LogEvent { level, object: event.name, message: event.message }
     }
+}
+
+/// As [`millis`], of microseconds.
+fn micros(us: u64) -> f64 {
+    us as f64 / 1000.0
 }
 
 /// Milliseconds as JavaScript counts them, with their fraction.

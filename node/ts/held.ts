@@ -107,7 +107,7 @@ export class Held implements AsyncDisposable {
     await submit(this, (id) => native.heldExtend(id, this.#handle, lease));
   }
 
-  /** Gives up one level; the last one frees the lock. `DLOCK_NOT_HELD` or `DLOCK_LOST` when it is not held any more. */
+  /** Gives up one level; the last one frees the lock. `DLOCK_NOT_HELD` when it is not held any more. */
   async release(): Promise<void> {
     await submit(this, (id) => native.heldRelease(id, this.#handle));
     this.#ended = this.holdCount === 0;

@@ -2,6 +2,7 @@
 // come since the last. It calls `drain` on this loop and never in the middle of other JavaScript, so an operation is in the
 // table before its completion can be.
 
+import { onAbort } from "./abort.js";
 import { DlockError } from "./error.js";
 import { type Completion, Environment, type Id, type LogEvent, type NativeEvent, type Submitted } from "./native.js";
 
@@ -36,13 +37,12 @@ export async function submit<T>(about: unknown, start: (id: Id) => Submitted, si
   const id = ++lastId;
   const op = start(id);
   if (typeof op === "object") throw new DlockError(op);
-  // Its completion comes through the port like any other.
-  const cancel = (): void => void native.cancel(op);
-  signal?.addEventListener("abort", cancel);
+  // The completion of a cancelled operation comes through the port like any other.
+  const stopListening = signal && onAbort(signal, () => native.cancel(op));
   keepAlive(+1);
   const { value, failure } = await new Promise<Completion>((settle) => pending.set(id, { about, settle }));
   keepAlive(-1);
-  signal?.removeEventListener("abort", cancel);
+  stopListening?.();
   if (signal?.aborted && failure?.kind === "CANCELLED") throw signal.reason;
   // Made here and not where the completion came in, so that its stack shows who called.
   if (failure) throw new DlockError(failure);

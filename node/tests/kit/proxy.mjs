@@ -1,4 +1,4 @@
-// A TCP proxy with the few faults that these tests need: silence, delay, and replies that do not arrive.
+// A TCP proxy with the few faults that these tests need: silence, and replies that arrive late or never.
 
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
@@ -7,7 +7,7 @@ export class Proxy {
   #listener;
   #sockets = new Set();
   #silent = false;
-  #delayMs = 0;
+  #held;
   #resetsLeft = 0;
   resets = 0;
 
@@ -28,9 +28,16 @@ export class Proxy {
     this.#silent = true;
   }
 
-  /** Replies take that much longer from now on. */
-  delayReplies(ms) {
-    this.#delayMs = ms;
+  /** Replies are kept back from now on. */
+  holdReplies() {
+    this.#held = [];
+  }
+
+  /** What was kept back goes on its way, and so does all that follows. */
+  passReplies() {
+    const held = this.#held;
+    this.#held = undefined;
+    for (const [client, data] of held) client.destroyed || client.write(data);
   }
 
   /** The next `count` replies are dropped and their connections reset: the request has been carried out. */
@@ -64,7 +71,7 @@ export class Proxy {
         this.#resetsLeft -= 1;
         this.resets += 1;
         client.resetAndDestroy();
-      } else if (this.#delayMs > 0) setTimeout(() => client.destroyed || client.write(data), this.#delayMs);
+      } else if (this.#held) this.#held.push([client, data]);
       else client.write(data);
     });
   }

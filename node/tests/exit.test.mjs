@@ -1,0 +1,59 @@
+// How a process ends: faults.md 33. And what keeps it alive.
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { connect } from "libdlock";
+
+import { LONG, Program, freshName, useServer } from "./kit/index.mjs";
+
+const WAYS = ["exit", "close", "throw", "blocked"];
+
+describe("a process", () => {
+  const shared = useServer();
+
+  async function leave(url, way) {
+    const program = new Program("pending.mjs", [url, freshName(), way]);
+    const began = performance.now();
+    const { code, signal } = await program.end();
+    assert.deepEqual([code, signal], [7, null], `${way}: ${program.stderr}`);
+    return performance.now() - began;
+  }
+
+  for (const way of WAYS) {
+    it(`leaves with 300 operations pending: ${way}`, () => leave(shared.server.url, way));
+    it(`leaves with 300 operations pending on memory://: ${way}`, () => leave("memory://", way));
+  }
+
+  it("leaves with 300 operations pending, 200 times", { skip: LONG }, async () => {
+    const times = [];
+    for (let round = 0; round < 50; round++) {
+      for (const way of WAYS) times.push(await leave(shared.server.url, way));
+    }
+    console.log(`${times.length} exits, the slowest after ${Math.max(...times).toFixed(0)} ms`);
+  });
+
+  it("ends by itself while clients are open and locks are held", async () => {
+    for (let round = 0; round < 3; round++) {
+      const program = new Program("by-itself.mjs", [shared.server.url, freshName()]);
+      assert.equal(await program.line(), "last line");
+      const began = performance.now();
+      assert.deepEqual(await program.end(), { code: 0, signal: null }, program.stderr);
+      assert.ok(performance.now() - began < 1_000);
+    }
+  });
+
+  it("stays alive for an operation that is pending, and only for that", async () => {
+    const client = await connect(shared.server.url);
+    const name = freshName();
+    const held = await client.lock(name).acquire();
+    const program = new Program("waits.mjs", [shared.server.url, name]);
+    assert.equal(await program.line(), "waiting");
+    while ((await shared.server.command("PUBSUB", "CHANNELS", `*${name}*`)).length === 0);
+    assert.equal(program.child.exitCode, null);
+    await held.release();
+    assert.equal(await program.line(), "got it");
+    assert.deepEqual(await program.end(), { code: 0, signal: null }, program.stderr);
+    await client.close();
+  });
+});

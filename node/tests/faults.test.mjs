@@ -1,0 +1,137 @@
+// Rows of faults.md that a Node program meets: dead holders, stopped ones, dead connections. The full family, with a
+// checker, is the Rust crate tests/faults; here is what this layer adds to it.
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { connect } from "libdlock";
+
+import { Program, Proxy, RedisServer, fired, freshName, useServer } from "./kit/index.mjs";
+
+describe("faults", () => {
+  const shared = useServer();
+
+  it("1: a killed holder's lock comes free with its lease", async () => {
+    const name = freshName();
+    const holder = new Program("holder.mjs", [shared.server.url, name, 1_000]);
+    const token = BigInt(await holder.line());
+    const client = await connect(shared.server.url, { pollIntervalMs: 200 });
+    const left = await shared.server.command("PTTL", name);
+    const began = performance.now();
+    holder.child.kill("SIGKILL");
+    const held = await client.lock(name).acquire({ waitMs: 10_000 });
+    const waited = performance.now() - began;
+    assert.ok(held.token > token);
+    // Not before the key expires, and no later than a lease, a poll (+ 20 %) and what a busy machine takes.
+    assert.ok(waited > left - 50 && waited < 1_000 + 240 + 500, `${waited} ms, with ${left} ms left`);
+    await client.close({ release: true });
+  });
+
+  it("2: a holder stopped past its lease knows it at once, and its release frees nothing", async () => {
+    const name = freshName();
+    const holder = new Program("holder.mjs", [shared.server.url, name, 1_000]);
+    const token = BigInt(await holder.line());
+    holder.child.kill("SIGSTOP");
+    const client = await connect(shared.server.url);
+    const held = await client.lock(name).acquire({ waitMs: 10_000 });
+    assert.ok(held.token > token);
+    holder.child.kill("SIGCONT");
+    assert.equal(await holder.line(), "lost false expired");
+    assert.equal(await holder.line(), "DLOCK_NOT_HELD");
+    assert.equal((await holder.end()).code, 0);
+    assert.equal(held.valid, true);
+    assert.equal((await client.lock(name).inspect()).holder, held.owner);
+    await client.close({ release: true });
+  });
+
+  it("5: a black hole costs a timed acquire its own time, and a hold is lost before its end", async () => {
+    const proxy = await Proxy.start(shared.server.port);
+    const client = await connect(proxy.url, { leaseMs: 1_000 });
+    const held = await client.lock(freshName()).acquire();
+    const { signal } = held;
+    let leftMs;
+    signal.addEventListener("abort", () => (leftMs = held.remainingMs));
+    proxy.blackHole();
+    const began = performance.now();
+    const error = await client.lock(freshName()).acquire({ waitMs: 500 }).catch((error) => error);
+    const took = performance.now() - began;
+    assert.ok(["CONNECTION", "OUTCOME_UNKNOWN", "BUSY"].includes(error.kind), error.stack);
+    // The deadline +- 50 ms, and what a busy machine takes.
+    assert.ok(took >= 450 && took < 750, `${took} ms`);
+    assert.equal((await fired(signal)).lossReason, "expired");
+    assert.ok(leftMs > 0 && leftMs <= 50, `${leftMs} ms before the end`);
+    await client.close();
+    await proxy.close();
+  });
+
+  it("10: a server that starts again empty: lost at the next renewal, free for others", async () => {
+    const server = await RedisServer.start();
+    const client = await connect(server.url, { leaseMs: 1_500 });
+    const name = freshName();
+    const held = await client.lock(name).acquire();
+    const { signal } = held;
+    await server.kill();
+    assert.ok(await server.run());
+    await fired(signal);
+    const other = await connect(server.url);
+    const taken = await other.lock(name).acquire({ waitMs: 2_000 });
+    assert.ok(taken.token > held.token);
+    await client.close();
+    await other.close();
+    await server.stop();
+  });
+
+  it("11, 12: a reply lost on the way is made good", async () => {
+    const proxy = await Proxy.start(shared.server.port);
+    const client = await connect(proxy.url);
+    const name = freshName();
+    for (let round = 0; round < 10; round++) {
+      proxy.resetAtNextReplies(1);
+      const held = await client.lock(name).acquire();
+      proxy.resetAtNextReplies(1);
+      await held.release();
+      assert.equal(await shared.server.command("EXISTS", name), 0);
+    }
+    assert.equal(proxy.resets, 20);
+    await client.close();
+    await proxy.close();
+  });
+
+  it("16: the subscription killed during a wait, the lock released meanwhile", async () => {
+    const server = await RedisServer.start();
+    const [holder, waiter] = [await connect(server.url), await connect(server.url)];
+    const name = freshName();
+    const held = await holder.lock(name).acquire();
+    const waiting = waiter.lock(name).acquire();
+    const channels = () => server.command("PUBSUB", "CHANNELS", `*${name}*`);
+    while ((await channels()).length === 0);
+    await server.command("CLIENT", "KILL", "TYPE", "pubsub");
+    const began = performance.now();
+    await held.release();
+    const got = await waiting;
+    const waited = performance.now() - began;
+    assert.ok(waited < 1_200, `${waited} ms`);
+    await got.release();
+    await waiter.close();
+    await holder.close();
+    assert.deepEqual(await server.command("PUBSUB", "CHANNELS"), []);
+    await server.stop();
+  });
+
+  it("a waiter here is woken by the message, not by its poll", async () => {
+    const [holder, waiter] = [
+      await connect(shared.server.url),
+      await connect(shared.server.url, { pollIntervalMs: 30_000 }),
+    ];
+    const name = freshName();
+    const held = await holder.lock(name).acquire();
+    const waiting = waiter.lock(name).acquire();
+    while ((await shared.server.command("PUBSUB", "CHANNELS", `*${name}*`)).length === 0);
+    await held.release();
+    const began = performance.now();
+    await (await waiting).release();
+    assert.ok(performance.now() - began < 150);
+    await holder.close();
+    await waiter.close();
+  });
+});
