@@ -64,7 +64,9 @@ class Peer:
     def open(self, url: str, watchdog_ms: int = 0, prefix: str = "") -> Redisson:
         """A Redisson client; its watchdog's lease is 30 s unless given."""
         name = next(self._names)
-        opened, client_id = self.ask(f"open {name} {url.partition('?')[0]} {watchdog_ms} {prefix or '-'}", STARTED)
+        opened, client_id = self.ask(
+            f"open {name} {url.partition('?')[0]} {watchdog_ms} {quote(prefix, safe='') or '-'}", STARTED
+        )
         assert opened == "opened", client_id
         return Redisson(self, name, client_id)
 

@@ -19,9 +19,9 @@ import java.util.concurrent.Executors;
  * is the process itself:
  *
  * <pre>
- *   clock                             the time now
+ *   clock                                the time now
  *   open CLIENT URL WATCHDOG_MS PREFIX   a Redisson client; 0: its default, "-": no prefix. Answers with its id
- *   close CLIENT                      shuts it down: what it holds is no longer renewed
+ *   close CLIENT                         shuts it down: what it holds is no longer renewed
  * </pre>
  *
  * <p>Any other is {@code CLIENT.THREAD}, for the verbs of {@link Verbs}. Redisson's holders are threads, so each such address is a

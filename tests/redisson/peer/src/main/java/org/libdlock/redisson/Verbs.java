@@ -47,7 +47,7 @@ final class Verbs {
         Config config = new Config().setThreads(2).setNettyThreads(2);
         config.useSingleServer().setAddress(url).setConnectionMinimumIdleSize(1).setConnectionPoolSize(16);
         if (watchdogMs > 0) config.setLockWatchdogTimeout(watchdogMs);
-        if (!prefix.equals("-")) config.setNameMapper(new Prefix(prefix));
+        if (!prefix.equals("-")) config.setNameMapper(new Prefix(URLDecoder.decode(prefix, StandardCharsets.UTF_8)));
         return new Verbs(Redisson.create(config));
     }
 
