@@ -279,6 +279,44 @@ typedef int32_t dlock_completion_kind_t;
 typedef int32_t dlock_log_level_t;
 
 /**
+ * What a rate limiter answers. Begin with DLOCK_DECISION_INIT.
+ */
+typedef struct dlock_decision_t {
+  /**
+   * `sizeof(dlock_decision_t)`.
+   */
+  size_t struct_size;
+  /**
+   * Whether the tokens were granted; for a cost of 0, whether one could be had.
+   */
+  bool allowed;
+  /**
+   * How many were: the cost, or 0.
+   */
+  int64_t granted;
+  /**
+   * How many could be had at once now.
+   */
+  int64_t remaining;
+  /**
+   * How long until the same cost can be granted if nobody else takes any; 0 when it was, -1 for never (a rate of 0).
+   */
+  int64_t retry_after_us;
+  /**
+   * How long until the bucket is full again.
+   */
+  int64_t reset_after_us;
+  /**
+   * The most that can be had at once: the burst.
+   */
+  int64_t limit;
+  /**
+   * When it was decided, on the server's clock, in us since 1970; -1 when a policy decided without the server.
+   */
+  int64_t server_time_us;
+} dlock_decision_t;
+
+/**
  * One thing that a port has for its host. Fields that `kind` does not name are zero.
  */
 typedef struct dlock_completion_t {
@@ -338,6 +376,10 @@ typedef struct dlock_completion_t {
    * See DLOCK_COMPLETION_ERROR.
    */
   struct dlock_error_t error;
+  /**
+   * See DLOCK_COMPLETION_DECISION.
+   */
+  struct dlock_decision_t decision;
 } dlock_completion_t;
 
 /**
@@ -514,6 +556,11 @@ typedef struct dlock_completion_t {
  * A client's log event, of no operation: `log_level`, the message in `text`, the object, if any, in `error.name`.
  */
 #define DLOCK_COMPLETION_LOG 8
+
+/**
+ * A rate limiter's answer, also when it refused: `decision`.
+ */
+#define DLOCK_COMPLETION_DECISION 9
 
 /**
  * For those who look for a fault in libdlock itself.
@@ -926,4 +973,8 @@ dlock_status_t dlock_submit_wait_lost(const struct dlock_port_t *port,
 #define DLOCK_DETACHED_INIT \
   { \
     sizeof(dlock_detached_t), 0, { 0 } \
+  }
+#define DLOCK_DECISION_INIT \
+  { \
+    sizeof(dlock_decision_t), false, 0, 0, 0, 0, 0, -1 \
   }

@@ -24,3 +24,7 @@
   { \
     sizeof(dlock_detached_t), 0, { 0 } \
   }
+#define DLOCK_DECISION_INIT \
+  { \
+    sizeof(dlock_decision_t), false, 0, 0, 0, 0, 0, -1 \
+  }

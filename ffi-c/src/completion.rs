@@ -5,6 +5,7 @@ use std::ffi::{c_char, c_void};
 use libdlock::{Error, Level};
 use libdlock_bridge::{Completion, Outcome, What};
 
+use crate::decision::dlock_decision_t;
 use crate::error::{DLOCK_OK, dlock_error_t, dlock_status_t};
 use crate::held::{DLOCK_LOSS_NONE, dlock_loss_t, loss};
 use crate::text::fill;
@@ -30,6 +31,9 @@ pub const DLOCK_COMPLETION_INSPECTION: dlock_completion_kind_t = 6;
 pub const DLOCK_COMPLETION_LOSS: dlock_completion_kind_t = 7;
 /// A client's log event, of no operation: `log_level`, the message in `text`, the object, if any, in `error.name`.
 pub const DLOCK_COMPLETION_LOG: dlock_completion_kind_t = 8;
+
+/// A rate limiter's answer, also when it refused: `decision`.
+pub const DLOCK_COMPLETION_DECISION: dlock_completion_kind_t = 9;
 
 /// How much a log event matters.
 pub type dlock_log_level_t = i32;
@@ -74,6 +78,8 @@ pub struct dlock_completion_t {
     pub inspection: dlock_inspection_t,
     /// See DLOCK_COMPLETION_ERROR.
     pub error: dlock_error_t,
+    /// See DLOCK_COMPLETION_DECISION.
+    pub decision: dlock_decision_t,
 }
 
 impl dlock_completion_t {
@@ -92,6 +98,7 @@ impl dlock_completion_t {
         text: [0; DLOCK_DETACHED_SIZE],
         inspection: dlock_inspection_t::EMPTY,
         error: dlock_error_t::EMPTY,
+        decision: dlock_decision_t::EMPTY,
     };
 
     pub(crate) fn of(completion: Completion) -> Self {
@@ -130,6 +137,10 @@ impl dlock_completion_t {
             Outcome::Inspection(seen) => {
                 self.kind = DLOCK_COMPLETION_INSPECTION;
                 self.inspection = dlock_inspection_t::of(&seen);
+            }
+            Outcome::Decision(decision) => {
+                self.kind = DLOCK_COMPLETION_DECISION;
+                self.decision = dlock_decision_t::of(&decision);
             }
             Outcome::Loss(reason) => {
                 self.kind = DLOCK_COMPLETION_LOSS;

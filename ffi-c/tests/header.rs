@@ -9,7 +9,7 @@ use std::process::Command;
 use cbindgen::{Builder, Config, DocumentationStyle, ExportConfig, Language, Style};
 
 /// The header's order: what a reader needs first comes first.
-const SOURCES: [&str; 10] = [
+const SOURCES: [&str; 11] = [
     "error.rs",
     "version.rs",
     "types.rs",
@@ -17,6 +17,7 @@ const SOURCES: [&str; 10] = [
     "lock.rs",
     "held.rs",
     "cancel.rs",
+    "decision.rs",
     "completion.rs",
     "port.rs",
     "submit.rs",

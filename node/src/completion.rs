@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use libdlock::{Event, Level};
+use libdlock::Event;
 use libdlock_bridge::{self as bridge, Kind, Outcome, What};
 use napi::bindgen_prelude::Either7;
 use napi_derive::napi;
@@ -114,13 +114,7 @@ fn value_of(outcome: Outcome, environment: &Inner) -> Option<Value> {
 
 impl From<Event> for LogEvent {
     fn from(event: Event) -> Self {
-        let level = match event.level {
-            Level::Debug => "debug",
-            Level::Info => "info",
-            Level::Warn => "warn",
-            Level::Error => "error",
-        };
-        LogEvent { level, object: event.name, message: event.message }
+        LogEvent { level: event.level.as_str(), object: event.name, message: event.message }
     }
 }
 

@@ -67,6 +67,8 @@ pub enum Outcome {
     Loss(Option<LossReason>),
     /// What the server says about a lock.
     Inspection(Inspection),
+    /// A limiter's answer.
+    Decision(Decision),
     /// A new object.
     Handle(Handle),
 }
@@ -76,6 +78,11 @@ pub(crate) fn undo(state: &'static State, outcome: Outcome) {
     match outcome {
         Outcome::Held(held) => held_undo(state, held.handle),
         Outcome::Handle(client) => client_undo(state, client),
-        Outcome::Unit | Outcome::Bool(_) | Outcome::Text(_) | Outcome::Loss(_) | Outcome::Inspection(_) => {}
+        Outcome::Unit
+        | Outcome::Bool(_)
+        | Outcome::Text(_)
+        | Outcome::Loss(_)
+        | Outcome::Inspection(_)
+        | Outcome::Decision(_) => {}
     }
 }

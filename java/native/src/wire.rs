@@ -5,6 +5,7 @@
 //! its length (4 bytes, -1 for none) and UTF-8.
 
 use libdlock::{Error, ErrorKind, Event, Level, Result};
+use libdlock_bridge::ops::Decision;
 use libdlock_bridge::{Completion, Held, Inspection, Outcome, What};
 
 const UNIT: u8 = 0;
@@ -16,6 +17,7 @@ const INSPECTION: u8 = 5;
 const HANDLE: u8 = 6;
 const FAILURE: u8 = 7;
 const LOG: u8 = 8;
+const DECISION: u8 = 9;
 
 /// Stands for a number that is not there; those that may be missing are never negative.
 const NONE: i64 = -1;
@@ -79,11 +81,23 @@ impl Bytes {
                 self.int64(ttl.map_or(NONE, |ttl| ttl.as_millis() as i64));
                 self.int64(token.map_or(NONE, |token| token as i64));
             }
+            Outcome::Decision(decision) => self.decision(decision),
             Outcome::Handle(handle) => {
                 self.byte(HANDLE);
                 self.int64(*handle as i64);
             }
         }
+    }
+
+    fn decision(&mut self, decision: &Decision) {
+        self.byte(DECISION);
+        self.byte(u8::from(decision.allowed));
+        self.int64(decision.granted as i64);
+        self.int64(decision.remaining as i64);
+        self.int64(decision.retry_after_us.map_or(NONE, |us| us as i64));
+        self.int64(decision.reset_after_us as i64);
+        self.int64(decision.limit as i64);
+        self.int64(decision.server_time_us.map_or(NONE, |us| us as i64));
     }
 
     fn failure(&mut self, error: &Error) {

@@ -1,0 +1,51 @@
+//! A rate limiter's answer.
+
+use libdlock_bridge::ops::Decision;
+
+/// What a rate limiter answers. Begin with DLOCK_DECISION_INIT.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct dlock_decision_t {
+    /// `sizeof(dlock_decision_t)`.
+    pub struct_size: usize,
+    /// Whether the tokens were granted; for a cost of 0, whether one could be had.
+    pub allowed: bool,
+    /// How many were: the cost, or 0.
+    pub granted: i64,
+    /// How many could be had at once now.
+    pub remaining: i64,
+    /// How long until the same cost can be granted if nobody else takes any; 0 when it was, -1 for never (a rate of 0).
+    pub retry_after_us: i64,
+    /// How long until the bucket is full again.
+    pub reset_after_us: i64,
+    /// The most that can be had at once: the burst.
+    pub limit: i64,
+    /// When it was decided, on the server's clock, in us since 1970; -1 when a policy decided without the server.
+    pub server_time_us: i64,
+}
+
+impl dlock_decision_t {
+    pub(crate) const EMPTY: Self = Self {
+        struct_size: size_of::<Self>(),
+        allowed: false,
+        granted: 0,
+        remaining: 0,
+        retry_after_us: 0,
+        reset_after_us: 0,
+        limit: 0,
+        server_time_us: -1,
+    };
+
+    pub(crate) fn of(decision: &Decision) -> Self {
+        Self {
+            allowed: decision.allowed,
+            granted: decision.granted as i64,
+            remaining: decision.remaining as i64,
+            retry_after_us: decision.retry_after_us.map_or(-1, |us| us as i64),
+            reset_after_us: decision.reset_after_us as i64,
+            limit: decision.limit as i64,
+            server_time_us: decision.server_time_us.map_or(-1, |us| us as i64),
+            ..Self::EMPTY
+        }
+    }
+}
