@@ -1,5 +1,6 @@
 //! The completion port: one for the process, drained by a thread of Java's own that sleeps in here.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use jni::objects::{JByteArray, JClass};
@@ -25,9 +26,16 @@ pub fn port_drain<'local>(
     timeout_ms: jlong,
 ) -> JByteArray<'local> {
     with_env(env, "portDrain", |state, env| {
-        let timeout = u64::try_from(timeout_ms).ok().map(Duration::from_millis);
-        let batch = state.drain_wait(port as u64, max as usize, timeout)?;
-        array(env, &wire::completions(&batch))
+        // Completions are somebody's locks: a JVM without memory for an array gets them with its next call.
+        static KEPT: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.is_empty() {
+            let timeout = u64::try_from(timeout_ms).ok().map(Duration::from_millis);
+            *kept = wire::completions(&state.drain_wait(port as u64, max as usize, timeout)?);
+        }
+        let crossed = array(env, &kept)?;
+        kept.clear();
+        Ok(crossed)
     })
 }
 

@@ -1,0 +1,121 @@
+package org.libdlock;
+
+import java.lang.ref.Cleaner;
+import java.lang.ref.Reference;
+import org.libdlock.internal.Holders;
+import org.libdlock.internal.Native;
+import org.libdlock.internal.Port;
+
+/**
+ * A connected client, made by {@link Dlock#connect(String)}. May be shared by any number of threads.
+ *
+ * <p>Close it. One that is collected while open warns through the logger {@code org.libdlock}, and its locks run out with their leases.
+ * The JVM exits by itself while clients are open and locks are held.
+ */
+public final class Client implements AutoCloseable {
+    static final Cleaner CLEANER = Cleaner.create();
+
+    private final Port port;
+    private final long handle;
+    private final Holders holders;
+    private final Ending ending;
+
+    Client(Port port, long handle) {
+        this.port = port;
+        this.handle = handle;
+        this.holders = new Holders(handle);
+        this.ending = new Ending(handle);
+        port.watch(holders);
+        CLEANER.register(this, ending);
+    }
+
+    /** What is left to do when nobody has the client any more. Knows no more than that, so that it keeps nothing alive. */
+    private static final class Ending implements Runnable {
+        private final long handle;
+        private volatile boolean closed;
+
+        Ending(long handle) {
+            this.handle = handle;
+        }
+
+        @Override
+        public void run() {
+            if (!closed) {
+                System.getLogger("org.libdlock")
+                        .log(System.Logger.Level.WARNING, "a client was not closed: its locks are no longer renewed");
+                Port.get().call((to, id) -> Native.clientClose(to, id, handle, false));
+            }
+            Native.clientFree(handle);
+        }
+    }
+
+    /**
+     * The lock of that name, as the client's options say. Costs no I/O; make it again where you need it: all of one client and name are
+     * the same lock.
+     *
+     * @param name 1 to 512 bytes of UTF-8, key prefix included
+     * @return a lock that waits for nothing yet
+     * @throws InvalidNameException when the name cannot be used
+     */
+    public DistributedLock lock(String name) {
+        return lock(name, LockOptions.defaults());
+    }
+
+    /**
+     * The lock of that name. Costs no I/O.
+     *
+     * @param name as for {@link #lock(String)}
+     * @param options its lease, and whether it is re-entrant
+     * @return a lock that waits for nothing yet
+     * @throws InvalidNameException when the name cannot be used
+     * @throws InvalidArgumentException for a lease out of bounds
+     */
+    public DistributedLock lock(String name, LockOptions options) {
+        byte[] bytes = Arguments.nameBytes(name);
+        long lease = Arguments.leaseMillis(options.lease(), "lock", name);
+        try {
+            long lock = Native.lockOpen(handle, bytes, lease, options.reentrantOrDefault());
+            return new DistributedLock(this, name, lock);
+        } finally {
+            Reference.reachabilityFence(this);
+        }
+    }
+
+    /** Closes the client as {@link #close(boolean) close(false)} does. */
+    @Override
+    public void close() {
+        close(false);
+    }
+
+    /**
+     * Closes the client: everybody who waits through it gets a {@link ClosedException}, renewal stops, and what is held runs out with
+     * its lease. Closing again does nothing.
+     *
+     * @param release release first what is held
+     * @throws DlockException with {@code release}: what kept a hold from being released. The client is closed all the same.
+     */
+    public void close(boolean release) {
+        if (!ending.closed) {
+            ending.closed = true;
+            Replies.check(port.call((to, id) -> Native.clientClose(to, id, handle, release)));
+        }
+        Reference.reachabilityFence(this);
+    }
+
+    /**
+     * Whether {@link #close} was called.
+     *
+     * @return true from the call on
+     */
+    public boolean isClosed() {
+        return ending.closed;
+    }
+
+    Port port() {
+        return port;
+    }
+
+    Holders holders() {
+        return holders;
+    }
+}

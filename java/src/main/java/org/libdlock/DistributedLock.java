@@ -1,0 +1,427 @@
+package org.libdlock;
+
+import java.lang.ref.Reference;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.Lock;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.libdlock.internal.Hold;
+import org.libdlock.internal.Holders;
+import org.libdlock.internal.Native;
+import org.libdlock.internal.Port;
+import org.libdlock.internal.Seen;
+
+/**
+ * A lock of one name, made by {@link Client#lock(String)}, with the rules of {@link java.util.concurrent.locks.ReentrantLock}: the holder
+ * is the <em>thread</em> (platform or virtual), which may acquire again unless told otherwise, must release as often, and nobody else
+ * can. The {@code ...Async} methods give holds that belong to a {@link LockHandle} instead, and to no thread.
+ *
+ * <p>Waiting threads sleep in Java. A thread that ends while it holds the lock is noticed within about a second: renewal stops, a
+ * warning is logged, and the lease runs out. May be shared between threads.
+ */
+public final class DistributedLock implements Lock {
+    private static final long NO_HOLDER = 0;
+
+    private final Client client;
+    private final String name;
+    private final long handle;
+
+    DistributedLock(Client client, String name, long handle) {
+        this.client = client;
+        this.name = name;
+        this.handle = handle;
+        Client.CLEANER.register(this, () -> Native.lockFree(handle));
+    }
+
+    /**
+     * The name.
+     *
+     * @return without the client's key prefix
+     */
+    public String name() {
+        return name;
+    }
+
+    /**
+     * Acquires, waiting as long as it takes. An interrupt does not end the wait; it is kept for later.
+     *
+     * @throws DeadlockException when this thread holds the lock and it is not re-entrant
+     * @throws ConnectionException when the server has not answered for {@code operation_timeout}
+     * @throws ClosedException when the client is closed
+     */
+    @Override
+    public void lock() {
+        Replies.check(acquire(Arguments.FOR_EVER, Arguments.OWN_LEASE));
+    }
+
+    /**
+     * As {@link #lock}, but an interrupt ends the wait, and leaves nothing behind.
+     *
+     * @throws InterruptedException when interrupted before or while waiting
+     */
+    @Override
+    public void lockInterruptibly() throws InterruptedException {
+        Replies.check(acquireInterruptibly(Arguments.FOR_EVER, Arguments.OWN_LEASE));
+    }
+
+    /**
+     * Acquires if nobody holds it now. May overtake those who wait.
+     *
+     * @return false when somebody holds it
+     */
+    @Override
+    public boolean tryLock() {
+        return Replies.doneOrBusy(acquire(0, Arguments.OWN_LEASE));
+    }
+
+    /**
+     * Acquires within a time.
+     *
+     * @param time zero or less does not wait; at most 24 h
+     * @param unit the unit of {@code time}
+     * @return false when it was not to be had in that time
+     * @throws InterruptedException when interrupted before or while waiting
+     */
+    @Override
+    public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
+        return Replies.doneOrBusy(acquireInterruptibly(Arguments.waitMillis(time, unit), Arguments.OWN_LEASE));
+    }
+
+    /**
+     * Acquires within a time, with a lease that is not renewed.
+     *
+     * @param wait zero or less does not wait; at most 24 h
+     * @param lease 100 ms to 24 h, or -1 for the lock's own
+     * @param unit the unit of both
+     * @return false when it was not to be had in that time
+     * @throws InterruptedException when interrupted before or while waiting
+     */
+    public boolean tryLock(long wait, long lease, TimeUnit unit) throws InterruptedException {
+        long leaseMillis = Arguments.leaseMillis(lease, unit, "acquire", name);
+        return Replies.doneOrBusy(acquireInterruptibly(Arguments.waitMillis(wait, unit), leaseMillis));
+    }
+
+    /**
+     * Acquires within a time, with a lease that is not renewed.
+     *
+     * @param wait zero does not wait, at most 24 h; {@code null} waits for ever
+     * @param lease 100 ms to 24 h; {@code null} is the lock's own
+     * @return false when it was not to be had in that time
+     * @throws InterruptedException when interrupted before or while waiting
+     */
+    public boolean tryLock(@Nullable Duration wait, @Nullable Duration lease) throws InterruptedException {
+        long leaseMillis = Arguments.leaseMillis(lease, "acquire", name);
+        return Replies.doneOrBusy(acquireInterruptibly(Arguments.waitMillis(wait, "acquire", name), leaseMillis));
+    }
+
+    /**
+     * Gives up one level of this thread's hold; the last one frees the lock.
+     *
+     * @throws NotHeldException when this thread does not hold it, or not any more
+     * @throws LockLostException when it was lost
+     * @throws OutcomeUnknownException when no reply came; the hold is over all the same, and the lease runs out
+     */
+    @Override
+    public void unlock() {
+        Holders holders = client.holders();
+        Hold hold = holders.isAtLastLevel(name) ? holders.hold(name) : null;
+        long view = hold == null ? 0 : hold.handle();
+        long holder = Holders.thisThread();
+        Object reply = call((port, id) -> Native.lockRelease(port, id, handle, holder, view));
+        holders.leave(name);
+        Replies.check(reply);
+    }
+
+    /**
+     * Not there: a condition would need everybody who signals to share it with those who wait.
+     *
+     * @throws UnsupportedOperationException always
+     */
+    @Override
+    public Condition newCondition() {
+        throw new UnsupportedOperationException("a distributed lock has no conditions");
+    }
+
+    /**
+     * Whether anybody holds the lock, as the server says now.
+     *
+     * @return true also for holders elsewhere
+     */
+    public boolean isLocked() {
+        return inspect().holder() != null;
+    }
+
+    /**
+     * Whether the calling thread holds it, and has not lost it. No I/O.
+     *
+     * @return true while it does
+     */
+    public boolean isHeldByCurrentThread() {
+        return getHoldCount() > 0;
+    }
+
+    /**
+     * How many levels the calling thread holds. No I/O.
+     *
+     * @return 0 when it does not hold the lock, or has lost it
+     */
+    public int getHoldCount() {
+        try {
+            return Native.lockHoldCount(handle, Holders.thisThread());
+        } finally {
+            Reference.reachabilityFence(this);
+        }
+    }
+
+    /**
+     * The fencing token of this thread's hold: larger than that of any earlier hold of this name, below 2<sup>53</sup>. No I/O.
+     *
+     * @return the token
+     * @throws NotHeldException when this thread holds nothing
+     */
+    public long token() {
+        return hold("token").token();
+    }
+
+    /**
+     * The owner as the server knows it. No I/O.
+     *
+     * @return {@code <client uuid>:<n>}
+     * @throws NotHeldException when this thread holds nothing
+     */
+    public String owner() {
+        return hold("owner").owner();
+    }
+
+    /**
+     * Whether this thread holds the lock for certain, by this machine's monotonic clock. No I/O.
+     *
+     * @return false from the end of the lease on
+     */
+    public boolean isValid() {
+        Hold hold = client.holders().hold(name);
+        return hold != null && Native.heldValid(hold.handle());
+    }
+
+    /**
+     * How long this thread's hold stays valid without another renewal. No I/O.
+     *
+     * @return zero when it is over, or there is none
+     */
+    public Duration remaining() {
+        Hold hold = client.holders().hold(name);
+        return hold == null ? Duration.ZERO : Duration.ofNanos(Native.heldRemaining(hold.handle()));
+    }
+
+    /**
+     * The signal that this thread's hold was lost: before the server can grant the name to somebody else, also while the server cannot
+     * be reached. Only a removed key, or a jump of the server's clock or data, is noticed later: at the next renewal, a third of the
+     * lease at most.
+     *
+     * @return completes with the reason; cancelled when the hold ends by a release
+     * @throws NotHeldException when this thread holds nothing
+     */
+    public CompletableFuture<LossReason> onLost() {
+        return LockHandle.lossOf(client.port(), hold("lost").handle());
+    }
+
+    /**
+     * Makes this thread's hold last for {@code lease} from now, or as long as it did if that is longer.
+     *
+     * @param lease 100 ms to 24 h
+     * @throws NotHeldException when this thread does not hold it, or not any more
+     */
+    public void extend(Duration lease) {
+        long holder = Holders.thisThread();
+        long millis = Arguments.millis(lease);
+        Replies.check(call((port, id) -> Native.lockExtend(port, id, handle, holder, millis)));
+    }
+
+    /**
+     * Lets go of this thread's hold without freeing the lock: it stays taken for a lease that starts anew.
+     *
+     * @return a text for {@link #attach} in another thread or process, good for one of them
+     * @throws NotHeldException when this thread does not hold it, or not any more
+     * @throws InvalidArgumentException when it holds it more than once
+     */
+    public String detach() {
+        long holder = Holders.thisThread();
+        Object reply = call((port, id) -> Native.lockDetach(port, id, handle, holder));
+        String text = Replies.of(reply, String.class);
+        Hold hold = client.holders().leave(name);
+        if (hold != null) {
+            Native.heldFree(hold.handle());
+        }
+        return text;
+    }
+
+    /**
+     * Makes this thread the holder of what {@link #detach} let go of, in this process or another, with the same token.
+     *
+     * @param detached the text
+     * @throws NotHeldException when that hold is over
+     * @throws InvalidArgumentException for a text that is no detached hold of this lock
+     */
+    public void attach(String detached) {
+        byte[] text = Arguments.textBytes(detached, "detached hold", "attach");
+        long holder = Holders.thisThread();
+        Replies.check(entering(() -> call((port, id) -> Native.lockAttach(port, id, handle, holder, text))));
+    }
+
+    /**
+     * Who holds the lock, for how long, and the last token, as the server says now.
+     *
+     * @return what it said
+     */
+    public Inspection inspect() {
+        Object reply = call((port, id) -> Native.lockInspect(port, id, handle));
+        return Inspection.of(Replies.of(reply, Seen.class));
+    }
+
+    /**
+     * Frees the lock whoever holds it: for operators, since the holder may still be at work. It learns of it at its next renewal.
+     *
+     * @return whether anybody did
+     */
+    public boolean forceRelease() {
+        return Replies.of(call((port, id) -> Native.lockForceRelease(port, id, handle)), Boolean.class);
+    }
+
+    /**
+     * Acquires for a handle, waiting as long as it takes.
+     *
+     * @return the hold; cancelling the future cancels the acquire and leaves nothing behind
+     */
+    public CompletableFuture<LockHandle> lockAsync() {
+        return acquireAsync(Arguments.FOR_EVER, Arguments.OWN_LEASE, this::granted);
+    }
+
+    /**
+     * Acquires for a handle within a time.
+     *
+     * @param wait zero does not wait, at most 24 h; {@code null} waits for ever
+     * @param lease 100 ms to 24 h, not renewed; {@code null} is the lock's own
+     * @return the hold, or {@link AcquireTimeoutException} when it was not to be had in that time
+     */
+    public CompletableFuture<LockHandle> lockAsync(@Nullable Duration wait, @Nullable Duration lease) {
+        try {
+            long waitMillis = Arguments.waitMillis(wait, "acquire", name);
+            return acquireAsync(waitMillis, Arguments.leaseMillis(lease, "acquire", name), this::granted);
+        } catch (InvalidArgumentException refused) {
+            return CompletableFuture.failedFuture(refused);
+        }
+    }
+
+    /**
+     * Acquires for a handle if nobody holds the lock now.
+     *
+     * @return the hold, or {@code null} when somebody does
+     */
+    public CompletableFuture<@Nullable LockHandle> tryLockAsync() {
+        return acquireAsync(0, Arguments.OWN_LEASE, reply -> Replies.doneOrBusy(reply) ? granted(reply) : null);
+    }
+
+    /**
+     * As {@link #attach}, for a handle.
+     *
+     * @param detached the text that {@link #detach} gave
+     * @return the hold
+     */
+    public CompletableFuture<LockHandle> attachAsync(String detached) {
+        try {
+            byte[] text = Arguments.textBytes(detached, "detached hold", "attach");
+            Port.Submit call = (port, id) -> Native.lockAttach(port, id, handle, NO_HOLDER, text);
+            return start(call, this::granted);
+        } catch (InvalidArgumentException refused) {
+            return CompletableFuture.failedFuture(refused);
+        }
+    }
+
+    private <T extends @Nullable LockHandle> CompletableFuture<T> acquireAsync(
+            long waitMillis, long leaseMillis, Function<Object, T> convert) {
+        return start((port, id) -> Native.lockAcquire(port, id, handle, NO_HOLDER, waitMillis, leaseMillis), convert);
+    }
+
+    private <T extends @Nullable LockHandle> CompletableFuture<T> start(Port.Submit call, Function<Object, T> convert) {
+        try {
+            return client.port().start(call, convert, late -> {
+                if (late != null) {
+                    late.forget();
+                }
+            });
+        } finally {
+            Reference.reachabilityFence(this);
+        }
+    }
+
+    private LockHandle granted(Object reply) {
+        return new LockHandle(this, client.port(), Replies.of(reply, Hold.class));
+    }
+
+    private Object acquire(long waitMillis, long leaseMillis) {
+        long holder = Holders.thisThread();
+        return entering(
+                () -> call((port, id) -> Native.lockAcquire(port, id, handle, holder, waitMillis, leaseMillis)));
+    }
+
+    private Object acquireInterruptibly(long waitMillis, long leaseMillis) throws InterruptedException {
+        long holder = Holders.thisThread();
+        return entering(() -> {
+            try {
+                return client.port()
+                        .callInterruptibly((port, id) ->
+                                Native.lockAcquire(port, id, handle, holder, waitMillis, leaseMillis));
+            } finally {
+                Reference.reachabilityFence(this);
+            }
+        });
+    }
+
+    private interface Asking<E extends Exception> {
+        Object ask() throws E;
+    }
+
+    /** This thread is known to be a holder from before it asks until it has nothing any more. */
+    private <E extends Exception> Object entering(Asking<E> asking) throws E {
+        Holders holders = client.holders();
+        holders.enter(name, this);
+        boolean entered = false;
+        try {
+            Object reply = asking.ask();
+            if (reply instanceof Hold hold) {
+                entered = true;
+                holders.granted(name, hold);
+            }
+            return reply;
+        } finally {
+            if (!entered) {
+                holders.leave(name);
+            }
+        }
+    }
+
+    private Object call(Port.Submit call) {
+        try {
+            return client.port().call(call);
+        } finally {
+            Reference.reachabilityFence(this);
+        }
+    }
+
+    private Hold hold(String op) {
+        Hold hold = client.holders().hold(name);
+        if (hold == null) {
+            throw new NotHeldException(op + " \"" + name + "\": this thread does not hold the lock", op, name);
+        }
+        return hold;
+    }
+
+    /** The name, for logs and debuggers. */
+    @Override
+    public String toString() {
+        return "DistributedLock[" + name + "]";
+    }
+}

@@ -1,0 +1,24 @@
+package org.libdlock;
+
+import java.time.Duration;
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
+import org.libdlock.internal.Seen;
+
+/**
+ * What the server said about a lock at one instant; it may have changed since.
+ *
+ * @param holder the owner, {@code <client uuid>:<n>}, or {@code null} when the lock is free
+ * @param ours whether the owner is this client, in any of its threads
+ * @param ttl what is left of the lease; {@code null} with a holder means a foreign key that never expires
+ * @param token the last token granted under this name, as long as the server remembers it
+ */
+public record Inspection(@Nullable String holder, boolean ours, @Nullable Duration ttl, OptionalLong token) {
+    static Inspection of(Seen seen) {
+        return new Inspection(
+                seen.holder(),
+                seen.ours(),
+                seen.ttlMillis() < 0 ? null : Duration.ofMillis(seen.ttlMillis()),
+                seen.token() < 0 ? OptionalLong.empty() : OptionalLong.of(seen.token()));
+    }
+}

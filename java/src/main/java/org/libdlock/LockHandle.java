@@ -1,0 +1,266 @@
+package org.libdlock;
+
+import java.lang.ref.Cleaner;
+import java.lang.ref.Reference;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.libdlock.internal.Hold;
+import org.libdlock.internal.Native;
+import org.libdlock.internal.Port;
+import org.libdlock.internal.Wire;
+
+/**
+ * A hold that belongs to this object and to no thread: what {@link DistributedLock#lockAsync()} gives. May be used, and released, from any
+ * thread.
+ *
+ * <p>Close or release it. One that is collected while it holds is no longer renewed, a warning is logged, and the lease runs out.
+ */
+public final class LockHandle implements AutoCloseable {
+    private final DistributedLock lock;
+    private final Port port;
+    private final Hold hold;
+    private final Cleaner.Cleanable freeing;
+
+    private int levels = 1;
+    private @Nullable LossReason lossAtEnd;
+
+    LockHandle(DistributedLock lock, Port port, Hold hold) {
+        this.lock = lock;
+        this.port = port;
+        this.hold = hold;
+        long handle = hold.handle();
+        this.freeing = Client.CLEANER.register(this, () -> Native.heldFree(handle));
+    }
+
+    /**
+     * The lock that is held.
+     *
+     * @return the one whose method gave this handle
+     */
+    public DistributedLock lock() {
+        return lock;
+    }
+
+    /**
+     * The fencing token: larger than that of any earlier hold of this name, below 2<sup>53</sup>.
+     *
+     * @return the token, also after the end
+     */
+    public long token() {
+        return hold.token();
+    }
+
+    /**
+     * The owner as the server knows it.
+     *
+     * @return {@code <client uuid>:<n>}
+     */
+    public String owner() {
+        return hold.owner();
+    }
+
+    /**
+     * Whether the lock is still held for certain, by this machine's monotonic clock. No I/O.
+     *
+     * @return false from the end of the lease on, and after the release
+     */
+    public boolean isValid() {
+        return ask(false, Native::heldValid);
+    }
+
+    /**
+     * How long the hold stays valid without another renewal. No I/O.
+     *
+     * @return zero when it is over
+     */
+    public Duration remaining() {
+        return Duration.ofNanos(ask(0L, Native::heldRemaining));
+    }
+
+    /**
+     * How many releases it takes to end the hold. No I/O.
+     *
+     * @return 0 when it is over
+     */
+    public int getHoldCount() {
+        return ask(0, Native::heldHoldCount);
+    }
+
+    /**
+     * The signal that the hold was lost, as {@link DistributedLock#onLost()} has it.
+     *
+     * @return completes with the reason; cancelled when the hold ends by a release
+     */
+    public CompletableFuture<LossReason> onLost() {
+        synchronized (this) {
+            if (levels == 0) {
+                return lossAtEnd == null
+                        ? CompletableFuture.failedFuture(released())
+                        : CompletableFuture.completedFuture(lossAtEnd);
+            }
+        }
+        try {
+            return lossOf(port, hold.handle());
+        } finally {
+            Reference.reachabilityFence(this);
+        }
+    }
+
+    /**
+     * Makes the hold last for {@code lease} from now, or as long as it did if that is longer.
+     *
+     * @param lease 100 ms to 24 h
+     * @throws NotHeldException when it is over
+     */
+    public void extend(Duration lease) {
+        check("extend");
+        long millis = Arguments.millis(lease);
+        Replies.check(call((to, id) -> Native.heldExtend(to, id, hold.handle(), millis)));
+    }
+
+    /**
+     * Acquires what this handle holds once more, without I/O: it then takes one more release to end it.
+     *
+     * @throws DeadlockException when the lock is not re-entrant
+     * @throws NotHeldException when the hold is over
+     */
+    public synchronized void reenter() {
+        check("acquire");
+        Native.heldReenter(hold.handle());
+        levels++;
+    }
+
+    /**
+     * Gives up one level; the last one frees the lock.
+     *
+     * @throws NotHeldException when the hold is over already
+     * @throws LockLostException when it was lost
+     * @throws OutcomeUnknownException when no reply came; the hold is over all the same, and the lease runs out
+     */
+    public void release() {
+        boolean last = leaving();
+        Replies.check(left(last, call((to, id) -> Native.heldRelease(to, id, hold.handle()))));
+    }
+
+    /**
+     * As {@link #release}, without waiting for it. Cancelling the future does not stop the release.
+     *
+     * @return completes when it is done
+     */
+    public CompletableFuture<@Nullable Void> releaseAsync() {
+        boolean last;
+        try {
+            last = leaving();
+        } catch (NotHeldException over) {
+            return CompletableFuture.failedFuture(over);
+        }
+        return port.<Object>start(
+                        (to, id) -> Native.heldRelease(to, id, hold.handle()), Function.identity(), late -> {})
+                .thenApply(reply -> left(last, reply))
+                .thenApply(reply -> {
+                    Replies.check(reply);
+                    return null;
+                });
+    }
+
+    /**
+     * Lets go of the hold without freeing the lock; see {@link DistributedLock#detach()}.
+     *
+     * @return a text for {@link DistributedLock#attach} or {@link DistributedLock#attachAsync}
+     * @throws NotHeldException when the hold is over
+     * @throws InvalidArgumentException when it is held more than once
+     */
+    public String detach() {
+        check("detach");
+        String text = Replies.of(call((to, id) -> Native.heldDetach(to, id, hold.handle())), String.class);
+        leaving();
+        end();
+        return text;
+    }
+
+    /** Releases what is still held, one level; does nothing when the hold was ended before. As {@link #release} it throws after a loss. */
+    @Override
+    public void close() {
+        synchronized (this) {
+            if (levels == 0) {
+                return;
+            }
+        }
+        release();
+    }
+
+    /** For a hold that came when nobody wanted it any more. */
+    void forget() {
+        releaseAsync();
+    }
+
+    static CompletableFuture<LossReason> lossOf(Port port, long held) {
+        return port.start(
+                (to, id) -> Native.heldWaitLost(to, id, held),
+                reply -> {
+                    if (reply == Wire.NOT_LOST) {
+                        throw released();
+                    }
+                    return LossReason.of(Replies.of(reply, String.class));
+                },
+                late -> {});
+    }
+
+    private static CancelledException released() {
+        return new CancelledException("lost: the hold was released", "lost", null);
+    }
+
+    private interface Question<T> {
+        T ask(long held);
+    }
+
+    private <T> T ask(T afterTheEnd, Question<T> question) {
+        synchronized (this) {
+            return levels == 0 ? afterTheEnd : question.ask(hold.handle());
+        }
+    }
+
+    private synchronized void check(String op) {
+        if (levels == 0) {
+            String message = op + " \"" + lock.name() + "\": this handle does not hold the lock any more";
+            throw new NotHeldException(message, op, lock.name());
+        }
+    }
+
+    /** Says whether this is the last level. */
+    private synchronized boolean leaving() {
+        check("release");
+        return --levels == 0;
+    }
+
+    private Object left(boolean last, Object reply) {
+        if (last) {
+            end();
+        }
+        return reply;
+    }
+
+    /** The native handle is not left to the garbage collector, which knows nothing of what hangs off it. */
+    private synchronized void end() {
+        byte[] loss = Native.heldLoss(hold.handle());
+        lossAtEnd = loss == null ? null : LossReason.of(new String(loss, StandardCharsets.UTF_8));
+        freeing.clean();
+    }
+
+    private Object call(Port.Submit call) {
+        try {
+            return port.call(call);
+        } finally {
+            Reference.reachabilityFence(this);
+        }
+    }
+
+    /** The lock's name and the token, for logs and debuggers. */
+    @Override
+    public String toString() {
+        return "LockHandle[" + lock.name() + ", token " + token() + "]";
+    }
+}

@@ -1,0 +1,23 @@
+package org.libdlock;
+
+import java.util.Locale;
+
+/** Why a hold was lost. */
+public enum LossReason {
+    /** The lease ran out: it was given and is over, or the server could not be reached to renew it. */
+    EXPIRED,
+    /** Somebody else holds it now. */
+    TAKEN,
+    /** The key is gone: deleted, flushed or force-released. */
+    DELETED,
+    /** The key is gone, and so is the server that had it: a restart or a failover. */
+    SERVER_CHANGED,
+    /** The client was closed, or the holder went away without a release; the lease runs out by itself. */
+    CLOSED,
+    /** A defect in libdlock ended the renewals. */
+    INTERNAL;
+
+    static LossReason of(String word) {
+        return valueOf(word.toUpperCase(Locale.ROOT));
+    }
+}

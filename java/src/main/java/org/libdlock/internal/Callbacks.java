@@ -1,0 +1,89 @@
+package org.libdlock.internal;
+
+import java.util.ArrayDeque;
+import java.util.Queue;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Runs what may run code of the user's: the dependents of futures, and log handlers.
+ *
+ * <p>One daemon thread as long as nothing blocks it. When one task takes longer than {@link #STALL_MS} while others wait, another thread
+ * comes to its help; so a callback that blocks, even for ever, delays others but does not stop them, and a burst of a thousand short
+ * ones needs no thousand threads. Threads with nothing to do end.
+ */
+final class Callbacks implements Executor {
+    static final long STALL_MS = 10;
+    private static final long KEEP_IDLE_MS = 10_000;
+
+    private final Queue<Runnable> queue = new ArrayDeque<>();
+    private int threads;
+    private int idle;
+    private long lastTaken;
+
+    @Override
+    public synchronized void execute(Runnable task) {
+        queue.add(task);
+        if (idle > 0) {
+            notify();
+        } else if (threads == 0) {
+            startThread();
+        }
+    }
+
+    /**
+     * Sends help where it is needed.
+     *
+     * @return whether to look again after {@link #STALL_MS}
+     */
+    synchronized boolean watch() {
+        if (queue.isEmpty()) {
+            return false;
+        }
+        if (idle == 0 && System.nanoTime() - lastTaken > TimeUnit.MILLISECONDS.toNanos(STALL_MS)) {
+            startThread();
+        }
+        return true;
+    }
+
+    private void startThread() {
+        Thread thread = new Thread(this::run, "libdlock-callbacks");
+        thread.setDaemon(true);
+        thread.start();
+        threads++;
+        lastTaken = System.nanoTime();
+    }
+
+    private void run() {
+        for (Runnable task = take(); task != null; task = take()) {
+            try {
+                task.run();
+            } catch (Throwable error) {
+                Log.failed("a callback failed", error);
+            }
+        }
+    }
+
+    private synchronized @org.jspecify.annotations.Nullable Runnable take() {
+        long until = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(KEEP_IDLE_MS);
+        idle++;
+        try {
+            while (queue.isEmpty()) {
+                long left = TimeUnit.NANOSECONDS.toMillis(until - System.nanoTime());
+                if (left <= 0) {
+                    threads--;
+                    return null;
+                }
+                wait(left);
+            }
+        } catch (InterruptedException interrupted) {
+            // Somebody interrupts every thread there is: this one ends, the next task starts another.
+            threads--;
+            return null;
+        } finally {
+            idle--;
+        }
+        lastTaken = System.nanoTime();
+        return queue.poll();
+    }
+}

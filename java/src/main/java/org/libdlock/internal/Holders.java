@@ -1,0 +1,156 @@
+package org.libdlock.internal;
+
+import java.lang.ref.WeakReference;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Which threads may hold something through a client. The core knows who holds what; this knows which threads are still alive, keeps the
+ * locks that they hold reachable, and keeps at hand what does not change about a hold.
+ *
+ * <p>A thread is entered before it asks for a lock and removed when it has left all of them. What stands under a thread is touched by
+ * that thread alone, and after its death by the one that looks for the dead.
+ */
+public final class Holders {
+    private static final ThreadLocal<Long> THIS_THREAD = ThreadLocal.withInitial(Native::holderFresh);
+
+    private final long client;
+    private final Map<Long, Holder> holders = new ConcurrentHashMap<>();
+
+    /**
+     * Nobody yet.
+     *
+     * @param client the client's handle
+     */
+    public Holders(long client) {
+        this.client = client;
+    }
+
+    private static final class Holder {
+        final WeakReference<Thread> thread = new WeakReference<>(Thread.currentThread());
+        final Map<String, Levels> locks = new HashMap<>();
+    }
+
+    private static final class Levels {
+        final Object lock;
+        int count;
+        @Nullable Hold hold;
+
+        Levels(Object lock) {
+            this.lock = lock;
+        }
+    }
+
+    /**
+     * The calling thread as a holder.
+     *
+     * @return a number that no other thread of this JVM ever has
+     */
+    public static long thisThread() {
+        return THIS_THREAD.get();
+    }
+
+    /**
+     * The calling thread is about to ask for a lock.
+     *
+     * @param name the lock's name
+     * @param lock kept reachable until the thread has left
+     */
+    public void enter(String name, Object lock) {
+        Holder holder = holders.computeIfAbsent(thisThread(), id -> new Holder());
+        holder.locks.computeIfAbsent(name, key -> new Levels(lock)).count++;
+    }
+
+    /**
+     * The calling thread got it.
+     *
+     * @param name the lock's name
+     * @param granted what it got; its handle is kept or given back
+     */
+    public void granted(String name, Hold granted) {
+        Levels levels = levels(name);
+        Hold known = levels == null ? null : levels.hold;
+        if (levels == null || (known != null && known.token() == granted.token())) {
+            Native.heldFree(granted.handle());
+            return;
+        }
+        if (known != null) {
+            Native.heldFree(known.handle());
+        }
+        levels.hold = granted;
+    }
+
+    /**
+     * What the calling thread got last.
+     *
+     * @param name the lock's name
+     * @return null when it has left
+     */
+    public @Nullable Hold hold(String name) {
+        Levels levels = levels(name);
+        return levels == null ? null : levels.hold;
+    }
+
+    /**
+     * Whether one more {@link #leave} is the last.
+     *
+     * @param name the lock's name
+     * @return false also for a thread that never entered
+     */
+    public boolean isAtLastLevel(String name) {
+        Levels levels = levels(name);
+        return levels != null && levels.count == 1;
+    }
+
+    /**
+     * The calling thread did not get it after all, or released it once.
+     *
+     * @param name the lock's name
+     * @return the hold whose handle is to be given back, at the last level
+     */
+    public @Nullable Hold leave(String name) {
+        Holder holder = holders.get(thisThread());
+        Levels levels = holder == null ? null : holder.locks.get(name);
+        if (holder == null || levels == null || --levels.count > 0) {
+            return null;
+        }
+        holder.locks.remove(name);
+        if (holder.locks.isEmpty()) {
+            holders.remove(thisThread());
+        }
+        return levels.hold;
+    }
+
+    private @Nullable Levels levels(String name) {
+        Holder holder = holders.get(thisThread());
+        return holder == null ? null : holder.locks.get(name);
+    }
+
+    boolean isEmpty() {
+        return holders.isEmpty();
+    }
+
+    /** Stops the renewal of what threads hold that have ended; the core warns. */
+    void abandonDead() {
+        holders.forEach((id, holder) -> {
+            Thread thread = holder.thread.get();
+            if (thread != null && thread.isAlive()) {
+                return;
+            }
+            holders.remove(id);
+            try {
+                Native.clientAbandon(client, id);
+                for (Levels levels : holder.locks.values()) {
+                    if (levels.hold != null) {
+                        Native.heldFree(levels.hold.handle());
+                    }
+                }
+            } catch (RuntimeException closed) {
+                // The client is gone, and its holds with it.
+                Log.debug("nothing to abandon", closed);
+            }
+        });
+    }
+}

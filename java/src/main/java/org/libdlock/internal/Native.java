@@ -1,0 +1,68 @@
+package org.libdlock.internal;
+
+/**
+ * The functions of the native library: a handle or number is a {@code long}, a text is UTF-8, a duration is in milliseconds unless its
+ * name says otherwise.
+ *
+ * <p>Those that take {@code port} and {@code id} start an operation and return its handle, for {@link #cancel}; what comes of it is drained
+ * from the port under that id. The others answer at once. All throw what {@code org.libdlock.Errors} makes of an error.
+ */
+public final class Native {
+    private Native() {}
+
+    static native long portOpen();
+
+    static native byte[] portDrain(long port, int max, long timeoutMs);
+
+    static native boolean cancel(long op);
+
+    static native long holderFresh();
+
+    public static native long clientOpen(long port, long id, byte[] texts);
+
+    public static native long clientClose(long port, long id, long client, boolean release);
+
+    public static native void clientAbandon(long client, long holder);
+
+    public static native void clientFree(long client);
+
+    public static native long lockOpen(long client, byte[] name, long leaseMs, int reentrant);
+
+    public static native void lockFree(long lock);
+
+    public static native int lockHoldCount(long lock, long holder);
+
+    public static native long lockAcquire(long port, long id, long lock, long holder, long waitMs, long leaseMs);
+
+    public static native long lockAttach(long port, long id, long lock, long holder, byte[] detached);
+
+    public static native long lockRelease(long port, long id, long lock, long holder, long view);
+
+    public static native long lockExtend(long port, long id, long lock, long holder, long leaseMs);
+
+    public static native long lockDetach(long port, long id, long lock, long holder);
+
+    public static native long lockForceRelease(long port, long id, long lock);
+
+    public static native long lockInspect(long port, long id, long lock);
+
+    public static native boolean heldValid(long held);
+
+    public static native long heldRemaining(long held);
+
+    public static native byte @org.jspecify.annotations.Nullable [] heldLoss(long held);
+
+    public static native long heldWaitLost(long port, long id, long held);
+
+    public static native int heldHoldCount(long held);
+
+    public static native void heldReenter(long held);
+
+    public static native long heldRelease(long port, long id, long held);
+
+    public static native long heldExtend(long port, long id, long held, long leaseMs);
+
+    public static native long heldDetach(long port, long id, long held);
+
+    public static native void heldFree(long held);
+}

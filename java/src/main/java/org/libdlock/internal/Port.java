@@ -1,0 +1,204 @@
+package org.libdlock.internal;
+
+import java.lang.ref.WeakReference;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The way to and from the native library: operations are started by whoever wants them, and one daemon thread fetches what came of them,
+ * a batch at a time. Threads that wait sleep here, in Java, where they can be interrupted and virtual ones give up their carrier. No
+ * native thread ever enters the JVM, so the JVM can exit at any time.
+ */
+public final class Port implements Wire.Sink {
+    private static final int BATCH = 256;
+    private static final long FOR_EVER = -1;
+    /** How often to look for threads that have ended while they held something. */
+    private static final long LOOK_FOR_DEAD_MS = 1000;
+
+    private static @Nullable Port instance;
+
+    private final long handle = Native.portOpen();
+    private final AtomicLong ids = new AtomicLong();
+    private final Map<Long, Pending> pending = new ConcurrentHashMap<>();
+    private final Callbacks callbacks = new Callbacks();
+    private final List<WeakReference<Holders>> clients = new CopyOnWriteArrayList<>();
+    private long lookedForDead = System.nanoTime();
+
+    private Port() {
+        Thread thread = new Thread(this::drain, "libdlock");
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    /**
+     * The one of this JVM; the first call loads the library.
+     *
+     * @return the port
+     */
+    public static synchronized Port get() {
+        if (instance == null) {
+            Library.load();
+            instance = new Port();
+        }
+        return instance;
+    }
+
+    /** Starts an operation. */
+    @FunctionalInterface
+    public interface Submit {
+        /**
+         * One call of {@link Native}.
+         *
+         * @param port the port's handle
+         * @param id the number under which the operation is to be completed
+         * @return the operation's handle
+         */
+        long submit(long port, long id);
+    }
+
+    /**
+     * Runs an operation while the calling thread waits. An interrupt neither ends the wait nor gets lost.
+     *
+     * @param call starts it
+     * @return what {@link Wire} read
+     */
+    public Object call(Submit call) {
+        Parked parked = new Parked();
+        submit(call, parked);
+        return parked.await();
+    }
+
+    /**
+     * Runs an operation while the calling thread waits; an interrupt cancels it.
+     *
+     * @param call starts it
+     * @return what {@link Wire} read
+     * @throws InterruptedException when it was cancelled
+     */
+    public Object callInterruptibly(Submit call) throws InterruptedException {
+        if (Thread.interrupted()) {
+            throw new InterruptedException();
+        }
+        Parked parked = new Parked();
+        return parked.awaitOrCancel(submit(call, parked));
+    }
+
+    /**
+     * Starts an operation that completes a future.
+     *
+     * @param <T> what it brings
+     * @param call starts it
+     * @param convert makes the value of what {@link Wire} read, or throws; has no effect of its own
+     * @param unwanted undoes a value that nobody gets, because the future was completed or cancelled in the meantime
+     * @return the future
+     */
+    public <T extends @Nullable Object> CompletableFuture<T> start(Submit call, Function<Object, T> convert, Consumer<T> unwanted) {
+        Promise<T> promise = new Promise<>(callbacks, convert, unwanted);
+        promise.started(submit(call, promise));
+        return promise;
+    }
+
+    private long submit(Submit call, Pending waiting) {
+        long id = ids.incrementAndGet();
+        pending.put(id, waiting);
+        boolean submitted = false;
+        try {
+            long op = call.submit(handle, id);
+            submitted = true;
+            return op;
+        } finally {
+            if (!submitted) {
+                pending.remove(id);
+            }
+        }
+    }
+
+    /**
+     * Looks after the threads that hold something.
+     *
+     * @param holders a new client's; kept as long as the client keeps them
+     */
+    public void watch(Holders holders) {
+        clients.removeIf(client -> client.get() == null);
+        clients.add(new WeakReference<>(holders));
+    }
+
+    private void drain() {
+        while (true) {
+            try {
+                byte[] batch = Native.portDrain(handle, BATCH, timeout());
+                for (Wire.Reader reader = new Wire.Reader(batch); reader.hasMore(); ) {
+                    next(reader);
+                }
+                lookForDead();
+            } catch (Throwable error) {
+                // Nothing of the user's runs here, so this is a JVM in need: what could not cross is kept on the other side.
+                Log.failed("the completion port could not be drained", error);
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(10));
+            }
+        }
+    }
+
+    /** Delivers one completion, however long a JVM without memory takes: somebody waits for it. */
+    private void next(Wire.Reader reader) {
+        while (true) {
+            try {
+                reader.next(this);
+                return;
+            } catch (OutOfMemoryError error) {
+                Log.failed("a completion could not be delivered yet", error);
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(10));
+            }
+        }
+    }
+
+    @Override
+    public void completed(long id, Object reply) {
+        Pending waiting = pending.get(id);
+        if (waiting != null) {
+            waiting.done(reply);
+            pending.remove(id);
+        }
+    }
+
+    @Override
+    public void logged(int level, @Nullable String object, String message) {
+        callbacks.execute(() -> Log.event(level, object, message));
+    }
+
+    private long timeout() {
+        if (callbacks.watch()) {
+            return Callbacks.STALL_MS;
+        }
+        for (WeakReference<Holders> client : clients) {
+            Holders holders = client.get();
+            if (holders != null && !holders.isEmpty()) {
+                return LOOK_FOR_DEAD_MS;
+            }
+        }
+        return FOR_EVER;
+    }
+
+    private void lookForDead() {
+        long now = System.nanoTime();
+        if (now - lookedForDead < TimeUnit.MILLISECONDS.toNanos(LOOK_FOR_DEAD_MS)) {
+            return;
+        }
+        lookedForDead = now;
+        for (WeakReference<Holders> client : clients) {
+            Holders holders = client.get();
+            if (holders != null) {
+                holders.abandonDead();
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+package org.libdlock.internal;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The future of an operation. Whoever completes it otherwise ({@link #cancel}, {@link #orTimeout(long, TimeUnit)}, {@link #complete})
+ * cancels the operation.
+ */
+final class Promise<T extends @Nullable Object> extends CompletableFuture<T> implements Pending {
+    private static final Failure CANCELLED = new Failure(-12, "cancel", null, "cancel: the future was cancelled");
+
+    private final Callbacks callbacks;
+    private final Function<Object, T> convert;
+    private final Consumer<T> unwanted;
+    private volatile long op;
+
+    /**
+     * A future of what {@code convert} makes of the reply, or throws.
+     *
+     * @param unwanted undoes what came too late
+     */
+    Promise(Callbacks callbacks, Function<Object, T> convert, Consumer<T> unwanted) {
+        this.callbacks = callbacks;
+        this.convert = convert;
+        this.unwanted = unwanted;
+    }
+
+    void started(long op) {
+        this.op = op;
+    }
+
+    /** On another thread, because what depends on this future is the user's and may block. */
+    @Override
+    public void done(Object reply) {
+        callbacks.execute(() -> deliver(reply));
+    }
+
+    private void deliver(Object reply) {
+        T value;
+        try {
+            value = convert.apply(reply);
+        } catch (RuntimeException exception) {
+            super.completeExceptionally(exception);
+            return;
+        }
+        if (!super.complete(value)) {
+            unwanted.accept(value);
+        }
+    }
+
+    @Override
+    public boolean complete(T value) {
+        return ended(super.complete(value));
+    }
+
+    @Override
+    public boolean completeExceptionally(Throwable exception) {
+        return ended(super.completeExceptionally(exception));
+    }
+
+    @Override
+    public boolean cancel(boolean mayInterruptIfRunning) {
+        try {
+            convert.apply(CANCELLED);
+        } catch (RuntimeException cancelled) {
+            completeExceptionally(cancelled);
+        }
+        return isCancelled();
+    }
+
+    private boolean ended(boolean byThisCall) {
+        if (byThisCall) {
+            Native.cancel(op);
+        }
+        return byThisCall;
+    }
+
+    @Override
+    public <U> CompletableFuture<U> newIncompleteFuture() {
+        return new CompletableFuture<>();
+    }
+}
