@@ -47,6 +47,12 @@ pub struct PerProcess<T: 'static> {
     current: AtomicPtr<Born<T>>,
 }
 
+impl<T: Send + Sync> Default for PerProcess<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 struct Born<T> {
     generation: u32,
     value: T,

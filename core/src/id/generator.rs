@@ -1,0 +1,240 @@
+//! The generator as users see it.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::identity::{Identities, Identity, Member, Shared};
+use super::layout::{Fields, Layout, Parts, refuse};
+use super::timeline::Machine;
+use crate::error::{Error, ErrorKind, Result};
+
+/// The most ids that one call makes.
+pub const MAX_BATCH: usize = 1_000_000;
+/// The farthest that ids may run ahead of the clock.
+pub const MAX_BORROW: Duration = Duration::from_millis(10);
+/// The longest that a start may wait for the clock.
+pub const MAX_START_WAIT: Duration = Duration::from_secs(60);
+
+/// Long enough for the step of a clock that is kept in time, short enough to be waited for in a constructor.
+const START_WAIT: Duration = Duration::from_secs(1);
+
+/// A generator of ids for one datacenter and worker. Cheap to clone; clones and other generators of the same layout and
+/// numbers in this process share their state, so that they make no duplicates either.
+///
+/// Every id is larger than all that this process made before it under the same layout and numbers, and none comes twice.
+///
+/// # Blocking
+/// `next_id` takes no lock, and makes no system call but to read the clock (which mostly is none). When the ids of a
+/// millisecond are used up it sleeps until the next one: less than a millisecond, unless other threads are quicker. That is
+/// no more than a task may do between two awaits. [`next_ids`](Snowflake::next_ids) sleeps as often as it needs
+/// milliseconds, 244 of them for a million ids of the default layout: give a large batch to `spawn_blocking`.
+///
+/// # Fork
+/// A forked child has no part in its parent's generators: all calls fail with [`ErrorKind::Forked`] there. It makes its own,
+/// under a worker number of its own.
+#[derive(Clone)]
+pub struct Snowflake(Arc<Inner>);
+
+struct Inner {
+    fields: Fields,
+    datacenter: u64,
+    worker: u64,
+    /// The bits of both in an id.
+    place: u64,
+    borrow_ms: u64,
+    member: Member,
+}
+
+/// How to make a [`Snowflake`]; begun by [`Snowflake::builder`].
+#[derive(Clone, Debug)]
+pub struct SnowflakeBuilder {
+    datacenter: u64,
+    worker: u64,
+    layout: Layout,
+    borrow_ahead: Duration,
+    start_wait: Duration,
+}
+
+impl SnowflakeBuilder {
+    /// Which bits hold what; [`Layout::DEFAULT`] by default.
+    pub fn layout(mut self, layout: Layout) -> Self {
+        self.layout = layout;
+        self
+    }
+
+    /// How far ids may run ahead of the clock instead of waiting for the next millisecond: whole milliseconds up to
+    /// [`MAX_BORROW`], none by default. It shortens bursts; the rate over time stays that of the layout. A process that
+    /// starts again has to wait until the clock is past what its predecessor borrowed.
+    pub fn borrow_ahead(mut self, at_most: Duration) -> Self {
+        self.borrow_ahead = at_most;
+        self
+    }
+
+    /// How long [`build`](Self::build) may wait for the clock to pass the last id that this process made under the same
+    /// identity: up to [`MAX_START_WAIT`], 1 s by default.
+    pub fn start_wait(mut self, at_most: Duration) -> Self {
+        self.start_wait = at_most;
+        self
+    }
+
+    /// Makes the generator. Blocks only when the wall clock was set back since an earlier generator of this identity, or
+    /// that one had borrowed ahead.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidArgument`] for the layout, for a number that does not fit it, and for durations out of range;
+    /// [`ErrorKind::Clock`] when the time lies outside of what the layout has, or behind the identity's last id by more than
+    /// `start_wait`.
+    pub fn build(self) -> Result<Snowflake> {
+        self.build_in(Identities::of_this_process()?, Machine::Real)
+    }
+
+    pub(super) fn build_in(self, identities: &'static Identities, machine: Machine) -> Result<Snowflake> {
+        let fields = self.layout.fields()?;
+        let place = fields.place(self.datacenter, self.worker)?;
+        at_most("borrow ahead", self.borrow_ahead, MAX_BORROW)?;
+        at_most("start wait", self.start_wait, MAX_START_WAIT)?;
+        let member = identities.join(Identity { fields, place }, machine, self.start_wait)?;
+        let borrow_ms = self.borrow_ahead.as_millis() as u64;
+        let Self { datacenter, worker, .. } = self;
+        Ok(Snowflake(Arc::new(Inner { fields, datacenter, worker, place, borrow_ms, member })))
+    }
+}
+
+impl Snowflake {
+    /// A generator of the default layout: `datacenter` and `worker` are 0 to 31 each, and this process's alone.
+    ///
+    /// # Errors
+    /// As [`SnowflakeBuilder::build`].
+    pub fn new(datacenter: u64, worker: u64) -> Result<Snowflake> {
+        Self::builder(datacenter, worker).build()
+    }
+
+    /// Begins a generator with other than the defaults.
+    pub fn builder(datacenter: u64, worker: u64) -> SnowflakeBuilder {
+        SnowflakeBuilder {
+            datacenter,
+            worker,
+            layout: Layout::DEFAULT,
+            borrow_ahead: Duration::ZERO,
+            start_wait: START_WAIT,
+        }
+    }
+
+    /// The next id. Callable from any thread; see "Blocking" above.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Clock`] past the end of the layout's time; [`ErrorKind::Forked`].
+    pub fn next_id(&self) -> Result<i64> {
+        let mut id = 0;
+        self.0.fill(std::slice::from_mut(&mut id))?;
+        Ok(id)
+    }
+
+    /// The next `count` ids, in increasing order: 1 to [`MAX_BATCH`]. They need not follow one another without gaps.
+    ///
+    /// # Errors
+    /// As [`next_id`](Self::next_id); [`ErrorKind::InvalidArgument`] for the count.
+    pub fn next_ids(&self, count: usize) -> Result<Vec<i64>> {
+        check_batch(count)?;
+        let mut ids = vec![0; count];
+        self.0.fill(&mut ids)?;
+        Ok(ids)
+    }
+
+    /// As [`next_ids`](Self::next_ids), as many as `ids` has room for. After an error its content is of no use.
+    ///
+    /// # Errors
+    /// As [`next_ids`](Self::next_ids).
+    pub fn fill(&self, ids: &mut [i64]) -> Result<()> {
+        check_batch(ids.len())?;
+        self.0.fill(ids)
+    }
+
+    /// Takes an id of this generator's layout apart; see [`Layout::decode`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn decode(&self, id: i64) -> Result<Parts> {
+        self.0.fields.layout.decode(id)
+    }
+
+    /// The layout of its ids.
+    pub fn layout(&self) -> Layout {
+        self.0.fields.layout
+    }
+
+    /// The datacenter it was made with.
+    pub fn datacenter(&self) -> u64 {
+        self.0.datacenter
+    }
+
+    /// The worker it was made with.
+    pub fn worker(&self) -> u64 {
+        self.0.worker
+    }
+}
+
+impl Inner {
+    fn fill(&self, ids: &mut [i64]) -> Result<()> {
+        let shared = self.member.shared()?;
+        let mut done = 0;
+        while done < ids.len() {
+            let now_ms = self.fields.since_epoch(shared.timeline.now_ms())?;
+            let newest_ms = (now_ms + self.borrow_ms).min(self.fields.last_ms());
+            match shared.slots.take((ids.len() - done) as u64, now_ms, newest_ms) {
+                Ok(taken) => {
+                    let slots = taken.first..taken.first + taken.count;
+                    for (place, slot) in ids[done..].iter_mut().zip(slots) {
+                        *place = self.fields.id(slot, self.place);
+                    }
+                    done += taken.count as usize;
+                }
+                Err(used_up) => self.wait(shared, now_ms, used_up.next_ms)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Until `next_ms` may be used.
+    #[cold]
+    fn wait(&self, shared: &Shared, now_ms: u64, next_ms: u64) -> Result<()> {
+        // Ahead of the clock by what one millisecond and a borrowing brother explain. More is a clock that went back.
+        if next_ms > now_ms + MAX_BORROW.as_millis() as u64 + 1 {
+            let message = format!(
+                "the clock is {} ms behind the last id; the system's monotonic clock went back, which it must not",
+                next_ms - now_ms
+            );
+            return Err(Error::new(ErrorKind::Clock, "next id", message));
+        }
+        // Past the end there is nothing to borrow: the next look at the clock then tells.
+        let borrow_ms = if next_ms > self.fields.last_ms() { 0 } else { self.borrow_ms };
+        let epoch_ms = self.fields.layout.epoch_ms as u64;
+        shared.timeline.sleep_until(epoch_ms + next_ms - borrow_ms);
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Snowflake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Snowflake")
+            .field("datacenter", &self.0.datacenter)
+            .field("worker", &self.0.worker)
+            .field("layout", &self.0.fields.layout)
+            .finish()
+    }
+}
+
+fn check_batch(count: usize) -> Result<()> {
+    if (1..=MAX_BATCH).contains(&count) {
+        return Ok(());
+    }
+    Err(refuse("next ids", format!("a batch of {count} was asked for; allowed is 1 to {MAX_BATCH}")))
+}
+
+fn at_most(what: &str, given: Duration, most: Duration) -> Result<()> {
+    if given <= most {
+        return Ok(());
+    }
+    Err(refuse("snowflake", format!("a {what} of {given:?} was given; allowed is 0 to {most:?}")))
+}

@@ -1,0 +1,43 @@
+//! Ids without a server: 64-bit numbers that grow with time and that no two workers ever share.
+//!
+//! ```
+//! use libdlock::id::{Snowflake, encode, parse};
+//!
+//! let ids = Snowflake::new(1, 7)?; // datacenter 1, worker 7: of this process and of no other
+//! let id = ids.next_id()?;
+//! assert!(ids.next_id()? > id);
+//! let parts = ids.decode(id)?;
+//! assert_eq!((parts.datacenter, parts.worker), (1, 7));
+//! assert_eq!(parse(&encode(id, 62)?, 62)?, id);
+//! # Ok::<(), libdlock::Error>(())
+//! ```
+//!
+//! # The algorithm
+//!
+//! An id is a time in milliseconds, the numbers of the datacenter and of the worker, and a sequence that counts within the
+//! millisecond (Twitter's Snowflake, 2010). Time and sequence together are one number, the *slot* (`slots.rs`): the next slot
+//! is the larger of "one more than the last" and "the first of this millisecond", taken by one atomic compare-and-exchange.
+//! So slots only ever grow, whatever the clock says.
+//!
+//! The clock is the wall clock when the generator starts, and from then on a monotonic one (`timeline.rs`): a running
+//! generator never sees a step. A start looks at what this process has used before under the same identity (`identity.rs`) and
+//! waits until the wall clock is past it, or refuses.
+//!
+//! # What it takes from you
+//!
+//! A datacenter and worker number belongs to one process at a time. Two processes that use the same one make duplicates, and
+//! nothing here can see it. A process that starts again within a millisecond of its predecessor's end, or on a clock that was
+//! set back in between, is a second process too: let it wait, or give it another number.
+
+mod generator;
+mod identity;
+mod layout;
+mod slots;
+#[cfg(test)]
+mod tests;
+mod text;
+mod timeline;
+
+pub use generator::{MAX_BATCH, MAX_BORROW, MAX_START_WAIT, Snowflake, SnowflakeBuilder};
+pub use layout::{Layout, Parts};
+pub use text::{encode, parse};
