@@ -8,8 +8,8 @@ scripts/c-library.sh
 scripts/node-app.sh
 scripts/java-jar.sh
 mkdir -p build/bench
-cp bench/pairs.mjs build/node-app/bench-pairs.mjs
-"${JAVA_HOME:+$JAVA_HOME/bin/}javac" --release 17 -Xlint:all -Werror -cp build/java/libdlock.jar -d build/bench bench/Pairs.java
-"${CC:-cc}" -std=c11 -O2 -Wall -Wextra -o build/bench/pairs bench/c/pairs.c \
+cp bench/worker.mjs build/node-app/bench-worker.mjs
+"${JAVA_HOME:+$JAVA_HOME/bin/}javac" --release 17 -Xlint:all -Werror -cp build/java/libdlock.jar -d build/bench bench/Worker.java
+"${CC:-cc}" -std=c11 -O2 -Wall -Wextra -o build/bench/worker bench/worker.c \
     -Ibuild/c/include -Lbuild/c/lib -ldlock -Wl,-rpath,"$PWD/build/c/lib" -pthread
 exec python3 bench/run.py "$@"

@@ -47,7 +47,7 @@ class Worker:
 
 async def main(url: str, name: str, path: str, times: str, who: str, *flags: str) -> None:
     """Runs the tasks until all turns are done."""
-    async with await libdlock.aio.connect(url) as client:
+    async with libdlock.aio.connect(url) as client:
         worker = Worker(client.lock(name), path, int(times), who, "without-lock" not in flags)
         print("ready", flush=True)
         sys.stdin.readline()

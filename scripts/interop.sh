@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Tests between languages, with the wheel that py/run-tests.sh installed.
+# Tests between languages, with what is built and installed for them; arguments go to pytest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-[ -x build/py-venv/bin/python ] || py/run-tests.sh
-exec build/py-venv/bin/python -m pytest -p no:cacheprovider tests/interop "$@"
+scripts/python-venv.sh
+exec build/venv/bin/python -m pytest -p no:cacheprovider tests/interop "$@"

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Builds the Python wheel and installs it into build/venv: what the demo, the benchmarks and the README's programs use.
+# Builds the Python wheel and installs it into build/venv: what the demo, the benchmarks, the tests between languages
+# and the README's programs use.
 # Prints nothing but errors; a second run with nothing changed takes a second or two.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=$PWD/build/venv
-if [ ! -x "$venv/bin/maturin" ]; then
+if [ ! -x "$venv/bin/maturin" ] || [ ! -x "$venv/bin/pytest" ]; then
     rm -rf "$venv"
     "${PYTHON:-python3}" -m venv "$venv"
-    "$venv/bin/pip" install --quiet --disable-pip-version-check "$(grep '^maturin' py/requirements-dev.txt)"
+    "$venv/bin/pip" install --quiet --disable-pip-version-check $(grep -E '^(maturin|pytest)=' py/requirements-dev.txt)
 fi
 rm -rf build/venv-wheel
 # It talks however quiet it is asked to be.

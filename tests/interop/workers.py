@@ -59,7 +59,7 @@ def java() -> list[str]:
 
 
 HOW = {"C++": cpp, "Python": python, "asyncio": asyncio, "Node": node, "Java": java}
-LANGUAGES = ["C++", "Python", "Node"]
+LANGUAGES = ["C++", "Python", "asyncio", "Node"]
 
 
 def command(language: str) -> list[str]:

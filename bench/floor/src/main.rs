@@ -1,11 +1,12 @@
-//! The floor under every measurement: the lock's own two scripts over bare blocking sockets, and nothing else.
+//! The floor under every measurement: the library's own scripts over bare blocking sockets, and nothing else.
 //!
 //! No runtime, no watchdog, no time-outs, no retries. What a language needs beyond this is the price of its library.
 //!
-//! `libdlock-floor HOST:PORT CALLERS SECONDS sockets|pipeline`: either a thread and a socket for each caller, or one socket on
-//! which all callers' requests travel together, as they do in the library. It speaks the worker protocol of `bench/run.py`:
-//! prints `ready`, starts on a line of input, prints one line of JSON, and ends with its input.
+//! `libdlock-floor pairs|decisions HOST:PORT CALLERS SECONDS sockets|pipeline`: either a thread and a socket for each caller, or
+//! one socket on which all callers' requests travel together, as they do in the library. It speaks the worker protocol of
+//! `bench/run.py`: prints `ready`, starts on a line of input, prints one line of JSON, and ends with its input.
 
+mod decisions;
 mod pairs;
 mod resp;
 
@@ -14,13 +15,20 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use pairs::{Callers, Scripts};
+use decisions::Decisions;
+use pairs::Pairs;
 use resp::Connection;
+
+/// What some callers that share a socket do, again and again.
+trait Work: Send {
+    /// Every caller does it once; returns how many there are.
+    fn round(&mut self) -> io::Result<usize>;
+}
 
 fn main() -> io::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [address, callers, seconds, mode] = arguments.as_slice() else {
-        eprintln!("usage: libdlock-floor HOST:PORT CALLERS SECONDS sockets|pipeline");
+    let [what, address, callers, seconds, mode] = arguments.as_slice() else {
+        eprintln!("usage: libdlock-floor pairs|decisions HOST:PORT CALLERS SECONDS sockets|pipeline");
         std::process::exit(2);
     };
     let callers: usize = callers.parse().map_err(io::Error::other)?;
@@ -34,10 +42,13 @@ fn main() -> io::Result<()> {
 
     let mut workers = Vec::new();
     for (first, count) in sockets {
-        let mut connection = Connection::open(address)?;
-        let scripts = Scripts::load(&mut connection)?;
-        let mut worker = Callers::new(connection, scripts, first, count);
-        worker.pairs()?; // connections and keys are warm before the clock starts
+        let connection = Connection::open(address)?;
+        let mut worker: Box<dyn Work> = match what.as_str() {
+            "pairs" => Box::new(Pairs::new(connection, first, count)?),
+            "decisions" => Box::new(Decisions::new(connection, count)?),
+            other => return Err(io::Error::other(format!("{other:?} is neither pairs nor decisions"))),
+        };
+        worker.round()?; // connections and keys are warm before the clock starts
         workers.push(worker);
     }
     println!("ready");
@@ -55,7 +66,7 @@ fn main() -> io::Result<()> {
                     start_line.wait();
                     let mut done = 0;
                     while begun.elapsed() < length {
-                        done += worker.pairs()?;
+                        done += worker.round()?;
                     }
                     Ok(done)
                 })
@@ -64,8 +75,8 @@ fn main() -> io::Result<()> {
         threads.into_iter().map(|thread| thread.join().expect("a caller panicked")).collect()
     });
     let taken = begun.elapsed().as_secs_f64();
-    let pairs: usize = counts.into_iter().sum::<io::Result<usize>>()?;
-    println!("{{\"pairs\": {pairs}, \"seconds\": {taken:.6}}}");
+    let done: usize = counts.into_iter().sum::<io::Result<usize>>()?;
+    println!("{{\"done\": {done}, \"seconds\": {taken:.6}}}");
     io::stdout().flush()?;
     io::stdin().lock().read_to_end(&mut Vec::new())?; // the driver reads our CPU time before it lets go
     Ok(())

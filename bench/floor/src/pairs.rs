@@ -2,6 +2,7 @@
 
 use std::io;
 
+use crate::Work;
 use crate::resp::Connection;
 
 const ACQUIRE: &str = include_str!("../../../core/src/lua/lock_acquire.lua");
@@ -12,24 +13,6 @@ const TOKEN_TTL_MS: &str = "3600000";
 /// How long after the server's last known time a request stays good, as in the library.
 const BUDGET_US: i64 = 10_000_000;
 
-/// The scripts' digests, as the server gave them.
-pub struct Scripts {
-    acquire: String,
-    release: String,
-}
-
-impl Scripts {
-    /// Loads both scripts.
-    pub fn load(connection: &mut Connection) -> io::Result<Scripts> {
-        let mut load = |script| {
-            connection.push(&["SCRIPT", "LOAD", script]);
-            connection.flush()?;
-            connection.text()
-        };
-        Ok(Scripts { acquire: load(ACQUIRE)?, release: load(RELEASE)? })
-    }
-}
-
 /// A lock of one caller: nobody else wants it.
 struct Caller {
     lock: String,
@@ -39,18 +22,20 @@ struct Caller {
 }
 
 /// Callers that share a socket and go through every pair together.
-pub struct Callers {
+pub struct Pairs {
     connection: Connection,
-    scripts: Scripts,
+    acquire: String,
+    release: String,
     callers: Vec<Caller>,
     client: String,
     attempts: u64,
     server_us: i64,
 }
 
-impl Callers {
+impl Pairs {
     /// Callers number `first` to `first + count - 1`.
-    pub fn new(connection: Connection, scripts: Scripts, first: usize, count: usize) -> Callers {
+    pub fn new(mut connection: Connection, first: usize, count: usize) -> io::Result<Pairs> {
+        let (acquire, release) = (connection.load(ACQUIRE)?, connection.load(RELEASE)?);
         let callers = (first..first + count)
             .map(|caller| Caller {
                 lock: format!("bench-{caller}"),
@@ -61,18 +46,21 @@ impl Callers {
             .collect();
         let client = format!("00000000-0000-8000-8000-{:012x}", u64::from(std::process::id()) << 16 | first as u64);
         // As good as any time until the first reply brings the server's own.
-        Callers { connection, scripts, callers, client, attempts: 0, server_us: i64::MAX / 1024 - BUDGET_US }
+        let server_us = i64::MAX / 1024 - BUDGET_US;
+        Ok(Pairs { connection, acquire, release, callers, client, attempts: 0, server_us })
     }
+}
 
-    /// Every caller takes its lock, then every caller releases it. Returns the number of pairs.
-    pub fn pairs(&mut self) -> io::Result<usize> {
+impl Work for Pairs {
+    /// Every caller takes its lock, then every caller releases it.
+    fn round(&mut self) -> io::Result<usize> {
         let not_after = (self.server_us + BUDGET_US).to_string();
         for caller in &mut self.callers {
             self.attempts += 1;
             caller.owner = format!("{}:{}", self.client, self.attempts);
             self.connection.push(&[
                 "EVALSHA",
-                &self.scripts.acquire,
+                &self.acquire,
                 "2",
                 &caller.lock,
                 &caller.token,
@@ -90,14 +78,7 @@ impl Callers {
             }
         }
         for caller in &self.callers {
-            self.connection.push(&[
-                "EVALSHA",
-                &self.scripts.release,
-                "1",
-                &caller.lock,
-                &caller.owner,
-                &caller.channel,
-            ]);
+            self.connection.push(&["EVALSHA", &self.release, "1", &caller.lock, &caller.owner, &caller.channel]);
         }
         self.connection.flush()?;
         for caller in &self.callers {

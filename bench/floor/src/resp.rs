@@ -40,10 +40,16 @@ impl Connection {
         (0..count).map(|_| self.header(b':')).collect()
     }
 
-    /// Reads a bulk string.
-    pub fn text(&mut self) -> io::Result<String> {
+    fn text(&mut self) -> io::Result<String> {
         self.header(b'$')?;
         self.line()
+    }
+
+    /// Loads a script; its digest.
+    pub fn load(&mut self, script: &str) -> io::Result<String> {
+        self.push(&["SCRIPT", "LOAD", script]);
+        self.flush()?;
+        self.text()
     }
 
     fn header(&mut self, kind: u8) -> io::Result<i64> {

@@ -1,55 +1,78 @@
-//! Lock and unlock as fast as CALLERS tasks can, each with a lock of its own: the Rust worker of `bench/run.py`.
+//! The Rust worker of `bench/run.py`: does something as often as CALLERS tasks can in SECONDS.
 //!
-//! `libdlock-bench URL CALLERS SECONDS`
+//! `libdlock-bench pairs|decisions URL CALLERS SECONDS`: lock and unlock, a lock for each caller; or decisions of one rate limiter.
 
 use std::error::Error;
 use std::io::{self, BufRead, Read, Write};
 use std::time::{Duration, Instant};
 
-use libdlock::{Client, Lock};
+use libdlock::{Client, Lock, Rate, RateLimiter};
 
-async fn pair(lock: &Lock) -> libdlock::Result<()> {
-    lock.acquire().await?.release().await
+/// What a caller does, again and again.
+enum Work {
+    Pairs(Lock),
+    Decisions(RateLimiter),
+}
+
+impl Work {
+    fn new(what: &str, client: &Client, caller: usize) -> Result<Work, Box<dyn Error>> {
+        Ok(match what {
+            "pairs" => Work::Pairs(client.lock(&format!("bench-{caller}"))?),
+            // So many that nobody is refused.
+            "decisions" => Work::Decisions(client.rate_limiter("bench", Rate::new(1_000_000, Duration::from_secs(1)))?),
+            other => return Err(format!("{other:?} is neither pairs nor decisions").into()),
+        })
+    }
+
+    async fn once(&self) -> libdlock::Result<()> {
+        match self {
+            Work::Pairs(lock) => lock.acquire().await?.release().await,
+            Work::Decisions(limiter) => {
+                assert!(limiter.try_acquire(1).await?.allowed);
+                Ok(())
+            }
+        }
+    }
 }
 
 // One worker thread, as the runtime of the bindings has.
 #[tokio::main(flavor = "multi_thread", worker_threads = 1)]
 async fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [url, callers, seconds] = arguments.as_slice() else {
-        return Err("usage: libdlock-bench URL CALLERS SECONDS".into());
+    let [what, url, callers, seconds] = arguments.as_slice() else {
+        return Err("usage: libdlock-bench pairs|decisions URL CALLERS SECONDS".into());
     };
     let length = Duration::from_secs_f64(seconds.parse()?);
     let client = Client::connect(url).await?;
-    let mut locks = Vec::new();
+    let mut callers_work = Vec::new();
     for caller in 0..callers.parse()? {
-        let lock = client.lock(&format!("bench-{caller}"))?;
-        pair(&lock).await?; // connections and keys are warm before the clock starts
-        locks.push(lock);
+        let work = Work::new(what, &client, caller)?;
+        work.once().await?; // connections and keys are warm before the clock starts
+        callers_work.push(work);
     }
     println!("ready");
     io::stdout().flush()?;
     io::stdin().lock().read_line(&mut String::new())?;
 
     let begun = Instant::now();
-    let tasks: Vec<_> = locks
+    let tasks: Vec<_> = callers_work
         .into_iter()
-        .map(|lock| {
+        .map(|work| {
             tokio::spawn(async move {
-                let mut pairs = 0_u64;
+                let mut done = 0_u64;
                 while begun.elapsed() < length {
-                    pair(&lock).await?;
-                    pairs += 1;
+                    work.once().await?;
+                    done += 1;
                 }
-                Ok::<u64, libdlock::Error>(pairs)
+                Ok::<u64, libdlock::Error>(done)
             })
         })
         .collect();
-    let mut pairs = 0;
+    let mut done = 0;
     for task in tasks {
-        pairs += task.await??;
+        done += task.await??;
     }
-    println!("{{\"pairs\": {pairs}, \"seconds\": {:.6}}}", begun.elapsed().as_secs_f64());
+    println!("{{\"done\": {done}, \"seconds\": {:.6}}}", begun.elapsed().as_secs_f64());
     io::stdout().flush()?;
     io::stdin().lock().read_to_end(&mut Vec::new())?; // the driver reads our CPU time before it lets go
     Ok(())

@@ -1,7 +1,7 @@
 /*
- * Lock and unlock as fast as CALLERS threads can, each with a lock of its own: the C worker of bench/run.py.
+ * The C worker of bench/run.py: does something as often as CALLERS threads can in SECONDS.
  *
- *     pairs URL CALLERS SECONDS
+ *     worker pairs URL CALLERS SECONDS
  */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
@@ -18,8 +18,9 @@ static pthread_barrier_t warm, start_line;
 
 struct caller {
     pthread_t thread;
+    void (*work)(struct caller*);
     dlock_lock_t* lock;
-    long pairs;
+    long done;
 };
 
 static double now(void) {
@@ -41,35 +42,49 @@ static void pair(struct caller* caller) {
     check(dlock_lock_release(caller->lock, &error), &error);
 }
 
+/* What each caller is to do, and what it needs for that. */
+static int prepare(struct caller* caller, const char* what, dlock_client_t* client, long number) {
+    dlock_error_t error = DLOCK_ERROR_INIT;
+    char name[32];
+    if (strcmp(what, "pairs") == 0) {
+        int bytes = snprintf(name, sizeof name, "bench-%ld", number);
+        check(dlock_lock_open(client, name, (size_t)bytes, NULL, &caller->lock, &error), &error);
+        caller->work = pair;
+        return 1;
+    }
+    return 0;
+}
+
 static void* run(void* argument) {
     struct caller* caller = argument;
-    pair(caller); /* connections and keys are warm before the clock starts */
+    caller->work(caller); /* connections and keys are warm before the clock starts */
     pthread_barrier_wait(&warm);
     pthread_barrier_wait(&start_line);
     while (now() - begun < length) {
-        pair(caller);
-        caller->pairs++;
+        caller->work(caller);
+        caller->done++;
     }
     return NULL;
 }
 
 int main(int argc, char** argv) {
-    if (argc != 4) {
-        fprintf(stderr, "usage: pairs URL CALLERS SECONDS\n");
+    if (argc != 5) {
+        fprintf(stderr, "usage: worker pairs URL CALLERS SECONDS\n");
         return 2;
     }
-    long count = strtol(argv[2], NULL, 10);
-    length = strtod(argv[3], NULL);
+    long count = strtol(argv[3], NULL, 10);
+    length = strtod(argv[4], NULL);
     struct caller* callers = calloc((size_t)count, sizeof *callers);
     dlock_client_t* client = NULL;
     dlock_error_t error = DLOCK_ERROR_INIT;
-    check(dlock_client_open(argv[1], strlen(argv[1]), NULL, &client, &error), &error);
+    check(dlock_client_open(argv[2], strlen(argv[2]), NULL, &client, &error), &error);
     pthread_barrier_init(&warm, NULL, (unsigned)count + 1);
     pthread_barrier_init(&start_line, NULL, (unsigned)count + 1);
     for (long i = 0; i < count; i++) {
-        char name[32];
-        int bytes = snprintf(name, sizeof name, "bench-%ld", i);
-        check(dlock_lock_open(client, name, (size_t)bytes, NULL, &callers[i].lock, &error), &error);
+        if (!prepare(&callers[i], argv[1], client, i)) {
+            fprintf(stderr, "there is no %s\n", argv[1]);
+            return 2;
+        }
         pthread_create(&callers[i].thread, NULL, run, &callers[i]);
     }
     pthread_barrier_wait(&warm);
@@ -80,12 +95,12 @@ int main(int argc, char** argv) {
 
     begun = now();
     pthread_barrier_wait(&start_line);
-    long pairs = 0;
+    long done = 0;
     for (long i = 0; i < count; i++) {
         pthread_join(callers[i].thread, NULL);
-        pairs += callers[i].pairs;
+        done += callers[i].done;
     }
-    printf("{\"pairs\": %ld, \"seconds\": %.6f}\n", pairs, now() - begun);
+    printf("{\"done\": %ld, \"seconds\": %.6f}\n", done, now() - begun);
     fflush(stdout);
     while (getchar() != EOF) { /* the driver reads our CPU time before it lets go */
     }
