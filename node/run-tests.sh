@@ -22,7 +22,7 @@ run_tests() {
     echo '{ "private": true, "type": "module" }' >"$app/package.json"
     (cd "$app" && npm install --no-save --no-package-lock --no-audit --no-fund --loglevel=error ./packages/*.tgz >/dev/null)
     # The reporter for people; scripts/totals.py reads its closing lines too.
-    (cd "$app/tests" && DLOCK_ROOT=$root node --expose-gc --test --test-reporter=spec "$@")
+    (cd "$app/tests" && DLOCK_ROOT=$root node --expose-gc --test --test-timeout=300000 --test-reporter=spec "$@")
 }
 
 profile=${DLOCK_NODE_PROFILE:-release}

@@ -76,10 +76,12 @@ onBothBackends((context) => {
 describe("faults.md 14", () => {
   const shared = useServer();
 
-  it("10,000 acquires given up between request and reply leave no key", async () => {
+  it("10,000 acquires given up between request and reply leave no key", async (test) => {
     const proxy = await Proxy.start(shared.server.port);
+    test.after(() => proxy.close());
     const client = await connect(proxy.url, { responseTimeoutMs: 30_000, pingIntervalMs: 3_600_000 });
     const prefix = freshName();
+    await client.withLock(prefix, () => undefined); // the server has the scripts
     proxy.holdReplies();
     const controller = new AbortController();
     const all = Array.from({ length: 10_000 }, (_, n) =>
@@ -94,7 +96,6 @@ describe("faults.md 14", () => {
     proxy.passReplies();
     await until(async () => (await keys()) === 0);
     await client.close();
-    await proxy.close();
   });
 });
 
