@@ -8,7 +8,10 @@ import { join } from "node:path";
 const PLATFORMS = ["linux-x64-gnu", "linux-arm64-gnu"];
 
 const [folder] = process.argv.slice(2);
-const { "//": _, devDependencies: __, ...main } = JSON.parse(readFileSync("package.json", "utf8"));
+const main = JSON.parse(readFileSync("package.json", "utf8"));
+// For those who work on it, not for those who use it.
+delete main["//"];
+delete main.devDependencies;
 const [, version] = /\[workspace\.package\]\nversion = "(.*)"/.exec(readFileSync("../Cargo.toml", "utf8"));
 const optionalDependencies = Object.fromEntries(PLATFORMS.map((name) => [`libdlock-${name}`, version]));
 write("libdlock", { ...main, version, optionalDependencies });

@@ -26,7 +26,10 @@ describe("DlockError", () => {
     }
     const source = readFileSync(join(ROOT, "node/ts/error.ts"), "utf8");
     const [, union] = /export type ErrorKind =\n([^;]*);/.exec(source);
-    assert.deepEqual([...union.matchAll(/"(.*?)"/g)].map(([, kind]) => kind).sort(), named.map(({ name }) => name).sort());
+    assert.deepEqual(
+      [...union.matchAll(/"(.*?)"/g)].map(([, kind]) => kind).sort(),
+      named.map(({ name }) => name).sort(),
+    );
   });
 
   it("is an Error, also that of the package's other copy", () => {

@@ -53,7 +53,10 @@ describe("faults", () => {
     signal.addEventListener("abort", () => (leftMs = held.remainingMs));
     proxy.blackHole();
     const began = performance.now();
-    const error = await client.lock(freshName()).acquire({ waitMs: 500 }).catch((error) => error);
+    const error = await client
+      .lock(freshName())
+      .acquire({ waitMs: 500 })
+      .catch((error) => error);
     const took = performance.now() - began;
     assert.ok(["CONNECTION", "OUTCOME_UNKNOWN", "BUSY"].includes(error.kind), error.stack);
     // The deadline +- 50 ms, and what a busy machine takes.

@@ -61,11 +61,7 @@ export class Client implements AsyncDisposable {
 
   /** As `lock(name, options).withLock(options, run)`. */
   withLock<T>(name: string, run: (held: Held) => T | PromiseLike<T>): Promise<T>;
-  withLock<T>(
-    name: string,
-    options: LockOptions & AcquireOptions,
-    run: (held: Held) => T | PromiseLike<T>,
-  ): Promise<T>;
+  withLock<T>(name: string, options: LockOptions & AcquireOptions, run: (held: Held) => T | PromiseLike<T>): Promise<T>;
   async withLock<T>(
     name: string,
     ...[first, second]:

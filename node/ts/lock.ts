@@ -95,8 +95,7 @@ export class Lock {
   withLock<T>(options: AcquireOptions, run: (held: Held) => T | PromiseLike<T>): Promise<T>;
   async withLock<T>(
     ...[first, second]:
-      | [run: (held: Held) => T | PromiseLike<T>]
-      | [options: AcquireOptions, run: (held: Held) => T | PromiseLike<T>]
+      [run: (held: Held) => T | PromiseLike<T>] | [options: AcquireOptions, run: (held: Held) => T | PromiseLike<T>]
   ): Promise<T> {
     const [options, run] = typeof first === "function" ? [{}, first] : [first, second];
     if (typeof run !== "function") throw wrongType("run", "a function", run);

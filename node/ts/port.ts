@@ -39,7 +39,7 @@ export async function submit<T>(about: unknown, start: (id: Id) => Submitted, si
   if (typeof op === "object") throw new DlockError(op);
   // The completion of a cancelled operation comes through the port like any other.
   const stopListening = signal && onAbort(signal, () => native.cancel(op));
-  keepAlive(+1);
+  keepAlive(1);
   const { value, failure } = await new Promise<Completion>((settle) => pending.set(id, { about, settle }));
   keepAlive(-1);
   stopListening?.();

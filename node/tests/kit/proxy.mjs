@@ -37,7 +37,9 @@ export class Proxy {
   passReplies() {
     const held = this.#held;
     this.#held = undefined;
-    for (const [client, data] of held) client.destroyed || client.write(data);
+    for (const [client, data] of held) {
+      if (!client.destroyed) client.write(data);
+    }
   }
 
   /** The next `count` replies are dropped and their connections reset: the request has been carried out. */

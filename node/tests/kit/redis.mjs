@@ -62,7 +62,9 @@ export class RedisServer {
     const socket = connect(this.port, "127.0.0.1");
     let received = "";
     socket.setEncoding("utf8").on("data", (data) => (received += data));
-    socket.end(`*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(`${word}`)}\r\n${word}\r\n`).join("")}`);
+    socket.end(
+      `*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(`${word}`)}\r\n${word}\r\n`).join("")}`,
+    );
     await once(socket, "close");
     const [reply] = parse(received);
     if (reply instanceof Error) throw reply;
