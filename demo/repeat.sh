@@ -3,29 +3,18 @@
 #   demo/repeat.sh [TIMES]      20
 set -uo pipefail
 cd "$(dirname "$0")"
-passed=0 failed=0
-for run in $(seq "${1:-20}"); do
-    if output=$(N=500 ./run.sh 2>&1); then
-        passed=$((passed + 1))
-        export BUILT=1
-        echo "run $run: $(tail -n 1 <<<"$output")"
-    else
-        failed=$((failed + 1))
-        echo "run $run:"
-        echo "$output"
-    fi
-done
+status=0
+N=500 ../scripts/repeat.sh "${1:-20}" ./run.sh || status=1
 if output=$(N=2000 WITHOUT_LOCK=1 ./run.sh 2>&1); then
-    failed=$((failed + 1))
     echo "without the lock the verdict should have failed:"
     echo "$output"
 elif grep -q '^verdict: FAILED' <<<"$output"; then
-    passed=$((passed + 1))
     echo "without the lock: $(grep -m 1 WRONG <<<"$output")"
+    echo "1 passed, 0 failed"
+    exit $status
 else
-    failed=$((failed + 1))
     echo "without the lock there was no verdict:"
     echo "$output"
 fi
-echo "$passed passed, $failed failed"
-[ "$failed" = 0 ]
+echo "0 passed, 1 failed"
+exit 1

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds what the demo needs and runs it. From the environment: N (turns of each worker), REDIS_URL (a server that is there),
-# WITHOUT_LOCK=1 (take no lock, to see the verdict fail), BUILT=1 (build nothing: it was just done).
+# WITHOUT_LOCK=1 (take no lock, to see the verdict fail), DLOCK_BUILT=1 (build nothing: it was just done).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=$PWD/build/demo
@@ -23,7 +23,7 @@ build() {
     "${jdk}javac" --release 17 -Xlint:all -Werror -cp "$jar" -d "$out" demo/Worker.java
 }
 
-[ -n "${BUILT:-}" ] || build
+[ -n "${DLOCK_BUILT:-}" ] || build
 exec "$python" demo/run.py --times "${N:-2000}" --url "${REDIS_URL:-}" ${WITHOUT_LOCK:+--without-lock} \
     --worker "C++='$out/worker'" \
     --worker "Python='$python' demo/worker.py" \
