@@ -1,0 +1,162 @@
+// What is forgotten: a hold, a client, a listener. Needs --expose-gc.
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+
+import { connect } from "libdlock";
+
+import { LONG, fired, freshName, onBothBackends } from "./kit/index.mjs";
+
+const warnings = [];
+process.on("warning", (warning) => warnings.push(warning));
+
+/** The warning with that code and that text in it, once the garbage collector has been made to find its cause. */
+async function warned(code, text) {
+  const deadline = performance.now() + 10_000;
+  for (;;) {
+    const found = warnings.find((warning) => warning.code === code && warning.message.includes(text));
+    if (found) return found;
+    assert.ok(performance.now() < deadline, `no ${code} about ${text}`);
+    globalThis.gc();
+    await turn();
+  }
+}
+
+onBothBackends((context) => {
+  it("a hold that is collected while held is not renewed any more, and a warning says so", async () => {
+    const client = await context.open({ leaseMs: 300 });
+    const name = freshName();
+    // In a function of its own, so that no register remembers it.
+    await (async () => {
+      await client.lock(name).acquire();
+    })();
+    const warning = await warned("DLOCK_COLLECTED", name);
+    assert.equal(warning.name, "DlockWarning");
+    const held = await context.client.lock(name).acquire({ waitMs: 2_000 });
+    await held.release();
+  });
+
+  it("a hold that was released goes without a word", async () => {
+    const name = freshName();
+    await context.client.withLock(name, () => undefined);
+    await (async () => {
+      await context.client.lock(`${name}-next`).acquire();
+    })();
+    await warned("DLOCK_COLLECTED", `${name}-next`);
+    assert.equal(
+      warnings.some(({ message }) => message.includes(`"${name}"`)),
+      false,
+    );
+  });
+
+  it("a hold whose signal was asked for stays, because somebody may be listening", async () => {
+    const client = await context.open({ leaseMs: 300 });
+    const name = freshName();
+    const told = [];
+    await (async () => {
+      const { signal } = await client.lock(name).acquire();
+      signal.addEventListener("abort", () => told.push(signal.reason.lossReason));
+    })();
+    const until = performance.now() + 700; // two leases
+    while (performance.now() < until) {
+      globalThis.gc();
+      await turn();
+    }
+    assert.equal(await client.lock(name).locked(), true);
+    await client.lock(name).forceRelease();
+    while (told.length === 0) await turn();
+    assert.deepEqual(told, ["deleted"]);
+  });
+
+  it("a pending acquire holds on to what it needs", async () => {
+    const name = freshName();
+    const held = await context.client.lock(name).acquire();
+    const waiting = (async () => (await connect(context.url)).lock(name).acquire())();
+    for (let n = 0; n < 5; n++) {
+      globalThis.gc();
+      await turn();
+    }
+    await held.release();
+    const got = await waiting;
+    assert.equal(got.valid, true);
+    await got.release();
+    await got.lock.client.close();
+  });
+
+  it("a client that is collected while open warns; one that has a listener for events too", async () => {
+    const count = () => warnings.filter(({ code }) => code === "DLOCK_UNCLOSED").length;
+    const before = count();
+    await (async () => {
+      await connect(context.url, { onEvent: () => undefined });
+    })();
+    const deadline = performance.now() + 10_000;
+    while (count() === before) {
+      assert.ok(performance.now() < deadline);
+      globalThis.gc();
+      await turn();
+    }
+  });
+});
+
+describe("memory", () => {
+  it("stays where it is over 300,000 holds", { skip: LONG }, async () => {
+    const client = await connect("memory://");
+    const rss = () => process.memoryUsage().rss / 2 ** 20;
+    const many = async () => {
+      for (let n = 0; n < 100_000; n++) await client.withLock(`k-${n % 10}`, () => undefined);
+      return rss();
+    };
+    const sizes = [await many(), await many(), await many()];
+    console.log(`MiB after each 100,000: ${sizes.map((size) => size.toFixed(0)).join(", ")}`);
+    // What the first hundred thousand brought is there to be used again.
+    assert.ok(sizes[2] < sizes[0] * 1.5 + 30, String(sizes));
+    await client.close();
+  });
+});
+
+describe("events", () => {
+  it("tell a client's own listener what happens to its locks", async () => {
+    const events = [];
+    const others = [];
+    const client = await connect("memory://events", { leaseMs: 300, onEvent: (event) => events.push(event) });
+    const other = await connect("memory://events", { onEvent: (event) => others.push(event) });
+    const name = freshName();
+    const held = await client.lock(name).acquire();
+    const { signal } = held;
+    await other.lock(name).forceRelease();
+    await fired(signal);
+    while (!events.some(({ object, level }) => object === name && level === "warn")) await turn();
+    for (const { level, message } of events) {
+      assert.ok(["debug", "info", "warn", "error"].includes(level));
+      assert.equal(typeof message, "string");
+    }
+    assert.equal(
+      others.some(({ object, level }) => object === name && level === "warn"),
+      false,
+    );
+    await client.close();
+    await other.close();
+  });
+
+  it("a listener that throws is an uncaught exception, and keeps nobody's completion", async () => {
+    const mistake = new Error("the listener's mistake");
+    const uncaught = new Promise((resolve) => {
+      process.setUncaughtExceptionCaptureCallback(resolve);
+    });
+    const client = await connect("memory://", {
+      leaseMs: 300,
+      onEvent: () => {
+        throw mistake;
+      },
+    });
+    const lock = client.lock(freshName());
+    const { signal } = await lock.acquire();
+    await lock.forceRelease();
+    await fired(signal);
+    assert.equal(await uncaught, mistake);
+    process.setUncaughtExceptionCaptureCallback(null);
+    assert.equal(await lock.locked(), false);
+    await client.close();
+  });
+});
