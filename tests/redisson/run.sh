@@ -16,8 +16,8 @@ if [ -z "$(find "$build/built" -newer tests/redisson/peer/pom.xml 2>/dev/null)" 
     touch "$build/built"
 fi
 
-[ -x build/py-venv/bin/python ] || py/run-tests.sh
-tests() { build/py-venv/bin/python -m pytest -p no:cacheprovider tests/redisson "$@"; }
+[ -n "${DLOCK_BUILT:-}" ] || scripts/python-venv.sh
+tests() { build/venv/bin/python -m pytest -p no:cacheprovider tests/redisson "$@"; }
 
 if [ "${1:-}" = long ]; then
     shift
