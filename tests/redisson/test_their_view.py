@@ -140,3 +140,16 @@ def test_we_are_told_that_redisson_took_it(fleet: Fleet, theirs: Redisson, here:
             here.run(lock.release)
         assert wire.fields(name) == {them.owner: "1"}, "our release left their hold alone"
         them.release(name)
+
+
+def test_a_release_of_ours_that_comes_too_late_leaves_their_hold_alone(
+    ours: libdlock.Client, theirs: Redisson, here: Thread, wire: Wire, name: str
+) -> None:
+    lock, them = ours.lock(name), theirs.thread()
+    here.run(lock.acquire)
+    assert them.force(name)
+    them.acquire(name)
+    with pytest.raises((libdlock.NotHeld, libdlock.LockLost)):  # the next renewal, which would tell, is 10 s away
+        here.run(lock.release)
+    assert wire.fields(name) == {them.owner: "1"}
+    them.release(name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import libdlock
 import workers
 from helpers import SOON, Fleet, Worker
@@ -56,19 +58,31 @@ def test_our_watchdog_keeps_it_from_redissons_waiter(fleet: Fleet, theirs: Redis
         them.release(name)
 
 
-def test_a_redisson_client_that_is_gone_lets_go_at_the_end_of_its_lease(
-    peer: Peer, fleet: Fleet, ours: libdlock.Client, here: Thread, wire: Wire, name: str
-) -> None:
-    mortal = peer.open(fleet.server.url, watchdog_ms=900)
-    lock = ours.lock(name)
-    mortal.thread().acquire(name)
+def lets_go(fleet: Fleet, lock: libdlock.Lock, here: Thread, wire: Wire, end: Callable[[], None]) -> None:
+    """Our waiter has the lock as soon as the lease of a holder that is ended is over, and not before."""
     acquired = here.start(lock.acquire)
-    listening(fleet, name)
-    mortal.close()
-    ends = now_us() + pttl(wire, name) * 1000
+    listening(fleet, lock.name)
+    end()
+    ends = now_us() + pttl(wire, lock.name) * 1000
     late = (acquired.ended()[0] - ends) / 1000
     assert -5 < late < SLACK_MS, f"{late} ms after the end of the lease"
     here.run(lock.release)
+
+
+def test_a_redisson_client_that_is_shut_down_lets_go_at_the_end_of_its_lease(
+    peer: Peer, fleet: Fleet, ours: libdlock.Client, here: Thread, wire: Wire, name: str
+) -> None:
+    mortal = peer.open(fleet.server.url, watchdog_ms=900)
+    mortal.thread().acquire(name)
+    lets_go(fleet, ours.lock(name), here, wire, mortal.close)
+
+
+def test_a_killed_jvm_lets_go_at_the_end_of_its_lease(
+    fleet: Fleet, ours: libdlock.Client, here: Thread, wire: Wire, name: str
+) -> None:
+    mortal = Peer()
+    mortal.open(fleet.server.url, watchdog_ms=900).thread().acquire(name)
+    lets_go(fleet, ours.lock(name), here, wire, mortal.kill)
 
 
 def test_a_killed_process_of_ours_lets_go_at_the_end_of_its_lease(
