@@ -1,10 +1,10 @@
 package org.libdlock;
 
+import java.nio.ByteBuffer;
 import java.nio.CharBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -18,11 +18,11 @@ final class Arguments {
 
     private Arguments() {}
 
-    /** Rounded up: a wait of a microsecond is short, but it is a wait. What is too long for a number is the longest there is. */
+    /** Rounded away from zero: a wait of a microsecond is short, but it is a wait. What is too long for a number is the longest there is. */
     static long millis(Duration duration) {
         try {
             long millis = duration.toMillis();
-            return Duration.ofMillis(millis).equals(duration) || duration.isNegative() ? millis : millis + 1;
+            return Duration.ofMillis(millis).equals(duration) ? millis : millis + (duration.isNegative() ? -1 : 1);
         } catch (ArithmeticException tooLong) {
             return duration.isNegative() ? Long.MIN_VALUE : Long.MAX_VALUE;
         }
@@ -31,9 +31,8 @@ final class Arguments {
     /** As {@link #millis(Duration)}. */
     static long millis(long time, TimeUnit unit) {
         long millis = unit.toMillis(time);
-        return time > 0 && millis < Long.MAX_VALUE && unit.convert(millis, TimeUnit.MILLISECONDS) < time
-                ? millis + 1
-                : millis;
+        boolean whole = unit.convert(millis, TimeUnit.MILLISECONDS) == time;
+        return whole || Math.abs(millis) == Long.MAX_VALUE || millis == Long.MIN_VALUE ? millis : millis + Long.signum(time);
     }
 
     /** Null waits for ever; below zero that is what the core would understand. */
@@ -58,7 +57,8 @@ final class Arguments {
             return OWN_LEASE;
         }
         if (lease.isZero()) {
-            throw invalid("a lease of zero was given; allowed are 100 ms to 24 h, or none for one that is renewed", op, name);
+            throw invalid(
+                    "a lease of zero was given; allowed are 100 ms to 24 h, or none for one that is renewed", op, name);
         }
         return millis(lease);
     }
@@ -69,7 +69,8 @@ final class Arguments {
             return OWN_LEASE;
         }
         if (lease == 0) {
-            throw invalid("a lease of 0 was given; allowed are 100 ms to 24 h, or -1 for one that is renewed", op, name);
+            throw invalid(
+                    "a lease of 0 was given; allowed are 100 ms to 24 h, or -1 for one that is renewed", op, name);
         }
         return millis(lease, unit);
     }
@@ -80,7 +81,9 @@ final class Arguments {
             return utf8(name);
         } catch (CharacterCodingException error) {
             String message = "lock: the name has a lone surrogate; a name is 1 to 512 bytes of UTF-8";
-            throw new InvalidNameException(message, "lock", null);
+            InvalidNameException refused = new InvalidNameException(message, "lock", null);
+            refused.initCause(error);
+            throw refused;
         }
     }
 
@@ -89,13 +92,17 @@ final class Arguments {
         try {
             return utf8(text);
         } catch (CharacterCodingException error) {
-            throw invalid("the " + what + " has a lone surrogate", op, null);
+            InvalidArgumentException refused = invalid("the " + what + " has a lone surrogate", op, null);
+            refused.initCause(error);
+            throw refused;
         }
     }
 
     private static byte[] utf8(String text) throws CharacterCodingException {
-        var bytes = StandardCharsets.UTF_8.newEncoder().encode(CharBuffer.wrap(text));
-        return Arrays.copyOf(bytes.array(), bytes.limit());
+        ByteBuffer encoded = StandardCharsets.UTF_8.newEncoder().encode(CharBuffer.wrap(text));
+        byte[] bytes = new byte[encoded.remaining()];
+        encoded.get(bytes);
+        return bytes;
     }
 
     static InvalidArgumentException invalid(String message, String op, @Nullable String name) {

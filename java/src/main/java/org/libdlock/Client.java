@@ -95,11 +95,14 @@ public final class Client implements AutoCloseable {
      * @throws DlockException with {@code release}: what kept a hold from being released. The client is closed all the same.
      */
     public void close(boolean release) {
-        if (!ending.closed) {
-            ending.closed = true;
-            Replies.check(port.call((to, id) -> Native.clientClose(to, id, handle, release)));
+        try {
+            if (!ending.closed) {
+                ending.closed = true;
+                Replies.check(port.call((to, id) -> Native.clientClose(to, id, handle, release)));
+            }
+        } finally {
+            Reference.reachabilityFence(this);
         }
-        Reference.reachabilityFence(this);
     }
 
     /**

@@ -372,8 +372,8 @@ public final class DistributedLock implements Lock {
         return entering(() -> {
             try {
                 return client.port()
-                        .callInterruptibly((port, id) ->
-                                Native.lockAcquire(port, id, handle, holder, waitMillis, leaseMillis));
+                        .callInterruptibly(
+                                (port, id) -> Native.lockAcquire(port, id, handle, holder, waitMillis, leaseMillis));
             } finally {
                 Reference.reachabilityFence(this);
             }

@@ -39,5 +39,6 @@ public interface DlockError {
      *
      * @return the name with the client's key prefix, or {@code null}
      */
-    @Nullable String object();
+    @Nullable
+    String object();
 }

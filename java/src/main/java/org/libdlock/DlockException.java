@@ -3,8 +3,8 @@ package org.libdlock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What libdlock throws where the JDK has no exception that fits. Those that have one implement {@link
- * DlockError} all the same.
+ * What libdlock throws where the JDK has no exception that fits. Those that have one implement {@link DlockError} all the
+ * same.
  */
 public class DlockException extends RuntimeException implements DlockError {
     private static final long serialVersionUID = 1;

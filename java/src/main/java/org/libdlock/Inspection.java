@@ -13,7 +13,8 @@ import org.libdlock.internal.Seen;
  * @param ttl what is left of the lease; {@code null} with a holder means a foreign key that never expires
  * @param token the last token granted under this name, as long as the server remembers it
  */
-public record Inspection(@Nullable String holder, boolean ours, @Nullable Duration ttl, OptionalLong token) {
+public record Inspection(
+        @Nullable String holder, boolean ours, @Nullable Duration ttl, OptionalLong token) {
     static Inspection of(Seen seen) {
         return new Inspection(
                 seen.holder(),

@@ -49,7 +49,8 @@ public final class LockOptions {
         return new LockOptions(lease, reentrant);
     }
 
-    @Nullable Duration lease() {
+    @Nullable
+    Duration lease() {
         return lease;
     }
 

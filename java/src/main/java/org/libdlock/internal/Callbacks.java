@@ -4,6 +4,7 @@ import java.util.ArrayDeque;
 import java.util.Queue;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Runs what may run code of the user's: the dependents of futures, and log handlers.
@@ -55,16 +56,24 @@ final class Callbacks implements Executor {
     }
 
     private void run() {
-        for (Runnable task = take(); task != null; task = take()) {
-            try {
-                task.run();
-            } catch (Throwable error) {
-                Log.failed("a callback failed", error);
-            }
+        while (runOne(take())) {
+            // No variable here keeps the last task, and what the user has of it, from the garbage collector.
         }
     }
 
-    private synchronized @org.jspecify.annotations.Nullable Runnable take() {
+    private static boolean runOne(@Nullable Runnable task) {
+        if (task == null) {
+            return false;
+        }
+        try {
+            task.run();
+        } catch (Throwable error) {
+            Log.failed("a callback failed", error);
+        }
+        return true;
+    }
+
+    private synchronized @Nullable Runnable take() {
         long until = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(KEEP_IDLE_MS);
         idle++;
         try {

@@ -36,7 +36,9 @@ public final class Holders {
     private static final class Levels {
         final Object lock;
         int count;
-        @Nullable Hold hold;
+
+        @Nullable
+        Hold hold;
 
         Levels(Object lock) {
             this.lock = lock;

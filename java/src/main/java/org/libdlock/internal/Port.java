@@ -101,7 +101,8 @@ public final class Port implements Wire.Sink {
      * @param unwanted undoes a value that nobody gets, because the future was completed or cancelled in the meantime
      * @return the future
      */
-    public <T extends @Nullable Object> CompletableFuture<T> start(Submit call, Function<Object, T> convert, Consumer<T> unwanted) {
+    public <T extends @Nullable Object> CompletableFuture<T> start(
+            Submit call, Function<Object, T> convert, Consumer<T> unwanted) {
         Promise<T> promise = new Promise<>(callbacks, convert, unwanted);
         promise.started(submit(call, promise));
         return promise;
@@ -141,7 +142,8 @@ public final class Port implements Wire.Sink {
                 }
                 lookForDead();
             } catch (Throwable error) {
-                // Nothing of the user's runs here, so this is a JVM in need: what could not cross is kept on the other side.
+                // Nothing of the user's runs here, so this is a JVM in need: what could not cross is kept on the other
+                // side.
                 Log.failed("the completion port could not be drained", error);
                 LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(10));
             }

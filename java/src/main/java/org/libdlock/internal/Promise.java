@@ -2,6 +2,7 @@ package org.libdlock.internal;
 
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -16,6 +17,7 @@ final class Promise<T extends @Nullable Object> extends CompletableFuture<T> imp
     private final Callbacks callbacks;
     private final Function<Object, T> convert;
     private final Consumer<T> unwanted;
+    private final AtomicBoolean decided = new AtomicBoolean();
     private volatile long op;
 
     /**
@@ -44,22 +46,26 @@ final class Promise<T extends @Nullable Object> extends CompletableFuture<T> imp
         try {
             value = convert.apply(reply);
         } catch (RuntimeException exception) {
-            super.completeExceptionally(exception);
+            if (decide()) {
+                super.completeExceptionally(exception);
+            }
             return;
         }
-        if (!super.complete(value)) {
+        if (decide()) {
+            super.complete(value);
+        } else {
             unwanted.accept(value);
         }
     }
 
     @Override
     public boolean complete(T value) {
-        return ended(super.complete(value));
+        return takenOver() && super.complete(value);
     }
 
     @Override
     public boolean completeExceptionally(Throwable exception) {
-        return ended(super.completeExceptionally(exception));
+        return takenOver() && super.completeExceptionally(exception);
     }
 
     @Override
@@ -72,11 +78,18 @@ final class Promise<T extends @Nullable Object> extends CompletableFuture<T> imp
         return isCancelled();
     }
 
-    private boolean ended(boolean byThisCall) {
-        if (byThisCall) {
-            Native.cancel(op);
+    /** Whether the caller is the first that has something to say. */
+    private boolean decide() {
+        return decided.compareAndSet(false, true);
+    }
+
+    /** Cancels the operation before anybody hears of it: who then asks for the lock meets nobody in the line. */
+    private boolean takenOver() {
+        if (!decide()) {
+            return false;
         }
-        return byThisCall;
+        Native.cancel(op);
+        return true;
     }
 
     @Override

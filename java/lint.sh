@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Error Prone and NullAway with warnings as errors, the formatter in check mode, javadoc with doclint: java/lint.sh [fix]
+# `fix` formats in place.
+set -euo pipefail
+cd "$(dirname "$0")"
+if [ "${1:-}" = fix ]; then
+    exec mvn -B -ntp -q -P lint spotless:apply
+fi
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+# Not -q, which hides the warnings that it fails for.
+mvn -B -ntp -P lint spotless:check test-compile javadoc:javadoc >"$log" || {
+    grep -E '^(\[WARNING\]|\[ERROR\]|    )' "$log" >&2
+    exit 1
+}

@@ -1,0 +1,168 @@
+package org.libdlock;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.libdlock.support.Background;
+import org.libdlock.support.Eventually;
+import org.libdlock.support.Jvm;
+import org.libdlock.support.Proxy;
+import org.libdlock.support.RedisServer;
+
+/** Rows of faults.md that a Java program meets; the full family, with a checker, is the Rust crate tests/faults. */
+class FaultsTest extends WithServer {
+    /** Holds a lock, says its token, then how it was lost and what the release said. */
+    static final class Holder {
+        public static void main(String[] args) throws Exception {
+            try (Client client =
+                    Dlock.connect(args[0], Options.defaults().lease(Duration.ofMillis(Long.parseLong(args[2]))))) {
+                DistributedLock lock = client.lock(args[1]);
+                lock.lock();
+                System.out.println(lock.token());
+                LossReason reason = lock.onLost().get(30, TimeUnit.SECONDS);
+                System.out.println(lock.isValid() + " " + reason);
+                try {
+                    lock.unlock();
+                    System.out.println("released");
+                } catch (IllegalMonitorStateException error) {
+                    System.out.println(((DlockError) error).kind());
+                }
+            }
+        }
+    }
+
+    @Test
+    void family1AKilledHoldersLockComesFreeWithItsLease() throws Exception {
+        try (Jvm holder = Jvm.start(Holder.class, server.url(), name, "1000")) {
+            long token = Long.parseLong(holder.line());
+            DistributedLock lock = connect(Options.defaults().pollInterval(Duration.ofMillis(200))).lock(name);
+            holder.signal("KILL");
+            long left = (Long) server.command("PTTL", name);
+            long began = System.nanoTime();
+            assertThat(lock.tryLock(10, TimeUnit.SECONDS)).isTrue();
+            // Not before the key expires, and not later than that, the poll, and some slack.
+            long waited = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - began);
+            assertThat(waited).isBetween(left - 50, left + 200 + 300);
+            assertThat(lock.token()).isGreaterThan(token);
+            lock.unlock();
+        }
+    }
+
+    @Test
+    void family2AHolderStoppedPastItsLeaseKnowsItAtOnce() throws Exception {
+        try (Jvm holder = Jvm.start(Holder.class, server.url(), name, "1000")) {
+            long token = Long.parseLong(holder.line());
+            holder.signal("STOP");
+            DistributedLock lock = connect().lock(name);
+            assertThat(lock.tryLock(10, TimeUnit.SECONDS)).isTrue();
+            assertThat(lock.token()).isGreaterThan(token);
+            holder.signal("CONT");
+            assertThat(holder.line()).isEqualTo("false EXPIRED");
+            assertThat(holder.line()).isIn("NOT_HELD", "LOST");
+            holder.end();
+            assertThat(lock.isValid()).isTrue();
+            assertThat(lock.inspect().holder()).isEqualTo(lock.owner());
+            lock.unlock();
+        }
+    }
+
+    @Test
+    void family5ABlackHoleCostsATimedTryItsOwnTimeAndNoMore() throws Exception {
+        try (Proxy proxy = new Proxy(server)) {
+            Client client = closing(Dlock.connect(proxy.url(), Options.defaults().lease(Duration.ofSeconds(1))));
+            DistributedLock lock = client.lock(name);
+            lock.lock();
+            CompletableFuture<LossReason> lost = lock.onLost();
+            proxy.blackHole();
+            long began = System.nanoTime();
+            DistributedLock other = client.lock(name + "-other");
+            assertThatThrownBy(() -> {
+                        if (!other.tryLock(500, TimeUnit.MILLISECONDS)) {
+                            throw new AcquireTimeoutException("not in time", "acquire", name);
+                        }
+                    })
+                    .isInstanceOfAny(
+                            ConnectionException.class, OutcomeUnknownException.class, AcquireTimeoutException.class);
+            assertThat(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - began)).isBetween(450L, 750L);
+            assertThat(lost.get(2, TimeUnit.SECONDS)).isEqualTo(LossReason.EXPIRED);
+            assertThat(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - began)).isLessThan(1000);
+        }
+    }
+
+    @Test
+    void families11And12ALostReplyIsMadeGood() {
+        try (Proxy proxy = new Proxy(server)) {
+            DistributedLock lock = closing(Dlock.connect(proxy.url())).lock(name);
+            for (int i = 0; i < 10; i++) {
+                proxy.resetAtNextReplies(1);
+                lock.lock();
+                assertThat(lock.getHoldCount()).isEqualTo(1);
+                proxy.resetAtNextReplies(1);
+                lock.unlock();
+                assertThat(server.command("EXISTS", name)).isEqualTo(0L);
+            }
+            assertThat(proxy.resetsLeft()).isZero();
+        }
+    }
+
+    @Test
+    void family16TheSubscriptionKilledDuringAWait() {
+        try (RedisServer own = new RedisServer()) {
+            DistributedLock held = closing(Dlock.connect(own.url())).lock(name);
+            DistributedLock waiting = closing(Dlock.connect(own.url())).lock(name);
+            held.lock();
+            Background<Long> waiter = Background.run(() -> {
+                waiting.lock();
+                long got = System.nanoTime();
+                waiting.unlock();
+                return got;
+            });
+            Eventually.holds(
+                    "the waiter listens",
+                    () -> !own.command("PUBSUB", "CHANNELS", "*" + name + "*").toString().equals("[]"));
+            own.command("CLIENT", "KILL", "TYPE", "pubsub");
+            long released = System.nanoTime();
+            held.unlock();
+            assertThat(TimeUnit.NANOSECONDS.toMillis(waiter.get() - released)).isLessThan(1200);
+            Eventually.holds(
+                    "nobody listens any more",
+                    () -> own.command("PUBSUB", "CHANNELS").toString().equals("[]"));
+        }
+    }
+
+    /** Takes the lock when its parent lets it go. */
+    static final class Child {
+        public static void main(String[] args) {
+            try (Client client = Dlock.connect(args[0])) {
+                DistributedLock lock = client.lock(args[1]);
+                System.out.println("free: " + lock.tryLock());
+                lock.lock();
+                System.out.println(lock.token());
+                lock.unlock();
+            }
+        }
+    }
+
+    /** faults.md 31, as far as a JVM can do that: it never forks without an exec. */
+    @Test
+    void family31AChildProcessStartedWhileHoldingIsAStranger() throws Exception {
+        DistributedLock lock = connect(Options.defaults().lease(Duration.ofMillis(600))).lock(name);
+        lock.lock();
+        try (Jvm child = Jvm.start(Child.class, server.url(), name)) {
+            assertThat(child.line()).isEqualTo("free: false");
+            assertThat(new ProcessBuilder("true").start().waitFor()).isZero();
+            CompletableFuture<LossReason> lost = lock.onLost();
+            assertThatThrownBy(() -> lost.get(1, TimeUnit.SECONDS))
+                    .as("the parent goes on renewing")
+                    .isInstanceOf(java.util.concurrent.TimeoutException.class);
+            long token = lock.token();
+            lock.unlock();
+            assertThat(Long.parseLong(child.line())).isGreaterThan(token);
+            child.end();
+        }
+    }
+}

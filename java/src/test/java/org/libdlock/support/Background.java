@@ -1,0 +1,63 @@
+package org.libdlock.support;
+
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+/** A thread of its own for one piece of work, whose result or exception is looked at. */
+public final class Background<T> {
+    private final CompletableFuture<T> result = new CompletableFuture<>();
+    private final Thread thread;
+
+    private Background(Callable<T> work) {
+        thread = new Thread(() -> {
+            try {
+                result.complete(work.call());
+            } catch (Throwable e) {
+                result.completeExceptionally(e);
+            }
+        });
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    public static <T> Background<T> run(Callable<T> work) {
+        return new Background<>(work);
+    }
+
+    public Thread thread() {
+        return thread;
+    }
+
+    /** Waits until it sleeps in a lock's wait. */
+    public Background<T> parked() {
+        Eventually.holds("the thread waits", () -> thread.getState() == Thread.State.WAITING);
+        return this;
+    }
+
+    public boolean isDone() {
+        return result.isDone();
+    }
+
+    /** What it returned; what it threw as the cause of an AssertionError. */
+    public T get() {
+        try {
+            T value = result.get(20, TimeUnit.SECONDS);
+            thread.join(5000);
+            return value;
+        } catch (Exception e) {
+            throw new AssertionError(e.getCause() == null ? e : e.getCause());
+        }
+    }
+
+    /** What it threw. */
+    public Throwable thrown() {
+        try {
+            throw new AssertionError("returned " + result.get(20, TimeUnit.SECONDS));
+        } catch (java.util.concurrent.ExecutionException e) {
+            return e.getCause();
+        } catch (InterruptedException | java.util.concurrent.TimeoutException | java.util.concurrent.CancellationException e) {
+            return e;
+        }
+    }
+}

@@ -1,0 +1,5 @@
+/** What the tests stand on. */
+@NullMarked
+package org.libdlock.support;
+
+import org.jspecify.annotations.NullMarked;
