@@ -8,4 +8,5 @@ git ls-files -co --exclude-standard -- '*.c' '*.h' '*.cpp' '*.hpp' ':!include/dl
 (cd py && ../build/py-lint-venv/bin/ruff format --quiet python tests)
 build/py-lint-venv/bin/ruff format --quiet --config ruff.toml scripts bench demo tests/interop tests/redisson ffi-c/tests
 node/lint.sh fix
+node/node_modules/.bin/prettier --log-level warn --config node/.prettierrc.json --write {demo,bench,tests/interop}/*.mjs
 java/lint.sh fix

@@ -33,8 +33,9 @@ check "ruff and mypy --strict: py" py/lint.sh
 for folder in scripts bench demo tests/interop tests/redisson ffi-c/tests; do
     check "ruff and mypy --strict: $folder" python_rest "$folder"
 done
-check "node" node/lint.sh
-check "java" java/lint.sh
+check "tsc, eslint and prettier: node" node/lint.sh
+check "eslint and prettier: demo, bench, tests/interop" node/lint.sh demo bench tests/interop
+check "Error Prone, NullAway, formatter and javadoc: java" java/lint.sh
 check "bash -n" bash -c 'git ls-files -co --exclude-standard -- "*.sh" .ci/run | xargs -n 1 bash -n'
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
