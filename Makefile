@@ -12,7 +12,7 @@ help: ## this list
 deps: ## check the prerequisites, install what else the tests need (as root, with apt-get)
 	@scripts/deps.sh test
 
-demo: ## two C++ and two Python processes share one lock; N=2000 times each, REDIS_URL=... for a server that is there
+demo: ## a process in each language, all on one lock; N=2000 times each, REDIS_URL=... for a server that is there
 	@scripts/deps.sh demo
 	@N=$(N) REDIS_URL=$(REDIS_URL) demo/run.sh
 
@@ -24,7 +24,7 @@ check-long: ## what is slow: repeats, exits, soak
 	@scripts/deps.sh test
 	@scripts/check-long.sh
 
-bench: ## one table: every language beside the floor and redis-benchmark
+bench: ## tables: every language beside the floor and redis-benchmark
 	@scripts/deps.sh bench
 	@bench/run.sh
 
@@ -35,7 +35,7 @@ lint: ## formatters in check mode, linters with warnings as errors
 fmt: ## format everything
 	@scripts/fmt.sh
 
-dist: ## the crate, the wheel and the C library as archives in build/dist
+dist: ## the crate, the wheel, the npm packages, the jar, the C library as an archive, in build/dist
 	@scripts/deps.sh test
 	@scripts/dist.sh
 
