@@ -167,6 +167,10 @@ class Holder:
         """The next hold of `tell_contend`; None after the last."""
         return read_hold(self._words(bound))
 
+    def end(self) -> None:
+        """Ends the thread. It is not asked any more."""
+        self._peer.tell(self._address, "end")
+
     def locked(self, name: str) -> bool:
         """`isLocked`."""
         return self._ask("locked", name) == "true"

@@ -44,6 +44,19 @@ def test_redissons_watchdog_keeps_it_from_our_waiter(
     brisk.close()
 
 
+def test_redissons_watchdog_outlives_the_thread(peer: Peer, fleet: Fleet, ours: libdlock.Client, name: str) -> None:
+    """What docs/redisson.md tells of it; with ours the renewal ends with the thread."""
+    brisk = peer.open(fleet.server.url, watchdog_ms=600)
+    them, operator = brisk.thread(), brisk.thread()
+    them.acquire(name)
+    them.end()
+    with Monitor(fleet.server.port) as monitor:
+        await_renewals(monitor, name, 6)
+    assert not ours.lock(name).acquire(blocking=False)
+    assert operator.force(name)
+    brisk.close()
+
+
 def test_our_watchdog_keeps_it_from_redissons_waiter(fleet: Fleet, theirs: Redisson, here: Thread, name: str) -> None:
     with libdlock.connect(fleet.server.url, lease=0.6) as brisk:
         lock, them = brisk.lock(name), theirs.thread()

@@ -24,10 +24,12 @@ import java.util.concurrent.Executors;
  *   close CLIENT                         shuts it down: what it holds is no longer renewed
  * </pre>
  *
- * <p>Any other is {@code CLIENT.THREAD}, for the verbs of {@link Verbs}. Redisson's holders are threads, so each such address is a
- * thread of its own, made when it is first named; it does one line after the other, and threads do not wait for one another. Times
- * are microseconds of {@link System#nanoTime}, which on Linux is CLOCK_MONOTONIC, one for all processes. The process ends with its
- * input.
+ * <p>Any other is {@code CLIENT.THREAD}, for the verbs of {@link Verbs} and for {@code end}. Redisson's holders are threads, so each
+ * such address is a thread of its own, made when it is first named; it does one line after the other until {@code end}, and threads do
+ * not wait for one another.
+ *
+ * <p>Times are microseconds of {@link System#nanoTime}, which on Linux is CLOCK_MONOTONIC, one for all processes. The process ends with
+ * its input.
  */
 public final class Peer {
     private static final PrintStream OUT = new PrintStream(System.out, true, StandardCharsets.UTF_8);
@@ -53,6 +55,10 @@ public final class Peer {
     private void take(String address, String verb, List<String> arguments) {
         if (address.equals("peer")) {
             guarded(address, () -> own(verb, arguments));
+            return;
+        }
+        if (verb.equals("end")) {
+            threads.remove(address).shutdown();
             return;
         }
         Verbs verbs = clients.get(address.substring(0, address.indexOf('.')));

@@ -90,14 +90,17 @@ final class Verbs {
             case "spin" -> client.getSpinLock(name);
             case "fair" -> client.getFairLock(name);
             case "nonreentrant" -> client.getNonReentrantLock(name);
-            case "multi" -> client.getMultiLock(Arrays.stream(name.split(",")).map(client::getLock).toArray(RLock[]::new));
+            case "multi" ->
+                client.getMultiLock(
+                        Arrays.stream(name.split(",")).map(client::getLock).toArray(RLock[]::new));
             default -> throw new IllegalArgumentException("no kind " + kind);
         };
     }
 
     /** The token as text, or "-". */
     private static String acquire(RLock lock, long leaseMs) {
-        if (lock instanceof RFencedLock fenced) return fenced.lockAndGetToken(leaseMs, TimeUnit.MILLISECONDS).toString();
+        if (lock instanceof RFencedLock fenced)
+            return fenced.lockAndGetToken(leaseMs, TimeUnit.MILLISECONDS).toString();
         lock.lock(leaseMs, TimeUnit.MILLISECONDS);
         return "-";
     }
