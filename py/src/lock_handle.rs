@@ -12,7 +12,7 @@ use crate::call::{blocking, free};
 /// while held can be warned about.
 #[pyclass(subclass, frozen, module = "libdlock._native")]
 pub(crate) struct LockHandle {
-    #[pyo3(get)]
+    #[pyo3(get, name = "_handle")]
     pub(crate) handle: Handle,
     /// Acquired less released through this object.
     levels: AtomicI64,

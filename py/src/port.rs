@@ -1,6 +1,6 @@
 //! The completion port: one of the log thread's, and one of each event loop.
 
-use libdlock::{Error, Level};
+use libdlock::Error;
 use libdlock_bridge::{Completion, Handle, Outcome, What, enter, guard};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -51,7 +51,7 @@ impl Port {
 
     fn drain_log(&self, py: Python<'_>, at_most: usize) -> PyResult<Vec<Event>> {
         let event = |what| match what {
-            What::Log(event) => Some((level(event.level), event.name, event.message)),
+            What::Log(event) => Some((event.level.as_str(), event.name, event.message)),
             // Nothing is submitted to this port.
             What::Done(_) => None,
         };
@@ -103,14 +103,5 @@ fn answer(py: Python<'_>, result: Result<Outcome, Error>) -> PyResult<Py<PyAny>>
         Outcome::Inspection(seen) => inspected(seen).into_py_any(py),
         Outcome::Decision(decision) => decided(decision).into_py_any(py),
         Outcome::Handle(client) => ClientHandle::new(client).into_py_any(py),
-    }
-}
-
-fn level(level: Level) -> &'static str {
-    match level {
-        Level::Debug => "debug",
-        Level::Info => "info",
-        Level::Warn => "warn",
-        Level::Error => "error",
     }
 }

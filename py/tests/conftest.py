@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
+import uvloop
 
 import libdlock
+from libdlock import aio
 from proxy import Proxy
 from redis_server import RedisServer
 
 ROOT = Path(__file__).resolve().parents[2]
 VECTORS = ROOT / "tests" / "vectors"
 
+LOOPS: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {
+    "asyncio": asyncio.new_event_loop,
+    "uvloop": uvloop.new_event_loop,
+}
+
 _numbers = itertools.count()
+
+
+def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """Every test that is a coroutine runs on each of these."""
+    return LOOPS
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -78,6 +91,18 @@ def client(url: str) -> Iterator[libdlock.Client]:
 def other(url: str) -> Iterator[libdlock.Client]:
     """A second client: to the lock, another process."""
     with libdlock.connect(url) as client:
+        yield client
+
+
+@pytest.fixture
+async def aio_client(url: str) -> AsyncIterator[aio.Client]:
+    async with aio.connect(url) as client:
+        yield client
+
+
+@pytest.fixture
+async def aio_other(url: str) -> AsyncIterator[aio.Client]:
+    async with aio.connect(url) as client:
         yield client
 
 

@@ -24,6 +24,8 @@ class Proxy:
         self._from_server: set[socket.socket] = set()
         self._passing = threading.Event()
         self._passing.set()
+        self._held: list[tuple[socket.socket, bytes]] | None = None
+        self._holding = threading.Lock()
         self._reset_at_reply = 0
         self.resets = 0
         self._thread = threading.Thread(target=self._serve, daemon=True)
@@ -40,6 +42,19 @@ class Proxy:
     def reset_at_next_replies(self, count: int) -> None:
         """The next `count` replies are dropped and their connections reset: the request has been carried out."""
         self._reset_at_reply = count
+
+    def hold_replies(self) -> None:
+        """From now on what the server says waits here."""
+        with self._holding:
+            self._held = []
+
+    def pass_replies(self) -> None:
+        """Sends on what was held back, and no longer holds."""
+        with self._holding:
+            held, self._held = self._held or [], None
+            for target, data in held:
+                with contextlib.suppress(OSError):
+                    target.sendall(data)
 
     def close(self) -> None:
         self._passing.set()
@@ -91,8 +106,12 @@ class Proxy:
             self._peer[source].setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
             self._drop(source)
             return
-        with contextlib.suppress(OSError):
-            self._peer[source].sendall(data)
+        with self._holding:
+            if self._held is not None and source in self._from_server:
+                self._held.append((self._peer[source], data))
+                return
+            with contextlib.suppress(OSError):
+                self._peer[source].sendall(data)
 
     def _drop(self, source: socket.socket) -> None:
         peer = self._peer.pop(source)

@@ -8,6 +8,11 @@ from typing import ClassVar
 from . import _native
 
 
+def is_going_on(grant: _native.Grant) -> bool:
+    """Whether it is still held and nothing was said of a loss, which comes a little before the end."""
+    return _native.held_valid(grant.handle) and _native.held_loss(grant.handle) is None
+
+
 class LossView:
     """Whether and why a hold was lost."""
 

@@ -8,7 +8,7 @@ from . import _native
 from ._convert import OWN_LEASE, Seconds, acquire_wait_ms, milliseconds
 from ._errors import AcquireTimeout
 from ._held import Held
-from ._hold import Inspection
+from ._hold import Inspection, is_going_on
 from ._named import NamedLock
 
 if TYPE_CHECKING:
@@ -64,18 +64,18 @@ class Lock(NamedLock):
     def extend(self, lease: Seconds) -> None:
         """Makes this thread's hold last `lease` from now, or as long as it did if that is longer. `NotHeld` without one."""
         ms = milliseconds(lease, "lease", op="extend", name=self._name)
-        _native.lock_extend(self.handle, _native.thread_holder(), ms)
+        _native.lock_extend(self._handle, _native.thread_holder(), ms)
 
     @property
     def held(self) -> Held | None:
         """This thread's hold, or `None`. No I/O."""
-        grant = _native.lock_grant(self.handle, _native.thread_holder())
+        grant = _native.lock_grant(self._handle, _native.thread_holder())
         return None if grant is None else Held(self, grant)
 
     @property
     def hold_count(self) -> int:
         """How many levels this thread holds. No I/O."""
-        return _native.lock_hold_count(self.handle, _native.thread_holder())
+        return _native.lock_hold_count(self._handle, _native.thread_holder())
 
     def locked(self) -> bool:
         """Whether anybody holds the lock, as the server says now."""
@@ -83,11 +83,11 @@ class Lock(NamedLock):
 
     def inspect(self) -> Inspection:
         """Who holds the lock, for how long, and the last token, as the server says now."""
-        return Inspection(*_native.lock_inspect(self.handle))
+        return Inspection(*_native.lock_inspect(self._handle))
 
     def force_release(self) -> bool:
         """Frees the lock whoever holds it; says whether anybody did. The holder's `lost` is set at its next renewal."""
-        return _native.lock_force_release(self.handle)
+        return _native.lock_force_release(self._handle)
 
     def detach(self) -> str:
         """Lets go of this thread's hold without freeing the lock, and returns a text for `attach` elsewhere.
@@ -113,5 +113,5 @@ class Lock(NamedLock):
             self.release()
 
     def _is_held(self) -> bool:
-        held = self.held
-        return held is not None and not held.lost.is_set()
+        grant = _native.lock_grant(self._handle, _native.thread_holder())
+        return grant is not None and is_going_on(grant)

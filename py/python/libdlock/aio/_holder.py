@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _native
 from .._errors import DlockError
+from .._hold import is_going_on
 
 if TYPE_CHECKING:
     from ._lock import Lock
@@ -48,14 +49,14 @@ class Holder:
 
     def entered(self, lock: Lock) -> None:
         """Counts one acquire of the task."""
-        _, _, levels = self._levels.get(lock.handle, (None, None, 0))
-        self._levels[lock.handle] = (weakref.ref(lock), lock._client._number, levels + 1)
+        _, _, levels = self._levels.get(lock._handle, (None, None, 0))
+        self._levels[lock._handle] = (weakref.ref(lock), lock._client._number, levels + 1)
 
     def left(self, lock: Lock) -> None:
         """Counts one release, or one try of it."""
-        found = self._levels.pop(lock.handle, None)
+        found = self._levels.pop(lock._handle, None)
         if found is not None and found[2] > 1:
-            self._levels[lock.handle] = (*found[:2], found[2] - 1)
+            self._levels[lock._handle] = (*found[:2], found[2] - 1)
 
     def ended(self, task: asyncio.Task[Any]) -> None:
         """The task is done."""
@@ -66,10 +67,14 @@ class Holder:
         if self._levels and self._process == os.getpid():
             self._abandon("was collected")
 
+    def _holds(self, lock: Lock) -> bool:
+        grant = _native.lock_grant(lock._handle, self.id)
+        return grant is not None and is_going_on(grant)
+
     def _abandon(self, how: str) -> None:
         levels, self._levels = self._levels, {}
         locks = [lock for lock in (lock() for lock, _, _ in levels.values()) if lock is not None]
-        held = [lock for lock in locks if _native.lock_hold_count(lock.handle, self.id)]
+        held = [lock for lock in locks if self._holds(lock)]
         for client in {client for _, client, _ in levels.values()}:
             with contextlib.suppress(DlockError):  # it is closed, and has said so
                 _native.client_abandon(client, self.id)

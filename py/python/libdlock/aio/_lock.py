@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from .. import _native
 from .._convert import OWN_LEASE, Seconds, acquire_wait_ms, milliseconds
 from .._errors import AcquireTimeout
-from .._hold import Inspection
+from .._hold import Inspection, is_going_on
 from .._named import NamedLock
 from ._held import Held
 from ._holder import Holder, running_holder
@@ -69,23 +69,23 @@ class Lock(NamedLock):
         # Whatever comes of it: a release that failed is no hold that was forgotten.
         holder.left(self)
         self._left()
-        await running_port().finish(_native.submit_lock_release, self.handle, holder.id)
+        await running_port().finish(_native.submit_lock_release, self._handle, holder.id)
 
     async def extend(self, lease: Seconds) -> None:
         """Makes this task's hold last `lease` from now, or as long as it did if that is longer. `NotHeld` without one."""
         ms = milliseconds(lease, "lease", op="extend", name=self._name)
-        await running_port().call(_native.submit_lock_extend, self.handle, running_holder().id, ms)
+        await running_port().call(_native.submit_lock_extend, self._handle, running_holder().id, ms)
 
     @property
     def held(self) -> Held | None:
         """This task's hold, or `None`. No I/O."""
-        grant = _native.lock_grant(self.handle, running_holder().id)
+        grant = _native.lock_grant(self._handle, running_holder().id)
         return None if grant is None else Held(self, grant)
 
     @property
     def hold_count(self) -> int:
         """How many levels this task holds. No I/O."""
-        return _native.lock_hold_count(self.handle, running_holder().id)
+        return _native.lock_hold_count(self._handle, running_holder().id)
 
     async def locked(self) -> bool:
         """Whether anybody holds the lock, as the server says now."""
@@ -93,11 +93,11 @@ class Lock(NamedLock):
 
     async def inspect(self) -> Inspection:
         """Who holds the lock, for how long, and the last token, as the server says now."""
-        return Inspection(*await running_port().call(_native.submit_lock_inspect, self.handle))
+        return Inspection(*await running_port().call(_native.submit_lock_inspect, self._handle))
 
     async def force_release(self) -> bool:
         """Frees the lock whoever holds it; says whether anybody did. The holder's `lost` is set at its next renewal."""
-        freed: bool = await running_port().call(_native.submit_lock_force_release, self.handle)
+        freed: bool = await running_port().call(_native.submit_lock_force_release, self._handle)
         return freed
 
     async def detach(self) -> str:
@@ -108,7 +108,7 @@ class Lock(NamedLock):
         text then, and the lease runs out.
         """
         holder = running_holder()
-        text: str = await running_port().call(_native.submit_lock_detach, self.handle, holder.id)
+        text: str = await running_port().call(_native.submit_lock_detach, self._handle, holder.id)
         holder.left(self)
         self._left()
         return text
@@ -116,13 +116,13 @@ class Lock(NamedLock):
     async def attach(self, detached: str) -> Held:
         """Makes this task the holder of what `detach` let go of, in this process or another, with the same token."""
         holder = running_holder()
-        grant = await running_port().call(_native.submit_lock_attach, self.handle, holder.id, detached)
+        grant = await running_port().call(_native.submit_lock_attach, self._handle, holder.id, detached)
         return Held(self, self._got(holder, grant))
 
     async def _acquire(self, wait: int) -> _native.Grant:
         holder = running_holder()
         grant = await running_port().call(
-            _native.submit_lock_acquire, self.handle, holder.id, wait, OWN_LEASE
+            _native.submit_lock_acquire, self._handle, holder.id, wait, OWN_LEASE
         )
         return self._got(holder, grant)
 
@@ -133,4 +133,4 @@ class Lock(NamedLock):
         return grant
 
     def _is_held(self) -> bool:
-        return self._grant is not None and _native.held_valid(self._grant.handle)
+        return self._grant is not None and is_going_on(self._grant)

@@ -1,0 +1,228 @@
+"""faults.md 14: a task that is cancelled while it waits, at whatever point, leaves nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import select
+import time
+
+import pytest
+
+import libdlock
+from libdlock import aio
+from libdlock.aio._port import running_port
+from proxy import Proxy
+from redis_server import RedisServer
+
+
+async def cancelled(task: asyncio.Task[object]) -> None:
+    """Cancels the task and sees that it ends so."""
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def free_at_last(client: aio.Client, name: str) -> None:
+    """Somebody else gets it at once: what was on its way is given back within a round trip or two."""
+    async with client.lock(name, wait=1, lease=10):
+        pass
+
+
+async def test_a_waiting_task(aio_client: aio.Client, aio_other: aio.Client, name: str) -> None:
+    async with aio_client.lock(name):
+        waiting = asyncio.create_task(aio_other.lock(name).acquire())
+        done, _ = await asyncio.wait([waiting], timeout=0.1)
+        assert not done
+        began = time.monotonic()
+        await cancelled(waiting)
+        assert time.monotonic() - began < 0.05
+    await free_at_last(aio_client, name)
+
+
+async def test_a_timeout_is_a_cancellation(aio_client: aio.Client, aio_other: aio.Client, name: str) -> None:
+    async with aio_client.lock(name):
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(aio_other.lock(name).acquire(), 0.05)
+    await free_at_last(aio_client, name)
+
+
+async def test_14_between_request_and_reply_10_000_at_once(server: RedisServer, name: str) -> None:
+    """Each gives up at a moment of its own, from before its request was sent until after its reply arrived."""
+    async with aio.connect(server.url) as client, aio.connect(server.url) as other:
+        locks = [client.lock(f"{name}-{number}") for number in range(10_000)]
+        tasks = [asyncio.create_task(take_and_free(lock)) for lock in locks]
+        random.seed(14)
+        random.shuffle(tasks)
+        for number, task in enumerate(tasks):
+            if number % 50 == 0:
+                await asyncio.sleep(0)
+            task.cancel()
+        ended = await asyncio.gather(*tasks, return_exceptions=True)
+        assert {type(each) for each in ended} <= {asyncio.CancelledError, type(None)}
+        # A late grant's release is on its way on this connection: what comes after it sees its effect.
+        await client.close(release=True)
+        assert [lock.name for lock in locks if await other.lock(lock.name).locked()] == []
+
+
+async def take_and_free(lock: aio.Lock) -> None:
+    async with lock:
+        pass
+
+
+async def test_14_with_the_reply_held_back(proxy: Proxy, server: RedisServer, name: str) -> None:
+    """The grant is on its way, and its task does not want it any more."""
+    async with aio.connect(proxy.url) as client, aio.connect(server.url) as other:
+        for _ in range(20):
+            await take_and_free(
+                client.lock(name)
+            )  # the scripts are loaded, and no release is under way any more
+            proxy.hold_replies()
+            taking = asyncio.create_task(client.lock(name).acquire())
+            while not await other.lock(name).locked():  # the request has been carried out
+                await asyncio.sleep(0)
+            await cancelled(taking)
+            proxy.pass_replies()
+            await free_at_last(other, name)
+
+
+async def test_14_with_the_reply_lost(proxy: Proxy, server: RedisServer, name: str) -> None:
+    async with aio.connect(proxy.url) as client, aio.connect(server.url) as other:
+        for _ in range(10):
+            await take_and_free(client.lock(name))
+            proxy.reset_at_next_replies(1)
+            taking = asyncio.create_task(client.lock(name).acquire())
+            while not await other.lock(name).locked():
+                await asyncio.sleep(0)
+            await cancelled(taking)
+            await free_at_last(other, name)
+
+
+async def test_in_the_turn_in_which_the_grant_is_delivered(
+    aio_client: aio.Client, aio_other: aio.Client, name: str
+) -> None:
+    """Its future is set, its task has not run: and the same task asks again at once."""
+    lock = aio_client.lock(name, reentrant=False)
+    loop, port = asyncio.get_running_loop(), running_port()
+    asking: asyncio.Task[None] | None = None
+
+    def deliver_and_cancel() -> None:
+        nonlocal asking
+        port._deliver()
+        if asking is not None:
+            asking.cancel()
+            asking = None
+
+    async def ask_twice() -> None:
+        with pytest.raises(asyncio.CancelledError):
+            await lock.acquire()
+        assert lock.hold_count == 0
+        # Neither `Deadlock` nor a wait for oneself.
+        assert await lock.acquire(timeout=5)
+        await lock.release()
+
+    descriptor = port._native.descriptor
+    loop.remove_reader(descriptor)
+    loop.add_reader(descriptor, deliver_and_cancel)
+    for _ in range(20):
+        task = asking = asyncio.create_task(ask_twice())
+        await task
+    await free_at_last(aio_other, name)
+
+
+async def test_while_the_grant_waits_to_be_delivered(
+    aio_client: aio.Client, aio_other: aio.Client, name: str
+) -> None:
+    """The core has answered, the loop has not looked yet: and the same task asks again at once."""
+    lock = aio_client.lock(name, reentrant=False)
+    descriptor = running_port()._native.descriptor
+
+    async def ask_twice() -> None:
+        with pytest.raises(asyncio.CancelledError):
+            await lock.acquire()
+        assert lock.hold_count == 0
+        assert await lock.acquire(timeout=5)
+        await lock.release()
+
+    for _ in range(20):
+        task = asyncio.create_task(ask_twice())
+        await asyncio.sleep(0)  # it has asked
+        assert select.select([descriptor], [], [], 5)[0]  # and has its answer
+        task.cancel()
+        await task
+    await free_at_last(aio_other, name)
+
+
+async def test_a_release_is_carried_out_though_its_task_is_cancelled(
+    aio_client: aio.Client, aio_other: aio.Client, name: str
+) -> None:
+    lock = aio_client.lock(name)
+    for turns in range(5):
+
+        async def hold_and_release() -> None:
+            async with lock:
+                pass
+
+        task = asyncio.create_task(hold_and_release())
+        while not await aio_other.lock(name).locked() and not task.done():
+            await asyncio.sleep(0)
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait([task])
+        await free_at_last(aio_other, name)
+
+
+async def test_a_release_that_fails_unattended_is_logged(
+    proxy: Proxy, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with aio.connect(proxy.url, operation_timeout=0.3, response_timeout=0.1) as client:
+        lock = client.lock(name, lease=5)
+
+        async def release_into_nothing() -> None:
+            await lock.acquire()
+            proxy.black_hole()
+            await lock.release()
+
+        task = asyncio.create_task(release_into_nothing())
+        await asyncio.wait([task], timeout=0.1)
+        await cancelled(task)
+        while "its caller was cancelled" not in caplog.text:
+            await asyncio.sleep(0.01)  # what is awaited has no event: a line in a log
+
+
+async def test_a_cancelled_wait_for_a_loss(aio_client: aio.Client, name: str) -> None:
+    async with aio_client.lock(name) as held:
+        waiting = asyncio.create_task(held.lost.wait())
+        await asyncio.sleep(0)
+        await cancelled(waiting)
+        assert held.valid
+
+
+async def test_a_cancelled_connect_leaves_no_connection(own_server: RedisServer) -> None:
+    for turns in range(30):
+        connecting = asyncio.ensure_future(aio.connect(own_server.url, client_name="given-up"))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        connecting.cancel()
+        await asyncio.wait([connecting])
+        if not connecting.cancelled():
+            await connecting.result().close()
+    deadline = time.monotonic() + 5
+    while b"given-up" in (own_server.command("CLIENT", "LIST") or b""):  # type: ignore[operator]
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.01)  # connections end when they end
+
+
+async def test_close_with_1_000_waiting(url: str, aio_client: aio.Client, name: str) -> None:
+    """faults.md 28: they are all back within 100 ms."""
+    mine = await aio.connect(url)
+    async with aio_client.lock(name):
+        waiting = [asyncio.create_task(mine.lock(name).acquire()) for _ in range(1000)]
+        done, _ = await asyncio.wait(waiting, timeout=0.2)
+        assert not done
+        began = time.monotonic()
+        await mine.close()
+        ended = await asyncio.gather(*waiting, return_exceptions=True)
+        assert time.monotonic() - began < 0.1
+    assert {type(each) for each in ended} == {libdlock.Closed}

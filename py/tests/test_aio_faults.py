@@ -1,0 +1,147 @@
+"""Rows of faults.md that an asyncio program meets. The Rust crate tests/faults has the full family, with a checker."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+
+import pytest
+
+import libdlock
+from conftest import LOOPS, Python
+from libdlock import aio
+from proxy import Proxy
+from redis_server import RedisServer
+
+HOLDER = """
+import asyncio, sys, uvloop
+from libdlock import aio
+loop, url, name, lease = sys.argv[1:]
+
+async def main():
+    async with aio.connect(url, lease=float(lease)) as client:
+        lock = client.lock(name)
+        await lock.acquire()
+        held = lock.held
+        print(held.token, flush=True)
+        print(await held.lost.wait(30), held.valid, held.lost.reason, flush=True)
+        try:
+            await lock.release()
+        except aio.DlockError as error:
+            print(error.kind, flush=True)
+
+{"asyncio": asyncio, "uvloop": uvloop}[loop].run(main())
+"""
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+async def test_1_a_killed_holder_s_lock_comes_free_with_its_lease(
+    server: RedisServer, python: Python, name: str, loop: str
+) -> None:
+    holder = python(HOLDER, loop, server.url, name, "1")
+    assert holder.stdout is not None
+    token = int(holder.stdout.readline())
+    async with aio.connect(server.url, poll_interval=0.2) as client:
+        holder.send_signal(signal.SIGKILL)
+        began = time.monotonic()
+        async with client.lock(name, wait=10) as held:
+            waited = time.monotonic() - began
+            assert held.token > token
+    # Not before the key expires (2/3 of the lease at least were left), and not later than lease + poll + slack.
+    assert 0.5 < waited < 1 + 0.2 + 0.5
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+async def test_2_a_holder_stopped_past_its_lease_knows_it_at_once(
+    server: RedisServer, python: Python, name: str, loop: str
+) -> None:
+    holder = python(HOLDER, loop, server.url, name, "1")
+    assert holder.stdout is not None
+    token = int(holder.stdout.readline())
+    os.kill(holder.pid, signal.SIGSTOP)
+    async with aio.connect(server.url) as client, client.lock(name, wait=10) as held:
+        assert held.token > token
+        os.kill(holder.pid, signal.SIGCONT)
+        assert holder.stdout.readline() == "True False expired\n"
+        assert holder.stdout.readline().strip() in ("NOT_HELD", "LOST")
+        assert holder.wait(10) == 0
+        assert held.valid
+        assert (await client.lock(name).inspect()).holder == held.owner
+
+
+async def test_5_a_black_hole_costs_a_timed_acquire_its_own_time_and_no_more(proxy: Proxy, name: str) -> None:
+    async with aio.connect(proxy.url, lease=1) as client:
+        lock = client.lock(name)
+        assert await lock.acquire()
+        held = lock.held
+        assert held is not None
+        proxy.black_hole()
+        began = time.monotonic()
+        with pytest.raises((libdlock.ConnectionFailed, libdlock.OutcomeUnknown, libdlock.AcquireTimeout)):
+            if not await client.lock(name + "-other").acquire(timeout=0.5):
+                raise libdlock.AcquireTimeout("not in time")
+        assert 0.45 <= time.monotonic() - began < 0.75
+        assert await held.lost.wait(3)
+        assert time.monotonic() - began < 1.0
+        assert held.lost.reason == "expired"
+
+
+async def test_10_a_server_restarted_empty(own_server: RedisServer, name: str) -> None:
+    async with aio.connect(own_server.url, lease=1.5) as client:
+        lock = client.lock(name)
+        assert await lock.acquire()
+        held = lock.held
+        assert held is not None
+        own_server.kill()
+        own_server.start()
+        assert await held.lost.wait(3)
+        async with aio.connect(own_server.url) as other, other.lock(name, wait=2) as taken:
+            assert taken.token > held.token
+
+
+async def test_11_12_a_reply_lost_on_the_way_is_made_good(
+    proxy: Proxy, server: RedisServer, name: str
+) -> None:
+    async with aio.connect(proxy.url) as client:
+        lock = client.lock(name)
+        for _ in range(10):
+            proxy.reset_at_next_replies(1)
+            assert await lock.acquire()
+            assert lock.hold_count == 1
+            proxy.reset_at_next_replies(1)
+            await lock.release()
+            assert server.command("EXISTS", name) == 0
+        assert proxy.resets == 20
+
+
+async def test_15_script_flush_between_any_two_calls(server: RedisServer, name: str) -> None:
+    async with aio.connect(server.url) as client:
+        lock = client.lock(name)
+        for _ in range(20):
+            server.command("SCRIPT", "FLUSH")
+            assert await lock.acquire()
+            server.command("SCRIPT", "FLUSH")
+            await lock.inspect()
+            server.command("SCRIPT", "FLUSH")
+            await lock.release()
+
+
+async def test_16_the_subscription_killed_during_a_wait(own_server: RedisServer, name: str) -> None:
+    async with aio.connect(own_server.url) as holder, aio.connect(own_server.url) as waiter:
+
+        async def wait() -> float:
+            async with waiter.lock(name, wait=10):
+                return time.monotonic()
+
+        async with holder.lock(name):
+            waiting = asyncio.create_task(wait())
+            deadline = time.monotonic() + 5
+            while not own_server.command("PUBSUB", "CHANNELS", f"*{name}*"):
+                assert time.monotonic() < deadline, "the waiter never subscribed"
+                await asyncio.sleep(0)
+            own_server.command("CLIENT", "KILL", "TYPE", "pubsub")
+            released = time.monotonic()
+        assert await waiting - released < 1.2
+    assert own_server.command("PUBSUB", "CHANNELS") == []

@@ -1,0 +1,84 @@
+"""`libdlock.aio` is `libdlock` with coroutines where that blocks: the same names, the same signatures."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import subprocess
+import sys
+
+import pytest
+
+import libdlock
+import libdlock.aio
+from libdlock import aio
+
+# What asks the server or waits. Everything else answers at once in both packages.
+COROUTINES = {
+    "Client": {"close"},
+    "Lock": {"acquire", "release", "extend", "locked", "inspect", "force_release", "detach", "attach"},
+    "Held": {"extend", "release"},
+    "Lost": {"wait"},
+}
+# The ways into a scope, and what each is called where it may suspend.
+SCOPES = {"__enter__": "__aenter__", "__exit__": "__aexit__"}
+
+
+def public(cls: type) -> set[str]:
+    found = {name for name in dir(cls) if not name.startswith("_")}
+    return found | {name for name in (*SCOPES, *SCOPES.values()) if hasattr(cls, name)}
+
+
+def test_both_packages_have_the_same_names() -> None:
+    assert {*libdlock.__all__, "Connecting"} == {*aio.__all__}
+    for name in libdlock.__all__:
+        same = getattr(libdlock, name) is getattr(aio, name)
+        assert same == (name not in (*COROUTINES, "connect")), name
+
+
+@pytest.mark.parametrize("name", COROUTINES)
+def test_a_class_has_the_same_members_with_the_same_signatures(name: str) -> None:
+    sync, tasks = getattr(libdlock, name), getattr(aio, name)
+    assert {SCOPES.get(member, member) for member in public(sync)} == public(tasks)
+    for member in public(sync):
+        ours, theirs = (
+            inspect.getattr_static(sync, member),
+            inspect.getattr_static(tasks, SCOPES.get(member, member)),
+        )
+        assert isinstance(ours, property) == isinstance(theirs, property), member
+        if isinstance(ours, property) or not callable(ours):
+            continue
+        suspends = member in COROUTINES[name] or member in SCOPES
+        assert inspect.iscoroutinefunction(theirs) == suspends, member
+        assert not inspect.iscoroutinefunction(ours)
+        if member == "synchronized":  # what it decorates is a coroutine function there
+            assert inspect.signature(ours).parameters == inspect.signature(theirs).parameters
+        elif member != "__exit__":  # native in the one, for a reason that tasks do not share
+            assert inspect.signature(ours) == inspect.signature(theirs), member
+
+
+def test_connect_takes_the_same_and_gives_a_client() -> None:
+    ours, theirs = inspect.signature(libdlock.connect), inspect.signature(aio.connect)
+    assert ours.parameters == theirs.parameters
+
+    async def main() -> None:
+        client = await aio.connect("memory://")
+        async with client:
+            assert type(client) is aio.Client
+        assert client.closed
+        async with aio.connect("memory://") as client:
+            assert type(client) is aio.Client
+        assert client.closed
+
+    asyncio.run(main())
+
+
+def test_what_is_documented_is_documented_in_both() -> None:
+    for name in COROUTINES:
+        for member in public(getattr(aio, name)) - {*SCOPES.values()}:
+            assert inspect.getdoc(getattr(getattr(aio, name), member)), f"{name}.{member}"
+
+
+def test_importing_libdlock_does_not_import_asyncio() -> None:
+    program = "import sys, libdlock; assert 'asyncio' not in sys.modules"
+    subprocess.run([sys.executable, "-c", program], check=True)
