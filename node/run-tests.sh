@@ -30,7 +30,7 @@ if [ $# -gt 0 ]; then
     run_tests "$profile" "" "$@"
 elif [ "$long" = long ]; then
     DLOCK_LONG=1 run_tests "$profile" ""
-    DLOCK_FAULT_INJECTION=1 run_tests dev fault-injection panic.test.mjs
+    DLOCK_FAULT_INJECTION=1 run_tests dev fault-injection native.test.mjs
 else
     run_tests "$profile" ""
 fi

@@ -53,10 +53,10 @@ describe("worker threads", () => {
   }
 
   for (const url of ["redis", "memory://"]) {
-    it(`are terminated at any time: ${url}`, () =>
-      terminateBusyOnes(9, url === "redis" ? shared.server.url : url));
+    it(`are terminated at any time: ${url}`, () => terminateBusyOnes(9, url === "redis" ? shared.server.url : url));
     it(`are terminated at any time, 100 rounds: ${url}`, { skip: LONG }, () =>
-      terminateBusyOnes(100, url === "redis" ? shared.server.url : url));
+      terminateBusyOnes(100, url === "redis" ? shared.server.url : url),
+    );
   }
 
   it("a client belongs to its thread, and leaves no connection when that ends", async () => {

@@ -1,0 +1,5 @@
+const { DlockError, connect } = require("libdlock");
+
+connect("memory://")
+  .then((client) => client.withLock("k", (held) => typeof held.token))
+  .then((type) => console.log(type, typeof DlockError));
