@@ -36,10 +36,13 @@ pub enum Kind {
     Cancel = 6,
     /// A rate limiter of a client, by name.
     Limiter = 7,
+    /// A generator of ids.
+    Snowflake = 8,
 }
 
 impl Kind {
-    const ALL: [Self; 7] = [Self::Client, Self::Lock, Self::Held, Self::Port, Self::Op, Self::Cancel, Self::Limiter];
+    const ALL: [Self; 8] =
+        [Self::Client, Self::Lock, Self::Held, Self::Port, Self::Op, Self::Cancel, Self::Limiter, Self::Snowflake];
 
     fn from_bits(bits: u64) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| *kind as u64 == bits)
@@ -56,6 +59,7 @@ impl Kind {
             Self::Op => "operation",
             Self::Cancel => "cancel token",
             Self::Limiter => "rate limiter",
+            Self::Snowflake => "snowflake",
         }
     }
 }

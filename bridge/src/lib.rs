@@ -27,6 +27,7 @@ mod cancel;
 mod guard;
 mod handle;
 mod holder;
+mod near;
 mod objects;
 pub mod ops;
 mod port;

@@ -1,8 +1,9 @@
-//! What the handles of clients, locks and holds stand for.
+//! What the handles of clients, locks, holds and the rest stand for.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-use libdlock::{Client, Grant, HolderId, Lock, RateLimiter};
+use libdlock::{Client, Grant, HolderId, Lock, RateLimiter, Snowflake};
 
 /// A client. Its locks and holds keep it alive after its own handle is freed.
 pub(crate) struct ClientEntry {
@@ -29,4 +30,11 @@ pub(crate) struct HeldEntry {
 /// A rate limiter of a client.
 pub(crate) struct LimiterEntry {
     pub(crate) limiter: RateLimiter,
+}
+
+/// A generator of ids.
+pub(crate) struct SnowflakeEntry {
+    pub(crate) ids: Snowflake,
+    /// The handle was given up; see `near.rs`.
+    pub(crate) freed: AtomicBool,
 }

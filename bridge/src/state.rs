@@ -10,7 +10,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::cancel::CancelEntry;
 use crate::handle::{Handle, Kind, fork_bits, pack, unpack};
-use crate::objects::{ClientEntry, HeldEntry, LimiterEntry, LockEntry};
+use crate::objects::{ClientEntry, HeldEntry, LimiterEntry, LockEntry, SnowflakeEntry};
 use crate::port::{OpEntry, PortEntry};
 use crate::slab::{Missing, Slab};
 
@@ -27,6 +27,7 @@ pub struct State {
     pub(crate) ops: Slab<OpEntry>,
     pub(crate) cancels: Slab<CancelEntry>,
     pub(crate) limiters: Slab<LimiterEntry>,
+    pub(crate) snowflakes: Slab<SnowflakeEntry>,
 }
 
 /// This process's state, made on the first call and after a fork. Every exported function begins with it.
@@ -71,6 +72,7 @@ impl State {
             ops: Slab::new(),
             cancels: Slab::new(),
             limiters: Slab::new(),
+            snowflakes: Slab::new(),
         })
     }
 
@@ -123,6 +125,11 @@ impl State {
     pub(crate) fn remove<T>(&self, kind: Kind, slab: &Slab<T>, handle: Handle, op: &'static str) -> Result<Arc<T>> {
         let key = self.key(kind, handle, op)?;
         slab.remove(key).map_err(|missing| explain(missing, kind, op))
+    }
+
+    /// Refuses a handle of another kind, or from before a fork.
+    pub(crate) fn check(&self, kind: Kind, handle: Handle, op: &'static str) -> Result<()> {
+        self.key(kind, handle, op).map(drop)
     }
 
     fn key(&self, kind: Kind, handle: Handle, op: &'static str) -> Result<crate::slab::Key> {

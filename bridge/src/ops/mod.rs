@@ -8,6 +8,7 @@ mod client;
 mod held;
 mod limiter;
 mod lock;
+mod snowflake;
 
 use std::time::Duration;
 
@@ -24,6 +25,10 @@ pub use self::limiter::{
 pub use self::lock::{
     Holding, lock_acquire, lock_attach, lock_detach, lock_extend, lock_force_release, lock_free, lock_held,
     lock_hold_count, lock_inspect, lock_name, lock_open, lock_release,
+};
+pub use self::snowflake::{
+    SnowflakeArgs, id_encode, id_parse, layout, layout_named, snowflake_decode, snowflake_fill, snowflake_free,
+    snowflake_layout, snowflake_next_id, snowflake_next_ids, snowflake_open,
 };
 use crate::handle::Handle;
 use crate::state::State;

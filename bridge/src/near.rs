@@ -1,0 +1,65 @@
+//! The object that a thread used last, found again without the table's lock.
+//!
+//! For calls so short that the lock would be most of them. It is weak: a freed object ends as it would without this, and in a
+//! forked child nothing of its parent's is dropped.
+
+use std::cell::RefCell;
+use std::sync::{Arc, Weak};
+
+use libdlock::Result;
+
+use crate::handle::Handle;
+
+/// What one thread used last.
+pub(crate) struct Near<T>(RefCell<Option<(Handle, Weak<T>)>>);
+
+impl<T> Near<T> {
+    pub(crate) const fn new() -> Self {
+        Self(RefCell::new(None))
+    }
+
+    /// The object of `handle`: the one at hand when it is that and still `usable`, otherwise what `find` finds. A handle is
+    /// never used again, so one that equals cannot mean another object.
+    pub(crate) fn get(
+        &self,
+        handle: Handle,
+        usable: impl FnOnce(&T) -> bool,
+        find: impl FnOnce() -> Result<Arc<T>>,
+    ) -> Result<Arc<T>> {
+        if let Some((known, object)) = &*self.0.borrow()
+            && *known == handle
+            && let Some(object) = object.upgrade()
+            && usable(&object)
+        {
+            return Ok(object);
+        }
+        let object = find()?;
+        *self.0.borrow_mut() = Some((handle, Arc::downgrade(&object)));
+        Ok(object)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use libdlock::{Error, ErrorKind};
+
+    use super::*;
+
+    fn gone() -> Result<Arc<u32>> {
+        Err(Error::new(ErrorKind::Closed, "get", "freed"))
+    }
+
+    #[test]
+    fn the_last_object_is_found_without_asking_until_it_ends() {
+        let near = Near::new();
+        let (one, two) = (Arc::new(1), Arc::new(2));
+        assert_eq!(*near.get(11, |_| true, || Ok(one.clone())).unwrap(), 1);
+        assert_eq!(*near.get(11, |_| true, gone).unwrap(), 1, "at hand");
+        assert!(near.get(11, |_| false, gone).is_err(), "freed while a call is under way");
+        assert_eq!(*near.get(12, |_| true, || Ok(two.clone())).unwrap(), 2);
+        assert_eq!(*near.get(11, |_| true, || Ok(one.clone())).unwrap(), 1);
+        drop(one);
+        assert!(near.get(11, |_| true, gone).is_err(), "nothing is kept alive");
+        assert!(near.get(13, |_| true, gone).is_err());
+    }
+}

@@ -1,0 +1,142 @@
+//! Ids without a server: generators, and ids taken apart and written. Nothing here waits for I/O, so nothing is `async`.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use libdlock::Result;
+use libdlock::id::{self, Layout, Parts, Snowflake};
+
+use super::args;
+use crate::handle::{Handle, Kind};
+use crate::near::Near;
+use crate::objects::SnowflakeEntry;
+use crate::state::State;
+
+/// How to make a generator, in plain numbers. Ranges are core's to check.
+#[derive(Clone, Copy, Debug)]
+pub struct SnowflakeArgs {
+    /// The datacenter's number.
+    pub datacenter: i64,
+    /// The worker's number, this process's alone.
+    pub worker: i64,
+    /// Which bits hold what; none is core's default. See [`layout_named`] and [`layout`].
+    pub layout: Option<Layout>,
+    /// How far ids may run ahead of the clock, in ms.
+    pub borrow_ahead_ms: i64,
+    /// How long the start may wait for the clock, in ms; -1 is core's default.
+    pub start_wait_ms: i64,
+}
+
+/// The layout of that name.
+///
+/// # Errors
+/// `InvalidArgument` for a name that there is not.
+pub fn layout_named(name: &[u8]) -> Result<Layout> {
+    Layout::named(args::text(name, "layout's name", "layout")?)
+}
+
+/// A layout of the host's own: `bits` are those of time, datacenter, worker and sequence. Core checks it where it is used.
+///
+/// # Errors
+/// `InvalidArgument` for numbers of bits that are negative or beyond all use.
+pub fn layout(epoch_ms: i64, bits: [i64; 4]) -> Result<Layout> {
+    let width = |given: i64| -> Result<u32> {
+        let width = args::count(given, "number of bits", "0 to 63", "layout")?;
+        // What does not fit is too many bits either way, and core says so.
+        Ok(u32::try_from(width).unwrap_or(u32::MAX))
+    };
+    let [time, datacenter, worker, sequence] = bits;
+    Ok(Layout {
+        epoch_ms,
+        time_bits: width(time)?,
+        datacenter_bits: width(datacenter)?,
+        worker_bits: width(worker)?,
+        sequence_bits: width(sequence)?,
+    })
+}
+
+/// A generator. Blocks, within `start_wait`, only when the clock was set back since an earlier one of this identity.
+///
+/// # Errors
+/// `InvalidArgument`, `Clock`.
+pub fn snowflake_open(state: &State, given: SnowflakeArgs) -> Result<Handle> {
+    let op = "snowflake";
+    let datacenter = args::count(given.datacenter, "datacenter", "0 or more", op)?;
+    let worker = args::count(given.worker, "worker", "0 or more", op)?;
+    let mut builder = Snowflake::builder(datacenter, worker);
+    if let Some(layout) = given.layout {
+        builder = builder.layout(layout);
+    }
+    builder = builder.borrow_ahead(args::millis(given.borrow_ahead_ms, "borrow ahead", "0 to 10", op)?);
+    if given.start_wait_ms != -1 {
+        builder = builder.start_wait(args::millis(given.start_wait_ms, "start wait", "-1 (the default) to 60000", op)?);
+    }
+    let entry = SnowflakeEntry { ids: builder.build()?, freed: AtomicBool::new(false) };
+    state.insert(Kind::Snowflake, &state.snowflakes, Arc::new(entry))
+}
+
+/// Gives the handle up. What was made stays unique: the next generator of this identity goes on after it.
+pub fn snowflake_free(state: &State, snowflake: Handle) -> Result<()> {
+    let entry = state.remove(Kind::Snowflake, &state.snowflakes, snowflake, "free")?;
+    entry.freed.store(true, Ordering::Relaxed);
+    Ok(())
+}
+
+/// The next id. Blocks for less than a millisecond when those of this millisecond are used up.
+///
+/// # Errors
+/// `Clock` past the end of the layout's time.
+pub fn snowflake_next_id(state: &State, snowflake: Handle) -> Result<i64> {
+    near(state, snowflake, "next id")?.ids.next_id()
+}
+
+/// As many ids as `ids` has room for, 1 to 1,000,000. Blocks as long as the layout makes it take: 244 ms for a million.
+///
+/// # Errors
+/// As [`snowflake_next_id`]; `InvalidArgument` for the number.
+pub fn snowflake_fill(state: &State, snowflake: Handle, ids: &mut [i64]) -> Result<()> {
+    near(state, snowflake, "next ids")?.ids.fill(ids)
+}
+
+/// As [`snowflake_fill`], for hosts that take a list of their own.
+pub fn snowflake_next_ids(state: &State, snowflake: Handle, count: i64) -> Result<Vec<i64>> {
+    let count = args::count(count, "batch", "1 to 1000000", "next ids")?;
+    near(state, snowflake, "next ids")?.ids.next_ids(usize::try_from(count).unwrap_or(usize::MAX))
+}
+
+/// Takes an id of the generator's layout apart.
+pub fn snowflake_decode(state: &State, snowflake: Handle, id: i64) -> Result<Parts> {
+    near(state, snowflake, "decode")?.ids.decode(id)
+}
+
+/// The layout of the generator's ids.
+pub fn snowflake_layout(state: &State, snowflake: Handle) -> Result<Layout> {
+    Ok(near(state, snowflake, "layout")?.ids.layout())
+}
+
+/// Writes an id in base 10, 32, 36, 58 or 62.
+pub fn id_encode(id: i64, base: i64) -> Result<String> {
+    id::encode(id, radix(base, "encode")?)
+}
+
+/// Reads what [`id_encode`] wrote.
+pub fn id_parse(text: &[u8], base: i64) -> Result<i64> {
+    id::parse(args::text(text, "id", "parse")?, radix(base, "parse")?)
+}
+
+fn radix(base: i64, op: &'static str) -> Result<u32> {
+    let base = args::count(base, "base", "10, 32, 36, 58, 62", op)?;
+    Ok(u32::try_from(base).unwrap_or(u32::MAX))
+}
+
+fn near(state: &State, snowflake: Handle, op: &'static str) -> Result<Arc<SnowflakeEntry>> {
+    thread_local! {
+        static NEAR: Near<SnowflakeEntry> = const { Near::new() };
+    }
+    // At hand may also be what was there before a fork.
+    state.check(Kind::Snowflake, snowflake, op)?;
+    let find = || state.get(Kind::Snowflake, &state.snowflakes, snowflake, op);
+    let known = |near: &Near<SnowflakeEntry>| near.get(snowflake, |entry| !entry.freed.load(Ordering::Relaxed), find);
+    // A thread that is ending has nothing near.
+    NEAR.try_with(known).unwrap_or_else(|_| find())
+}
