@@ -72,6 +72,37 @@ async fn a_release_while_the_subscription_is_broken_is_noticed_when_it_is_back()
     no_channel_is_left(&server);
 }
 
+/// Nothing is reset and nothing is said: only the PING that gets no answer tells.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_message_connection_that_fell_silent_is_replaced_and_the_waiter_looks_again() {
+    let server = Server::start();
+    let proxy = Proxy::start(server.address());
+    let options = format!("{NO_POLL}&ping_interval=500ms&response_timeout=300ms");
+    let (waiting, holding) = (client(&with_options(&proxy.url(), &options)).await, client(&server.url()).await);
+    // The first is swallowed before its confirmation; "job"'s is confirmed, and swallowed with that of another lock.
+    for silenced in ["SUBSCRIBE job", "SUBSCRIBE other"] {
+        let held = holding.lock("job").expect("a name").acquire().await.expect("acquire");
+        let others = holding.lock("other").expect("a name").acquire().await.expect("acquire");
+        let fault = proxy.on(&silenced.split(' ').collect::<Vec<_>>(), Action::HoldReply);
+        let job = waiter(&waiting.lock("job").expect("a name"));
+        wait_until_subscribed(&server, "job");
+        let other = waiter(&waiting.lock("other").expect("a name"));
+        wait_until_subscribed(&server, "other");
+        fault.expect(SOON);
+        let released = Instant::now();
+        held.release().await.expect("release");
+        others.release().await.expect("release");
+        for waiter in [job, other] {
+            let (held, at) = bounded(SOON, "noticed", waiter).await.expect("no panic");
+            // A ping's interval, its answer that does not come, and a new connection.
+            assert!(at - released < Duration::from_millis(500 + 300 + 200) + SLACK, "{:?}", at - released);
+            held.release().await.expect("release");
+        }
+        proxy.heal();
+    }
+    no_channel_is_left(&server);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_pubsub_connection_killed_during_a_wait_costs_no_more_than_the_poll() {
     let server = Server::start();
