@@ -14,6 +14,9 @@ from measure import ROOT, PrivateRedis, Result, measure, redis_benchmark
 #: One run on a server.
 Program = Callable[[PrivateRedis], Result]
 
+#: What needs no server, and is done by one caller.
+ID_WORK = ("ids", "batches")
+
 RELEASE = ROOT / "target/release"
 
 
@@ -37,20 +40,26 @@ def workers() -> dict[str, list[str]]:
 
 
 def programs(what: str, callers: int, seconds: float) -> dict[str, Program]:
-    """What is run for `pairs` or `decisions`; the first is what the others are compared with."""
+    """What is run for `pairs`, `decisions`, `ids` or `batches`; the first is what the others are compared with."""
     size = [str(callers), str(seconds)]
+
+    def worker(command: list[str]) -> Program:
+        return lambda server: measure(server, [*command, what, server.url, *size])
+
+    languages = workers()
+    if what in ID_WORK:
+        # asyncio makes ids by the same calls as Python's threads.
+        languages.pop("Python, asyncio")
+        return {language: worker(command) for language, command in languages.items()}
 
     def floor(mode: str) -> Program:
         command = [str(RELEASE / "libdlock-floor"), what]
         return lambda server: measure(server, [*command, f"127.0.0.1:{server.port}", *size, mode])
 
-    def worker(command: list[str]) -> Program:
-        return lambda server: measure(server, [*command, what, server.url, *size])
-
     found = {"floor, a socket each": floor("sockets")}
     if callers > 1:
         found["floor, one socket"] = floor("pipeline")
-    found |= {language: worker(command) for language, command in workers().items()}
+    found |= {language: worker(command) for language, command in languages.items()}
     found["redis-benchmark"] = lambda server: redis_benchmark(server, callers, seconds, what)
     return found
 

@@ -34,3 +34,12 @@ def print_table(what: str, callers: int, by_program: dict[str, list[Result]]) ->
         cells = [name, f"{median(runs, 'per_second'):.0f}", f"{ratio:.2f}", f"{median(runs, 'scripts'):.2f}"]
         cells += [f"{median(runs, field):.1f} us" for field in ("script_us", "server_cpu_us", "client_cpu_us")]
         print(row(cells))
+
+
+def print_ids(one_by_one: dict[str, list[Result]], batches: dict[str, list[Result]]) -> None:
+    """Ids, one by one beside batches: there is no server, so what is left of the columns is the rate."""
+    print("\nIds, 1 caller, without a server\n")
+    print("| ids/s            |  one by one | batches of 1000 |\n|---|---:|---:|")
+    for name in one_by_one:
+        rates = (median(results[name], "per_second") for results in (one_by_one, batches))
+        print(f"| {name:<16} | {next(rates):>11.0f} | {next(rates):>15.0f} |")

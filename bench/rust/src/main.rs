@@ -1,17 +1,23 @@
 //! The Rust worker of `bench/run.py`: does something as often as CALLERS tasks can in SECONDS.
 //!
-//! `libdlock-bench pairs|decisions URL CALLERS SECONDS`: lock and unlock, a lock for each caller; or decisions of one rate limiter.
+//! `libdlock-bench pairs|decisions|ids|batches URL CALLERS SECONDS`: lock and unlock, a lock for each caller; decisions of one
+//! rate limiter; ids, one by one or in batches.
 
 use std::error::Error;
 use std::io::{self, BufRead, Read, Write};
 use std::time::{Duration, Instant};
 
-use libdlock::{Client, Lock, Rate, RateLimiter};
+use libdlock::{Client, Lock, Rate, RateLimiter, Snowflake};
+
+/// So many ids in a batch, in every language.
+const BATCH: usize = 1000;
 
 /// What a caller does, again and again.
 enum Work {
     Pairs(Lock),
     Decisions(RateLimiter),
+    Ids(Snowflake),
+    Batches(Snowflake, Vec<i64>),
 }
 
 impl Work {
@@ -20,18 +26,24 @@ impl Work {
             "pairs" => Work::Pairs(client.lock(&format!("bench-{caller}"))?),
             // So many that nobody is refused.
             "decisions" => Work::Decisions(client.rate_limiter("bench", Rate::new(1_000_000, Duration::from_secs(1)))?),
-            other => return Err(format!("{other:?} is neither pairs nor decisions").into()),
+            "ids" => Work::Ids(Snowflake::new(1, 1)?),
+            "batches" => Work::Batches(Snowflake::new(1, 1)?, vec![0; BATCH]),
+            other => return Err(format!("there is no {other:?}").into()),
         })
     }
 
-    async fn once(&self) -> libdlock::Result<()> {
+    /// Does it once; returns how many pairs, decisions or ids that makes.
+    async fn once(&mut self) -> libdlock::Result<usize> {
         match self {
-            Work::Pairs(lock) => lock.acquire().await?.release().await,
-            Work::Decisions(limiter) => {
-                assert!(limiter.try_acquire(1).await?.allowed);
-                Ok(())
+            Work::Pairs(lock) => lock.acquire().await?.release().await?,
+            Work::Decisions(limiter) => assert!(limiter.try_acquire(1).await?.allowed),
+            Work::Ids(ids) => _ = ids.next_id()?,
+            Work::Batches(ids, batch) => {
+                ids.fill(batch)?;
+                return Ok(BATCH);
             }
         }
+        Ok(1)
     }
 }
 
@@ -40,13 +52,13 @@ impl Work {
 async fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [what, url, callers, seconds] = arguments.as_slice() else {
-        return Err("usage: libdlock-bench pairs|decisions URL CALLERS SECONDS".into());
+        return Err("usage: libdlock-bench pairs|decisions|ids|batches URL CALLERS SECONDS".into());
     };
     let length = Duration::from_secs_f64(seconds.parse()?);
     let client = Client::connect(url).await?;
     let mut callers_work = Vec::new();
     for caller in 0..callers.parse()? {
-        let work = Work::new(what, &client, caller)?;
+        let mut work = Work::new(what, &client, caller)?;
         work.once().await?; // connections and keys are warm before the clock starts
         callers_work.push(work);
     }
@@ -57,14 +69,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let begun = Instant::now();
     let tasks: Vec<_> = callers_work
         .into_iter()
-        .map(|work| {
+        .map(|mut work| {
             tokio::spawn(async move {
-                let mut done = 0_u64;
+                let mut done = 0;
                 while begun.elapsed() < length {
-                    work.once().await?;
-                    done += 1;
+                    done += work.once().await?;
                 }
-                Ok::<u64, libdlock::Error>(done)
+                Ok::<usize, libdlock::Error>(done)
             })
         })
         .collect();
