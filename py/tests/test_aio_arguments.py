@@ -100,7 +100,7 @@ async def test_bad_urls_and_options() -> None:
         await aio.connect("memory://", leese=3)  # type: ignore[call-arg]
     with pytest.raises(TypeError):
         await aio.connect(b"memory://")  # type: ignore[arg-type]
-    with pytest.raises(ConnectionError, match="127.0.0.1:1"):
+    with pytest.raises(ConnectionError, match=r"127\.0\.0\.1:1"):
         await aio.connect("redis://:s3cret@127.0.0.1:1", connect_timeout=1)
 
 

@@ -18,7 +18,7 @@ from redis_server import RedisServer
 
 @pytest.fixture
 def texts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """The warnings of the test, and not the objects that they are about: what `pytest.warns` keeps would not be collected."""
+    """The texts of warnings alone: `pytest.warns` keeps the objects they are about, which would not be collected."""
     seen: list[str] = []
     with warnings.catch_warnings():
         warnings.simplefilter("always")

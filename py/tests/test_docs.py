@@ -31,10 +31,18 @@ def test_the_guide_starts_with_a_program_that_runs_as_shown(server: RedisServer)
     assert re.fullmatch(r"held, fencing token \d+\nfree again: True\n", out)
 
 
+def test_the_section_on_asyncio_starts_with_a_program_that_runs_as_shown(server: RedisServer) -> None:
+    before, section = GUIDE.split("\n## asyncio\n")
+    first = EXAMPLES[before.count("```python\n")]
+    assert section.startswith("\n```python\n" + first)
+    assert re.fullmatch(r"held, fencing token \d+\nfree again: True\n", run(first, server))
+
+
 def test_every_example_runs_in_order(server: RedisServer) -> None:
     assert len(EXAMPLES) > 6
     out = run("\n".join(EXAMPLES), server)
     assert "stop everything: expired" in out
+    assert "stopped: expired" in out
 
 
 def test_the_guide_names_every_exception_and_every_option() -> None:

@@ -29,10 +29,11 @@ EXPORTS = sorted(
 )
 
 PROGRAM = """
-import os, sys, libdlock
+import asyncio, os, sys, libdlock
+from libdlock import _native, aio
 export = sys.argv[1]
 
-def use():
+def threads():
     with libdlock.connect("memory://x") as client:
         with client.lock("k") as held:
             assert held.valid and held.remaining and not held.lost.is_set() and not held.lost.wait(0.001)
@@ -44,14 +45,31 @@ def use():
             lock.release()
         assert lock.force_release() is False
 
-use()
-from libdlock import _log, _native
+async def tasks():
+    async with aio.connect("memory://x") as client:
+        async with client.lock("k") as held:
+            assert not await held.lost.wait(0.001)
+            lock = client.lock("k")
+            assert lock.hold_count == 1 and lock.held and (await lock.inspect()).holder
+            await lock.extend(20)
+            await lock.attach(await lock.detach())
+            await lock.acquire()
+            await lock.release()
+        assert await lock.force_release() is False
+
+threads()
+asyncio.run(tasks())
+port = _native.Port()
 os.environ["DLOCK_PANIC"] = export
-if export.startswith("port_"):
-    call = {"port_open": _native.port_open, "port_descriptor": lambda: _native.port_descriptor(_log.port()),
-            "port_drain": lambda: _native.port_drain(_log.port(), 1)}[export]
-else:
-    call = use
+direct = {
+    "Port.__new__": _native.Port,
+    "Port.descriptor": lambda: port.descriptor,
+    "Port.drain": lambda: port.drain(1),
+    "Port.drain_log": lambda: port.drain_log(1),
+    "Port.cancel": lambda: port.cancel(0),
+    "client_abandon": lambda: _native.client_abandon(0, 0),
+}
+call = direct.get(export) or ((lambda: asyncio.run(tasks())) if export.startswith("submit_") else threads)
 try:
     call()
 except libdlock.InternalError as error:
@@ -60,14 +78,18 @@ except libdlock.InternalError as error:
 else:
     raise SystemExit(f"{export} did not panic")
 with libdlock.connect("memory://y") as client, client.lock("k"):
-    print("lives")
+    pass
+async def lives():
+    async with aio.connect("memory://y") as client, client.lock("k"):
+        print("lives")
+asyncio.run(lives())
 os._exit(0)  # what the panic left open is not the subject
 """
 
 
 def test_the_list_is_complete() -> None:
     native = {name for name in dir(libdlock._native) if name[0].islower()}
-    assert native - {"thread_holder", "client_free"} <= {*EXPORTS}
+    assert native - {"thread_holder", "fresh_holder"} <= {*EXPORTS}
 
 
 @pytest.mark.parametrize("export", EXPORTS)

@@ -60,18 +60,19 @@ class Holder:
 
     def ended(self, task: asyncio.Task[Any]) -> None:
         """The task is done."""
-        if self._levels:
-            self._abandon("ended")
+        self._abandon("ended")
 
     def __del__(self) -> None:
-        if self._levels and self._process == os.getpid():
-            self._abandon("was collected")
+        self._abandon("was collected")
 
     def _holds(self, lock: Lock) -> bool:
         grant = _native.lock_grant(lock._handle, self.id)
         return grant is not None and is_going_on(grant)
 
     def _abandon(self, how: str) -> None:
+        # In a forked child these are its parent's.
+        if not self._levels or self._process != os.getpid():
+            return
         levels, self._levels = self._levels, {}
         locks = [lock for lock in (lock() for lock, _, _ in levels.values()) if lock is not None]
         held = [lock for lock in locks if self._holds(lock)]
