@@ -190,7 +190,7 @@ impl Inner {
                     }
                     done += taken.count as usize;
                 }
-                Err(used_up) => self.wait(shared, now_ms, used_up.next_ms)?,
+                Err(used_up) => self.wait(shared, used_up.next_ms)?,
             }
         }
         Ok(())
@@ -198,13 +198,13 @@ impl Inner {
 
     /// Until `next_ms` may be used.
     #[cold]
-    fn wait(&self, shared: &Shared, now_ms: u64, next_ms: u64) -> Result<()> {
+    fn wait(&self, shared: &Shared, next_ms: u64) -> Result<()> {
+        // Read anew: this thread may have stood still since it last looked, while others went on.
+        let now_ms = self.fields.since_epoch(shared.timeline.now_ms())?;
         // Ahead of the clock by what one millisecond and a borrowing brother explain. More is a clock that went back.
         if next_ms > now_ms + MAX_BORROW.as_millis() as u64 + 1 {
-            let message = format!(
-                "the clock is {} ms behind the last id; the system's monotonic clock went back, which it must not",
-                next_ms - now_ms
-            );
+            let behind = next_ms - now_ms;
+            let message = format!("the monotonic clock went back: it is {behind} ms behind the last id");
             return Err(Error::new(ErrorKind::Clock, "next id", message));
         }
         // Past the end there is nothing to borrow: the next look at the clock then tells.

@@ -188,6 +188,18 @@ fn a_monotonic_clock_that_goes_back_is_refused_and_makes_no_duplicate() {
 }
 
 #[test]
+fn a_thread_that_stood_still_while_others_went_on_is_no_clock_that_went_back() {
+    let world = World::new();
+    let (slow, quick) = (world.worker(1), world.worker(1));
+    // What the quick one takes while the slow one stands between its reading and its turn.
+    world.clocks.pass(Duration::from_millis(19));
+    let last = quick.next_id().unwrap();
+    world.clocks.break_tick_ms(-19);
+    world.clocks.stall_once(Duration::from_millis(19));
+    assert!(slow.next_id().unwrap() > last);
+}
+
+#[test]
 fn generators_of_one_identity_share_their_state_and_others_do_not() {
     let world = World::new();
     let (one, two) = (world.worker(1), world.worker(1));

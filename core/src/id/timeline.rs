@@ -93,12 +93,18 @@ pub(super) mod tests {
         wall: AtomicU64,
         tick: AtomicU64,
         slept: AtomicU64,
+        stall: AtomicU64,
     }
 
     impl Stepped {
         pub(in crate::id) fn at_ms(unix_ms: u64) -> Arc<Stepped> {
             let wall = AtomicU64::new(unix_ms * NANOS_PER_MS);
-            Arc::new(Stepped { wall, tick: AtomicU64::new(1_000_000_000), slept: AtomicU64::new(0) })
+            Arc::new(Stepped {
+                wall,
+                tick: AtomicU64::new(1_000_000_000),
+                slept: AtomicU64::new(0),
+                stall: AtomicU64::new(0),
+            })
         }
 
         pub(in crate::id) fn machine(self: &Arc<Self>) -> Machine {
@@ -123,6 +129,11 @@ pub(super) mod tests {
             self.tick.fetch_add((ms * NANOS_PER_MS as i64) as u64, Ordering::Relaxed);
         }
 
+        /// The caller of the next reading is stopped for so long before it can use what it read.
+        pub(in crate::id) fn stall_once(&self, duration: Duration) {
+            self.stall.store(duration.as_nanos() as u64, Ordering::Relaxed);
+        }
+
         /// How long was slept, and passed, in all.
         pub(in crate::id) fn passed(&self) -> Duration {
             Duration::from_nanos(self.slept.load(Ordering::Relaxed))
@@ -133,7 +144,9 @@ pub(super) mod tests {
         }
 
         pub(super) fn now(&self) -> Tick {
-            Tick(self.tick.load(Ordering::Relaxed))
+            let reading = Tick(self.tick.load(Ordering::Relaxed));
+            self.pass(Duration::from_nanos(self.stall.swap(0, Ordering::Relaxed)));
+            reading
         }
     }
 
