@@ -12,15 +12,19 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
+import threading
 import weakref
 from collections.abc import Callable
-from typing import Any, Concatenate, ParamSpec
+from typing import TYPE_CHECKING, Any
 
 from .. import _native
 from .._errors import DlockError
 from .._log import logger
 
-_P = ParamSpec("_P")
+if TYPE_CHECKING:
+    from typing_extensions import TypeVarTuple, Unpack
+
+    _Ts = TypeVarTuple("_Ts")
 
 # More than any loop has pending at once; if not, the rest comes with the loop's next turn.
 _BATCH = 4096
@@ -28,14 +32,27 @@ _BATCH = 4096
 _ports: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, weakref.ref[Port]] = weakref.WeakKeyDictionary()
 
 
+class _LastUsed(threading.local):
+    """A thread seldom has more than one loop: the port it used last, found without a look into the table."""
+
+    port: Callable[[], Port | None] = staticmethod(lambda: None)
+
+
+_last_used = _LastUsed()
+
+
 def running_port() -> Port:
     """The port of the running loop, made with its first operation."""
     loop = asyncio.get_running_loop()
+    port = _last_used.port()
+    if port is not None and port.loop is loop:
+        return port
     known = _ports.get(loop)
     port = None if known is None else known()
     if port is None:
         port = Port(loop)
         _ports[loop] = weakref.ref(port)
+    _last_used.port = _ports[loop]
     return port
 
 
@@ -43,71 +60,49 @@ class Port:
     """Sends operations to the core and hands their answers to those who wait."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
         self._native = _native.Port()
-        self._loop = loop
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._keys = itertools.count(1)
         loop.add_reader(self._native.descriptor, self._deliver)
 
     async def call(
-        self,
-        submit: Callable[Concatenate[_native.Port, int, _P], int],
-        /,
-        *args: _P.args,
-        **kwargs: _P.kwargs,
+        self, submit: Callable[[_native.Port, int, Unpack[_Ts]], int], *arguments: Unpack[_Ts]
     ) -> Any:
         """Submits an operation and waits for its answer. A caller that is cancelled leaves nothing behind."""
-        key, future = self._expect()
-        op = self._submit(key, submit, *args, **kwargs)
+        key = next(self._keys)
+        # Before the submission: the answer may be there before that returns.
+        future = self._waiting[key] = self.loop.create_future()
+        op = None
         try:
+            op = submit(self._native, key, *arguments)
             return await future
         except BaseException:  # the operation's own error too: then there is no more to do
             self._give_up(key, op, future)
             raise
 
     async def finish(
-        self,
-        submit: Callable[Concatenate[_native.Port, int, _P], int],
-        /,
-        *args: _P.args,
-        **kwargs: _P.kwargs,
+        self, submit: Callable[[_native.Port, int, Unpack[_Ts]], int], *arguments: Unpack[_Ts]
     ) -> Any:
         """As `call`, for what has to happen once it was asked for: a caller that is cancelled only stops waiting."""
-        key, future = self._expect()
-        self._submit(key, submit, *args, **kwargs)
+        key = next(self._keys)
+        future = self._waiting[key] = self.loop.create_future()
+        op = None
         try:
+            op = submit(self._native, key, *arguments)
             return await future
         except BaseException:
-            if self._waiting.pop(key, None) is not None:
-                unattended = self._waiting[key] = self._loop.create_future()
+            if self._waiting.pop(key, None) is not None and op is not None:
+                unattended = self._waiting[key] = self.loop.create_future()
                 unattended.add_done_callback(_log_failure)
             raise
 
-    def _expect(self) -> tuple[int, asyncio.Future[Any]]:
-        key = next(self._keys)
-        # Before the submission: its answer may be there before that returns.
-        future = self._waiting[key] = self._loop.create_future()
-        return key, future
-
-    def _submit(
-        self,
-        key: int,
-        submit: Callable[Concatenate[_native.Port, int, _P], int],
-        *args: _P.args,
-        **kwargs: _P.kwargs,
-    ) -> int:
-        try:
-            return submit(self._native, key, *args, **kwargs)
-        except BaseException:
-            del self._waiting[key]
-            raise
-
-    def _give_up(self, key: int, op: int, future: asyncio.Future[Any]) -> None:
+    def _give_up(self, key: int, op: int | None, future: asyncio.Future[Any]) -> None:
         if self._waiting.pop(key, None) is None:
             # Answered, and cancelled before the task's next step.
             if not future.cancelled() and future.exception() is None:
                 _give_back(future.result())
-        elif not self._native.cancel(op):
+        elif op is not None and not self._native.cancel(op):
             # Its answer is waiting to be drained. Now, so that a caller who asks again at once does not meet its own grant.
             self._deliver()
 
@@ -135,5 +130,10 @@ def _log_failure(unattended: asyncio.Future[Any]) -> None:
         logger.warning("failed, and its caller was cancelled while it waited: %s", error)
 
 
-# A forked child may run its parent's loop again: not with its parent's port.
-os.register_at_fork(after_in_child=_ports.clear)
+def _after_fork_in_child() -> None:
+    # A child may go on with its parent's loop (uvloop allows that): not with its parent's port.
+    _ports.clear()
+    _last_used.port = _LastUsed.port
+
+
+os.register_at_fork(after_in_child=_after_fork_in_child)
