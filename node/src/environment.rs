@@ -78,6 +78,7 @@ fn free(state: &State, kind: Kind, handle: Handle) -> Result<()> {
         Kind::Lock => ops::lock_free(state, handle),
         Kind::Held => ops::held_free(state, handle),
         Kind::Limiter => ops::limiter_free(state, handle),
+        Kind::Snowflake => ops::snowflake_free(state, handle),
         Kind::Port | Kind::Op | Kind::Cancel => Ok(()),
     }
 }

@@ -10,5 +10,7 @@ mod client;
 mod completion;
 mod environment;
 mod held;
+mod limiter;
 mod lock;
 mod signal;
+mod snowflake;

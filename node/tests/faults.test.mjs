@@ -100,6 +100,21 @@ describe("faults", () => {
     await proxy.close();
   });
 
+  it("a release that fails after its function has failed is a warning", async () => {
+    const proxy = await Proxy.start(shared.server.port);
+    const client = await connect(proxy.url, { operationTimeoutMs: 300 });
+    const warned = new Promise((resolve) => process.once("warning", resolve));
+    const work = () => {
+      proxy.blackHole();
+      throw new RangeError("the work failed too");
+    };
+    await assert.rejects(client.withLock(freshName(), work), RangeError);
+    const { name, code } = await warned;
+    assert.deepEqual([name, code], ["DlockWarning", "DLOCK_RELEASE_FAILED"]);
+    await client.close();
+    await proxy.close();
+  });
+
   it("16: the subscription killed during a wait, the lock released meanwhile", async () => {
     const server = await RedisServer.start();
     const [holder, waiter] = [await connect(server.url), await connect(server.url)];

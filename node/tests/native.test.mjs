@@ -9,7 +9,8 @@ import { describe, it } from "node:test";
 
 import { ROOT, TESTS } from "./kit/index.mjs";
 
-const { Environment } = createRequire(join(dirname(TESTS), "x.js"))(`libdlock-linux-${process.arch}-gnu`);
+const native = createRequire(join(dirname(TESTS), "x.js"))(`libdlock-linux-${process.arch}-gnu`);
+const { Environment } = native;
 const methods = Object.getOwnPropertyNames(Environment.prototype).filter((name) => name !== "constructor");
 const source = (folder) =>
   readdirSync(join(ROOT, "node", folder))
@@ -20,13 +21,23 @@ const source = (folder) =>
 const [declaration] = /export interface Environment \{[^]*?^\}/m.exec(
   readFileSync(join(ROOT, "node/ts/native.ts"), "utf8"),
 );
-const plausible = { Id: 1, Handle: 0n, string: "k", number: 0, boolean: true, "[string, string][]": [] };
+const rate = { tokens: 1, perMs: 1 };
+const plausible = { Id: 1, Handle: 0n, string: "k", number: 0, boolean: true, "[string, string][]": [], Rate: rate };
 const parameters = Object.fromEntries(
   [...declaration.matchAll(/^ {2}(\w+)\(([^)]*)\)/gm)].map(([, name, list]) => [
     name,
     [...list.matchAll(/\w+\??: ([^,[]+|\[[^\]]*\]\[\])(?:, |,?\s*$)/g)].map(([, type]) => type.trim()),
   ]),
 );
+/** What is no method of an environment: ids need none. */
+const ids = {
+  snowflakeOpen: () => native.snowflakeOpen(0, 0, "default", 0, -1),
+  nextId: (generator) => generator.nextId(),
+  nextIds: (generator) => generator.nextIds(1),
+  idDecode: () => native.idDecode(1n, "default"),
+  idEncode: () => native.idEncode(1n, 62),
+  idParse: () => native.idParse("1", 62),
+};
 const call = (environment, name, args) => environment[name](...args);
 const plausibleArguments = (name) => parameters[name].map((type) => plausible[type]);
 
@@ -34,7 +45,11 @@ describe("the native module", () => {
   it("has the methods that the package declares, each with a guard of its own name", () => {
     assert.deepEqual(Object.keys(parameters).sort(), [...methods].sort());
     const guarded = [...source("src").matchAll(/(?:answer|submit)\(\s*"(\w+)"/g)].map(([, name]) => name);
-    assert.deepEqual([...new Set(guarded)].sort(), methods.filter((name) => name !== "keepAlive").sort());
+    const known = [...methods.filter((name) => name !== "keepAlive"), ...Object.keys(ids)];
+    assert.deepEqual([...new Set(guarded)].sort(), known.sort());
+    const others = [...Object.keys(native), ...Object.getOwnPropertyNames(native.Generator.prototype)];
+    const classes = ["Environment", "Generator", "constructor"];
+    assert.deepEqual(others.filter((name) => !classes.includes(name)).sort(), Object.keys(ids).sort());
     assert.equal(guarded.length, new Set(guarded).size);
     for (const list of Object.values(parameters)) {
       for (const type of list) assert.ok(type in plausible, type);
@@ -76,6 +91,17 @@ describe("a panic", { skip }, () => {
       assert.equal(answer.kind, "INTERNAL");
       assert.ok(answer.message.includes(name), answer.message);
       assert.deepEqual(environment.drain(), []);
+    });
+  }
+
+  for (const [name, use] of Object.entries(ids)) {
+    it(`in ${name} is an INTERNAL error, and the process lives`, () => {
+      const generator = ids.snowflakeOpen();
+      process.env.DLOCK_PANIC = name;
+      const answer = use(generator);
+      delete process.env.DLOCK_PANIC;
+      assert.equal(answer.kind, "INTERNAL");
+      assert.notEqual(use(generator).kind, "INTERNAL");
     });
   }
 

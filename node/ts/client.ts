@@ -4,6 +4,7 @@ import { type AcquireOptions, Lock, type LockOptions, openLock } from "./lock.js
 import type { Handle } from "./native.js";
 import { type ConnectOptions, optionTexts } from "./options.js";
 import { type EventTarget, eventId, native, submit } from "./port.js";
+import { type RateLimiter, type RateLimiterOptions, openLimiter } from "./rate-limiter.js";
 import { warn } from "./warning.js";
 
 /**
@@ -57,6 +58,15 @@ export class Client implements AsyncDisposable {
    */
   lock(name: string, options: LockOptions = {}): Lock {
     return openLock(this, this.#opened.handle, name, options);
+  }
+
+  /**
+   * The rate limiter of that name. No I/O. Whoever shares the name should give the same rate.
+   *
+   * Throws `DLOCK_INVALID_NAME`, `DLOCK_INVALID_ARGUMENT`, and `DLOCK_CLOSED` when the client is.
+   */
+  rateLimiter(name: string, options: RateLimiterOptions): RateLimiter {
+    return openLimiter(this, this.#opened.handle, name, options);
   }
 
   /** As `lock(name, options).withLock(options, run)`. */

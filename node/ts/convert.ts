@@ -30,11 +30,20 @@ export function waitMs(value: number | undefined, op: string, object?: string): 
   return value === undefined ? FOR_EVER : milliseconds(value, "waitMs", op, object);
 }
 
-/** A lock's name. A lone surrogate has no UTF-8; its other rules are the core's. */
-export function lockName(name: string): string {
+/** A whole number. Its range is the core's, unless it does not even fit what crosses. */
+export function whole(value: number, what: string, op: string, object?: string): number {
+  if (typeof value !== "number") throw wrongType(what, "a number", value);
+  if (!Number.isSafeInteger(value)) {
+    throw invalidArgument(op, `${what}: ${String(value)} given; allowed are whole numbers below 2^53`, object);
+  }
+  return value;
+}
+
+/** An object's name. A lone surrogate has no UTF-8; its other rules are the core's. */
+export function objectName(name: string, op: string): string {
   if (typeof name !== "string") throw wrongType("name", "a string", name);
   if (!name.isWellFormed()) {
-    throw invalidName("lock", `name ${JSON.stringify(name)} has a lone surrogate; allowed are 1 to 512 bytes of UTF-8`);
+    throw invalidName(op, `name ${JSON.stringify(name)} has a lone surrogate; allowed are 1 to 512 bytes of UTF-8`);
   }
   return name;
 }

@@ -1,4 +1,4 @@
-import type { Answer, Failure, LossReason } from "./native.js";
+import type { Failure, LossReason } from "./native.js";
 
 // Two copies of this package (one loaded by `import`, one by `require`) have two classes, but their errors are alike.
 const BRAND: unique symbol = Symbol.for("libdlock.DlockError");
@@ -58,9 +58,13 @@ export class DlockError extends Error {
 }
 
 /** The value of an answer; throws when it is a failure. */
-export function unwrap<T extends bigint | boolean | number | undefined>(answer: Answer<T>): T {
-  if (typeof answer === "object") throw new DlockError(answer);
+export function unwrap<T>(answer: T | Failure): T {
+  if (isFailure(answer)) throw new DlockError(answer);
   return answer;
+}
+
+function isFailure(answer: unknown): answer is Failure {
+  return typeof answer === "object" && answer !== null && "errno" in answer;
 }
 
 /** A value that could not be carried to the core unchanged. What a value may be is the core's to say. */

@@ -1,5 +1,5 @@
 import { milliseconds } from "./convert.js";
-import { DlockError, lost, unwrap } from "./error.js";
+import { lost, unwrap } from "./error.js";
 import type { Lock } from "./lock.js";
 import type { Grant, Handle, Loss, LossReason } from "./native.js";
 import { native, submit, watch } from "./port.js";
@@ -64,9 +64,7 @@ export class Held implements AsyncDisposable {
 
   /** Why the hold was lost; undefined while it is not. */
   get lossReason(): LossReason | undefined {
-    const loss = native.heldLoss(this.#handle);
-    if ("errno" in loss) throw new DlockError(loss);
-    return loss.reason ?? undefined;
+    return unwrap(native.heldLoss(this.#handle)).reason ?? undefined;
   }
 
   /**

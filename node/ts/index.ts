@@ -1,5 +1,5 @@
 /**
- * Distributed locks on Redis or Valkey, with fencing tokens.
+ * Distributed locks on Redis or Valkey, with fencing tokens; rate limits, and ids without a server.
  *
  * ```js
  * import { connect } from "libdlock";
@@ -21,5 +21,7 @@ export { type Client, connect } from "./client.js";
 export { DlockError, type ErrorKind } from "./error.js";
 export type { Held } from "./held.js";
 export type { AcquireOptions, Inspection, Lock, LockOptions } from "./lock.js";
-export type { LogEvent, LossReason } from "./native.js";
+export type { Layout, LogEvent, LossReason, Parts } from "./native.js";
 export type { ConnectOptions } from "./options.js";
+export type { Decision, RateLimiter, RateLimiterOptions } from "./rate-limiter.js";
+export { type Base, type LayoutName, Snowflake, type SnowflakeOptions } from "./snowflake.js";

@@ -1,5 +1,5 @@
 import type { Client } from "./client.js";
-import { leaseMs, lockName, text, waitMs, wrongType } from "./convert.js";
+import { leaseMs, objectName, text, waitMs, wrongType } from "./convert.js";
 import { DlockError, unwrap } from "./error.js";
 import { Held } from "./held.js";
 import type { Grant, Handle } from "./native.js";
@@ -40,7 +40,7 @@ const collected = new FinalizationRegistry<Handle>((handle) => native.free(handl
 
 /** @internal */
 export function openLock(client: Client, handle: Handle, name: string, options: LockOptions): Lock {
-  const wanted = lockName(name);
+  const wanted = objectName(name, "lock");
   const lease = leaseMs(options.leaseMs, "lock", wanted);
   return new Lock(client, wanted, unwrap(native.lockOpen(handle, wanted, lease, options.reentrant)));
 }
@@ -105,6 +105,8 @@ export class Lock {
       result = await run(held);
     } catch (error) {
       await held[Symbol.asyncDispose]().catch((failed: unknown) => {
+        // Of a loss the signal has told, and most often that is why `run` failed.
+        if (held.lossReason !== undefined) return;
         warn("DLOCK_RELEASE_FAILED", `the release after a failed withLock failed too: ${String(failed)}`);
       });
       throw error;

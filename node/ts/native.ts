@@ -57,11 +57,53 @@ export interface Completion {
   readonly event?: NativeEvent | null;
 }
 
+/** A limiter's answer as the port brings it. */
+export interface NativeDecision {
+  readonly allowed: boolean;
+  readonly granted: number;
+  readonly remaining: number;
+  readonly retryAfterMs?: number | null;
+  readonly resetAfterMs: number;
+  readonly limit: number;
+  readonly serverTimeUs?: bigint | null;
+}
+
+/** Which bits of an id hold what. */
+export interface Layout {
+  /** When time begins, in milliseconds since 1970. */
+  readonly epochMs: number;
+  /** Bits of the milliseconds since then: 1 to 48. */
+  readonly timeBits: number;
+  /** Bits of the datacenter's number: 0 to 31. */
+  readonly datacenterBits: number;
+  /** Bits of the worker's number: 0 to 31. */
+  readonly workerBits: number;
+  /** Bits of the count within a millisecond: 0 to 31. All together are 63 at most. */
+  readonly sequenceBits: number;
+}
+
+/** What an id says. */
+export interface Parts {
+  /** When it was made, in milliseconds since 1970. */
+  readonly timeMs: number;
+  readonly datacenter: number;
+  readonly worker: number;
+  /** The how manieth of its millisecond, from 0. */
+  readonly sequence: number;
+}
+
 /** What a call into the native module returns. */
 export type Answer<T> = T | Failure;
 
 /** A submitted operation: its handle, for `cancel`. */
 export type Submitted = Answer<Handle>;
+
+/** A limiter's rate. */
+export interface Rate {
+  readonly tokens: number;
+  readonly perMs: number;
+  readonly burst?: number | undefined;
+}
 
 /** The native side of one JavaScript environment (the main thread, a worker). */
 export interface Environment {
@@ -88,6 +130,11 @@ export interface Environment {
   /** Brings an `Inspection`. */
   lockInspect(id: Id, lock: Handle): Submitted;
 
+  limiterOpen(client: Handle, name: string, rate: Rate, absent: string, shareOf: number): Answer<Handle>;
+  /** Brings a `NativeDecision`. */
+  limiterAcquire(id: Id, limiter: Handle, cost: number, waitMs: number): Submitted;
+  limiterReset(id: Id, limiter: Handle): Submitted;
+
   heldValid(held: Handle): Answer<boolean>;
   heldRemainingMs(held: Handle): Answer<number>;
   heldLoss(held: Handle): Answer<Loss>;
@@ -101,9 +148,27 @@ export interface Environment {
   heldDetach(id: Id, held: Handle): Submitted;
 }
 
+/** A generator of ids. */
+export interface Generator {
+  nextId(): Answer<bigint>;
+  nextIds(count: number): BigInt64Array<ArrayBuffer> | Failure;
+}
+
 /** The native module. */
 export interface Binding {
   Environment: new (wake: () => void) => Environment;
+  snowflakeOpen(
+    datacenter: number,
+    worker: number,
+    layout: string | Layout,
+    borrowAheadMs: number,
+    startWaitMs: number,
+  ): Generator | Failure;
+  idDecode(id: bigint, layout: string | Layout): Parts | Failure;
+  idEncode(id: bigint, base: number): string | Failure;
+  idParse(text: string, base: number): Answer<bigint>;
 }
+
+export { binding };
 
 export const { Environment } = binding;

@@ -3,7 +3,7 @@
 // table before its completion can be.
 
 import { onAbort } from "./abort.js";
-import { DlockError } from "./error.js";
+import { DlockError, unwrap } from "./error.js";
 import { type Completion, Environment, type Id, type LogEvent, type NativeEvent, type Submitted } from "./native.js";
 
 interface Pending {
@@ -35,8 +35,7 @@ export const native = new Environment(drain);
 export async function submit<T>(about: unknown, start: (id: Id) => Submitted, signal?: AbortSignal): Promise<T> {
   signal?.throwIfAborted();
   const id = ++lastId;
-  const op = start(id);
-  if (typeof op === "object") throw new DlockError(op);
+  const op = unwrap(start(id));
   // The completion of a cancelled operation comes through the port like any other.
   const stopListening = signal && onAbort(signal, () => native.cancel(op));
   keepAlive(1);
@@ -52,8 +51,7 @@ export async function submit<T>(about: unknown, start: (id: Id) => Submitted, si
 /** Starts an operation that does not keep the process alive; `done` gets what it brings, unless it fails. */
 export function watch<T>(about: unknown, start: (id: Id) => Submitted, done: (value: T) => void): void {
   const id = ++lastId;
-  const op = start(id);
-  if (typeof op === "object") throw new DlockError(op);
+  unwrap(start(id));
   const settle = ({ value, failure }: Completion): void => {
     if (!failure) done(value as T);
   };
@@ -75,8 +73,7 @@ function keepAlive(change: 1 | -1): void {
 
 function drain(): void {
   for (;;) {
-    const completions = native.drain();
-    if (!Array.isArray(completions)) throw new DlockError(completions);
+    const completions = unwrap(native.drain());
     for (const completion of completions) finish(completion);
     if (completions.length === 0) return;
   }

@@ -21,7 +21,8 @@ export const ROOT = process.env.DLOCK_ROOT;
 export const TESTS = dirname(dirname(fileURLToPath(import.meta.url)));
 export const LONG = process.env.DLOCK_LONG === "1" ? false : "part of check-long";
 
-export const vectors = (name) => JSON.parse(readFileSync(join(ROOT, "tests/vectors", `${name}.json`), "utf8"))[name];
+export const vectorFile = (name) => JSON.parse(readFileSync(join(ROOT, "tests/vectors", `${name}.json`), "utf8"));
+export const vectors = (name) => vectorFile(name)[name];
 
 let numbers = 0;
 export const freshName = () => `lock-${process.pid}-${numbers++}`;

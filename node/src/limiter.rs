@@ -1,0 +1,57 @@
+//! Rate limiters: opened by name and rate, asked.
+
+use libdlock_bridge::ops::{self, RateArgs};
+use libdlock_bridge::{Kind, Outcome};
+use napi::bindgen_prelude::BigInt;
+use napi_derive::napi;
+
+use crate::answer::{Answer, answer, handle};
+use crate::environment::Environment;
+
+/// A rate as JavaScript gives it. Periods of a hundred years fit.
+#[napi(object, object_to_js = false)]
+pub struct Rate {
+    pub tokens: i64,
+    pub per_ms: i64,
+    pub burst: Option<i64>,
+}
+
+#[napi]
+impl Environment {
+    /// The limiter's handle. No I/O. `absent` is a policy's word, `share_of` belongs to `local_share`.
+    #[napi(catch_unwind)]
+    pub fn limiter_open(
+        &self,
+        client: BigInt,
+        name: String,
+        rate: Rate,
+        absent: String,
+        share_of: i64,
+    ) -> Answer<u64> {
+        answer("limiterOpen", |state| {
+            let Rate { tokens, per_ms, burst } = rate;
+            // What does not fit is too long either way, and core says so.
+            let rate = RateArgs { tokens, per_us: per_ms.saturating_mul(1000), burst };
+            let absent = ops::absent(&absent, share_of)?;
+            let limiter = ops::limiter_open(state, handle(&client), name.as_bytes(), rate, absent)?;
+            self.inner.lend(Kind::Limiter, limiter);
+            Ok(limiter)
+        })
+    }
+
+    #[napi(catch_unwind)]
+    pub fn limiter_acquire(&self, id: i64, limiter: BigInt, cost: i64, wait_ms: i64) -> Answer<u64> {
+        let limiter = handle(&limiter);
+        self.submit("limiterAcquire", id, |state| async move {
+            ops::limiter_acquire(state, limiter, cost, wait_ms).await.map(Outcome::Decision)
+        })
+    }
+
+    #[napi(catch_unwind)]
+    pub fn limiter_reset(&self, id: i64, limiter: BigInt) -> Answer<u64> {
+        let limiter = handle(&limiter);
+        self.submit("limiterReset", id, |state| async move {
+            ops::limiter_reset(state, limiter).await.map(|()| Outcome::Unit)
+        })
+    }
+}

@@ -1,0 +1,98 @@
+import { milliseconds, text, whole, wrongType } from "./convert.js";
+import { invalidArgument, unwrap } from "./error.js";
+import { type Generator, type Layout, type Parts, binding } from "./native.js";
+
+/** The layouts that have a name: libdlock's own, Twitter's, and one whose ids fit a JavaScript number. */
+export type LayoutName = "default" | "twitter" | "js53";
+
+/** The bases in which an id can be written. */
+export type Base = 10 | 32 | 36 | 58 | 62;
+
+/** Who makes the ids, and how. */
+export interface SnowflakeOptions {
+  /** The datacenter's number; 0 to 31 in the default layout. */
+  datacenter: number;
+  /** The worker's number, this process's and no other's; 0 to 31 in the default layout. */
+  worker: number;
+  /** Which bits hold what; `"default"` without it. */
+  layout?: LayoutName | Layout | undefined;
+  /** How far ids may run ahead of the clock instead of waiting for the next millisecond; 0 to 10, 0 without it. */
+  borrowAheadMs?: number | undefined;
+  /** How long the start may wait for a clock that was set back, blocking; up to 60000, 1000 without it. */
+  startWaitMs?: number | undefined;
+}
+
+const DEFAULT_WAIT = -1;
+const OP = "snowflake";
+
+/**
+ * A generator of ids without a server: 63-bit numbers that grow with time and that no two workers ever share. Generators
+ * of one datacenter and worker in this process, in worker threads too, share their state and make no duplicates.
+ */
+export class Snowflake {
+  readonly #generator: Generator;
+  readonly #layout: LayoutName | Layout;
+
+  /** Throws `DLOCK_INVALID_ARGUMENT` for numbers that do not fit the layout, `DLOCK_CLOCK` for a time that does not. */
+  constructor({ datacenter, worker, layout = "default", borrowAheadMs = 0, startWaitMs }: SnowflakeOptions) {
+    this.#layout = checkedLayout(layout);
+    const wait = startWaitMs === undefined ? DEFAULT_WAIT : milliseconds(startWaitMs, "startWaitMs", OP);
+    const ahead = milliseconds(borrowAheadMs, "borrowAheadMs", OP);
+    const [where, who] = [whole(datacenter, "datacenter", OP), whole(worker, "worker", OP)];
+    this.#generator = unwrap(binding.snowflakeOpen(where, who, this.#layout, ahead, wait));
+  }
+
+  /** The next id. Blocks for less than a millisecond when those of this millisecond are used up. */
+  nextId(): bigint {
+    return unwrap(this.#generator.nextId());
+  }
+
+  /**
+   * The next `count` ids in increasing order, 1 to 1,000,000. Blocks as long as the layout makes it take: 1 ms for every
+   * 4,096 of the default one.
+   */
+  nextIds(count: number): BigInt64Array<ArrayBuffer> {
+    return unwrap(this.#generator.nextIds(whole(count, "count", "next ids")));
+  }
+
+  /** Takes an id of this generator's layout apart. */
+  decode(id: bigint): Parts {
+    return Snowflake.decode(id, this.#layout);
+  }
+
+  /** Takes an id of that layout apart; no generator is needed. */
+  static decode(id: bigint, layout: LayoutName | Layout = "default"): Parts {
+    return unwrap(binding.idDecode(checkedId(id, "decode"), checkedLayout(layout)));
+  }
+
+  /** Writes an id as a text. */
+  static encode(id: bigint, base: Base): string {
+    return unwrap(binding.idEncode(checkedId(id, "encode"), whole(base, "base", "encode")));
+  }
+
+  /** Reads what `encode` wrote in the same base. */
+  static parse(written: string, base: Base): bigint {
+    return unwrap(binding.idParse(text(written, "id", "parse"), whole(base, "base", "parse")));
+  }
+}
+
+/** An id has 64 bits; what has more does not fit what crosses. */
+function checkedId(id: bigint, op: string): bigint {
+  if (typeof id !== "bigint") throw wrongType("id", "a bigint", id);
+  if (BigInt.asIntN(64, id) !== id) throw invalidArgument(op, `id: ${String(id)} given; an id has 63 bits`);
+  return id;
+}
+
+function checkedLayout(layout: LayoutName | Layout): LayoutName | Layout {
+  if (typeof layout === "string") return text(layout, "layout", "layout") as LayoutName;
+  if (typeof layout !== "object" || (layout as unknown) === null)
+    throw wrongType("layout", "a name or a layout", layout);
+  const { epochMs, timeBits, datacenterBits, workerBits, sequenceBits } = layout;
+  return {
+    epochMs: whole(epochMs, "epochMs", "layout"),
+    timeBits: whole(timeBits, "timeBits", "layout"),
+    datacenterBits: whole(datacenterBits, "datacenterBits", "layout"),
+    workerBits: whole(workerBits, "workerBits", "layout"),
+    sequenceBits: whole(sequenceBits, "sequenceBits", "layout"),
+  };
+}
