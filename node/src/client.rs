@@ -1,7 +1,7 @@
 //! Clients.
 
-use libdlock_bridge::ops::{self, LogTo};
 use libdlock_bridge::Outcome;
+use libdlock_bridge::ops::{self, LogTo};
 use napi::bindgen_prelude::BigInt;
 use napi_derive::napi;
 

@@ -52,9 +52,11 @@ impl Environment {
     #[napi(catch_unwind)]
     pub fn held_release(&self, id: i64, held: BigInt) -> Answer<u64> {
         let held = handle(&held);
-        self.submit("heldRelease", id, |state| async move {
-            ops::held_release(state, held).await.map(|()| Outcome::Unit)
-        })
+        self.submit(
+            "heldRelease",
+            id,
+            |state| async move { ops::held_release(state, held).await.map(|()| Outcome::Unit) },
+        )
     }
 
     #[napi(catch_unwind)]

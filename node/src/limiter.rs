@@ -20,14 +20,7 @@ pub struct Rate {
 impl Environment {
     /// The limiter's handle. No I/O. `absent` is a policy's word, `share_of` belongs to `local_share`.
     #[napi(catch_unwind)]
-    pub fn limiter_open(
-        &self,
-        client: BigInt,
-        name: String,
-        rate: Rate,
-        absent: String,
-        share_of: i64,
-    ) -> Answer<u64> {
+    pub fn limiter_open(&self, client: BigInt, name: String, rate: Rate, absent: String, share_of: i64) -> Answer<u64> {
         answer("limiterOpen", |state| {
             let Rate { tokens, per_ms, burst } = rate;
             // What does not fit is too long either way, and core says so.

@@ -47,8 +47,10 @@ impl Environment {
     #[napi(catch_unwind)]
     pub fn lock_inspect(&self, id: i64, lock: BigInt) -> Answer<u64> {
         let lock = handle(&lock);
-        self.submit("lockInspect", id, |state| async move {
-            ops::lock_inspect(state, lock).await.map(Outcome::Inspection)
-        })
+        self.submit(
+            "lockInspect",
+            id,
+            |state| async move { ops::lock_inspect(state, lock).await.map(Outcome::Inspection) },
+        )
     }
 }
