@@ -13,4 +13,7 @@ done
 cargo build --quiet -p libdlock-jni "$@"
 platform=$(uname -s | tr '[:upper:]' '[:lower:]')-$(uname -m) # as Library.platform has it
 mkdir -p "$out/org/libdlock/native/$platform"
-install -m 755 "$target/$profile/libdlock_jni.so" "$out/org/libdlock/native/$platform/"
+library=$out/org/libdlock/native/$platform/libdlock_jni.so
+install -m 755 "$target/$profile/libdlock_jni.so" "$library"
+# Line tables are five sixths of it.
+[ -n "${KEEP_DEBUG:-}" ] || strip --strip-debug "$library"

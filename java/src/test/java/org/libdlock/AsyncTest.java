@@ -15,6 +15,7 @@ import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.Test;
 import org.libdlock.support.Background;
 import org.libdlock.support.Eventually;
+import org.libdlock.support.Uninterrupted;
 
 /** Holds that belong to a handle, and the futures that bring them. */
 class AsyncTest extends WithServer {
@@ -163,15 +164,18 @@ class AsyncTest extends WithServer {
         Client client = connect();
         CountDownLatch never = new CountDownLatch(1);
         try {
+            DistributedLock blocked = client.lock(name + "-blocked");
+            blocked.lock();
+            CountDownLatch entered = new CountDownLatch(3);
             for (int i = 0; i < 3; i++) {
-                client.lock(name + "-blocked-" + i).lockAsync().thenAccept(handle -> {
-                    try {
-                        never.await();
-                    } catch (InterruptedException e) {
-                        throw new AssertionError(e);
-                    }
+                blocked.lockAsync().thenAccept(handle -> {
+                    handle.release();
+                    entered.countDown();
+                    Uninterrupted.run(() -> never.await(1, TimeUnit.HOURS));
                 });
             }
+            blocked.unlock();
+            assertThat(entered.await(5, TimeUnit.SECONDS)).isTrue();
             for (int i = 0; i < 100; i++) {
                 soon(client.lock(name).lockAsync()).release();
             }

@@ -10,7 +10,9 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /** Another JVM, that runs a class of these tests, with every JNI call checked. */
@@ -34,6 +36,7 @@ public final class Jvm implements AutoCloseable {
     public static final class Builder {
         private String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
         private String classPath = System.getProperty("java.class.path");
+        private final Map<String, String> environment = new HashMap<>();
         private final List<String> options = new ArrayList<>(List.of("-Xcheck:jni", "-Xmx128m", "-XX:+UseSerialGC"));
 
         public Builder java(Path home) {
@@ -46,6 +49,11 @@ public final class Jvm implements AutoCloseable {
             return this;
         }
 
+        public Builder environment(String name, String value) {
+            environment.put(name, value);
+            return this;
+        }
+
         public Builder option(String... more) {
             options.addAll(List.of(more));
             return this;
@@ -55,15 +63,21 @@ public final class Jvm implements AutoCloseable {
             return start(main.getName(), arguments);
         }
 
+        /** Runs a class, a source file, or, after {@code -jar}, a jar. */
         public Jvm start(String main, String... arguments) {
             List<String> command = new ArrayList<>(List.of(java));
             command.addAll(options);
-            command.addAll(List.of("-cp", classPath, main));
+            if (!main.equals("-jar")) {
+                command.addAll(List.of("-cp", classPath));
+            }
+            command.add(main);
             command.addAll(List.of(arguments));
             try {
                 Path err = Files.createTempFile("libdlock-java-", ".err");
                 err.toFile().deleteOnExit();
-                return new Jvm(new ProcessBuilder(command).redirectError(err.toFile()).start(), err);
+                ProcessBuilder builder = new ProcessBuilder(command).redirectError(err.toFile());
+                builder.environment().putAll(environment);
+                return new Jvm(builder.start(), err);
             } catch (IOException e) {
                 throw new UncheckedIOException(e);
             }

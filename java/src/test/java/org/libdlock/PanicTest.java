@@ -1,0 +1,58 @@
+package org.libdlock;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.util.Arrays;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.libdlock.internal.Library;
+import org.libdlock.internal.Native;
+import org.libdlock.support.Jvm;
+
+/** faults.md 32: with a library built to panic where it is told to, every export turns that into an exception. */
+@Tag("panic")
+class PanicTest {
+    /** Calls the export that it is told, and says what it threw. */
+    static final class Calling {
+        public static void main(String[] args) throws Exception {
+            Library.load();
+            Method export = exports().filter(method -> method.getName().equals(args[0])).findFirst().orElseThrow();
+            export.setAccessible(true);
+            Object[] zeros = Arrays.stream(export.getParameterTypes()).map(Calling::zero).toArray();
+            try {
+                export.invoke(null, zeros);
+            } catch (InvocationTargetException thrown) {
+                DlockError error = (DlockError) thrown.getCause();
+                System.out.println(error.kind() + " " + error.op() + " " + thrown.getCause().getMessage());
+            }
+        }
+
+        private static Object zero(Class<?> type) {
+            if (type == int.class) {
+                return 0;
+            }
+            if (type == boolean.class) {
+                return false;
+            }
+            return type == byte[].class ? new byte[0] : (Object) 0L;
+        }
+    }
+
+    static Stream<Method> exports() {
+        return Arrays.stream(Native.class.getDeclaredMethods()).filter(method -> Modifier.isNative(method.getModifiers()));
+    }
+
+    @ParameterizedTest
+    @MethodSource("exports")
+    void aPanicIsAnInternalException(Method export) {
+        String name = export.getName();
+        try (Jvm jvm = Jvm.with().environment("DLOCK_PANIC", name).start(Calling.class, name)) {
+            assertThat(jvm.end()).startsWith("INTERNAL " + name).contains("DLOCK_PANIC=" + name);
+        }
+    }
+}
