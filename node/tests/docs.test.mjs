@@ -33,7 +33,16 @@ describe("the documentation", () => {
   it("has examples that run one after the other", async () => {
     assert.ok(EXAMPLES.length > 6);
     const out = await run("all.mjs", [importOf(EXAMPLES[0]), ...EXAMPLES.slice(1)].join("\n"));
-    for (const line of ["gave up: AbortError", "stop everything: expired true", "handed over: true", "theirs: null"]) {
+    assert.match(out, /^go, and 19 more at once$/m);
+    for (const line of [
+      "gave up: AbortError",
+      "stop everything: expired true",
+      "handed over: true",
+      "theirs: null",
+      "paced: true 20",
+      "the same: true",
+      "id of worker 7 made just now",
+    ]) {
       assert.ok(out.includes(`${line}\n`), out);
     }
   });
