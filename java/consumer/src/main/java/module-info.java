@@ -1,0 +1,6 @@
+/** An application. */
+module example {
+    requires org.libdlock;
+
+    exports example;
+}

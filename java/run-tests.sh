@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Builds the jar and tests it; ends with surefire's closing lines.
+#   java/run-tests.sh         the tests, and those of a second project that depends on what was installed
+#   java/run-tests.sh long    the long ones too, all of them once more on the newest JDK here, and a panic in every export
+# The whole run is under -Xcheck:jni, and a warning of it is a failure.
+set -euo pipefail
+cd "$(dirname "$0")"
+build=$PWD/../build/java
+
+# Maven's words in a file, what matters of them on the terminal.
+run_maven() {
+    local log=$build/maven.log status=0
+    mvn -B -ntp "$@" >"$log" 2>&1 || status=$?
+    if [ "$status" != 0 ]; then
+        grep -vE '^\[INFO\]( |$)' "$log" || true
+    fi
+    grep -E 'Tests run: [0-9]+, Failures: [0-9]+, Errors: [0-9]+, Skipped: [0-9]+.{0,4}$' "$log" | tail -n 1 || true
+    if grep -nE 'in native method|^Warning: SIG' "$log"; then
+        echo "java: -Xcheck:jni has found something, see above" >&2
+        status=1
+    fi
+    return "$status"
+}
+
+./build-native.sh "$build/native"
+if [ "${1:-}" != long ]; then
+    run_maven test
+else
+    run_maven test -Dexcluded.groups=panic
+    newest=${NEWEST_JDK:-$(ls -d /usr/lib/jvm/*/ | while read -r jdk; do
+        version=$(sed -n 's/^JAVA_VERSION="\([0-9]*\).*/\1/p' "$jdk/release" 2>/dev/null || true)
+        [ -z "$version" ] || echo "$version ${jdk%/}"
+    done | sort -n | tail -n 1 | cut -d ' ' -f 2-)}
+    echo "java: once more on $newest"
+    run_maven surefire:test -Djvm="$newest/bin/java" -Dmore.jvm.arguments=--enable-native-access=ALL-UNNAMED
+    ./build-native.sh "$build/native-fault-injection" --profile=dev --features=fault-injection
+    run_maven test -Dnative.dir="$build/native-fault-injection" -Dbuild.dir="$build/fault-injection" -Donly.groups=panic -Dexcluded.groups=
+fi
+run_maven install -DskipTests >/dev/null
+run_maven -f consumer test
