@@ -13,6 +13,7 @@ mod lock;
 mod lock_handle;
 mod main_thread;
 mod port;
+mod snowflake;
 mod submit;
 
 use pyo3::prelude::*;
@@ -24,6 +25,10 @@ mod _native {
     #[pymodule_export]
     use crate::held::{Grant, held_loss, held_remaining, held_valid, held_wait_lost};
     #[pymodule_export]
+    use crate::limiter::{
+        LimiterHandle, limiter_acquire, limiter_open, limiter_reset, submit_limiter_acquire, submit_limiter_reset,
+    };
+    #[pymodule_export]
     use crate::lock::{
         lock_acquire, lock_attach, lock_detach, lock_extend, lock_force_release, lock_grant, lock_hold_count,
         lock_inspect, lock_open, lock_release, thread_holder,
@@ -32,6 +37,8 @@ mod _native {
     use crate::lock_handle::LockHandle;
     #[pymodule_export]
     use crate::port::Port;
+    #[pymodule_export]
+    use crate::snowflake::{Generator, id_encode, id_parse, layout_decode, layout_named};
     #[pymodule_export]
     use crate::submit::{
         fresh_holder, submit_client_close, submit_client_open, submit_held_wait_lost, submit_lock_acquire,

@@ -1,6 +1,78 @@
-//! Rate limiters: their answers as plain values.
+//! Rate limiters: opened by name and rate, asked; their answers as plain values.
 
-use libdlock_bridge::ops::Decision;
+use libdlock::Absent;
+use libdlock_bridge::ops::{self, Decision, RateArgs};
+use libdlock_bridge::{Handle, Outcome};
+use pyo3::prelude::*;
+
+use crate::call::{blocking, free, quick, submit};
+use crate::port::Port;
+
+/// A limiter's handle, given back with the object.
+#[pyclass(frozen, module = "libdlock._native")]
+pub(crate) struct LimiterHandle {
+    #[pyo3(get)]
+    handle: Handle,
+    process: u32,
+}
+
+impl Drop for LimiterHandle {
+    fn drop(&mut self) {
+        free(self.process, |state| ops::limiter_free(state, self.handle));
+    }
+}
+
+/// `policy` is for an absent server: a word, and for `local_share` among how many.
+#[pyfunction]
+pub(crate) fn limiter_open(
+    py: Python<'_>,
+    client: u64,
+    name: Vec<u8>,
+    tokens: i64,
+    per_us: i64,
+    burst: Option<i64>,
+    policy: Option<(String, i64)>,
+) -> PyResult<LimiterHandle> {
+    let handle = quick(py, "limiter_open", |state| {
+        let absent = match &policy {
+            Some((word, share_of)) => ops::absent(word, *share_of)?,
+            None => Absent::default(),
+        };
+        ops::limiter_open(state, client, &name, RateArgs { tokens, per_us, burst }, absent)
+    })?;
+    Ok(LimiterHandle { handle, process: std::process::id() })
+}
+
+#[pyfunction]
+pub(crate) fn limiter_acquire(py: Python<'_>, limiter: u64, cost: i64, wait_ms: i64) -> PyResult<Decided> {
+    blocking(py, "limiter_acquire", |state| ops::limiter_acquire(state, limiter, cost, wait_ms)).map(decided)
+}
+
+#[pyfunction]
+pub(crate) fn limiter_reset(py: Python<'_>, limiter: u64) -> PyResult<()> {
+    blocking(py, "limiter_reset", |state| ops::limiter_reset(state, limiter))
+}
+
+#[pyfunction]
+pub(crate) fn submit_limiter_acquire(
+    py: Python<'_>,
+    port: &Port,
+    key: u64,
+    limiter: u64,
+    cost: i64,
+    wait_ms: i64,
+) -> PyResult<u64> {
+    submit(py, "submit_limiter_acquire", port.handle, key, |state| async move {
+        ops::limiter_acquire(state, limiter, cost, wait_ms).await.map(Outcome::Decision)
+    })
+}
+
+#[pyfunction]
+pub(crate) fn submit_limiter_reset(py: Python<'_>, port: &Port, key: u64, limiter: u64) -> PyResult<u64> {
+    submit(py, "submit_limiter_reset", port.handle, key, |state| async move {
+        ops::limiter_reset(state, limiter).await.map(|()| Outcome::Unit)
+    })
+}
 
 /// Allowed, granted, remaining, seconds to the next try (none: never), seconds until full, the limit, and the server's time
 /// in microseconds (none when a policy decided).

@@ -6,6 +6,7 @@ with libdlock.connect("redis://127.0.0.1:6379/0") as client:
 """
 
 from ._client import Client, connect
+from ._decision import Decision
 from ._errors import (
     AcquireTimeout,
     Cancelled,
@@ -28,8 +29,10 @@ from ._errors import (
 )
 from ._held import Held, Lost
 from ._hold import Inspection
+from ._limiter import RateLimiter
 from ._lock import Lock
 from ._native import __version__
+from ._snowflake import Layout, Parts, Snowflake
 
 __all__ = [
     "AcquireTimeout",
@@ -39,6 +42,7 @@ __all__ = [
     "Closed",
     "ConnectionFailed",
     "Deadlock",
+    "Decision",
     "DlockError",
     "Forked",
     "Held",
@@ -46,6 +50,7 @@ __all__ = [
     "InternalError",
     "InvalidArgument",
     "InvalidName",
+    "Layout",
     "Lock",
     "LockLost",
     "Lost",
@@ -53,7 +58,10 @@ __all__ = [
     "NotHeld",
     "OutOfMemory",
     "OutcomeUnknown",
+    "Parts",
+    "RateLimiter",
     "ServerError",
+    "Snowflake",
     "WrongType",
     "__version__",
     "connect",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from . import _log, _native
 from ._convert import Seconds, option_texts, utf8
+from ._limiter import RateLimiter
 from ._lock import Lock
 from ._opened import OpenedClient
 from ._options import DURATIONS
@@ -31,10 +32,10 @@ def connect(url: str, **options: Unpack[Options]) -> Client:
     `connect_timeout` when the server does not answer, refuses, or does not take the password.
     """
     texts = option_texts(options, DURATIONS)
-    return Client(_native.client_open(utf8(url, "url"), texts, _log.port()))
+    return Client(_native.client_open(utf8(url, "url", op="connect"), texts, _log.port()))
 
 
-class Client(OpenedClient[Lock]):
+class Client(OpenedClient[Lock, RateLimiter]):
     """A connected client, made by `connect`. Safe to share between threads; not across a fork.
 
     As a context manager it is closed at the end. One that is collected while open warns with a `ResourceWarning`.
@@ -42,6 +43,7 @@ class Client(OpenedClient[Lock]):
 
     _label = "libdlock.Client"
     _lock_class = Lock
+    _limiter_class = RateLimiter
 
     def synchronized(
         self, name: str, *, lease: Seconds | None = None, wait: Seconds | None = None

@@ -20,31 +20,57 @@ FOR_EVER = -1
 DO_NOT_WAIT = 0
 OWN_LEASE = 0
 
-_MAX_MS = 2**53
+# Durations cross as whole numbers that every language can hold, identifiers and counts as those of 64 bits.
+_MAX_TICKS = 2**53
+_INT64 = range(-(2**63), 2**63)
 _MILLISECOND = timedelta(milliseconds=1)
+_MICROSECOND = timedelta(microseconds=1)
 # 8.2 * 1000 is not 8200 in binary; the rounding up below must not make 8201 ms of such a crumb.
 _CRUMB = 1e-6
 
 
 def milliseconds(value: Seconds | SupportsIndex, what: str, *, op: str, name: str | None = None) -> int:
     """`value` as whole milliseconds, rounded up: a wait of 0.1 ms is short, but it is a wait."""
+    return _ticks(value, _MILLISECOND, what, op, name)
+
+
+def microseconds(value: Seconds | SupportsIndex, what: str, *, op: str, name: str | None = None) -> int:
+    """`value` as whole microseconds, rounded up."""
+    return _ticks(value, _MICROSECOND, what, op, name)
+
+
+def _ticks(value: Seconds | SupportsIndex, tick: timedelta, what: str, op: str, name: str | None) -> int:
     if isinstance(value, bool):
         raise TypeError(f"{what} must be seconds as int or float, or a timedelta, not bool")
+    per_second = timedelta(seconds=1) // tick
     if isinstance(value, timedelta):
-        ms = -(-value // _MILLISECOND)
+        ticks = -(-value // tick)
     elif isinstance(value, float):
-        if not 0 <= value <= _MAX_MS:  # also false for NaN, and keeps 1e306 from overflowing below
+        if not 0 <= value <= _MAX_TICKS:  # also false for NaN, and keeps 1e306 from overflowing below
             raise _bad_duration(value, what, op, name)
-        ms = math.ceil(value * 1000 - _CRUMB) if value else 0
+        ticks = math.ceil(value * per_second - _CRUMB) if value else 0
     else:
         try:
-            ms = operator.index(value) * 1000
+            ticks = operator.index(value) * per_second
         except TypeError:
             kind = type(value).__name__
             raise TypeError(f"{what} must be seconds as int or float, or a timedelta, not {kind}") from None
-    if not 0 <= ms <= _MAX_MS:
+    if not 0 <= ticks <= _MAX_TICKS:
         raise _bad_duration(value, what, op, name)
-    return ms
+    return ticks
+
+
+def whole(value: SupportsIndex, what: str, *, op: str, name: str | None = None) -> int:
+    """An integer that can be carried: of 64 bits. Its range is the core's to check."""
+    if isinstance(value, bool):
+        raise TypeError(f"{what} must be int, not bool")
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{what} must be int, not {type(value).__name__}") from None
+    if number not in _INT64:
+        raise InvalidArgument(f"{what}: {value!r} given; no integer of 64 bits", op=op, name=name)
+    return number
 
 
 def lease_ms(value: Seconds | None, *, op: str, name: str | None = None) -> int:
@@ -82,30 +108,28 @@ def acquire_wait_ms(blocking: bool, timeout: Seconds, name: str) -> int:
     return DO_NOT_WAIT
 
 
-def name_bytes(name: str) -> bytes:
-    """A lock's name as UTF-8. Its other rules are the core's."""
+def name_bytes(name: str, *, op: str) -> bytes:
+    """An object's name as UTF-8. Its other rules are the core's."""
     if not isinstance(name, str):
-        raise TypeError(f"a lock's name must be str, not {type(name).__name__}")
+        raise TypeError(f"a name must be str, not {type(name).__name__}")
     try:
         return name.encode()
     except UnicodeEncodeError as error:
         raise InvalidName(
             f"name {name!r} has a lone surrogate at position {error.start}; allowed are 1 to 512 bytes of UTF-8",
-            op="lock",
+            op=op,
             name=None,
         ) from None
 
 
-def utf8(text: str, what: str) -> str:
+def utf8(text: str, what: str, *, op: str) -> str:
     """`text`, when it can be UTF-8. It may hold a password, so no error repeats it."""
     if not isinstance(text, str):
         raise TypeError(f"{what} must be str, not {type(text).__name__}")
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise InvalidArgument(
-            f"{what} has a lone surrogate at position {error.start}", op="connect"
-        ) from None
+        raise InvalidArgument(f"{what} has a lone surrogate at position {error.start}", op=op) from None
     return text
 
 
@@ -122,7 +146,7 @@ def _option_text(name: str, value: object, is_duration: bool) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return utf8(value, f"option {name}")
+        return utf8(value, f"option {name}", op="connect")
     if isinstance(value, timedelta) or (is_duration and isinstance(value, int | float)):
         return f"{milliseconds(value, name, op='connect')}ms"
     if isinstance(value, int | float):
@@ -132,5 +156,7 @@ def _option_text(name: str, value: object, is_duration: bool) -> str:
 
 def _bad_duration(value: object, what: str, op: str, name: str | None) -> InvalidArgument:
     return InvalidArgument(
-        f"{what}: {value!r} given; allowed are 0 or more seconds, finite, below 2**53 ms", op=op, name=name
+        f"{what}: {value!r} given; allowed are 0 or more seconds, finite, and not beyond all reason",
+        op=op,
+        name=name,
     )

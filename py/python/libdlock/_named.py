@@ -19,19 +19,19 @@ class NamedLock(_native.LockHandle):
     """A lock of one name. The native base keeps its handle and gives it back when the object goes."""
 
     _label: ClassVar[str]
-    _client: OpenedClient[Any]
+    _client: OpenedClient[Any, Any]
     _name: str
     _wait: int
 
     def __new__(
         cls,
-        client: OpenedClient[Any],
+        client: OpenedClient[Any, Any],
         name: str,
         lease: Seconds | None,
         wait: Seconds | None,
         reentrant: bool | None,
     ) -> Self:
-        encoded = name_bytes(name)
+        encoded = name_bytes(name, op="lock")
         waiting = wait_ms(wait, op="lock", name=name)
         handle = _native.lock_open(client._number, encoded, lease_ms(lease, op="lock", name=name), reentrant)
         self = super().__new__(cls, handle)

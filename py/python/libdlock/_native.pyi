@@ -6,13 +6,15 @@ milliseconds (a wait of -1 is for ever, a lease of 0 the lock's own), and come o
 """
 
 from types import TracebackType
-from typing import final
+from typing import TypeAlias, final
 
 from typing_extensions import Self, disjoint_base
 
 __all__ = [
     "ClientHandle",
+    "Generator",
     "Grant",
+    "LimiterHandle",
     "LockHandle",
     "Port",
     "__version__",
@@ -24,6 +26,13 @@ __all__ = [
     "held_remaining",
     "held_valid",
     "held_wait_lost",
+    "id_encode",
+    "id_parse",
+    "layout_decode",
+    "layout_named",
+    "limiter_acquire",
+    "limiter_open",
+    "limiter_reset",
     "lock_acquire",
     "lock_attach",
     "lock_detach",
@@ -37,6 +46,8 @@ __all__ = [
     "submit_client_close",
     "submit_client_open",
     "submit_held_wait_lost",
+    "submit_limiter_acquire",
+    "submit_limiter_reset",
     "submit_lock_acquire",
     "submit_lock_attach",
     "submit_lock_detach",
@@ -72,6 +83,14 @@ def held_remaining(held: int) -> float: ...
 def held_loss(held: int) -> str | None: ...
 def held_wait_lost(held: int, timeout_ms: int) -> str | None: ...
 
+_Decided: TypeAlias = tuple[bool, int, int, float | None, float, int, int | None]
+
+def limiter_open(
+    client: int, name: bytes, tokens: int, per_us: int, burst: int | None, policy: tuple[str, int] | None
+) -> LimiterHandle: ...
+def limiter_acquire(limiter: int, cost: int, wait_ms: int) -> _Decided: ...
+def limiter_reset(limiter: int) -> None: ...
+
 # For event loops: these start an operation, return its handle, and have the port answer with `key`.
 
 def submit_client_open(
@@ -86,6 +105,28 @@ def submit_lock_detach(port: Port, key: int, lock: int, holder: int) -> int: ...
 def submit_lock_force_release(port: Port, key: int, lock: int) -> int: ...
 def submit_lock_inspect(port: Port, key: int, lock: int) -> int: ...
 def submit_held_wait_lost(port: Port, key: int, held: int, timeout_ms: int) -> int: ...
+def submit_limiter_acquire(port: Port, key: int, limiter: int, cost: int, wait_ms: int) -> int: ...
+def submit_limiter_reset(port: Port, key: int, limiter: int) -> int: ...
+
+# Ids: no I/O.
+
+_Layout: TypeAlias = tuple[int, int, int, int, int]
+_Apart: TypeAlias = tuple[int, int, int, int]
+
+def layout_named(name: str) -> _Layout: ...
+def layout_decode(layout: _Layout, id: int) -> _Apart: ...
+def id_encode(id: int, base: int) -> str: ...
+def id_parse(text: bytes, base: int) -> int: ...
+
+@disjoint_base
+class Generator:
+    def __new__(
+        cls, datacenter: int, worker: int, layout: _Layout | None, borrow_ahead_ms: int, start_wait_ms: int
+    ) -> Self: ...
+    def next_id(self) -> int: ...
+    def _next_ids(self, count: int) -> list[int]: ...
+    def _decode(self, id: int) -> _Apart: ...
+    def _layout(self) -> _Layout: ...
 
 @final
 class Port:
@@ -103,6 +144,11 @@ class ClientHandle:
     @property
     def handle(self) -> int: ...
     def undo(self) -> None: ...
+
+@final
+class LimiterHandle:
+    @property
+    def handle(self) -> int: ...
 
 @disjoint_base
 class LockHandle:

@@ -1,4 +1,4 @@
-"""What the clients of threads and of tasks share: the locks they make, and what becomes of one that is forgotten."""
+"""What the clients of threads and of tasks share: the objects they make, and what becomes of one that is forgotten."""
 
 from __future__ import annotations
 
@@ -10,16 +10,19 @@ from . import _native
 
 if TYPE_CHECKING:
     from ._convert import Seconds
+    from ._decision import Absent, NamedLimiter
     from ._named import NamedLock
 
 _L = TypeVar("_L", bound="NamedLock")
+_R = TypeVar("_R", bound="NamedLimiter")
 
 
-class OpenedClient(Generic[_L]):
+class OpenedClient(Generic[_L, _R]):
     """A client as `connect` made it."""
 
     _label: ClassVar[str]
     _lock_class: type[_L]
+    _limiter_class: type[_R]
 
     def __init__(self, handle: _native.ClientHandle) -> None:
         self._handle = handle
@@ -41,6 +44,26 @@ class OpenedClient(Generic[_L]):
         a given lease, 0.1 s to 24 h, is not renewed. `wait` is what `with` waits at most: `None` for ever, 0 not at all.
         """
         return self._lock_class(self, name, lease, wait, reentrant)
+
+    def rate_limiter(
+        self,
+        name: str,
+        *,
+        rate: int,
+        per: Seconds,
+        burst: int | None = None,
+        absent: Absent | None = None,
+        share_of: int | None = None,
+    ) -> _R:
+        """The rate limiter of that name: `rate` tokens in `per` seconds (1 us to 100 years). Costs no I/O.
+
+        `burst` is the most tokens at once, the whole bucket; as many as `rate` by default. A rate of 0 refuses everything.
+
+        `absent` says what is answered while the server cannot be reached: an error (`"fail"`, the default), a refusal
+        (`"deny"`), a permission (`"allow"`), or one by this process's own count of one `share_of`th of the rate
+        (`"local_share"`).
+        """
+        return self._limiter_class(self, name, rate, per, burst, absent, share_of)
 
     @property
     def closed(self) -> bool:

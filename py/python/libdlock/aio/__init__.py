@@ -5,6 +5,7 @@ async with libdlock.aio.connect("redis://127.0.0.1:6379/0") as client:
         await write_report(fence=held.token)
 """
 
+from .._decision import Decision
 from .._errors import (
     AcquireTimeout,
     Cancelled,
@@ -27,8 +28,10 @@ from .._errors import (
 )
 from .._hold import Inspection
 from .._native import __version__
+from .._snowflake import Layout, Parts, Snowflake
 from ._client import Client, Connecting, connect
 from ._held import Held, Lost
+from ._limiter import RateLimiter
 from ._lock import Lock
 
 __all__ = [
@@ -40,6 +43,7 @@ __all__ = [
     "Connecting",
     "ConnectionFailed",
     "Deadlock",
+    "Decision",
     "DlockError",
     "Forked",
     "Held",
@@ -47,6 +51,7 @@ __all__ = [
     "InternalError",
     "InvalidArgument",
     "InvalidName",
+    "Layout",
     "Lock",
     "LockLost",
     "Lost",
@@ -54,7 +59,10 @@ __all__ = [
     "NotHeld",
     "OutOfMemory",
     "OutcomeUnknown",
+    "Parts",
+    "RateLimiter",
     "ServerError",
+    "Snowflake",
     "WrongType",
     "__version__",
     "connect",

@@ -13,6 +13,7 @@ from .. import _log, _native
 from .._convert import Seconds, option_texts, utf8
 from .._opened import OpenedClient
 from .._options import DURATIONS
+from ._limiter import RateLimiter
 from ._lock import Lock
 from ._port import running_port
 
@@ -32,7 +33,7 @@ def connect(url: str, **options: Unpack[Options]) -> Connecting:
     checked by the core: an unknown one raises `InvalidArgument` with the names that are allowed. `ConnectionFailed` within
     `connect_timeout` when the server does not answer, refuses, or does not take the password.
     """
-    return Connecting(utf8(url, "url"), option_texts(options, DURATIONS))
+    return Connecting(utf8(url, "url", op="connect"), option_texts(options, DURATIONS))
 
 
 class Connecting:
@@ -59,7 +60,7 @@ class Connecting:
         await self._client.close()
 
 
-class Client(OpenedClient[Lock]):
+class Client(OpenedClient[Lock, RateLimiter]):
     """A connected client, made by `connect`. May be shared between tasks, also of several loops; not across a fork.
 
     As an asynchronous context manager it is closed at the end. One that is collected while open warns with a
@@ -68,6 +69,7 @@ class Client(OpenedClient[Lock]):
 
     _label = "libdlock.aio.Client"
     _lock_class = Lock
+    _limiter_class = RateLimiter
 
     def synchronized(
         self, name: str, *, lease: Seconds | None = None, wait: Seconds | None = None

@@ -1,0 +1,86 @@
+"""What the rate limiters of threads and of tasks share: how they are made, and what they answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+
+from . import _native
+from ._convert import Seconds, microseconds, name_bytes, utf8, whole
+
+if TYPE_CHECKING:
+    from ._opened import OpenedClient
+
+Absent: TypeAlias = Literal["fail", "deny", "allow", "local_share"]
+"""What a limiter answers while its server cannot be reached."""
+
+_NO_SHARE = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A rate limiter's answer. True when it allowed."""
+
+    allowed: bool
+    """Whether the tokens were granted; of a `peek`, whether one could be had."""
+    granted: int
+    """How many were."""
+    remaining: int
+    """How many could be had at once now."""
+    retry_after: float | None
+    """Seconds until the same cost can be granted; `None` is never."""
+    reset_after: float
+    """Seconds until the bucket is full."""
+    limit: int
+    """The burst."""
+    server_time: int | None
+    """When, on the server's clock, in microseconds since 1970; `None` when there was no server to ask."""
+
+    def __bool__(self) -> bool:
+        return self.allowed
+
+
+class NamedLimiter:
+    """A rate limiter of one name."""
+
+    _label: ClassVar[str]
+
+    def __init__(
+        self,
+        client: OpenedClient[Any, Any],
+        name: str,
+        rate: int,
+        per: Seconds,
+        burst: int | None,
+        absent: Absent | None,
+        share_of: int | None,
+    ) -> None:
+        op = "rate limiter"
+        encoded = name_bytes(name, op=op)
+        policy = None
+        if absent is not None or share_of is not None:
+            word = "local_share" if absent is None else utf8(absent, "absent", op=op)
+            policy = (word, _NO_SHARE if share_of is None else whole(share_of, "share_of", op=op, name=name))
+        self._limiter = _native.limiter_open(
+            client._number,
+            encoded,
+            whole(rate, "rate", op=op, name=name),
+            microseconds(per, "per", op=op, name=name),
+            None if burst is None else whole(burst, "burst", op=op, name=name),
+            policy,
+        )
+        self._client = client  # a limiter keeps its client open
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        """The name, without the client's key prefix."""
+        return self._name
+
+    def __repr__(self) -> str:
+        return f"<{self._label} {self._name!r}>"
+
+
+def cost_given(cost: int, name: str) -> int:
+    """A cost for the core."""
+    return whole(cost, "cost", op="rate limit", name=name)

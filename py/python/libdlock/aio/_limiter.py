@@ -1,0 +1,46 @@
+"""The rate limiter for tasks, with the methods of `libdlock.RateLimiter` as coroutines."""
+
+from __future__ import annotations
+
+from .. import _native
+from .._convert import DO_NOT_WAIT, Seconds, wait_ms
+from .._decision import Decision, NamedLimiter, cost_given
+from ._port import running_port
+
+
+class RateLimiter(NamedLimiter):
+    """A rate limit of one name, made by `Client.rate_limiter` and shared by all that any process makes of that name.
+
+    It is judged by the server's clock. A decision is never asked for twice: one whose reply was lost raises `OutcomeUnknown`
+    and counts as spent, and so may one whose task was cancelled. May be shared between tasks, also of several loops.
+    """
+
+    _label = "libdlock.aio.RateLimiter"
+
+    async def try_acquire(self, cost: int = 1) -> Decision:
+        """Takes `cost` tokens if they are there now. A refusal is a decision, not an exception.
+
+        `InvalidArgument` for a cost above the burst, which could never be granted.
+        """
+        return await self._ask(cost, DO_NOT_WAIT)
+
+    async def acquire(self, cost: int = 1, wait: Seconds | None = None) -> Decision:
+        """Takes `cost` tokens, waiting for them `wait` seconds at most (`None`: for ever, 0: not at all).
+
+        Those who wait in one process are served in the order in which they came; a wait that cannot be long enough is
+        refused at once. A task that is cancelled while it waits gives up its place and spends nothing, unless its decision
+        was under way.
+        """
+        return await self._ask(cost, wait_ms(wait, op="rate limit", name=self._name))
+
+    async def peek(self) -> Decision:
+        """How things stand for one token, without spending any."""
+        return await self._ask(0, DO_NOT_WAIT)
+
+    async def reset(self) -> None:
+        """Fills the bucket, for everybody. For operators and tests."""
+        await running_port().call(_native.submit_limiter_reset, self._limiter.handle)
+
+    async def _ask(self, cost: int, wait: int) -> Decision:
+        submit, limiter = _native.submit_limiter_acquire, self._limiter.handle
+        return Decision(*await running_port().call(submit, limiter, cost_given(cost, self._name), wait))
