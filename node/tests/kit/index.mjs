@@ -84,6 +84,20 @@ export function throws(act, kind) {
   return caught;
 }
 
+/**
+ * For a bound of a few milliseconds, which a busy machine may break through no fault of ours: one of five attempts has to
+ * keep it. A defect breaks all of them.
+ */
+export async function oneOfFive(attempt) {
+  for (let left = 4; ; left--) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (left === 0) throw error;
+    }
+  }
+}
+
 /** Resolves with the reason when `signal` fires. The timer keeps the process alive meanwhile: the signal does not. */
 export async function fired(signal, withinMs = 20_000) {
   const late = AbortSignal.timeout(withinMs);
