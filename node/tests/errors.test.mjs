@@ -61,7 +61,7 @@ describe("the server's errors", () => {
   it("nobody listens: CONNECTION within connectTimeoutMs", async () => {
     const began = performance.now();
     await rejects(connect("redis://127.0.0.1:1", { connectTimeoutMs: 300 }), "CONNECTION");
-    assert.ok(performance.now() - began < 800);
+    assert.ok(performance.now() - began < 1_500);
   });
 
   it("a wrong password: no text repeats it", async () => {

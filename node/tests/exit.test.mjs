@@ -39,7 +39,7 @@ describe("a process", () => {
       assert.equal(await program.line(), "last line");
       const began = performance.now();
       assert.deepEqual(await program.end(), { code: 0, signal: null }, program.stderr);
-      assert.ok(performance.now() - began < 1_000);
+      assert.ok(performance.now() - began < 5_000);
     }
   });
 

@@ -87,7 +87,7 @@ onBothBackends((context) => {
     const took = performance.now() - began;
     assert.deepEqual(order, [1, 2, 3]);
     // Three tokens at one in 20 ms, the first of them on its way already.
-    assert.ok(took > 40 && took < 500, `${took} ms`);
+    assert.ok(took > 40 && took < 2_000, `${took} ms`);
     const refused = await limiter.acquire(1, { waitMs: 5 });
     assert.equal(refused.allowed, false);
     assert.ok(refused.retryAfterMs > 5);

@@ -34,7 +34,7 @@ describe("worker threads", () => {
     const held = await client.lock(name).acquire({ waitMs: 5_000 });
     assert.ok(held.token > token);
     // Its lease, a poll, and what a busy machine takes.
-    assert.ok(performance.now() - began < 500 + 60 + 500);
+    assert.ok(performance.now() - began < 500 + 60 + 2_000);
     await client.close({ release: true });
   });
 
