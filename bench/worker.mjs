@@ -1,41 +1,74 @@
 // The Node worker of bench/run.py: does something as often as CALLERS can in SECONDS.
 //
-//     worker.mjs pairs URL CALLERS SECONDS
+//     worker.mjs pairs|decisions|ids|batches URL CALLERS SECONDS
 
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 
-import { connect } from "libdlock";
+import { connect, Snowflake } from "libdlock";
 
 const WARM_UP_MS = 1000; // the compiler's, and so that connections and keys are warm before the clock starts
+const BATCH = 1000; // ids
 
 const [what, url, callers, seconds] = process.argv.slice(2);
 
-// What a caller does, again and again.
+// What a caller does until a point of performance.now(); each resolves with how often it did it.
 const WORK = {
-  pairs: (client, caller) => {
+  // Lock and unlock, a lock for each caller.
+  pairs(client, caller) {
     const lock = client.lock(`bench-${caller}`);
-    return async () => {
-      const held = await lock.acquire();
-      await held.release();
+    return async (end) => {
+      let done = 0;
+      while (performance.now() < end) {
+        const held = await lock.acquire();
+        await held.release();
+        done++;
+      }
+      return done;
+    };
+  },
+
+  // Decisions of one rate limiter, so wide that nobody is refused.
+  decisions(client) {
+    const limiter = client.rateLimiter("bench", { limit: 1_000_000, perMs: 1000 });
+    return async (end) => {
+      let done = 0;
+      while (performance.now() < end) {
+        const { allowed } = await limiter.tryAcquire();
+        if (!allowed) throw new Error("refused");
+        done++;
+      }
+      return done;
+    };
+  },
+
+  ids() {
+    const ids = new Snowflake({ datacenter: 1, worker: 1 });
+    return (end) => {
+      let done = 0;
+      while (performance.now() < end) {
+        for (let each = 0; each < BATCH; each++) ids.nextId(); // asking for the time costs as much as an id
+        done += BATCH;
+      }
+      return done;
+    };
+  },
+
+  batches() {
+    const ids = new Snowflake({ datacenter: 1, worker: 1 });
+    return (end) => {
+      let done = 0;
+      while (performance.now() < end) done += ids.nextIds(BATCH).length;
+      return done;
     };
   },
 };
-
-async function until(end, work) {
-  let done = 0;
-  while (performance.now() < end) {
-    await work();
-    done++;
-  }
-  return done;
-}
 
 const client = await connect(url);
 const work = Array.from({ length: Number(callers) }, (_, i) => WORK[what](client, i));
 async function all(ms) {
   const end = performance.now() + ms;
-  const done = await Promise.all(work.map((each) => until(end, each)));
+  const done = await Promise.all(work.map((each) => each(end)));
   return done.reduce((sum, each) => sum + each);
 }
 
