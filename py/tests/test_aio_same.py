@@ -19,6 +19,7 @@ COROUTINES = {
     "Lock": {"acquire", "release", "extend", "locked", "inspect", "force_release", "detach", "attach"},
     "Held": {"extend", "release"},
     "Lost": {"wait"},
+    "RateLimiter": {"try_acquire", "acquire", "peek", "reset"},
 }
 # The ways into a scope, and what each is called where it may suspend.
 SCOPES = {"__enter__": "__aenter__", "__exit__": "__aexit__"}

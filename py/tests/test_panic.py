@@ -44,6 +44,12 @@ def threads():
             lock.acquire()
             lock.release()
         assert lock.force_release() is False
+        limiter = client.rate_limiter("k", rate=5, per=1)
+        assert limiter.acquire()
+        limiter.reset()
+    ids = libdlock.Snowflake(1, 1)
+    assert ids.decode(ids.next_id()) and ids.next_ids(2) and ids.parse(ids.encode(5, 62), 62) == 5
+    assert libdlock.Layout.named("default") == ids.layout and ids.layout.decode(5)
 
 async def tasks():
     async with aio.connect("memory://x") as client:
@@ -56,6 +62,9 @@ async def tasks():
             await lock.acquire()
             await lock.release()
         assert await lock.force_release() is False
+        limiter = client.rate_limiter("k", rate=5, per=1)
+        assert await limiter.acquire()
+        await limiter.reset()
 
 threads()
 asyncio.run(tasks())

@@ -1,0 +1,110 @@
+"""Rate limiters for tasks. What they answer is checked for threads; here is that tasks get it, and what cancelling does."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+
+import libdlock
+from libdlock import aio
+from proxy import Proxy
+from redis_server import RedisServer
+from test_limiter import GCRA, check
+
+
+@pytest.mark.parametrize("row", GCRA["limiters"], ids=lambda row: row["why"])
+async def test_the_vectors(aio_client: aio.Client, name: str, row: dict[str, Any]) -> None:
+    limiter = aio_client.rate_limiter(name, rate=row["tokens"], per=row["per_ms"] / 1000, burst=row["burst"])
+    for call in row["calls"]:
+        decision = await (limiter.peek() if call["cost"] == 0 else limiter.try_acquire(call["cost"]))
+        check(decision, call, row["limit"])
+
+
+async def test_36_rates_and_costs_that_are_refused(aio_client: aio.Client, name: str) -> None:
+    for row in GCRA["invalid_rates"]:
+        with pytest.raises(libdlock.InvalidArgument):
+            aio_client.rate_limiter("k", rate=row["tokens"], per=row["per_ms"] / 1000, burst=row["burst"])
+    for row in GCRA["invalid_costs"]:
+        limiter = aio_client.rate_limiter(
+            name, rate=row["tokens"], per=row["per_ms"] / 1000, burst=row["burst"]
+        )
+        for ask in (limiter.try_acquire, limiter.acquire):
+            with pytest.raises(libdlock.InvalidArgument):
+                await ask(row["cost"])
+
+
+async def test_those_who_wait_are_served_in_the_order_in_which_they_came(
+    aio_client: aio.Client, name: str
+) -> None:
+    limiter = aio_client.rate_limiter(name, rate=50, per=1, burst=1)
+    assert await limiter.acquire()
+    order: list[int] = []
+
+    async def wait(number: int) -> None:
+        assert await limiter.acquire(wait=10)
+        order.append(number)
+
+    began = time.monotonic()
+    waiting = []
+    for number in range(10):
+        waiting.append(asyncio.create_task(wait(number)))
+        await asyncio.sleep(0)
+    await asyncio.gather(*waiting)
+    assert order == list(range(10))
+    assert 0.19 <= time.monotonic() - began < 1
+
+
+async def test_a_task_that_is_cancelled_while_it_waits_spends_nothing(
+    aio_client: aio.Client, aio_other: aio.Client, name: str
+) -> None:
+    limiter = aio_client.rate_limiter(name, rate=1, per=3600, burst=2)
+    assert await limiter.acquire(2)
+    waiting = [asyncio.create_task(limiter.acquire()) for _ in range(5)]
+    done, _ = await asyncio.wait(waiting, timeout=0.1)
+    assert not done
+    for task in waiting:
+        task.cancel()
+    await asyncio.wait(waiting)
+    theirs = aio_other.rate_limiter(name, rate=1, per=3600, burst=2)
+    await theirs.reset()
+    assert (await theirs.peek()).remaining == 2
+
+
+async def test_37_a_decision_whose_reply_was_lost_counts_as_spent(
+    proxy: Proxy, server: RedisServer, name: str
+) -> None:
+    async with aio.connect(proxy.url) as client, aio.connect(server.url) as other:
+        limiter = client.rate_limiter(name, rate=5, per=3600)
+        assert await limiter.try_acquire()
+        proxy.reset_at_next_replies(1)
+        with pytest.raises(libdlock.OutcomeUnknown):
+            await limiter.try_acquire(2)
+        assert (await other.rate_limiter(name, rate=5, per=3600).peek()).remaining == 2
+
+
+async def test_threads_and_tasks_share_one_bucket(
+    client: libdlock.Client, aio_client: aio.Client, name: str
+) -> None:
+    ours = client.rate_limiter(name, rate=4, per=3600)
+    theirs = aio_client.rate_limiter(name, rate=4, per=3600)
+    assert ours.try_acquire(3)
+    assert await theirs.try_acquire(1)
+    assert not ours.try_acquire()
+    assert not await theirs.try_acquire()
+
+
+async def test_a_limiter_ends_with_its_client(url: str, name: str) -> None:
+    client = await aio.connect(url)
+    limiter = client.rate_limiter(name, rate=1, per=3600)
+    assert await limiter.acquire()
+    waiting = asyncio.create_task(limiter.acquire())
+    await asyncio.sleep(0)
+    await client.close()
+    with pytest.raises(libdlock.Closed):
+        await waiting
+    for call in (limiter.try_acquire, limiter.acquire, limiter.peek, limiter.reset):
+        with pytest.raises(libdlock.Closed):
+            await call()

@@ -1,0 +1,229 @@
+"""Rate limiters for threads: what Python adds to the core's own tests, the vectors, and faults.md 35 to 38."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import threading
+import time
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+import libdlock
+from conftest import VECTORS
+from proxy import Proxy
+from redis_server import RedisServer
+
+GCRA: dict[str, list[dict[str, Any]]] = json.loads((VECTORS / "gcra.json").read_text())
+# How much later than the first call of a row its last one may come: `retry_after` and `reset_after` shrink by that.
+ELAPSED = 30.0
+
+
+def near(answered: float | None, ms: int | None) -> bool:
+    if answered is None or ms is None:
+        return answered is None and ms is None
+    return ms / 1000 - ELAPSED <= answered <= ms / 1000
+
+
+def check(decision: libdlock.Decision, call: dict[str, Any], limit: int) -> None:
+    for field in ("allowed", "granted", "remaining"):
+        assert getattr(decision, field) == call[field], call
+    assert decision.limit == limit
+    assert near(decision.retry_after, call["retry_after_ms"]), (decision, call)
+    assert near(decision.reset_after, call["reset_after_ms"]), (decision, call)
+
+
+@pytest.mark.parametrize("row", GCRA["limiters"], ids=lambda row: row["why"])
+def test_the_vectors(client: libdlock.Client, name: str, row: dict[str, Any]) -> None:
+    limiter = client.rate_limiter(name, rate=row["tokens"], per=row["per_ms"] / 1000, burst=row["burst"])
+    for call in row["calls"]:
+        decision = limiter.peek() if call["cost"] == 0 else limiter.try_acquire(call["cost"])
+        check(decision, call, row["limit"])
+
+
+@pytest.mark.parametrize("row", GCRA["invalid_rates"], ids=lambda row: row["why"])
+def test_36_rates_that_are_refused(client: libdlock.Client, row: dict[str, Any]) -> None:
+    with pytest.raises(libdlock.InvalidArgument) as caught:
+        client.rate_limiter("k", rate=row["tokens"], per=row["per_ms"] / 1000, burst=row["burst"])
+    given = (str(row[key]) for key in ("tokens", "per_ms", "burst"))
+    assert any(text in str(caught.value) for text in given) or "allowed" in str(caught.value)
+    assert caught.value.name in (None, "k")
+
+
+@pytest.mark.parametrize("row", GCRA["invalid_costs"], ids=lambda row: row["why"])
+def test_36_costs_that_are_refused(client: libdlock.Client, name: str, row: dict[str, Any]) -> None:
+    limiter = client.rate_limiter(name, rate=row["tokens"], per=row["per_ms"] / 1000, burst=row["burst"])
+    for ask in (limiter.try_acquire, limiter.acquire):
+        with pytest.raises(libdlock.InvalidArgument, match=str(row["cost"])):
+            ask(row["cost"])
+    assert limiter.peek().remaining == limiter.peek().limit
+
+
+def test_36_what_cannot_be_carried(client: libdlock.Client, name: str) -> None:
+    limiter = client.rate_limiter(name, rate=5, per=timedelta(hours=1))
+    for cost in (2**63, -(2**63) - 1, 10**30):
+        with pytest.raises(libdlock.InvalidArgument, match="cost"):
+            limiter.try_acquire(cost)
+    for wrong in (1.0, "1", None, True):
+        with pytest.raises(TypeError, match="cost"):
+            limiter.try_acquire(wrong)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="rate"):
+            client.rate_limiter(name, rate=wrong, per=1)  # type: ignore[arg-type]
+    for period in (float("nan"), float("inf"), -1.0, 1e300):
+        with pytest.raises(libdlock.InvalidArgument, match="per"):
+            client.rate_limiter(name, rate=1, per=period)
+    with pytest.raises(libdlock.InvalidArgument, match="wait"):
+        limiter.acquire(1, wait=-1)
+    for bad_name in ("", "a{", "a\0b", "\ud800"):
+        with pytest.raises(libdlock.InvalidName):
+            client.rate_limiter(bad_name, rate=1, per=1)
+
+
+def test_36_a_microsecond_and_a_hundred_years(client: libdlock.Client, name: str) -> None:
+    assert client.rate_limiter(name, rate=1, per=1e-6).try_acquire().allowed
+    assert client.rate_limiter(name + "-slow", rate=1, per=timedelta(days=36_525)).try_acquire().allowed
+
+
+def test_a_decision_is_as_true_as_its_permission(client: libdlock.Client, name: str) -> None:
+    limiter = client.rate_limiter(name, rate=1, per=3600)
+    assert limiter.try_acquire()
+    refused = limiter.try_acquire()
+    assert not refused
+    assert refused.retry_after is not None
+    assert 3590 < refused.retry_after <= 3600
+    assert refused.server_time is not None
+    assert abs(refused.server_time / 1e6 - time.time()) < 60
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        refused.allowed = True  # type: ignore[misc]
+    assert limiter.name == name
+
+
+def test_reset_fills_the_bucket_for_everybody(
+    client: libdlock.Client, other: libdlock.Client, name: str
+) -> None:
+    ours = client.rate_limiter(name, rate=3, per=3600)
+    theirs = other.rate_limiter(name, rate=3, per=3600)
+    assert ours.try_acquire(3)
+    assert not theirs.try_acquire()
+    theirs.reset()
+    assert ours.peek().remaining == 3
+
+
+def test_a_wait_is_as_long_as_it_has_to_be(client: libdlock.Client, name: str) -> None:
+    limiter = client.rate_limiter(name, rate=10, per=1, burst=1)
+    assert limiter.acquire()
+    began = time.monotonic()
+    assert limiter.acquire(wait=5)
+    assert 0.09 <= time.monotonic() - began < 0.5
+    # One that cannot be long enough is refused at once.
+    began = time.monotonic()
+    assert not limiter.acquire(wait=0.01)
+    assert time.monotonic() - began < 0.09
+
+
+def test_35_threads_of_several_clients_share_one_bucket(url: str, name: str) -> None:
+    granted: list[int] = []  # the server's times
+
+    def work(client: libdlock.Client) -> None:
+        limiter = client.rate_limiter(name, rate=200, per=1, burst=20)
+        for _ in range(15):
+            decision = limiter.acquire(wait=10)
+            assert decision.server_time is not None
+            if decision:
+                granted.append(decision.server_time)
+
+    clients = [libdlock.connect(url) for _ in range(2)]
+    threads = [threading.Thread(target=work, args=(client,)) for client in clients for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    for client in clients:
+        client.close()
+    assert len(granted) == 120
+    granted.sort()
+    # For every pair of grants: no more in between than the burst and what the rate brought, 1 us of slack.
+    for i, first in enumerate(granted):
+        for j in range(i + 1, len(granted)):
+            assert j - i <= 20 + 200 * (granted[j] - first + 1) / 1e6
+
+
+def test_37_a_decision_whose_reply_was_lost_counts_as_spent(
+    proxy: Proxy, server: RedisServer, name: str
+) -> None:
+    with libdlock.connect(proxy.url) as client, libdlock.connect(server.url) as other:
+        limiter = client.rate_limiter(name, rate=5, per=3600)
+        assert limiter.try_acquire()
+        proxy.reset_at_next_replies(1)
+        with pytest.raises(libdlock.OutcomeUnknown):
+            limiter.try_acquire(2)
+        assert other.rate_limiter(name, rate=5, per=3600).peek().remaining == 2
+
+
+def test_38_what_is_no_limiter_is_left_alone(server: RedisServer, name: str) -> None:
+    key = f"dlock_limit:{{{name}}}"
+    with libdlock.connect(server.url) as client:
+        limiter = client.rate_limiter(name, rate=5, per=1)
+        server.command("HSET", key, "a", "b")
+        with pytest.raises(libdlock.WrongType):
+            limiter.try_acquire()
+        assert server.command("HGET", key, "a") == b"b"
+        server.command("DEL", key)
+        server.command("SET", key, "text")
+        try:
+            limiter.try_acquire()
+        except libdlock.DlockError as error:
+            assert "lua" not in str(error).lower()
+        server.command("SET", key, "9" * 300)
+        try:
+            decision = limiter.try_acquire()
+            assert decision.retry_after is None or decision.retry_after <= 1
+        except libdlock.DlockError as error:
+            assert "lua" not in str(error).lower()
+
+
+@pytest.mark.parametrize("policy", ["fail", "deny", "allow", "local_share"])
+def test_the_policy_for_an_absent_server(own_server: RedisServer, name: str, policy: Any) -> None:
+    share = {"share_of": 2} if policy == "local_share" else {}
+    with libdlock.connect(own_server.url, response_timeout=0.3, operation_timeout=0.5) as client:
+        limiter = client.rate_limiter(name, rate=4, per=3600, absent=policy, **share)
+        assert limiter.try_acquire()
+        own_server.kill()
+        if policy == "fail":
+            with pytest.raises(libdlock.DlockError) as caught:
+                limiter.try_acquire()
+            assert isinstance(caught.value, libdlock.ConnectionFailed | libdlock.OutcomeUnknown)
+            return
+        answers = [limiter.try_acquire() for _ in range(4)]
+        allowed = {"deny": 0, "allow": 4, "local_share": 2}[policy]
+        assert [bool(answer) for answer in answers] == [True] * allowed + [False] * (4 - allowed)
+        assert {answer.server_time for answer in answers} == {None}
+
+
+def test_policies_that_there_are_not(client: libdlock.Client) -> None:
+    for wrong in ({"absent": "perhaps"}, {"absent": "local_share"}, {"share_of": 0}, {"share_of": 10**9}):
+        with pytest.raises(libdlock.InvalidArgument):
+            client.rate_limiter("k", rate=1, per=1, **wrong)
+
+
+def test_a_limiter_keeps_its_client_and_ends_with_it(url: str, name: str) -> None:
+    client = libdlock.connect(url)
+    limiter = client.rate_limiter(name, rate=1, per=1, burst=1)
+    client.close()
+    for call in (limiter.try_acquire, limiter.acquire, limiter.peek, limiter.reset):
+        with pytest.raises(libdlock.Closed):
+            call()
+    with pytest.raises(libdlock.Closed):
+        client.rate_limiter(name, rate=1, per=1)
+
+
+def test_every_key_has_a_time_to_live(server: RedisServer, name: str) -> None:
+    with libdlock.connect(server.url) as client:
+        client.rate_limiter(name, rate=5, per=60).try_acquire()
+    (key,) = server.command("KEYS", f"*{name}*")  # type: ignore[misc]
+    assert isinstance(key, bytes)
+    ttl = server.command("PTTL", key)
+    assert isinstance(ttl, int)
+    assert 0 < ttl <= 60_001
