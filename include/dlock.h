@@ -1,5 +1,5 @@
 /*
- * dlock.h: distributed locks on Redis or Valkey, shared with Redisson. Link with -ldlock.
+ * dlock.h: distributed locks and rate limiters on Redis or Valkey, shared with Redisson; ids. Link with -ldlock.
  *
  * SPDX-License-Identifier: MIT OR Apache-2.0
  * Made by cbindgen from ffi-c/src: change it there, then UPDATE_HEADER=1 cargo test -p libdlock-ffi --test header.
@@ -9,14 +9,14 @@
  * - Every call that can fail returns a dlock_status_t: DLOCK_OK is 0, ordinary outcomes are positive (DLOCK_BUSY), errors
  *   are negative. `error` may be NULL; otherwise it is yours, begins with DLOCK_ERROR_INIT, and is filled in whenever the
  *   status is not DLOCK_OK.
- * - Out parameters are written only on DLOCK_OK. No partial successes.
+ * - Out parameters are written only on DLOCK_OK, a limiter's decision also on DLOCK_LIMITED. No partial successes.
  * - Handles (dlock_client_t * and the like) are numbers, not addresses: never follow one. A freed handle gives
  *   DLOCK_CLOSED, one of the process that forked this one DLOCK_FORKED, anything else that is none DLOCK_INVALID_ARGUMENT.
  *   Each is freed once, by its _free function, for which NULL is nothing to do. A call under way keeps its objects alive.
  * - Structs begin with their size: start from the _INIT macro of the same name.
  * - Texts are UTF-8 with a length in bytes beside them; texts that come back are also NUL-terminated. Pointers that you
  *   pass must be valid for the call, no longer; NULL and absurd lengths are refused.
- * - Times are int64_t milliseconds (_ms): -1 waits for ever, 0 does not wait.
+ * - Times are int64_t milliseconds (_ms), those of limiters microseconds (_us): -1 waits for ever, 0 does not wait.
  * - Every function may be called from any thread at any time. A lock acquired by a synchronous call is held by the
  *   calling *thread*, which releases it; one acquired through a port belongs to its dlock_held_t.
  * - No function calls back into your code, and libdlock's own thread never runs any of it.
@@ -64,6 +64,16 @@
 #define DLOCK_NAME_SIZE 513
 
 /**
+ * Bytes of an id as text in any base, its NUL included.
+ */
+#define DLOCK_ID_TEXT_SIZE 20
+
+/**
+ * The most ids of one call.
+ */
+#define DLOCK_BATCH_MAX 1000000
+
+/**
  * Ends blocking calls from another thread.
  */
 typedef struct dlock_cancel_t dlock_cancel_t;
@@ -92,6 +102,16 @@ typedef struct dlock_op_t dlock_op_t;
  * A completion port: where submitted operations and log events queue up.
  */
 typedef struct dlock_port_t dlock_port_t;
+
+/**
+ * A rate limiter, by name and rate.
+ */
+typedef struct dlock_rate_limiter_t dlock_rate_limiter_t;
+
+/**
+ * A generator of ids.
+ */
+typedef struct dlock_snowflake_t dlock_snowflake_t;
 
 /**
  * What came of a call: 0 is success, a positive number an ordinary outcome, a negative one an error. The numbers are
@@ -269,14 +289,35 @@ typedef struct dlock_detached_t {
 typedef int32_t dlock_loss_t;
 
 /**
- * What a completion brings, and so which of its fields are filled in.
+ * What a rate limiter answers while the server cannot be reached.
  */
-typedef int32_t dlock_completion_kind_t;
+typedef int32_t dlock_absent_t;
 
 /**
- * How much a log event matters.
+ * How to make a rate limiter. Begin with DLOCK_RATE_LIMITER_OPTIONS_INIT.
  */
-typedef int32_t dlock_log_level_t;
+typedef struct dlock_rate_limiter_options_t {
+  /**
+   * `sizeof(dlock_rate_limiter_options_t)`.
+   */
+  size_t struct_size;
+  /**
+   * Whether `burst` is given; otherwise it is the tokens of one period.
+   */
+  bool has_burst;
+  /**
+   * The most tokens that can be had at once, the whole bucket.
+   */
+  int64_t burst;
+  /**
+   * What it answers while the server cannot be reached.
+   */
+  dlock_absent_t absent;
+  /**
+   * With DLOCK_ABSENT_LOCAL_SHARE: among how many processes the rate is shared then, 1 to 1000000.
+   */
+  int64_t share_of;
+} dlock_rate_limiter_options_t;
 
 /**
  * What a rate limiter answers. Begin with DLOCK_DECISION_INIT.
@@ -317,6 +358,96 @@ typedef struct dlock_decision_t {
 } dlock_decision_t;
 
 /**
+ * Which bits of an id hold what: zeros, time, datacenter, worker, sequence, from the high end. Begin with
+ * DLOCK_LAYOUT_INIT, or get one by dlock_layout_named(). It is checked where it is used.
+ */
+typedef struct dlock_layout_t {
+  /**
+   * `sizeof(dlock_layout_t)`.
+   */
+  size_t struct_size;
+  /**
+   * When time begins, in ms since 1970: 0 to 253402300799999.
+   */
+  int64_t epoch_ms;
+  /**
+   * Bits of the milliseconds since then: 1 to 48. All bits together are at most 63.
+   */
+  uint32_t time_bits;
+  /**
+   * Bits of the datacenter's number: 0 to 31.
+   */
+  uint32_t datacenter_bits;
+  /**
+   * Bits of the worker's number: 0 to 31.
+   */
+  uint32_t worker_bits;
+  /**
+   * Bits of the count within a millisecond: 0 to 31.
+   */
+  uint32_t sequence_bits;
+} dlock_layout_t;
+
+/**
+ * What an id says. Begin with DLOCK_ID_PARTS_INIT.
+ */
+typedef struct dlock_id_parts_t {
+  /**
+   * `sizeof(dlock_id_parts_t)`.
+   */
+  size_t struct_size;
+  /**
+   * When it was made, in ms since 1970.
+   */
+  int64_t time_ms;
+  /**
+   * Where.
+   */
+  uint32_t datacenter;
+  /**
+   * By whom.
+   */
+  uint32_t worker;
+  /**
+   * The how manieth of its millisecond, from 0.
+   */
+  uint32_t sequence;
+} dlock_id_parts_t;
+
+/**
+ * How to make a generator. Begin with DLOCK_SNOWFLAKE_OPTIONS_INIT.
+ */
+typedef struct dlock_snowflake_options_t {
+  /**
+   * `sizeof(dlock_snowflake_options_t)`.
+   */
+  size_t struct_size;
+  /**
+   * NULL: the layout "default".
+   */
+  const struct dlock_layout_t *layout;
+  /**
+   * How far ids may run ahead of the clock instead of waiting for the next millisecond: 0 to 10.
+   */
+  int64_t borrow_ahead_ms;
+  /**
+   * How long the start may wait for a clock that was set back since the last id of this datacenter and worker: 0 to
+   * 60000; -1 is 1000.
+   */
+  int64_t start_wait_ms;
+} dlock_snowflake_options_t;
+
+/**
+ * What a completion brings, and so which of its fields are filled in.
+ */
+typedef int32_t dlock_completion_kind_t;
+
+/**
+ * How much a log event matters.
+ */
+typedef int32_t dlock_log_level_t;
+
+/**
  * One thing that a port has for its host. Fields that `kind` does not name are zero.
  */
 typedef struct dlock_completion_t {
@@ -325,7 +456,7 @@ typedef struct dlock_completion_t {
    */
   dlock_completion_kind_t kind;
   /**
-   * DLOCK_OK, or why the operation failed.
+   * DLOCK_OK, DLOCK_LIMITED for a limiter's refusal, or why the operation failed.
    */
   dlock_status_t status;
   /**
@@ -393,7 +524,7 @@ typedef struct dlock_completion_t {
 #define DLOCK_BUSY 1
 
 /**
- * A rate limiter refused for now. (No function returns it yet.)
+ * A rate limiter refused for now.
  */
 #define DLOCK_LIMITED 2
 
@@ -513,6 +644,26 @@ typedef struct dlock_completion_t {
 #define DLOCK_LOSS_OTHER 6
 
 /**
+ * The error that it is: DLOCK_CONNECTION, DLOCK_OUTCOME_UNKNOWN.
+ */
+#define DLOCK_ABSENT_FAIL 0
+
+/**
+ * No to everything.
+ */
+#define DLOCK_ABSENT_DENY 1
+
+/**
+ * Yes to everything.
+ */
+#define DLOCK_ABSENT_ALLOW 2
+
+/**
+ * What this process's share of the rate allows; see `share_of`.
+ */
+#define DLOCK_ABSENT_LOCAL_SHARE 3
+
+/**
  * The operation failed: `status` and `error`.
  */
 #define DLOCK_COMPLETION_ERROR 0
@@ -558,7 +709,7 @@ typedef struct dlock_completion_t {
 #define DLOCK_COMPLETION_LOG 8
 
 /**
- * A rate limiter's answer, also when it refused: `decision`.
+ * A rate limiter's answer: `decision`, and `status` DLOCK_LIMITED when it refused.
  */
 #define DLOCK_COMPLETION_DECISION 9
 
@@ -790,6 +941,145 @@ dlock_status_t dlock_held_detach(const struct dlock_held_t *held,
 dlock_status_t dlock_held_free(struct dlock_held_t *held);
 
 /**
+ * Makes a limiter of `tokens` (0 to 10^12; 0 refuses everything) in each `per_us` microseconds (1 to 100 years), shared by
+ * all that use the name; they should give the same rate. No I/O. `options` may be NULL.
+ */
+dlock_status_t dlock_rate_limiter_open(const struct dlock_client_t *client,
+                                       const char *name,
+                                       size_t name_len,
+                                       int64_t tokens,
+                                       int64_t per_us,
+                                       const struct dlock_rate_limiter_options_t *options,
+                                       struct dlock_rate_limiter_t **out_limiter,
+                                       struct dlock_error_t *error);
+
+/**
+ * Gives the handle up; the bucket stays.
+ */
+dlock_status_t dlock_rate_limiter_free(struct dlock_rate_limiter_t *limiter);
+
+/**
+ * Writes the limiter's name (with the client's key prefix) and a NUL to `buffer`, and its bytes without the NUL to
+ * `out_len`. A buffer of DLOCK_NAME_SIZE is always large enough.
+ */
+dlock_status_t dlock_rate_limiter_name(const struct dlock_rate_limiter_t *limiter,
+                                       char *buffer,
+                                       size_t buffer_size,
+                                       size_t *out_len,
+                                       struct dlock_error_t *error);
+
+/**
+ * Takes `cost` tokens, waiting for them at most `wait_ms`: -1 for ever, 0 not at all, at most 86400000. Those who wait in one
+ * process are served in order. DLOCK_LIMITED when they were not to be had within the wait. The decision is written with
+ * DLOCK_OK and DLOCK_LIMITED alike; `out_decision` may be NULL. DLOCK_INVALID_ARGUMENT for more than the burst. After
+ * DLOCK_OUTCOME_UNKNOWN and DLOCK_CANCELLED count the tokens as spent. `cancel` may be NULL.
+ */
+dlock_status_t dlock_rate_limiter_acquire(const struct dlock_rate_limiter_t *limiter,
+                                          int64_t cost,
+                                          int64_t wait_ms,
+                                          const struct dlock_cancel_t *cancel,
+                                          struct dlock_decision_t *out_decision,
+                                          struct dlock_error_t *error);
+
+/**
+ * Takes `cost` tokens if they are there now. Otherwise as dlock_rate_limiter_acquire().
+ */
+dlock_status_t dlock_rate_limiter_try_acquire(const struct dlock_rate_limiter_t *limiter,
+                                              int64_t cost,
+                                              struct dlock_decision_t *out_decision,
+                                              struct dlock_error_t *error);
+
+/**
+ * How things stand for one token; spends nothing. DLOCK_OK when it could be had now, DLOCK_LIMITED when not.
+ */
+dlock_status_t dlock_rate_limiter_peek(const struct dlock_rate_limiter_t *limiter,
+                                       struct dlock_decision_t *out_decision,
+                                       struct dlock_error_t *error);
+
+/**
+ * Fills the bucket, for everybody.
+ */
+dlock_status_t dlock_rate_limiter_reset(const struct dlock_rate_limiter_t *limiter, struct dlock_error_t *error);
+
+/**
+ * The layout of that name: "default" (41 bits of time since 2015, 5 datacenter, 5 worker, 12 sequence), "twitter" (the same
+ * since 2010-11-04), "js53" (53 bits: 41, 0, 5, 7 since 2015).
+ */
+dlock_status_t dlock_layout_named(const char *name,
+                                  size_t name_len,
+                                  struct dlock_layout_t *out_layout,
+                                  struct dlock_error_t *error);
+
+/**
+ * Takes an id apart without a generator. `layout` may be NULL for "default".
+ */
+dlock_status_t dlock_layout_decode(const struct dlock_layout_t *layout,
+                                   int64_t id,
+                                   struct dlock_id_parts_t *out_parts,
+                                   struct dlock_error_t *error);
+
+/**
+ * Makes a generator. No server is asked: `datacenter` and `worker` have to be this process's alone. Generators of one
+ * layout, datacenter and worker in one process share their state. `options` may be NULL. DLOCK_CLOCK when the clock is
+ * outside of the layout's time, or was set back by more than the start may wait.
+ */
+dlock_status_t dlock_snowflake_open(int64_t datacenter,
+                                    int64_t worker,
+                                    const struct dlock_snowflake_options_t *options,
+                                    struct dlock_snowflake_t **out_snowflake,
+                                    struct dlock_error_t *error);
+
+/**
+ * The next id: larger than every one before it of this datacenter and worker. Takes no lock. Sleeps, for less than a
+ * millisecond, when the ids of this millisecond are used up.
+ */
+dlock_status_t dlock_snowflake_next_id(const struct dlock_snowflake_t *snowflake,
+                                       int64_t *out_id,
+                                       struct dlock_error_t *error);
+
+/**
+ * The next `count` ids in increasing order, 1 to DLOCK_BATCH_MAX, to the array at `out_ids`. Takes as long as the layout makes it:
+ * 244 ms for a million of "default".
+ */
+dlock_status_t dlock_snowflake_next_ids(const struct dlock_snowflake_t *snowflake,
+                                        int64_t *out_ids,
+                                        size_t count,
+                                        struct dlock_error_t *error);
+
+/**
+ * Takes an id of the generator's layout apart.
+ */
+dlock_status_t dlock_snowflake_decode(const struct dlock_snowflake_t *snowflake,
+                                      int64_t id,
+                                      struct dlock_id_parts_t *out_parts,
+                                      struct dlock_error_t *error);
+
+/**
+ * Gives the handle up. What was made stays unique: the next generator of this datacenter and worker goes on after it.
+ */
+dlock_status_t dlock_snowflake_free(struct dlock_snowflake_t *snowflake);
+
+/**
+ * Writes an id and a NUL to `buffer` in base 10, 32 (Crockford's digits), 36, 58 (Bitcoin's) or 62 (0-9A-Za-z), and its
+ * bytes without the NUL to `out_len`. A buffer of DLOCK_ID_TEXT_SIZE is always large enough.
+ */
+dlock_status_t dlock_id_encode(int64_t id,
+                               int32_t base,
+                               char *buffer,
+                               size_t buffer_size,
+                               size_t *out_len,
+                               struct dlock_error_t *error);
+
+/**
+ * The id that a text in `base` says. Base 32 and 36 take either case.
+ */
+dlock_status_t dlock_id_parse(const char *text,
+                              size_t text_len,
+                              int32_t base,
+                              int64_t *out_id,
+                              struct dlock_error_t *error);
+
+/**
  * Makes a cancel token, to be given to calls that may block and fired from another thread.
  */
 dlock_status_t dlock_cancel_new(struct dlock_cancel_t **out_cancel, struct dlock_error_t *error);
@@ -942,6 +1232,27 @@ dlock_status_t dlock_submit_wait_lost(const struct dlock_port_t *port,
                                       struct dlock_op_t **out_op,
                                       struct dlock_error_t *error);
 
+/**
+ * Takes `cost` tokens of a limiter, waiting for them at most `wait_ms` (see dlock_rate_limiter_acquire()); completes with
+ * DLOCK_COMPLETION_DECISION, whose status is DLOCK_OK or DLOCK_LIMITED. Tokens of a cancelled operation may be spent.
+ */
+dlock_status_t dlock_submit_rate_limit(const struct dlock_port_t *port,
+                                       const struct dlock_rate_limiter_t *limiter,
+                                       int64_t cost,
+                                       int64_t wait_ms,
+                                       void *user_data,
+                                       struct dlock_op_t **out_op,
+                                       struct dlock_error_t *error);
+
+/**
+ * Fills a limiter's bucket, for everybody; completes with DLOCK_COMPLETION_DONE.
+ */
+dlock_status_t dlock_submit_rate_limit_reset(const struct dlock_port_t *port,
+                                             const struct dlock_rate_limiter_t *limiter,
+                                             void *user_data,
+                                             struct dlock_op_t **out_op,
+                                             struct dlock_error_t *error);
+
 #ifdef __cplusplus
 }  // extern "C"
 #endif  // __cplusplus
@@ -977,4 +1288,20 @@ dlock_status_t dlock_submit_wait_lost(const struct dlock_port_t *port,
 #define DLOCK_DECISION_INIT \
   { \
     sizeof(dlock_decision_t), false, 0, 0, 0, 0, 0, -1 \
+  }
+#define DLOCK_RATE_LIMITER_OPTIONS_INIT \
+  { \
+    sizeof(dlock_rate_limiter_options_t), false, 0, DLOCK_ABSENT_FAIL, 0 \
+  }
+#define DLOCK_LAYOUT_INIT \
+  { \
+    sizeof(dlock_layout_t), 0, 0, 0, 0, 0 \
+  }
+#define DLOCK_SNOWFLAKE_OPTIONS_INIT \
+  { \
+    sizeof(dlock_snowflake_options_t), 0, 0, -1 \
+  }
+#define DLOCK_ID_PARTS_INIT \
+  { \
+    sizeof(dlock_id_parts_t), 0, 0, 0, 0 \
   }

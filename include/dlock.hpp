@@ -24,45 +24,10 @@
 #include <vector>
 
 #include "dlock.h"
+#include "dlock/detail.hpp"
 #include "dlock/error.hpp"
 
 namespace dlock {
-
-namespace detail {
-
-/// The owner of a handle.
-template <class T, dlock_status_t (*Free)(T*)> class owned {
-public:
-    owned() noexcept = default;
-    owned(owned&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
-    owned& operator=(owned&& other) noexcept {
-        std::swap(handle_, other.handle_);
-        return *this;
-    }
-    ~owned() { Free(handle_); }
-
-    [[nodiscard]] T* get() const noexcept { return handle_; }
-    [[nodiscard]] T** out() noexcept { return &handle_; }
-
-private:
-    T* handle_ = nullptr;
-};
-
-/// Milliseconds, rounded up so that a wait is never shorter than asked for. More than a day stays more than a day,
-/// which the library refuses by name, instead of overflowing.
-template <class Rep, class Period> [[nodiscard]] std::int64_t to_ms(std::chrono::duration<Rep, Period> given) {
-    constexpr auto day = std::chrono::hours(24);
-    if (given > day) return std::chrono::milliseconds(day).count() + 1;
-    if (given < -day) return -std::chrono::milliseconds(day).count();
-    return std::chrono::ceil<std::chrono::milliseconds>(given).count();
-}
-
-/// As `to_ms` for a wait: what lies in the past is no wait.
-template <class Rep, class Period> [[nodiscard]] std::int64_t wait_ms(std::chrono::duration<Rep, Period> wait) {
-    return wait <= wait.zero() ? 0 : to_ms(wait);
-}
-
-} // namespace detail
 
 /// Ends blocking calls from another thread: they throw dlock::cancelled. Once fired it stays fired.
 class cancel_token {
@@ -329,6 +294,8 @@ private:
 
 } // namespace dlock
 
+#include "dlock/rate_limiter.hpp"
+#include "dlock/snowflake.hpp"
 #if __cplusplus >= 202002L
 #include "dlock/stop_on_loss.hpp"
 #endif

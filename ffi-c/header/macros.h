@@ -28,3 +28,19 @@
   { \
     sizeof(dlock_decision_t), false, 0, 0, 0, 0, 0, -1 \
   }
+#define DLOCK_RATE_LIMITER_OPTIONS_INIT \
+  { \
+    sizeof(dlock_rate_limiter_options_t), false, 0, DLOCK_ABSENT_FAIL, 0 \
+  }
+#define DLOCK_LAYOUT_INIT \
+  { \
+    sizeof(dlock_layout_t), 0, 0, 0, 0, 0 \
+  }
+#define DLOCK_SNOWFLAKE_OPTIONS_INIT \
+  { \
+    sizeof(dlock_snowflake_options_t), 0, 0, -1 \
+  }
+#define DLOCK_ID_PARTS_INIT \
+  { \
+    sizeof(dlock_id_parts_t), 0, 0, 0, 0 \
+  }

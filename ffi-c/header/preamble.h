@@ -1,5 +1,5 @@
 /*
- * dlock.h: distributed locks on Redis or Valkey, shared with Redisson. Link with -ldlock.
+ * dlock.h: distributed locks and rate limiters on Redis or Valkey, shared with Redisson; ids. Link with -ldlock.
  *
  * SPDX-License-Identifier: MIT OR Apache-2.0
  * Made by cbindgen from ffi-c/src: change it there, then UPDATE_HEADER=1 cargo test -p libdlock-ffi --test header.
@@ -9,14 +9,14 @@
  * - Every call that can fail returns a dlock_status_t: DLOCK_OK is 0, ordinary outcomes are positive (DLOCK_BUSY), errors
  *   are negative. `error` may be NULL; otherwise it is yours, begins with DLOCK_ERROR_INIT, and is filled in whenever the
  *   status is not DLOCK_OK.
- * - Out parameters are written only on DLOCK_OK. No partial successes.
+ * - Out parameters are written only on DLOCK_OK, a limiter's decision also on DLOCK_LIMITED. No partial successes.
  * - Handles (dlock_client_t * and the like) are numbers, not addresses: never follow one. A freed handle gives
  *   DLOCK_CLOSED, one of the process that forked this one DLOCK_FORKED, anything else that is none DLOCK_INVALID_ARGUMENT.
  *   Each is freed once, by its _free function, for which NULL is nothing to do. A call under way keeps its objects alive.
  * - Structs begin with their size: start from the _INIT macro of the same name.
  * - Texts are UTF-8 with a length in bytes beside them; texts that come back are also NUL-terminated. Pointers that you
  *   pass must be valid for the call, no longer; NULL and absurd lengths are refused.
- * - Times are int64_t milliseconds (_ms): -1 waits for ever, 0 does not wait.
+ * - Times are int64_t milliseconds (_ms), those of limiters microseconds (_us): -1 waits for ever, 0 does not wait.
  * - Every function may be called from any thread at any time. A lock acquired by a synchronous call is held by the
  *   calling *thread*, which releases it; one acquired through a port belongs to its dlock_held_t.
  * - No function calls back into your code, and libdlock's own thread never runs any of it.

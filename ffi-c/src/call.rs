@@ -4,7 +4,7 @@ use libdlock::{Error, Result};
 use libdlock_bridge::{State, enter, guard};
 
 use crate::error::{DLOCK_OK, dlock_error_t, dlock_status_t};
-use crate::out::sized_out;
+use crate::out::{Out, sized_out};
 
 /// Runs the body of `export` with this process's state; a panic or an error becomes a status and fills `error` in.
 ///
@@ -27,6 +27,26 @@ pub(crate) unsafe fn call(
         Ok(()) => DLOCK_OK,
         // SAFETY: passed on.
         Err(cause) => unsafe { report(&cause, error) },
+    }
+}
+
+/// As [`call`], for a call with one answer.
+///
+/// # Safety
+/// As [`call`], and `out` is NULL or writable.
+pub(crate) unsafe fn ask<T>(
+    op: &'static str,
+    out: *mut T,
+    error: *mut dlock_error_t,
+    answer: impl FnOnce(&'static State) -> Result<T>,
+) -> dlock_status_t {
+    // SAFETY: passed on.
+    unsafe {
+        call(op, error, |state| {
+            let out = Out::required(out, "the out parameter", op)?;
+            out.put(answer(state)?);
+            Ok(())
+        })
     }
 }
 

@@ -6,7 +6,7 @@ use libdlock::{Error, Level};
 use libdlock_bridge::{Completion, Outcome, What};
 
 use crate::decision::dlock_decision_t;
-use crate::error::{DLOCK_OK, dlock_error_t, dlock_status_t};
+use crate::error::{DLOCK_LIMITED, DLOCK_OK, dlock_error_t, dlock_status_t};
 use crate::held::{DLOCK_LOSS_NONE, dlock_loss_t, loss};
 use crate::text::fill;
 use crate::types::{DLOCK_DETACHED_SIZE, dlock_client_t, dlock_held_t, dlock_inspection_t, dlock_op_t, handle};
@@ -32,7 +32,7 @@ pub const DLOCK_COMPLETION_LOSS: dlock_completion_kind_t = 7;
 /// A client's log event, of no operation: `log_level`, the message in `text`, the object, if any, in `error.name`.
 pub const DLOCK_COMPLETION_LOG: dlock_completion_kind_t = 8;
 
-/// A rate limiter's answer, also when it refused: `decision`.
+/// A rate limiter's answer: `decision`, and `status` DLOCK_LIMITED when it refused.
 pub const DLOCK_COMPLETION_DECISION: dlock_completion_kind_t = 9;
 
 /// How much a log event matters.
@@ -52,7 +52,7 @@ pub const DLOCK_LOG_ERROR: dlock_log_level_t = 3;
 pub struct dlock_completion_t {
     /// What it brings.
     pub kind: dlock_completion_kind_t,
-    /// DLOCK_OK, or why the operation failed.
+    /// DLOCK_OK, DLOCK_LIMITED for a limiter's refusal, or why the operation failed.
     pub status: dlock_status_t,
     /// The operation; NULL for a log event. It is over: there is nothing to free.
     pub op: *mut dlock_op_t,
@@ -140,6 +140,7 @@ impl dlock_completion_t {
             }
             Outcome::Decision(decision) => {
                 self.kind = DLOCK_COMPLETION_DECISION;
+                self.status = if decision.allowed { DLOCK_OK } else { DLOCK_LIMITED };
                 self.decision = dlock_decision_t::of(&decision);
             }
             Outcome::Loss(reason) => {

@@ -15,7 +15,7 @@ pub type dlock_status_t = i32;
 pub const DLOCK_OK: dlock_status_t = 0;
 /// Not acquired within the wait (or, for a wait for a loss: not lost within it).
 pub const DLOCK_BUSY: dlock_status_t = 1;
-/// A rate limiter refused for now. (No function returns it yet.)
+/// A rate limiter refused for now.
 pub const DLOCK_LIMITED: dlock_status_t = 2;
 /// An argument was refused before any I/O.
 pub const DLOCK_INVALID_ARGUMENT: dlock_status_t = -1;

@@ -3,11 +3,11 @@
 use std::ffi::c_char;
 
 use libdlock::LossReason;
-use libdlock_bridge::{State, ops};
+use libdlock_bridge::ops;
 
-use crate::call::{call, free};
+use crate::call::{ask, call, free};
 use crate::error::{dlock_error_t, dlock_status_t};
-use crate::out::{Out, sized_out};
+use crate::out::sized_out;
 use crate::text::{self, millis};
 use crate::types::{dlock_cancel_t, dlock_detached_t, dlock_held_t, id, optional_id};
 
@@ -168,21 +168,4 @@ pub unsafe extern "C" fn dlock_held_detach(
 #[unsafe(no_mangle)]
 pub extern "C" fn dlock_held_free(held: *mut dlock_held_t) -> dlock_status_t {
     free("dlock_held_free", held, |state| ops::held_free(state, id(held)))
-}
-
-/// A call with one answer.
-unsafe fn ask<T>(
-    op: &'static str,
-    out: *mut T,
-    error: *mut dlock_error_t,
-    answer: impl FnOnce(&'static State) -> libdlock::Result<T>,
-) -> dlock_status_t {
-    // SAFETY: the caller's promise, see the header.
-    unsafe {
-        call(op, error, |state| {
-            let out = Out::required(out, "the out parameter", op)?;
-            out.put(answer(state)?);
-            Ok(())
-        })
-    }
 }

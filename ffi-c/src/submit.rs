@@ -13,6 +13,7 @@ use crate::client::Open;
 use crate::error::{dlock_error_t, dlock_status_t};
 use crate::lock::How;
 use crate::out::Out;
+use crate::rate_limiter::dlock_rate_limiter_t;
 use crate::text;
 use crate::types::{
     dlock_acquire_options_t, dlock_client_options_t, dlock_client_t, dlock_held_t, dlock_lock_t, dlock_op_t,
@@ -214,6 +215,45 @@ pub unsafe extern "C" fn dlock_submit_wait_lost(
         submit("dlock_submit_wait_lost", Ticket { port, user_data, out_op }, error, |state| {
             let waiting = ops::held_wait_lost(state, id(held), wait_ms);
             Ok(async move { waiting.await.map(Outcome::Loss) })
+        })
+    }
+}
+
+/// Takes `cost` tokens of a limiter, waiting for them at most `wait_ms` (see dlock_rate_limiter_acquire()); completes with
+/// DLOCK_COMPLETION_DECISION, whose status is DLOCK_OK or DLOCK_LIMITED. Tokens of a cancelled operation may be spent.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_submit_rate_limit(
+    port: *const dlock_port_t,
+    limiter: *const dlock_rate_limiter_t,
+    cost: i64,
+    wait_ms: i64,
+    user_data: *mut c_void,
+    out_op: *mut *mut dlock_op_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        submit("dlock_submit_rate_limit", Ticket { port, user_data, out_op }, error, |state| {
+            let deciding = ops::limiter_acquire(state, id(limiter), cost, wait_ms);
+            Ok(async move { deciding.await.map(Outcome::Decision) })
+        })
+    }
+}
+
+/// Fills a limiter's bucket, for everybody; completes with DLOCK_COMPLETION_DONE.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_submit_rate_limit_reset(
+    port: *const dlock_port_t,
+    limiter: *const dlock_rate_limiter_t,
+    user_data: *mut c_void,
+    out_op: *mut *mut dlock_op_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        submit("dlock_submit_rate_limit_reset", Ticket { port, user_data, out_op }, error, |state| {
+            let resetting = ops::limiter_reset(state, id(limiter));
+            Ok(async move { resetting.await.map(|()| Outcome::Unit) })
         })
     }
 }

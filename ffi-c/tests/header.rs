@@ -9,15 +9,17 @@ use std::process::Command;
 use cbindgen::{Builder, Config, DocumentationStyle, ExportConfig, Language, Style};
 
 /// The header's order: what a reader needs first comes first.
-const SOURCES: [&str; 11] = [
+const SOURCES: [&str; 13] = [
     "error.rs",
     "version.rs",
     "types.rs",
     "client.rs",
     "lock.rs",
     "held.rs",
-    "cancel.rs",
     "decision.rs",
+    "rate_limiter.rs",
+    "snowflake.rs",
+    "cancel.rs",
     "completion.rs",
     "port.rs",
     "submit.rs",

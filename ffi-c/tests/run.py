@@ -21,9 +21,9 @@ sys.path.insert(0, str(HERE))
 import vectors  # noqa: E402
 from private_redis import PrivateRedis  # noqa: E402
 
-PROGRAMS = ("lock", "lock_static", "port", "misuse", "vectors", "fork", "cpp17", "cpp20")
+PROGRAMS = ("lock", "lock_static", "port", "misuse", "vectors", "limits", "ids", "fork", "cpp17", "cpp20", "cpp_limits_ids")
 # The others are left to `long`.
-UNDER_VALGRIND = ("misuse", "lock", "port", "cpp17")
+UNDER_VALGRIND = ("misuse", "lock", "port", "limits", "ids", "cpp17")
 
 # Tells check.h that time bounds are to be generous.
 SLOWED = {"SLOWED_DOWN": "1"}
@@ -86,7 +86,8 @@ def build_programs(prefix: Path) -> Path:
     """Compiles all programs through find_package."""
     generated = BUILD / "generated"
     generated.mkdir(parents=True, exist_ok=True)
-    (generated / "vectors.h").write_text(vectors.header(ROOT / "tests/vectors"))
+    for name, header in (("", vectors.header), ("_limits", vectors.limits_header), ("_ids", vectors.ids_header)):
+        (generated / f"vectors{name}.h").write_text(header(ROOT / "tests/vectors"))
     programs = BUILD / "programs"
     call("cmake", "-S", HERE, "-B", programs, f"-DCMAKE_PREFIX_PATH={prefix}", f"-DGENERATED={generated}")
     call("cmake", "--build", programs, "--parallel", "2")
@@ -104,9 +105,10 @@ def through_pkg_config(tests: Tests, env: dict[str, str], redis: dict[str, str])
     sanitized = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
     # The library's own memory lives as long as the process by design; leaks are valgrind's part below.
     quiet = SLOWED | {"ASAN_OPTIONS": "detect_leaks=0"}
-    for name in ("misuse", "port"):
+    for name in ("misuse", "port", "limits", "ids"):
         program = BUILD / f"asan-{name}"
-        call("cc", "-std=c11", *common, *sanitized, HERE / "programs" / f"{name}.c", "-o", program, *flags)
+        source = HERE / "programs" / f"{name}.c"
+        call("cc", "-std=c11", *common, *sanitized, source, "-o", program, f"-I{BUILD / 'generated'}", *flags, "-pthread")
         tests.program([str(program)], env | redis | quiet, f"{name} under the address sanitizer")
 
 

@@ -1,9 +1,10 @@
-"""tests/vectors as a C header."""
+"""tests/vectors as C headers."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 
 def quoted(data: bytes) -> str:
@@ -27,6 +28,80 @@ def header(folder: Path) -> str:
         lines.append(f"    {{{quoted(data)}, {len(data)}, {str(row['ok']).lower()}, {json.dumps(row['why'])}}},")
     lines += ["};", "static const struct { const char *name; const char *value; } vector_options[] = {"]
     lines += [f'    {{"{row["name"]}", {value(row)}}},' for row in rows("options")]
+    return "\n".join([*lines, "};", ""])
+
+
+def limits_header(folder: Path) -> str:
+    """The rows of gcra.json; -1 stands for never and for no burst."""
+    table = json.loads((folder / "gcra.json").read_text())
+
+    def number(given: int | None) -> str:
+        return f"INT64_C({-1 if given is None else given})"
+
+    def rate(row: dict[str, Any]) -> str:
+        burst = row["burst"]
+        has_burst = str(burst is not None).lower()
+        return f'{json.dumps(row["why"])}, {number(row["tokens"])}, {number(row["per_ms"])}, {has_burst}, {number(burst)}'
+
+    fields = "const char *why; int64_t tokens, per_ms; bool has_burst; int64_t burst"
+    answer = ("cost", "granted", "remaining", "retry_after_ms", "reset_after_ms")
+    lines = ["#include <stdbool.h>", "#include <stddef.h>", "#include <stdint.h>"]
+    lines.append(f"static const struct {{ {fields}, limit; size_t first_call, calls; }} vector_limiters[] = {{")
+    calls: list[dict[str, Any]] = []
+    for row in table["limiters"]:
+        lines.append(f"    {{{rate(row)}, {number(row['limit'])}, {len(calls)}, {len(row['calls'])}}},")
+        calls += row["calls"]
+    lines += ["};", f"static const struct {{ bool allowed; int64_t {', '.join(answer)}; }} vector_calls[] = {{"]
+    for call in calls:
+        lines.append(f"    {{{str(call['allowed']).lower()}, {', '.join(number(call[name]) for name in answer)}}},")
+    lines += ["};", f"static const struct {{ {fields}; }} vector_invalid_rates[] = {{"]
+    lines += [f"    {{{rate(row)}}}," for row in table["invalid_rates"]]
+    lines += ["};", f"static const struct {{ {fields}, cost; }} vector_invalid_costs[] = {{"]
+    lines += [f"    {{{rate(row)}, {number(row['cost'])}}}," for row in table["invalid_costs"]]
+    return "\n".join([*lines, "};", ""])
+
+
+def ids_header(folder: Path) -> str:
+    """The rows of snowflake.json; a layout without a name has NULL for one."""
+    table = json.loads((folder / "snowflake.json").read_text())
+    bits = ("epoch_ms", "time_bits", "datacenter_bits", "worker_bits", "sequence_bits")
+
+    def number(text: str) -> str:
+        return "INT64_MIN" if text == str(-(2**63)) else f"INT64_C({text})"
+
+    def layout(given: str | dict[str, Any]) -> str:
+        if isinstance(given, str):
+            return f'{{"{given}", DLOCK_LAYOUT_INIT}}'
+        return f"{{NULL, {{sizeof(dlock_layout_t), {', '.join(str(given[name]) for name in bits)}}}}}"
+
+    def text(row: dict[str, Any]) -> str:
+        data = row["text"].encode()
+        return f"{quoted(data)}, {len(data)}, {row['base']}"
+
+    lines = ["#include <dlock.h>", "typedef struct { const char *name; dlock_layout_t custom; } vector_layout_t;"]
+    lines.append("static const struct { const char *name; dlock_layout_t layout; } vector_layouts[] = {")
+    for row in table["layouts"]:
+        lines.append(f'    {{"{row["name"]}", {{sizeof(dlock_layout_t), {", ".join(str(row[name]) for name in bits)}}}}},')
+    lines += ["};", "static const struct {"]
+    lines += ["    vector_layout_t layout; int64_t id, time_ms; uint32_t datacenter, worker, sequence; const char *why;"]
+    lines += ["} vector_decode[] = {"]
+    for row in table["decode"]:
+        parts = ", ".join(str(row[name]) for name in ("time_ms", "datacenter", "worker", "sequence"))
+        lines.append(f"    {{{layout(row['layout'])}, {number(row['id'])}, {parts}, {json.dumps(row['why'])}}},")
+    lines += ["};", "static const struct { vector_layout_t layout; int64_t id; const char *why; } vector_decode_refused[] = {"]
+    lines += [
+        f"    {{{layout(row['layout'])}, {number(row['id'])}, {json.dumps(row['why'])}}}," for row in table["decode_refused"]
+    ]
+    lines += ["};", "static const struct { vector_layout_t layout; const char *why; } vector_layouts_refused[] = {"]
+    lines += [f"    {{{layout(row['layout'])}, {json.dumps(row['why'])}}}," for row in table["layouts_refused"]]
+    lines += ["};", "static const struct { int64_t id; int32_t base; const char *text; } vector_texts[] = {"]
+    for row in table["text"]:
+        lines += [f'    {{{number(row["id"])}, {base}, "{row[f"base{base}"]}"}},' for base in (10, 32, 36, 58, 62)]
+    lines += ["};", "static const struct { const char *text; size_t length; int32_t base; int64_t id; } vector_parse[] = {"]
+    lines += [f"    {{{text(row)}, {number(row['id'])}}}," for row in table["parse"]]
+    lines += ["};", "static const struct {", "    const char *text; size_t length; int32_t base; const char *why;"]
+    lines += ["} vector_parse_refused[] = {"]
+    lines += [f"    {{{text(row)}, {json.dumps(row['why'])}}}," for row in table["parse_refused"]]
     return "\n".join([*lines, "};", ""])
 
 

@@ -33,6 +33,22 @@
     X(dlock_held_extend, dlock_held_extend(NULL, 0, error))                                                            \
     X(dlock_held_detach, dlock_held_detach(NULL, NULL, error))                                                         \
     X(dlock_held_free, dlock_held_free(NULL))                                                                          \
+    X(dlock_rate_limiter_open, dlock_rate_limiter_open(NULL, NULL, 0, 0, 0, NULL, NULL, error))                        \
+    X(dlock_rate_limiter_free, dlock_rate_limiter_free(NULL))                                                          \
+    X(dlock_rate_limiter_name, dlock_rate_limiter_name(NULL, NULL, 0, NULL, error))                                    \
+    X(dlock_rate_limiter_acquire, dlock_rate_limiter_acquire(NULL, 0, 0, NULL, NULL, error))                           \
+    X(dlock_rate_limiter_try_acquire, dlock_rate_limiter_try_acquire(NULL, 0, NULL, error))                            \
+    X(dlock_rate_limiter_peek, dlock_rate_limiter_peek(NULL, NULL, error))                                             \
+    X(dlock_rate_limiter_reset, dlock_rate_limiter_reset(NULL, error))                                                 \
+    X(dlock_layout_named, dlock_layout_named(NULL, 0, NULL, error))                                                    \
+    X(dlock_layout_decode, dlock_layout_decode(NULL, 0, NULL, error))                                                  \
+    X(dlock_snowflake_open, dlock_snowflake_open(0, 0, NULL, NULL, error))                                             \
+    X(dlock_snowflake_next_id, dlock_snowflake_next_id(NULL, NULL, error))                                             \
+    X(dlock_snowflake_next_ids, dlock_snowflake_next_ids(NULL, NULL, 0, error))                                        \
+    X(dlock_snowflake_decode, dlock_snowflake_decode(NULL, 0, NULL, error))                                            \
+    X(dlock_snowflake_free, dlock_snowflake_free(NULL))                                                                \
+    X(dlock_id_encode, dlock_id_encode(0, 0, NULL, 0, NULL, error))                                                    \
+    X(dlock_id_parse, dlock_id_parse(NULL, 0, 0, NULL, error))                                                         \
     X(dlock_cancel_new, dlock_cancel_new(NULL, error))                                                                 \
     X(dlock_cancel_fire, dlock_cancel_fire(NULL, error))                                                               \
     X(dlock_cancel_free, dlock_cancel_free(NULL))                                                                      \
@@ -51,12 +67,14 @@
     X(dlock_submit_force_release, dlock_submit_force_release(NULL, NULL, NULL, NULL, error))                           \
     X(dlock_submit_inspect, dlock_submit_inspect(NULL, NULL, NULL, NULL, error))                                       \
     X(dlock_submit_wait_lost, dlock_submit_wait_lost(NULL, NULL, 0, NULL, NULL, error))                                \
-    X(dlock_status_name, named(dlock_status_name(DLOCK_OK)))                                                           \
-    X(dlock_version, named(dlock_version()))                                                                           \
+    X(dlock_submit_rate_limit, dlock_submit_rate_limit(NULL, NULL, 0, 0, NULL, NULL, error))                           \
+    X(dlock_submit_rate_limit_reset, dlock_submit_rate_limit_reset(NULL, NULL, NULL, NULL, error))                     \
+    X(dlock_status_name, says(dlock_status_name(DLOCK_OK)))                                                            \
+    X(dlock_version, says(dlock_version()))                                                                            \
     X(dlock_abi_version, dlock_abi_version() == DLOCK_ABI_VERSION ? DLOCK_OK : DLOCK_INTERNAL)
 
 /* For a function that answers with a text: a panic in it shows as a text that says nothing. */
-static inline dlock_status_t named(const char* text) {
+static inline dlock_status_t says(const char* text) {
     return text[0] == '\0' || text[0] == 'U' ? DLOCK_INTERNAL : DLOCK_OK;
 }
 

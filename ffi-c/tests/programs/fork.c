@@ -8,6 +8,7 @@ static dlock_client_t* client;
 static dlock_lock_t* lock;
 static dlock_held_t* held;
 static dlock_port_t* port;
+static dlock_snowflake_t* ids;
 
 static void old_objects_say_forked(void) {
     bool valid = true;
@@ -20,6 +21,10 @@ static void old_objects_say_forked(void) {
     GIVES(DLOCK_FORKED, dlock_lock_acquire(lock, NULL, NULL, error));
     GIVES(DLOCK_FORKED, dlock_port_drain(port, &completion, sizeof completion, 1, &drained, error));
     GIVES(DLOCK_FORKED, dlock_client_close(client, true, error));
+    int64_t id = 0;
+    GIVES(DLOCK_FORKED, dlock_snowflake_next_id(ids, &id, error));
+    GIVES(DLOCK_FORKED, dlock_snowflake_next_ids(ids, &id, 1, error));
+    CHECK(dlock_snowflake_free(ids) == DLOCK_FORKED);
     CHECK(dlock_held_free(held) == DLOCK_FORKED);
     CHECK(dlock_lock_free(lock) == DLOCK_FORKED);
     CHECK(dlock_port_free(port) == DLOCK_FORKED);
@@ -37,6 +42,17 @@ static void new_objects_work_and_see_the_parents_hold(void) {
     OK(dlock_lock_release(other, error));
     OK(dlock_client_close(own, true, error));
     dlock_lock_free(same), dlock_lock_free(other), dlock_client_free(own);
+}
+
+/* A worker number of the child's own; faults 40 in a fork. */
+static void a_new_generator_works(void) {
+    dlock_snowflake_t* own = NULL;
+    int64_t id = 0, next = 0;
+    OK(dlock_snowflake_open(10, 2, NULL, &own, error));
+    OK(dlock_snowflake_next_id(own, &id, error));
+    OK(dlock_snowflake_next_id(own, &next, error));
+    CHECK(next > id);
+    CHECK(dlock_snowflake_free(own) == DLOCK_OK);
 }
 
 static void in_a_child(void (*body)(void), bool ordinary_exit) {
@@ -65,6 +81,14 @@ static void a_childs_old_objects_are_forked_and_its_exit_releases_nothing(void) 
 
 static void a_childs_new_objects_work(void) { in_a_child(new_objects_work_and_see_the_parents_hold, true); }
 
+static void a_child_makes_its_own_ids(void) {
+    int64_t before = 0, after = 0;
+    OK(dlock_snowflake_next_id(ids, &before, error));
+    in_a_child(a_new_generator_works, true);
+    OK(dlock_snowflake_next_id(ids, &after, error));
+    CHECK(after > before);
+}
+
 static void nested(void) {
     fflush(stdout);
     pid_t child = fork();
@@ -89,12 +113,16 @@ int main(void) {
     client = open_client();
     OK(dlock_lock_open(client, "c/fork", 6, NULL, &lock, error));
     OK(dlock_port_new(&port, error));
+    OK(dlock_snowflake_open(10, 1, NULL, &ids, error));
+    int64_t id = 0;
+    OK(dlock_snowflake_next_id(ids, &id, error));
     OK(dlock_lock_acquire(lock, NULL, &held, error));
     RUN(a_childs_old_objects_are_forked_and_its_exit_releases_nothing);
     RUN(a_childs_new_objects_work);
+    RUN(a_child_makes_its_own_ids);
     RUN(a_grandchild_is_no_different);
     RUN(the_parent_releases_afterwards);
-    dlock_held_free(held), dlock_lock_free(lock), dlock_port_free(port);
+    dlock_held_free(held), dlock_lock_free(lock), dlock_port_free(port), dlock_snowflake_free(ids);
     OK(dlock_client_close(client, false, error));
     dlock_client_free(client);
     return 0;

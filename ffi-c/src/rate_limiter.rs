@@ -1,0 +1,208 @@
+//! Rate limiters.
+
+use std::ffi::c_char;
+
+use libdlock::{Absent, Error, ErrorKind, Result};
+use libdlock_bridge::ops::{self, Decision, RateArgs};
+use libdlock_bridge::{Handle, State};
+
+use crate::call::{ask, call, free};
+use crate::decision::dlock_decision_t;
+use crate::error::{dlock_error_t, dlock_status_t, refuse};
+use crate::out::{Out, sized, sized_out};
+use crate::text;
+use crate::types::{dlock_cancel_t, dlock_client_t, handle, id, optional_id};
+
+/// A rate limiter, by name and rate.
+pub struct dlock_rate_limiter_t(());
+
+/// What a rate limiter answers while the server cannot be reached.
+pub type dlock_absent_t = i32;
+/// The error that it is: DLOCK_CONNECTION, DLOCK_OUTCOME_UNKNOWN.
+pub const DLOCK_ABSENT_FAIL: dlock_absent_t = 0;
+/// No to everything.
+pub const DLOCK_ABSENT_DENY: dlock_absent_t = 1;
+/// Yes to everything.
+pub const DLOCK_ABSENT_ALLOW: dlock_absent_t = 2;
+/// What this process's share of the rate allows; see `share_of`.
+pub const DLOCK_ABSENT_LOCAL_SHARE: dlock_absent_t = 3;
+
+/// How to make a rate limiter. Begin with DLOCK_RATE_LIMITER_OPTIONS_INIT.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct dlock_rate_limiter_options_t {
+    /// `sizeof(dlock_rate_limiter_options_t)`.
+    pub struct_size: usize,
+    /// Whether `burst` is given; otherwise it is the tokens of one period.
+    pub has_burst: bool,
+    /// The most tokens that can be had at once, the whole bucket.
+    pub burst: i64,
+    /// What it answers while the server cannot be reached.
+    pub absent: dlock_absent_t,
+    /// With DLOCK_ABSENT_LOCAL_SHARE: among how many processes the rate is shared then, 1 to 1000000.
+    pub share_of: i64,
+}
+
+/// Makes a limiter of `tokens` (0 to 10^12; 0 refuses everything) in each `per_us` microseconds (1 to 100 years), shared by
+/// all that use the name; they should give the same rate. No I/O. `options` may be NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_rate_limiter_open(
+    client: *const dlock_client_t,
+    name: *const c_char,
+    name_len: usize,
+    tokens: i64,
+    per_us: i64,
+    options: *const dlock_rate_limiter_options_t,
+    out_limiter: *mut *mut dlock_rate_limiter_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    let op = "dlock_rate_limiter_open";
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        call(op, error, |state| {
+            let out = Out::required(out_limiter, "out_limiter", op)?;
+            let name = text::name(name, name_len, op)?;
+            let (mut rate, mut policy) = (RateArgs { tokens, per_us, burst: None }, Absent::default());
+            if !options.is_null() {
+                let given = sized(options, "options", op)?;
+                rate.burst = given.has_burst.then_some(given.burst);
+                policy = absent(given.absent, given.share_of, op)?;
+            }
+            out.put(handle(ops::limiter_open(state, id(client), name, rate, policy)?));
+            Ok(())
+        })
+    }
+}
+
+/// Gives the handle up; the bucket stays.
+#[unsafe(no_mangle)]
+pub extern "C" fn dlock_rate_limiter_free(limiter: *mut dlock_rate_limiter_t) -> dlock_status_t {
+    free("dlock_rate_limiter_free", limiter, |state| ops::limiter_free(state, id(limiter)))
+}
+
+/// Writes the limiter's name (with the client's key prefix) and a NUL to `buffer`, and its bytes without the NUL to
+/// `out_len`. A buffer of DLOCK_NAME_SIZE is always large enough.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_rate_limiter_name(
+    limiter: *const dlock_rate_limiter_t,
+    buffer: *mut c_char,
+    buffer_size: usize,
+    out_len: *mut usize,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    let op = "dlock_rate_limiter_name";
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        ask(op, out_len, error, |state| {
+            let name = ops::limiter_name(state, id(limiter))?;
+            text::copy(buffer, buffer_size, &name, op)?;
+            Ok(name.len())
+        })
+    }
+}
+
+/// Takes `cost` tokens, waiting for them at most `wait_ms`: -1 for ever, 0 not at all, at most 86400000. Those who wait in one
+/// process are served in order. DLOCK_LIMITED when they were not to be had within the wait. The decision is written with
+/// DLOCK_OK and DLOCK_LIMITED alike; `out_decision` may be NULL. DLOCK_INVALID_ARGUMENT for more than the burst. After
+/// DLOCK_OUTCOME_UNKNOWN and DLOCK_CANCELLED count the tokens as spent. `cancel` may be NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_rate_limiter_acquire(
+    limiter: *const dlock_rate_limiter_t,
+    cost: i64,
+    wait_ms: i64,
+    cancel: *const dlock_cancel_t,
+    out_decision: *mut dlock_decision_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        call("dlock_rate_limiter_acquire", error, |state| {
+            decide(state, id(limiter), cost, wait_ms, optional_id(cancel), out_decision)
+        })
+    }
+}
+
+/// Takes `cost` tokens if they are there now. Otherwise as dlock_rate_limiter_acquire().
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_rate_limiter_try_acquire(
+    limiter: *const dlock_rate_limiter_t,
+    cost: i64,
+    out_decision: *mut dlock_decision_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        call("dlock_rate_limiter_try_acquire", error, |state| decide(state, id(limiter), cost, 0, None, out_decision))
+    }
+}
+
+/// How things stand for one token; spends nothing. DLOCK_OK when it could be had now, DLOCK_LIMITED when not.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_rate_limiter_peek(
+    limiter: *const dlock_rate_limiter_t,
+    out_decision: *mut dlock_decision_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    // SAFETY: the caller's promise, see the header.
+    unsafe { call("dlock_rate_limiter_peek", error, |state| decide(state, id(limiter), 0, 0, None, out_decision)) }
+}
+
+/// Fills the bucket, for everybody.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_rate_limiter_reset(
+    limiter: *const dlock_rate_limiter_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    // SAFETY: the caller's promise, see the header.
+    unsafe { call("dlock_rate_limiter_reset", error, |state| state.wait(ops::limiter_reset(state, id(limiter)), None)) }
+}
+
+unsafe fn decide(
+    state: &'static State,
+    limiter: Handle,
+    cost: i64,
+    wait_ms: i64,
+    cancel: Option<Handle>,
+    out_decision: *mut dlock_decision_t,
+) -> Result<()> {
+    let out = if out_decision.is_null() {
+        None
+    } else {
+        // SAFETY: passed on.
+        Some(unsafe { sized_out(out_decision, "out_decision", "rate limit")? })
+    };
+    let deciding = ops::limiter_acquire(state, limiter, cost, wait_ms);
+    let decision = state.wait(state.with_cancel(cancel, deciding), None)?;
+    if let Some(out) = out {
+        out.put(dlock_decision_t::of(&decision));
+    }
+    if decision.allowed {
+        return Ok(());
+    }
+    let refused = refused(&decision);
+    Err(match ops::limiter_name(state, limiter) {
+        Ok(name) => refused.on(&name),
+        // Freed meanwhile.
+        Err(_) => refused,
+    })
+}
+
+/// A refusal as the error of a status that must not be taken for success.
+fn refused(decision: &Decision) -> Error {
+    let message = match decision.retry_after_us {
+        Some(us) => format!("{} tokens are there; these in {us} us", decision.remaining),
+        None => "a rate of 0 tokens refuses everything".to_owned(),
+    };
+    Error::new(ErrorKind::Limited, "rate limit", message)
+}
+
+fn absent(given: dlock_absent_t, share_of: i64, op: &'static str) -> Result<Absent> {
+    let word = match given {
+        DLOCK_ABSENT_FAIL => "fail",
+        DLOCK_ABSENT_DENY => "deny",
+        DLOCK_ABSENT_ALLOW => "allow",
+        DLOCK_ABSENT_LOCAL_SHARE => "local_share",
+        _ => return Err(refuse(op, format!("absent is {given}; allowed are the DLOCK_ABSENT_ numbers, 0 to 3"))),
+    };
+    ops::absent(word, share_of)
+}

@@ -1,0 +1,100 @@
+// Rate limiters and ids under C++17.
+#include <dlock/snowflake.hpp> // stands alone: ids need no client
+
+static std::int64_t made_before_anything_else() { return dlock::snowflake{12, 1}.next_id(); }
+
+#include "check.h"
+
+#include <dlock.hpp>
+
+#include <future>
+#include <type_traits>
+
+using namespace std::chrono_literals;
+
+namespace {
+
+template <class T>
+constexpr bool move_only = std::is_nothrow_move_constructible_v<T>&& std::is_move_assignable_v<T> &&
+                           !std::is_copy_constructible_v<T> && !std::is_copy_assignable_v<T>;
+static_assert(move_only<dlock::snowflake> && move_only<dlock::rate_limiter>);
+
+template <class Error, class Call> Error thrown(Call&& call) {
+    try {
+        call();
+    } catch (const Error& error) {
+        return error;
+    }
+    check_failed(__FILE__, __LINE__, "the right exception", nullptr);
+    std::abort();
+}
+
+void ids_increase_and_come_apart() {
+    const auto first = made_before_anything_else();
+    dlock::snowflake ids{12, 1};
+    auto last = ids.next_id();
+    CHECK(last > first);
+    for (const auto id : ids.next_ids(10'000)) {
+        CHECK(id > last);
+        last = id;
+    }
+    const auto parts = ids.decode(last);
+    CHECK(parts.datacenter == 12 && parts.worker == 1);
+    CHECK(std::chrono::system_clock::now() - parts.time < 1min);
+    CHECK(dlock::parse_id(dlock::encode_id(last, 62), 62) == last);
+    CHECK(dlock::encode_id(61, 62) == "z");
+    dlock::snowflake moved = std::move(ids);
+    CHECK(moved.next_id() > last);
+}
+
+void layouts_are_named_or_ones_own() {
+    const dlock::layout js{"js53"};
+    dlock::snowflake ids{0, 31, {js, 10ms, 0s}};
+    const auto id = ids.next_id();
+    CHECK(id < (std::int64_t{1} << 53) && js.decode(id).worker == 31);
+    dlock_layout_t own = dlock::layout{"twitter"}.get();
+    own.epoch_ms = 0;
+    CHECK(dlock::layout{own}.decode(1 << 22).time.time_since_epoch() == 1ms);
+    auto error = thrown<dlock::invalid_argument>([] { dlock::snowflake{32, 0}; });
+    CHECK(std::string(error.what()).find("0 to 31") != std::string::npos);
+    (void)thrown<dlock::invalid_argument>([] { dlock::layout{"nobody's"}; });
+    (void)thrown<dlock::invalid_argument>([&] { (void)ids.next_ids(0); });
+    (void)thrown<dlock::invalid_argument>([&] { (void)ids.next_ids(1'000'001); });
+    (void)thrown<dlock::invalid_argument>([] { (void)dlock::parse_id("12a", 10); });
+    own.time_bits = 1;
+    (void)thrown<dlock::clock_error>([&] { dlock::snowflake(0, 0, {dlock::layout{own}, 0ms, std::nullopt}); });
+}
+
+void a_limiter_decides() {
+    dlock::client client{server_url()};
+    dlock::rate_limiter api{client, "cpp/limits/api", {2, 1h, std::nullopt}};
+    CHECK(api.peek() && api.name() == "cpp/limits/api");
+    CHECK(api.try_acquire(2));
+    const auto refused = api.try_acquire();
+    CHECK(!refused && refused.granted == 0 && refused.remaining == 0 && refused.limit == 2);
+    CHECK(refused.retry_after > 29min && refused.retry_after <= 30min && refused.reset_after <= 1h);
+    CHECK(refused.server_time && std::chrono::system_clock::now() - *refused.server_time < 1min);
+    CHECK(!api.try_acquire_for(1, 1min)); // cannot be long enough, and is not waited for
+    api.reset();
+    CHECK(api.acquire().remaining == 1);
+    (void)thrown<dlock::invalid_argument>([&] { (void)api.try_acquire(3); });
+    (void)thrown<dlock::invalid_argument>([&] { dlock::rate_limiter(client, "x", {1, 1s, -1}); });
+    CHECK(!dlock::rate_limiter(client, "cpp/limits/none", {0, 1s, std::nullopt}).try_acquire().retry_after);
+    dlock::cancel_token cancel;
+    CHECK(api.acquire());
+    auto waiter = std::async(std::launch::async, [&] { (void)api.acquire(1, &cancel); });
+    cancel.fire();
+    (void)thrown<dlock::cancelled>([&] { waiter.get(); });
+    dlock::rate_limiter quick{client, "cpp/limits/quick", {50, 1s, 1}, dlock::absent::deny()};
+    CHECK(quick.try_acquire() && quick.try_acquire_for(1, 5s));
+    client.close();
+    (void)thrown<dlock::closed>([&] { (void)api.try_acquire(); });
+}
+
+} // namespace
+
+int main() {
+    RUN(ids_increase_and_come_apart);
+    RUN(layouts_are_named_or_ones_own);
+    RUN(a_limiter_decides);
+}

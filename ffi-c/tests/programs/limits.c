@@ -1,0 +1,168 @@
+/* Rate limiters: the vectors that every language checks, waits, policies, the asynchronous form, bad arguments. */
+#include "threads.h"
+#include "vectors_limits.h"
+
+#define SECOND INT64_C(1000000)
+
+static dlock_client_t* client;
+
+/* A limiter with a name of the case's own, full: the program may run more than once on one server. */
+static dlock_rate_limiter_t* open_limiter(const char* what, int64_t tokens, int64_t per_us,
+                                          const dlock_rate_limiter_options_t* options) {
+    char name[256];
+    int length = snprintf(name, sizeof name, "c/limits/%s/%s", check_case, what);
+    dlock_rate_limiter_t* limiter = NULL;
+    OK(dlock_rate_limiter_open(client, name, (size_t)length, tokens, per_us, options, &limiter, error));
+    OK(dlock_rate_limiter_reset(limiter, error));
+    return limiter;
+}
+
+static dlock_rate_limiter_options_t burst(bool given, int64_t burst) {
+    dlock_rate_limiter_options_t options = DLOCK_RATE_LIMITER_OPTIONS_INIT;
+    options.has_burst = given, options.burst = burst;
+    return options;
+}
+
+/* Answers are made for calls at one moment; the time that passes between them comes off. */
+static bool about(int64_t us, int64_t expected_ms) {
+    if (expected_ms <= 0) return us == (expected_ms < 0 ? -1 : 0);
+    return us <= expected_ms * 1000 && us >= (expected_ms - bound_ms(1000)) * 1000;
+}
+
+static void decisions_are_those_of_every_language(void) {
+    for (size_t i = 0; i < sizeof vector_limiters / sizeof *vector_limiters; i++) {
+        char what[8];
+        snprintf(what, sizeof what, "%zu", i);
+        dlock_rate_limiter_options_t options = burst(vector_limiters[i].has_burst, vector_limiters[i].burst);
+        dlock_rate_limiter_t* limiter =
+            open_limiter(what, vector_limiters[i].tokens, vector_limiters[i].per_ms * 1000, &options);
+        for (size_t j = 0; j < vector_limiters[i].calls; j++) {
+            size_t call = vector_limiters[i].first_call + j;
+            dlock_decision_t got = DLOCK_DECISION_INIT;
+            dlock_status_t status = dlock_rate_limiter_try_acquire(limiter, vector_calls[call].cost, &got, NULL);
+            if (status != (vector_calls[call].allowed ? DLOCK_OK : DLOCK_LIMITED) ||
+                got.allowed != vector_calls[call].allowed || got.granted != vector_calls[call].granted ||
+                got.remaining != vector_calls[call].remaining || got.limit != vector_limiters[i].limit ||
+                !about(got.retry_after_us, vector_calls[call].retry_after_ms) ||
+                !about(got.reset_after_us, vector_calls[call].reset_after_ms) || got.server_time_us <= 0)
+                check_failed(__FILE__, __LINE__, vector_limiters[i].why, NULL);
+        }
+        CHECK(dlock_rate_limiter_free(limiter) == DLOCK_OK);
+    }
+}
+
+static void rates_and_costs_that_cannot_be_are_refused(void) {
+    for (size_t i = 0; i < sizeof vector_invalid_rates / sizeof *vector_invalid_rates; i++) {
+        dlock_rate_limiter_options_t options = burst(vector_invalid_rates[i].has_burst, vector_invalid_rates[i].burst);
+        dlock_rate_limiter_t* limiter = NULL;
+        dlock_status_t status =
+            dlock_rate_limiter_open(client, "x", 1, vector_invalid_rates[i].tokens,
+                                    vector_invalid_rates[i].per_ms * 1000, &options, &limiter, NULL);
+        if (status != DLOCK_INVALID_ARGUMENT) check_failed(__FILE__, __LINE__, vector_invalid_rates[i].why, NULL);
+    }
+    for (size_t i = 0; i < sizeof vector_invalid_costs / sizeof *vector_invalid_costs; i++) {
+        dlock_rate_limiter_options_t options = burst(vector_invalid_costs[i].has_burst, vector_invalid_costs[i].burst);
+        dlock_rate_limiter_t* limiter =
+            open_limiter("cost", vector_invalid_costs[i].tokens, vector_invalid_costs[i].per_ms * 1000, &options);
+        GIVES(DLOCK_INVALID_ARGUMENT,
+              dlock_rate_limiter_try_acquire(limiter, vector_invalid_costs[i].cost, NULL, error));
+        CHECK(dlock_rate_limiter_free(limiter) == DLOCK_OK);
+    }
+    dlock_rate_limiter_options_t options = DLOCK_RATE_LIMITER_OPTIONS_INIT;
+    dlock_rate_limiter_t* limiter = NULL;
+    options.absent = 4;
+    GIVES(DLOCK_INVALID_ARGUMENT, dlock_rate_limiter_open(client, "x", 1, 1, SECOND, &options, &limiter, error));
+    options.absent = DLOCK_ABSENT_LOCAL_SHARE; /* of nobody */
+    GIVES(DLOCK_INVALID_ARGUMENT, dlock_rate_limiter_open(client, "x", 1, 1, SECOND, &options, &limiter, error));
+    GIVES(DLOCK_INVALID_NAME, dlock_rate_limiter_open(client, "a{", 2, 1, SECOND, NULL, &limiter, error));
+    CHECK(limiter == NULL);
+}
+
+static void a_refusal_is_a_status_of_its_own_with_the_decision(void) {
+    dlock_rate_limiter_t* limiter = open_limiter("l", 1, 3600 * SECOND, NULL);
+    OK(dlock_rate_limiter_peek(limiter, NULL, error));
+    OK(dlock_rate_limiter_try_acquire(limiter, 1, NULL, error));
+    dlock_decision_t told = DLOCK_DECISION_INIT;
+    dlock_error_t error = DLOCK_ERROR_INIT;
+    CHECK(dlock_rate_limiter_try_acquire(limiter, 1, &told, &error) == DLOCK_LIMITED);
+    CHECK(!told.allowed && told.retry_after_us > 3500 * SECOND && told.limit == 1);
+    CHECK(error.code == DLOCK_LIMITED && strstr(error.name, "c/limits/") != NULL && strlen(error.message) > 0);
+    GIVES(DLOCK_LIMITED, dlock_rate_limiter_peek(limiter, &told, error));
+    /* A wait that cannot be long enough is over at once. */
+    int64_t begun = now_ms();
+    GIVES(DLOCK_LIMITED, dlock_rate_limiter_acquire(limiter, 1, 60000, NULL, &told, error));
+    CHECK(now_ms() - begun < bound_ms(1000));
+    OK(dlock_rate_limiter_reset(limiter, error));
+    OK(dlock_rate_limiter_try_acquire(limiter, 1, &told, error));
+    char name[DLOCK_NAME_SIZE];
+    size_t length = 0;
+    OK(dlock_rate_limiter_name(limiter, name, sizeof name, &length, error));
+    CHECK(strcmp(name, error.name) == 0 && length == strlen(name));
+    CHECK(dlock_rate_limiter_free(limiter) == DLOCK_OK);
+    GIVES(DLOCK_CLOSED, dlock_rate_limiter_peek(limiter, NULL, error));
+}
+
+static void a_wait_ends_when_the_tokens_are_there(void) {
+    dlock_rate_limiter_t* limiter = open_limiter("l", 1, SECOND / 5, NULL);
+    OK(dlock_rate_limiter_try_acquire(limiter, 1, NULL, error));
+    int64_t begun = now_ms();
+    dlock_decision_t told = DLOCK_DECISION_INIT;
+    OK(dlock_rate_limiter_acquire(limiter, 1, -1, NULL, &told, error));
+    /* One token comes in 200 ms, of which some had passed. */
+    CHECK(told.granted == 1 && now_ms() - begun > 100 && now_ms() - begun < bound_ms(1000));
+    CHECK(dlock_rate_limiter_free(limiter) == DLOCK_OK);
+}
+
+static void* fire(void* cancel) {
+    OK(dlock_cancel_fire(cancel, error));
+    return NULL;
+}
+
+static void a_wait_can_be_cancelled(void) {
+    dlock_rate_limiter_t* limiter = open_limiter("l", 1, 3600 * SECOND, NULL);
+    dlock_cancel_t* cancel = NULL;
+    pthread_t other;
+    OK(dlock_cancel_new(&cancel, error));
+    OK(dlock_rate_limiter_try_acquire(limiter, 1, NULL, error));
+    CHECK(pthread_create(&other, NULL, fire, cancel) == 0);
+    GIVES(DLOCK_CANCELLED, dlock_rate_limiter_acquire(limiter, 1, -1, cancel, NULL, error));
+    CHECK(pthread_join(other, NULL) == 0);
+    CHECK(dlock_cancel_free(cancel) == DLOCK_OK && dlock_rate_limiter_free(limiter) == DLOCK_OK);
+}
+
+static void decisions_come_through_a_port(void) {
+    dlock_rate_limiter_t* limiter = open_limiter("l", 2, 3600 * SECOND, NULL);
+    dlock_port_t* port = NULL;
+    dlock_completion_t got;
+    int mine = 0;
+    OK(dlock_port_new(&port, error));
+    OK(dlock_submit_rate_limit(port, limiter, 2, -1, &mine, NULL, error));
+    collect(port, &got, 1);
+    CHECK(got.kind == DLOCK_COMPLETION_DECISION && got.status == DLOCK_OK && got.user_data == &mine);
+    CHECK(got.decision.granted == 2 && got.decision.remaining == 0 && got.decision.struct_size == sizeof got.decision);
+    OK(dlock_submit_rate_limit(port, limiter, 1, 0, NULL, NULL, error));
+    collect(port, &got, 1);
+    CHECK(got.kind == DLOCK_COMPLETION_DECISION && got.status == DLOCK_LIMITED && !got.decision.allowed);
+    OK(dlock_submit_rate_limit(port, limiter, 3, 0, NULL, NULL, error));
+    collect(port, &got, 1);
+    CHECK(got.kind == DLOCK_COMPLETION_ERROR && got.status == DLOCK_INVALID_ARGUMENT);
+    OK(dlock_submit_rate_limit_reset(port, limiter, NULL, NULL, error));
+    collect(port, &got, 1);
+    CHECK(got.kind == DLOCK_COMPLETION_DONE);
+    OK(dlock_rate_limiter_peek(limiter, &got.decision, error));
+    CHECK(got.decision.remaining == 2);
+    CHECK(dlock_port_free(port) == DLOCK_OK && dlock_rate_limiter_free(limiter) == DLOCK_OK);
+}
+
+int main(void) {
+    client = open_client();
+    RUN(decisions_are_those_of_every_language);
+    RUN(rates_and_costs_that_cannot_be_are_refused);
+    RUN(a_refusal_is_a_status_of_its_own_with_the_decision);
+    RUN(a_wait_ends_when_the_tokens_are_there);
+    RUN(a_wait_can_be_cancelled);
+    RUN(decisions_come_through_a_port);
+    OK(dlock_client_close(client, false, error));
+    CHECK(dlock_client_free(client) == DLOCK_OK);
+    return 0;
+}
