@@ -1,6 +1,6 @@
 """The Python worker of bench/run.py: does something as often as CALLERS threads can in SECONDS.
 
-worker.py pairs URL CALLERS SECONDS
+worker.py pairs|decisions|ids|batches URL CALLERS SECONDS
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable
 
 import libdlock
+
+BATCH = 1000  # ids
 
 #: Does what is measured until a point of time.monotonic(); says how often.
 Work = Callable[[float], int]
@@ -31,7 +33,49 @@ def pairs(client: libdlock.Client, caller: int) -> Work:
     return work
 
 
-WORK = {"pairs": pairs}
+def decisions(client: libdlock.Client, caller: int) -> Work:
+    """Decisions of one rate limiter, so wide that nobody is refused."""
+    limiter = client.rate_limiter("bench", rate=1_000_000, per=1)
+
+    def work(end: float) -> int:
+        done = 0
+        while time.monotonic() < end:
+            assert limiter.try_acquire().allowed
+            done += 1
+        return done
+
+    return work
+
+
+def ids(client: libdlock.Client, caller: int) -> Work:
+    """Ids one by one."""
+    generator = libdlock.Snowflake(1, 1)
+
+    def work(end: float) -> int:
+        done = 0
+        while time.monotonic() < end:
+            for _ in range(BATCH):  # asking for the time costs as much as an id
+                generator.next_id()
+            done += BATCH
+        return done
+
+    return work
+
+
+def batches(client: libdlock.Client, caller: int) -> Work:
+    """Ids in batches."""
+    generator = libdlock.Snowflake(1, 1)
+
+    def work(end: float) -> int:
+        done = 0
+        while time.monotonic() < end:
+            done += len(generator.next_ids(BATCH))
+        return done
+
+    return work
+
+
+WORK = {"pairs": pairs, "decisions": decisions, "ids": ids, "batches": batches}
 
 
 class Caller(threading.Thread):

@@ -1,6 +1,6 @@
 """The asyncio worker of bench/run.py: does something as often as CALLERS tasks can in SECONDS.
 
-worker_aio.py pairs URL CALLERS SECONDS
+worker_aio.py pairs|decisions URL CALLERS SECONDS
 """
 
 from __future__ import annotations
@@ -31,7 +31,21 @@ def pairs(client: libdlock.aio.Client, caller: int) -> Work:
     return work
 
 
-WORK = {"pairs": pairs}
+def decisions(client: libdlock.aio.Client, caller: int) -> Work:
+    """Decisions of one rate limiter, so wide that nobody is refused."""
+    limiter = client.rate_limiter("bench", rate=1_000_000, per=1)
+
+    async def work(end: float) -> int:
+        done = 0
+        while time.monotonic() < end:
+            assert (await limiter.try_acquire()).allowed
+            done += 1
+        return done
+
+    return work
+
+
+WORK = {"pairs": pairs, "decisions": decisions}
 
 
 async def main(what: str, url: str, callers: str, seconds: str) -> None:
