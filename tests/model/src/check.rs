@@ -1,0 +1,56 @@
+//! Runs the checker, and says what it did.
+
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+use stateright::{Checker, HasDiscoveries, Model};
+
+use crate::{Action, Config, State};
+
+/// Visits every state, and panics with the events that lead to the first one in which a property does not hold.
+pub fn holds(what: &str, config: Config) {
+    let started = Instant::now();
+    let checker = config.checker().symmetry().finish_when(HasDiscoveries::AnyFailures).spawn_dfs().join();
+    report(what, &checker, started);
+    if let Some((property, path)) = checker.discoveries().into_iter().next() {
+        panic!("{what}: {property} does not hold after {:#?}", path.into_actions());
+    }
+    assert!(checker.is_done(), "{what}: the space was not exhausted");
+}
+
+/// Looks for the shortest way to a state in which the property does not hold.
+pub fn counterexample(what: &str, config: Config, property: &'static str) -> Vec<Action> {
+    let started = Instant::now();
+    let found = HasDiscoveries::AllOf(BTreeSet::from([property]));
+    let checker = config.checker().finish_when(found).spawn_bfs().join();
+    report(what, &checker, started);
+    let path = checker.discovery(property);
+    path.unwrap_or_else(|| panic!("{what}: {property} holds all the same")).into_actions()
+}
+
+/// The same for a space in which the shortest is too far: any way.
+pub fn some_counterexample(what: &str, config: Config, property: &'static str) -> Vec<Action> {
+    let started = Instant::now();
+    let found = HasDiscoveries::AllOf(BTreeSet::from([property]));
+    let checker = config.checker().symmetry().finish_when(found).spawn_dfs().join();
+    report(what, &checker, started);
+    let path = checker.discovery(property);
+    path.unwrap_or_else(|| panic!("{what}: {property} holds all the same")).into_actions()
+}
+
+/// Looks until each of these was seen, and says which were not.
+pub fn unseen(what: &str, config: Config, events: BTreeSet<&'static str>) -> Vec<&'static str> {
+    let started = Instant::now();
+    let checker = config.checker().finish_when(HasDiscoveries::AllOf(events.clone())).spawn_bfs().join();
+    report(what, &checker, started);
+    let seen = checker.discoveries();
+    events.into_iter().filter(|event| !seen.contains_key(event)).collect()
+}
+
+fn report(what: &str, checker: &impl Checker<Config>, started: Instant) {
+    let (states, steps) = (checker.unique_state_count(), checker.state_count());
+    println!("{what}: {states} states, {steps} steps, {:.1} s", started.elapsed().as_secs_f32());
+}
+
+/// A state is what the checker visits: small enough to be kept by the million.
+const _: () = assert!(size_of::<State>() < 256);

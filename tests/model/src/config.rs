@@ -1,0 +1,151 @@
+//! How large the space is, and which rules are in force.
+
+/// Ticks of the timer of the head and of the one behind it (1 s).
+pub const SHORT: u8 = 1;
+/// Ticks of silence after which a head counts as dead (2.5 s).
+pub const HEAD_LIMIT: u8 = 3;
+/// Ticks of the timer of all others (5 s). More than `HEAD_LIMIT`, as in the protocol: that is what makes stamps necessary.
+pub const LONG: u8 = 5;
+/// Ticks for which a request may be carried out after it was sent (`not_after`), and for which its sender minds it.
+pub const NOT_AFTER: u8 = 1;
+/// A timer that is not running.
+pub const NEVER: u8 = u8::MAX;
+
+/// The bounds of the space and the rules of the game.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// How many callers come in each of our processes, one after the other or together. At most [`crate::state::MAX`] processes.
+    pub callers: &'static [u8],
+    /// How often a caller gives up its wait.
+    pub cancels: u8,
+    /// How often a Redisson client takes the lock, past the queue as it does.
+    pub foreign: u8,
+    /// How many faults happen, of the kinds that `kinds` allows.
+    pub faults: u8,
+    /// Ticks of a lease. Nobody renews: a lease that ends is a renewal that failed.
+    pub lease: u8,
+    /// The kinds of fault.
+    pub kinds: Kinds,
+    /// The rules of the protocol.
+    pub rules: Rules,
+    /// Keeps in the state what has happened on the way to it, for the `sometimes` properties. It makes the space larger, so only the test that
+    /// looks at those asks for it.
+    pub remember: bool,
+}
+
+impl Config {
+    /// Processes with so many callers each, under the rules of the protocol, in a world without faults.
+    pub fn new(callers: &'static [u8]) -> Config {
+        Config {
+            callers,
+            cancels: 0,
+            foreign: 0,
+            lease: 2,
+            faults: 0,
+            kinds: Kinds::NONE,
+            rules: Rules::PROTOCOL,
+            remember: false,
+        }
+    }
+
+    /// The same with so many faults of these kinds.
+    pub fn faults(self, faults: u8, kinds: Kinds) -> Config {
+        Config { faults, kinds, ..self }
+    }
+}
+
+/// Which faults may happen.
+#[derive(Clone, Copy, Debug)]
+pub struct Kinds {
+    /// A process ends.
+    pub crash: bool,
+    /// A process stops, for as long as it likes.
+    pub pause: bool,
+    /// A reply is lost; the process asks again with the same owner.
+    pub reply: bool,
+    /// A request is stuck on a dead connection and may arrive at any later time; the process asks again at once.
+    pub stuck: bool,
+    /// A message is lost.
+    pub message: bool,
+    /// A message comes at any later time.
+    pub late: bool,
+    /// A replica falls behind and is promoted.
+    pub failover: bool,
+}
+
+impl Kinds {
+    /// No kind.
+    pub const NONE: Kinds =
+        Kinds { crash: false, pause: false, reply: false, stuck: false, message: false, late: false, failover: false };
+    /// Every kind but failover.
+    pub const NETWORK_AND_PROCESSES: Kinds =
+        Kinds { crash: true, pause: true, reply: true, stuck: true, message: true, late: true, ..Kinds::NONE };
+    /// Every kind.
+    pub const ALL: Kinds = Kinds { failover: true, ..Kinds::NETWORK_AND_PROCESSES };
+}
+
+/// Each rule can be taken out, to see what it is for.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// A head that subscribed to the lock's channel asks once more before it sleeps.
+    pub recheck: bool,
+    /// A repeated acquire that finds its own field is granted, and changes nothing.
+    pub idempotent: bool,
+    /// A process that becomes head or next is stamped by whoever makes it so.
+    pub stamps: bool,
+    /// The draft: a release and a cancel stamp head and next even when neither moved.
+    pub stamp_all: bool,
+    /// A head that has been silent for long is dropped by the next caller.
+    pub prune: bool,
+    /// The server refuses a request that comes after its `not_after`.
+    pub not_after: bool,
+    /// Head and next have a timer.
+    pub head_timer: bool,
+    /// A release deletes only its own owner's field.
+    pub release_by_owner: bool,
+    /// An attempt that was never answered is released once more when its `not_after` has passed.
+    pub clean_up: bool,
+    /// A message that comes while a request is in flight makes the process ask again after the reply.
+    pub again: bool,
+    /// A release that rejoins and finds itself head asks at once.
+    pub rejoined_head_asks: bool,
+    /// A hold that is lost lets the next local caller contend at once.
+    pub lost_hands_on: bool,
+    /// A cancel tells those who move up.
+    pub cancel_tells: bool,
+    /// Tokens are never below the server's clock.
+    pub clock_tokens: bool,
+    /// Who tells the second of the queue that it is now second. The draft: the release. Mended: the take, which is what moves it.
+    pub take_tells_next: bool,
+    /// A next that finds the lock free but not its own sleeps no longer than `SHORT`. The draft: until the head counts as dead.
+    pub next_stays_short: bool,
+    /// A message for a lock that nobody here waits for is answered with a cancel.
+    pub strays_cancel: bool,
+    /// A process that waits again after a cancel without an answer asks once more when that cancel's `not_after` has passed, because its
+    /// bytes may have taken the new place in the queue.
+    pub late_cancel_rejoins: bool,
+}
+
+impl Rules {
+    /// The protocol as it is to be built.
+    pub const PROTOCOL: Rules = Rules {
+        recheck: true,
+        idempotent: true,
+        stamps: true,
+        stamp_all: false,
+        prune: true,
+        not_after: true,
+        head_timer: true,
+        release_by_owner: true,
+        clean_up: true,
+        again: true,
+        rejoined_head_asks: true,
+        lost_hands_on: true,
+        cancel_tells: true,
+        clock_tokens: true,
+        take_tells_next: true,
+        next_stays_short: true,
+        strays_cancel: true,
+        late_cancel_rejoins: true,
+    };
+}

@@ -1,0 +1,145 @@
+//! What the world does to processes, messages and the server.
+
+use crate::client;
+use crate::config::Config;
+use crate::state::{Phase, State, Up, happened, message};
+
+/// A fault. Each uses up one of `Config::faults`, except for what ends one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Fault {
+    /// The process is gone. What it has sent may still arrive.
+    Crash(usize),
+    /// The process stops; its timers go on, and it looks at them when it goes on.
+    Pause(usize),
+    Resume(usize),
+    /// The reply is lost with its connection; the request is repeated, with the same owner.
+    LoseReply(usize),
+    /// The request is stuck on a dead connection, from which it may arrive at any time; it is repeated on another.
+    Stick(usize),
+    LoseMessage(usize, u8),
+    DelayMessage(usize, u8),
+    /// A replica stops following.
+    FallBehind,
+    /// That replica becomes the server; everybody connects anew. By then the clocks' difference is over.
+    Promote,
+}
+
+/// The faults that can happen now.
+pub fn possible(state: &State, config: &Config, mut found: impl FnMut(Fault)) {
+    let kinds = config.kinds;
+    for (p, process) in state.processes.iter().enumerate() {
+        if process.up == Up::Paused {
+            found(Fault::Resume(p));
+        }
+    }
+    if state.replica.is_some() {
+        found(Fault::Promote);
+    }
+    if state.faults == 0 {
+        return;
+    }
+    for (p, process) in state.processes.iter().enumerate() {
+        let running = process.up == Up::Running;
+        let engaged = process.waiting > 0 || process.phase != Phase::Idle;
+        if kinds.crash && process.up != Up::Crashed && engaged {
+            found(Fault::Crash(p));
+        }
+        if kinds.pause && running && engaged {
+            found(Fault::Pause(p));
+        }
+        if kinds.reply && running && process.reply.is_some() {
+            found(Fault::LoseReply(p));
+        }
+        if kinds.stuck && running && process.wire.is_some() {
+            found(Fault::Stick(p));
+        }
+        for what in message::ALL.into_iter().filter(|m| process.inbox & m != 0) {
+            if kinds.message {
+                found(Fault::LoseMessage(p, what));
+            }
+            if kinds.late {
+                found(Fault::DelayMessage(p, what));
+            }
+        }
+    }
+    if kinds.failover && state.replica.is_none() && !state.ghost.failed_over {
+        found(Fault::FallBehind);
+    }
+}
+
+/// A fault happens. All promises of time begin anew.
+pub fn happen(state: &mut State, config: &Config, fault: Fault) {
+    state.ghost.prompt = false;
+    state.ghost.free_for = 0;
+    if !matches!(fault, Fault::Resume(_) | Fault::Promote) {
+        state.faults -= 1;
+    }
+    match fault {
+        Fault::Crash(p) => crash(state, p),
+        Fault::Pause(p) => {
+            state.ghost.disturbed = true;
+            state.processes[p].up = Up::Paused;
+        }
+        Fault::Resume(p) => state.processes[p].up = Up::Running,
+        Fault::LoseReply(p) => {
+            state.processes[p].reply = None;
+            repeat(state, config, p);
+        }
+        Fault::Stick(p) => {
+            let request = state.processes[p].wire.expect("under way");
+            state.stuck.push((p as u8, request));
+            repeat(state, config, p);
+        }
+        Fault::LoseMessage(p, what) => {
+            state.ghost.disturbed = true;
+            state.ghost.missed = true;
+            state.ghost.happened |= happened::MESSAGE_LOST;
+            state.processes[p].inbox &= !what;
+        }
+        Fault::DelayMessage(p, what) => {
+            state.ghost.disturbed = true;
+            state.ghost.missed = true;
+            state.processes[p].inbox &= !what;
+            state.processes[p].late |= what;
+        }
+        Fault::FallBehind => state.replica = Some(state.server),
+        Fault::Promote => promote(state, config),
+    }
+}
+
+fn repeat(state: &mut State, config: &Config, p: usize) {
+    let request = client::request(&state.processes[p].phase).expect("something was asked");
+    client::unanswered(state, config, p, request);
+    state.processes[p].wire = Some(request);
+}
+
+fn crash(state: &mut State, p: usize) {
+    let process = &mut state.processes[p];
+    process.up = Up::Crashed;
+    process.to_come = 0;
+    process.waiting = 0;
+    process.phase = Phase::Idle;
+    process.reply = None;
+    process.inbox = 0;
+    process.late = 0;
+    process.subscribed = false;
+    process.debts.clear();
+}
+
+fn promote(state: &mut State, config: &Config) {
+    let stale = state.replica.take().expect("fell behind");
+    if stale.lock != state.server.lock && !state.server.lock.is_empty() {
+        state.ghost.happened |= happened::FAILOVER_LOST_GRANT;
+    }
+    state.server = stale;
+    if config.rules.clock_tokens {
+        state.server.token = -1;
+        state.ghost.greatest = -1;
+    }
+    state.ghost.disturbed = true;
+    state.ghost.failed_over = true;
+    for p in 0..state.processes.len() {
+        client::reconnected(state, p);
+    }
+}

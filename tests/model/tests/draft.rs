@@ -1,0 +1,48 @@
+//! Where the draft of the protocol had a trace against a property, and that the mended rule has none.
+
+use libdlock_model::check::{counterexample, holds, some_counterexample};
+use libdlock_model::properties::name;
+use libdlock_model::{Config, Kinds, Rules};
+
+const R: Rules = Rules::PROTOCOL;
+
+/// The draft: a release tells head and next. But it is the take that moves the queue up: who was third is next from then on, does not
+/// know it, and becomes head with the long timer when the holder in front of it dies or lets its lease end.
+#[test]
+fn the_take_tells_who_is_next() {
+    let draft = Rules { take_tells_next: false, ..R };
+    let config = Config::new(&[2, 2, 1]);
+    counterexample("next told by the release", Config { rules: draft, ..config }, name::I5_HEAD);
+}
+
+/// The draft: after *not your turn* the next one sleeps until the head would count as dead. If the head takes the lock, the sleeper is head
+/// itself, for up to 2.5 s without a look.
+#[test]
+fn next_keeps_its_short_timer_when_it_is_not_its_turn() {
+    let draft = Rules { next_stays_short: false, ..R };
+    let config = Config::new(&[1, 1, 1]);
+    holds("next stays short", config.clone());
+    counterexample("next sleeps as long as the head may", Config { rules: draft, ..config }, name::I5_HEAD);
+}
+
+/// The draft: a release stamps head and next, and a cancel tells, so it stamps them as well. Callers that wait for less than 2.5 s and come
+/// again then keep a dead head alive, and nobody ever gets the lock.
+#[test]
+fn only_who_moves_up_is_stamped() {
+    let draft = Rules { stamp_all: true, ..R };
+    let config = Config { cancels: 1, ..Config::new(&[2, 2]) };
+    let config = config.faults(1, Kinds { crash: true, ..Kinds::NONE });
+    holds("only who moves up is stamped", config.clone());
+    counterexample("head and next are stamped", Config { rules: draft, ..config }, name::I5_BOUND);
+}
+
+/// The draft knows no late cancel: it takes away the place of a caller who came after it, who then sleeps with the long timer beside a
+/// free lock and an empty queue.
+#[test]
+#[ignore = "a minute or two"]
+fn a_cancel_without_an_answer_is_followed_by_a_look() {
+    let draft = Rules { late_cancel_rejoins: false, ..R };
+    let config = Config { cancels: 1, foreign: 1, lease: 5, ..Config::new(&[1, 1, 2]) };
+    let config = config.faults(1, Kinds { stuck: true, ..Kinds::NONE });
+    some_counterexample("late cancels ignored", Config { rules: draft, ..config }, name::I5_BOUND);
+}

@@ -1,0 +1,68 @@
+//! The protocol holds: no order of events within these bounds breaks a property. Each test visits every state of its space.
+//!
+//! `cargo test -p libdlock-model -- --nocapture` prints how many there are.
+
+use libdlock_model::check::holds;
+use libdlock_model::{Config, Kinds};
+
+#[test]
+fn among_three_processes_without_faults() {
+    let config = Config { cancels: 1, foreign: 2, ..Config::new(&[1, 1, 1]) };
+    holds("three processes, two foreign holds, a cancel", config);
+    let config = Config { cancels: 1, lease: 4, ..Config::new(&[2, 2, 1]) };
+    holds("three processes with 2, 2 and 1 callers, a cancel", config);
+}
+
+#[test]
+fn between_two_processes_with_two_callers_each_and_any_fault() {
+    let config = Config { cancels: 1, ..Config::new(&[2, 2]) };
+    holds("two processes with two callers, a cancel, a fault", config.faults(1, Kinds::ALL));
+}
+
+#[test]
+fn among_three_processes_and_any_fault() {
+    let config = Config { cancels: 1, lease: 4, ..Config::new(&[1, 1, 1]) };
+    holds("three processes, a cancel, a fault", config.faults(1, Kinds::ALL));
+    let config = Config { foreign: 1, ..Config::new(&[1, 1, 1]) };
+    holds("three processes, a foreign hold, a fault", config.faults(1, Kinds::ALL));
+}
+
+#[test]
+fn between_two_processes_and_two_faults() {
+    let config = Config { foreign: 1, ..Config::new(&[1, 1]) };
+    holds("two processes, a foreign hold, two faults", config.faults(2, Kinds::ALL));
+    let config = Config { cancels: 1, ..Config::new(&[1, 1]) };
+    holds("two processes, a cancel, two faults", config.faults(2, Kinds::ALL));
+}
+
+#[test]
+fn among_three_processes_and_two_faults() {
+    holds("three processes, two faults", Config::new(&[1, 1, 1]).faults(2, Kinds::NETWORK_AND_PROCESSES));
+}
+
+#[test]
+#[ignore = "a minute or two"]
+fn between_two_processes_a_foreign_client_a_cancel_and_two_faults() {
+    let config = Config { cancels: 1, foreign: 1, lease: 4, ..Config::new(&[1, 1]) };
+    holds("two processes, a foreign hold, a cancel, two faults", config.faults(2, Kinds::ALL));
+}
+
+#[test]
+#[ignore = "a minute or two"]
+fn among_three_processes_a_foreign_client_and_any_fault() {
+    let config = Config { cancels: 1, foreign: 1, ..Config::new(&[1, 1, 1]) };
+    holds("three processes, a foreign hold, a cancel, a fault", config.faults(1, Kinds::ALL));
+}
+
+#[test]
+#[ignore = "a minute or two"]
+fn between_two_processes_with_two_callers_each_a_foreign_client_and_any_fault() {
+    let config = Config { cancels: 1, foreign: 1, lease: 4, ..Config::new(&[2, 2]) };
+    holds("two processes with two callers, a foreign hold, a cancel, a fault", config.faults(1, Kinds::ALL));
+}
+
+#[test]
+#[ignore = "a minute or two"]
+fn among_three_processes_more_callers_and_any_fault() {
+    holds("three processes with 2, 1 and 1 callers, a fault", Config::new(&[2, 1, 1]).faults(1, Kinds::ALL));
+}
