@@ -41,7 +41,7 @@ def limits_header(folder: Path) -> str:
     def rate(row: dict[str, Any]) -> str:
         burst = row["burst"]
         has_burst = str(burst is not None).lower()
-        return f'{json.dumps(row["why"])}, {number(row["tokens"])}, {number(row["per_ms"])}, {has_burst}, {number(burst)}'
+        return f"{json.dumps(row['why'])}, {number(row['tokens'])}, {number(row['per_ms'])}, {has_burst}, {number(burst)}"
 
     fields = "const char *why; int64_t tokens, per_ms; bool has_burst; int64_t burst"
     answer = ("cost", "granted", "remaining", "retry_after_ms", "reset_after_ms")
@@ -88,7 +88,10 @@ def ids_header(folder: Path) -> str:
     for row in table["decode"]:
         parts = ", ".join(str(row[name]) for name in ("time_ms", "datacenter", "worker", "sequence"))
         lines.append(f"    {{{layout(row['layout'])}, {number(row['id'])}, {parts}, {json.dumps(row['why'])}}},")
-    lines += ["};", "static const struct { vector_layout_t layout; int64_t id; const char *why; } vector_decode_refused[] = {"]
+    lines += [
+        "};",
+        "static const struct { vector_layout_t layout; int64_t id; const char *why; } vector_decode_refused[] = {",
+    ]
     lines += [
         f"    {{{layout(row['layout'])}, {number(row['id'])}, {json.dumps(row['why'])}}}," for row in table["decode_refused"]
     ]

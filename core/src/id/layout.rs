@@ -39,14 +39,14 @@ const LAST_EPOCH_MS: i64 = 253_402_300_799_999;
 const NAMED: [(&str, Layout); 3] = [("default", Layout::DEFAULT), ("twitter", Layout::TWITTER), ("js53", Layout::JS53)];
 
 impl Layout {
-    /// 41 bits of time since 2015-01-01 (to 2084), 32 datacenters, 32 workers in each, 4,096 ids a millisecond.
+    /// 41 bits of time since 2015-01-01 00:00 in UTC+8 (to 2084), 32 datacenters of 32 workers, 4,096 ids a millisecond.
     pub const DEFAULT: Layout =
         Layout { epoch_ms: 1_420_041_600_000, time_bits: 41, datacenter_bits: 5, worker_bits: 5, sequence_bits: 12 };
 
     /// Twitter's: as the default, since 2010-11-04 01:42:54.657 UTC (to 2080).
     pub const TWITTER: Layout = Layout { epoch_ms: 1_288_834_974_657, ..Layout::DEFAULT };
 
-    /// 53 bits, so that a JavaScript number holds an id exactly: 41 of time since 2015-01-01, no datacenter, 32 workers, 128
+    /// 53 bits, so that a JavaScript number holds an id exactly: 41 of time since the same, no datacenter, 32 workers, 128
     /// ids a millisecond.
     pub const JS53: Layout = Layout { datacenter_bits: 0, sequence_bits: 7, ..Layout::DEFAULT };
 
