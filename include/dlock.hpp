@@ -170,7 +170,7 @@ struct mutex_options {
 
 /// How to acquire.
 struct acquire_options {
-    /// Nothing: for ever.
+    /// Nothing: for ever. Zero: one try. A negative one is refused.
     std::optional<std::chrono::milliseconds> wait;
     /// Zero: the mutex's own.
     std::chrono::milliseconds lease{0};
@@ -210,6 +210,7 @@ public:
     }
     template <class Clock, class Duration>
     [[nodiscard]] bool try_lock_until(std::chrono::time_point<Clock, Duration> deadline) {
+        if (deadline == deadline.max()) return lock(), true;
         // A clock may be set back meanwhile, and a deadline long past may be too far away to subtract from.
         for (auto now = Clock::now(); now < deadline; now = Clock::now())
             if (try_lock_for(deadline - now)) return true;
@@ -227,7 +228,8 @@ public:
     /// std::unique_lock that adopts it.
     dlock::held acquire(const acquire_options& options = {}) {
         dlock_acquire_options_t how = DLOCK_ACQUIRE_OPTIONS_INIT;
-        how.wait_ms = options.wait ? detail::wait_ms(*options.wait) : -1;
+        // -1 is for ever in C; as a wait it is refused like every other negative one.
+        if (options.wait) how.wait_ms = options.wait->count() == -1 ? -2 : options.wait->count();
         how.lease_ms = options.lease.count();
         how.cancel = options.cancel != nullptr ? options.cancel->get() : nullptr;
         return view([&](auto** out, auto* cause) { return dlock_lock_acquire(lock_.get(), &how, out, cause); });

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <ratio>
 #include <utility>
 
 #include "../dlock.h"
@@ -35,18 +36,21 @@ private:
     T* handle_ = nullptr;
 };
 
-/// Milliseconds, rounded up so that a wait is never shorter than asked for. More than a day stays more than a day,
-/// which the library refuses by name, instead of overflowing.
+/// Milliseconds, rounded up so that a wait is never shorter than asked for. What does not fit becomes the most that
+/// does: the library then refuses it by name.
 template <class Rep, class Period> [[nodiscard]] std::int64_t to_ms(std::chrono::duration<Rep, Period> given) {
-    constexpr auto day = std::chrono::hours(24);
-    if (given > day) return std::chrono::milliseconds(day).count() + 1;
-    if (given < -day) return -std::chrono::milliseconds(day).count();
-    return std::chrono::ceil<std::chrono::milliseconds>(given).count();
+    using std::chrono::milliseconds;
+    const std::chrono::duration<double, std::milli> about = given;
+    if (!(about < milliseconds::max())) return milliseconds::max().count(); // NaN too
+    if (about <= milliseconds::min()) return milliseconds::min().count();
+    return std::chrono::ceil<milliseconds>(given).count();
 }
 
-/// As `to_ms` for a wait: what lies in the past is no wait.
+/// As `to_ms` for a wait as the standard library has them: what lies in the past is no wait, the longest there is is
+/// for ever.
 template <class Rep, class Period> [[nodiscard]] std::int64_t wait_ms(std::chrono::duration<Rep, Period> wait) {
-    return wait <= wait.zero() ? 0 : to_ms(wait);
+    if (wait <= wait.zero()) return 0;
+    return wait == wait.max() ? -1 : to_ms(wait);
 }
 
 } // namespace detail

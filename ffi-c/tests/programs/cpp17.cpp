@@ -108,8 +108,17 @@ void timed_tries_end_in_time() {
         CHECK(now_ms() - begun >= 100 && now_ms() - begun < bound_ms(300));
     }};
     other.join();
-    (void)thrown<dlock::invalid_argument>([&] { CHECK(mutex.try_lock_for(std::chrono::hours::max())); });
+    (void)thrown<dlock::invalid_argument>([&] { CHECK(mutex.try_lock_for(48h)); });
+    (void)thrown<dlock::invalid_argument>([&] { CHECK(mutex.try_lock_for(std::chrono::hours::max() - 1h)); });
+    (void)thrown<dlock::invalid_argument>([&] { mutex.acquire({-1ms, 0ms, nullptr}); });
+    (void)thrown<dlock::invalid_argument>([&] { mutex.acquire({-5ms, 0ms, nullptr}); });
     mutex.unlock();
+    // For ever, as the standard library says it.
+    CHECK(mutex.try_lock_for(std::chrono::hours::max()));
+    CHECK(mutex.try_lock_until(std::chrono::steady_clock::time_point::max()));
+    CHECK(mutex.try_lock_for(std::chrono::duration<double>::max()));
+    CHECK(mutex.hold_count() == 3);
+    mutex.unlock(), mutex.unlock(), mutex.unlock();
     std::unique_lock guard{mutex, 1s};
     CHECK(guard.owns_lock());
 }
