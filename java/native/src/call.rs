@@ -3,7 +3,7 @@
 use std::future::Future;
 
 use jni::errors::{Error as JniError, ThrowRuntimeExAndDefault};
-use jni::objects::{JByteArray, JThrowable};
+use jni::objects::{JByteArray, JLongArray, JThrowable};
 use jni::{Env, EnvUnowned, JValue, jni_sig, jni_str};
 use libdlock::{Error, ErrorKind, Result};
 use libdlock_bridge::{Outcome, State, enter, guard};
@@ -64,6 +64,13 @@ pub(crate) fn bytes(env: &Env<'_>, array: &JByteArray<'_>) -> Result<Vec<u8>> {
 /// A Java array of these bytes.
 pub(crate) fn array<'local>(env: &mut Env<'local>, bytes: &[u8]) -> Result<JByteArray<'local>> {
     env.byte_array_from_slice(bytes).map_err(jvm_refused)
+}
+
+/// As [`array`].
+pub(crate) fn longs<'local>(env: &mut Env<'local>, numbers: &[i64]) -> Result<JLongArray<'local>> {
+    let array = JLongArray::new(env, numbers.len()).map_err(jvm_refused)?;
+    array.set_region(env, 0, numbers).map_err(jvm_refused)?;
+    Ok(array)
 }
 
 /// Where the JVM threw (it is out of memory), its exception is still pending, and [`throw`] lets it be.

@@ -35,7 +35,7 @@ pub fn held_loss<'local>(env: EnvUnowned<'local>, _: JClass<'local>, held: jlong
 #[jni_mangle("org.libdlock.internal.Native")]
 pub fn held_wait_lost(env: EnvUnowned<'_>, _: JClass<'_>, port: jlong, id: jlong, held: jlong) -> jlong {
     plain(env, "heldWaitLost", |state| {
-        let mut lost = Box::pin(async move { ops::held_wait_lost(state, held as u64, -1).await.map(Outcome::Loss) });
+        let mut lost = Box::pin(async move { ops::held_wait_lost(state, held as u64, None).await.map(Outcome::Loss) });
         let polled = state.wait(poll_fn(|context| Poll::Ready(Ok(lost.as_mut().poll(context)))), None)?;
         match polled {
             Poll::Ready(result) => start(state, port, id, ready(result)),

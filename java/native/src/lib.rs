@@ -10,6 +10,8 @@
 mod call;
 mod client;
 mod held;
+mod limiter;
 mod lock;
 mod port;
+mod snowflake;
 mod wire;

@@ -26,7 +26,7 @@ pub fn lock_open<'local>(
             1 => Some(true),
             _ => None,
         };
-        ops::lock_open(state, client as u64, &name, lease_ms, reentrant).map(|lock| lock as jlong)
+        ops::lock_open(state, client as u64, &name, ops::given(lease_ms, 0), reentrant).map(|lock| lock as jlong)
     })
 }
 
@@ -54,7 +54,9 @@ pub fn lock_acquire(
     lease_ms: jlong,
 ) -> jlong {
     submit(env, "lockAcquire", port, id, async move |state| {
-        ops::lock_acquire(state, lock as u64, holding(holder), wait_ms, lease_ms).await.map(Outcome::Held)
+        ops::lock_acquire(state, lock as u64, holding(holder), ops::given(wait_ms, -1), ops::given(lease_ms, 0))
+            .await
+            .map(Outcome::Held)
     })
 }
 

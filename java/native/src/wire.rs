@@ -4,7 +4,7 @@
 //! A completion is its number (8 bytes), what it is (1 byte, below) and what that carries. Numbers are big-endian; a text is
 //! its length (4 bytes, -1 for none) and UTF-8.
 
-use libdlock::{Error, ErrorKind, Event, Level, Result};
+use libdlock::{Error, ErrorKind, Event, Result};
 use libdlock_bridge::ops::Decision;
 use libdlock_bridge::{Completion, Held, Inspection, Outcome, What};
 
@@ -110,12 +110,7 @@ impl Bytes {
 
     fn event(&mut self, event: &Event) {
         self.byte(LOG);
-        self.byte(match event.level {
-            Level::Debug => 0,
-            Level::Info => 1,
-            Level::Warn => 2,
-            Level::Error => 3,
-        });
+        self.text(Some(event.level.as_str()));
         self.text(event.name.as_deref());
         self.text(Some(&event.message));
     }

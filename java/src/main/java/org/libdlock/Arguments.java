@@ -35,6 +35,16 @@ final class Arguments {
         return whole || Math.abs(millis) == Long.MAX_VALUE || millis == Long.MIN_VALUE ? millis : millis + Long.signum(time);
     }
 
+    /** Whole microseconds, rounded away from zero. */
+    static long micros(Duration duration) {
+        try {
+            long micros = Math.addExact(Math.multiplyExact(duration.getSeconds(), 1_000_000L), duration.getNano() / 1000);
+            return duration.getNano() % 1000 == 0 ? micros : Math.addExact(micros, 1);
+        } catch (ArithmeticException tooLong) {
+            return duration.isNegative() ? Long.MIN_VALUE : Long.MAX_VALUE;
+        }
+    }
+
     /** Null waits for ever; below zero that is what the core would understand. */
     static long waitMillis(@Nullable Duration wait, String op, String name) {
         if (wait == null) {
@@ -76,12 +86,12 @@ final class Arguments {
     }
 
     /** A name as UTF-8, which a string with half a surrogate pair has none of. */
-    static byte[] nameBytes(String name) {
+    static byte[] nameBytes(String name, String op) {
         try {
             return utf8(name);
         } catch (CharacterCodingException error) {
-            String message = "lock: the name has a lone surrogate; a name is 1 to 512 bytes of UTF-8";
-            InvalidNameException refused = new InvalidNameException(message, "lock", null);
+            String message = op + ": the name has a lone surrogate; a name is 1 to 512 bytes of UTF-8";
+            InvalidNameException refused = new InvalidNameException(message, op, null);
             refused.initCause(error);
             throw refused;
         }

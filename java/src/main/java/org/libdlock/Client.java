@@ -71,11 +71,52 @@ public final class Client implements AutoCloseable {
      * @throws InvalidArgumentException for a lease out of bounds
      */
     public DistributedLock lock(String name, LockOptions options) {
-        byte[] bytes = Arguments.nameBytes(name);
+        byte[] bytes = Arguments.nameBytes(name, "lock");
         long lease = Arguments.leaseMillis(options.lease(), "lock", name);
         try {
             long lock = Native.lockOpen(handle, bytes, lease, options.reentrantOrDefault());
             return new DistributedLock(this, name, lock);
+        } finally {
+            Reference.reachabilityFence(this);
+        }
+    }
+
+    /**
+     * The rate limiter of that name, an error while the server cannot be reached. Costs no I/O.
+     *
+     * @param name as for {@link #lock(String)}
+     * @param rate what it lets through; whoever shares the name should give the same
+     * @return a limiter
+     * @throws InvalidNameException when the name cannot be used
+     * @throws InvalidArgumentException for a rate out of bounds
+     */
+    public RateLimiter rateLimiter(String name, Rate rate) {
+        return rateLimiter(name, rate, Absent.FAIL);
+    }
+
+    /**
+     * The rate limiter of that name. Costs no I/O.
+     *
+     * @param name as for {@link #lock(String)}
+     * @param rate what it lets through; whoever shares the name should give the same
+     * @param absent what it answers while the server cannot be reached
+     * @return a limiter
+     * @throws InvalidNameException when the name cannot be used
+     * @throws InvalidArgumentException for a rate or policy out of bounds
+     */
+    public RateLimiter rateLimiter(String name, Rate rate, Absent absent) {
+        byte[] bytes = Arguments.nameBytes(name, "rate limiter");
+        try {
+            long limiter = Native.limiterOpen(
+                    handle,
+                    bytes,
+                    rate.tokens(),
+                    Arguments.micros(rate.per()),
+                    rate.burst() != null,
+                    rate.burst() == null ? 0 : rate.burst(),
+                    absent.word(),
+                    absent.shareOf());
+            return new RateLimiter(this, name, limiter);
         } finally {
             Reference.reachabilityFence(this);
         }

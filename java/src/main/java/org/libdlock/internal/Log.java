@@ -4,10 +4,6 @@ import org.jspecify.annotations.Nullable;
 
 /** What libdlock has to say in the background, to the {@link System.Logger} {@code org.libdlock}. */
 final class Log {
-    private static final System.Logger.Level[] LEVELS = {
-        System.Logger.Level.DEBUG, System.Logger.Level.INFO, System.Logger.Level.WARNING, System.Logger.Level.ERROR
-    };
-
     private Log() {}
 
     private static System.Logger logger() {
@@ -15,9 +11,16 @@ final class Log {
     }
 
     /** An event of the core. */
-    static void event(int level, @Nullable String object, String message) {
-        // As one parameterless message: braces in a name are no format.
-        logger().log(LEVELS[level], object == null ? message : "lock \"" + object + "\": " + message);
+    static void event(String level, @Nullable String object, String message) {
+        System.Logger.Level severity =
+                switch (level) {
+                    case "debug" -> System.Logger.Level.DEBUG;
+                    case "info" -> System.Logger.Level.INFO;
+                    case "warn" -> System.Logger.Level.WARNING;
+                    default -> System.Logger.Level.ERROR;
+                };
+        // As one message without parameters: braces in a name are no format.
+        logger().log(severity, object == null ? message : "\"" + object + "\": " + message);
     }
 
     /** For those who look for a fault in libdlock itself. */

@@ -1,5 +1,7 @@
 package org.libdlock.internal;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * The functions of the native library: a handle or number is a {@code long}, a text is UTF-8, a duration is in milliseconds unless its
  * name says otherwise.
@@ -50,7 +52,7 @@ public final class Native {
 
     public static native long heldRemaining(long held);
 
-    public static native byte @org.jspecify.annotations.Nullable [] heldLoss(long held);
+    public static native byte @Nullable [] heldLoss(long held);
 
     public static native long heldWaitLost(long port, long id, long held);
 
@@ -65,4 +67,36 @@ public final class Native {
     public static native long heldDetach(long port, long id, long held);
 
     public static native void heldFree(long held);
+
+    /** {@code burst} counts only where there is one. */
+    public static native long limiterOpen(
+            long client, byte[] name, long tokens, long perMicros, boolean hasBurst, long burst, byte[] absent, long shareOf);
+
+    public static native void limiterFree(long limiter);
+
+    public static native long limiterAcquire(long port, long id, long limiter, long cost, long waitMs);
+
+    public static native long limiterReset(long port, long id, long limiter);
+
+    /** A layout is its epoch and the bits of time, datacenter, worker and sequence; null for the default. */
+    public static native long snowflakeOpen(
+            long datacenter, long worker, long @Nullable [] layout, long borrowAheadMs, long startWaitMs);
+
+    public static native void snowflakeFree(long snowflake);
+
+    public static native long snowflakeNextId(long snowflake);
+
+    public static native long[] snowflakeNextIds(long snowflake, long count);
+
+    public static native long[] snowflakeLayout(long snowflake);
+
+    public static native long[] snowflakeDecode(long snowflake, long id);
+
+    public static native long[] layoutNamed(byte[] name);
+
+    public static native long[] layoutDecode(long[] layout, long id);
+
+    public static native byte[] idEncode(long id, long base);
+
+    public static native long idParse(byte[] text, long base);
 }

@@ -173,7 +173,7 @@ public final class Port implements Wire.Sink {
     }
 
     @Override
-    public void logged(int level, @Nullable String object, String message) {
+    public void logged(String level, @Nullable String object, String message) {
         callbacks.execute(() -> Log.event(level, object, message));
     }
 

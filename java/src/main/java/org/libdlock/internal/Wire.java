@@ -19,7 +19,7 @@ public final class Wire {
     interface Sink {
         void completed(long id, Object reply);
 
-        void logged(int level, @Nullable String object, String message);
+        void logged(String level, @Nullable String object, String message);
     }
 
     /** Goes through a batch. */
@@ -42,7 +42,7 @@ public final class Wire {
                 long id = bytes.getLong();
                 byte what = bytes.get();
                 if (what == 8) {
-                    sink.logged(bytes.get(), text(bytes), required(text(bytes)));
+                    sink.logged(required(text(bytes)), text(bytes), required(text(bytes)));
                 } else {
                     sink.completed(id, reply(what, bytes));
                 }
@@ -68,6 +68,14 @@ public final class Wire {
             case 5 -> new Seen(text(bytes), bytes.get() != 0, bytes.getLong(), bytes.getLong());
             case 6 -> bytes.getLong();
             case 7 -> new Failure(bytes.getInt(), required(text(bytes)), text(bytes), required(text(bytes)));
+            case 9 -> new Judged(
+                    bytes.get() != 0,
+                    bytes.getLong(),
+                    bytes.getLong(),
+                    bytes.getLong(),
+                    bytes.getLong(),
+                    bytes.getLong(),
+                    bytes.getLong());
             default -> throw new IllegalStateException("the native library is of another version: completion " + what);
         };
     }

@@ -1,0 +1,61 @@
+//! Rate limiters.
+
+use jni::objects::{JByteArray, JClass};
+use jni::sys::{jboolean, jlong};
+use jni::{EnvUnowned, jni_mangle};
+use libdlock::{Error, ErrorKind};
+use libdlock_bridge::Outcome;
+use libdlock_bridge::ops::{self, RateArgs};
+
+use crate::call::{bytes, plain, submit, with_env};
+
+/// `burst` counts only where there is one. `absent` is a policy's word, `share_of` what goes with it.
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn limiter_open<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    client: jlong,
+    name: JByteArray<'local>,
+    tokens: jlong,
+    per_us: jlong,
+    has_burst: jboolean,
+    burst: jlong,
+    absent: JByteArray<'local>,
+    share_of: jlong,
+) -> jlong {
+    with_env(env, "limiterOpen", |state, env| {
+        let name = bytes(env, &name)?;
+        let absent = String::from_utf8(bytes(env, &absent)?)
+            .map_err(|_| Error::new(ErrorKind::InvalidArgument, "rate limiter", "the policy is no UTF-8"))?;
+        let absent = ops::absent(&absent, share_of)?;
+        let rate = RateArgs { tokens, per_us, burst: has_burst.then_some(burst) };
+        ops::limiter_open(state, client as u64, &name, rate, absent).map(|limiter| limiter as jlong)
+    })
+}
+
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn limiter_free(env: EnvUnowned<'_>, _: JClass<'_>, limiter: jlong) {
+    plain(env, "limiterFree", |state| ops::limiter_free(state, limiter as u64));
+}
+
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn limiter_acquire(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    port: jlong,
+    id: jlong,
+    limiter: jlong,
+    cost: jlong,
+    wait_ms: jlong,
+) -> jlong {
+    submit(env, "limiterAcquire", port, id, async move |state| {
+        ops::limiter_acquire(state, limiter as u64, cost, ops::given(wait_ms, -1)).await.map(Outcome::Decision)
+    })
+}
+
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn limiter_reset(env: EnvUnowned<'_>, _: JClass<'_>, port: jlong, id: jlong, limiter: jlong) -> jlong {
+    submit(env, "limiterReset", port, id, async move |state| {
+        ops::limiter_reset(state, limiter as u64).await.map(|()| Outcome::Unit)
+    })
+}

@@ -1,0 +1,45 @@
+package org.libdlock;
+
+import java.nio.charset.StandardCharsets;
+
+/** What a rate limiter answers while its server cannot be reached. */
+public final class Absent {
+    /** An exception: {@link ConnectionException}, or {@link OutcomeUnknownException} when the tokens may have been spent. */
+    public static final Absent FAIL = new Absent("fail", 0);
+    /** A refusal. */
+    public static final Absent DENY = new Absent("deny", 0);
+    /** A grant. */
+    public static final Absent ALLOW = new Absent("allow", 0);
+
+    private final String word;
+    private final int shareOf;
+
+    private Absent(String word, int shareOf) {
+        this.word = word;
+        this.shareOf = shareOf;
+    }
+
+    /**
+     * This process goes on by itself with its share of the rate.
+     *
+     * @param of among how many processes the rate is shared, 1 to 1,000,000
+     * @return the policy; it is checked where a limiter is made with it
+     */
+    public static Absent localShare(int of) {
+        return new Absent("local_share", of);
+    }
+
+    byte[] word() {
+        return word.getBytes(StandardCharsets.US_ASCII);
+    }
+
+    int shareOf() {
+        return shareOf;
+    }
+
+    /** The policy's word. */
+    @Override
+    public String toString() {
+        return shareOf == 0 ? word : word + " of " + shareOf;
+    }
+}
