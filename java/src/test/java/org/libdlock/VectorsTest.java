@@ -4,16 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
-import com.google.gson.JsonParser;
 import java.io.IOException;
 import java.lang.reflect.Method;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -23,14 +18,7 @@ import org.libdlock.internal.Native;
 /** What all languages agree on: {@code tests/vectors}. */
 class VectorsTest extends WithServer {
     private static List<JsonObject> rows(String what) throws IOException {
-        Path file = Path.of(System.getProperty("root"), "tests/vectors", what + ".json");
-        List<JsonObject> rows = new ArrayList<>();
-        for (JsonElement row : JsonParser.parseString(Files.readString(file))
-                .getAsJsonObject()
-                .getAsJsonArray(what)) {
-            rows.add(row.getAsJsonObject());
-        }
-        return rows;
+        return Vectors.rows(what, what);
     }
 
     @Test

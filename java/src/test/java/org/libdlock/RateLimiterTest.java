@@ -1,0 +1,217 @@
+package org.libdlock;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
+
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.libdlock.support.Background;
+import org.libdlock.support.Proxy;
+import org.libdlock.support.RedisServer;
+
+/** Rate limits; what they promise under every clock is tested in the core. */
+class RateLimiterTest extends WithServer {
+    private static final Duration HOUR = Duration.ofHours(1);
+    private static final Duration CENTURY = Duration.ofDays(36_500);
+
+    @Test
+    void theVectorsRows() throws Exception {
+        Client client = connect();
+        int number = 0;
+        for (JsonObject row : Vectors.rows("gcra", "limiters")) {
+            String why = row.get("why").getAsString();
+            Rate rate = Rate.of(
+                    row.get("tokens").getAsLong(), Duration.ofMillis(row.get("per_ms").getAsLong()));
+            Long burst = Vectors.number(row, "burst");
+            RateLimiter limiter = client.rateLimiter(name + "-" + number++, burst == null ? rate : rate.burst(burst));
+            for (JsonElement element : row.getAsJsonArray("calls")) {
+                JsonObject call = element.getAsJsonObject();
+                Decision decision = limiter.tryAcquire(call.get("cost").getAsLong());
+                assertThat(decision.allowed()).as(why).isEqualTo(call.get("allowed").getAsBoolean());
+                assertThat(decision.granted()).as(why).isEqualTo(call.get("granted").getAsLong());
+                assertThat(decision.remaining()).as(why).isEqualTo(call.get("remaining").getAsLong());
+                assertThat(decision.limit()).as(why).isEqualTo(row.get("limit").getAsLong());
+                Long retry = Vectors.number(call, "retry_after_ms");
+                assertThat(near(decision.retryAfter(), retry)).as("%s: %s", why, decision).isTrue();
+                assertThat(near(decision.resetAfter(), call.get("reset_after_ms").getAsLong())).as("%s: %s", why, decision).isTrue();
+            }
+        }
+        assertThat(number).isPositive();
+    }
+
+    /** The rows are as if no time passed between the calls; these take some. */
+    private static boolean near(@Nullable Duration actual, @Nullable Long expectedMillis) {
+        if (actual == null || expectedMillis == null) {
+            return actual == null && expectedMillis == null;
+        }
+        long late = Duration.ofMillis(expectedMillis).minus(actual).toMillis();
+        return late >= 0 && late < 5000;
+    }
+
+    @Test
+    void aDecisionSaysWhenByTheServersClock() {
+        Decision decision = connect().rateLimiter(name, Rate.of(10, HOUR)).tryAcquire();
+        Instant at = Instant.EPOCH.plus(decision.serverTimeUs().orElseThrow(), ChronoUnit.MICROS);
+        assertThat(at).isCloseTo(Instant.now(), within(1, ChronoUnit.SECONDS));
+        assertThat((Long) server.command("PTTL", "dlock_limit:{" + name + "}")).isPositive();
+    }
+
+    @Test
+    void acquireWaitsForItsTurn() throws Exception {
+        RateLimiter limiter = connect().rateLimiter(name, Rate.of(10, Duration.ofSeconds(1)).burst(1));
+        assertThat(limiter.acquire().allowed()).isTrue();
+        long began = System.nanoTime();
+        assertThat(limiter.acquire(1, Duration.ofSeconds(5)).allowed()).isTrue();
+        assertThat(limiter.acquireAsync(1, null).get(5, TimeUnit.SECONDS).allowed()).isTrue();
+        assertThat(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - began)).isBetween(150L, 400L);
+        Decision refused = limiter.acquire(1, Duration.ofMillis(1));
+        assertThat(refused.allowed()).isFalse();
+        assertThat(refused.retryAfter()).isPositive();
+        assertThat(limiter.tryAcquire().allowed()).isFalse();
+        assertThat(limiter.peek().granted()).isZero();
+        limiter.reset();
+        assertThat(limiter.peek().remaining()).isEqualTo(1);
+        assertThat(limiter.tryAcquireAsync(1).get(5, TimeUnit.SECONDS).allowed()).isTrue();
+    }
+
+    @Test
+    void aWaitCanBeInterruptedCancelledAndClosed() throws Exception {
+        Client client = connect();
+        RateLimiter limiter = client.rateLimiter(name, Rate.of(1, HOUR));
+        assertThat(limiter.tryAcquire().allowed()).isTrue();
+        Background<Decision> interrupted = Background.run(() -> limiter.acquire()).parked();
+        interrupted.thread().interrupt();
+        assertThat(interrupted.thrown()).isInstanceOf(InterruptedException.class);
+        CompletableFuture<Decision> cancelled = limiter.acquireAsync(1, null);
+        assertThat(cancelled.cancel(true)).isTrue();
+        Background<Decision> closed = Background.run(() -> limiter.acquire()).parked();
+        client.close();
+        assertThat(closed.thrown()).isInstanceOf(ClosedException.class);
+        assertThatThrownBy(limiter::tryAcquire).isInstanceOf(ClosedException.class);
+        assertThatThrownBy(() -> client.rateLimiter(name, Rate.of(1, HOUR))).isInstanceOf(ClosedException.class);
+    }
+
+    @Test
+    void threadsShareOneBucket() {
+        RateLimiter limiter = connect().rateLimiter(name, Rate.of(1, HOUR).burst(100));
+        List<Background<Integer>> threads = new ArrayList<>();
+        for (int i = 0; i < 8; i++) {
+            threads.add(Background.run(() -> {
+                int granted = 0;
+                for (int call = 0; call < 50; call++) {
+                    granted += limiter.tryAcquire().allowed() ? 1 : 0;
+                }
+                return granted;
+            }));
+        }
+        assertThat(threads.stream().mapToInt(Background::get).sum()).isEqualTo(100);
+    }
+
+    /** faults.md 36. */
+    @Test
+    void family36WhatIsOutOfBoundsIsRefusedAndNamed() {
+        Client client = connect();
+        for (Rate rate : List.of(
+                Rate.of(-1, HOUR),
+                Rate.of(Long.MAX_VALUE, HOUR),
+                Rate.of(1, Duration.ZERO),
+                Rate.of(1, Duration.ofSeconds(-1)),
+                Rate.of(1, CENTURY.plusDays(366)),
+                Rate.of(1, Duration.ofSeconds(Long.MAX_VALUE)),
+                Rate.of(1, HOUR).burst(0),
+                Rate.of(1, HOUR).burst(-1),
+                Rate.of(1, HOUR).burst(Long.MAX_VALUE))) {
+            assertThatThrownBy(() -> client.rateLimiter(name, rate))
+                    .as("%s", rate)
+                    .isInstanceOf(InvalidArgumentException.class);
+        }
+        RateLimiter limiter = client.rateLimiter(name, Rate.of(5, HOUR));
+        for (long cost : new long[] {6, -1, Long.MAX_VALUE, Long.MIN_VALUE}) {
+            assertThatThrownBy(() -> limiter.tryAcquire(cost))
+                    .isInstanceOf(InvalidArgumentException.class)
+                    .hasMessageContaining(Long.toString(cost));
+        }
+        assertThatThrownBy(() -> limiter.acquire(1, Duration.ofNanos(-1)))
+                .isInstanceOf(InvalidArgumentException.class);
+        assertThatThrownBy(() -> limiter.acquireAsync(1, Duration.ofHours(25)).join())
+                .hasCauseInstanceOf(InvalidArgumentException.class);
+        assertThat(limiter.peek().remaining()).as("nothing was spent").isEqualTo(5);
+        Decision never = client.rateLimiter(name + "-zero", Rate.of(0, HOUR).burst(1)).tryAcquire();
+        assertThat(never.allowed()).isFalse();
+        assertThat(never.retryAfter()).isNull();
+        assertThatThrownBy(() -> client.rateLimiter("a{", Rate.of(1, HOUR))).isInstanceOf(InvalidNameException.class);
+        assertThatThrownBy(() -> client.rateLimiter("\ud800", Rate.of(1, HOUR)))
+                .isInstanceOf(InvalidNameException.class);
+        assertThatThrownBy(() -> client.rateLimiter(name, Rate.of(1, HOUR), Absent.localShare(0)))
+                .isInstanceOf(InvalidArgumentException.class);
+        Rate extreme = Rate.of(1_000_000_000_000L, Duration.ofNanos(1000)).burst(1);
+        assertThat(client.rateLimiter(name + "-fast", extreme).tryAcquire().allowed()).isTrue();
+    }
+
+    @Test
+    void microsecondsAreRoundedUp() {
+        assertThat(Arguments.micros(Duration.ofNanos(1))).isEqualTo(1);
+        assertThat(Arguments.micros(Duration.ofNanos(1000))).isEqualTo(1);
+        assertThat(Arguments.micros(CENTURY)).isEqualTo(CENTURY.toSeconds() * 1_000_000);
+        assertThat(Arguments.micros(Duration.ofSeconds(Long.MAX_VALUE))).isEqualTo(Long.MAX_VALUE);
+        assertThat(Arguments.micros(Duration.ofSeconds(-5))).isEqualTo(-5_000_000);
+    }
+
+    @Test
+    void anAbsentServerIsAnErrorUnlessAPolicySaysOtherwise() {
+        try (RedisServer own = new RedisServer()) {
+            Options quick = Options.defaults()
+                    .operationTimeout(Duration.ofMillis(300))
+                    .responseTimeout(Duration.ofMillis(100));
+            Client client = closing(Dlock.connect(own.url(), quick));
+            Rate rate = Rate.of(4, HOUR);
+            RateLimiter fail = client.rateLimiter(name, rate);
+            RateLimiter deny = client.rateLimiter(name, rate, Absent.DENY);
+            RateLimiter allow = client.rateLimiter(name, rate, Absent.ALLOW);
+            RateLimiter share = client.rateLimiter(name, rate, Absent.localShare(2));
+            own.kill();
+            assertThatThrownBy(fail::tryAcquire).isInstanceOfAny(ConnectionException.class, OutcomeUnknownException.class);
+            assertThat(deny.tryAcquire().allowed()).isFalse();
+            Decision allowed = allow.tryAcquire();
+            assertThat(allowed.allowed()).isTrue();
+            assertThat(allowed.serverTimeUs()).as("there was no server").isEmpty();
+            assertThat(share.tryAcquire(2).allowed()).isTrue();
+            assertThat(share.tryAcquire().allowed()).as("half of 4 are ours").isFalse();
+        }
+    }
+
+    /** faults.md 37. */
+    @Test
+    void family37ALostReplyCountsAsSpent() {
+        try (Proxy proxy = new Proxy(server)) {
+            Client client = closing(Dlock.connect(proxy.url()));
+            RateLimiter limiter = client.rateLimiter(name, Rate.of(5, HOUR));
+            assertThat(limiter.tryAcquire().remaining()).isEqualTo(4);
+            proxy.resetAtNextReplies(1);
+            assertThatThrownBy(limiter::tryAcquire).isInstanceOf(OutcomeUnknownException.class);
+            assertThat(connect().rateLimiter(name, Rate.of(5, HOUR)).peek().remaining()).isEqualTo(3);
+        }
+    }
+
+    /** faults.md 38. */
+    @Test
+    void family38AKeyOfAnotherKindIsLeftAlone() {
+        String key = "dlock_limit:{" + name + "}";
+        server.command("SET", key, "'); redis.call('FLUSHALL')");
+        RateLimiter limiter = connect().rateLimiter(name, Rate.of(5, HOUR));
+        assertThatThrownBy(limiter::tryAcquire)
+                .isInstanceOf(WrongTypeException.class)
+                .hasMessageNotContaining("user_script");
+        assertThat(server.command("GET", key)).isEqualTo("'); redis.call('FLUSHALL')");
+    }
+}
