@@ -260,9 +260,9 @@ typedef struct dlock_inspection_t {
    */
   uint64_t token;
   /**
-   * The owner, NUL-terminated; empty when nobody holds it.
+   * Its owner, NUL-terminated; empty when nobody holds it.
    */
-  char owner[DLOCK_OWNER_SIZE];
+  char holder[DLOCK_OWNER_SIZE];
 } dlock_inspection_t;
 
 /**
@@ -639,9 +639,9 @@ typedef struct dlock_completion_t {
 #define DLOCK_LOSS_CLOSED 5
 
 /**
- * A reason that has no number of its own.
+ * libdlock failed to keep it: a defect.
  */
-#define DLOCK_LOSS_OTHER 6
+#define DLOCK_LOSS_INTERNAL 6
 
 /**
  * The error that it is: DLOCK_CONNECTION, DLOCK_OUTCOME_UNKNOWN.
@@ -767,6 +767,13 @@ dlock_status_t dlock_client_open(const char *url,
  * `release`, what it holds is released first; without, leases run out. Closing twice is no error.
  */
 dlock_status_t dlock_client_close(const struct dlock_client_t *client, bool release, struct dlock_error_t *error);
+
+/**
+ * Whether the client was closed, or is being closed.
+ */
+dlock_status_t dlock_client_is_closed(const struct dlock_client_t *client,
+                                      bool *out_closed,
+                                      struct dlock_error_t *error);
 
 /**
  * Gives the handle up. The client itself ends with the last of its locks and holds; to end it now, close it first.
@@ -917,10 +924,23 @@ dlock_status_t dlock_held_wait_lost(const struct dlock_held_t *held,
                                     struct dlock_error_t *error);
 
 /**
- * Releases a hold that is the handle's own (acquired through a port), from any thread. DLOCK_INVALID_ARGUMENT for a
- * thread's hold: that thread releases it with dlock_lock_release().
+ * Takes a hold that is the handle's own (acquired through a port) once more, without I/O; it is to be released as often.
+ * DLOCK_DEADLOCK when its lock is not re-entrant, DLOCK_LOST when the hold is.
  */
-dlock_status_t dlock_held_release(const struct dlock_held_t *held, struct dlock_error_t *error);
+dlock_status_t dlock_held_reenter(const struct dlock_held_t *held,
+                                  struct dlock_error_t *error);
+
+/**
+ * How often a hold that is the handle's own is held; 0 when it is over.
+ */
+dlock_status_t dlock_held_hold_count(const struct dlock_held_t *held, uint32_t *out_count, struct dlock_error_t *error);
+
+/**
+ * Undoes one acquire or re-entry of a hold that is the handle's own (acquired through a port), from any thread; the last one
+ * frees the lock. DLOCK_INVALID_ARGUMENT for a thread's hold: that thread releases it with dlock_lock_release().
+ */
+dlock_status_t dlock_held_release(const struct dlock_held_t *held,
+                                  struct dlock_error_t *error);
 
 /**
  * As dlock_lock_extend(), for a hold that is the handle's own.
@@ -1120,10 +1140,13 @@ dlock_status_t dlock_port_drain(const struct dlock_port_t *port,
                                 struct dlock_error_t *error);
 
 /**
- * Cancels an operation: it completes at once with DLOCK_CANCELLED, and what it would still get is undone.
+ * Cancels an operation: it completes at once with DLOCK_CANCELLED. What it would still get, a hold or a client, is given
+ * back; what becomes of an operation that gets nothing stands at its dlock_submit_ function.
  * `out_cancelled`, which may be NULL, becomes false when its one completion was already queued.
  */
-dlock_status_t dlock_op_cancel(const struct dlock_op_t *op, bool *out_cancelled, struct dlock_error_t *error);
+dlock_status_t dlock_op_cancel(const struct dlock_op_t *op,
+                               bool *out_cancelled,
+                               struct dlock_error_t *error);
 
 /**
  * Frees a port. Operations under way end without a completion, and completions that were not drained are undone: locks
@@ -1144,7 +1167,7 @@ dlock_status_t dlock_submit_client_open(const struct dlock_port_t *port,
                                         struct dlock_error_t *error);
 
 /**
- * Closes a client (see dlock_client_close()); completes with DLOCK_COMPLETION_DONE.
+ * Closes a client (see dlock_client_close()); completes with DLOCK_COMPLETION_DONE. Cancelled, it goes on.
  */
 dlock_status_t dlock_submit_client_close(const struct dlock_port_t *port,
                                          const struct dlock_client_t *client,
@@ -1155,7 +1178,8 @@ dlock_status_t dlock_submit_client_close(const struct dlock_port_t *port,
 
 /**
  * Acquires a lock; completes with DLOCK_COMPLETION_HELD, or with DLOCK_BUSY when it was not to be had within the wait.
- * The hold is the handle's own: it is not re-entrant, any thread may release it, and a second acquire waits for the first.
+ * The hold is the handle's own: any thread may release it, dlock_held_reenter() takes it once more, and a second acquire
+ * waits for the first. Cancelled, it leaves no hold behind.
  */
 dlock_status_t dlock_submit_acquire(const struct dlock_port_t *port,
                                     const struct dlock_lock_t *lock,
@@ -1165,7 +1189,7 @@ dlock_status_t dlock_submit_acquire(const struct dlock_port_t *port,
                                     struct dlock_error_t *error);
 
 /**
- * Releases a hold that is the handle's own; completes with DLOCK_COMPLETION_DONE.
+ * Releases a hold that is the handle's own; completes with DLOCK_COMPLETION_DONE. Cancelled, it goes on.
  */
 dlock_status_t dlock_submit_release(const struct dlock_port_t *port,
                                     const struct dlock_held_t *held,
@@ -1174,7 +1198,8 @@ dlock_status_t dlock_submit_release(const struct dlock_port_t *port,
                                     struct dlock_error_t *error);
 
 /**
- * Extends a hold that is the handle's own (see dlock_lock_extend()); completes with DLOCK_COMPLETION_DONE.
+ * Extends a hold that is the handle's own (see dlock_lock_extend()); completes with DLOCK_COMPLETION_DONE. Cancelled, it may
+ * be done or not.
  */
 dlock_status_t dlock_submit_extend(const struct dlock_port_t *port,
                                    const struct dlock_held_t *held,
@@ -1184,7 +1209,8 @@ dlock_status_t dlock_submit_extend(const struct dlock_port_t *port,
                                    struct dlock_error_t *error);
 
 /**
- * Detaches a hold that is the handle's own (see dlock_lock_detach()); completes with DLOCK_COMPLETION_TEXT.
+ * Detaches a hold that is the handle's own (see dlock_lock_detach()); completes with DLOCK_COMPLETION_TEXT. Cancelled, the
+ * hold stays.
  */
 dlock_status_t dlock_submit_detach(const struct dlock_port_t *port,
                                    const struct dlock_held_t *held,
@@ -1193,7 +1219,8 @@ dlock_status_t dlock_submit_detach(const struct dlock_port_t *port,
                                    struct dlock_error_t *error);
 
 /**
- * Takes a detached hold over (see dlock_lock_attach()); completes with DLOCK_COMPLETION_HELD.
+ * Takes a detached hold over (see dlock_lock_attach()); completes with DLOCK_COMPLETION_HELD. Cancelled, it leaves no hold
+ * behind, and the text may be used up.
  */
 dlock_status_t dlock_submit_attach(const struct dlock_port_t *port,
                                    const struct dlock_lock_t *lock,
@@ -1204,7 +1231,8 @@ dlock_status_t dlock_submit_attach(const struct dlock_port_t *port,
                                    struct dlock_error_t *error);
 
 /**
- * Frees a lock whoever holds it (see dlock_lock_force_release()); completes with DLOCK_COMPLETION_FLAG.
+ * Frees a lock whoever holds it (see dlock_lock_force_release()); completes with DLOCK_COMPLETION_FLAG. Cancelled, it may be
+ * done or not.
  */
 dlock_status_t dlock_submit_force_release(const struct dlock_port_t *port,
                                           const struct dlock_lock_t *lock,

@@ -77,6 +77,12 @@ public:
     void close_releasing() const {
         detail::check([&](auto* cause) { return dlock_client_close(client_.get(), true, cause); });
     }
+    /// Whether it was closed.
+    [[nodiscard]] bool is_closed() const {
+        bool closed = false;
+        detail::check([&](auto* cause) { return dlock_client_is_closed(client_.get(), &closed, cause); });
+        return closed;
+    }
     [[nodiscard]] const dlock_client_t* get() const noexcept { return client_.get(); }
 
 private:
@@ -90,7 +96,7 @@ enum class loss : dlock_loss_t {
     deleted = DLOCK_LOSS_DELETED,
     server_changed = DLOCK_LOSS_SERVER_CHANGED,
     closed = DLOCK_LOSS_CLOSED,
-    other = DLOCK_LOSS_OTHER,
+    internal = DLOCK_LOSS_INTERNAL,
 };
 
 /// A view of a hold. It neither keeps the lock nor releases it.
@@ -179,7 +185,8 @@ struct acquire_options {
 
 /// Who holds a mutex, as the server sees it.
 struct inspection {
-    std::optional<std::string> owner;
+    /// Nothing when it is free.
+    std::optional<std::string> holder;
     bool ours = false;
     std::optional<std::chrono::milliseconds> ttl;
     std::optional<std::uint64_t> token;
@@ -258,12 +265,14 @@ public:
         dlock_inspection_t seen = DLOCK_INSPECTION_INIT;
         detail::check([&](auto* cause) { return dlock_lock_inspect(lock_.get(), &seen, cause); });
         inspection answer;
-        if (seen.held) answer.owner = seen.owner;
+        if (seen.held) answer.holder = seen.holder;
         answer.ours = seen.ours;
         if (seen.ttl_ms >= 0) answer.ttl = std::chrono::milliseconds(seen.ttl_ms);
         if (seen.token != 0) answer.token = seen.token;
         return answer;
     }
+    /// Whether anybody holds it, as the server sees it.
+    [[nodiscard]] bool locked() const { return inspect().holder.has_value(); }
     /// Ends the calling thread's hold without releasing; the text lets another thread or process take it over.
     [[nodiscard]] std::string detach() {
         dlock_detached_t detached = DLOCK_DETACHED_INIT;

@@ -6,7 +6,7 @@ use libdlock::Result;
 use libdlock_bridge::Handle;
 use libdlock_bridge::ops::{self, LogTo};
 
-use crate::call::{call, free};
+use crate::call::{ask, call, free};
 use crate::error::{dlock_error_t, dlock_status_t, refuse};
 use crate::out::{Out, sized};
 use crate::text::text;
@@ -50,6 +50,17 @@ pub unsafe extern "C" fn dlock_client_close(
     unsafe {
         call("dlock_client_close", error, |state| state.wait(ops::client_close(state, id(client), release), None))
     }
+}
+
+/// Whether the client was closed, or is being closed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_client_is_closed(
+    client: *const dlock_client_t,
+    out_closed: *mut bool,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    // SAFETY: the caller's promise, see the header.
+    unsafe { ask("dlock_client_is_closed", out_closed, error, |state| ops::client_is_closed(state, id(client))) }
 }
 
 /// Gives the handle up. The client itself ends with the last of its locks and holds; to end it now, close it first.

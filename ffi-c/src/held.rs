@@ -25,8 +25,8 @@ pub const DLOCK_LOSS_DELETED: dlock_loss_t = 3;
 pub const DLOCK_LOSS_SERVER_CHANGED: dlock_loss_t = 4;
 /// The client was closed.
 pub const DLOCK_LOSS_CLOSED: dlock_loss_t = 5;
-/// A reason that has no number of its own.
-pub const DLOCK_LOSS_OTHER: dlock_loss_t = 6;
+/// libdlock failed to keep it: a defect.
+pub const DLOCK_LOSS_INTERNAL: dlock_loss_t = 6;
 
 pub(crate) fn loss(reason: Option<LossReason>) -> dlock_loss_t {
     match reason {
@@ -36,7 +36,7 @@ pub(crate) fn loss(reason: Option<LossReason>) -> dlock_loss_t {
         Some(LossReason::Deleted) => DLOCK_LOSS_DELETED,
         Some(LossReason::ServerChanged) => DLOCK_LOSS_SERVER_CHANGED,
         Some(LossReason::Closed) => DLOCK_LOSS_CLOSED,
-        Some(_) => DLOCK_LOSS_OTHER,
+        Some(_) => DLOCK_LOSS_INTERNAL,
     }
 }
 
@@ -125,8 +125,27 @@ pub unsafe extern "C" fn dlock_held_wait_lost(
     }
 }
 
-/// Releases a hold that is the handle's own (acquired through a port), from any thread. DLOCK_INVALID_ARGUMENT for a
-/// thread's hold: that thread releases it with dlock_lock_release().
+/// Takes a hold that is the handle's own (acquired through a port) once more, without I/O; it is to be released as often.
+/// DLOCK_DEADLOCK when its lock is not re-entrant, DLOCK_LOST when the hold is.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_held_reenter(held: *const dlock_held_t, error: *mut dlock_error_t) -> dlock_status_t {
+    // SAFETY: the caller's promise, see the header.
+    unsafe { call("dlock_held_reenter", error, |state| ops::held_reenter(state, id(held))) }
+}
+
+/// How often a hold that is the handle's own is held; 0 when it is over.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_held_hold_count(
+    held: *const dlock_held_t,
+    out_count: *mut u32,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    // SAFETY: the caller's promise, see the header.
+    unsafe { ask("dlock_held_hold_count", out_count, error, |state| ops::held_hold_count(state, id(held))) }
+}
+
+/// Undoes one acquire or re-entry of a hold that is the handle's own (acquired through a port), from any thread; the last one
+/// frees the lock. DLOCK_INVALID_ARGUMENT for a thread's hold: that thread releases it with dlock_lock_release().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlock_held_release(held: *const dlock_held_t, error: *mut dlock_error_t) -> dlock_status_t {
     // SAFETY: the caller's promise, see the header.

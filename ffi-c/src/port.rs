@@ -86,7 +86,8 @@ pub unsafe extern "C" fn dlock_port_drain(
     }
 }
 
-/// Cancels an operation: it completes at once with DLOCK_CANCELLED, and what it would still get is undone.
+/// Cancels an operation: it completes at once with DLOCK_CANCELLED. What it would still get, a hold or a client, is given
+/// back; what becomes of an operation that gets nothing stands at its dlock_submit_ function.
 /// `out_cancelled`, which may be NULL, becomes false when its one completion was already queued.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlock_op_cancel(

@@ -44,7 +44,7 @@ pub unsafe extern "C" fn dlock_submit_client_open(
     }
 }
 
-/// Closes a client (see dlock_client_close()); completes with DLOCK_COMPLETION_DONE.
+/// Closes a client (see dlock_client_close()); completes with DLOCK_COMPLETION_DONE. Cancelled, it goes on.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlock_submit_client_close(
     port: *const dlock_port_t,
@@ -64,7 +64,8 @@ pub unsafe extern "C" fn dlock_submit_client_close(
 }
 
 /// Acquires a lock; completes with DLOCK_COMPLETION_HELD, or with DLOCK_BUSY when it was not to be had within the wait.
-/// The hold is the handle's own: it is not re-entrant, any thread may release it, and a second acquire waits for the first.
+/// The hold is the handle's own: any thread may release it, dlock_held_reenter() takes it once more, and a second acquire
+/// waits for the first. Cancelled, it leaves no hold behind.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlock_submit_acquire(
     port: *const dlock_port_t,
@@ -86,7 +87,7 @@ pub unsafe extern "C" fn dlock_submit_acquire(
     }
 }
 
-/// Releases a hold that is the handle's own; completes with DLOCK_COMPLETION_DONE.
+/// Releases a hold that is the handle's own; completes with DLOCK_COMPLETION_DONE. Cancelled, it goes on.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlock_submit_release(
     port: *const dlock_port_t,
@@ -104,7 +105,8 @@ pub unsafe extern "C" fn dlock_submit_release(
     }
 }
 
-/// Extends a hold that is the handle's own (see dlock_lock_extend()); completes with DLOCK_COMPLETION_DONE.
+/// Extends a hold that is the handle's own (see dlock_lock_extend()); completes with DLOCK_COMPLETION_DONE. Cancelled, it may
+/// be done or not.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlock_submit_extend(
     port: *const dlock_port_t,
@@ -123,7 +125,8 @@ pub unsafe extern "C" fn dlock_submit_extend(
     }
 }
 
-/// Detaches a hold that is the handle's own (see dlock_lock_detach()); completes with DLOCK_COMPLETION_TEXT.
+/// Detaches a hold that is the handle's own (see dlock_lock_detach()); completes with DLOCK_COMPLETION_TEXT. Cancelled, the
+/// hold stays.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlock_submit_detach(
     port: *const dlock_port_t,
@@ -141,7 +144,8 @@ pub unsafe extern "C" fn dlock_submit_detach(
     }
 }
 
-/// Takes a detached hold over (see dlock_lock_attach()); completes with DLOCK_COMPLETION_HELD.
+/// Takes a detached hold over (see dlock_lock_attach()); completes with DLOCK_COMPLETION_HELD. Cancelled, it leaves no hold
+/// behind, and the text may be used up.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlock_submit_attach(
     port: *const dlock_port_t,
@@ -163,7 +167,8 @@ pub unsafe extern "C" fn dlock_submit_attach(
     }
 }
 
-/// Frees a lock whoever holds it (see dlock_lock_force_release()); completes with DLOCK_COMPLETION_FLAG.
+/// Frees a lock whoever holds it (see dlock_lock_force_release()); completes with DLOCK_COMPLETION_FLAG. Cancelled, it may be
+/// done or not.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlock_submit_force_release(
     port: *const dlock_port_t,

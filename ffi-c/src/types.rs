@@ -110,8 +110,8 @@ pub struct dlock_inspection_t {
     pub ttl_ms: i64,
     /// The last token granted under this name; 0 when the server remembers none.
     pub token: u64,
-    /// The owner, NUL-terminated; empty when nobody holds it.
-    pub owner: [c_char; DLOCK_OWNER_SIZE],
+    /// Its owner, NUL-terminated; empty when nobody holds it.
+    pub holder: [c_char; DLOCK_OWNER_SIZE],
 }
 
 impl dlock_inspection_t {
@@ -121,7 +121,7 @@ impl dlock_inspection_t {
         ours: false,
         ttl_ms: -1,
         token: 0,
-        owner: [0; DLOCK_OWNER_SIZE],
+        holder: [0; DLOCK_OWNER_SIZE],
     };
 
     pub(crate) fn of(seen: &Inspection) -> Self {
@@ -132,7 +132,7 @@ impl dlock_inspection_t {
             token: seen.token.unwrap_or(0),
             ..Self::EMPTY
         };
-        fill(&mut answer.owner, seen.holder.as_deref().unwrap_or(""));
+        fill(&mut answer.holder, seen.holder.as_deref().unwrap_or(""));
         answer
     }
 }

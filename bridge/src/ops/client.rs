@@ -63,6 +63,11 @@ pub async fn client_close(state: &'static State, client: Handle, release: bool) 
     }
 }
 
+/// Whether the client was closed, or is being closed.
+pub fn client_is_closed(state: &State, client: Handle) -> Result<bool> {
+    Ok(state.get(Kind::Client, &state.clients, client, "is closed")?.client.is_closed())
+}
+
 /// Stops the renewal of everything that `holder` holds through the client, with a warning and no I/O: for the end of a task
 /// or of a thread that the host notices. The leases then run out.
 pub fn client_abandon(state: &State, client: Handle, holder: HolderId) -> Result<()> {

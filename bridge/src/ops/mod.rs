@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use libdlock::LossReason;
 
-pub use self::client::{LogTo, client_abandon, client_close, client_free, client_open, client_undo};
+pub use self::client::{LogTo, client_abandon, client_close, client_free, client_is_closed, client_open, client_undo};
 pub use self::held::{
     held_detach, held_extend, held_free, held_hold_count, held_loss, held_owner, held_reenter, held_release,
     held_remaining, held_token, held_undo, held_valid, held_wait_lost,

@@ -77,10 +77,10 @@ void a_unique_lock_holds_for_its_scope() {
         CHECK(mutex.held().remaining() > 0ms && mutex.hold_count() == 1);
         CHECK(!free_for_others(mutex));
         auto seen = mutex.inspect();
-        CHECK(seen.ours && seen.owner == mutex.held().owner() && seen.token == mutex.held().token() && seen.ttl > 0ms);
+        CHECK(seen.ours && seen.holder == mutex.held().owner() && seen.token == mutex.held().token() && seen.ttl > 0ms);
     }
     CHECK(free_for_others(mutex));
-    CHECK(!mutex.inspect().owner);
+    CHECK(!mutex.inspect().holder && !mutex.locked());
 }
 
 void a_scoped_lock_takes_two_without_deadlock() {
@@ -139,7 +139,9 @@ void errors_are_exceptions_of_their_kind() {
     });
     dlock::client other{server_url()};
     dlock::mutex theirs{other, "cpp/closed"};
+    CHECK(!other.is_closed());
     other.close();
+    CHECK(other.is_closed());
     (void)thrown<dlock::closed>([&] { theirs.lock(); });
 }
 

@@ -9,6 +9,7 @@
 #define EACH_EXPORT(X)                                                                                                 \
     X(dlock_client_open, dlock_client_open(NULL, 0, NULL, NULL, error))                                                \
     X(dlock_client_close, dlock_client_close(NULL, false, error))                                                      \
+    X(dlock_client_is_closed, dlock_client_is_closed(NULL, NULL, error))                                               \
     X(dlock_client_free, dlock_client_free(NULL))                                                                      \
     X(dlock_lock_open, dlock_lock_open(NULL, NULL, 0, NULL, NULL, error))                                              \
     X(dlock_lock_free, dlock_lock_free(NULL))                                                                          \
@@ -29,6 +30,8 @@
     X(dlock_held_remaining_ms, dlock_held_remaining_ms(NULL, NULL, error))                                             \
     X(dlock_held_lost, dlock_held_lost(NULL, NULL, error))                                                             \
     X(dlock_held_wait_lost, dlock_held_wait_lost(NULL, 0, NULL, NULL, error))                                          \
+    X(dlock_held_reenter, dlock_held_reenter(NULL, error))                                                             \
+    X(dlock_held_hold_count, dlock_held_hold_count(NULL, NULL, error))                                                 \
     X(dlock_held_release, dlock_held_release(NULL, error))                                                             \
     X(dlock_held_extend, dlock_held_extend(NULL, 0, error))                                                            \
     X(dlock_held_detach, dlock_held_detach(NULL, NULL, error))                                                         \

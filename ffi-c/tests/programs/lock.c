@@ -83,7 +83,7 @@ static void a_lease_that_is_not_renewed_runs_out_and_is_told(void) {
     dlock_acquire_options_t options = DLOCK_ACQUIRE_OPTIONS_INIT;
     options.lease_ms = 300;
     OK(dlock_lock_acquire(lock, &options, &held, error));
-    dlock_loss_t loss = DLOCK_LOSS_OTHER;
+    dlock_loss_t loss = DLOCK_LOSS_INTERNAL;
     OK(dlock_held_lost(held, &loss, error));
     CHECK(loss == DLOCK_LOSS_NONE);
     GIVES(DLOCK_BUSY, dlock_held_wait_lost(held, 20, NULL, &loss, error));
@@ -114,7 +114,7 @@ static void an_inspection_names_the_holder(void) {
     dlock_lock_t* lock = open_lock(client, NULL);
     dlock_inspection_t seen = DLOCK_INSPECTION_INIT;
     OK(dlock_lock_inspect(lock, &seen, error));
-    CHECK(!seen.held && !seen.ours && seen.ttl_ms == -1 && seen.owner[0] == '\0');
+    CHECK(!seen.held && !seen.ours && seen.ttl_ms == -1 && seen.holder[0] == '\0');
     dlock_held_t* held = NULL;
     OK(dlock_lock_acquire(lock, NULL, &held, error));
     OK(dlock_lock_inspect(lock, &seen, error));
@@ -124,7 +124,7 @@ static void an_inspection_names_the_holder(void) {
     OK(dlock_held_owner(held, owner, sizeof owner, &length, error));
     OK(dlock_held_token(held, &token, error));
     CHECK(seen.held && seen.ours && seen.ttl_ms > 0 && seen.token == token);
-    CHECK(strcmp(seen.owner, owner) == 0 && strlen(owner) == length);
+    CHECK(strcmp(seen.holder, owner) == 0 && strlen(owner) == length);
     OK(dlock_lock_release(lock, error));
     CHECK(dlock_held_free(held) == DLOCK_OK);
     CHECK(dlock_lock_free(lock) == DLOCK_OK);

@@ -70,6 +70,13 @@ static void a_hold_belongs_to_its_handle(void) {
     dlock_held_t* held = acquire(lock);
     GIVES(DLOCK_BUSY, dlock_lock_try_acquire(lock, NULL, error)); /* this thread does not hold it */
     GIVES(DLOCK_NOT_HELD, dlock_lock_release(lock, error));
+    uint32_t count = 0;
+    OK(dlock_held_reenter(held, error));
+    OK(dlock_held_hold_count(held, &count, error));
+    CHECK(count == 2);
+    OK(dlock_held_release(held, error));
+    OK(dlock_held_hold_count(held, &count, error));
+    CHECK(count == 1);
     dlock_op_t* second = NULL;
     OK(dlock_submit_acquire(port, lock, NULL, NULL, &second, error));
     OK(dlock_submit_release(port, held, NULL, NULL, error));
