@@ -1,5 +1,7 @@
 //! Ids over handles: plain numbers in and out, and handles that are safe though the quick way takes no lock.
 
+use std::time::{Duration, Instant};
+
 use libdlock::ErrorKind;
 use libdlock::id::Layout;
 use libdlock_bridge::ops::{self, SnowflakeArgs};
@@ -50,6 +52,28 @@ fn a_freed_generator_is_closed_to_every_thread_that_used_it() {
         freed.wait();
     });
     assert_eq!(ops::snowflake_free(state, ids).unwrap_err().kind(), ErrorKind::Closed);
+}
+
+/// The call under way keeps the generator alive, which must not let others find it.
+#[test]
+fn a_generator_that_is_freed_under_a_batch_is_closed_to_others_at_once() {
+    let state = enter().unwrap();
+    let ids = open(7);
+    let next = || ops::snowflake_next_id(state, ids);
+    std::thread::scope(|scope| {
+        // 244 ms by the format.
+        let batch = scope.spawn(|| ops::snowflake_next_ids(state, ids, 1_000_000).unwrap());
+        // It takes whole milliseconds: a call that has to wait for one tells that it is under way.
+        let waited = || {
+            let begun = Instant::now();
+            next().unwrap();
+            begun.elapsed() > Duration::from_micros(200)
+        };
+        while !(waited() && waited()) && !batch.is_finished() {}
+        ops::snowflake_free(state, ids).unwrap();
+        assert_eq!(next().unwrap_err().kind(), ErrorKind::Closed);
+        assert_eq!(batch.join().unwrap().len(), 1_000_000);
+    });
 }
 
 #[test]
