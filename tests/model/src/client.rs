@@ -75,8 +75,8 @@ pub fn lose(state: &mut State, config: &Config, p: usize) {
 /// A reply comes.
 pub fn answered(state: &mut State, config: &Config, p: usize, reply: Reply) {
     let waiting = state.processes[p].waiting;
-    let since = match state.processes[p].phase {
-        Phase::Asking { since, .. } => since,
+    let age = match state.processes[p].phase {
+        Phase::Asking { since, .. } if config.rules.timer_from_asking => since,
         _ => 0,
     };
     let again = match state.processes[p].phase {
@@ -86,7 +86,7 @@ pub fn answered(state: &mut State, config: &Config, p: usize, reply: Reply) {
         _ => false,
     };
     match (state.processes[p].phase, reply) {
-        (Phase::Asking { attempt, .. }, Reply::Granted) => {
+        (Phase::Asking { attempt, since, .. }, Reply::Granted) => {
             state.processes[p].subscribed = false;
             if waiting == 0 || since >= config.lease {
                 enter(state, p, Phase::Releasing { attempt, rejoin: waiting > 0, again: false });
@@ -105,8 +105,7 @@ pub fn answered(state: &mut State, config: &Config, p: usize, reply: Reply) {
             } else if foreign_before && !state.processes[p].subscribed {
                 enter(state, p, Phase::Subscribing { again: false });
             } else {
-                // From when it was asked: a process that was stopped may have been dropped from the queue since.
-                sleep(state, config, p, timer(config, reply).saturating_sub(since));
+                sleep(state, config, p, timer(config, reply).saturating_sub(age));
             }
         }
         (Phase::Subscribing { .. }, Reply::Subscribed) => {
@@ -165,7 +164,9 @@ pub fn notified(state: &mut State, config: &Config, p: usize, what: u8) -> serve
             }
             ask(state, p);
         }
-        Phase::Asking { again, .. } | Phase::Subscribing { again } | Phase::Releasing { again, .. } => *again = true,
+        Phase::Asking { again, .. } | Phase::Subscribing { again } | Phase::Releasing { again, .. } => {
+            *again |= what != message::NEXT || config.rules.again_for_next;
+        }
         Phase::Idle | Phase::Holding { .. } if waiting == 0 && what != message::CHANNEL => {
             // A place in the queue that nobody here wants: bytes of an old request made it, or a replica remembers it.
             if config.rules.strays_cancel {
@@ -198,8 +199,7 @@ pub fn settle(state: &mut State, config: &Config, p: usize, debt: usize) -> serv
     let process = &mut state.processes[p];
     let debt = process.debts.remove(debt);
     match (debt.attempt, process.phase) {
-        // Its own hold: what is late now is too late.
-        (Some(attempt), Phase::Holding { attempt: held, .. }) if attempt == held => {}
+        (Some(attempt), phase) if phase.attempt() == Some(attempt) => {}
         (Some(attempt), _) => {
             server::release(&mut state.server, config, p, attempt, false, &mut out);
             if !out.freed.is_empty() {

@@ -31,6 +31,8 @@ pub struct Config {
     /// Keeps in the state what has happened on the way to it, for the `sometimes` properties. It makes the space larger, so only the test that
     /// looks at those asks for it.
     pub remember: bool,
+    /// Counts the acquires of each process between two ticks, for the property that nobody spins. That too makes the space larger.
+    pub count_asks: bool,
 }
 
 impl Config {
@@ -45,6 +47,7 @@ impl Config {
             kinds: Kinds::NONE,
             rules: Rules::PROTOCOL,
             remember: false,
+            count_asks: false,
         }
     }
 
@@ -107,6 +110,13 @@ pub struct Rules {
     pub clean_up: bool,
     /// A message that comes while a request is in flight makes the process ask again after the reply.
     pub again: bool,
+    /// So does the message that one is next. The draft: only `free`.
+    pub again_for_next: bool,
+    /// What a request without an answer may have done is seen to only when nothing of the process is in flight and the attempt's own hold is
+    /// over. The draft: when its `not_after` has passed.
+    pub clean_up_waits: bool,
+    /// A timer runs from when its acquire was sent: the answer to a process that was stopped is as old as its stop.
+    pub timer_from_asking: bool,
     /// A release that rejoins and finds itself head asks at once.
     pub rejoined_head_asks: bool,
     /// A hold that is lost lets the next local caller contend at once.
@@ -139,6 +149,9 @@ impl Rules {
         release_by_owner: true,
         clean_up: true,
         again: true,
+        again_for_next: true,
+        clean_up_waits: true,
+        timer_from_asking: true,
         rejoined_head_asks: true,
         lost_hands_on: true,
         cancel_tells: true,

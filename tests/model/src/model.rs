@@ -44,7 +44,7 @@ impl Model for Config {
 
     fn actions(&self, state: &State, actions: &mut Vec<Action>) {
         let before = actions.len();
-        urgent(state, actions);
+        urgent(self, state, actions);
         if actions.len() == before {
             actions.push(Action::Tick);
         }
@@ -146,7 +146,7 @@ impl Model for Config {
 }
 
 /// What happens before the next tick.
-pub fn urgent(state: &State, actions: &mut Vec<Action>) {
+pub fn urgent(config: &Config, state: &State, actions: &mut Vec<Action>) {
     for (p, process) in state.processes.iter().enumerate() {
         if process.wire.is_some() {
             actions.push(Action::CarryOut(p));
@@ -163,9 +163,16 @@ pub fn urgent(state: &State, actions: &mut Vec<Action>) {
             Phase::Holding { valid: 0, .. } => actions.push(Action::Lose(p)),
             _ => {}
         }
-        // Not while a request is in flight: bytes of the earlier one may have been carried out after it.
-        let settled = matches!(process.phase, Phase::Idle | Phase::Sleeping { .. } | Phase::Holding { .. });
-        let due = |(i, debt): (usize, &Debt)| (settled && debt.due == 0).then_some(Action::Settle(p, i));
+        // Not while a request is in flight: bytes of the earlier one may have been carried out after it. Nor while the attempt's own
+        // hold lasts, which may end before its field does: it is valid from when the first request was sent.
+        let settled = |debt: &Debt| match process.phase {
+            Phase::Idle | Phase::Sleeping { .. } => true,
+            Phase::Holding { attempt, .. } => debt.attempt != Some(attempt),
+            _ => false,
+        };
+        let due = |(i, debt): (usize, &Debt)| {
+            (debt.due == 0 && (settled(debt) || !config.rules.clean_up_waits)).then_some(Action::Settle(p, i))
+        };
         actions.extend(process.debts.iter().enumerate().filter_map(due));
     }
 }
@@ -173,6 +180,10 @@ pub fn urgent(state: &State, actions: &mut Vec<Action>) {
 /// The server carries out a request.
 fn carry_out(config: &Config, state: &mut State, p: usize, request: Request) -> Reply {
     let before = state.server;
+    if config.count_asks && matches!(request, Request::Acquire { .. }) {
+        let asks = &mut state.processes[p].asks;
+        *asks = (*asks + 1).min(properties::ASKS + 1);
+    }
     let mut out = Outcome::default();
     let keys = &mut state.server;
     let reply = match request {
@@ -288,6 +299,7 @@ fn tick(config: &Config, state: &mut State) {
         }
     }
     for p in 0..state.processes.len() {
+        state.processes[p].asks = 0;
         client::tick(state, config, p);
     }
 }

@@ -9,6 +9,9 @@ use crate::state::{Owner, Phase, Process, Request, State, Up, happened};
 /// No bound on the time for which a lock stays free is greater than this.
 pub const WORST: u8 = LONG + HEAD_LIMIT;
 
+/// Acquires of a process between two ticks, at most, with two callers: each message can cause one, each caller a few.
+pub const ASKS: u8 = 8;
+
 /// The properties by name.
 pub mod name {
     #![allow(missing_docs)]
@@ -22,6 +25,7 @@ pub mod name {
     pub const I6_REPEAT: &str = "I6 a repeated acquire changes nothing";
     pub const I7_FIELD: &str = "I7 no owner field without somebody who minds it";
     pub const I7_ENTRY: &str = "I7 no queue entry without somebody who minds it";
+    pub const SPIN: &str = "nobody spins";
     pub const LIVE: &str = "a live waiter is not dropped as dead";
 }
 
@@ -36,7 +40,7 @@ pub fn all(config: &Config) -> Vec<Property<Config>> {
         Property::always(name::I1, |_, s: &State| s.server.lock.iter().count() <= 1),
         Property::always(name::I1_VALID, |_, s: &State| s.ghost.failed_over || valid_holders(s) <= 1),
         Property::always(name::I3, |_, s: &State| !s.ghost.token_fell),
-        Property::always(name::I5_PROMPT, |_, s: &State| !(s.ghost.prompt && stands_free(s))),
+        Property::always(name::I5_PROMPT, |c, s: &State| !(s.ghost.prompt && stands_free(c, s))),
         Property::always(name::I5_HEAD, |_, s: &State| s.ghost.disturbed || first_two_are_short(s)),
         Property::always(name::I5_BOUND, |_, s: &State| !s.ghost.overdue),
         Property::always(name::I6, |_, s: &State| !s.ghost.freed_another),
@@ -45,6 +49,7 @@ pub fn all(config: &Config) -> Vec<Property<Config>> {
             s.ghost.failed_over || s.server.lock.iter().all(|o| minded(s, o))
         }),
         Property::always(name::I7_ENTRY, |_, s: &State| s.ghost.failed_over || entries_minded(s)),
+        Property::always(name::SPIN, |_, s: &State| s.processes.iter().all(|p| p.asks <= ASKS)),
         Property::always(name::LIVE, |_, s: &State| !s.ghost.dropped_live),
     ];
     if config.remember {
@@ -83,9 +88,9 @@ fn valid_holders(state: &State) -> usize {
 }
 
 /// Nothing is under way, the lock is free, and somebody waits.
-fn stands_free(state: &State) -> bool {
+fn stands_free(config: &Config, state: &State) -> bool {
     let mut actions = Vec::new();
-    urgent(state, &mut actions);
+    urgent(config, state, &mut actions);
     actions.is_empty() && state.server.lock.is_empty() && state.processes.iter().any(contends)
 }
 
@@ -119,13 +124,9 @@ pub fn bound(state: &State) -> u8 {
 fn minded(state: &State, owner: Owner) -> bool {
     let Some((p, attempt)) = owner.attempt() else { return true };
     let process = &state.processes[p];
-    let current = match process.phase {
-        Phase::Asking { attempt, .. } | Phase::Holding { attempt, .. } | Phase::Releasing { attempt, .. } => {
-            Some(attempt)
-        }
-        _ => None,
-    };
-    process.up == Up::Crashed || current == Some(attempt) || process.debts.iter().any(|d| d.attempt == Some(attempt))
+    process.up == Up::Crashed
+        || process.phase.attempt() == Some(attempt)
+        || process.debts.iter().any(|d| d.attempt == Some(attempt))
 }
 
 /// A queue entry belongs to a process whose callers wait, that has a request under way which leaves the queue, or that will see to it.

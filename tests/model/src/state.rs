@@ -184,6 +184,18 @@ pub enum Phase {
     Cancelling,
 }
 
+impl Phase {
+    /// The attempt that the process is about.
+    pub fn attempt(&self) -> Option<u8> {
+        match *self {
+            Phase::Asking { attempt, .. } | Phase::Holding { attempt, .. } | Phase::Releasing { attempt, .. } => {
+                Some(attempt)
+            }
+            Phase::Idle | Phase::Subscribing { .. } | Phase::Sleeping { .. } | Phase::Cancelling => None,
+        }
+    }
+}
+
 /// What a process still has to see to, because a request of its was never answered, in so many ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Debt {
@@ -214,6 +226,8 @@ pub struct Process {
     pub late: u8,
     /// Subscribed to the lock's channel.
     pub subscribed: bool,
+    /// Acquires since the last tick (only with `Config::count_asks`).
+    pub asks: u8,
     /// What it still has to see to.
     pub debts: Vec<Debt>,
 }
@@ -302,6 +316,7 @@ impl State {
             inbox: 0,
             late: 0,
             subscribed: false,
+            asks: 0,
             debts: Vec::new(),
         };
         State {

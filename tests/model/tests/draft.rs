@@ -36,6 +36,37 @@ fn only_who_moves_up_is_stamped() {
     counterexample("head and next are stamped", Config { rules: draft, ..config }, name::I5_BOUND);
 }
 
+/// The draft: a `free` or a timer that meets an acquire in flight makes it run again. Replies and messages come by two connections: the
+/// message that one is next can overtake a reply that still says rank 2.
+#[test]
+fn a_next_that_meets_an_acquire_makes_it_run_again() {
+    let draft = Rules { again_for_next: false, ..R };
+    let config = Config { foreign: 1, ..Config::new(&[1, 1, 1]) };
+    holds("next makes it run again", config.clone());
+    counterexample("only free makes it run again", Config { rules: draft, ..config }, name::I5_HEAD);
+}
+
+/// The draft: what a request without an answer may have done is undone when its `not_after` has passed. A process that was stopped then
+/// undoes it before it has seen the answer to the repeat, and its first request was carried out last.
+#[test]
+fn cleaning_up_waits_for_the_answer_to_the_repeat() {
+    let draft = Rules { clean_up_waits: false, ..R };
+    let config = Config { foreign: 1, cancels: 1, ..Config::new(&[1, 1]) };
+    let config = config.faults(2, Kinds { stuck: true, pause: true, ..Kinds::NONE });
+    counterexample("cleaning up does not wait", Config { rules: draft, ..config }, name::I7_FIELD);
+}
+
+/// The draft does not say from when a timer runs. From the reply, a process that was stopped sleeps on an answer from before its stop: it
+/// has lost its place since, and a new caller of its joins that sleep.
+#[test]
+fn a_timer_runs_from_when_its_acquire_was_sent() {
+    let draft = Rules { timer_from_asking: false, ..R };
+    let config = Config { cancels: 1, ..Config::new(&[2, 2]) };
+    let config = config.faults(1, Kinds { pause: true, ..Kinds::NONE });
+    holds("from the sending", config.clone());
+    counterexample("from the reply", Config { rules: draft, ..config }, name::I5_PROMPT);
+}
+
 /// The draft knows no late cancel: it takes away the place of a caller who came after it, who then sleeps with the long timer beside a
 /// free lock and an empty queue.
 #[test]
