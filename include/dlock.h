@@ -797,7 +797,7 @@ dlock_status_t dlock_lock_open(const struct dlock_client_t *client,
 dlock_status_t dlock_lock_free(struct dlock_lock_t *lock);
 
 /**
- * Writes the lock's name (with the client's key prefix) and a NUL to `buffer`, and its bytes without the NUL to `out_len`. A buffer of DLOCK_NAME_SIZE
+ * Writes the lock's name and a NUL to `buffer`, and its bytes without the NUL to `out_len`. A buffer of DLOCK_NAME_SIZE
  * is always large enough; one that is not is DLOCK_INVALID_ARGUMENT.
  */
 dlock_status_t dlock_lock_name(const struct dlock_lock_t *lock,
@@ -979,7 +979,7 @@ dlock_status_t dlock_rate_limiter_open(const struct dlock_client_t *client,
 dlock_status_t dlock_rate_limiter_free(struct dlock_rate_limiter_t *limiter);
 
 /**
- * Writes the limiter's name (with the client's key prefix) and a NUL to `buffer`, and its bytes without the NUL to
+ * Writes the limiter's name and a NUL to `buffer`, and its bytes without the NUL to
  * `out_len`. A buffer of DLOCK_NAME_SIZE is always large enough.
  */
 dlock_status_t dlock_rate_limiter_name(const struct dlock_rate_limiter_t *limiter,

@@ -3,7 +3,6 @@
 //! Here they are std's. `tests/shuttle.rs` compiles the very same `slab.rs`, `port/queue.rs` and `port/pending.rs` beside a module of this
 //! name that holds shuttle's, so that every interleaving it can think of is tried on the code that ships.
 
-pub(crate) use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Locks `mutex`, also when a thread panicked while it held it: what it guards is changed in single steps that cannot

@@ -17,11 +17,11 @@ fn client(state: &'static State, log_port: Option<Handle>) -> Handle {
 }
 
 fn lock(state: &'static State, client: Handle, name: &str) -> Handle {
-    ops::lock_open(state, client, name.as_bytes(), 0, None).unwrap()
+    ops::lock_open(state, client, name.as_bytes(), None, None).unwrap()
 }
 
 fn try_by(state: &'static State, lock: Handle, holder: HolderId) -> libdlock::Result<ops::Held> {
-    state.wait(ops::lock_acquire(state, lock, Holding::ByHolder(holder), 0, 0), None)
+    state.wait(ops::lock_acquire(state, lock, Holding::ByHolder(holder), Some(0), None), None)
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn an_interrupt_ends_a_wait_and_leaves_nothing() {
         asked += 1;
         asked == 2
     };
-    let waiting = ops::lock_acquire(state, lock, Holding::ByHolder(this_thread()), -1, 0);
+    let waiting = ops::lock_acquire(state, lock, Holding::ByHolder(this_thread()), None, None);
     let interrupt = Interrupt { every: Duration::from_millis(5), check: &mut check };
     assert_eq!(state.wait(waiting, Some(interrupt)).unwrap_err().kind(), ErrorKind::Cancelled);
     state.wait(ops::lock_release(state, lock, holder), None).unwrap();
@@ -77,7 +77,7 @@ fn the_library_may_be_used_while_a_wait_asks_its_host() {
         }
         false
     };
-    let waiting = ops::lock_acquire(state, lock, Holding::ByHolder(this_thread()), -1, 0);
+    let waiting = ops::lock_acquire(state, lock, Holding::ByHolder(this_thread()), None, None);
     state.wait(waiting, Some(Interrupt { every: Duration::from_millis(5), check: &mut check })).unwrap();
     assert_eq!(asked, 1);
 }
@@ -90,10 +90,10 @@ fn a_hold_of_a_handle_is_released_through_it_and_one_of_a_thread_is_not() {
     let refused = state.wait(ops::held_release(state, of_thread.handle), None).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::InvalidArgument);
     state.wait(ops::lock_release(state, lock, this_thread()), None).unwrap();
-    let of_handle = state.wait(ops::lock_acquire(state, lock, Holding::ByHandle, 0, 0), None).unwrap();
+    let of_handle = state.wait(ops::lock_acquire(state, lock, Holding::ByHandle, Some(0), None), None).unwrap();
     assert_eq!(try_by(state, lock, this_thread()).unwrap_err().kind(), ErrorKind::Busy);
     state.wait(ops::held_release(state, of_handle.handle), None).unwrap();
-    assert_eq!(state.wait(ops::held_wait_lost(state, of_handle.handle, -1), None).unwrap(), None);
+    assert_eq!(state.wait(ops::held_wait_lost(state, of_handle.handle, None), None).unwrap(), None);
     try_by(state, lock, this_thread()).unwrap();
 }
 
@@ -103,7 +103,7 @@ fn a_grant_that_nobody_drained_is_released_with_its_port() {
     let lock = lock(state, client(state, None), "undrained");
     let port = state.port_new().unwrap();
     let (granted, was_granted) = mpsc::channel();
-    let acquiring = ops::lock_acquire(state, lock, Holding::ByHandle, -1, 0);
+    let acquiring = ops::lock_acquire(state, lock, Holding::ByHandle, None, None);
     let submitted = async move {
         let held = acquiring.await?;
         granted.send(held.handle).unwrap();
@@ -113,7 +113,7 @@ fn a_grant_that_nobody_drained_is_released_with_its_port() {
     let handle = was_granted.recv_timeout(Duration::from_secs(5)).unwrap();
     state.port_free(port).unwrap();
     // Waits for the release in the background.
-    let next = ops::lock_acquire(state, lock, Holding::ByHolder(this_thread()), 5_000, 0);
+    let next = ops::lock_acquire(state, lock, Holding::ByHolder(this_thread()), Some(5_000), None);
     state.wait(next, None).unwrap();
     assert_eq!(ops::held_valid(state, handle).unwrap_err().kind(), ErrorKind::Closed);
 }
@@ -155,7 +155,7 @@ fn a_hold_of_a_handle_is_entered_again_and_released_as_often() {
     let state = enter().unwrap();
     let client = client(state, None);
     let lock = lock(state, client, "levels");
-    let held = state.wait(ops::lock_acquire(state, lock, Holding::ByHandle, 0, 0), None).unwrap().handle;
+    let held = state.wait(ops::lock_acquire(state, lock, Holding::ByHandle, Some(0), None), None).unwrap().handle;
     for _ in 0..10_000 {
         ops::held_reenter(state, held).unwrap();
     }
@@ -166,8 +166,8 @@ fn a_hold_of_a_handle_is_entered_again_and_released_as_often() {
     assert_eq!(ops::held_hold_count(state, held).unwrap(), 0);
     assert_eq!(ops::held_reenter(state, held).unwrap_err().kind(), ErrorKind::NotHeld);
 
-    let once = ops::lock_open(state, client, b"once", 0, Some(false)).unwrap();
-    let held = state.wait(ops::lock_acquire(state, once, Holding::ByHandle, 0, 0), None).unwrap().handle;
+    let once = ops::lock_open(state, client, b"once", None, Some(false)).unwrap();
+    let held = state.wait(ops::lock_acquire(state, once, Holding::ByHandle, Some(0), None), None).unwrap().handle;
     assert_eq!(ops::held_reenter(state, held).unwrap_err().kind(), ErrorKind::Deadlock);
     state.wait(ops::held_release(state, held), None).unwrap();
 }
@@ -179,7 +179,7 @@ fn closing_ends_holds_and_later_calls() {
     let lock = lock(state, client, "closing");
     let held = try_by(state, lock, this_thread()).unwrap();
     state.wait(ops::client_close(state, client, false), None).unwrap();
-    let lost = state.wait(ops::held_wait_lost(state, held.handle, -1), None).unwrap();
+    let lost = state.wait(ops::held_wait_lost(state, held.handle, None), None).unwrap();
     assert_eq!(lost, Some(LossReason::Closed));
     assert_eq!(try_by(state, lock, this_thread()).unwrap_err().kind(), ErrorKind::Closed);
     state.wait(ops::client_close(state, client, false), None).unwrap();
@@ -192,14 +192,14 @@ fn a_log_port_that_is_not_drained_keeps_a_bounded_number_of_events() {
     let lock = lock(state, client(state, Some(port)), "logged");
     let rounds = 1_100;
     for _ in 0..rounds {
-        let held = state.wait(ops::lock_acquire(state, lock, Holding::ByHandle, 0, 0), None).unwrap();
+        let held = state.wait(ops::lock_acquire(state, lock, Holding::ByHandle, Some(0), None), None).unwrap();
         // One warning each.
         ops::held_free(state, held.handle).unwrap();
         state.wait(ops::lock_force_release(state, lock), None).unwrap();
     }
     let kept = state.drain(port, 2 * rounds).unwrap().len();
     assert_eq!(kept, 1_024);
-    let held = state.wait(ops::lock_acquire(state, lock, Holding::ByHandle, 0, 0), None).unwrap();
+    let held = state.wait(ops::lock_acquire(state, lock, Holding::ByHandle, Some(0), None), None).unwrap();
     ops::held_free(state, held.handle).unwrap();
     let What::Log(event) = state.drain(port, 1).unwrap().remove(0).what else { panic!("a log event") };
     assert!(event.message.contains("dropped"), "{}", event.message);
@@ -212,21 +212,21 @@ fn a_limiter_answers_in_plain_numbers_and_refuses_what_cannot_be() {
     let rate = RateArgs { tokens: 3, per_us: 1_000_000, burst: None };
     let limiter = ops::limiter_open(state, client, b"api", rate, Absent::Fail).unwrap();
     let ask = |cost, wait_ms| state.wait(ops::limiter_acquire(state, limiter, cost, wait_ms), None);
-    let first = ask(2, 0).unwrap();
+    let first = ask(2, Some(0)).unwrap();
     assert_eq!((first.allowed, first.granted, first.remaining, first.limit), (true, 2, 1, 3));
     assert_eq!(first.retry_after_us, Some(0));
     assert!(first.reset_after_us == 666_667 && first.server_time_us.is_some());
-    let refused = ask(3, 0).unwrap();
+    let refused = ask(3, Some(0)).unwrap();
     assert!(!refused.allowed && refused.granted == 0 && refused.retry_after_us > Some(0));
-    assert_eq!(ask(0, 0).unwrap().granted, 0);
+    assert_eq!(ask(0, Some(0)).unwrap().granted, 0);
     state.wait(ops::limiter_reset(state, limiter), None).unwrap();
-    assert_eq!(ask(3, -1).unwrap().granted, 3);
+    assert_eq!(ask(3, None).unwrap().granted, 3);
     for cost in [-1, 4, i64::MAX] {
-        let error = ask(cost, 0).unwrap_err();
+        let error = ask(cost, Some(0)).unwrap_err();
         assert_eq!((error.kind(), error.name()), (ErrorKind::InvalidArgument, Some("api")));
         assert!(error.message().contains(&cost.to_string()), "{error}");
     }
-    assert_eq!(ask(1, -2).unwrap_err().kind(), ErrorKind::InvalidArgument);
+    assert_eq!(ask(1, Some(-2)).unwrap_err().kind(), ErrorKind::InvalidArgument);
 
     for (tokens, per_us, burst) in [(-1, 1, None), (1, 0, None), (1, -1, None), (1, 1, Some(0)), (1, 1, Some(-5))] {
         let rate = RateArgs { tokens, per_us, burst };
@@ -237,5 +237,50 @@ fn a_limiter_answers_in_plain_numbers_and_refuses_what_cannot_be() {
     assert_eq!(ops::absent("local_share", -1).unwrap_err().kind(), ErrorKind::InvalidArgument);
     assert!(ops::absent("maybe", 0).unwrap_err().message().contains("maybe"));
     ops::limiter_free(state, limiter).unwrap();
-    assert_eq!(ask(1, 0).unwrap_err().kind(), ErrorKind::Closed);
+    assert_eq!(ask(1, Some(0)).unwrap_err().kind(), ErrorKind::Closed);
+}
+
+#[test]
+fn what_was_submitted_has_begun_and_needs_its_handles_no_more() {
+    let state = enter().unwrap();
+    let client = client(state, None);
+    for round in 0..100 {
+        let port = state.port_new().unwrap();
+        let name = format!("begun {round}");
+        let first = lock(state, client, &name);
+        state.submit(port, 1, ops::lock_acquire(state, first, Holding::ByHandle, None, None)).unwrap();
+        ops::lock_free(state, first).unwrap();
+        let What::Done(Ok(Outcome::Held(held))) = next(state, port) else { panic!("acquired") };
+        state.submit(port, 2, ops::held_release(state, held.handle)).unwrap();
+        ops::held_free(state, held.handle).unwrap();
+        state.port_free(port).unwrap();
+        // Nobody is left to hear of the release; it is carried out.
+        let again = lock(state, client, &name);
+        let waited = ops::lock_acquire(state, again, Holding::ByHandle, Some(5_000), None);
+        state.wait(waited, None).unwrap();
+    }
+}
+
+#[test]
+fn what_needs_no_io_is_complete_when_it_was_submitted() {
+    let state = enter().unwrap();
+    let port = state.port_new().unwrap();
+    let lock = lock(state, client(state, None), "at once");
+    let holder = HolderId::fresh();
+    try_by(state, lock, holder).unwrap();
+    let op = state.submit(port, 9, ops::lock_acquire(state, lock, Holding::ByHolder(holder), None, None)).unwrap();
+    assert!(!state.cancel(op).unwrap(), "a re-entry");
+    let again = state.drain(port, 1).unwrap().remove(0);
+    assert!(matches!((again.user_data, again.what), (9, What::Done(Ok(Outcome::Held(_))))));
+    assert_eq!(ops::lock_hold_count(state, lock, holder).unwrap(), 2);
+}
+
+fn next(state: &State, port: Handle) -> What {
+    for _ in 0..5_000 {
+        if let Some(completion) = state.drain(port, 1).unwrap().pop() {
+            return completion.what;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    panic!("no completion within 5 s")
 }

@@ -74,7 +74,7 @@ fn a_cancelled_operation_completes_at_once_and_once() {
 fn an_operation_that_panics_completes_with_internal_and_the_runtime_lives() {
     let state = enter().unwrap();
     let port = state.port_new().unwrap();
-    state.submit(port, 1, async { panic!("in an operation") }).unwrap();
+    state.submit(port, 1, async { panic!("in an operation") as Result<Outcome> }).unwrap();
     let error = result(collect(port, 1).remove(0)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Internal);
     assert!(error.message().contains("in an operation"), "{error}");
@@ -138,7 +138,7 @@ fn a_calling_port_signals_once_for_all_that_waits_in_it() {
     let port = state.port_calling(Box::new(move || signal.send(()).unwrap())).unwrap();
     // A cancellation completes on the spot, so all of these are in before the host comes.
     for n in 0..50 {
-        let op = state.submit(port, n, pending()).unwrap();
+        let op = state.submit(port, n, pending::<Result<Outcome>>()).unwrap();
         assert!(state.cancel(op).unwrap());
     }
     signals.recv_timeout(Duration::from_secs(5)).unwrap();

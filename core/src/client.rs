@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use crate::backend::Backend;
 use crate::config::{Config, Options};
+use crate::deadline::by_deadline;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Events, Level};
 use crate::lease::{Grant, Keeper, LossReason};
@@ -19,7 +20,7 @@ use crate::name::ObjectName;
 use crate::registry::Registry;
 use crate::task::{Life, Tasks};
 use crate::time::{Clock, Tick};
-use crate::wait::{by_deadline, ended};
+use crate::wait::ended;
 
 /// A connection to Redis, Valkey or `memory://`, and everything held through it. Cheap to clone; clones are one client.
 ///

@@ -23,6 +23,7 @@
 mod backend;
 mod client;
 mod config;
+mod deadline;
 mod error;
 mod event;
 pub mod id;
@@ -38,6 +39,7 @@ mod wait;
 
 pub use client::Client;
 pub use config::{Config, MAX_LEASE, MIN_LEASE};
+pub use deadline::Wait;
 pub use error::{Error, ErrorKind, Result};
 pub use event::{Event, EventSink, Level};
 pub use id::Snowflake;
@@ -46,4 +48,3 @@ pub use limit::{Absent, Decision, LimiterOptions, Rate, RateLimiter};
 pub use lock::{Acquire, Held, HolderId, Inspection, Lock, LockOptions};
 pub use name::{MAX_NAME_BYTES, name_from_utf8};
 pub use time::ManualClock;
-pub use wait::Wait;

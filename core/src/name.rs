@@ -10,7 +10,11 @@ pub const MAX_NAME_BYTES: usize = 512;
 
 /// An object's name as it stands on the server, checked. Cheap to clone.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct ObjectName(Arc<str>);
+pub(crate) struct ObjectName {
+    full: Arc<str>,
+    /// Where what the user gave begins, behind the key prefix.
+    given_at: usize,
+}
 
 impl ObjectName {
     /// Puts `prefix` before `name` (Redisson's NameMapper) and checks the result.
@@ -32,8 +36,8 @@ impl ObjectName {
         if let Some(at) = raw.find('\0') {
             return refuse(format!("the name holds a NUL at byte {at}; NUL is not allowed"));
         }
-        let name = ObjectName(raw.into());
-        if hash_tag(&name.companion("p")) != hash_tag(&name.0) {
+        let name = ObjectName { full: raw.into(), given_at: prefix.len() };
+        if hash_tag(&name.companion("p")) != hash_tag(&name.full) {
             return refuse(
                 "the braces in the name form no usable hash tag, so its companion keys would lie in another cluster slot; \
                  write no braces, or one tag that is not empty, such as `orders:{42}`"
@@ -43,19 +47,26 @@ impl ObjectName {
         Ok(name)
     }
 
+    /// The key on the server.
     pub(crate) fn as_str(&self) -> &str {
-        &self.0
+        &self.full
+    }
+
+    /// What the user gave, without the key prefix.
+    pub(crate) fn as_given(&self) -> &str {
+        &self.full[self.given_at..]
     }
 
     /// Redisson's rule for a helper key or channel: `kind:{name}`, or `kind:name` when the name brings its own braces.
     pub(crate) fn companion(&self, kind: &str) -> String {
-        if self.0.contains('{') { format!("{kind}:{}", self.0) } else { format!("{kind}:{{{}}}", self.0) }
+        let name = self.as_str();
+        if name.contains('{') { format!("{kind}:{name}") } else { format!("{kind}:{{{name}}}") }
     }
 }
 
 impl fmt::Debug for ObjectName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&*self.0, f)
+        fmt::Debug::fmt(&*self.full, f)
     }
 }
 

@@ -340,3 +340,41 @@ async fn a_holder_that_went_away_keeps_the_lock_for_its_lease_and_no_longer() {
     clock.advance(Duration::from_millis(30_001));
     assert!(lock.try_acquire().await.unwrap().is_some());
 }
+
+#[tokio::test]
+async fn a_lock_has_the_name_that_it_was_given_and_its_errors_name_the_key() {
+    let mut config = Config::from_url("memory://").unwrap();
+    config.set("key_prefix", "shop:").unwrap();
+    let client = Client::connect_with(config).await.unwrap();
+    let lock = client.lock("stock").unwrap();
+    assert_eq!(lock.name(), "stock");
+    let _held = lock.acquire().await.unwrap();
+    let error = lock.acquire_timeout(Duration::from_millis(1)).await.unwrap_err();
+    assert_eq!(error.name(), Some("shop:stock"));
+    let error =
+        lock.acquire_as(HolderId::fresh(), Acquire { wait: Wait::Try, lease: Some(Lease::Fixed(Duration::ZERO)) });
+    assert_eq!(error.await.unwrap_err().name(), Some("shop:stock"));
+}
+
+#[tokio::test]
+async fn a_hold_is_waited_for_to_be_over_no_longer_than_one_likes() {
+    let (client, clock) = client().await;
+    let lock = fixed(&client, "k", SECOND);
+    let held = lock.acquire().await.unwrap();
+    for wait in [Wait::Try, Wait::For(Duration::ZERO)] {
+        assert_eq!(held.lost_within(wait).await.unwrap_err().kind(), ErrorKind::Busy);
+    }
+    let waiting = tokio::spawn({
+        let grant = held.clone();
+        async move { grant.lost_within(Wait::For(SECOND / 2)).await }
+    });
+    settle().await;
+    clock.advance(SECOND / 2);
+    assert_eq!(waiting.await.unwrap().unwrap_err().kind(), ErrorKind::Busy);
+    clock.advance(SECOND / 2);
+    assert_eq!(held.lost_within(Wait::Forever).await.unwrap(), Some(LossReason::Expired));
+    assert_eq!(held.lost_within(Wait::Try).await.unwrap(), Some(LossReason::Expired));
+    let other = client.lock("other").unwrap().acquire().await.unwrap();
+    let two_days = Wait::For(48 * 3600 * SECOND);
+    assert_eq!(other.lost_within(two_days).await.unwrap_err().kind(), ErrorKind::InvalidArgument);
+}

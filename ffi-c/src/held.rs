@@ -9,7 +9,7 @@ use crate::call::{ask, call, free};
 use crate::error::{dlock_error_t, dlock_status_t};
 use crate::out::sized_out;
 use crate::text::{self, millis};
-use crate::types::{dlock_cancel_t, dlock_detached_t, dlock_held_t, id, optional_id};
+use crate::types::{dlock_cancel_t, dlock_detached_t, dlock_held_t, id, optional_id, wait};
 
 /// Why a hold was lost.
 pub type dlock_loss_t = i32;
@@ -119,7 +119,7 @@ pub unsafe extern "C" fn dlock_held_wait_lost(
     // SAFETY: the caller's promise, see the header.
     unsafe {
         ask("dlock_held_wait_lost", out_loss, error, |state| {
-            let waiting = ops::held_wait_lost(state, id(held), wait_ms);
+            let waiting = ops::held_wait_lost(state, id(held), wait(wait_ms));
             Ok(loss(state.wait(state.with_cancel(optional_id(cancel), waiting), None)?))
         })
     }

@@ -12,7 +12,7 @@ use crate::out::{Out, sized, sized_out};
 use crate::text;
 use crate::types::{
     dlock_acquire_options_t, dlock_client_t, dlock_detached_t, dlock_held_t, dlock_inspection_t, dlock_lock_options_t,
-    dlock_lock_t, handle, id, optional_id,
+    dlock_lock_t, handle, id, lease, optional_id, wait,
 };
 
 /// Makes a lock with a name of 1 to 512 bytes of UTF-8. No I/O. `options` may be NULL. DLOCK_INVALID_NAME for a name that
@@ -38,7 +38,7 @@ pub unsafe extern "C" fn dlock_lock_open(
                 let options = sized(options, "options", op)?;
                 (options.lease_ms, reentrant(options.reentrant, op)?)
             };
-            out.put(handle(ops::lock_open(state, id(client), name, lease_ms, reentrant)?));
+            out.put(handle(ops::lock_open(state, id(client), name, lease(lease_ms), reentrant)?));
             Ok(())
         })
     }
@@ -50,7 +50,7 @@ pub extern "C" fn dlock_lock_free(lock: *mut dlock_lock_t) -> dlock_status_t {
     free("dlock_lock_free", lock, |state| ops::lock_free(state, id(lock)))
 }
 
-/// Writes the lock's name (with the client's key prefix) and a NUL to `buffer`, and its bytes without the NUL to `out_len`. A buffer of DLOCK_NAME_SIZE
+/// Writes the lock's name and a NUL to `buffer`, and its bytes without the NUL to `out_len`. A buffer of DLOCK_NAME_SIZE
 /// is always large enough; one that is not is DLOCK_INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlock_lock_name(
@@ -104,7 +104,7 @@ pub unsafe extern "C" fn dlock_lock_try_acquire(
     // SAFETY: the caller's promise, see the header.
     unsafe {
         call("dlock_lock_try_acquire", error, |state| {
-            acquire(state, id(lock), &How { wait_ms: 0, lease_ms: 0, cancel: None }, out_held)
+            acquire(state, id(lock), &How { wait_ms: Some(0), lease_ms: None, cancel: None }, out_held)
         })
     }
 }
@@ -256,8 +256,8 @@ pub unsafe extern "C" fn dlock_lock_attach(
 
 /// The arguments of an acquire, checked as far as this layer does.
 pub(crate) struct How {
-    pub(crate) wait_ms: i64,
-    pub(crate) lease_ms: i64,
+    pub(crate) wait_ms: Option<i64>,
+    pub(crate) lease_ms: Option<i64>,
     pub(crate) cancel: Option<Handle>,
 }
 
@@ -266,11 +266,11 @@ impl How {
     /// As the header says for options.
     pub(crate) unsafe fn read(options: *const dlock_acquire_options_t, op: &'static str) -> Result<Self> {
         if options.is_null() {
-            return Ok(Self { wait_ms: -1, lease_ms: 0, cancel: None });
+            return Ok(Self { wait_ms: None, lease_ms: None, cancel: None });
         }
         // SAFETY: passed on.
         let given = unsafe { sized(options, "options", op)? };
-        Ok(Self { wait_ms: given.wait_ms, lease_ms: given.lease_ms, cancel: optional_id(given.cancel) })
+        Ok(Self { wait_ms: wait(given.wait_ms), lease_ms: lease(given.lease_ms), cancel: optional_id(given.cancel) })
     }
 }
 

@@ -11,7 +11,7 @@ use crate::decision::dlock_decision_t;
 use crate::error::{dlock_error_t, dlock_status_t, refuse};
 use crate::out::{Out, sized, sized_out};
 use crate::text;
-use crate::types::{dlock_cancel_t, dlock_client_t, handle, id, optional_id};
+use crate::types::{dlock_cancel_t, dlock_client_t, handle, id, optional_id, wait};
 
 /// A rate limiter, by name and rate.
 pub struct dlock_rate_limiter_t(());
@@ -80,7 +80,7 @@ pub extern "C" fn dlock_rate_limiter_free(limiter: *mut dlock_rate_limiter_t) ->
     free("dlock_rate_limiter_free", limiter, |state| ops::limiter_free(state, id(limiter)))
 }
 
-/// Writes the limiter's name (with the client's key prefix) and a NUL to `buffer`, and its bytes without the NUL to
+/// Writes the limiter's name and a NUL to `buffer`, and its bytes without the NUL to
 /// `out_len`. A buffer of DLOCK_NAME_SIZE is always large enough.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlock_rate_limiter_name(
@@ -171,7 +171,7 @@ unsafe fn decide(
         // SAFETY: passed on.
         Some(unsafe { sized_out(out_decision, "out_decision", "rate limit")? })
     };
-    let deciding = ops::limiter_acquire(state, limiter, cost, wait_ms);
+    let deciding = ops::limiter_acquire(state, limiter, cost, wait(wait_ms));
     let decision = state.wait(state.with_cancel(cancel, deciding), None)?;
     if let Some(out) = out {
         out.put(dlock_decision_t::of(&decision));

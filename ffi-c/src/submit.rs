@@ -17,7 +17,7 @@ use crate::rate_limiter::dlock_rate_limiter_t;
 use crate::text;
 use crate::types::{
     dlock_acquire_options_t, dlock_client_options_t, dlock_client_t, dlock_held_t, dlock_lock_t, dlock_op_t,
-    dlock_port_t, handle, id, user_data as as_user_data,
+    dlock_port_t, handle, id, user_data as as_user_data, wait,
 };
 
 /// Opens a client (see dlock_client_open()); completes with DLOCK_COMPLETION_CLIENT. In all functions of this kind
@@ -218,7 +218,7 @@ pub unsafe extern "C" fn dlock_submit_wait_lost(
     // SAFETY: the caller's promise, see the header.
     unsafe {
         submit("dlock_submit_wait_lost", Ticket { port, user_data, out_op }, error, |state| {
-            let waiting = ops::held_wait_lost(state, id(held), wait_ms);
+            let waiting = ops::held_wait_lost(state, id(held), wait(wait_ms));
             Ok(async move { waiting.await.map(Outcome::Loss) })
         })
     }
@@ -239,7 +239,7 @@ pub unsafe extern "C" fn dlock_submit_rate_limit(
     // SAFETY: the caller's promise, see the header.
     unsafe {
         submit("dlock_submit_rate_limit", Ticket { port, user_data, out_op }, error, |state| {
-            let deciding = ops::limiter_acquire(state, id(limiter), cost, wait_ms);
+            let deciding = ops::limiter_acquire(state, id(limiter), cost, wait(wait_ms));
             Ok(async move { deciding.await.map(Outcome::Decision) })
         })
     }

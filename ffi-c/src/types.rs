@@ -2,6 +2,7 @@
 
 use std::ffi::{c_char, c_void};
 
+use libdlock_bridge::ops::given;
 use libdlock_bridge::{Handle, Inspection};
 
 use crate::text::{Text, fill};
@@ -166,4 +167,14 @@ impl dlock_detached_t {
 /// What a host gives with an operation and gets back with its completion.
 pub(crate) fn user_data(pointer: *mut c_void) -> u64 {
     pointer.expose_provenance() as u64
+}
+
+/// A wait as the header has it: -1 is for ever.
+pub(crate) fn wait(wait_ms: i64) -> Option<i64> {
+    given(wait_ms, -1)
+}
+
+/// A lease as the header has it: 0 is the lock's own.
+pub(crate) fn lease(lease_ms: i64) -> Option<i64> {
+    given(lease_ms, 0)
 }

@@ -4,21 +4,27 @@ use std::time::Duration;
 
 use libdlock::{Error, ErrorKind, Lease, Result, Wait};
 
-/// -1 waits for ever, 0 does not wait.
-pub(crate) fn wait(wait_ms: i64, op: &'static str) -> Result<Wait> {
+/// A number for whose absence its interface has a number of its own, as C and JNI must: none when it is that.
+#[must_use]
+pub fn given(number: i64, absent: i64) -> Option<i64> {
+    (number != absent).then_some(number)
+}
+
+/// None waits for ever, 0 does not wait.
+pub(crate) fn wait(wait_ms: Option<i64>, op: &'static str) -> Result<Wait> {
     match wait_ms {
-        -1 => Ok(Wait::Forever),
-        0 => Ok(Wait::Try),
-        _ => Ok(Wait::For(millis(wait_ms, "wait", "-1 (for ever), 0 (do not wait) or more", op)?)),
+        None => Ok(Wait::Forever),
+        Some(wait_ms) => Ok(Wait::For(millis(wait_ms, "wait", "0 to 24 h, or none for one without bound", op)?)),
     }
 }
 
-/// 0 means what the lock was opened with.
-pub(crate) fn lease(lease_ms: i64, op: &'static str) -> Result<Option<Lease>> {
-    match lease_ms {
-        0 => Ok(None),
-        _ => Ok(Some(Lease::Fixed(millis(lease_ms, "lease", "0 (the lock's own) or 100 to 86400000", op)?))),
-    }
+/// None means what the lock was opened with.
+pub(crate) fn lease(lease_ms: Option<i64>, op: &'static str) -> Result<Option<Lease>> {
+    lease_ms.map(|lease_ms| given_lease(lease_ms, op).map(Lease::Fixed)).transpose()
+}
+
+pub(crate) fn given_lease(lease_ms: i64, op: &'static str) -> Result<Duration> {
+    millis(lease_ms, "lease", "100 ms to 24 h, or none for one that is renewed", op)
 }
 
 pub(crate) fn millis(given: i64, what: &str, allowed: &str, op: &'static str) -> Result<Duration> {
@@ -48,22 +54,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn minus_one_waits_for_ever_and_nothing_else_below_zero_does() {
-        assert!(matches!(wait(-1, "acquire"), Ok(Wait::Forever)));
-        assert!(matches!(wait(0, "acquire"), Ok(Wait::Try)));
-        assert!(matches!(wait(20, "acquire"), Ok(Wait::For(wait)) if wait == Duration::from_millis(20)));
-        for given in [-2, i64::MIN] {
-            let error = wait(given, "acquire").unwrap_err();
+    fn none_waits_for_ever_and_nothing_below_zero_does() {
+        assert!(matches!(wait(None, "acquire"), Ok(Wait::Forever)));
+        assert!(matches!(wait(Some(0), "acquire"), Ok(Wait::For(Duration::ZERO))));
+        assert!(matches!(wait(Some(20), "acquire"), Ok(Wait::For(wait)) if wait == Duration::from_millis(20)));
+        for given in [-1, -2, i64::MIN] {
+            let error = wait(Some(given), "acquire").unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidArgument);
             assert!(error.message().contains(&given.to_string()), "{error}");
         }
     }
 
     #[test]
-    fn a_lease_of_zero_is_the_locks_own_and_a_negative_one_is_refused() {
-        assert!(matches!(lease(0, "acquire"), Ok(None)));
-        assert!(matches!(lease(100, "acquire"), Ok(Some(Lease::Fixed(lease))) if lease == Duration::from_millis(100)));
-        assert_eq!(lease(-1, "acquire").unwrap_err().kind(), ErrorKind::InvalidArgument);
+    fn no_lease_is_the_locks_own_and_a_negative_one_is_refused() {
+        assert!(matches!(lease(None, "acquire"), Ok(None)));
+        assert!(
+            matches!(lease(Some(100), "acquire"), Ok(Some(Lease::Fixed(lease))) if lease == Duration::from_millis(100))
+        );
+        assert_eq!(lease(Some(-1), "acquire").unwrap_err().kind(), ErrorKind::InvalidArgument);
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub fn held_loss(state: &State, held: Handle) -> Result<Option<LossReason>> {
     Ok(find(state, held, "lost")?.grant.loss())
 }
 
-/// Waits until the hold is over, at most `wait_ms` (-1 for ever, 0 does not wait): with the reason when it was lost, with
+/// Waits until the hold is over, at most `wait_ms` (none: for ever; 0 does not wait): with the reason when it was lost, with
 /// none when it was released.
 ///
 /// # Errors
@@ -43,16 +43,9 @@ pub fn held_loss(state: &State, held: Handle) -> Result<Option<LossReason>> {
 ///
 /// # Cancel safety
 /// Dropping it changes nothing.
-pub async fn held_wait_lost(state: &'static State, held: Handle, wait_ms: i64) -> Result<Option<LossReason>> {
+pub async fn held_wait_lost(state: &'static State, held: Handle, wait_ms: Option<i64>) -> Result<Option<LossReason>> {
     let grant = find(state, held, "lost")?.grant.clone();
-    if let Some(reason) = grant.loss() {
-        return Ok(Some(reason));
-    }
-    match args::wait(wait_ms, "lost")? {
-        libdlock::Wait::Forever => Ok(grant.lost().await),
-        libdlock::Wait::For(wait) => tokio::time::timeout(wait, grant.lost()).await.map_err(|_| not_lost()),
-        libdlock::Wait::Try => Err(not_lost()),
-    }
+    grant.lost_within(args::wait(wait_ms, "lost")?).await
 }
 
 /// How many levels of a hold that is the handle's own are held; 0 when it is not held any more.
@@ -84,7 +77,7 @@ pub async fn held_release(state: &'static State, held: Handle) -> Result<()> {
 /// Sets the lease of the hold to `lease_ms` from now.
 pub async fn held_extend(state: &'static State, held: Handle, lease_ms: i64) -> Result<()> {
     let entry = owning(state, held, "extend")?;
-    let lease = args::millis(lease_ms, "lease", "100 to 86400000", "extend")?;
+    let lease = args::given_lease(lease_ms, "extend")?;
     entry.lock.lock.extend_as(entry.holder, lease).await
 }
 
@@ -124,8 +117,4 @@ fn owning(state: &State, held: Handle, op: &'static str) -> Result<Arc<HeldEntry
 
 fn find(state: &State, held: Handle, op: &'static str) -> Result<Arc<HeldEntry>> {
     state.get(Kind::Held, &state.helds, held, op)
-}
-
-fn not_lost() -> Error {
-    Error::new(ErrorKind::Busy, "lost", "the hold was not over within the wait")
 }

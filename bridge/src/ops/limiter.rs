@@ -103,14 +103,19 @@ pub fn limiter_name(state: &State, limiter: Handle) -> Result<String> {
     Ok(find(state, limiter, "name")?.limiter.name().to_owned())
 }
 
-/// Takes `cost` tokens. `wait_ms`: -1 waits for ever, 0 does not wait. A cost of 0 only looks.
+/// Takes `cost` tokens. `wait_ms`: none waits for ever, 0 does not wait. A cost of 0 only looks.
 ///
 /// # Errors
 /// As `RateLimiter::acquire` of core. A refusal is no error.
 ///
 /// # Cancel safety
 /// Dropping it may have spent the tokens.
-pub async fn limiter_acquire(state: &'static State, limiter: Handle, cost: i64, wait_ms: i64) -> Result<Decision> {
+pub async fn limiter_acquire(
+    state: &'static State,
+    limiter: Handle,
+    cost: i64,
+    wait_ms: Option<i64>,
+) -> Result<Decision> {
     let op = "rate limit";
     let entry = find(state, limiter, op)?;
     let cost = args::count(cost, "cost", "0 to the burst", op).map_err(|error| error.on(entry.limiter.name()))?;

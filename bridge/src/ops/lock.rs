@@ -29,12 +29,18 @@ impl Holding {
     }
 }
 
-/// The lock `name` of `client`. No I/O. `lease_ms` 0 is the client's lease, renewed by its watchdog; otherwise the lease
+/// The lock `name` of `client`. No I/O. `lease_ms` none is the client's lease, renewed by its watchdog; otherwise the lease
 /// of every acquire that gives none. `reentrant` none is the client's option.
 ///
 /// # Errors
 /// `InvalidName`, `InvalidArgument`, `Closed`.
-pub fn lock_open(state: &State, client: Handle, name: &[u8], lease_ms: i64, reentrant: Option<bool>) -> Result<Handle> {
+pub fn lock_open(
+    state: &State,
+    client: Handle,
+    name: &[u8],
+    lease_ms: Option<i64>,
+    reentrant: Option<bool>,
+) -> Result<Handle> {
     let client = state.get(Kind::Client, &state.clients, client, "lock")?;
     let name = libdlock::name_from_utf8(name)?;
     let mut options = LockOptions::default();
@@ -68,7 +74,7 @@ pub fn lock_held(state: &State, lock: Handle, holder: HolderId) -> Result<Option
     grant.map(|grant| keep(state, entry, Holding::ByHolder(holder), holder, grant)).transpose()
 }
 
-/// Takes the lock. `wait_ms`: -1 waits for ever, 0 does not wait. `lease_ms`: 0 is the lock's own.
+/// Takes the lock. `wait_ms`: none waits for ever, 0 does not wait. `lease_ms`: none is the lock's own.
 ///
 /// # Errors
 /// `Busy` when it was not to be had within the wait; `Deadlock`; `InvalidArgument`; those of the server.
@@ -79,8 +85,8 @@ pub async fn lock_acquire(
     state: &'static State,
     lock: Handle,
     holding: Holding,
-    wait_ms: i64,
-    lease_ms: i64,
+    wait_ms: Option<i64>,
+    lease_ms: Option<i64>,
 ) -> Result<Held> {
     let entry = find(state, lock, "acquire")?;
     let how = Acquire { wait: args::wait(wait_ms, "acquire")?, lease: args::lease(lease_ms, "acquire")? };
@@ -113,7 +119,7 @@ pub async fn lock_release(state: &'static State, lock: Handle, holder: HolderId)
 /// Sets the lease of the holder's hold to `lease_ms` from now.
 pub async fn lock_extend(state: &'static State, lock: Handle, holder: HolderId, lease_ms: i64) -> Result<()> {
     let entry = find(state, lock, "extend")?;
-    let lease = args::millis(lease_ms, "lease", "100 to 86400000", "extend")?;
+    let lease = args::given_lease(lease_ms, "extend")?;
     entry.lock.extend_as(holder, lease).await
 }
 

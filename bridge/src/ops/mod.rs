@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use libdlock::LossReason;
 
+pub use self::args::given;
 pub use self::client::{LogTo, client_abandon, client_close, client_free, client_is_closed, client_open, client_undo};
 pub use self::held::{
     held_detach, held_extend, held_free, held_hold_count, held_loss, held_owner, held_reenter, held_release,
@@ -90,4 +91,26 @@ pub(crate) fn undo(state: &'static State, outcome: Outcome) {
         | Outcome::Inspection(_)
         | Outcome::Decision(_) => {}
     }
+}
+
+/// What an operation answers with, as a port brings it.
+macro_rules! outcomes {
+    ($($answer:ty => $outcome:expr;)*) => {
+        $(impl From<$answer> for Outcome {
+            fn from(answer: $answer) -> Self {
+                $outcome(answer)
+            }
+        })*
+    };
+}
+
+outcomes! {
+    () => |()| Outcome::Unit;
+    bool => Outcome::Bool;
+    Held => Outcome::Held;
+    String => Outcome::Text;
+    Option<LossReason> => Outcome::Loss;
+    Inspection => Outcome::Inspection;
+    Decision => Outcome::Decision;
+    Handle => Outcome::Handle;
 }

@@ -7,6 +7,8 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::{HoldState, LossReason, margin, warning};
+use crate::deadline::{Wait, by_deadline};
+use crate::error::{Error, ErrorKind, Result};
 use crate::name::ObjectName;
 use crate::time::{Clock, Tick};
 
@@ -183,6 +185,21 @@ impl Grant {
             Ok(Stage::Lost(reason)) => Some(reason),
             _ => None,
         }
+    }
+
+    /// As [`Grant::lost`], waiting no longer than `wait`; one that does not wait says how things stand.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Busy`] when the hold was not over by then; [`ErrorKind::InvalidArgument`] for the wait.
+    ///
+    /// # Cancel safety
+    /// Dropping the future changes nothing.
+    pub async fn lost_within(&self, wait: Wait) -> Result<Option<LossReason>> {
+        const OP: &str = "lost";
+        let on = |error: Error| error.on(self.0.name.as_str());
+        let until = wait.until(OP, &self.0.clock).map_err(on)?.unwrap_or_else(|| self.0.clock.now());
+        let over = by_deadline(&self.0.clock, until, self.lost()).await;
+        over.ok_or_else(|| on(Error::new(ErrorKind::Busy, OP, "the hold was not over within the wait")))
     }
 
     pub(crate) fn name(&self) -> &ObjectName {

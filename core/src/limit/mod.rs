@@ -30,9 +30,10 @@ pub(crate) use step::LimitState;
 
 use self::absent::Stand;
 use self::step::{Gcra, Judged, Reset};
+use crate::deadline::{Wait, by_deadline};
 use crate::error::{Error, ErrorKind, Result};
 use crate::time::Tick;
-use crate::wait::{Wait, by_deadline, while_open};
+use crate::wait::while_open;
 
 /// How a [`RateLimiter`] is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,8 +84,14 @@ impl RateLimiter {
         Ok(RateLimiter { shared, rate: options.rate, stand })
     }
 
-    /// The name on the server, key prefix included.
+    /// The name that it was made with. On the server the client's `key_prefix` stands before it, and so it does in errors and
+    /// events, for whoever looks for the key there.
     pub fn name(&self) -> &str {
+        self.shared.name().as_given()
+    }
+
+    /// The name on the server.
+    fn key(&self) -> &str {
         self.shared.name().as_str()
     }
 
@@ -125,7 +132,7 @@ impl RateLimiter {
     pub async fn acquire(&self, cost: u64, wait: Wait) -> Result<Decision> {
         const OP: &str = "rate limit";
         self.check(OP, cost)?;
-        let until = wait.until(OP, &self.shared.client().clock).map_err(|error| error.on(self.name()))?;
+        let until = wait.until(OP, &self.shared.client().clock).map_err(|error| error.on(self.key()))?;
         let Some(until) = until.filter(|_| cost > 0) else {
             return self.try_acquire(cost).await;
         };
@@ -152,15 +159,15 @@ impl RateLimiter {
     /// Dropping the future may leave it done or not done.
     pub async fn reset(&self) -> Result<()> {
         const OP: &str = "reset rate limit";
-        self.shared.client().check_open(OP).map_err(|error| error.on(self.name()))?;
+        self.shared.client().check_open(OP).map_err(|error| error.on(self.key()))?;
         let deadline = self.shared.client().operation_deadline();
         let reset = self.shared.client().backend.run(self.shared.name(), &Reset, deadline);
         self.while_open(OP, reset).await?.map(drop).map_err(|failed| failed.error)
     }
 
     fn check(&self, op: &'static str, cost: u64) -> Result<()> {
-        self.shared.client().check_open(op).map_err(|error| error.on(self.name()))?;
-        self.rate.check_cost(op, cost).map_err(|error| error.on(self.name()))
+        self.shared.client().check_open(op).map_err(|error| error.on(self.key()))?;
+        self.rate.check_cost(op, cost).map_err(|error| error.on(self.key()))
     }
 
     /// The first in line asks; when it is refused it sleeps until its tokens are there, and asks again.
@@ -213,7 +220,7 @@ impl RateLimiter {
     }
 
     async fn while_open<T>(&self, op: &'static str, work: impl Future<Output = T>) -> Result<T> {
-        while_open(op, &self.shared.client().tasks, work).await.map_err(|error| error.on(self.name()))
+        while_open(op, &self.shared.client().tasks, work).await.map_err(|error| error.on(self.key()))
     }
 }
 

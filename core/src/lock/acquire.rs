@@ -9,11 +9,12 @@ use super::release::undo;
 use super::step::{self, Acquired};
 use super::{Acquire, Held, HolderId, Lock, LockShared};
 use crate::config::check_lease;
+use crate::deadline::by_deadline;
 use crate::error::{Error, ErrorKind, Result};
 use crate::lease::{Grant, GrantSpec, Lease};
 use crate::task::UnderWay;
 use crate::time::Tick;
-use crate::wait::{Turn, by_deadline, next_look, while_open};
+use crate::wait::{Turn, next_look, while_open};
 
 const OP: &str = "acquire";
 
@@ -67,9 +68,9 @@ impl Lock {
     pub async fn acquire_as(&self, holder: HolderId, how: Acquire) -> Result<Held> {
         let lease = how.lease.unwrap_or(self.lease);
         if let Lease::Fixed(lease) = lease {
-            check_lease(OP, lease).map_err(|error| error.on(self.name()))?;
+            check_lease(OP, lease).map_err(|error| error.on(self.key()))?;
         }
-        let deadline = how.wait.until(OP, &self.client().clock).map_err(|error| error.on(self.name()))?;
+        let deadline = how.wait.until(OP, &self.client().clock).map_err(|error| error.on(self.key()))?;
         self.shared.check_open(OP)?;
         let present = self.shared.holds().grant(holder);
         let grant = match present {
@@ -110,7 +111,7 @@ impl Lock {
     }
 
     fn check_reentry(&self, grant: &Grant) -> Result<()> {
-        let refuse = |kind, message: String| Err(Error::new(kind, OP, message).on(self.name()));
+        let refuse = |kind, message: String| Err(Error::new(kind, OP, message).on(self.key()));
         if let Some(reason) = grant.loss() {
             return refuse(
                 ErrorKind::Lost,

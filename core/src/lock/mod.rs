@@ -26,9 +26,9 @@ pub(crate) use step::{LockState, Renew};
 use self::step::{ForceRelease, Inspect};
 use crate::client::Inner;
 use crate::config::check_lease;
+use crate::deadline::Wait;
 use crate::error::{Error, ErrorKind, Result};
 use crate::lease::{Grant, Lease};
-use crate::wait::Wait;
 
 /// Who holds, within this process: a thread, a task, a handle. Never reused, never an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -95,8 +95,14 @@ impl Lock {
         Ok(Lock { shared, lease: options.lease, reentrant })
     }
 
-    /// The name on the server, key prefix included.
+    /// The name that it was made with. On the server the client's `key_prefix` stands before it, and so it does in errors and
+    /// events, for whoever looks for the key there.
     pub fn name(&self) -> &str {
+        self.shared.name().as_given()
+    }
+
+    /// The name on the server.
+    fn key(&self) -> &str {
         self.shared.name().as_str()
     }
 
@@ -160,7 +166,7 @@ impl Lock {
     /// Dropping the future may leave the lease prolonged on the server, and not in what [`Grant::remaining`] says.
     pub async fn extend_as(&self, holder: HolderId, lease: Duration) -> Result<()> {
         const OP: &str = "extend";
-        check_lease(OP, lease).map_err(|error| error.on(self.name()))?;
+        check_lease(OP, lease).map_err(|error| error.on(self.key()))?;
         let grant = self.held_by(OP, holder)?;
         self.shared.extend(OP, &grant, lease).await
     }

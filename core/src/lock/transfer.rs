@@ -11,7 +11,7 @@ use super::step::{Transfer, Transferred};
 use super::{Held, HolderId, Lock};
 use crate::config::check_lease;
 use crate::error::{Error, ErrorKind, Result};
-use crate::lease::GrantSpec;
+use crate::lease::{Grant, GrantSpec};
 
 /// The format's name and version.
 const FORMAT: &str = "dlock1";
@@ -40,13 +40,13 @@ impl Lock {
         let count = self.hold_count(holder);
         if count > 1 {
             let message = format!("held {count} times by this holder; release the inner holds first");
-            return Err(Error::new(ErrorKind::InvalidArgument, OP, message).on(self.name()));
+            return Err(Error::new(ErrorKind::InvalidArgument, OP, message).on(self.key()));
         }
         self.shared.extend(OP, &grant, grant.lease()).await?;
         // It may have been released or acquired again meanwhile.
         if !self.shared.holds().take_single(holder, &grant) {
             let message = "the holder acquired or released it while it was being detached";
-            return Err(Error::new(ErrorKind::InvalidArgument, OP, message).on(self.name()));
+            return Err(Error::new(ErrorKind::InvalidArgument, OP, message).on(self.key()));
         }
         self.client().keeper.forget(&grant);
         let detached = Detached {
@@ -54,7 +54,7 @@ impl Lock {
             lease: grant.lease(),
             token: grant.token(),
             owner: grant.owner(),
-            name: self.name(),
+            name: self.key(),
         };
         let text = detached.to_text();
         grant.release();
@@ -73,12 +73,12 @@ impl Lock {
         const OP: &str = "attach";
         let client = self.client();
         self.shared.check_open(OP)?;
-        let refuse = |kind, message: &str| Error::new(kind, OP, message).on(self.name());
+        let refuse = |kind, message: &str| Error::new(kind, OP, message).on(self.key());
         let detached = Detached::parse(text).ok_or_else(|| {
             refuse(ErrorKind::InvalidArgument, "the text is not what detach returned; it starts with `dlock1;`")
         })?;
-        check_lease(OP, detached.lease).map_err(|error| error.on(self.name()))?;
-        if detached.name != self.name() {
+        check_lease(OP, detached.lease).map_err(|error| error.on(self.key()))?;
+        if detached.name != self.key() {
             let message = format!("the text belongs to the lock {:?}", detached.name);
             return Err(refuse(ErrorKind::InvalidArgument, &message));
         }
@@ -87,6 +87,8 @@ impl Lock {
         }
         let (owner, lease) = (client.next_owner(), detached.lease);
         let step = Transfer { from: detached.owner.to_owned(), to: owner.clone(), lease };
+        // A client that closes waits for what is got here until it has arrived or was given back.
+        let _under_way = client.tasks.under_way();
         let mut orphan = Orphan { lock: self.clone(), owner: Some(owner.clone()), lease };
         let done = client
             .backend
@@ -118,20 +120,28 @@ impl Lock {
                 "the server took longer than the lease to answer; nothing is held",
             ));
         };
-        let mut holds = self.shared.holds();
-        if holds.grant(holder).is_some() {
-            drop(holds);
+        let entered = self.enter_attached(holder, &grant);
+        if let Err(error) = entered {
+            // The orphan gives it back on the server.
             grant.release();
             client.keeper.forget(&grant);
-            return Err(refuse(
-                ErrorKind::Deadlock,
-                "this holder has acquired the lock meanwhile; attach as another holder",
-            ));
+            return Err(error);
         }
-        holds.enter(holder, grant.clone());
-        drop(holds);
         orphan.owner = None;
         Ok(Held::new(self.clone(), holder, grant))
+    }
+
+    /// Makes what was attached the holder's, unless it holds the lock meanwhile or the client has begun to close.
+    fn enter_attached(&self, holder: HolderId, grant: &Grant) -> Result<()> {
+        const OP: &str = "attach";
+        self.shared.check_open(OP)?;
+        let mut holds = self.shared.holds();
+        if holds.grant(holder).is_some() {
+            let message = "this holder has acquired the lock meanwhile; attach as another holder";
+            return Err(Error::new(ErrorKind::Deadlock, OP, message).on(self.key()));
+        }
+        holds.enter(holder, grant.clone());
+        Ok(())
     }
 }
 
