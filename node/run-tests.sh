@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Packs both packages, installs them into a fresh folder, copies the tests there and runs them on what was installed.
 #   node/run-tests.sh            the normal run
-#   node/run-tests.sh long       also what `make check-long` holds: 200 exits, repeats, a panic in every export
+#   node/run-tests.sh long       also what `make check-long` holds: 200 exits, repeats, other versions of Node, a panic in every
+#                                export
 # DLOCK_NODE_PROFILE is the cargo profile of the library (release). Further arguments go to node's test runner, files of
 # tests/ first: node/run-tests.sh '' lock.test.mjs
 set -euo pipefail
@@ -22,7 +23,7 @@ run_tests() {
     echo '{ "private": true, "type": "module" }' >"$app/package.json"
     (cd "$app" && npm install --no-save --no-package-lock --no-audit --no-fund --loglevel=error ./packages/*.tgz >/dev/null)
     # The reporter for people; scripts/totals.py reads its closing lines too.
-    (cd "$app/tests" && DLOCK_ROOT=$root node --expose-gc --test --test-timeout=300000 --test-reporter=spec "$@")
+    (cd "$app/tests" && DLOCK_ROOT=$root node --test --test-timeout=300000 --test-reporter=spec "$@")
 }
 
 profile=${DLOCK_NODE_PROFILE:-release}
@@ -30,7 +31,8 @@ if [ $# -gt 0 ]; then
     run_tests "$profile" "" "$@"
 elif [ "$long" = long ]; then
     DLOCK_LONG=1 run_tests "$profile" ""
-    DLOCK_FAULT_INJECTION=1 run_tests dev fault-injection native.test.mjs
+    DLOCK_ROOT=$root ./other-nodes.sh "$app"
+    RUST_BACKTRACE=0 DLOCK_FAULT_INJECTION=1 run_tests dev fault-injection native.test.mjs
 else
     run_tests "$profile" ""
 fi

@@ -1,6 +1,5 @@
 //! Clients.
 
-use libdlock_bridge::Outcome;
 use libdlock_bridge::ops::{self, LogTo};
 use napi::bindgen_prelude::BigInt;
 use napi_derive::napi;
@@ -21,16 +20,11 @@ impl Environment {
     ) -> Answer<u64> {
         let port = self.inner.port();
         let log = log_id.map(|log_id| LogTo { port, user_data: log_id.cast_unsigned() });
-        self.submit("clientOpen", id, |state| async move {
-            ops::client_open(state, url, options, log).await.map(Outcome::Handle)
-        })
+        self.submit("clientOpen", id, |state| ops::client_open(state, url, options, log))
     }
 
     #[napi(catch_unwind)]
     pub fn client_close(&self, id: i64, client: BigInt, release: bool) -> Answer<u64> {
-        let client = handle(&client);
-        self.submit("clientClose", id, |state| async move {
-            ops::client_close(state, client, release).await.map(|()| Outcome::Unit)
-        })
+        self.submit("clientClose", id, |state| ops::client_close(state, handle(&client), release))
     }
 }

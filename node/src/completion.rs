@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use libdlock::Event;
+use libdlock::{Event, LossReason};
 use libdlock_bridge::{self as bridge, Kind, Outcome, What};
 use napi::bindgen_prelude::Either7;
 use napi_derive::napi;
@@ -46,6 +46,12 @@ pub struct Inspection {
 #[napi(object, object_from_js = false)]
 pub struct Loss {
     pub reason: Option<&'static str>,
+}
+
+impl From<Option<LossReason>> for Loss {
+    fn from(reason: Option<LossReason>) -> Self {
+        Loss { reason: reason.map(|reason| reason.as_str()) }
+    }
 }
 
 /// A limiter's answer. Lengths of time are in milliseconds, with their fraction.
@@ -108,7 +114,7 @@ fn value_of(outcome: Outcome, environment: &Inner) -> Option<Value> {
             limit: decision.limit.cast_signed(),
             server_time_us: decision.server_time_us,
         })),
-        Outcome::Loss(reason) => Some(Either7::F(Loss { reason: reason.map(|reason| reason.as_str()) })),
+        Outcome::Loss(reason) => Some(Either7::F(Loss::from(reason))),
     }
 }
 

@@ -15,10 +15,6 @@ use crate::answer::{Answer, answer, handle};
 use crate::completion::Completion;
 use crate::signal::Signal;
 
-/// What a wake-up takes at most, so that a flood of completions does not keep a loop from its other work: the port is then
-/// asked again.
-const BATCH: usize = 1024;
-
 /// Made once for each environment; every other export is a method of it.
 #[napi]
 pub struct Environment {
@@ -59,15 +55,12 @@ impl Inner {
     /// in reverse order).
     fn end(&self) {
         self.signal.end();
-        // There is nobody to tell about an error; a panic must not reach Node.
+        // There is nobody to tell about an error, and one must not keep the rest; a panic must not reach Node.
         let _ = guard("environmentEnd", || {
             let state = enter()?;
-            state.port_free(self.port)?;
+            let freed = state.port_free(self.port);
             let left = std::mem::take(&mut *self.live());
-            for (handle, kind) in left {
-                free(state, kind, handle)?;
-            }
-            Ok(())
+            left.into_iter().fold(freed, |result, (handle, kind)| result.and(free(state, kind, handle)))
         });
     }
 }
@@ -103,11 +96,11 @@ impl Environment {
         self.inner.signal.keep_alive(&env, keep)
     }
 
-    /// What is finished, oldest first; at most a batch. An empty answer means that the port is empty.
+    /// What is finished, oldest first; `at_most` that many. Fewer mean that the port is empty, and rings for the next.
     #[napi(catch_unwind)]
-    pub fn drain(&self) -> Answer<Vec<Completion>> {
+    pub fn drain(&self, at_most: u32) -> Answer<Vec<Completion>> {
         answer("drain", |state| {
-            let drained = state.drain(self.inner.port, BATCH)?;
+            let drained = state.drain(self.inner.port, at_most as usize)?;
             Ok(drained.into_iter().map(|completion| Completion::from(completion, &self.inner)).collect())
         })
     }
@@ -127,14 +120,15 @@ impl Environment {
 
 impl Environment {
     /// Starts an operation; `id` comes back with its completion. The answer is the operation's handle, to cancel it.
-    pub(crate) fn submit<F>(
+    pub(crate) fn submit<F, T>(
         &self,
         export: &'static str,
         id: i64,
         operation: impl FnOnce(&'static State) -> F,
     ) -> Answer<u64>
     where
-        F: Future<Output = Result<Outcome>> + Send + 'static,
+        F: Future<Output = Result<T>> + Send + 'static,
+        T: Into<Outcome>,
     {
         answer(export, |state| state.submit(self.inner.port, id.cast_unsigned(), operation(state)))
     }

@@ -1,6 +1,6 @@
 //! Holds: what is known of one without asking the server, and what ends it.
 
-use libdlock_bridge::{Outcome, ops};
+use libdlock_bridge::ops;
 use napi::bindgen_prelude::BigInt;
 use napi_derive::napi;
 
@@ -22,10 +22,7 @@ impl Environment {
 
     #[napi(catch_unwind)]
     pub fn held_loss(&self, held: BigInt) -> Answer<Loss> {
-        answer("heldLoss", |state| {
-            let reason = ops::held_loss(state, handle(&held))?;
-            Ok(Loss { reason: reason.map(|reason| reason.as_str()) })
-        })
+        answer("heldLoss", |state| ops::held_loss(state, handle(&held)).map(Loss::from))
     }
 
     #[napi(catch_unwind)]
@@ -42,34 +39,21 @@ impl Environment {
     /// Brings a `Loss` when the hold is over.
     #[napi(catch_unwind)]
     pub fn held_wait_lost(&self, id: i64, held: BigInt) -> Answer<u64> {
-        const FOR_EVER: i64 = -1;
-        let held = handle(&held);
-        self.submit("heldWaitLost", id, |state| async move {
-            ops::held_wait_lost(state, held, FOR_EVER).await.map(Outcome::Loss)
-        })
+        self.submit("heldWaitLost", id, |state| ops::held_wait_lost(state, handle(&held), None))
     }
 
     #[napi(catch_unwind)]
     pub fn held_release(&self, id: i64, held: BigInt) -> Answer<u64> {
-        let held = handle(&held);
-        self.submit(
-            "heldRelease",
-            id,
-            |state| async move { ops::held_release(state, held).await.map(|()| Outcome::Unit) },
-        )
+        self.submit("heldRelease", id, |state| ops::held_release(state, handle(&held)))
     }
 
     #[napi(catch_unwind)]
     pub fn held_extend(&self, id: i64, held: BigInt, lease_ms: i64) -> Answer<u64> {
-        let held = handle(&held);
-        self.submit("heldExtend", id, |state| async move {
-            ops::held_extend(state, held, lease_ms).await.map(|()| Outcome::Unit)
-        })
+        self.submit("heldExtend", id, |state| ops::held_extend(state, handle(&held), lease_ms))
     }
 
     #[napi(catch_unwind)]
     pub fn held_detach(&self, id: i64, held: BigInt) -> Answer<u64> {
-        let held = handle(&held);
-        self.submit("heldDetach", id, |state| async move { ops::held_detach(state, held).await.map(Outcome::Text) })
+        self.submit("heldDetach", id, |state| ops::held_detach(state, handle(&held)))
     }
 }

@@ -1,7 +1,7 @@
 //! Rate limiters: opened by name and rate, asked.
 
+use libdlock_bridge::Kind;
 use libdlock_bridge::ops::{self, RateArgs};
-use libdlock_bridge::{Kind, Outcome};
 use napi::bindgen_prelude::BigInt;
 use napi_derive::napi;
 
@@ -33,18 +33,12 @@ impl Environment {
     }
 
     #[napi(catch_unwind)]
-    pub fn limiter_acquire(&self, id: i64, limiter: BigInt, cost: i64, wait_ms: i64) -> Answer<u64> {
-        let limiter = handle(&limiter);
-        self.submit("limiterAcquire", id, |state| async move {
-            ops::limiter_acquire(state, limiter, cost, wait_ms).await.map(Outcome::Decision)
-        })
+    pub fn limiter_acquire(&self, id: i64, limiter: BigInt, cost: i64, wait_ms: Option<i64>) -> Answer<u64> {
+        self.submit("limiterAcquire", id, |state| ops::limiter_acquire(state, handle(&limiter), cost, wait_ms))
     }
 
     #[napi(catch_unwind)]
     pub fn limiter_reset(&self, id: i64, limiter: BigInt) -> Answer<u64> {
-        let limiter = handle(&limiter);
-        self.submit("limiterReset", id, |state| async move {
-            ops::limiter_reset(state, limiter).await.map(|()| Outcome::Unit)
-        })
+        self.submit("limiterReset", id, |state| ops::limiter_reset(state, handle(&limiter)))
     }
 }

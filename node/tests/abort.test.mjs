@@ -1,6 +1,7 @@
 // AbortSignal in: whatever is given up leaves nothing behind. faults.md 14.
 
 import assert from "node:assert/strict";
+import { createServer } from "node:net";
 import { describe, it } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 
@@ -70,6 +71,27 @@ onBothBackends((context) => {
     // A late grant is given back in the background: whoever asks next gets the lock as soon as that is done.
     await (await lock.acquire({ waitMs: 2_000 })).release();
     assert.ok(got < 300, "no signal was ever in time");
+  });
+});
+
+describe("connect", () => {
+  it("is given up with the signal's reason, and leaves no connection", async (test) => {
+    const sockets = new Set();
+    const silent = createServer((socket) => {
+      sockets.add(socket.resume());
+      socket.on("close", () => sockets.delete(socket)).on("error", () => undefined);
+    });
+    test.after(() => silent.close());
+    await new Promise((resolve) => silent.listen(0, "127.0.0.1", resolve));
+    const url = `redis://127.0.0.1:${silent.address().port}`;
+    const controller = new AbortController();
+    const connecting = connect(url, { signal: controller.signal });
+    await until(() => sockets.size > 0);
+    controller.abort();
+    await assert.rejects(connecting, { name: "AbortError" });
+    await until(() => sockets.size === 0);
+    await assert.rejects(connect(url, { signal: AbortSignal.abort() }), { name: "AbortError" });
+    assert.equal(sockets.size, 0);
   });
 });
 

@@ -53,7 +53,12 @@ describe("the documentation", () => {
     }
     const source = readFileSync(join(ROOT, "node/ts/options.ts"), "utf8");
     const [, list] = /const OPTIONS[^=]*= \[([^\]]*)\]/.exec(source);
-    for (const [, option] of list.matchAll(/"(\w+)"/g)) assert.ok(GUIDE.includes(`\`${option}\``), option);
+    const options = [...list.matchAll(/"(\w+)"/g)].map(([, option]) => option);
+    for (const option of [...options, "signal", "onEvent"]) assert.ok(GUIDE.includes(`\`${option}\``), option);
+    const camel = ({ name, type }) =>
+      name.replace(/_./g, ([, c]) => c.toUpperCase()) + (type === "duration" ? "Ms" : "");
+    const known = [...vectors("options").map(camel), "passwordEnv", "passwordFile"];
+    assert.deepEqual(options.sort(), known.sort());
   });
 
   it("of the package itself has a program that runs", async () => {

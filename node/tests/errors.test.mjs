@@ -41,6 +41,14 @@ describe("DlockError", () => {
     for (const other of [new Error("x"), null, undefined, 1, {}]) assert.equal(other instanceof DlockError, false);
   });
 
+  it("may be derived from, and is no instance of what is derived", () => {
+    class Derived extends DlockError {}
+    const error = new DlockError(failure({ code: 1, name: "BUSY" }));
+    const derived = new Derived(failure({ code: 1, name: "BUSY" }));
+    assert.equal(error instanceof Derived, false);
+    assert.ok(derived instanceof Derived && derived instanceof DlockError);
+  });
+
   it("says in its stack who called", async () => {
     const client = await connect("memory://");
     const lock = client.lock("k");
@@ -67,8 +75,8 @@ describe("the server's errors", () => {
   it("a wrong password: no text repeats it", async () => {
     const secret = "correct horse battery";
     const url = shared.server.url.replace("redis://", `redis://somebody:${encodeURIComponent(secret)}@`);
-    for (const wrong of [connect(url), connect(shared.server.url, { user: "somebody", password: secret })]) {
-      const error = await wrong.catch((error) => error);
+    for (const args of [[url], [shared.server.url, { user: "somebody", password: secret }]]) {
+      const error = await connect(...args).catch((error) => error);
       assert.ok(error instanceof DlockError);
       const texts = `${inspect(error)} ${error.stack}`;
       assert.ok(!texts.includes(secret) && !texts.includes(encodeURIComponent(secret)), texts);

@@ -140,6 +140,25 @@ onBothBackends((context) => {
       await (await lock.attach(text)).release();
     });
 
+    it("does nothing after a release that failed: the hold is over all the same", async () => {
+      const client = await context.open();
+      const lock = client.lock(freshName());
+      const held = await lock.acquire();
+      await client.close();
+      const failed = await held.release().catch((error) => error);
+      assert.ok(["CLOSED", "NOT_HELD"].includes(failed.kind), failed.stack);
+      await held[Symbol.asyncDispose]();
+    });
+
+    it("rejects when the hold was lost after the release of an inner level", async () => {
+      const lock = context.client.lock(freshName());
+      const held = await lock.acquire({ leaseMs: 150 });
+      held.reenter();
+      await held.release();
+      await fired(held.signal);
+      await rejects(held[Symbol.asyncDispose](), "NOT_HELD");
+    });
+
     it("rejects when the hold was lost, and closes a client", async () => {
       const client = await context.open();
       const lock = client.lock(freshName());

@@ -90,7 +90,7 @@ describe("a panic", { skip }, () => {
       delete process.env.DLOCK_PANIC;
       assert.equal(answer.kind, "INTERNAL");
       assert.ok(answer.message.includes(name), answer.message);
-      assert.deepEqual(environment.drain(), []);
+      assert.deepEqual(environment.drain(1), []);
     });
   }
 

@@ -102,6 +102,7 @@ describe("Snowflake", () => {
       { borrowAheadMs: 11 },
       { borrowAheadMs: -1 },
       { startWaitMs: 60_001 },
+      { startWaitMs: -1 },
     ]) {
       throws(() => new Snowflake({ datacenter: 0, worker: 0, ...other }), "INVALID_ARGUMENT");
     }

@@ -11,15 +11,15 @@ import { warn } from "./warning.js";
  * Connects to `redis://`, `redis+unix://` or `memory://`. Options may also stand in the URL's query.
  *
  * Rejects with `DLOCK_INVALID_ARGUMENT` for a bad URL or option, before any I/O; with `DLOCK_CONNECTION` within
- * `connectTimeoutMs` when the server does not answer, refuses, or does not take the password.
+ * `connectTimeoutMs` when the server does not answer, refuses, or does not take the password; with the reason of `signal` when that fires.
  */
 export async function connect(url: string, options: ConnectOptions = {}): Promise<Client> {
-  const { onEvent } = options;
+  const { onEvent, signal } = options;
   const target = onEvent && { onEvent };
   const texts = optionTexts(options);
   const address = text(url, "url", "connect");
   const logId = target && eventId(target);
-  const handle = await submit<Handle>(target, (id) => native.clientOpen(id, address, texts, logId));
+  const handle = await submit<Handle>(target, (id) => native.clientOpen(id, address, texts, logId), signal);
   const client = new Client(handle);
   if (target) listening.set(client, target);
   return client;

@@ -3,39 +3,30 @@
 
 import { invalidArgument, invalidName } from "./error.js";
 
-export const FOR_EVER = -1;
-export const OWN_LEASE = 0;
-
-/** Whole milliseconds. NaN, fractions, infinities, negative and huge numbers do not fit what crosses. */
+/** Whole milliseconds: fractions, NaN and infinities do not fit what crosses. */
 export function milliseconds(value: number, what: string, op: string, object?: string): number {
   if (typeof value !== "number") throw wrongType(what, "a number of milliseconds", value);
-  if (!Number.isSafeInteger(value) || value < 0) {
-    const allowed = "allowed are whole milliseconds, 0 or more and below 2^53";
-    throw invalidArgument(op, `${what}: ${String(value)} given; ${allowed}`, object);
-  }
-  return value;
+  return fits(value, `${what}: ${String(value)} given; allowed are whole milliseconds below 2^53`, op, object);
 }
 
-/** A lease, where 0 stands for "the lock's own" and so can not be what was given. */
-export function leaseMs(value: number | undefined, op: string, object?: string): number {
-  if (value === undefined) return OWN_LEASE;
-  if (milliseconds(value, "leaseMs", op, object) === 0) {
-    throw invalidArgument(op, "leaseMs: 0 given; allowed are 100 to 86400000, or none for one that is renewed", object);
-  }
-  return value;
+/** The same where none may be given. */
+export function anyMilliseconds(
+  value: number | undefined,
+  what: string,
+  op: string,
+  object?: string,
+): number | undefined {
+  return value === undefined ? undefined : milliseconds(value, what, op, object);
 }
 
-/** A wait; none is for ever. */
-export function waitMs(value: number | undefined, op: string, object?: string): number {
-  return value === undefined ? FOR_EVER : milliseconds(value, "waitMs", op, object);
-}
-
-/** A whole number. Its range is the core's, unless it does not even fit what crosses. */
+/** A whole number, for the same reason. */
 export function whole(value: number, what: string, op: string, object?: string): number {
   if (typeof value !== "number") throw wrongType(what, "a number", value);
-  if (!Number.isSafeInteger(value)) {
-    throw invalidArgument(op, `${what}: ${String(value)} given; allowed are whole numbers below 2^53`, object);
-  }
+  return fits(value, `${what}: ${String(value)} given; allowed are whole numbers below 2^53`, op, object);
+}
+
+function fits(value: number, refusal: string, op: string, object?: string): number {
+  if (!Number.isSafeInteger(value)) throw invalidArgument(op, refusal, object);
   return value;
 }
 

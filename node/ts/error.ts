@@ -53,6 +53,7 @@ export class DlockError extends Error {
 
   /** `instanceof` also knows the errors of another copy of this package in the process. */
   static override [Symbol.hasInstance](value: unknown): boolean {
+    if (this !== DlockError) return super[Symbol.hasInstance](value); // of a class derived from this one
     return typeof value === "object" && value !== null && BRAND in value;
   }
 }

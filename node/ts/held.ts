@@ -105,10 +105,17 @@ export class Held implements AsyncDisposable {
     await submit(this, (id) => native.heldExtend(id, this.#handle, lease));
   }
 
-  /** Gives up one level; the last one frees the lock. `DLOCK_NOT_HELD` when it is not held any more. */
+  /**
+   * Gives up one level; the last one frees the lock, and ends the hold whatever comes back: should the server not be
+   * reached, the lease runs out. `DLOCK_NOT_HELD` when it is not held any more.
+   */
   async release(): Promise<void> {
-    await submit(this, (id) => native.heldRelease(id, this.#handle));
-    this.#ended = this.holdCount === 0;
+    const isLast = this.holdCount <= 1;
+    try {
+      await submit(this, (id) => native.heldRelease(id, this.#handle));
+    } finally {
+      this.#ended ||= isLast || (this.holdCount === 0 && this.lossReason === undefined);
+    }
   }
 
   /**
@@ -121,7 +128,7 @@ export class Held implements AsyncDisposable {
     return detached;
   }
 
-  /** Releases every level, unless the hold was released or detached before. Rejects when it was lost. */
+  /** Releases every level, unless the hold was released or detached before. Rejects when it was lost meanwhile. */
   async [Symbol.asyncDispose](): Promise<void> {
     while (!this.#ended) await this.release();
   }

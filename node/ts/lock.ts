@@ -1,5 +1,5 @@
 import type { Client } from "./client.js";
-import { leaseMs, objectName, text, waitMs, wrongType } from "./convert.js";
+import { anyMilliseconds, objectName, text, wrongType } from "./convert.js";
 import { DlockError, unwrap } from "./error.js";
 import { Held } from "./held.js";
 import type { Grant, Handle } from "./native.js";
@@ -16,7 +16,7 @@ export interface LockOptions {
 
 /** How a lock is acquired. */
 export interface AcquireOptions {
-  /** How long to wait, in whole milliseconds; 0 does not wait, none is for ever. */
+  /** How long to wait, in whole milliseconds up to 86400000 (24 h); 0 does not wait, none is for ever. */
   waitMs?: number | undefined;
   /** As the lock's, for this hold. */
   leaseMs?: number | undefined;
@@ -41,7 +41,7 @@ const collected = new FinalizationRegistry<Handle>((handle) => native.free(handl
 /** @internal */
 export function openLock(client: Client, handle: Handle, name: string, options: LockOptions): Lock {
   const wanted = objectName(name, "lock");
-  const lease = leaseMs(options.leaseMs, "lock", wanted);
+  const lease = anyMilliseconds(options.leaseMs, "leaseMs", "lock", wanted);
   return new Lock(client, wanted, unwrap(native.lockOpen(handle, wanted, lease, options.reentrant)));
 }
 
@@ -70,8 +70,8 @@ export class Lock {
    * nothing is held.
    */
   async acquire(options: AcquireOptions = {}): Promise<Held> {
-    const wait = waitMs(options.waitMs, "acquire", this.name);
-    const lease = leaseMs(options.leaseMs, "acquire", this.name);
+    const wait = anyMilliseconds(options.waitMs, "waitMs", "acquire", this.name);
+    const lease = anyMilliseconds(options.leaseMs, "leaseMs", "acquire", this.name);
     const acquire = (id: number): ReturnType<typeof native.lockAcquire> =>
       native.lockAcquire(id, this.#handle, wait, lease);
     return new Held(this, await submit<Grant>(this, acquire, options.signal));
@@ -90,6 +90,7 @@ export class Lock {
   /**
    * Runs `run` while the lock is held and resolves with its result. A hold that was lost meanwhile makes it reject, so that
    * a loss does not go by unseen; `held.signal` tells of it at once. An error of `run` goes before one of the release.
+   * `options.signal` ends the wait for the lock; it does nothing to `run`.
    */
   withLock<T>(run: (held: Held) => T | PromiseLike<T>): Promise<T>;
   withLock<T>(options: AcquireOptions, run: (held: Held) => T | PromiseLike<T>): Promise<T>;

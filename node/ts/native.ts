@@ -109,8 +109,8 @@ export interface Rate {
 export interface Environment {
   /** Whether the loop shall stay alive for what is pending. */
   keepAlive(keep: boolean): void;
-  /** What is finished, at most a batch; empty when nothing is left. */
-  drain(): Answer<Completion[]>;
+  /** What is finished, `atMost` that many. Fewer mean that the port is empty, and rings for the next. */
+  drain(atMost: number): Answer<Completion[]>;
   /** Ends an operation with `CANCELLED`; false when it is finished already. */
   cancel(op: Handle): Answer<boolean>;
   /** Gives a client, a lock or a hold back; a hold that is held stops being renewed. */
@@ -119,10 +119,9 @@ export interface Environment {
   clientOpen(id: Id, url: string, options: [string, string][], logId?: Id): Submitted;
   clientClose(id: Id, client: Handle, release: boolean): Submitted;
 
-  /** `leaseMs` 0 is the client's. */
-  lockOpen(client: Handle, name: string, leaseMs: number, reentrant?: boolean): Answer<Handle>;
-  /** `waitMs` -1 is for ever, `leaseMs` 0 the lock's own. Brings a `Grant`. */
-  lockAcquire(id: Id, lock: Handle, waitMs: number, leaseMs: number): Submitted;
+  lockOpen(client: Handle, name: string, leaseMs?: number, reentrant?: boolean): Answer<Handle>;
+  /** No `waitMs` is for ever, no `leaseMs` the lock's own. Brings a `Grant`. */
+  lockAcquire(id: Id, lock: Handle, waitMs?: number, leaseMs?: number): Submitted;
   /** Brings a `Grant`. */
   lockAttach(id: Id, lock: Handle, detached: string): Submitted;
   /** Brings a boolean. */
@@ -132,7 +131,7 @@ export interface Environment {
 
   limiterOpen(client: Handle, name: string, rate: Rate, absent: string, shareOf: number): Answer<Handle>;
   /** Brings a `NativeDecision`. */
-  limiterAcquire(id: Id, limiter: Handle, cost: number, waitMs: number): Submitted;
+  limiterAcquire(id: Id, limiter: Handle, cost: number, waitMs?: number): Submitted;
   limiterReset(id: Id, limiter: Handle): Submitted;
 
   heldValid(held: Handle): Answer<boolean>;

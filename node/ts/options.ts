@@ -35,11 +35,16 @@ export interface ConnectOptions {
   db?: number | undefined;
   /** As the server's `CLIENT LIST` shows it; `libdlock-<version>`. */
   clientName?: string | undefined;
+  /** Ends the attempt: the promise rejects with the signal's reason, and no connection is left. */
+  signal?: AbortSignal | undefined;
   /** Told what happens in the background: a connection lost, a hold lost, a renewal that is late. */
   onEvent?: ((event: LogEvent) => void) | undefined;
 }
 
-type OptionName = Exclude<keyof ConnectOptions, "onEvent">;
+// Not the core's: what they are is JavaScript's own affair.
+const OWN = ["signal", "onEvent"];
+
+type OptionName = Exclude<keyof ConnectOptions, "signal" | "onEvent">;
 
 const OPTIONS: readonly OptionName[] = [
   "connectTimeoutMs",
@@ -62,10 +67,10 @@ const OPTIONS: readonly OptionName[] = [
 /** The options as the texts that the core parses. One that is undefined counts as not given. */
 export function optionTexts(options: ConnectOptions): [string, string][] {
   return Object.entries(options)
-    .filter(([name, value]) => name !== "onEvent" && value !== undefined)
+    .filter(([name, value]) => !OWN.includes(name) && value !== undefined)
     .map(([name, value]) => {
       if (!OPTIONS.includes(name as OptionName)) {
-        throw invalidArgument("connect", `there is no option ${name}; there are ${OPTIONS.join(", ")}, onEvent`);
+        throw invalidArgument("connect", `there is no option ${name}; there are ${[...OPTIONS, ...OWN].join(", ")}`);
       }
       return [coreName(name), optionText(name, value)];
     });

@@ -22,6 +22,9 @@ const pending = new Map<Id, Pending>();
 const eventTargets = new Map<Id, WeakRef<EventTarget>>();
 const forgetTarget = new FinalizationRegistry<Id>((id) => eventTargets.delete(id));
 
+/** What one turn of the loop takes. */
+const BATCH = 1024;
+
 let lastId = 0;
 let awaited = 0;
 
@@ -72,11 +75,10 @@ function keepAlive(change: 1 | -1): void {
 }
 
 function drain(): void {
-  for (;;) {
-    const completions = unwrap(native.drain());
-    for (const completion of completions) finish(completion);
-    if (completions.length === 0) return;
-  }
+  const completions = unwrap(native.drain(BATCH));
+  for (const completion of completions) finish(completion);
+  // A flood does not keep the loop from its other work.
+  if (completions.length === BATCH) setImmediate(drain);
 }
 
 function finish(completion: Completion): void {

@@ -1,5 +1,5 @@
 import type { Client } from "./client.js";
-import { milliseconds, objectName, waitMs, whole, wrongType } from "./convert.js";
+import { anyMilliseconds, milliseconds, objectName, whole, wrongType } from "./convert.js";
 import { unwrap } from "./error.js";
 import type { Handle, NativeDecision } from "./native.js";
 import { native, submit } from "./port.js";
@@ -88,7 +88,7 @@ export class RateLimiter {
   }
 
   /**
-   * Takes `cost` tokens, waiting for them at most `waitMs` (none is for ever). Those who wait in one process are served in
+   * Takes `cost` tokens, waiting for them at most `waitMs` (up to 24 h; none is for ever). Those who wait in one process are served in
    * the order in which they came; a wait that cannot be long enough is refused at once. A `signal` that fires gives up the
    * place in the line, and may have spent the tokens when the decision was under way.
    */
@@ -112,7 +112,7 @@ export class RateLimiter {
   async #ask(cost: number, wait: number | undefined, signal?: AbortSignal): Promise<Decision> {
     const op = "rate limit";
     const tokens = whole(cost, "cost", op, this.name);
-    const longest = waitMs(wait, op, this.name);
+    const longest = anyMilliseconds(wait, "waitMs", op, this.name);
     const ask = (id: number): ReturnType<typeof native.limiterAcquire> =>
       native.limiterAcquire(id, this.#handle, tokens, longest);
     const decision = await submit<NativeDecision>(this, ask, signal);

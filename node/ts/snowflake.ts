@@ -1,4 +1,4 @@
-import { milliseconds, text, whole, wrongType } from "./convert.js";
+import { anyMilliseconds, milliseconds, text, whole, wrongType } from "./convert.js";
 import { invalidArgument, unwrap } from "./error.js";
 import { type Generator, type Layout, type Parts, binding } from "./native.js";
 
@@ -36,7 +36,8 @@ export class Snowflake {
   /** Throws `DLOCK_INVALID_ARGUMENT` for numbers that do not fit the layout, `DLOCK_CLOCK` for a time that does not. */
   constructor({ datacenter, worker, layout = "default", borrowAheadMs = 0, startWaitMs }: SnowflakeOptions) {
     this.#layout = checkedLayout(layout);
-    const wait = startWaitMs === undefined ? DEFAULT_WAIT : milliseconds(startWaitMs, "startWaitMs", OP);
+    const wait = anyMilliseconds(startWaitMs, "startWaitMs", OP) ?? DEFAULT_WAIT;
+    if (startWaitMs === DEFAULT_WAIT) throw invalidArgument(OP, "startWaitMs: -1 given; allowed are 0 to 60000");
     const ahead = milliseconds(borrowAheadMs, "borrowAheadMs", OP);
     const [where, who] = [whole(datacenter, "datacenter", OP), whole(worker, "worker", OP)];
     this.#generator = unwrap(binding.snowflakeOpen(where, who, this.#layout, ahead, wait));
