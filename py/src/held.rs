@@ -69,7 +69,7 @@ pub(crate) async fn waiting_for_loss(
     held: Handle,
     timeout_ms: i64,
 ) -> Result<Option<LossReason>> {
-    match ops::held_wait_lost(state, held, timeout_ms).await {
+    match ops::held_wait_lost(state, held, ops::given(timeout_ms, -1)).await {
         Err(error) if error.kind() == ErrorKind::Busy => Ok(None),
         waited => waited,
     }

@@ -45,7 +45,8 @@ pub(crate) fn limiter_open(
 
 #[pyfunction]
 pub(crate) fn limiter_acquire(py: Python<'_>, limiter: u64, cost: i64, wait_ms: i64) -> PyResult<Decided> {
-    blocking(py, "limiter_acquire", |state| ops::limiter_acquire(state, limiter, cost, wait_ms)).map(decided)
+    blocking(py, "limiter_acquire", |state| ops::limiter_acquire(state, limiter, cost, ops::given(wait_ms, -1)))
+        .map(decided)
 }
 
 #[pyfunction]
@@ -63,7 +64,7 @@ pub(crate) fn submit_limiter_acquire(
     wait_ms: i64,
 ) -> PyResult<u64> {
     submit(py, "submit_limiter_acquire", port.handle, key, |state| async move {
-        ops::limiter_acquire(state, limiter, cost, wait_ms).await.map(Outcome::Decision)
+        ops::limiter_acquire(state, limiter, cost, ops::given(wait_ms, -1)).await.map(Outcome::Decision)
     })
 }
 

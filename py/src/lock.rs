@@ -24,7 +24,7 @@ pub(crate) fn lock_open(
     lease_ms: i64,
     reentrant: Option<bool>,
 ) -> PyResult<u64> {
-    quick(py, "lock_open", |state| ops::lock_open(state, client, &name, lease_ms, reentrant))
+    quick(py, "lock_open", |state| ops::lock_open(state, client, &name, ops::given(lease_ms, 0), reentrant))
 }
 
 /// The grant is appended to `into`, not returned: a signal handler may raise just after this function, when a returned
@@ -38,8 +38,9 @@ pub(crate) fn lock_acquire(
     lease_ms: i64,
 ) -> PyResult<()> {
     let holding = Holding::ByHolder(HolderId(holder));
-    let held =
-        blocking(into.py(), "lock_acquire", |state| ops::lock_acquire(state, lock.handle, holding, wait_ms, lease_ms))?;
+    let held = blocking(into.py(), "lock_acquire", |state| {
+        ops::lock_acquire(state, lock.handle, holding, ops::given(wait_ms, -1), ops::given(lease_ms, 0))
+    })?;
     lock.entered();
     into.append(Grant::from(held))
 }

@@ -1,8 +1,8 @@
 //! The base class of the locks of both packages.
 
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
-use libdlock::HolderId;
+use libdlock::{ErrorKind, HolderId};
 use libdlock_bridge::{Handle, ops, this_thread};
 use pyo3::prelude::*;
 
@@ -81,7 +81,17 @@ impl Drop for LockHandle {
 
 /// Gives up one level, waiting for the answer.
 pub(crate) fn release(py: Python<'_>, export: &'static str, lock: &LockHandle, holder: HolderId) -> PyResult<()> {
-    // Whatever comes of it: a release that failed is no hold that was forgotten.
-    lock.left();
-    blocking(py, export, |state| ops::lock_release(state, lock.handle, holder))
+    let held = AtomicBool::new(true);
+    let noting = &held;
+    let released = blocking(py, export, |state| async move {
+        let released = ops::lock_release(state, lock.handle, holder).await;
+        let not_held = released.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotHeld);
+        noting.store(!not_held, Ordering::Relaxed);
+        released
+    });
+    // Any other failure ends the hold too. Who did not hold it took nothing off what others have.
+    if held.into_inner() {
+        lock.left();
+    }
+    released
 }

@@ -50,7 +50,9 @@ pub(crate) fn submit_lock_acquire(
 ) -> PyResult<u64> {
     let holding = Holding::ByHolder(HolderId(holder));
     submit(py, "submit_lock_acquire", port.handle, key, |state| async move {
-        ops::lock_acquire(state, lock, holding, wait_ms, lease_ms).await.map(Outcome::Held)
+        ops::lock_acquire(state, lock, holding, ops::given(wait_ms, -1), ops::given(lease_ms, 0))
+            .await
+            .map(Outcome::Held)
     })
 }
 
