@@ -17,7 +17,7 @@ pub fn request(phase: &Phase) -> Option<Request> {
         Phase::Asking { attempt, .. } => Some(Request::Acquire { attempt, left: NOT_AFTER }),
         Phase::Releasing { attempt, rejoin, .. } => Some(Request::Release { attempt, rejoin }),
         Phase::Cancelling => Some(Request::Cancel { left: NOT_AFTER }),
-        Phase::Subscribing { .. } => Some(Request::Subscribe),
+        Phase::Subscribing { inbox, .. } => Some(Request::Subscribe { inbox }),
         Phase::Idle | Phase::Sleeping { .. } | Phase::Holding { .. } => None,
     }
 }
@@ -80,7 +80,7 @@ pub fn answered(state: &mut State, config: &Config, p: usize, reply: Reply) {
         _ => 0,
     };
     let again = match state.processes[p].phase {
-        Phase::Asking { again, .. } | Phase::Subscribing { again } | Phase::Releasing { again, .. } => {
+        Phase::Asking { again, .. } | Phase::Subscribing { again, .. } | Phase::Releasing { again, .. } => {
             again && config.rules.again
         }
         _ => false,
@@ -102,8 +102,10 @@ pub fn answered(state: &mut State, config: &Config, p: usize, reply: Reply) {
                 enter(state, p, Phase::Cancelling);
             } else if again {
                 ask(state, p);
+            } else if !state.processes[p].listens {
+                enter(state, p, Phase::Subscribing { inbox: true, again: false });
             } else if foreign_before && !state.processes[p].subscribed {
-                enter(state, p, Phase::Subscribing { again: false });
+                enter(state, p, Phase::Subscribing { inbox: false, again: false });
             } else {
                 sleep(state, config, p, timer(config, reply).saturating_sub(age));
             }
@@ -124,6 +126,9 @@ pub fn answered(state: &mut State, config: &Config, p: usize, reply: Reply) {
             None => enter(state, p, Phase::Idle),
             Some(0) if config.rules.rejoined_head_asks => ask(state, p),
             Some(_) if again => ask(state, p),
+            Some(_) if !state.processes[p].listens => {
+                enter(state, p, Phase::Subscribing { inbox: true, again: false });
+            }
             Some(rank) => {
                 state.ghost.happened |= happened::REJOINED;
                 sleep(state, config, p, if rank < 2 { SHORT } else { LONG });
@@ -164,7 +169,7 @@ pub fn notified(state: &mut State, config: &Config, p: usize, what: u8) -> serve
             }
             ask(state, p);
         }
-        Phase::Asking { again, .. } | Phase::Subscribing { again } | Phase::Releasing { again, .. } => {
+        Phase::Asking { again, .. } | Phase::Subscribing { again, .. } | Phase::Releasing { again, .. } => {
             *again |= what != message::NEXT || config.rules.again_for_next;
         }
         Phase::Idle | Phase::Holding { .. } if waiting == 0 && what != message::CHANNEL => {
@@ -244,7 +249,9 @@ pub fn reconnected(state: &mut State, p: usize) {
     process.inbox = 0;
     match &mut process.phase {
         Phase::Sleeping { timer } => *timer = 0,
-        Phase::Asking { again, .. } | Phase::Subscribing { again } | Phase::Releasing { again, .. } => *again = true,
+        Phase::Asking { again, .. } | Phase::Subscribing { again, .. } | Phase::Releasing { again, .. } => {
+            *again = true
+        }
         _ => {}
     }
 }

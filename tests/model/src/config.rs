@@ -16,6 +16,8 @@ pub const NEVER: u8 = u8::MAX;
 pub struct Config {
     /// How many callers come in each of our processes, one after the other or together. At most [`crate::state::MAX`] processes.
     pub callers: &'static [u8],
+    /// No process has waited before: each has to subscribe to its inbox first.
+    pub fresh: bool,
     /// How often a caller gives up its wait.
     pub cancels: u8,
     /// How often a Redisson client takes the lock, past the queue as it does.
@@ -40,6 +42,7 @@ impl Config {
     pub fn new(callers: &'static [u8]) -> Config {
         Config {
             callers,
+            fresh: false,
             cancels: 0,
             foreign: 0,
             lease: 2,
@@ -90,7 +93,7 @@ impl Kinds {
 /// Each rule can be taken out, to see what it is for.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
-    /// A head that subscribed to the lock's channel asks once more before it sleeps.
+    /// A process that subscribed, to its inbox or to the lock's own channel, asks once more before it sleeps.
     pub recheck: bool,
     /// A repeated acquire that finds its own field is granted, and changes nothing.
     pub idempotent: bool,

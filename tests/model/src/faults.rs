@@ -123,6 +123,7 @@ fn crash(state: &mut State, p: usize) {
     process.reply = None;
     process.inbox = 0;
     process.late = 0;
+    process.listens = false;
     process.subscribed = false;
     process.debts.clear();
 }

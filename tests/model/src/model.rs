@@ -190,8 +190,10 @@ fn carry_out(config: &Config, state: &mut State, p: usize, request: Request) -> 
         Request::Acquire { attempt, left } => server::acquire(keys, config, p, attempt, left == 0, &mut out),
         Request::Release { attempt, rejoin } => server::release(keys, config, p, attempt, rejoin, &mut out),
         Request::Cancel { left } => server::cancel(keys, config, p, left == 0, &mut out),
-        Request::Subscribe => {
-            state.processes[p].subscribed = state.processes[p].up != Up::Crashed;
+        Request::Subscribe { inbox } => {
+            let process = &mut state.processes[p];
+            let channel = if inbox { &mut process.listens } else { &mut process.subscribed };
+            *channel = process.up != Up::Crashed;
             Reply::Subscribed
         }
     };
@@ -255,7 +257,7 @@ fn publish(state: &mut State, out: Outcome) {
 fn publish_all(state: &mut State, out: &Outcome) {
     for (p, process) in state.processes.iter_mut().enumerate() {
         if process.up != Up::Crashed {
-            process.inbox |= out.told[p];
+            process.inbox |= if process.listens { out.told[p] } else { 0 };
             if out.channel && process.subscribed {
                 process.inbox |= message::CHANNEL;
             }

@@ -135,7 +135,7 @@ fn entries_minded(state: &State) -> bool {
         let p = &state.processes[p];
         let leaves =
             matches!(p.phase, Phase::Asking { .. } | Phase::Cancelling | Phase::Releasing { rejoin: true, .. })
-                || matches!(p.wire, Some(Request::Subscribe))
+                || matches!(p.wire, Some(Request::Subscribe { .. }))
                 || matches!(p.phase, Phase::Subscribing { .. });
         p.up == Up::Crashed || p.waiting > 0 || leaves || !p.debts.is_empty()
     })

@@ -119,8 +119,8 @@ pub enum Request {
     Release { attempt: u8, rejoin: bool },
     /// Leave the queue.
     Cancel { left: u8 },
-    /// SUBSCRIBE to the lock's channel.
-    Subscribe,
+    /// SUBSCRIBE to the process's inbox, or to the lock's own channel.
+    Subscribe { inbox: bool },
 }
 
 /// What comes back.
@@ -172,8 +172,8 @@ pub enum Phase {
     Idle,
     /// An acquire is in flight, first sent so many ticks ago. `again`: something came meanwhile that its reply may not know of.
     Asking { attempt: u8, since: u8, again: bool },
-    /// A subscription to the lock's channel is in flight.
-    Subscribing { again: bool },
+    /// A subscription is in flight.
+    Subscribing { inbox: bool, again: bool },
     /// In the queue, with a timer.
     Sleeping { timer: u8 },
     /// A caller holds the lock, valid for so many ticks; other callers stand behind it.
@@ -224,7 +224,9 @@ pub struct Process {
     pub inbox: u8,
     /// Messages that are late: they may come at any time.
     pub late: u8,
-    /// Subscribed to the lock's channel.
+    /// Subscribed to its inbox: from its first wait on.
+    pub listens: bool,
+    /// Subscribed to the lock's own channel: as the head, while the holder is foreign.
     pub subscribed: bool,
     /// Acquires since the last tick (only with `Config::count_asks`).
     pub asks: u8,
@@ -315,6 +317,7 @@ impl State {
             reply: None,
             inbox: 0,
             late: 0,
+            listens: !config.fresh,
             subscribed: false,
             asks: 0,
             debts: Vec::new(),
@@ -349,7 +352,7 @@ impl State {
         let p = &self.processes[process];
         let of = |r: &Request| match r {
             Request::Acquire { attempt, .. } | Request::Release { attempt, .. } => Some(*attempt),
-            Request::Cancel { .. } | Request::Subscribe => None,
+            Request::Cancel { .. } | Request::Subscribe { .. } => None,
         };
         let used = |n: u8| {
             let owner = Owner::ours(process, n);

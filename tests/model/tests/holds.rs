@@ -14,6 +14,16 @@ fn among_three_processes_without_faults() {
 }
 
 #[test]
+fn among_processes_that_wait_for_the_first_time() {
+    let config = Config { fresh: true, cancels: 1, foreign: 1, ..Config::new(&[1, 1]) };
+    holds("two fresh processes, a foreign hold, a cancel, a fault", config.faults(1, Kinds::ALL));
+    let config = Config { fresh: true, cancels: 1, ..Config::new(&[2, 2]) };
+    holds("two fresh processes with two callers, a cancel", config);
+    let config = Config { fresh: true, ..Config::new(&[1, 1, 1]) };
+    holds("three fresh processes, a fault", config.faults(1, Kinds::NETWORK_AND_PROCESSES));
+}
+
+#[test]
 fn between_two_processes_with_two_callers_each_and_any_fault() {
     let config = Config { cancels: 1, ..Config::new(&[2, 2]) };
     holds("two processes with two callers, a cancel, a fault", config.faults(1, Kinds::ALL));

@@ -19,6 +19,12 @@ fn a_head_asks_again_once_it_is_subscribed() {
 }
 
 #[test]
+fn a_process_asks_again_once_its_inbox_is_subscribed() {
+    let config = Config { fresh: true, ..Config::new(&[1, 1]) };
+    needs("the re-check", config, Rules { recheck: false, ..R }, name::I5_PROMPT);
+}
+
+#[test]
 fn a_repeated_acquire_knows_its_own_field() {
     let config = Config::new(&[1, 1]).faults(1, Kinds { reply: true, ..Kinds::NONE });
     needs("idempotence", config, Rules { idempotent: false, ..R }, name::I6_REPEAT);
