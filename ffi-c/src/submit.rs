@@ -38,8 +38,7 @@ pub unsafe extern "C" fn dlock_submit_client_open(
         submit(op, Ticket { port, user_data, out_op }, error, |state| {
             let open = Open::read(url, url_len, options, op)?;
             let opening = ops::client_open(state, open.url, open.options, open.log);
-            let opening = state.with_cancel(open.cancel, opening);
-            Ok(async move { opening.await.map(Outcome::Handle) })
+            Ok(state.with_cancel(open.cancel, opening))
         })
     }
 }
@@ -57,8 +56,7 @@ pub unsafe extern "C" fn dlock_submit_client_close(
     // SAFETY: the caller's promise, see the header.
     unsafe {
         submit("dlock_submit_client_close", Ticket { port, user_data, out_op }, error, |state| {
-            let closing = ops::client_close(state, id(client), release);
-            Ok(async move { closing.await.map(|()| Outcome::Unit) })
+            Ok(ops::client_close(state, id(client), release))
         })
     }
 }
@@ -81,8 +79,7 @@ pub unsafe extern "C" fn dlock_submit_acquire(
         submit(op, Ticket { port, user_data, out_op }, error, |state| {
             let how = How::read(options, op)?;
             let acquiring = ops::lock_acquire(state, id(lock), Holding::ByHandle, how.wait_ms, how.lease_ms);
-            let acquiring = state.with_cancel(how.cancel, acquiring);
-            Ok(async move { acquiring.await.map(Outcome::Held) })
+            Ok(state.with_cancel(how.cancel, acquiring))
         })
     }
 }
@@ -99,8 +96,7 @@ pub unsafe extern "C" fn dlock_submit_release(
     // SAFETY: the caller's promise, see the header.
     unsafe {
         submit("dlock_submit_release", Ticket { port, user_data, out_op }, error, |state| {
-            let releasing = ops::held_release(state, id(held));
-            Ok(async move { releasing.await.map(|()| Outcome::Unit) })
+            Ok(ops::held_release(state, id(held)))
         })
     }
 }
@@ -119,8 +115,7 @@ pub unsafe extern "C" fn dlock_submit_extend(
     // SAFETY: the caller's promise, see the header.
     unsafe {
         submit("dlock_submit_extend", Ticket { port, user_data, out_op }, error, |state| {
-            let extending = ops::held_extend(state, id(held), lease_ms);
-            Ok(async move { extending.await.map(|()| Outcome::Unit) })
+            Ok(ops::held_extend(state, id(held), lease_ms))
         })
     }
 }
@@ -138,8 +133,7 @@ pub unsafe extern "C" fn dlock_submit_detach(
     // SAFETY: the caller's promise, see the header.
     unsafe {
         submit("dlock_submit_detach", Ticket { port, user_data, out_op }, error, |state| {
-            let detaching = ops::held_detach(state, id(held));
-            Ok(async move { detaching.await.map(Outcome::Text) })
+            Ok(ops::held_detach(state, id(held)))
         })
     }
 }
@@ -161,8 +155,7 @@ pub unsafe extern "C" fn dlock_submit_attach(
     unsafe {
         submit(op, Ticket { port, user_data, out_op }, error, |state| {
             let detached = text::bytes(detached, detached_len, "detached hold", op)?.to_vec();
-            let attaching = ops::lock_attach(state, id(lock), Holding::ByHandle, detached);
-            Ok(async move { attaching.await.map(Outcome::Held) })
+            Ok(ops::lock_attach(state, id(lock), Holding::ByHandle, detached))
         })
     }
 }
@@ -180,8 +173,7 @@ pub unsafe extern "C" fn dlock_submit_force_release(
     // SAFETY: the caller's promise, see the header.
     unsafe {
         submit("dlock_submit_force_release", Ticket { port, user_data, out_op }, error, |state| {
-            let freeing = ops::lock_force_release(state, id(lock));
-            Ok(async move { freeing.await.map(Outcome::Bool) })
+            Ok(ops::lock_force_release(state, id(lock)))
         })
     }
 }
@@ -198,8 +190,7 @@ pub unsafe extern "C" fn dlock_submit_inspect(
     // SAFETY: the caller's promise, see the header.
     unsafe {
         submit("dlock_submit_inspect", Ticket { port, user_data, out_op }, error, |state| {
-            let inspecting = ops::lock_inspect(state, id(lock));
-            Ok(async move { inspecting.await.map(Outcome::Inspection) })
+            Ok(ops::lock_inspect(state, id(lock)))
         })
     }
 }
@@ -218,8 +209,7 @@ pub unsafe extern "C" fn dlock_submit_wait_lost(
     // SAFETY: the caller's promise, see the header.
     unsafe {
         submit("dlock_submit_wait_lost", Ticket { port, user_data, out_op }, error, |state| {
-            let waiting = ops::held_wait_lost(state, id(held), wait(wait_ms));
-            Ok(async move { waiting.await.map(Outcome::Loss) })
+            Ok(ops::held_wait_lost(state, id(held), wait(wait_ms)))
         })
     }
 }
@@ -239,8 +229,7 @@ pub unsafe extern "C" fn dlock_submit_rate_limit(
     // SAFETY: the caller's promise, see the header.
     unsafe {
         submit("dlock_submit_rate_limit", Ticket { port, user_data, out_op }, error, |state| {
-            let deciding = ops::limiter_acquire(state, id(limiter), cost, wait(wait_ms));
-            Ok(async move { deciding.await.map(Outcome::Decision) })
+            Ok(ops::limiter_acquire(state, id(limiter), cost, wait(wait_ms)))
         })
     }
 }
@@ -257,8 +246,7 @@ pub unsafe extern "C" fn dlock_submit_rate_limit_reset(
     // SAFETY: the caller's promise, see the header.
     unsafe {
         submit("dlock_submit_rate_limit_reset", Ticket { port, user_data, out_op }, error, |state| {
-            let resetting = ops::limiter_reset(state, id(limiter));
-            Ok(async move { resetting.await.map(|()| Outcome::Unit) })
+            Ok(ops::limiter_reset(state, id(limiter)))
         })
     }
 }
@@ -270,14 +258,15 @@ struct Ticket {
     out_op: *mut *mut dlock_op_t,
 }
 
-unsafe fn submit<F>(
+unsafe fn submit<F, T>(
     export: &'static str,
     ticket: Ticket,
     error: *mut dlock_error_t,
     operation: impl FnOnce(&'static State) -> Result<F>,
 ) -> dlock_status_t
 where
-    F: Future<Output = Result<Outcome>> + Send + 'static,
+    F: Future<Output = Result<T>> + Send + 'static,
+    T: Into<Outcome>,
 {
     // SAFETY: the caller's promise, see the header.
     unsafe {

@@ -166,6 +166,7 @@ void a_loss_is_told() {
     auto mutex = make_mutex("m");
     auto held = mutex.acquire({std::nullopt, 300ms, nullptr});
     CHECK(!held.wait_lost(1ms));
+    (void)thrown<dlock::invalid_argument>([&] { (void)held.wait_lost(48h); });
     CHECK(held.wait_lost() == dlock::loss::expired && held.lost() == dlock::loss::expired);
     (void)thrown<dlock::not_held>([&] { mutex.release(); });
 }
