@@ -4,5 +4,5 @@ set -euo pipefail
 cd "$(dirname "$0")"
 out=$1
 ./build-native.sh "$PWD/../build/java/native"
-mvn -B -ntp -q -DskipTests -Dmaven.test.skip=true package
+mvn -B -ntp -q -Dstyle.color=never -DskipTests -Dmaven.test.skip=true package
 install -m 644 ../build/java/maven/libdlock-*.jar "$out/"

@@ -1,6 +1,7 @@
 //! How every call crosses: into the bridge's panic guard, back with a value or with a pending exception.
 
-use std::future::Future;
+use std::future::{Future, poll_fn, ready};
+use std::task::Poll;
 
 use jni::errors::{Error as JniError, ThrowRuntimeExAndDefault};
 use jni::objects::{JByteArray, JLongArray, JThrowable};
@@ -35,7 +36,7 @@ pub(crate) fn with_env<'local, T: Default>(
 }
 
 /// For calls that may wait: starts the operation, which is completed in `port` under `id`. The answer is its handle.
-pub(crate) fn submit<F>(
+pub(crate) fn submit<F, T>(
     env: EnvUnowned<'_>,
     export: &'static str,
     port: i64,
@@ -43,17 +44,49 @@ pub(crate) fn submit<F>(
     call: impl FnOnce(&'static State) -> F,
 ) -> i64
 where
-    F: Future<Output = Result<Outcome>> + Send + 'static,
+    F: Future<Output = Result<T>> + Send + 'static,
+    T: Into<Outcome>,
 {
     plain(env, export, |state| start(state, port, id, call(state)))
 }
 
 /// As [`submit`], for calls that already stand in the guard.
-pub(crate) fn start<F>(state: &'static State, port: i64, id: i64, operation: F) -> Result<i64>
+pub(crate) fn start<F, T>(state: &'static State, port: i64, id: i64, operation: F) -> Result<i64>
 where
-    F: Future<Output = Result<Outcome>> + Send + 'static,
+    F: Future<Output = Result<T>> + Send + 'static,
+    T: Into<Outcome>,
 {
     state.submit(port as u64, id as u64, operation).map(|op| op as i64)
+}
+
+/// Stands for a wait or a lease that is not given.
+pub(crate) const NOT_GIVEN: i64 = i64::MIN;
+
+/// An operation that has ended with its first step.
+const AT_ONCE: i64 = 0;
+
+/// As [`start`], for what most likely needs no I/O, one level more or less of a hold: it then needs no way through the port
+/// and two threads either, and the answer is [`AT_ONCE`], if `finished` can say what the outcome is to the caller.
+pub(crate) fn start_here<F, T>(
+    state: &'static State,
+    port: i64,
+    id: i64,
+    operation: F,
+    finished: impl FnOnce(&T) -> Result<bool>,
+) -> Result<i64>
+where
+    F: Future<Output = Result<T>> + Send + 'static,
+    T: Into<Outcome> + Send + 'static,
+{
+    let mut operation = Box::pin(operation);
+    let first = state.wait(poll_fn(|context| Poll::Ready(Ok(operation.as_mut().poll(context)))), None)?;
+    match first {
+        Poll::Pending => start(state, port, id, operation),
+        Poll::Ready(outcome) => {
+            let outcome = outcome?;
+            if finished(&outcome)? { Ok(AT_ONCE) } else { start(state, port, id, ready(Ok(outcome))) }
+        }
+    }
 }
 
 /// The bytes of a Java array.

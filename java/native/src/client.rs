@@ -4,7 +4,6 @@ use jni::objects::{JByteArray, JClass};
 use jni::sys::{jboolean, jlong};
 use jni::{EnvUnowned, jni_mangle};
 use libdlock::HolderId;
-use libdlock_bridge::Outcome;
 use libdlock_bridge::ops::{self, LogTo};
 
 use crate::call::{bytes, plain, start, submit, with_env};
@@ -27,12 +26,7 @@ pub fn client_open<'local>(
             options.push((name, value));
         }
         let log = LogTo { port: port as u64, user_data: id as u64 };
-        start(
-            state,
-            port,
-            id,
-            async move { ops::client_open(state, url, options, Some(log)).await.map(Outcome::Handle) },
-        )
+        start(state, port, id, async move { ops::client_open(state, url, options, Some(log)).await })
     })
 }
 
@@ -45,9 +39,7 @@ pub fn client_close(
     client: jlong,
     release: jboolean,
 ) -> jlong {
-    submit(env, "clientClose", port, id, async move |state| {
-        ops::client_close(state, client as u64, release).await.map(|()| Outcome::Unit)
-    })
+    submit(env, "clientClose", port, id, async move |state| ops::client_close(state, client as u64, release).await)
 }
 
 #[jni_mangle("org.libdlock.internal.Native")]

@@ -1,15 +1,11 @@
 //! Holds: asked about, and, where a hold is its handle's own, ended through it.
 
-use std::future::{Future, poll_fn, ready};
-use std::task::Poll;
-
 use jni::objects::{JByteArray, JClass};
 use jni::sys::{jboolean, jint, jlong};
 use jni::{EnvUnowned, jni_mangle};
-use libdlock_bridge::Outcome;
 use libdlock_bridge::ops;
 
-use crate::call::{array, plain, start, submit, with_env};
+use crate::call::{array, plain, submit, with_env};
 
 #[jni_mangle("org.libdlock.internal.Native")]
 pub fn held_valid(env: EnvUnowned<'_>, _: JClass<'_>, held: jlong) -> jboolean {
@@ -31,17 +27,9 @@ pub fn held_loss<'local>(env: EnvUnowned<'local>, _: JClass<'local>, held: jlong
     })
 }
 
-/// The hold is looked up before this returns: its handle may be given back at once.
 #[jni_mangle("org.libdlock.internal.Native")]
 pub fn held_wait_lost(env: EnvUnowned<'_>, _: JClass<'_>, port: jlong, id: jlong, held: jlong) -> jlong {
-    plain(env, "heldWaitLost", |state| {
-        let mut lost = Box::pin(async move { ops::held_wait_lost(state, held as u64, None).await.map(Outcome::Loss) });
-        let polled = state.wait(poll_fn(|context| Poll::Ready(Ok(lost.as_mut().poll(context)))), None)?;
-        match polled {
-            Poll::Ready(result) => start(state, port, id, ready(result)),
-            Poll::Pending => start(state, port, id, lost),
-        }
-    })
+    submit(env, "heldWaitLost", port, id, async move |state| ops::held_wait_lost(state, held as u64, None).await)
 }
 
 #[jni_mangle("org.libdlock.internal.Native")]
@@ -56,23 +44,17 @@ pub fn held_reenter(env: EnvUnowned<'_>, _: JClass<'_>, held: jlong) {
 
 #[jni_mangle("org.libdlock.internal.Native")]
 pub fn held_release(env: EnvUnowned<'_>, _: JClass<'_>, port: jlong, id: jlong, held: jlong) -> jlong {
-    submit(env, "heldRelease", port, id, async move |state| {
-        ops::held_release(state, held as u64).await.map(|()| Outcome::Unit)
-    })
+    submit(env, "heldRelease", port, id, async move |state| ops::held_release(state, held as u64).await)
 }
 
 #[jni_mangle("org.libdlock.internal.Native")]
 pub fn held_extend(env: EnvUnowned<'_>, _: JClass<'_>, port: jlong, id: jlong, held: jlong, lease_ms: jlong) -> jlong {
-    submit(env, "heldExtend", port, id, async move |state| {
-        ops::held_extend(state, held as u64, lease_ms).await.map(|()| Outcome::Unit)
-    })
+    submit(env, "heldExtend", port, id, async move |state| ops::held_extend(state, held as u64, lease_ms).await)
 }
 
 #[jni_mangle("org.libdlock.internal.Native")]
 pub fn held_detach(env: EnvUnowned<'_>, _: JClass<'_>, port: jlong, id: jlong, held: jlong) -> jlong {
-    submit(env, "heldDetach", port, id, async move |state| {
-        ops::held_detach(state, held as u64).await.map(Outcome::Text)
-    })
+    submit(env, "heldDetach", port, id, async move |state| ops::held_detach(state, held as u64).await)
 }
 
 #[jni_mangle("org.libdlock.internal.Native")]

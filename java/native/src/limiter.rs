@@ -4,10 +4,9 @@ use jni::objects::{JByteArray, JClass};
 use jni::sys::{jboolean, jlong};
 use jni::{EnvUnowned, jni_mangle};
 use libdlock::{Error, ErrorKind};
-use libdlock_bridge::Outcome;
-use libdlock_bridge::ops::{self, RateArgs};
+use libdlock_bridge::ops::{self, RateArgs, given};
 
-use crate::call::{bytes, plain, submit, with_env};
+use crate::call::{NOT_GIVEN, bytes, plain, submit, with_env};
 
 /// `burst` counts only where there is one. `absent` is a policy's word, `share_of` what goes with it.
 #[jni_mangle("org.libdlock.internal.Native")]
@@ -49,13 +48,11 @@ pub fn limiter_acquire(
     wait_ms: jlong,
 ) -> jlong {
     submit(env, "limiterAcquire", port, id, async move |state| {
-        ops::limiter_acquire(state, limiter as u64, cost, ops::given(wait_ms, -1)).await.map(Outcome::Decision)
+        ops::limiter_acquire(state, limiter as u64, cost, given(wait_ms, NOT_GIVEN)).await
     })
 }
 
 #[jni_mangle("org.libdlock.internal.Native")]
 pub fn limiter_reset(env: EnvUnowned<'_>, _: JClass<'_>, port: jlong, id: jlong, limiter: jlong) -> jlong {
-    submit(env, "limiterReset", port, id, async move |state| {
-        ops::limiter_reset(state, limiter as u64).await.map(|()| Outcome::Unit)
-    })
+    submit(env, "limiterReset", port, id, async move |state| ops::limiter_reset(state, limiter as u64).await)
 }

@@ -5,6 +5,7 @@ import java.nio.CharBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -13,8 +14,10 @@ import org.jspecify.annotations.Nullable;
  * here is only what could not be carried to it unchanged.
  */
 final class Arguments {
-    static final long FOR_EVER = -1;
-    static final long OWN_LEASE = 0;
+    /** A wait or a lease that is not given: for ever, and the lock's own. */
+    static final long NOT_GIVEN = Long.MIN_VALUE;
+
+    private static final Duration FOR_EVER = ChronoUnit.FOREVER.getDuration();
 
     private Arguments() {}
 
@@ -22,9 +25,10 @@ final class Arguments {
     static long millis(Duration duration) {
         try {
             long millis = duration.toMillis();
-            return Duration.ofMillis(millis).equals(duration) ? millis : millis + (duration.isNegative() ? -1 : 1);
+            boolean whole = Duration.ofMillis(millis).equals(duration);
+            return whole ? Math.max(millis, -Long.MAX_VALUE) : clampedAdd(millis, duration.isNegative() ? -1 : 1);
         } catch (ArithmeticException tooLong) {
-            return duration.isNegative() ? Long.MIN_VALUE : Long.MAX_VALUE;
+            return duration.isNegative() ? -Long.MAX_VALUE : Long.MAX_VALUE;
         }
     }
 
@@ -32,7 +36,8 @@ final class Arguments {
     static long millis(long time, TimeUnit unit) {
         long millis = unit.toMillis(time);
         boolean whole = unit.convert(millis, TimeUnit.MILLISECONDS) == time;
-        return whole || Math.abs(millis) == Long.MAX_VALUE || millis == Long.MIN_VALUE ? millis : millis + Long.signum(time);
+        // What is beyond the numbers of milliseconds stays at their end.
+        return whole ? Math.max(millis, -Long.MAX_VALUE) : clampedAdd(millis, Long.signum(time));
     }
 
     /** Whole microseconds, rounded away from zero. */
@@ -45,44 +50,30 @@ final class Arguments {
         }
     }
 
-    /** Null waits for ever; below zero that is what the core would understand. */
-    static long waitMillis(@Nullable Duration wait, String op, String name) {
-        if (wait == null) {
-            return FOR_EVER;
-        }
-        if (wait.isNegative()) {
-            throw invalid("a wait of " + wait + " was given; allowed are zero (do not wait) or more", op, name);
-        }
-        return millis(wait);
+    private static long clampedAdd(long millis, int sign) {
+        return Math.abs(millis) >= Long.MAX_VALUE || millis == Long.MIN_VALUE
+                ? sign * Long.MAX_VALUE
+                : millis + sign;
     }
 
-    /** As the JDK's locks have it: zero or less does not wait. */
+    /** Null waits for ever, as does the longest duration that Java has. */
+    static long waitMillis(@Nullable Duration wait) {
+        return wait == null || wait.equals(FOR_EVER) ? NOT_GIVEN : millis(wait);
+    }
+
+    /** As the JDK's locks have it: zero or less does not wait, {@link Long#MAX_VALUE} of any unit is for ever. */
     static long waitMillis(long wait, TimeUnit unit) {
-        return Math.max(0, millis(wait, unit));
+        return wait == Long.MAX_VALUE ? NOT_GIVEN : Math.max(0, millis(wait, unit));
     }
 
-    /** Null is the lock's own; the core would take a zero for that. */
-    static long leaseMillis(@Nullable Duration lease, String op, String name) {
-        if (lease == null) {
-            return OWN_LEASE;
-        }
-        if (lease.isZero()) {
-            throw invalid(
-                    "a lease of zero was given; allowed are 100 ms to 24 h, or none for one that is renewed", op, name);
-        }
-        return millis(lease);
+    /** Null is the lock's own. */
+    static long leaseMillis(@Nullable Duration lease) {
+        return lease == null ? NOT_GIVEN : millis(lease);
     }
 
-    /** As {@link #leaseMillis(Duration, String, String)}, with Redisson's -1 for none. */
-    static long leaseMillis(long lease, TimeUnit unit, String op, String name) {
-        if (lease == -1) {
-            return OWN_LEASE;
-        }
-        if (lease == 0) {
-            throw invalid(
-                    "a lease of 0 was given; allowed are 100 ms to 24 h, or -1 for one that is renewed", op, name);
-        }
-        return millis(lease, unit);
+    /** -1 is the lock's own, as in Redisson. */
+    static long leaseMillis(long lease, TimeUnit unit) {
+        return lease == -1 ? NOT_GIVEN : millis(lease, unit);
     }
 
     /** A name as UTF-8, which a string with half a surrogate pair has none of. */

@@ -24,7 +24,7 @@ public final class Client implements AutoCloseable {
         this.port = port;
         this.handle = handle;
         this.holders = new Holders(handle);
-        this.ending = new Ending(handle);
+        this.ending = new Ending(handle, holders.views());
         port.watch(holders);
         CLEANER.register(this, ending);
     }
@@ -32,10 +32,12 @@ public final class Client implements AutoCloseable {
     /** What is left to do when nobody has the client any more. Knows no more than that, so that it keeps nothing alive. */
     private static final class Ending implements Runnable {
         private final long handle;
+        private final Holders.Views views;
         private volatile boolean closed;
 
-        Ending(long handle) {
+        Ending(long handle, Holders.Views views) {
             this.handle = handle;
+            this.views = views;
         }
 
         @Override
@@ -45,6 +47,7 @@ public final class Client implements AutoCloseable {
                         .log(System.Logger.Level.WARNING, "a client was not closed: its locks are no longer renewed");
                 Port.get().call((to, id) -> Native.clientClose(to, id, handle, false));
             }
+            views.free();
             Native.clientFree(handle);
         }
     }
@@ -72,7 +75,7 @@ public final class Client implements AutoCloseable {
      */
     public DistributedLock lock(String name, LockOptions options) {
         byte[] bytes = Arguments.nameBytes(name, "lock");
-        long lease = Arguments.leaseMillis(options.lease(), "lock", name);
+        long lease = Arguments.leaseMillis(options.lease());
         try {
             long lock = Native.lockOpen(handle, bytes, lease, options.reentrantOrDefault());
             return new DistributedLock(this, name, lock);

@@ -13,6 +13,7 @@ import org.libdlock.internal.Holders;
 import org.libdlock.internal.Native;
 import org.libdlock.internal.Port;
 import org.libdlock.internal.Seen;
+import org.libdlock.internal.Wire;
 
 /**
  * A lock of one name, made by {@link Client#lock(String)}, with the rules of {@link java.util.concurrent.locks.ReentrantLock}: the holder
@@ -24,6 +25,7 @@ import org.libdlock.internal.Seen;
  */
 public final class DistributedLock implements Lock {
     private static final long NO_HOLDER = 0;
+    private static final long NO_TOKEN = 0;
 
     private final Client client;
     private final String name;
@@ -49,12 +51,13 @@ public final class DistributedLock implements Lock {
      * Acquires, waiting as long as it takes. An interrupt does not end the wait; it is kept for later.
      *
      * @throws DeadlockException when this thread holds the lock and it is not re-entrant
+     * @throws LockLostException when this thread has lost the lock and not released it yet
      * @throws ConnectionException when the server has not answered for {@code operation_timeout}
      * @throws ClosedException when the client is closed
      */
     @Override
     public void lock() {
-        Replies.check(acquire(Arguments.FOR_EVER, Arguments.OWN_LEASE));
+        Replies.check(acquire(Arguments.NOT_GIVEN, Arguments.NOT_GIVEN));
     }
 
     /**
@@ -64,7 +67,7 @@ public final class DistributedLock implements Lock {
      */
     @Override
     public void lockInterruptibly() throws InterruptedException {
-        Replies.check(acquireInterruptibly(Arguments.FOR_EVER, Arguments.OWN_LEASE));
+        Replies.check(acquireInterruptibly(Arguments.NOT_GIVEN, Arguments.NOT_GIVEN));
     }
 
     /**
@@ -74,33 +77,33 @@ public final class DistributedLock implements Lock {
      */
     @Override
     public boolean tryLock() {
-        return Replies.doneOrBusy(acquire(0, Arguments.OWN_LEASE));
+        return Replies.doneOrBusy(acquire(0, Arguments.NOT_GIVEN));
     }
 
     /**
      * Acquires within a time.
      *
-     * @param time zero or less does not wait; at most 24 h
+     * @param time zero or less does not wait; at most 24 h, or {@link Long#MAX_VALUE} for ever
      * @param unit the unit of {@code time}
      * @return false when it was not to be had in that time
      * @throws InterruptedException when interrupted before or while waiting
      */
     @Override
     public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
-        return Replies.doneOrBusy(acquireInterruptibly(Arguments.waitMillis(time, unit), Arguments.OWN_LEASE));
+        return Replies.doneOrBusy(acquireInterruptibly(Arguments.waitMillis(time, unit), Arguments.NOT_GIVEN));
     }
 
     /**
      * Acquires within a time, with a lease that is not renewed.
      *
-     * @param wait zero or less does not wait; at most 24 h
+     * @param wait zero or less does not wait; at most 24 h, or {@link Long#MAX_VALUE} for ever
      * @param lease 100 ms to 24 h, or -1 for the lock's own
      * @param unit the unit of both
      * @return false when it was not to be had in that time
      * @throws InterruptedException when interrupted before or while waiting
      */
     public boolean tryLock(long wait, long lease, TimeUnit unit) throws InterruptedException {
-        long leaseMillis = Arguments.leaseMillis(lease, unit, "acquire", name);
+        long leaseMillis = Arguments.leaseMillis(lease, unit);
         return Replies.doneOrBusy(acquireInterruptibly(Arguments.waitMillis(wait, unit), leaseMillis));
     }
 
@@ -113,22 +116,20 @@ public final class DistributedLock implements Lock {
      * @throws InterruptedException when interrupted before or while waiting
      */
     public boolean tryLock(@Nullable Duration wait, @Nullable Duration lease) throws InterruptedException {
-        long leaseMillis = Arguments.leaseMillis(lease, "acquire", name);
-        return Replies.doneOrBusy(acquireInterruptibly(Arguments.waitMillis(wait, "acquire", name), leaseMillis));
+        long leaseMillis = Arguments.leaseMillis(lease);
+        return Replies.doneOrBusy(acquireInterruptibly(Arguments.waitMillis(wait), leaseMillis));
     }
 
     /**
      * Gives up one level of this thread's hold; the last one frees the lock.
      *
-     * @throws NotHeldException when this thread does not hold it, or not any more
-     * @throws LockLostException when it was lost
+     * @throws NotHeldException when this thread does not hold it, or has lost it
      * @throws OutcomeUnknownException when no reply came; the hold is over all the same, and the lease runs out
      */
     @Override
     public void unlock() {
         Holders holders = client.holders();
-        Hold hold = holders.isAtLastLevel(name) ? holders.hold(name) : null;
-        long view = hold == null ? 0 : hold.handle();
+        long view = holders.takeLastView(name);
         long holder = Holders.thisThread();
         Object reply = call((port, id) -> Native.lockRelease(port, id, handle, holder, view));
         holders.leave(name);
@@ -221,7 +222,7 @@ public final class DistributedLock implements Lock {
      * be reached. Only a removed key, or a jump of the server's clock or data, is noticed later: at the next renewal, a third of the
      * lease at most.
      *
-     * @return completes with the reason; cancelled when the hold ends by a release
+     * @return completes with the reason; cancelled when the hold ends by a release. Cancelling it changes nothing.
      * @throws NotHeldException when this thread holds nothing
      */
     public CompletableFuture<LossReason> onLost() {
@@ -251,10 +252,7 @@ public final class DistributedLock implements Lock {
         long holder = Holders.thisThread();
         Object reply = call((port, id) -> Native.lockDetach(port, id, handle, holder));
         String text = Replies.of(reply, String.class);
-        Hold hold = client.holders().leave(name);
-        if (hold != null) {
-            Native.heldFree(hold.handle());
-        }
+        client.holders().leave(name);
         return text;
     }
 
@@ -296,7 +294,7 @@ public final class DistributedLock implements Lock {
      * @return the hold; cancelling the future cancels the acquire and leaves nothing behind
      */
     public CompletableFuture<LockHandle> lockAsync() {
-        return acquireAsync(Arguments.FOR_EVER, Arguments.OWN_LEASE, this::granted);
+        return acquireAsync(Arguments.NOT_GIVEN, Arguments.NOT_GIVEN, this::granted);
     }
 
     /**
@@ -304,31 +302,27 @@ public final class DistributedLock implements Lock {
      *
      * @param wait zero does not wait, at most 24 h; {@code null} waits for ever
      * @param lease 100 ms to 24 h, not renewed; {@code null} is the lock's own
-     * @return the hold, or {@link AcquireTimeoutException} when it was not to be had in that time
+     * @return the hold, or {@link AcquireTimeoutException} when it was not to be had in that time; cancelling as for
+     *     {@link #lockAsync()}
      */
     public CompletableFuture<LockHandle> lockAsync(@Nullable Duration wait, @Nullable Duration lease) {
-        try {
-            long waitMillis = Arguments.waitMillis(wait, "acquire", name);
-            return acquireAsync(waitMillis, Arguments.leaseMillis(lease, "acquire", name), this::granted);
-        } catch (InvalidArgumentException refused) {
-            return CompletableFuture.failedFuture(refused);
-        }
+        return acquireAsync(Arguments.waitMillis(wait), Arguments.leaseMillis(lease), this::granted);
     }
 
     /**
      * Acquires for a handle if nobody holds the lock now.
      *
-     * @return the hold, or {@code null} when somebody does
+     * @return the hold, or {@code null} when somebody does; cancelling as for {@link #lockAsync()}
      */
     public CompletableFuture<@Nullable LockHandle> tryLockAsync() {
-        return acquireAsync(0, Arguments.OWN_LEASE, reply -> Replies.doneOrBusy(reply) ? granted(reply) : null);
+        return acquireAsync(0, Arguments.NOT_GIVEN, reply -> Replies.doneOrBusy(reply) ? granted(reply) : null);
     }
 
     /**
      * As {@link #attach}, for a handle.
      *
      * @param detached the text that {@link #detach} gave
-     * @return the hold
+     * @return the hold; when the future is cancelled the hold is released, and the text may be used up all the same
      */
     public CompletableFuture<LockHandle> attachAsync(String detached) {
         try {
@@ -342,7 +336,7 @@ public final class DistributedLock implements Lock {
 
     private <T extends @Nullable LockHandle> CompletableFuture<T> acquireAsync(
             long waitMillis, long leaseMillis, Function<Object, T> convert) {
-        return start((port, id) -> Native.lockAcquire(port, id, handle, NO_HOLDER, waitMillis, leaseMillis), convert);
+        return start((port, id) -> Native.lockAcquire(port, id, handle, NO_HOLDER, NO_TOKEN, waitMillis, leaseMillis), convert);
     }
 
     private <T extends @Nullable LockHandle> CompletableFuture<T> start(Port.Submit call, Function<Object, T> convert) {
@@ -363,21 +357,28 @@ public final class DistributedLock implements Lock {
 
     private Object acquire(long waitMillis, long leaseMillis) {
         long holder = Holders.thisThread();
+        long token = knownToken();
         return entering(
-                () -> call((port, id) -> Native.lockAcquire(port, id, handle, holder, waitMillis, leaseMillis)));
+                () -> call((port, id) -> Native.lockAcquire(port, id, handle, holder, token, waitMillis, leaseMillis)));
     }
 
     private Object acquireInterruptibly(long waitMillis, long leaseMillis) throws InterruptedException {
         long holder = Holders.thisThread();
+        long token = knownToken();
         return entering(() -> {
             try {
                 return client.port()
                         .callInterruptibly(
-                                (port, id) -> Native.lockAcquire(port, id, handle, holder, waitMillis, leaseMillis));
+                                (port, id) -> Native.lockAcquire(port, id, handle, holder, token, waitMillis, leaseMillis));
             } finally {
                 Reference.reachabilityFence(this);
             }
         });
+    }
+
+    private long knownToken() {
+        Hold hold = client.holders().hold(name);
+        return hold == null ? NO_TOKEN : hold.token();
     }
 
     private interface Asking<E extends Exception> {
@@ -391,8 +392,9 @@ public final class DistributedLock implements Lock {
         boolean entered = false;
         try {
             Object reply = asking.ask();
+            // One more level of what it holds brings no other hold.
+            entered = reply instanceof Hold || reply == Wire.DONE;
             if (reply instanceof Hold hold) {
-                entered = true;
                 holders.granted(name, hold);
             }
             return reply;

@@ -1,7 +1,6 @@
 package org.libdlock;
 
 import java.lang.ref.Cleaner;
-import java.lang.ref.Reference;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
@@ -24,7 +23,9 @@ public final class LockHandle implements AutoCloseable {
     private final Hold hold;
     private final Cleaner.Cleanable freeing;
 
-    private int levels = 1;
+    /** Guarded by this, and with it every use of the native handle, which is given back at the end. */
+    private boolean ended;
+
     private @Nullable LossReason lossAtEnd;
 
     LockHandle(DistributedLock lock, Port port, Hold hold) {
@@ -96,16 +97,12 @@ public final class LockHandle implements AutoCloseable {
      */
     public CompletableFuture<LossReason> onLost() {
         synchronized (this) {
-            if (levels == 0) {
+            if (ended) {
                 return lossAtEnd == null
                         ? CompletableFuture.failedFuture(released())
                         : CompletableFuture.completedFuture(lossAtEnd);
             }
-        }
-        try {
             return lossOf(port, hold.handle());
-        } finally {
-            Reference.reachabilityFence(this);
         }
     }
 
@@ -116,80 +113,72 @@ public final class LockHandle implements AutoCloseable {
      * @throws NotHeldException when it is over
      */
     public void extend(Duration lease) {
-        check("extend");
         long millis = Arguments.millis(lease);
-        Replies.check(call((to, id) -> Native.heldExtend(to, id, hold.handle(), millis)));
+        Replies.check(port.call(whileHeld("extend", (to, id) -> Native.heldExtend(to, id, hold.handle(), millis))));
     }
 
     /**
      * Acquires what this handle holds once more, without I/O: it then takes one more release to end it.
      *
      * @throws DeadlockException when the lock is not re-entrant
-     * @throws NotHeldException when the hold is over
+     * @throws LockLostException when the hold was lost
+     * @throws NotHeldException when it is over
      */
     public synchronized void reenter() {
         check("acquire");
         Native.heldReenter(hold.handle());
-        levels++;
     }
 
     /**
      * Gives up one level; the last one frees the lock.
      *
-     * @throws NotHeldException when the hold is over already
-     * @throws LockLostException when it was lost
+     * @throws NotHeldException when the hold is over, or was lost
      * @throws OutcomeUnknownException when no reply came; the hold is over all the same, and the lease runs out
      */
     public void release() {
-        boolean last = leaving();
-        Replies.check(left(last, call((to, id) -> Native.heldRelease(to, id, hold.handle()))));
+        Replies.check(left(port.call(releasing())));
     }
 
     /**
-     * As {@link #release}, without waiting for it. Cancelling the future does not stop the release.
+     * As {@link #release}, without waiting for it.
      *
-     * @return completes when it is done
+     * @return completes when it is done; cancelling the future does not stop the release
      */
     public CompletableFuture<@Nullable Void> releaseAsync() {
-        boolean last;
+        CompletableFuture<Object> released;
         try {
-            last = leaving();
+            released = port.start(releasing(), Function.identity(), late -> {});
         } catch (NotHeldException over) {
             return CompletableFuture.failedFuture(over);
         }
-        return port.<Object>start(
-                        (to, id) -> Native.heldRelease(to, id, hold.handle()), Function.identity(), late -> {})
-                .thenApply(reply -> left(last, reply))
-                .thenApply(reply -> {
-                    Replies.check(reply);
-                    return null;
-                });
+        return released.thenApply(this::left).thenApply(reply -> {
+            Replies.check(reply);
+            return null;
+        });
     }
 
     /**
      * Lets go of the hold without freeing the lock; see {@link DistributedLock#detach()}.
      *
      * @return a text for {@link DistributedLock#attach} or {@link DistributedLock#attachAsync}
-     * @throws NotHeldException when the hold is over
+     * @throws NotHeldException when the hold is over, or was lost
      * @throws InvalidArgumentException when it is held more than once
      */
     public String detach() {
-        check("detach");
-        String text = Replies.of(call((to, id) -> Native.heldDetach(to, id, hold.handle())), String.class);
-        leaving();
-        end();
-        return text;
+        Object reply = port.call(whileHeld("detach", (to, id) -> Native.heldDetach(to, id, hold.handle())));
+        return Replies.of(left(reply), String.class);
     }
 
-    /** Releases what is still held, one level; does nothing when the hold was ended before. As {@link #release} it throws after a loss. */
+    /**
+     * Releases every level that is still held; does nothing when the hold has been ended before.
+     *
+     * @throws NotHeldException when it was lost meanwhile, so that this does not go by unseen
+     */
     @Override
     public void close() {
-        synchronized (this) {
-            if (levels == 0) {
-                return;
-            }
+        while (!hasEnded()) {
+            release();
         }
-        release();
     }
 
     /** For a hold that came when nobody wanted it any more. */
@@ -217,45 +206,44 @@ public final class LockHandle implements AutoCloseable {
         T ask(long held);
     }
 
-    private <T> T ask(T afterTheEnd, Question<T> question) {
-        synchronized (this) {
-            return levels == 0 ? afterTheEnd : question.ask(hold.handle());
-        }
+    private synchronized <T> T ask(T afterTheEnd, Question<T> question) {
+        return ended ? afterTheEnd : question.ask(hold.handle());
+    }
+
+    private synchronized boolean hasEnded() {
+        return ended;
     }
 
     private synchronized void check(String op) {
-        if (levels == 0) {
+        if (ended) {
             String message = op + " \"" + lock.name() + "\": this handle does not hold the lock any more";
             throw new NotHeldException(message, op, lock.name());
         }
     }
 
-    /** Says whether this is the last level. */
-    private synchronized boolean leaving() {
-        check("release");
-        return --levels == 0;
+    private Port.Submit releasing() {
+        return whileHeld("release", (to, id) -> Native.heldRelease(to, id, hold.handle()));
     }
 
-    private Object left(boolean last, Object reply) {
-        if (last) {
-            end();
+    /** The native library looks the handle up before the call returns. */
+    private Port.Submit whileHeld(String op, Port.Submit call) {
+        return (to, id) -> {
+            synchronized (this) {
+                check(op);
+                return call.submit(to, id);
+            }
+        };
+    }
+
+    /** After what may have ended the hold. The native handle is not left to the garbage collector, which knows nothing of its weight. */
+    private synchronized Object left(Object reply) {
+        if (!ended && Native.heldHoldCount(hold.handle()) == 0) {
+            ended = true;
+            byte[] loss = Native.heldLoss(hold.handle());
+            lossAtEnd = loss == null ? null : LossReason.of(new String(loss, StandardCharsets.UTF_8));
+            freeing.clean();
         }
         return reply;
-    }
-
-    /** The native handle is not left to the garbage collector, which knows nothing of what hangs off it. */
-    private synchronized void end() {
-        byte[] loss = Native.heldLoss(hold.handle());
-        lossAtEnd = loss == null ? null : LossReason.of(new String(loss, StandardCharsets.UTF_8));
-        freeing.clean();
-    }
-
-    private Object call(Port.Submit call) {
-        try {
-            return port.call(call);
-        } finally {
-            Reference.reachabilityFence(this);
-        }
     }
 
     /** The lock's name and the token, for logs and debuggers. */

@@ -15,8 +15,6 @@ import org.libdlock.internal.Port;
  * {@link OutcomeUnknownException} and counts as spent.
  */
 public final class RateLimiter {
-    private static final String OP = "rate limit";
-
     private final Client client;
     private final String name;
     private final long handle;
@@ -78,7 +76,7 @@ public final class RateLimiter {
      * @throws InterruptedException when interrupted before or while waiting; the tokens may have been spent just then
      */
     public Decision acquire(long cost, @Nullable Duration wait) throws InterruptedException {
-        long millis = Arguments.waitMillis(wait, OP, name);
+        long millis = Arguments.waitMillis(wait);
         try {
             return Decision.of(client.port()
                     .callInterruptibly((port, id) -> Native.limiterAcquire(port, id, handle, cost, millis)));
@@ -95,12 +93,7 @@ public final class RateLimiter {
      * @return the decision; cancelling the future gives up the place in the line, and may have spent the tokens just then
      */
     public CompletableFuture<Decision> acquireAsync(long cost, @Nullable Duration wait) {
-        long millis;
-        try {
-            millis = Arguments.waitMillis(wait, OP, name);
-        } catch (InvalidArgumentException refused) {
-            return CompletableFuture.failedFuture(refused);
-        }
+        long millis = Arguments.waitMillis(wait);
         try {
             Port.Submit call = (port, id) -> Native.limiterAcquire(port, id, handle, cost, millis);
             return client.port().start(call, Decision::of, spent -> {});

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -54,10 +55,21 @@ class ArgumentsTest extends WithServer {
             assertThatThrownBy(() -> lock.lockAsync(wait, null).join())
                     .hasCauseInstanceOf(InvalidArgumentException.class);
         }
-        assertThatThrownBy(() -> lock.tryLock(Long.MAX_VALUE, TimeUnit.DAYS))
+        assertThatThrownBy(() -> lock.tryLock(25, TimeUnit.HOURS))
                 .isInstanceOf(InvalidArgumentException.class)
                 .hasMessageContaining("24 h");
         assertThat(server.command("EXISTS", name)).isEqualTo(0L);
+    }
+
+    @Test
+    void theLongestThereIsIsForEver() throws Exception {
+        assertThat(Arguments.waitMillis(Long.MAX_VALUE, TimeUnit.NANOSECONDS)).isEqualTo(Arguments.NOT_GIVEN);
+        assertThat(Arguments.waitMillis(ChronoUnit.FOREVER.getDuration())).isEqualTo(Arguments.NOT_GIVEN);
+        DistributedLock lock = connect().lock(name);
+        for (TimeUnit unit : TimeUnit.values()) {
+            assertThat(lock.tryLock(Long.MAX_VALUE, unit)).isTrue();
+            lock.unlock();
+        }
     }
 
     @Test
@@ -68,12 +80,13 @@ class ArgumentsTest extends WithServer {
         assertThat(Arguments.millis(Long.MAX_VALUE, TimeUnit.NANOSECONDS)).isEqualTo(9_223_372_036_855L);
         assertThat(Arguments.millis(Long.MAX_VALUE, TimeUnit.DAYS)).isEqualTo(Long.MAX_VALUE);
         assertThat(Arguments.millis(-1, TimeUnit.NANOSECONDS)).isEqualTo(-1);
-        assertThat(Arguments.millis(Long.MIN_VALUE, TimeUnit.DAYS)).isEqualTo(Long.MIN_VALUE);
+        assertThat(Arguments.millis(Long.MIN_VALUE, TimeUnit.DAYS)).isEqualTo(-Long.MAX_VALUE);
+        assertThat(Arguments.millis(Long.MIN_VALUE, TimeUnit.MILLISECONDS)).isEqualTo(-Long.MAX_VALUE);
         assertThat(Arguments.millis(Duration.ofNanos(1))).isEqualTo(1);
         assertThat(Arguments.millis(Duration.ofMillis(5))).isEqualTo(5);
         assertThat(Arguments.millis(Duration.ofNanos(-1))).isEqualTo(-1);
         assertThat(Arguments.millis(ENDLESS)).isEqualTo(Long.MAX_VALUE);
-        assertThat(Arguments.millis(ENDLESS.negated())).isEqualTo(Long.MIN_VALUE);
+        assertThat(Arguments.millis(ENDLESS.negated())).isEqualTo(-Long.MAX_VALUE);
     }
 
     @Test

@@ -87,6 +87,48 @@ class AsyncTest extends WithServer {
     }
 
     @Test
+    void theEndOfAScopeReleasesEveryLevel() throws Exception {
+        DistributedLock lock = connect().lock(name);
+        try (LockHandle handle = soon(lock.lockAsync())) {
+            handle.reenter();
+            handle.reenter();
+        }
+        assertThat(lock.isLocked()).isFalse();
+    }
+
+    @Test
+    void aFutureCompletedBehindItsBackGivesTheHoldBack() throws Exception {
+        DistributedLock lock = connect().lock(name);
+        lock.lock();
+        CompletableFuture<LockHandle> waiting = lock.lockAsync();
+        waiting.obtrudeValue(null);
+        lock.unlock();
+        assertThat(Background.run(() -> lock.tryLock(5, TimeUnit.SECONDS)).get()).isTrue();
+    }
+
+    @Test
+    void manyThreadsMayUseOneHandleToItsEnd() throws Exception {
+        for (int round = 0; round < 50; round++) {
+            LockHandle handle = soon(connect(Options.defaults()).lock(name).lockAsync());
+            List<Background<Boolean>> threads = new ArrayList<>();
+            for (int i = 0; i < 4; i++) {
+                threads.add(Background.run(() -> {
+                    handle.isValid();
+                    handle.remaining();
+                    handle.onLost();
+                    try {
+                        handle.release();
+                        return true;
+                    } catch (NotHeldException another) {
+                        return false;
+                    }
+                }));
+            }
+            assertThat(threads.stream().filter(Background::get).count()).isEqualTo(1);
+        }
+    }
+
+    @Test
     void detachAndAttachHandOver() throws Exception {
         DistributedLock lock = connect().lock(name);
         LockHandle handle = soon(lock.lockAsync());

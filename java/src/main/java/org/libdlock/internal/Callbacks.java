@@ -10,17 +10,24 @@ import org.jspecify.annotations.Nullable;
  * Runs what may run code of the user's: the dependents of futures, and log handlers.
  *
  * <p>One daemon thread as long as nothing blocks it. When one task takes longer than {@link #STALL_MS} while others wait, another thread
- * comes to its help; so a callback that blocks, even for ever, delays others but does not stop them, and a burst of a thousand short
- * ones needs no thousand threads. Threads with nothing to do end.
+ * comes to its help, up to a limit; so callbacks that block, even for ever, delay others but do not stop them, and a burst of a thousand
+ * short ones needs no thousand threads. Threads with nothing to do end.
  */
 final class Callbacks implements Executor {
     static final long STALL_MS = 10;
     private static final long KEEP_IDLE_MS = 10_000;
 
+    private final String name;
+    private final int maxThreads;
     private final Queue<Runnable> queue = new ArrayDeque<>();
     private int threads;
     private int idle;
     private long lastTaken;
+
+    Callbacks(String name, int maxThreads) {
+        this.name = name;
+        this.maxThreads = maxThreads;
+    }
 
     @Override
     public synchronized void execute(Runnable task) {
@@ -32,6 +39,15 @@ final class Callbacks implements Executor {
         }
     }
 
+    /** As {@link #execute}, unless so many wait already. */
+    synchronized boolean executeUnless(int waiting, Runnable task) {
+        if (queue.size() >= waiting) {
+            return false;
+        }
+        execute(task);
+        return true;
+    }
+
     /**
      * Sends help where it is needed.
      *
@@ -41,18 +57,30 @@ final class Callbacks implements Executor {
         if (queue.isEmpty()) {
             return false;
         }
-        if (idle == 0 && System.nanoTime() - lastTaken > TimeUnit.MILLISECONDS.toNanos(STALL_MS)) {
+        boolean stalled = System.nanoTime() - lastTaken > TimeUnit.MILLISECONDS.toNanos(STALL_MS);
+        if (idle == 0 && stalled && threads < maxThreads) {
             startThread();
         }
-        return true;
+        return threads < maxThreads;
     }
 
     private void startThread() {
-        Thread thread = new Thread(this::run, "libdlock-callbacks");
+        try {
+            daemon(name, this::run);
+            threads++;
+        } catch (OutOfMemoryError noThread) {
+            // What is queued stays queued; watch() tries again.
+            Log.failed("no thread for callbacks could be started yet", noThread);
+        }
+        lastTaken = System.nanoTime();
+    }
+
+    /** A thread that has nothing of whoever happened to come first: neither inherited thread-locals nor a class loader. */
+    static void daemon(String name, Runnable work) {
+        Thread thread = new Thread(null, work, name, 0, false);
+        thread.setContextClassLoader(ClassLoader.getSystemClassLoader());
         thread.setDaemon(true);
         thread.start();
-        threads++;
-        lastTaken = System.nanoTime();
     }
 
     private void run() {
@@ -86,7 +114,7 @@ final class Callbacks implements Executor {
                 wait(left);
             }
         } catch (InterruptedException interrupted) {
-            // Somebody interrupts every thread there is: this one ends, the next task starts another.
+            // Somebody interrupts every thread there is: this one ends, and watch() starts another for what is queued.
             threads--;
             return null;
         } finally {

@@ -3,6 +3,7 @@ package org.libdlock.internal;
 import java.lang.ref.WeakReference;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
@@ -18,6 +19,7 @@ public final class Holders {
 
     private final long client;
     private final Map<Long, Holder> holders = new ConcurrentHashMap<>();
+    private final Views views = new Views();
 
     /**
      * Nobody yet.
@@ -26,6 +28,36 @@ public final class Holders {
      */
     public Holders(long client) {
         this.client = client;
+    }
+
+    /** The native handles that threads have, to be freed with the client by one that must not keep it alive. */
+    public static final class Views {
+        private final Set<Long> handles = ConcurrentHashMap.newKeySet();
+
+        private Views() {}
+
+        private void free(Hold hold) {
+            if (handles.remove(hold.handle())) {
+                Native.heldFree(hold.handle());
+            }
+        }
+
+        /** Frees what is left. */
+        public void free() {
+            for (Long handle : handles) {
+                handles.remove(handle);
+                Native.heldFree(handle);
+            }
+        }
+    }
+
+    /**
+     * What is to be freed with the client.
+     *
+     * @return knows nothing of locks and threads
+     */
+    public Views views() {
+        return views;
     }
 
     private static final class Holder {
@@ -72,14 +104,15 @@ public final class Holders {
      * @param granted what it got; its handle is kept or given back
      */
     public void granted(String name, Hold granted) {
+        views.handles.add(granted.handle());
         Levels levels = levels(name);
         Hold known = levels == null ? null : levels.hold;
         if (levels == null || (known != null && known.token() == granted.token())) {
-            Native.heldFree(granted.handle());
+            views.free(granted);
             return;
         }
         if (known != null) {
-            Native.heldFree(known.handle());
+            views.free(known);
         }
         levels.hold = granted;
     }
@@ -96,33 +129,38 @@ public final class Holders {
     }
 
     /**
-     * Whether one more {@link #leave} is the last.
+     * The calling thread is about to release, and takes the handle of its hold out if this is the last level.
      *
      * @param name the lock's name
-     * @return false also for a thread that never entered
+     * @return the handle, which the release frees, or 0
      */
-    public boolean isAtLastLevel(String name) {
+    public long takeLastView(String name) {
         Levels levels = levels(name);
-        return levels != null && levels.count == 1;
+        if (levels == null || levels.count != 1 || levels.hold == null) {
+            return 0;
+        }
+        long view = levels.hold.handle();
+        return views.handles.remove(view) ? view : 0;
     }
 
     /**
      * The calling thread did not get it after all, or released it once.
      *
      * @param name the lock's name
-     * @return the hold whose handle is to be given back, at the last level
      */
-    public @Nullable Hold leave(String name) {
+    public void leave(String name) {
         Holder holder = holders.get(thisThread());
         Levels levels = holder == null ? null : holder.locks.get(name);
         if (holder == null || levels == null || --levels.count > 0) {
-            return null;
+            return;
         }
         holder.locks.remove(name);
         if (holder.locks.isEmpty()) {
             holders.remove(thisThread());
         }
-        return levels.hold;
+        if (levels.hold != null) {
+            views.free(levels.hold);
+        }
     }
 
     private @Nullable Levels levels(String name) {
@@ -144,14 +182,15 @@ public final class Holders {
             holders.remove(id);
             try {
                 Native.clientAbandon(client, id);
-                for (Levels levels : holder.locks.values()) {
-                    if (levels.hold != null) {
-                        Native.heldFree(levels.hold.handle());
-                    }
-                }
             } catch (RuntimeException closed) {
                 // The client is gone, and its holds with it.
                 Log.debug("nothing to abandon", closed);
+            } finally {
+                for (Levels levels : holder.locks.values()) {
+                    if (levels.hold != null) {
+                        views.free(levels.hold);
+                    }
+                }
             }
         });
     }

@@ -3,6 +3,7 @@ package org.libdlock.internal;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.Locale;
@@ -55,12 +56,12 @@ public final class Library {
     private static @Nullable String tryToLoad(String platform) {
         String resource = "/org/libdlock/native/" + platform + "/libdlock_jni.so";
         String given = System.getProperty(FOLDER);
-        Path folder = Path.of(given == null ? System.getProperty("java.io.tmpdir", "/tmp") : given);
+        String folder = given == null ? System.getProperty("java.io.tmpdir", "/tmp") : given;
         try (InputStream library = Library.class.getResourceAsStream(resource)) {
             if (library == null) {
                 return "libdlock's jar has no native library for " + platform + ", which is what this JVM runs on";
             }
-            Path file = Files.createTempFile(folder, "libdlock-", ".so");
+            Path file = Files.createTempFile(Path.of(folder), "libdlock-", ".so");
             try {
                 Files.copy(library, file, StandardCopyOption.REPLACE_EXISTING);
                 System.load(file.toAbsolutePath().toString());
@@ -69,7 +70,7 @@ public final class Library {
                 Files.deleteIfExists(file);
             }
             return null;
-        } catch (IOException | UnsatisfiedLinkError error) {
+        } catch (IOException | InvalidPathException | UnsatisfiedLinkError error) {
             return "libdlock's native library for " + platform + " cannot be loaded from the folder " + folder
                     + " (it must allow to write and to execute; -D" + FOLDER + "=FOLDER names another): " + error;
         }

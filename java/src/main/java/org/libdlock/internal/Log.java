@@ -33,8 +33,8 @@ final class Log {
         try {
             logger().log(System.Logger.Level.ERROR, what, error);
         } catch (Throwable again) {
-            // The logger is the user's. There is nobody left to tell.
-            error.addSuppressed(again);
+            // The logger is the user's, or there is no memory. There is nobody left to tell.
+            return;
         }
     }
 }

@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
  * name says otherwise.
  *
  * <p>Those that take {@code port} and {@code id} start an operation and return its handle, for {@link #cancel}; what comes of it is drained
- * from the port under that id. The others answer at once. All throw what {@code org.libdlock.Errors} makes of an error.
+ * from the port under that id; a handle of 0 says that it is done already. The others answer at once. All throw what {@code org.libdlock.Errors} makes of an error.
  */
 public final class Native {
     private Native() {}
@@ -34,10 +34,13 @@ public final class Native {
 
     public static native int lockHoldCount(long lock, long holder);
 
-    public static native long lockAcquire(long port, long id, long lock, long holder, long waitMs, long leaseMs);
+    /** {@code token}: that of the hold that the holder has, or 0; one more level of it is done at once. */
+    public static native long lockAcquire(
+            long port, long id, long lock, long holder, long token, long waitMs, long leaseMs);
 
     public static native long lockAttach(long port, long id, long lock, long holder, byte[] detached);
 
+    /** {@code view}: the handle that the acquire brought, at the last level, or 0 for an inner one, which is done at once. */
     public static native long lockRelease(long port, long id, long lock, long holder, long view);
 
     public static native long lockExtend(long port, long id, long lock, long holder, long leaseMs);

@@ -20,7 +20,13 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Port implements Wire.Sink {
     private static final int BATCH = 256;
+    /** More than so many callbacks that block at once stop all others. */
+    private static final int CALLBACK_THREADS = 64;
+    /** So many events wait for a log handler that blocks; more are counted and dropped. */
+    private static final int LOG_MAX = 1024;
+
     private static final long FOR_EVER = -1;
+    private static final long AT_ONCE = 0;
     /** How often to look for threads that have ended while they held something. */
     private static final long LOOK_FOR_DEAD_MS = 1000;
 
@@ -29,14 +35,14 @@ public final class Port implements Wire.Sink {
     private final long handle = Native.portOpen();
     private final AtomicLong ids = new AtomicLong();
     private final Map<Long, Pending> pending = new ConcurrentHashMap<>();
-    private final Callbacks callbacks = new Callbacks();
+    private final Callbacks callbacks = new Callbacks("libdlock-callbacks", CALLBACK_THREADS);
+    private final Callbacks log = new Callbacks("libdlock-log", 1);
+    private final AtomicLong dropped = new AtomicLong();
     private final List<WeakReference<Holders>> clients = new CopyOnWriteArrayList<>();
     private long lookedForDead = System.nanoTime();
 
     private Port() {
-        Thread thread = new Thread(this::drain, "libdlock");
-        thread.setDaemon(true);
-        thread.start();
+        Callbacks.daemon("libdlock", this::drain);
     }
 
     /**
@@ -60,7 +66,7 @@ public final class Port implements Wire.Sink {
          *
          * @param port the port's handle
          * @param id the number under which the operation is to be completed
-         * @return the operation's handle
+         * @return the operation's handle, or 0 when it is done already
          */
         long submit(long port, long id);
     }
@@ -73,8 +79,7 @@ public final class Port implements Wire.Sink {
      */
     public Object call(Submit call) {
         Parked parked = new Parked();
-        submit(call, parked);
-        return parked.await();
+        return submit(call, parked) == AT_ONCE ? Wire.DONE : parked.await();
     }
 
     /**
@@ -89,7 +94,8 @@ public final class Port implements Wire.Sink {
             throw new InterruptedException();
         }
         Parked parked = new Parked();
-        return parked.awaitOrCancel(submit(call, parked));
+        long op = submit(call, parked);
+        return op == AT_ONCE ? Wire.DONE : parked.awaitOrCancel(op);
     }
 
     /**
@@ -111,13 +117,12 @@ public final class Port implements Wire.Sink {
     private long submit(Submit call, Pending waiting) {
         long id = ids.incrementAndGet();
         pending.put(id, waiting);
-        boolean submitted = false;
+        long op = AT_ONCE;
         try {
-            long op = call.submit(handle, id);
-            submitted = true;
+            op = call.submit(handle, id);
             return op;
         } finally {
-            if (!submitted) {
+            if (op == AT_ONCE) {
                 pending.remove(id);
             }
         }
@@ -134,30 +139,18 @@ public final class Port implements Wire.Sink {
     }
 
     private void drain() {
+        Wire.Reader batch = new Wire.Reader(new byte[0]);
         while (true) {
             try {
-                byte[] batch = Native.portDrain(handle, BATCH, timeout());
-                for (Wire.Reader reader = new Wire.Reader(batch); reader.hasMore(); ) {
-                    next(reader);
+                // A batch is read to its end, however long a JVM without memory takes: somebody waits for each of it.
+                while (batch.hasMore()) {
+                    batch.next(this);
                 }
                 lookForDead();
+                batch = new Wire.Reader(Native.portDrain(handle, BATCH, timeout()));
             } catch (Throwable error) {
-                // Nothing of the user's runs here, so this is a JVM in need: what could not cross is kept on the other
-                // side.
-                Log.failed("the completion port could not be drained", error);
-                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(10));
-            }
-        }
-    }
-
-    /** Delivers one completion, however long a JVM without memory takes: somebody waits for it. */
-    private void next(Wire.Reader reader) {
-        while (true) {
-            try {
-                reader.next(this);
-                return;
-            } catch (OutOfMemoryError error) {
-                Log.failed("a completion could not be delivered yet", error);
+                // Nothing of the user's runs here, so this is a JVM in need. What could not cross is kept on the other side.
+                Log.failed("the completion port could not be drained yet", error);
                 LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(10));
             }
         }
@@ -174,11 +167,15 @@ public final class Port implements Wire.Sink {
 
     @Override
     public void logged(String level, @Nullable String object, String message) {
-        callbacks.execute(() -> Log.event(level, object, message));
+        long missed = dropped.getAndSet(0);
+        String text = missed == 0 ? message : message + " (" + missed + " events before this one were dropped)";
+        if (!log.executeUnless(LOG_MAX, () -> Log.event(level, object, text))) {
+            dropped.addAndGet(missed + 1);
+        }
     }
 
     private long timeout() {
-        if (callbacks.watch()) {
+        if (callbacks.watch() | log.watch()) {
             return Callbacks.STALL_MS;
         }
         for (WeakReference<Holders> client : clients) {

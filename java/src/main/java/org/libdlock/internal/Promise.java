@@ -11,13 +11,15 @@ import org.jspecify.annotations.Nullable;
  * The future of an operation. Whoever completes it otherwise ({@link #cancel}, {@link #orTimeout(long, TimeUnit)}, {@link #complete})
  * cancels the operation.
  */
-final class Promise<T extends @Nullable Object> extends CompletableFuture<T> implements Pending {
+final class Promise<T extends @Nullable Object> extends CompletableFuture<T> implements Pending, Runnable {
     private static final Failure CANCELLED = new Failure(-12, "cancel", null, "cancel: the future was cancelled");
 
     private final Callbacks callbacks;
     private final Function<Object, T> convert;
     private final Consumer<T> unwanted;
     private final AtomicBoolean decided = new AtomicBoolean();
+    private final AtomicBoolean delivered = new AtomicBoolean();
+    private volatile @Nullable Object reply;
     private volatile long op;
 
     /**
@@ -35,13 +37,20 @@ final class Promise<T extends @Nullable Object> extends CompletableFuture<T> imp
         this.op = op;
     }
 
-    /** On another thread, because what depends on this future is the user's and may block. */
+    /** On another thread, because what depends on this future is the user's and may block. Told twice, it delivers once. */
     @Override
     public void done(Object reply) {
-        callbacks.execute(() -> deliver(reply));
+        this.reply = reply;
+        callbacks.execute(this);
     }
 
-    private void deliver(Object reply) {
+    /** Delivers the reply. */
+    @Override
+    public void run() {
+        Object reply = this.reply;
+        if (reply == null || !delivered.compareAndSet(false, true)) {
+            return;
+        }
         T value;
         try {
             value = convert.apply(reply);
@@ -51,9 +60,7 @@ final class Promise<T extends @Nullable Object> extends CompletableFuture<T> imp
             }
             return;
         }
-        if (decide()) {
-            super.complete(value);
-        } else {
+        if (!(decide() && super.complete(value))) {
             unwanted.accept(value);
         }
     }

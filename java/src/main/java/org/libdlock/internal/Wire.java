@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 /** What crosses as bytes; {@code java/native/src/wire.rs} is the other end and says how they are laid out. */
 public final class Wire {
     /** What an operation brings that has nothing to say but that it is done. */
-    static final Object DONE = new Object();
+    public static final Object DONE = new Object();
 
     /** Brought by the wait for a loss when the hold was released instead. */
     public static final Object NOT_LOST = new Object();
