@@ -1,7 +1,7 @@
 /*
  * The C worker of bench/run.py: does something as often as CALLERS threads can in SECONDS.
  *
- *     worker pairs URL CALLERS SECONDS
+ *     worker pairs|decisions|ids|batches URL CALLERS SECONDS
  */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
@@ -12,14 +12,18 @@
 
 #include "dlock.h"
 
+#define BATCH 1000 /* ids */
+
 static double length;
 static double begun;
 static pthread_barrier_t warm, start_line;
 
 struct caller {
     pthread_t thread;
-    void (*work)(struct caller*);
+    long (*work)(struct caller*); /* does it once or some times; says how many */
     dlock_lock_t* lock;
+    dlock_rate_limiter_t* limiter;
+    dlock_snowflake_t* ids;
     long done;
 };
 
@@ -36,10 +40,33 @@ static void check(dlock_status_t status, const dlock_error_t* error) {
     }
 }
 
-static void pair(struct caller* caller) {
+static long pair(struct caller* caller) {
     dlock_error_t error = DLOCK_ERROR_INIT;
     check(dlock_lock_acquire(caller->lock, NULL, NULL, &error), &error);
     check(dlock_lock_release(caller->lock, &error), &error);
+    return 1;
+}
+
+static long decision(struct caller* caller) {
+    dlock_error_t error = DLOCK_ERROR_INIT;
+    dlock_decision_t told = DLOCK_DECISION_INIT;
+    check(dlock_rate_limiter_try_acquire(caller->limiter, 1, &told, &error), &error);
+    return 1;
+}
+
+static long one_by_one(struct caller* caller) {
+    dlock_error_t error = DLOCK_ERROR_INIT;
+    int64_t id;
+    /* Asking for the time costs as much as an id. */
+    for (int i = 0; i < BATCH; i++) check(dlock_snowflake_next_id(caller->ids, &id, &error), &error);
+    return BATCH;
+}
+
+static long batch(struct caller* caller) {
+    dlock_error_t error = DLOCK_ERROR_INIT;
+    int64_t ids[BATCH];
+    check(dlock_snowflake_next_ids(caller->ids, ids, BATCH, &error), &error);
+    return BATCH;
 }
 
 /* What each caller is to do, and what it needs for that. */
@@ -50,9 +77,15 @@ static int prepare(struct caller* caller, const char* what, dlock_client_t* clie
         int bytes = snprintf(name, sizeof name, "bench-%ld", number);
         check(dlock_lock_open(client, name, (size_t)bytes, NULL, &caller->lock, &error), &error);
         caller->work = pair;
-        return 1;
+    } else if (strcmp(what, "decisions") == 0) {
+        /* So wide that nobody is refused. */
+        check(dlock_rate_limiter_open(client, "bench", 5, 1000000, 1000000, NULL, &caller->limiter, &error), &error);
+        caller->work = decision;
+    } else {
+        check(dlock_snowflake_open(1, 1, NULL, &caller->ids, &error), &error);
+        caller->work = strcmp(what, "ids") == 0 ? one_by_one : strcmp(what, "batches") == 0 ? batch : NULL;
     }
-    return 0;
+    return caller->work != NULL;
 }
 
 static void* run(void* argument) {
@@ -61,15 +94,14 @@ static void* run(void* argument) {
     pthread_barrier_wait(&warm);
     pthread_barrier_wait(&start_line);
     while (now() - begun < length) {
-        caller->work(caller);
-        caller->done++;
+        caller->done += caller->work(caller);
     }
     return NULL;
 }
 
 int main(int argc, char** argv) {
     if (argc != 5) {
-        fprintf(stderr, "usage: worker pairs URL CALLERS SECONDS\n");
+        fprintf(stderr, "usage: worker pairs|decisions|ids|batches URL CALLERS SECONDS\n");
         return 2;
     }
     long count = strtol(argv[3], NULL, 10);
@@ -104,7 +136,11 @@ int main(int argc, char** argv) {
     fflush(stdout);
     while (getchar() != EOF) { /* the driver reads our CPU time before it lets go */
     }
-    for (long i = 0; i < count; i++) dlock_lock_free(callers[i].lock);
+    for (long i = 0; i < count; i++) {
+        dlock_lock_free(callers[i].lock);
+        dlock_rate_limiter_free(callers[i].limiter);
+        dlock_snowflake_free(callers[i].ids);
+    }
     dlock_client_free(client);
     free(callers);
     return 0;

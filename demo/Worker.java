@@ -3,6 +3,7 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.RandomAccessFile;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -15,11 +16,15 @@ import java.util.concurrent.TimeoutException;
 import org.libdlock.Client;
 import org.libdlock.DistributedLock;
 import org.libdlock.Dlock;
+import org.libdlock.Rate;
+import org.libdlock.RateLimiter;
+import org.libdlock.Snowflake;
 
 /**
- * One Java process of the demo: threads that take the lock TIMES times between them, and change the shared file inside.
+ * One Java process of the demo: threads that TIMES times between them wait for the rate limiter, take the lock, and change the
+ * shared file inside.
  *
- * <pre>Worker URL LOCK FILE TIMES WHO [without-lock]</pre>
+ * <pre>Worker URL NAME FILE TIMES WHO WORKER RATE BURST [without-lock]</pre>
  *
  * Prints {@code ready}, starts on a line of input, then prints its progress as JSON lines.
  */
@@ -29,6 +34,8 @@ public final class Worker {
     private static final int COUNTER_WIDTH = 12; // digits on the file's first line
 
     private final DistributedLock lock;
+    private final RateLimiter limiter;
+    private final Snowflake ids;
     private final String path;
     private final int times;
     private final String who;
@@ -40,8 +47,17 @@ public final class Worker {
     private double waited;
     private double longest;
 
-    private Worker(DistributedLock lock, String path, int times, String who, boolean locked) {
+    private Worker(
+            DistributedLock lock,
+            RateLimiter limiter,
+            Snowflake ids,
+            String path,
+            int times,
+            String who,
+            boolean locked) {
         this.lock = lock;
+        this.limiter = limiter;
+        this.ids = ids;
         this.path = path;
         this.times = times;
         this.who = who;
@@ -52,15 +68,15 @@ public final class Worker {
      * Reads, changes and rewrites the shared file, in steps that nothing but the lock protects: the counter on its first line, and a
      * line at its end. Says whether the file was last changed by somebody else.
      */
-    private boolean change(long token) throws IOException {
+    private boolean change(String line) throws IOException {
         try (RandomAccessFile file = new RandomAccessFile(path, "rw")) {
             byte[] digits = new byte[COUNTER_WIDTH];
             file.readFully(digits);
             long counter = Long.parseLong(new String(digits, StandardCharsets.US_ASCII));
-            byte[] tail = new byte[(int) Math.min(file.length(), 64)];
+            byte[] tail = new byte[(int) Math.min(file.length(), 128)];
             file.seek(file.length() - tail.length);
             file.readFully(tail);
-            file.write((token + " " + who + "\n").getBytes(StandardCharsets.UTF_8));
+            file.write((line + " " + who + "\n").getBytes(StandardCharsets.UTF_8));
             file.seek(0);
             file.write(String.format("%0" + COUNTER_WIDTH + "d", counter + 1).getBytes(StandardCharsets.US_ASCII));
             return !new String(tail, StandardCharsets.UTF_8).endsWith(" " + who + "\n");
@@ -89,9 +105,10 @@ public final class Worker {
     }
 
     /** What each thread does. */
-    private Void run() throws IOException {
+    private Void run() throws IOException, InterruptedException {
         long invented = 0;
         while (anotherTurn()) {
+            long granted = limiter.acquire().serverTimeUs().getAsLong();
             long asked = System.nanoTime();
             if (locked) {
                 lock.lock();
@@ -99,7 +116,8 @@ public final class Worker {
             double wait = (System.nanoTime() - asked) * 1e-9;
             boolean handedOver;
             try {
-                handedOver = change(locked ? lock.token() : ++invented);
+                long token = locked ? lock.token() : ++invented;
+                handedOver = change(token + " " + granted + " " + ids.nextId());
             } finally {
                 if (locked) {
                     lock.unlock();
@@ -112,11 +130,14 @@ public final class Worker {
 
     public static void main(String[] arguments) throws IOException, InterruptedException, ExecutionException {
         String who = arguments[4];
-        boolean locked = arguments.length == 5;
+        boolean locked = arguments.length == 8;
         ExecutorService threads = Executors.newFixedThreadPool(THREADS);
         try (Client client = Dlock.connect(arguments[0])) {
             DistributedLock lock = client.lock(arguments[1]);
-            Worker worker = new Worker(lock, arguments[2], Integer.parseInt(arguments[3]), who, locked);
+            Rate rate = Rate.of(Long.parseLong(arguments[6]), Duration.ofSeconds(1)).burst(Long.parseLong(arguments[7]));
+            RateLimiter limiter = client.rateLimiter(arguments[1] + "-rate", rate);
+            Snowflake ids = new Snowflake(0, Integer.parseInt(arguments[5]));
+            Worker worker = new Worker(lock, limiter, ids, arguments[2], Integer.parseInt(arguments[3]), who, locked);
             System.out.println("ready");
             new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8)).readLine();
             List<Future<Void>> runs = new ArrayList<>();

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The demo: processes in five languages take one lock in turn and change one file that nothing else protects.
+"""The demo: processes in five languages take one lock in turn and change one file that nothing else protects. One rate limiter
+lets them through, and each stamps its changes with ids of its own.
 
     run.py [--times N] [--url URL] [--without-lock] --worker LANGUAGE=COMMAND ...
 
@@ -27,9 +28,10 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "scripts"))
 
 from private_redis import PrivateRedis  # noqa: E402
-from verdict import judge  # noqa: E402
+from verdict import Expected, Limit, judge  # noqa: E402
 
 SHOW_EVERY = 1.0  # seconds
+LIMIT = Limit(rate=1000, burst=100)
 STUCK_AFTER = 60.0  # seconds in which no worker got the lock
 
 
@@ -128,11 +130,13 @@ def run(options: argparse.Namespace, url: str, folder: str) -> int:
     """Runs the workers on `url` and judges the file they leave in `folder`."""
     shared = Path(folder, "shared.txt")
     shared.write_text(f"{0:012}\n")
-    lock = f"demo-{os.getpid()}-{time.time_ns()}"
-    commands = {}
-    for worker in options.worker:
+    name = f"demo-{os.getpid()}-{time.time_ns()}"
+    limit = [str(LIMIT.rate), str(LIMIT.burst)]
+    commands, expected = {}, {}
+    for number, worker in enumerate(options.worker, start=1):
         who, _, program = worker.partition("=")
-        commands[who] = [*shlex.split(program), url, lock, str(shared), str(options.times), who]
+        commands[who] = [*shlex.split(program), url, name, str(shared), str(options.times), who, str(number), *limit]
+        expected[who] = Expected(options.times, number)
         if options.without_lock:
             commands[who].append("without-lock")
 
@@ -146,7 +150,7 @@ def run(options: argparse.Namespace, url: str, folder: str) -> int:
             worker.go()
         problems = watch(workers, options.times)
         taken = time.monotonic() - begun
-    verdict = judge(shared.read_text(), dict.fromkeys(commands, options.times))
+    verdict = judge(shared.read_text(), expected, LIMIT)
     problems += verdict.problems
     rate = verdict.lines / taken
     print(f"\n  {verdict.lines} changes in {taken:.1f} s ({rate:.0f}/s); the counter says {verdict.counter}")
@@ -155,7 +159,10 @@ def run(options: argparse.Namespace, url: str, folder: str) -> int:
     if problems:
         print("verdict: FAILED")
         return 1
-    print("verdict: the total is exact, and fencing tokens strictly increase in the order of the file")
+    print(
+        "verdict: the total is exact, fencing tokens strictly increase in the order of the file; the limiter let no more "
+        f"through than {LIMIT.rate}/s and a burst of {LIMIT.burst}; all ids differ, and each worker's grow"
+    )
     return 0
 
 

@@ -8,18 +8,18 @@ import os
 COUNTER_WIDTH = 12  # digits on the file's first line
 
 
-def change(path: str, token: int, who: str) -> bool:
+def change(path: str, line: str) -> bool:
     """Reads, changes and rewrites the shared file, in steps that nothing but the lock protects: the counter on its first line,
-    and a line at its end. Says whether the file was last changed by somebody else."""
+    and a line at its end, which ends with who wrote it. Says whether the file was last changed by somebody else."""
     with open(path, "r+b", buffering=0) as file:
         counter = int(file.read(COUNTER_WIDTH))
         size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - 64))
+        file.seek(max(0, size - 128))
         last = file.read().rsplit(b"\n", 2)[-2].rsplit(b" ", 1)[-1]
-        file.write(f"{token} {who}\n".encode())
+        file.write(f"{line}\n".encode())
         file.seek(0)
         file.write(f"{counter + 1:0{COUNTER_WIDTH}}".encode())
-    return last != who.encode()
+    return last != line.rsplit(" ", 1)[-1].encode()
 
 
 class Progress:

@@ -1,10 +1,40 @@
-"""What the demo's shared file must look like when the lock has kept its promise."""
+"""What the demo's shared file must look like when the lock, the rate limiter and the id generators have kept their promises.
+
+Its first line is the counter. Every change adds a line `<fencing token> <grant> <id> <who>`: the token of the lock it was made
+under, when the rate limiter let it through (microseconds, by the server's clock), and an id of the worker's own.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from itertools import pairwise
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What the rate limiter was told: so many a second, so many at once."""
+
+    rate: int
+    burst: int
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a worker was to do: how many changes, under which worker number its ids are made."""
+
+    times: int
+    worker: int
+
+
+@dataclass(frozen=True)
+class Change:
+    """A line of the file."""
+
+    token: int
+    granted_us: int
+    id: int
+    who: str
 
 
 @dataclass
@@ -16,29 +46,79 @@ class Verdict:
     problems: list[str] = field(default_factory=list)
 
 
-def judge(text: str, expected: dict[str, int]) -> Verdict:
-    """Checks the counter, who wrote how many lines, and the order of the tokens.
-
-    `expected` says how many changes each worker made. A lost update shows in the counter or as a missing line; two holders at
-    once mostly show as tokens out of order too.
-    """
+def judge(text: str, expected: dict[str, Expected], limit: Limit) -> Verdict:
+    """Checks the whole file."""
     first, *rest = text.splitlines()
-    changes = [line.split(" ") for line in rest]
-    verdict = Verdict(int(first), len(changes))
-    total = sum(expected.values())
+    verdict = Verdict(int(first), len(rest))
+    total = sum(each.times for each in expected.values())
     if verdict.counter != total:
         verdict.problems.append(f"the counter says {verdict.counter}, the workers made {total} changes")
-    wrote = Counter(line[-1] for line in changes)
-    for who in expected.keys() | wrote.keys():
-        if wrote[who] != expected.get(who, 0):
-            verdict.problems.append(f"{who} made {expected.get(who, 0)} changes, the file has {wrote[who]} lines of it")
-    try:
-        tokens = [int(token) for token, _ in changes]
-    except ValueError:
-        verdict.problems.append("a line is damaged")
-        return verdict
-    for number, (before, after) in enumerate(pairwise(tokens), start=2):
-        if after <= before:
-            verdict.problems.append(f"change {number} has token {after}, the one before it {before}")
-            break
+    changes = []
+    for number, line in enumerate(rest, start=1):
+        try:
+            token, granted_us, id_, who = line.split(" ")
+            changes.append(Change(int(token), int(granted_us), int(id_), who))
+        except ValueError:
+            verdict.problems.append(f"change {number} is damaged: {line!r}")
+            return verdict
+    verdict.problems += [
+        *who_wrote(changes, expected),
+        *order_of_tokens(changes),
+        *bound_of_the_limiter(changes, limit),
+        *identity_of_ids(changes, expected),
+    ]
     return verdict
+
+
+def who_wrote(changes: list[Change], expected: dict[str, Expected]) -> list[str]:
+    """A lost update shows in the counter or as a missing line."""
+    wrote = Counter(change.who for change in changes)
+    wanted = {who: each.times for who, each in expected.items()}
+    return [
+        f"{who} made {wanted.get(who, 0)} changes, the file has {wrote[who]} lines of it"
+        for who in sorted(wanted.keys() | wrote.keys())
+        if wrote[who] != wanted.get(who, 0)
+    ]
+
+
+def order_of_tokens(changes: list[Change]) -> list[str]:
+    """Two holders at once mostly show as tokens out of order, too."""
+    for number, (before, after) in enumerate(pairwise(changes), start=2):
+        if after.token <= before.token:
+            return [f"change {number} has token {after.token}, the one before it {before.token}"]
+    return []
+
+
+def bound_of_the_limiter(changes: list[Change], limit: Limit) -> list[str]:
+    """Between any two grants, both counted, no more were let through than the burst and what came back in between:
+    `j - i + 1 <= burst + rate * (t_j - t_i)`. One pass suffices: of all earlier grants, the one with the least `i - rate * t_i`
+    bounds the most. In millionths of a grant, so that all numbers are whole."""
+    times = sorted(change.granted_us for change in changes)
+    million = 1_000_000
+    least, since = None, 0
+    for number, time in enumerate(times):
+        level = number * million - limit.rate * (time - times[0])
+        if least is None or level < least:
+            least, since = level, number
+        if level - least + million > limit.burst * million:
+            count, span = number - since + 1, (time - times[since]) / million
+            return [
+                f"the limiter let {count} through in {span:.6f} s: {limit.rate}/s and a burst of {limit.burst} were allowed"
+            ]
+    return []
+
+
+def identity_of_ids(changes: list[Change], expected: dict[str, Expected]) -> list[str]:
+    """Every id is another; each worker's grow, and carry its number (bits 12 to 16)."""
+    problems = []
+    if len({change.id for change in changes}) < len(changes):
+        problems.append(f"{len(changes) - len({change.id for change in changes})} ids are there twice")
+    of: defaultdict[str, list[int]] = defaultdict(list)
+    for change in changes:
+        of[change.who].append(change.id)
+    for who, ids in of.items():
+        if any(after <= before for before, after in pairwise(ids)):
+            problems.append(f"the ids of {who} do not grow")
+        if who in expected and any(id_ >> 12 & 31 != expected[who].worker for id_ in ids):
+            problems.append(f"an id of {who} is another worker's")
+    return problems

@@ -1,6 +1,7 @@
-// One C++ process of the demo: takes the lock TIMES times, and changes the shared file inside.
+// One C++ process of the demo: TIMES times waits for the rate limiter, takes the lock, and changes the shared file
+// inside.
 //
-//     worker URL LOCK FILE TIMES WHO [without-lock]
+//     worker URL NAME FILE TIMES WHO WORKER RATE BURST [without-lock]
 //
 // Prints `ready`, starts on a line of input, then prints its progress as JSON lines.
 
@@ -25,7 +26,7 @@ constexpr int counter_width = 12; // digits on the file's first line
 
 // Reads, changes and rewrites the shared file, in steps that nothing but the lock protects: the counter on its first
 // line, and a line at its end. Says whether the file was last changed by somebody else.
-bool change(const std::string& path, std::uint64_t token, const std::string& who) {
+bool change(const std::string& path, const std::string& line, const std::string& who) {
     std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
     file.exceptions(std::ios::failbit | std::ios::badbit);
     std::string digits(counter_width, '0');
@@ -33,12 +34,12 @@ bool change(const std::string& path, std::uint64_t token, const std::string& who
     const long counter = std::stol(digits);
     file.seekg(0, std::ios::end);
     const auto size = static_cast<long>(file.tellg());
-    std::string tail(static_cast<std::size_t>(std::min(size, 64L)), '\0');
+    std::string tail(static_cast<std::size_t>(std::min(size, 128L)), '\0');
     file.seekg(size - static_cast<long>(tail.size()));
     file.read(tail.data(), static_cast<std::streamsize>(tail.size()));
     const bool other = tail.size() < who.size() + 2 || tail.substr(tail.size() - who.size() - 2) != " " + who + "\n";
     file.seekp(0, std::ios::end);
-    file << token << ' ' << who << '\n' << std::flush;
+    file << line << ' ' << who << '\n' << std::flush;
     std::snprintf(digits.data(), digits.size() + 1, "%0*ld", counter_width, counter + 1);
     file.seekp(0);
     file << digits << std::flush;
@@ -58,10 +59,19 @@ struct progress {
     }
 };
 
-void run(const std::string& url, const std::string& name, const std::string& path, long times, const std::string& who,
-         bool locked) {
-    dlock::client client{url};
-    dlock::mutex mutex{client, name};
+struct arguments {
+    std::string url, name, path;
+    long times;
+    std::string who;
+    long worker, rate, burst;
+    bool locked;
+};
+
+void run(const arguments& given) {
+    const dlock::client client{given.url};
+    dlock::mutex mutex{client, given.name};
+    dlock::rate_limiter limiter{client, given.name + "-rate", {given.rate, std::chrono::seconds(1), given.burst}};
+    const dlock::snowflake ids{0, given.worker};
     std::puts("ready");
     std::fflush(stdout);
     std::string line;
@@ -69,14 +79,16 @@ void run(const std::string& url, const std::string& name, const std::string& pat
 
     progress all;
     auto reported = steady::now();
-    for (long turn = 1; turn <= times; turn++) {
+    for (long turn = 1; turn <= given.times; turn++) {
+        const auto granted = limiter.acquire().server_time.value().time_since_epoch().count();
         const auto asked = steady::now();
         std::unique_lock guard{mutex, std::defer_lock};
-        if (locked) guard.lock();
+        if (given.locked) guard.lock();
         const double wait = seconds(steady::now() - asked).count();
-        const auto token = locked ? mutex.held().token() : static_cast<std::uint64_t>(turn);
-        all.handovers += change(path, token, who);
-        if (locked) guard.unlock();
+        const auto token = given.locked ? mutex.held().token() : static_cast<std::uint64_t>(turn);
+        const auto line = std::to_string(token) + ' ' + std::to_string(granted) + ' ' + std::to_string(ids.next_id());
+        all.handovers += change(given.path, line, given.who);
+        if (given.locked) guard.unlock();
         all.done++;
         all.waited += wait;
         all.longest = std::max(all.longest, wait);
@@ -91,12 +103,13 @@ void run(const std::string& url, const std::string& name, const std::string& pat
 } // namespace
 
 int main(int argc, char** argv) {
-    if (argc < 6) {
-        std::cerr << "usage: worker URL LOCK FILE TIMES WHO [without-lock]\n";
+    if (argc < 9) {
+        std::cerr << "usage: worker URL NAME FILE TIMES WHO WORKER RATE BURST [without-lock]\n";
         return 2;
     }
     try {
-        run(argv[1], argv[2], argv[3], std::stol(argv[4]), argv[5], argc == 6);
+        run({argv[1], argv[2], argv[3], std::stol(argv[4]), argv[5], std::stol(argv[6]), std::stol(argv[7]),
+             std::stol(argv[8]), argc == 9});
     } catch (const std::exception& error) {
         std::cerr << argv[5] << ": " << error.what() << '\n';
         return 1;

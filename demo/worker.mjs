@@ -1,6 +1,7 @@
-// One Node process of the demo: callers that take the lock TIMES times between them, and change the shared file inside.
+// One Node process of the demo: callers that TIMES times between them wait for the rate limiter, take the lock, and change the shared
+// file inside.
 //
-//     worker.mjs URL LOCK FILE TIMES WHO [without-lock]
+//     worker.mjs URL NAME FILE TIMES WHO WORKER RATE BURST [without-lock]
 //
 // Prints `ready`, starts on a line of input, then prints its progress as JSON lines.
 
@@ -8,25 +9,25 @@ import { open } from "node:fs/promises";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 
-import { connect } from "libdlock";
+import { connect, Snowflake } from "libdlock";
 
 const CALLERS = 2;
 const REPORT_EVERY_MS = 250;
 const COUNTER_WIDTH = 12; // digits on the file's first line
 
-const [url, name, path, times, who, ...flags] = process.argv.slice(2);
+const [url, name, path, times, who, workerId, rate, burst, ...flags] = process.argv.slice(2);
 const locked = !flags.includes("without-lock");
 
 // Reads, changes and rewrites the shared file, in steps that nothing but the lock protects: the counter on its first line, and a line
 // at its end. Says whether the file was last changed by somebody else.
-async function change(token) {
+async function change(line) {
   const file = await open(path, "r+");
   try {
     const counter = Number((await file.read(Buffer.alloc(COUNTER_WIDTH), 0, COUNTER_WIDTH, 0)).buffer.toString());
     const { size } = await file.stat();
-    const start = Math.max(0, size - 64);
+    const start = Math.max(0, size - 128);
     const tail = (await file.read(Buffer.alloc(size - start), 0, size - start, start)).buffer.toString();
-    await file.write(`${token} ${who}\n`, size);
+    await file.write(`${line} ${who}\n`, size);
     await file.write(String(counter + 1).padStart(COUNTER_WIDTH, "0"), 0);
     return !tail.endsWith(` ${who}\n`);
   } finally {
@@ -38,14 +39,15 @@ const progress = { done: 0, handovers: 0, waited: 0, longest: 0 };
 const report = () => console.log(JSON.stringify(progress));
 
 let begun = 0;
-async function run(lock) {
+async function run(lock, limiter, ids) {
   while (begun < Number(times)) {
     begun++;
+    const granted = (await limiter.acquire()).serverTimeUs;
     const asked = performance.now();
     let wait = 0;
     const turn = (held) => {
       wait = (performance.now() - asked) / 1000;
-      return change(held ? held.token : begun);
+      return change(`${held ? held.token : begun} ${granted} ${ids.nextId()}`);
     };
     const handedOver = locked ? await lock.withLock(turn) : await turn();
     progress.done++;
@@ -57,12 +59,14 @@ async function run(lock) {
 
 const client = await connect(url);
 const lock = client.lock(name);
+const limiter = client.rateLimiter(`${name}-rate`, { limit: Number(rate), perMs: 1000, burst: Number(burst) });
+const ids = new Snowflake({ datacenter: 0, worker: Number(workerId) });
 console.log("ready");
 const input = createInterface({ input: process.stdin });
 await once(input, "line");
 input.close();
 const reports = setInterval(report, REPORT_EVERY_MS);
-await Promise.all(Array.from({ length: CALLERS }, () => run(lock)));
+await Promise.all(Array.from({ length: CALLERS }, () => run(lock, limiter, ids)));
 clearInterval(reports);
 report();
 await client.close();

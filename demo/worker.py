@@ -1,6 +1,7 @@
-"""One Python process of the demo: threads that take the lock TIMES times between them, and change the shared file inside.
+"""One Python process of the demo: threads that TIMES times between them wait for the rate limiter, take the lock, and change the
+shared file inside.
 
-    worker.py URL LOCK FILE TIMES WHO [without-lock]
+    worker.py URL NAME FILE TIMES WHO WORKER RATE BURST [without-lock]
 
 Prints `ready`, starts on a line of input, then prints its progress as JSON lines.
 """
@@ -12,6 +13,7 @@ import itertools
 import sys
 import threading
 import time
+from typing import NamedTuple
 
 import libdlock
 from turns import Progress, change
@@ -20,11 +22,19 @@ THREADS = 2
 REPORT_EVERY = 0.25  # seconds
 
 
+class Shared(NamedTuple):
+    """The lock and the limiter that all processes share, and the ids of this one."""
+
+    lock: libdlock.Lock
+    limiter: libdlock.RateLimiter
+    ids: libdlock.Snowflake
+
+
 class Worker:
     """What the threads of this process share."""
 
-    def __init__(self, lock: libdlock.Lock, path: str, times: int, who: str, locked: bool) -> None:
-        self.lock, self.path, self.who, self.locked = lock, path, who, locked
+    def __init__(self, shared: Shared, path: str, times: int, who: str, locked: bool) -> None:
+        self.shared, self.path, self.who, self.locked = shared, path, who, locked
         self.turns = iter(range(times))
         self.turn_taking = threading.Lock()
         self.progress = Progress()
@@ -40,10 +50,12 @@ class Worker:
         invented = itertools.count(1)
         try:
             while self.another_turn():
+                granted = self.shared.limiter.acquire().server_time
                 asked = time.monotonic()
-                with self.lock if self.locked else contextlib.nullcontext() as held:
+                with self.shared.lock if self.locked else contextlib.nullcontext() as held:
                     wait = time.monotonic() - asked
-                    handed_over = change(self.path, held.token if held else next(invented), self.who)
+                    token = held.token if held else next(invented)
+                    handed_over = change(self.path, f"{token} {granted} {self.shared.ids.next_id()} {self.who}")
                 with self.turn_taking:
                     self.progress.add(wait, handed_over)
         except BaseException as error:
@@ -56,10 +68,12 @@ class Worker:
             self.progress.report()
 
 
-def main(url: str, name: str, path: str, times: str, who: str, *flags: str) -> int:
+def main(url: str, name: str, path: str, times: str, who: str, worker_id: str, rate: str, burst: str, *flags: str) -> int:
     """Runs the threads until all turns are done."""
     with libdlock.connect(url) as client:
-        worker = Worker(client.lock(name), path, int(times), who, "without-lock" not in flags)
+        limiter = client.rate_limiter(f"{name}-rate", rate=int(rate), per=1, burst=int(burst))
+        shared = Shared(client.lock(name), limiter, libdlock.Snowflake(0, int(worker_id)))
+        worker = Worker(shared, path, int(times), who, "without-lock" not in flags)
         print("ready", flush=True)
         sys.stdin.readline()
         threads = [threading.Thread(target=worker.run, daemon=True) for _ in range(THREADS)]

@@ -1,6 +1,7 @@
-"""One asyncio process of the demo: tasks that take the lock TIMES times between them, and change the shared file inside.
+"""One asyncio process of the demo: tasks that TIMES times between them wait for the rate limiter, take the lock, and change the
+shared file inside.
 
-    worker_aio.py URL LOCK FILE TIMES WHO [without-lock]
+    worker_aio.py URL NAME FILE TIMES WHO WORKER RATE BURST [without-lock]
 
 Prints `ready`, starts on a line of input, then prints its progress as JSON lines.
 """
@@ -12,6 +13,7 @@ import contextlib
 import itertools
 import sys
 import time
+from typing import NamedTuple
 
 import libdlock.aio
 from turns import Progress, change
@@ -20,11 +22,19 @@ TASKS = 2
 REPORT_EVERY = 0.25  # seconds
 
 
+class Shared(NamedTuple):
+    """The lock and the limiter that all processes share, and the ids of this one."""
+
+    lock: libdlock.aio.Lock
+    limiter: libdlock.aio.RateLimiter
+    ids: libdlock.Snowflake
+
+
 class Worker:
     """What the tasks of this process share."""
 
-    def __init__(self, lock: libdlock.aio.Lock, path: str, times: int, who: str, locked: bool) -> None:
-        self.lock, self.path, self.who, self.locked = lock, path, who, locked
+    def __init__(self, shared: Shared, path: str, times: int, who: str, locked: bool) -> None:
+        self.shared, self.path, self.who, self.locked = shared, path, who, locked
         self.turns = iter(range(times))
         self.invented = itertools.count(1)
         self.progress = Progress()
@@ -32,10 +42,12 @@ class Worker:
     async def run(self) -> None:
         """What each task does."""
         for _ in self.turns:
+            granted = (await self.shared.limiter.acquire()).server_time
             asked = time.monotonic()
-            async with self.lock if self.locked else contextlib.nullcontext() as held:
+            async with self.shared.lock if self.locked else contextlib.nullcontext() as held:
                 wait = time.monotonic() - asked
-                handed_over = change(self.path, held.token if held else next(self.invented), self.who)
+                token = held.token if held else next(self.invented)
+                handed_over = change(self.path, f"{token} {granted} {self.shared.ids.next_id()} {self.who}")
             self.progress.add(wait, handed_over)
 
     async def report(self) -> None:
@@ -45,10 +57,14 @@ class Worker:
             self.progress.report()
 
 
-async def main(url: str, name: str, path: str, times: str, who: str, *flags: str) -> None:
+async def main(
+    url: str, name: str, path: str, times: str, who: str, worker_id: str, rate: str, burst: str, *flags: str
+) -> None:
     """Runs the tasks until all turns are done."""
     async with libdlock.aio.connect(url) as client:
-        worker = Worker(client.lock(name), path, int(times), who, "without-lock" not in flags)
+        limiter = client.rate_limiter(f"{name}-rate", rate=int(rate), per=1, burst=int(burst))
+        shared = Shared(client.lock(name), limiter, libdlock.Snowflake(0, int(worker_id)))
+        worker = Worker(shared, path, int(times), who, "without-lock" not in flags)
         print("ready", flush=True)
         sys.stdin.readline()
         reports = asyncio.create_task(worker.report())

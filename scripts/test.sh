@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 declare -A command=(
-    [scripts]="python3 scripts/test_totals.py"
+    [scripts]="scripts/test-scripts.sh"
     [lint]="scripts/lint.sh"
     [rust]="cargo test --quiet --no-fail-fast"
     [c]="ffi-c/tests/run.sh"

@@ -1,0 +1,84 @@
+"""The demo's verdict is seen to fail, for each thing that it looks at (`python3 -m unittest`, no packages needed)."""
+
+from __future__ import annotations
+
+import sys
+import unittest
+
+from verdict import Expected, Limit, judge
+
+LIMIT = Limit(rate=1000, burst=3)
+EXPECTED = {"A": Expected(3, worker=1), "B": Expected(2, worker=2)}
+
+
+def id_of(worker: int, number: int) -> int:
+    return number << 22 | worker << 12
+
+
+#: Token, grant in microseconds, id, who.
+GOOD: list[tuple[int, int, int, str]] = [
+    (10, 5_000, id_of(1, 1), "A"),
+    (11, 5_000, id_of(2, 1), "B"),
+    (15, 5_000, id_of(1, 2), "A"),
+    (16, 6_000, id_of(1, 3), "A"),
+    (17, 7_000, id_of(2, 2), "B"),
+]
+
+
+def problems(lines: list[tuple[int, int, int, str]], counter: int = 5) -> list[str]:
+    text = "".join(f"{token} {granted} {id_} {who}\n" for token, granted, id_, who in lines)
+    return judge(f"{counter:012}\n{text}", EXPECTED, LIMIT).problems
+
+
+class Judged(unittest.TestCase):
+    def check(self, number: int, change: tuple[int, int, int, str], *words: str) -> None:
+        """With that change in the place of the good one, exactly one problem is found, and named."""
+        lines = [*GOOD]
+        lines[number] = change
+        (problem,) = problems(lines)
+        for word in words:
+            self.assertIn(word, problem)
+
+    def test_a_good_file(self) -> None:
+        self.assertEqual(problems(GOOD), [])
+
+    def test_a_lost_update(self) -> None:
+        self.assertEqual(problems(GOOD, counter=4), ["the counter says 4, the workers made 5 changes"])
+
+    def test_a_missing_line(self) -> None:
+        self.assertEqual(problems(GOOD[:-1]), ["B made 2 changes, the file has 1 lines of it"])
+
+    def test_a_damaged_line(self) -> None:
+        self.assertIn("damaged", judge("5\n1 2 3\n", EXPECTED, LIMIT).problems[-1])
+
+    def test_tokens_out_of_order(self) -> None:
+        self.check(1, (10, 5_000, id_of(2, 1), "B"), "change 2 has token 10, the one before it 10")
+
+    def test_one_grant_too_many_at_once(self) -> None:
+        self.check(3, (16, 5_000, id_of(1, 3), "A"), "let 4 through in 0.000000 s")
+
+    def test_one_grant_a_microsecond_too_early(self) -> None:
+        self.check(3, (16, 5_999, id_of(1, 3), "A"), "let 4 through in 0.000999 s")
+
+    def test_grants_are_not_in_the_order_of_the_file(self) -> None:
+        lines = [*GOOD]
+        lines[0], lines[4] = (10, 7_000, id_of(1, 1), "A"), (17, 5_000, id_of(2, 2), "B")
+        self.assertEqual(problems(lines), [])
+
+    def test_an_id_twice(self) -> None:
+        lines = [*GOOD]
+        lines[4] = (17, 7_000, id_of(2, 1), "B")
+        self.assertEqual(problems(lines), ["1 ids are there twice", "the ids of B do not grow"])
+
+    def test_ids_that_do_not_grow(self) -> None:
+        self.check(3, (16, 6_000, id_of(1, 0), "A"), "the ids of A do not grow")
+
+    def test_the_id_of_another_worker(self) -> None:
+        self.check(3, (16, 6_000, id_of(3, 3), "A"), "an id of A is another worker's")
+
+
+if __name__ == "__main__":
+    done = unittest.main(exit=False).result
+    bad = len(done.failures) + len(done.errors)
+    print(f"{done.testsRun - bad} passed, {bad} failed", flush=True)
+    sys.exit(bad > 0)

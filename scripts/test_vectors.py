@@ -1,0 +1,48 @@
+"""Every language's tests read every file of tests/vectors, and its README describes each: a file that one language forgets would
+let that language drift."""
+
+from __future__ import annotations
+
+import sys
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+VECTORS = sorted(path.name for path in (ROOT / "tests/vectors").glob("*.json"))
+TESTS = {
+    "Rust": ["core/src", "core/tests"],
+    "C": ["ffi-c/tests"],
+    "Python": ["py/tests"],
+    "Node": ["node/tests"],
+    "Java": ["java/src/test"],
+}
+SOURCES = {".rs", ".py", ".c", ".h", ".cpp", ".mjs", ".cjs", ".ts", ".java"}
+
+
+def read(folders: list[str]) -> str:
+    """All sources below the folders."""
+    files = (path for folder in folders for path in (ROOT / folder).rglob("*") if path.suffix in SOURCES)
+    return "\n".join(path.read_text() for path in files if "node_modules" not in path.parts)
+
+
+class Vectors(unittest.TestCase):
+    def test_every_language_reads_every_file(self) -> None:
+        for language, folders in TESTS.items():
+            text = read(folders)
+            for name in VECTORS:
+                with self.subTest(language=language, name=name):
+                    # C's tests get their tables by the stem.
+                    self.assertTrue(name in text or f'"{name.removesuffix(".json")}"' in text, f"{language}: {name}")
+
+    def test_the_readme_tells_what_each_holds(self) -> None:
+        readme = (ROOT / "tests/vectors/README.md").read_text()
+        for name in VECTORS:
+            with self.subTest(name=name):
+                self.assertIn(f"| `{name}` |", readme)
+
+
+if __name__ == "__main__":
+    done = unittest.main(exit=False).result
+    bad = len({getattr(test, "test_case", test).id() for test, _ in done.failures + done.errors})
+    print(f"{done.testsRun - bad} passed, {bad} failed", flush=True)
+    sys.exit(bad > 0)
