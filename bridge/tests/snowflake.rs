@@ -69,7 +69,7 @@ fn a_generator_that_is_freed_under_a_batch_is_closed_to_others_at_once() {
             next().unwrap();
             begun.elapsed() > Duration::from_micros(200)
         };
-        while !(waited() && waited()) && !batch.is_finished() {}
+        while !(batch.is_finished() || waited() && waited()) {}
         ops::snowflake_free(state, ids).unwrap();
         assert_eq!(next().unwrap_err().kind(), ErrorKind::Closed);
         assert_eq!(batch.join().unwrap().len(), 1_000_000);
