@@ -70,7 +70,7 @@ fn a_timer_runs_from_when_its_acquire_was_sent() {
 /// The draft knows no late cancel: it takes away the place of a caller who came after it, who then sleeps with the long timer beside a
 /// free lock and an empty queue.
 #[test]
-#[ignore = "a minute or two"]
+#[ignore = "half a minute: five million states"]
 fn a_cancel_without_an_answer_is_followed_by_a_look() {
     let draft = Rules { late_cancel_rejoins: false, ..R };
     let config = Config { cancels: 1, foreign: 1, lease: 5, ..Config::new(&[1, 1, 2]) };
