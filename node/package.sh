@@ -7,12 +7,13 @@ cd "$(dirname "$0")"
 root=$(dirname "$PWD")
 out=${1:?a folder for the tarballs}
 profile=${DLOCK_NODE_PROFILE:-release}
-build=$root/build/node
 target=${CARGO_TARGET_DIR:-$root/target}
+# A folder of its own: the demo may be packing at the same time.
+build=$(mktemp -d)
+trap 'rm -rf "$build"' EXIT
 stage=$build/stage
 
 ./install-tools.sh
-rm -rf "$build/dist" "$stage"
 node_modules/.bin/tsc -p tsconfig.json --outDir "$build/dist/esm"
 node_modules/.bin/tsc -p tsconfig.cjs.json --outDir "$build/dist/cjs"
 echo '{ "type": "commonjs" }' >"$build/dist/cjs/package.json"
