@@ -58,7 +58,7 @@ where
 
 /// For operations whose answer comes through `port`, together with `key`. Keeps the interpreter lock: to queue an operation
 /// is a matter of microseconds, and giving the lock away in an event loop's thread invites every other thread in.
-pub(crate) fn submit<F>(
+pub(crate) fn submit<F, T>(
     py: Python<'_>,
     export: &'static str,
     port: Handle,
@@ -66,7 +66,8 @@ pub(crate) fn submit<F>(
     call: impl FnOnce(&'static State) -> F,
 ) -> PyResult<Handle>
 where
-    F: Future<Output = Result<Outcome>> + Send + 'static,
+    F: Future<Output = Result<T>> + Send + 'static,
+    T: Into<Outcome>,
 {
     guard(export, || {
         let state = enter()?;

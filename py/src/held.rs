@@ -58,7 +58,7 @@ pub(crate) fn held_loss(py: Python<'_>, held: u64) -> PyResult<Option<&'static s
 }
 
 #[pyfunction]
-pub(crate) fn held_wait_lost(py: Python<'_>, held: u64, timeout_ms: i64) -> PyResult<Option<&'static str>> {
+pub(crate) fn held_wait_lost(py: Python<'_>, held: u64, timeout_ms: Option<i64>) -> PyResult<Option<&'static str>> {
     let lost = blocking(py, "held_wait_lost", |state| waiting_for_loss(state, held, timeout_ms))?;
     Ok(lost.map(|reason| reason.as_str()))
 }
@@ -67,9 +67,9 @@ pub(crate) fn held_wait_lost(py: Python<'_>, held: u64, timeout_ms: i64) -> PyRe
 pub(crate) async fn waiting_for_loss(
     state: &'static State,
     held: Handle,
-    timeout_ms: i64,
+    timeout_ms: Option<i64>,
 ) -> Result<Option<LossReason>> {
-    match ops::held_wait_lost(state, held, ops::given(timeout_ms, -1)).await {
+    match ops::held_wait_lost(state, held, timeout_ms).await {
         Err(error) if error.kind() == ErrorKind::Busy => Ok(None),
         waited => waited,
     }

@@ -1,8 +1,8 @@
 //! Rate limiters: opened by name and rate, asked; their answers as plain values.
 
 use libdlock::Absent;
+use libdlock_bridge::Handle;
 use libdlock_bridge::ops::{self, Decision, RateArgs};
-use libdlock_bridge::{Handle, Outcome};
 use pyo3::prelude::*;
 
 use crate::call::{blocking, free, quick, submit};
@@ -44,9 +44,8 @@ pub(crate) fn limiter_open(
 }
 
 #[pyfunction]
-pub(crate) fn limiter_acquire(py: Python<'_>, limiter: u64, cost: i64, wait_ms: i64) -> PyResult<Decided> {
-    blocking(py, "limiter_acquire", |state| ops::limiter_acquire(state, limiter, cost, ops::given(wait_ms, -1)))
-        .map(decided)
+pub(crate) fn limiter_acquire(py: Python<'_>, limiter: u64, cost: i64, wait_ms: Option<i64>) -> PyResult<Decided> {
+    blocking(py, "limiter_acquire", |state| ops::limiter_acquire(state, limiter, cost, wait_ms)).map(decided)
 }
 
 #[pyfunction]
@@ -61,18 +60,14 @@ pub(crate) fn submit_limiter_acquire(
     key: u64,
     limiter: u64,
     cost: i64,
-    wait_ms: i64,
+    wait_ms: Option<i64>,
 ) -> PyResult<u64> {
-    submit(py, "submit_limiter_acquire", port.handle, key, |state| async move {
-        ops::limiter_acquire(state, limiter, cost, ops::given(wait_ms, -1)).await.map(Outcome::Decision)
-    })
+    submit(py, "submit_limiter_acquire", port.handle, key, |state| ops::limiter_acquire(state, limiter, cost, wait_ms))
 }
 
 #[pyfunction]
 pub(crate) fn submit_limiter_reset(py: Python<'_>, port: &Port, key: u64, limiter: u64) -> PyResult<u64> {
-    submit(py, "submit_limiter_reset", port.handle, key, |state| async move {
-        ops::limiter_reset(state, limiter).await.map(|()| Outcome::Unit)
-    })
+    submit(py, "submit_limiter_reset", port.handle, key, |state| ops::limiter_reset(state, limiter))
 }
 
 /// Allowed, granted, remaining, seconds to the next try (none: never), seconds until full, the limit, and the server's time

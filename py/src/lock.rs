@@ -21,10 +21,10 @@ pub(crate) fn lock_open(
     py: Python<'_>,
     client: u64,
     name: Vec<u8>,
-    lease_ms: i64,
+    lease_ms: Option<i64>,
     reentrant: Option<bool>,
 ) -> PyResult<u64> {
-    quick(py, "lock_open", |state| ops::lock_open(state, client, &name, ops::given(lease_ms, 0), reentrant))
+    quick(py, "lock_open", |state| ops::lock_open(state, client, &name, lease_ms, reentrant))
 }
 
 /// The grant is appended to `into`, not returned: a signal handler may raise just after this function, when a returned
@@ -34,13 +34,12 @@ pub(crate) fn lock_acquire(
     into: &Bound<'_, PyList>,
     lock: &LockHandle,
     holder: u64,
-    wait_ms: i64,
-    lease_ms: i64,
+    wait_ms: Option<i64>,
+    lease_ms: Option<i64>,
 ) -> PyResult<()> {
     let holding = Holding::ByHolder(HolderId(holder));
-    let held = blocking(into.py(), "lock_acquire", |state| {
-        ops::lock_acquire(state, lock.handle, holding, ops::given(wait_ms, -1), ops::given(lease_ms, 0))
-    })?;
+    let held =
+        blocking(into.py(), "lock_acquire", |state| ops::lock_acquire(state, lock.handle, holding, wait_ms, lease_ms))?;
     lock.entered();
     into.append(Grant::from(held))
 }

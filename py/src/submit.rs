@@ -2,7 +2,6 @@
 //! What they mean stands with their blocking namesakes in `client.rs`, `lock.rs` and `held.rs`.
 
 use libdlock::HolderId;
-use libdlock_bridge::Outcome;
 use libdlock_bridge::ops::{self, Holding};
 use pyo3::prelude::*;
 
@@ -26,16 +25,12 @@ pub(crate) fn submit_client_open(
     options: Vec<(String, String)>,
     log_port: u64,
 ) -> PyResult<u64> {
-    submit(py, "submit_client_open", port.handle, key, |state| async move {
-        opening(state, url, options, log_port).await.map(Outcome::Handle)
-    })
+    submit(py, "submit_client_open", port.handle, key, |state| opening(state, url, options, log_port))
 }
 
 #[pyfunction]
 pub(crate) fn submit_client_close(py: Python<'_>, port: &Port, key: u64, client: u64, release: bool) -> PyResult<u64> {
-    submit(py, "submit_client_close", port.handle, key, |state| async move {
-        ops::client_close(state, client, release).await.map(|()| Outcome::Unit)
-    })
+    submit(py, "submit_client_close", port.handle, key, |state| ops::client_close(state, client, release))
 }
 
 #[pyfunction]
@@ -45,14 +40,12 @@ pub(crate) fn submit_lock_acquire(
     key: u64,
     lock: u64,
     holder: u64,
-    wait_ms: i64,
-    lease_ms: i64,
+    wait_ms: Option<i64>,
+    lease_ms: Option<i64>,
 ) -> PyResult<u64> {
     let holding = Holding::ByHolder(HolderId(holder));
-    submit(py, "submit_lock_acquire", port.handle, key, |state| async move {
-        ops::lock_acquire(state, lock, holding, ops::given(wait_ms, -1), ops::given(lease_ms, 0))
-            .await
-            .map(Outcome::Held)
+    submit(py, "submit_lock_acquire", port.handle, key, |state| {
+        ops::lock_acquire(state, lock, holding, wait_ms, lease_ms)
     })
 }
 
@@ -66,16 +59,14 @@ pub(crate) fn submit_lock_attach(
     detached: String,
 ) -> PyResult<u64> {
     let holding = Holding::ByHolder(HolderId(holder));
-    submit(py, "submit_lock_attach", port.handle, key, |state| async move {
-        ops::lock_attach(state, lock, holding, detached.into_bytes()).await.map(Outcome::Held)
+    submit(py, "submit_lock_attach", port.handle, key, |state| {
+        ops::lock_attach(state, lock, holding, detached.into_bytes())
     })
 }
 
 #[pyfunction]
 pub(crate) fn submit_lock_release(py: Python<'_>, port: &Port, key: u64, lock: u64, holder: u64) -> PyResult<u64> {
-    submit(py, "submit_lock_release", port.handle, key, |state| async move {
-        ops::lock_release(state, lock, HolderId(holder)).await.map(|()| Outcome::Unit)
-    })
+    submit(py, "submit_lock_release", port.handle, key, |state| ops::lock_release(state, lock, HolderId(holder)))
 }
 
 #[pyfunction]
@@ -87,30 +78,24 @@ pub(crate) fn submit_lock_extend(
     holder: u64,
     lease_ms: i64,
 ) -> PyResult<u64> {
-    submit(py, "submit_lock_extend", port.handle, key, |state| async move {
-        ops::lock_extend(state, lock, HolderId(holder), lease_ms).await.map(|()| Outcome::Unit)
+    submit(py, "submit_lock_extend", port.handle, key, |state| {
+        ops::lock_extend(state, lock, HolderId(holder), lease_ms)
     })
 }
 
 #[pyfunction]
 pub(crate) fn submit_lock_detach(py: Python<'_>, port: &Port, key: u64, lock: u64, holder: u64) -> PyResult<u64> {
-    submit(py, "submit_lock_detach", port.handle, key, |state| async move {
-        ops::lock_detach(state, lock, HolderId(holder)).await.map(Outcome::Text)
-    })
+    submit(py, "submit_lock_detach", port.handle, key, |state| ops::lock_detach(state, lock, HolderId(holder)))
 }
 
 #[pyfunction]
 pub(crate) fn submit_lock_force_release(py: Python<'_>, port: &Port, key: u64, lock: u64) -> PyResult<u64> {
-    submit(py, "submit_lock_force_release", port.handle, key, |state| async move {
-        ops::lock_force_release(state, lock).await.map(Outcome::Bool)
-    })
+    submit(py, "submit_lock_force_release", port.handle, key, |state| ops::lock_force_release(state, lock))
 }
 
 #[pyfunction]
 pub(crate) fn submit_lock_inspect(py: Python<'_>, port: &Port, key: u64, lock: u64) -> PyResult<u64> {
-    submit(py, "submit_lock_inspect", port.handle, key, |state| async move {
-        ops::lock_inspect(state, lock).await.map(Outcome::Inspection)
-    })
+    submit(py, "submit_lock_inspect", port.handle, key, |state| ops::lock_inspect(state, lock))
 }
 
 #[pyfunction]
@@ -119,9 +104,7 @@ pub(crate) fn submit_held_wait_lost(
     port: &Port,
     key: u64,
     held: u64,
-    timeout_ms: i64,
+    timeout_ms: Option<i64>,
 ) -> PyResult<u64> {
-    submit(py, "submit_held_wait_lost", port.handle, key, |state| async move {
-        waiting_for_loss(state, held, timeout_ms).await.map(Outcome::Loss)
-    })
+    submit(py, "submit_held_wait_lost", port.handle, key, |state| waiting_for_loss(state, held, timeout_ms))
 }

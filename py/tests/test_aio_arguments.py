@@ -28,7 +28,8 @@ def rows(file: str, key: str) -> list[dict[str, Any]]:
 async def test_27_durations_that_are_none(aio_client: aio.Client, name: str, value: float) -> None:
     for argument in ("lease", "wait"):
         with pytest.raises(libdlock.InvalidArgument, match=argument):
-            aio_client.lock("k", **{argument: value})  # type: ignore[arg-type]
+            async with aio_client.lock("k", **{argument: value}):  # type: ignore[arg-type]
+                pass
     lock = aio_client.lock(name)
     with pytest.raises(libdlock.InvalidArgument):
         await lock.acquire(timeout=value)
@@ -129,6 +130,26 @@ async def test_28_close_with_release_frees_what_is_held(url: str, aio_client: ai
     await mine.close(release=True)
     async with aio_client.lock(name, wait=0):
         pass
+
+
+async def test_28_a_close_whose_release_fails_has_closed(own_server: RedisServer, name: str) -> None:
+    client = await aio.connect(own_server.url, operation_timeout=0.3, response_timeout=0.2)
+    lock = client.lock(name)
+    assert await lock.acquire()
+    own_server.kill()
+    with pytest.raises(libdlock.DlockError):
+        await client.close(release=True)
+    assert client.closed
+    with pytest.raises(libdlock.Closed):
+        await lock.acquire()
+
+
+async def test_28_a_connection_is_entered_once() -> None:
+    connecting = aio.connect("memory://")
+    async with connecting:
+        with pytest.raises(RuntimeError, match="entered already"):
+            async with connecting:
+                pass
 
 
 async def test_28_release_twice_and_by_another_and_after_a_loss(aio_client: aio.Client, name: str) -> None:

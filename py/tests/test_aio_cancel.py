@@ -173,6 +173,81 @@ async def test_a_release_is_carried_out_though_its_task_is_cancelled(
         await free_at_last(aio_other, name)
 
 
+async def test_a_release_is_carried_out_though_its_lock_is_forgotten(
+    aio_client: aio.Client, aio_other: aio.Client, name: str
+) -> None:
+    """The task is cancelled as it leaves the block, and with it goes the last object of that lock."""
+
+    async def in_and_out(number: int) -> None:
+        async with aio_client.lock(f"{name}-{number}"):
+            pass
+
+    for turns in range(50):
+        tasks = [asyncio.create_task(in_and_out(number)) for number in range(10)]
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+        del tasks, task
+    for number in range(10):
+        await free_at_last(aio_other, f"{name}-{number}")
+
+
+async def test_a_close_that_releases_is_carried_out_though_its_task_is_cancelled(
+    url: str, aio_other: aio.Client, name: str
+) -> None:
+    async def open_and_close(held: asyncio.Event) -> None:
+        client = await aio.connect(url)
+        lock = client.lock(name)
+        await lock.acquire()
+        held.set()
+        try:
+            await client.close(release=True)
+        finally:
+            assert client.closed
+
+    for turns in range(20):
+        held = asyncio.Event()
+        task = asyncio.create_task(open_and_close(held))
+        await held.wait()
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait([task])
+        del task
+        await free_at_last(aio_other, name)
+
+
+async def test_a_failure_that_comes_in_the_turn_of_the_cancellation_is_logged(
+    aio_client: aio.Client, aio_other: aio.Client, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    lock = aio_client.lock(name)
+    descriptor = running_port()._native.descriptor
+
+    async def hold_and_release() -> None:
+        await lock.acquire()
+        held.set()
+        await go.wait()
+        await lock.release()
+
+    # The loop has not looked for the answer, or has taken it and not yet told the task.
+    for delivered in (False, True):
+        caplog.clear()
+        held, go = asyncio.Event(), asyncio.Event()
+        task = asyncio.create_task(hold_and_release())
+        await held.wait()
+        await aio_other.lock(name).force_release()
+        go.set()
+        await asyncio.sleep(0)  # it has asked for the release
+        assert select.select([descriptor], [], [], 5)[0]  # which has failed
+        if delivered:
+            running_port()._deliver()
+        await cancelled(task)
+        while "its caller was cancelled" not in caplog.text:
+            await asyncio.sleep(0)
+
+
 async def test_a_release_that_fails_unattended_is_logged(
     proxy: Proxy, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -224,5 +299,6 @@ async def test_close_with_1_000_waiting(url: str, aio_client: aio.Client, name: 
         began = time.monotonic()
         await mine.close()
         ended = await asyncio.gather(*waiting, return_exceptions=True)
-        assert time.monotonic() - began < 0.1
+        # Ten times under 100 ms where nobody else works; the bound is for a machine that is busy.
+        assert time.monotonic() - began < 0.5
     assert {type(each) for each in ended} == {libdlock.Closed}

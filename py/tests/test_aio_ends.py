@@ -13,6 +13,7 @@ import pytest
 import libdlock
 from conftest import LOOPS
 from libdlock import aio
+from libdlock.aio._holder import running_holder
 from redis_server import RedisServer
 
 
@@ -53,11 +54,12 @@ async def test_a_task_that_fails_and_one_that_is_cancelled_while_holding(
 
         async def hang() -> None:
             await locks[1].acquire()
+            held.set()
             await asyncio.get_running_loop().create_future()
 
+        held = asyncio.Event()
         tasks = [asyncio.create_task(fail()), asyncio.create_task(hang())]
-        while not await other.lock(locks[1].name).locked():
-            await asyncio.sleep(0)
+        await held.wait()
         tasks[1].cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await asyncio.sleep(0)
@@ -101,6 +103,28 @@ async def test_a_lock_collected_while_held(url: str, name: str, texts: list[str]
         assert await other.lock(name).locked()
         async with other.lock(name, wait=5):
             assert client.lock(name).hold_count == 0
+
+
+async def test_a_stranger_s_release_does_not_make_a_forgotten_hold_remembered(
+    aio_client: aio.Client, name: str, texts: list[str]
+) -> None:
+    lock = aio_client.lock(name)
+    await lock.acquire()
+    ended = await asyncio.gather(lock.release(), return_exceptions=True)  # in a task of its own
+    assert [type(each) for each in ended] == [libdlock.NotHeld]
+    del lock, ended
+    await asyncio.sleep(0)  # the loop still holds what it woke this task with
+    gc.collect()
+    assert texts == [f"<libdlock.aio.Lock '{name}'> collected while held: its lease is not renewed any more"]
+
+
+async def test_a_task_remembers_no_more_than_it_holds(aio_client: aio.Client, name: str) -> None:
+    """It acquires through one object and releases through another, both of the same lock."""
+    for number in range(100):
+        await (lock := aio_client.lock(f"{name}-{number}")).acquire()
+        await aio_client.lock(f"{name}-{number}").release()
+        assert lock.hold_count == 0
+    assert running_holder()._levels == {}
 
 
 async def test_an_unclosed_client(url: str, name: str, texts: list[str]) -> None:

@@ -12,10 +12,25 @@ import pytest
 import libdlock
 from redis_server import RedisServer
 
-NOT_A_DURATION = [math.nan, math.inf, -math.inf, -1.5, -0.001, 2.0**54, 1e308, 10**400, timedelta(days=-1)]
+NOT_TO_BE_CARRIED = [math.nan, math.inf, -math.inf, 2.0**54, 1e308, 10**400]
+NEGATIVE = [-1.5, -0.001, -0.0001, timedelta(days=-1), timedelta(microseconds=-1)]
+NOT_A_DURATION = [*NOT_TO_BE_CARRIED, *NEGATIVE]
 
 
-@pytest.mark.parametrize("value", NOT_A_DURATION, ids=repr)
+@pytest.mark.parametrize("value", NEGATIVE, ids=repr)
+@pytest.mark.parametrize("argument", ["lease", "wait"])
+def test_negative_durations(client: libdlock.Client, name: str, argument: str, value: float) -> None:
+    with (
+        pytest.raises(libdlock.InvalidArgument) as caught,
+        client.lock(name, **{argument: value}),  # type: ignore[arg-type]
+    ):
+        pass
+    text = str(caught.value)
+    assert argument in text and "-" in text and "allowed" in text
+    assert not client.lock(name).locked()
+
+
+@pytest.mark.parametrize("value", NOT_TO_BE_CARRIED, ids=repr)
 @pytest.mark.parametrize("argument", ["lease", "wait"])
 def test_durations_that_are_none(client: libdlock.Client, argument: str, value: float) -> None:
     with pytest.raises(libdlock.InvalidArgument) as caught:
@@ -205,6 +220,18 @@ def test_close_with_release_frees_what_is_held(url: str, client: libdlock.Client
     mine.close(release=True)
     with client.lock(name, wait=0):
         pass
+
+
+def test_a_close_whose_release_fails_has_closed(own_server: RedisServer, name: str) -> None:
+    client = libdlock.connect(own_server.url, operation_timeout=0.3, response_timeout=0.2)
+    lock = client.lock(name)
+    assert lock.acquire()
+    own_server.kill()
+    with pytest.raises(libdlock.DlockError):
+        client.close(release=True)
+    assert client.closed
+    with pytest.raises(libdlock.Closed):
+        lock.acquire()
 
 
 def test_close_with_1_000_waiting(url: str, client: libdlock.Client, name: str) -> None:

@@ -80,6 +80,26 @@ def test_a_lock_collected_while_held_warns_and_runs_out(url: str, name: str) -> 
             assert client.lock(name).hold_count == 0
 
 
+def test_a_stranger_s_release_does_not_make_a_forgotten_hold_remembered(url: str, name: str) -> None:
+    with libdlock.connect(url) as client:
+        lock = client.lock(name)
+        lock.acquire()
+        refused: list[bool] = []
+
+        def release(lock: libdlock.Lock) -> None:
+            with pytest.raises(libdlock.NotHeld):
+                lock.release()
+            refused.append(True)
+
+        thread = threading.Thread(target=release, args=(lock,))
+        thread.start()
+        thread.join()
+        assert refused
+        with pytest.warns(ResourceWarning, match="collected while held"):
+            del lock, thread
+            gc.collect()
+
+
 def test_a_lock_used_up_and_one_that_failed_do_not_warn(client: libdlock.Client, name: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -72,11 +72,14 @@ class Client(OpenedClient[Lock, RateLimiter]):
     def close(self, release: bool = False) -> None:
         """Closes the client: every waiter gets `Closed`, renewals stop, and held locks run out with their leases.
 
-        With `release=True` they are released first. Closing again does nothing.
+        With `release=True` they are released first, and the first failure of that is raised when all is closed. Closing
+        again does nothing.
         """
         if not self._closed:
-            _native.client_close(self._number, release)
-            self._closed = True
+            try:
+                _native.client_close(self._number, release)
+            finally:  # it is closed also when a release failed, or Ctrl-C cut the wait for it short
+                self._closed = True
 
     def __enter__(self) -> Self:
         return self

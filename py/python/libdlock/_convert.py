@@ -16,11 +16,9 @@ from ._errors import InvalidArgument, InvalidName
 Seconds: TypeAlias = "float | timedelta"
 """A duration: seconds as `int` or `float`, or a `timedelta`."""
 
-FOR_EVER = -1
 DO_NOT_WAIT = 0
-OWN_LEASE = 0
 
-# Durations cross as whole numbers that every language can hold, identifiers and counts as those of 64 bits.
+# Durations cross as whole numbers that every language can hold, other numbers as those of 64 bits.
 _MAX_TICKS = 2**53
 _INT64 = range(-(2**63), 2**63)
 _MILLISECOND = timedelta(milliseconds=1)
@@ -30,13 +28,18 @@ _CRUMB = 1e-6
 
 
 def milliseconds(value: Seconds | SupportsIndex, what: str, *, op: str, name: str | None = None) -> int:
-    """`value` as whole milliseconds, rounded up: a wait of 0.1 ms is short, but it is a wait."""
+    """`value` as whole milliseconds, away from zero: a wait of 0.1 ms is short, but it is a wait."""
     return _ticks(value, _MILLISECOND, what, op, name)
 
 
 def microseconds(value: Seconds | SupportsIndex, what: str, *, op: str, name: str | None = None) -> int:
-    """`value` as whole microseconds, rounded up."""
+    """`value` as whole microseconds, away from zero."""
     return _ticks(value, _MICROSECOND, what, op, name)
+
+
+def optional_ms(value: Seconds | None, what: str, *, op: str, name: str | None = None) -> int | None:
+    """As `milliseconds`; `None` is what the core takes it for: a wait without end, a lock's own lease."""
+    return None if value is None else milliseconds(value, what, op=op, name=name)
 
 
 def _ticks(value: Seconds | SupportsIndex, tick: timedelta, what: str, op: str, name: str | None) -> int:
@@ -44,19 +47,20 @@ def _ticks(value: Seconds | SupportsIndex, tick: timedelta, what: str, op: str, 
         raise TypeError(f"{what} must be seconds as int or float, or a timedelta, not bool")
     per_second = timedelta(seconds=1) // tick
     if isinstance(value, timedelta):
-        ticks = -(-value // tick)
+        ticks = -(-value // tick) if value > timedelta(0) else value // tick
     elif isinstance(value, float):
-        if not 0 <= value <= _MAX_TICKS:  # also false for NaN, and keeps 1e306 from overflowing below
-            raise _bad_duration(value, what, op, name)
-        ticks = math.ceil(value * per_second - _CRUMB) if value else 0
+        if not abs(value) <= _MAX_TICKS:  # also false for NaN, and keeps 1e306 from overflowing below
+            raise _not_to_be_carried(value, what, op, name)
+        ticks = math.ceil(max(abs(value) * per_second - _CRUMB, 0))
+        ticks = ticks if value > 0 else -ticks
     else:
         try:
             ticks = operator.index(value) * per_second
         except TypeError:
             kind = type(value).__name__
             raise TypeError(f"{what} must be seconds as int or float, or a timedelta, not {kind}") from None
-    if not 0 <= ticks <= _MAX_TICKS:
-        raise _bad_duration(value, what, op, name)
+    if not abs(ticks) <= _MAX_TICKS:
+        raise _not_to_be_carried(value, what, op, name)
     return ticks
 
 
@@ -73,35 +77,11 @@ def whole(value: SupportsIndex, what: str, *, op: str, name: str | None = None) 
     return number
 
 
-def lease_ms(value: Seconds | None, *, op: str, name: str | None = None) -> int:
-    """A lease for the core, where 0 stands for "the lock's own" and so can not be what the caller gave."""
-    if value is None:
-        return OWN_LEASE
-    ms = milliseconds(value, "lease", op=op, name=name)
-    if ms == 0:
-        raise InvalidArgument(
-            f"lease: {value!r} given; allowed are 0.1 s to 24 h, or None for one that is renewed",
-            op=op,
-            name=name,
-        )
-    return ms
-
-
-def wait_ms(value: Seconds | None, *, op: str, name: str | None = None) -> int:
-    """A wait for the core: `None` is for ever, 0 does not wait."""
-    return FOR_EVER if value is None else milliseconds(value, "wait", op=op, name=name)
-
-
-def timeout_ms(value: Seconds | None, *, op: str) -> int:
-    """A time-out for the core: `None` is for ever."""
-    return FOR_EVER if value is None else milliseconds(value, "timeout", op=op)
-
-
-def acquire_wait_ms(blocking: bool, timeout: Seconds, name: str) -> int:
+def acquire_wait_ms(blocking: bool, timeout: Seconds, name: str) -> int | None:
     """The wait that `RLock.acquire`'s two arguments ask for."""
     for_ever = isinstance(timeout, int | float) and timeout == -1
     if blocking:
-        return FOR_EVER if for_ever else milliseconds(timeout, "timeout", op="acquire", name=name)
+        return None if for_ever else milliseconds(timeout, "timeout", op="acquire", name=name)
     if not for_ever:
         message = f"timeout: {timeout!r} given with blocking=False, which does not wait"
         raise InvalidArgument(message, op="acquire", name=name)
@@ -154,9 +134,7 @@ def _option_text(name: str, value: object, is_duration: bool) -> str:
     raise TypeError(f"option {name}: {type(value).__name__} is not str, bool, int, float or timedelta")
 
 
-def _bad_duration(value: object, what: str, op: str, name: str | None) -> InvalidArgument:
+def _not_to_be_carried(value: object, what: str, op: str, name: str | None) -> InvalidArgument:
     return InvalidArgument(
-        f"{what}: {value!r} given; allowed are 0 or more seconds, finite, and not beyond all reason",
-        op=op,
-        name=name,
+        f"{what}: {value!r} given; allowed are seconds, finite, and not beyond all reason", op=op, name=name
     )

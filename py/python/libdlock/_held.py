@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from . import _native
-from ._convert import Seconds, timeout_ms
+from ._convert import Seconds, optional_ms
 from ._hold import HoldView, LossView
 
 if TYPE_CHECKING:
@@ -26,7 +26,9 @@ class Lost(LossView):
 
         Ctrl-C breaks it.
         """
-        return _native.held_wait_lost(self._grant.handle, timeout_ms(timeout, op="lost")) is not None
+        return (
+            _native.held_wait_lost(self._grant.handle, optional_ms(timeout, "timeout", op="lost")) is not None
+        )
 
 
 class Held(HoldView):

@@ -27,7 +27,7 @@ class LossView:
 
     @property
     def reason(self) -> str | None:
-        """Why it was lost (`"expired"`, `"taken"`, `"deleted"`, `"server_changed"`, `"closed"`), or `None`."""
+        """Why it was lost, or `None`: `"expired"`, `"taken"`, `"deleted"`, `"server_changed"`, `"closed"`, `"internal"`."""
         return _native.held_loss(self._grant.handle)
 
     def __repr__(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import _native
-from ._convert import DO_NOT_WAIT, Seconds, wait_ms
+from ._convert import DO_NOT_WAIT, Seconds, optional_ms
 from ._decision import Decision, NamedLimiter, cost_given
 
 
@@ -29,7 +29,7 @@ class RateLimiter(NamedLimiter):
         Those who wait in one process are served in the order in which they came; a wait that cannot be long enough is
         refused at once.
         """
-        return self._ask(cost, wait_ms(wait, op="rate limit", name=self._name))
+        return self._ask(cost, optional_ms(wait, "wait", op="rate limit", name=self._name))
 
     def peek(self) -> Decision:
         """How things stand for one token, without spending any."""
@@ -39,5 +39,5 @@ class RateLimiter(NamedLimiter):
         """Fills the bucket, for everybody. For operators and tests."""
         _native.limiter_reset(self._limiter.handle)
 
-    def _ask(self, cost: int, wait: int) -> Decision:
+    def _ask(self, cost: int, wait: int | None) -> Decision:
         return Decision(*_native.limiter_acquire(self._limiter.handle, cost_given(cost, self._name), wait))

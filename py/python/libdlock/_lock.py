@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from . import _native
-from ._convert import OWN_LEASE, Seconds, acquire_wait_ms, milliseconds
+from ._convert import Seconds, acquire_wait_ms, milliseconds
 from ._errors import AcquireTimeout
 from ._held import Held
 from ._hold import Inspection, is_going_on
@@ -30,7 +30,7 @@ class Lock(NamedLock):
         """Acquires within the lock's `wait` (for ever when it has none), else raises `AcquireTimeout`."""
         got: list[_native.Grant] = []
         try:
-            _native.lock_acquire(got, self, _native.thread_holder(), self._wait, OWN_LEASE)
+            _native.lock_acquire(got, self, _native.thread_holder(), self._wait, None)
             return Held(self, got[0])
         except BaseException:
             self._undo(got)
@@ -43,13 +43,14 @@ class Lock(NamedLock):
         """Acquires and returns `True`, or `False` when that was not possible in time.
 
         `timeout` is in seconds; -1 waits for ever. The lock's `wait` plays no part: it belongs to `with`. Raises
-        `InvalidArgument` for a timeout with `blocking=False`, `Deadlock` when the thread already holds a lock that is not
-        re-entrant, `ConnectionFailed` and its kin when the server cannot be asked.
+        `InvalidArgument` for a timeout with `blocking=False` or of more than 24 h, `Deadlock` when the thread already holds
+        a lock that is not re-entrant, `LockLost` when it has lost this lock and not released it yet, `ConnectionFailed` and
+        its kin when the server cannot be asked.
         """
         waiting = acquire_wait_ms(blocking, timeout, self._name)
         got: list[_native.Grant] = []
         try:
-            _native.lock_acquire(got, self, _native.thread_holder(), waiting, OWN_LEASE)
+            _native.lock_acquire(got, self, _native.thread_holder(), waiting, None)
         except BaseException as error:
             self._undo(got)
             if isinstance(error, AcquireTimeout):

@@ -6,7 +6,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from . import _native
-from ._convert import Seconds, lease_ms, name_bytes, wait_ms
+from ._convert import Seconds, name_bytes, optional_ms
 from ._log import logger
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ class NamedLock(_native.LockHandle):
     _label: ClassVar[str]
     _client: OpenedClient[Any, Any]
     _name: str
-    _wait: int
+    _wait: int | None
 
     def __new__(
         cls,
@@ -32,8 +32,9 @@ class NamedLock(_native.LockHandle):
         reentrant: bool | None,
     ) -> Self:
         encoded = name_bytes(name, op="lock")
-        waiting = wait_ms(wait, op="lock", name=name)
-        handle = _native.lock_open(client._number, encoded, lease_ms(lease, op="lock", name=name), reentrant)
+        waiting = optional_ms(wait, "wait", op="lock", name=name)
+        lasting = optional_ms(lease, "lease", op="lock", name=name)
+        handle = _native.lock_open(client._number, encoded, lasting, reentrant)
         self = super().__new__(cls, handle)
         self._client = client  # a lock keeps its client open
         self._name = name
@@ -56,7 +57,7 @@ class NamedLock(_native.LockHandle):
         raise NotImplementedError
 
     def __del__(self) -> None:
-        if self._left_held and self._is_held():
+        if self._left_held and not self._client.closed and self._is_held():
             text = f"{self!r} collected while held: its lease is not renewed any more"
             warnings.warn(text, ResourceWarning, stacklevel=2, source=self)
 

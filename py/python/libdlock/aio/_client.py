@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import inspect
 from collections.abc import Callable, Coroutine, Generator
@@ -42,6 +41,7 @@ class Connecting:
     def __init__(self, url: str, options: list[tuple[str, str]]) -> None:
         self._url = url
         self._options = options
+        self._entered = False
 
     async def _open(self) -> Client:
         submit = _native.submit_client_open
@@ -51,6 +51,9 @@ class Connecting:
         return self._open().__await__()
 
     async def __aenter__(self) -> Client:
+        if self._entered:
+            raise RuntimeError("this connection was entered already; call connect again")
+        self._entered = True
         self._client = await self._open()
         return self._client
 
@@ -97,17 +100,14 @@ class Client(OpenedClient[Lock, RateLimiter]):
     async def close(self, release: bool = False) -> None:
         """Closes the client: every waiter gets `Closed`, renewals stop, and held locks run out with their leases.
 
-        With `release=True` they are released first. Closing again does nothing. Once begun it is carried out, also when the
-        task is cancelled while it waits.
+        With `release=True` they are released first, and the first failure of that is raised when all is closed. Closing
+        again does nothing. Once begun it is carried out, also when the task is cancelled while it waits.
         """
-        if self._closed:
-            return
-        try:
-            await running_port().finish(_native.submit_client_close, self._number, release)
-        except asyncio.CancelledError:
-            self._closed = True
-            raise
-        self._closed = True
+        if not self._closed:
+            try:
+                await running_port().finish(_native.submit_client_close, self._number, release)
+            finally:  # it is closed also when a release failed, or nobody waits for it any more
+                self._closed = True
 
     async def __aenter__(self) -> Self:
         return self

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .. import _native
-from .._convert import Seconds, timeout_ms
+from .._convert import Seconds, optional_ms
 from .._hold import HoldView, LossView
 from ._port import running_port
 
@@ -24,7 +24,7 @@ class Lost(LossView):
 
     async def wait(self, timeout: Seconds | None = None) -> bool:
         """Waits until the hold is lost or released, `timeout` seconds at most; says whether it was lost."""
-        ms = timeout_ms(timeout, op="lost")
+        ms = optional_ms(timeout, "timeout", op="lost")
         lost = await running_port().call(_native.submit_held_wait_lost, self._grant.handle, ms)
         return lost is not None
 

@@ -14,6 +14,7 @@ from .._errors import DlockError
 from .._hold import is_going_on
 
 if TYPE_CHECKING:
+    from ._client import Client
     from ._lock import Lock
 
 _holders: weakref.WeakKeyDictionary[asyncio.Task[Any], Holder] = weakref.WeakKeyDictionary()
@@ -44,19 +45,27 @@ class Holder:
         self.id = _native.fresh_holder()
         self._name = name
         self._process = os.getpid()
-        # By the lock's handle: the lock itself is not kept, nor its client.
-        self._levels: dict[int, tuple[weakref.ref[Lock], int, int]] = {}
+        # By the client's handle and the name, for all lock objects of one name are the same lock. None of them is kept,
+        # nor is the client.
+        self._levels: dict[tuple[int, str], tuple[weakref.ref[Lock], weakref.ref[Client], int]] = {}
 
     def entered(self, lock: Lock) -> None:
         """Counts one acquire of the task."""
-        _, _, levels = self._levels.get(lock._handle, (None, None, 0))
-        self._levels[lock._handle] = (weakref.ref(lock), lock._client._number, levels + 1)
+        client = lock._client
+        key = (client._number, lock._name)
+        found = self._levels.get(key)
+        self._levels[key] = (weakref.ref(lock), weakref.ref(client), 1 if found is None else found[2] + 1)
 
-    def left(self, lock: Lock) -> None:
-        """Counts one release, or one try of it."""
-        found = self._levels.pop(lock._handle, None)
-        if found is not None and found[2] > 1:
-            self._levels[lock._handle] = (*found[:2], found[2] - 1)
+    def left(self, lock: Lock) -> bool:
+        """Counts one release, or one try of it; says whether there was an acquire to match."""
+        key = (lock._client._number, lock._name)
+        found = self._levels.pop(key, None)
+        if found is None:
+            return False
+        latest, client, levels = found
+        if levels > 1:
+            self._levels[key] = (latest, client, levels - 1)
+        return True
 
     def ended(self, task: asyncio.Task[Any]) -> None:
         """The task is done."""
@@ -73,12 +82,14 @@ class Holder:
         # In a forked child these are its parent's.
         if not self._levels or self._process != os.getpid():
             return
-        levels, self._levels = self._levels, {}
-        locks = [lock for lock in (lock() for lock, _, _ in levels.values()) if lock is not None]
+        levels, self._levels = self._levels.values(), {}
+        # One that was collected has closed. One that is being closed may be releasing what this task holds.
+        clients = {client for client in (client() for _, client, _ in levels) if client and not client.closed}
+        locks = [lock for lock in (lock() for lock, _, _ in levels) if lock and lock._client in clients]
         held = [lock for lock in locks if self._holds(lock)]
-        for client in {client for _, client, _ in levels.values()}:
+        for client in clients:
             with contextlib.suppress(DlockError):  # it is closed, and has said so
-                _native.client_abandon(client, self.id)
+                _native.client_abandon(client._number, self.id)
         for lock in held:
             text = f"task {self._name!r} {how} while it held {lock!r}: its lease is not renewed any more"
             warnings.warn(text, ResourceWarning, stacklevel=2, source=lock)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import _native
-from .._convert import DO_NOT_WAIT, Seconds, wait_ms
+from .._convert import DO_NOT_WAIT, Seconds, optional_ms
 from .._decision import Decision, NamedLimiter, cost_given
 from ._port import running_port
 
@@ -31,7 +31,7 @@ class RateLimiter(NamedLimiter):
         refused at once. A task that is cancelled while it waits gives up its place and spends nothing, unless its decision
         was under way.
         """
-        return await self._ask(cost, wait_ms(wait, op="rate limit", name=self._name))
+        return await self._ask(cost, optional_ms(wait, "wait", op="rate limit", name=self._name))
 
     async def peek(self) -> Decision:
         """How things stand for one token, without spending any."""
@@ -41,6 +41,6 @@ class RateLimiter(NamedLimiter):
         """Fills the bucket, for everybody. For operators and tests."""
         await running_port().call(_native.submit_limiter_reset, self._limiter.handle)
 
-    async def _ask(self, cost: int, wait: int) -> Decision:
+    async def _ask(self, cost: int, wait: int | None) -> Decision:
         submit, limiter = _native.submit_limiter_acquire, self._limiter.handle
         return Decision(*await running_port().call(submit, limiter, cost_given(cost, self._name), wait))

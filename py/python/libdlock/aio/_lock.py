@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from .. import _native
-from .._convert import OWN_LEASE, Seconds, acquire_wait_ms, milliseconds
+from .._convert import Seconds, acquire_wait_ms, milliseconds
 from .._errors import AcquireTimeout
 from .._hold import Inspection, is_going_on
 from .._named import NamedLock
@@ -51,8 +51,9 @@ class Lock(NamedLock):
         """Acquires and returns `True`, or `False` when that was not possible in time.
 
         `timeout` is in seconds; -1 waits for ever. The lock's `wait` plays no part: it belongs to `async with`. Raises
-        `InvalidArgument` for a timeout with `blocking=False`, `Deadlock` when the task already holds a lock that is not
-        re-entrant, `ConnectionFailed` and its kin when the server cannot be asked.
+        `InvalidArgument` for a timeout with `blocking=False` or of more than 24 h, `Deadlock` when the task already holds
+        a lock that is not re-entrant, `LockLost` when it has lost this lock and not released it yet, `ConnectionFailed` and
+        its kin when the server cannot be asked.
         """
         try:
             await self._acquire(acquire_wait_ms(blocking, timeout, self._name))
@@ -67,12 +68,15 @@ class Lock(NamedLock):
         """
         holder = running_holder()
         # Whatever comes of it: a release that failed is no hold that was forgotten.
-        holder.left(self)
-        self._left()
+        if holder.left(self):
+            self._left()
         await running_port().finish(_native.submit_lock_release, self._handle, holder.id)
 
     async def extend(self, lease: Seconds) -> None:
-        """Makes this task's hold last `lease` from now, or as long as it did if that is longer. `NotHeld` without one."""
+        """Makes this task's hold last `lease` from now, or as long as it did if that is longer. `NotHeld` without one.
+
+        When the task is cancelled while it waits, the lease may be the old or the new one.
+        """
         ms = milliseconds(lease, "lease", op="extend", name=self._name)
         await running_port().call(_native.submit_lock_extend, self._handle, running_holder().id, ms)
 
@@ -96,7 +100,10 @@ class Lock(NamedLock):
         return Inspection(*await running_port().call(_native.submit_lock_inspect, self._handle))
 
     async def force_release(self) -> bool:
-        """Frees the lock whoever holds it; says whether anybody did. The holder's `lost` is set at its next renewal."""
+        """Frees the lock whoever holds it; says whether anybody did. The holder's `lost` is set at its next renewal.
+
+        When the task is cancelled while it waits, it may have been freed or not.
+        """
         freed: bool = await running_port().call(_native.submit_lock_force_release, self._handle)
         return freed
 
@@ -114,16 +121,17 @@ class Lock(NamedLock):
         return text
 
     async def attach(self, detached: str) -> Held:
-        """Makes this task the holder of what `detach` let go of, in this process or another, with the same token."""
+        """Makes this task the holder of what `detach` let go of, in this process or another, with the same token.
+
+        A task that is cancelled while it waits does not hold it, and may have used the text up: then the lock was freed.
+        """
         holder = running_holder()
         grant = await running_port().call(_native.submit_lock_attach, self._handle, holder.id, detached)
         return Held(self, self._got(holder, grant))
 
-    async def _acquire(self, wait: int) -> _native.Grant:
+    async def _acquire(self, wait: int | None) -> _native.Grant:
         holder = running_holder()
-        grant = await running_port().call(
-            _native.submit_lock_acquire, self._handle, holder.id, wait, OWN_LEASE
-        )
+        grant = await running_port().call(_native.submit_lock_acquire, self._handle, holder.id, wait, None)
         return self._got(holder, grant)
 
     def _got(self, holder: Holder, grant: _native.Grant) -> _native.Grant:

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .. import _native
-from .._errors import DlockError
+from .._errors import AcquireTimeout, Cancelled, DlockError
 from .._log import logger
 
 if TYPE_CHECKING:
@@ -77,8 +77,13 @@ class Port:
         try:
             op = submit(self._native, key, *arguments)
             return await future
-        except BaseException:  # the operation's own error too: then there is no more to do
-            self._give_up(key, op, future)
+        except BaseException as raised:
+            if self._waiting.pop(key, None) is None:
+                _unless_its_own(raised, future)
+            elif op is not None and not self._native.cancel(op):
+                # Its answer is waiting to be drained. Now, so that a caller who asks again at once does not meet its own
+                # grant.
+                self._deliver()
             raise
 
     async def finish(
@@ -87,47 +92,39 @@ class Port:
         """As `call`, for what has to happen once it was asked for: a caller that is cancelled only stops waiting."""
         key = next(self._keys)
         future = self._waiting[key] = self.loop.create_future()
-        op = None
         try:
-            op = submit(self._native, key, *arguments)
+            submit(self._native, key, *arguments)
             return await future
-        except BaseException:
-            if self._waiting.pop(key, None) is not None and op is not None:
-                unattended = self._waiting[key] = self.loop.create_future()
-                unattended.add_done_callback(_log_failure)
+        except BaseException as raised:
+            if self._waiting.pop(key, None) is None:
+                _unless_its_own(raised, future)
             raise
-
-    def _give_up(self, key: int, op: int | None, future: asyncio.Future[Any]) -> None:
-        if self._waiting.pop(key, None) is None:
-            # Answered, and cancelled before the task's next step.
-            if not future.cancelled() and future.exception() is None:
-                _give_back(future.result())
-        elif op is not None and not self._native.cancel(op):
-            # Its answer is waiting to be drained. Now, so that a caller who asks again at once does not meet its own grant.
-            self._deliver()
 
     def _deliver(self) -> None:
         waiting = self._waiting
         for key, answer in self._native.drain(_BATCH):
             future = waiting.pop(key, None)
             if future is None or future.done():
-                _give_back(answer)
+                _let_go(answer)
             elif isinstance(answer, BaseException):
                 future.set_exception(answer)
             else:
                 future.set_result(answer)
 
 
-def _give_back(answer: object) -> None:
-    """Undoes what an answer that nobody waits for has brought."""
+def _unless_its_own(raised: BaseException, future: asyncio.Future[Any]) -> None:
+    """For a caller that was answered: what it was told it knows; what it was not, being cancelled before its next step, is
+    let go."""
+    if not future.cancelled() and future.exception() is not raised:
+        _let_go(future.exception() or future.result())
+
+
+def _let_go(answer: object) -> None:
+    """Undoes what an answer that nobody waits for has brought, and tells of a failure that nobody hears of."""
     if isinstance(answer, _native.Grant | _native.ClientHandle):
         answer.undo()
-
-
-def _log_failure(unattended: asyncio.Future[Any]) -> None:
-    error = None if unattended.cancelled() else unattended.exception()
-    if isinstance(error, DlockError):
-        logger.warning("failed, and its caller was cancelled while it waited: %s", error)
+    elif isinstance(answer, DlockError) and not isinstance(answer, Cancelled | AcquireTimeout):
+        logger.warning("failed, and its caller was cancelled while it waited: %s", answer)
 
 
 def _after_fork_in_child() -> None:
