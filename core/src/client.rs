@@ -160,7 +160,10 @@ impl Client {
     /// Dropping the future does not stop the closing.
     pub async fn close_releasing(&self) -> Result<()> {
         let inner = self.0.clone();
+        // From here on: a lock that is dropped now must still be released, and not abandoned.
+        let locks = inner.locks.all();
         let closing = self.0.tasks.runtime().spawn(async move {
+            let _locks = locks;
             inner.tasks.begin_to_close();
             let first = inner.release_all().await;
             // Attempts that were under way may have been granted since. A server that does not answer holds nothing up:
