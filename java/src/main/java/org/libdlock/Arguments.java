@@ -43,7 +43,8 @@ final class Arguments {
     /** Whole microseconds, rounded away from zero. */
     static long micros(Duration duration) {
         try {
-            long micros = Math.addExact(Math.multiplyExact(duration.getSeconds(), 1_000_000L), duration.getNano() / 1000);
+            long micros =
+                    Math.addExact(Math.multiplyExact(duration.getSeconds(), 1_000_000L), duration.getNano() / 1000);
             return duration.getNano() % 1000 == 0 ? micros : Math.addExact(micros, 1);
         } catch (ArithmeticException tooLong) {
             return duration.isNegative() ? Long.MIN_VALUE : Long.MAX_VALUE;
@@ -51,9 +52,7 @@ final class Arguments {
     }
 
     private static long clampedAdd(long millis, int sign) {
-        return Math.abs(millis) >= Long.MAX_VALUE || millis == Long.MIN_VALUE
-                ? sign * Long.MAX_VALUE
-                : millis + sign;
+        return Math.abs(millis) >= Long.MAX_VALUE || millis == Long.MIN_VALUE ? sign * Long.MAX_VALUE : millis + sign;
     }
 
     /** Null waits for ever, as does the longest duration that Java has. */

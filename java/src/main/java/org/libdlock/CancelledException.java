@@ -7,7 +7,10 @@ import org.jspecify.annotations.Nullable;
 public final class CancelledException extends CancellationException implements DlockError {
     private static final long serialVersionUID = 1;
 
+    /** See {@link #op()}. */
     private final String op;
+
+    /** See {@link #object()}. */
     private final @Nullable String object;
 
     CancelledException(String message, String op, @Nullable String object) {

@@ -315,7 +315,13 @@ public final class DistributedLock implements Lock {
      * @return the hold, or {@code null} when somebody does; cancelling as for {@link #lockAsync()}
      */
     public CompletableFuture<@Nullable LockHandle> tryLockAsync() {
-        return acquireAsync(0, Arguments.NOT_GIVEN, reply -> Replies.doneOrBusy(reply) ? granted(reply) : null);
+        Function<Object, @Nullable LockHandle> convert = new Function<Object, @Nullable LockHandle>() {
+            @Override
+            public @Nullable LockHandle apply(Object reply) {
+                return Replies.doneOrBusy(reply) ? granted(reply) : null;
+            }
+        };
+        return this.<@Nullable LockHandle>acquireAsync(0, Arguments.NOT_GIVEN, convert);
     }
 
     /**
@@ -336,7 +342,9 @@ public final class DistributedLock implements Lock {
 
     private <T extends @Nullable LockHandle> CompletableFuture<T> acquireAsync(
             long waitMillis, long leaseMillis, Function<Object, T> convert) {
-        return start((port, id) -> Native.lockAcquire(port, id, handle, NO_HOLDER, NO_TOKEN, waitMillis, leaseMillis), convert);
+        return start(
+                (port, id) -> Native.lockAcquire(port, id, handle, NO_HOLDER, NO_TOKEN, waitMillis, leaseMillis),
+                convert);
     }
 
     private <T extends @Nullable LockHandle> CompletableFuture<T> start(Port.Submit call, Function<Object, T> convert) {
@@ -368,8 +376,8 @@ public final class DistributedLock implements Lock {
         return entering(() -> {
             try {
                 return client.port()
-                        .callInterruptibly(
-                                (port, id) -> Native.lockAcquire(port, id, handle, holder, token, waitMillis, leaseMillis));
+                        .callInterruptibly((port, id) ->
+                                Native.lockAcquire(port, id, handle, holder, token, waitMillis, leaseMillis));
             } finally {
                 Reference.reachabilityFence(this);
             }

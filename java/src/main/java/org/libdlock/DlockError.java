@@ -7,8 +7,12 @@ import org.jspecify.annotations.Nullable;
  * written for a {@link java.util.concurrent.locks.ReentrantLock} catches what it expects; this interface is what they share.
  *
  * <pre>{@code
+ * try {
+ *     lock.lock();
  * } catch (RuntimeException e) {
- *     if (e instanceof DlockError error && error.code() == -6) { ... }
+ *     if (e instanceof DlockError error && error.kind().equals("CONNECTION")) {
+ *         goOnWithout();
+ *     }
  * }
  * }</pre>
  */

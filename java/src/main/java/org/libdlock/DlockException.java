@@ -9,8 +9,13 @@ import org.jspecify.annotations.Nullable;
 public class DlockException extends RuntimeException implements DlockError {
     private static final long serialVersionUID = 1;
 
+    /** See {@link #kind()}. */
     private final Kind kind;
+
+    /** See {@link #op()}. */
     private final String op;
+
+    /** See {@link #object()}. */
     private final @Nullable String object;
 
     DlockException(Kind kind, String message, String op, @Nullable String object) {

@@ -9,7 +9,10 @@ import org.jspecify.annotations.Nullable;
 public final class ForkedException extends IllegalStateException implements DlockError {
     private static final long serialVersionUID = 1;
 
+    /** See {@link #op()}. */
     private final String op;
+
+    /** See {@link #object()}. */
     private final @Nullable String object;
 
     ForkedException(String message, String op, @Nullable String object) {

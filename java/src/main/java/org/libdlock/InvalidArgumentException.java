@@ -6,8 +6,13 @@ import org.jspecify.annotations.Nullable;
 public class InvalidArgumentException extends IllegalArgumentException implements DlockError {
     private static final long serialVersionUID = 1;
 
+    /** See {@link #kind()}. */
     private final Kind kind;
+
+    /** See {@link #op()}. */
     private final String op;
+
+    /** See {@link #object()}. */
     private final @Nullable String object;
 
     InvalidArgumentException(String message, String op, @Nullable String object) {

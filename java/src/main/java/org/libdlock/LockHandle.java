@@ -4,6 +4,7 @@ import java.lang.ref.Cleaner;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.libdlock.internal.Hold;
@@ -183,7 +184,11 @@ public final class LockHandle implements AutoCloseable {
 
     /** For a hold that came when nobody wanted it any more. */
     void forget() {
-        releaseAsync();
+        Future<?> unused = releaseAsync().exceptionally(error -> {
+            String message = "a hold that came too late was not confirmed as released, its lease runs out instead";
+            System.getLogger("org.libdlock").log(System.Logger.Level.WARNING, message, error);
+            return null;
+        });
     }
 
     static CompletableFuture<LossReason> lossOf(Port port, long held) {

@@ -46,7 +46,7 @@ public final class Options {
 
     private Options set(String name, Duration value) {
         long millis = Arguments.millis(value);
-        return set(name, millis == Long.MAX_VALUE ? value.getSeconds() + "s" : millis + "ms");
+        return set(name, millis == Long.MAX_VALUE ? value.toSeconds() + "s" : millis + "ms");
     }
 
     /**

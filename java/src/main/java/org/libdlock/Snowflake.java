@@ -113,7 +113,8 @@ public final class Snowflake {
         /** Below zero is what the core takes for its default. */
         private long startWaitMillis(Duration wait) {
             if (wait.isNegative()) {
-                throw Arguments.invalid("a start wait of " + wait + " was given; allowed are 0 to 60 s", "snowflake", null);
+                throw Arguments.invalid(
+                        "a start wait of " + wait + " was given; allowed are 0 to 60 s", "snowflake", null);
             }
             return Arguments.millis(wait);
         }

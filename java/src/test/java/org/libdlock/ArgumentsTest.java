@@ -91,21 +91,25 @@ class ArgumentsTest extends WithServer {
 
     @Test
     void badUrlsAreRefusedAndNoPasswordIsRepeated() {
-        for (String url : List.of("", "http://x", "redis://:hunter2@host:99999", "redis://h/\ud800", "redis://h?lease=hunter2")) {
+        for (String url :
+                List.of("", "http://x", "redis://:hunter2@host:99999", "redis://h/\ud800", "redis://h?lease=hunter2")) {
             assertThatThrownBy(() -> Dlock.connect(url)).as(url).isInstanceOf(InvalidArgumentException.class);
         }
-        assertThatThrownBy(() -> Dlock.connect("redis://:hunter2@host:99999"))
-                .hasMessageNotContaining("hunter2");
+        assertThatThrownBy(() -> Dlock.connect("redis://:hunter2@host:99999")).hasMessageNotContaining("hunter2");
         Options options = Options.defaults().user("me").password("hunter2");
         assertThat(options.toString()).contains("me").doesNotContain("hunter2");
-        assertThatThrownBy(() -> connect(options)).isInstanceOf(DlockException.class).hasMessageNotContaining("hunter2");
+        assertThatThrownBy(() -> connect(options))
+                .isInstanceOf(DlockException.class)
+                .hasMessageNotContaining("hunter2");
         assertThatThrownBy(() -> connect(Options.defaults().keyPrefix("a\0b"))).hasMessageContaining("NUL");
-        assertThatThrownBy(() -> connect(Options.defaults().keyPrefix("\udc00"))).hasMessageContaining("key_prefix");
+        assertThatThrownBy(() -> connect(Options.defaults().keyPrefix("\udc00")))
+                .hasMessageContaining("key_prefix");
     }
 
     @Test
     void aServerThatIsNotThereIsAConnectionException() {
-        assertThatThrownBy(() -> Dlock.connect("redis://127.0.0.1:1", Options.defaults().connectTimeout(Duration.ofMillis(500))))
+        assertThatThrownBy(() ->
+                        Dlock.connect("redis://127.0.0.1:1", Options.defaults().connectTimeout(Duration.ofMillis(500))))
                 .isInstanceOf(ConnectionException.class);
     }
 

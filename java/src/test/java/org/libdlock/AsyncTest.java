@@ -80,7 +80,8 @@ class AsyncTest extends WithServer {
         assertThatThrownBy(() -> handle.extend(Duration.ofSeconds(1))).isInstanceOf(NotHeldException.class);
         assertThatThrownBy(() -> soon(handle.releaseAsync())).hasCauseInstanceOf(NotHeldException.class);
         handle.close();
-        LockHandle strict = soon(connect().lock(name, LockOptions.defaults().reentrant(false)).lockAsync());
+        LockHandle strict = soon(
+                connect().lock(name, LockOptions.defaults().reentrant(false)).lockAsync());
         assertThatThrownBy(strict::reenter).isInstanceOf(DeadlockException.class);
         strict.close();
         strict.close();
@@ -103,7 +104,8 @@ class AsyncTest extends WithServer {
         CompletableFuture<LockHandle> waiting = lock.lockAsync();
         waiting.obtrudeValue(null);
         lock.unlock();
-        assertThat(Background.run(() -> lock.tryLock(5, TimeUnit.SECONDS)).get()).isTrue();
+        assertThat(Background.run(() -> lock.tryLock(5, TimeUnit.SECONDS)).get())
+                .isTrue();
     }
 
     @Test
@@ -195,7 +197,8 @@ class AsyncTest extends WithServer {
         }
         for (int i = 0; i < 20; i++) {
             String key = name + "-" + i;
-            Eventually.holds("no key is left", () -> server.command("EXISTS", key).equals(0L));
+            Eventually.holds(
+                    "no key is left", () -> server.command("EXISTS", key).equals(0L));
             assertThat(locks.get(i).tryLock(5, TimeUnit.SECONDS)).isTrue();
             locks.get(i).unlock();
         }

@@ -91,7 +91,8 @@ class ClosingTest extends WithServer {
             logged.awaitWarning("its holder went away");
             // Renewal has stopped: the lease runs out, and no sooner.
             assertThat(server.command("EXISTS", name)).isEqualTo(1L);
-            Eventually.holds("the lease runs out", () -> server.command("EXISTS", name).equals(0L));
+            Eventually.holds(
+                    "the lease runs out", () -> server.command("EXISTS", name).equals(0L));
             lock.lock();
             lock.unlock();
         }
@@ -122,7 +123,8 @@ class ClosingTest extends WithServer {
     @Test
     void aHandleCollectedWhileItHoldsWarns() throws Exception {
         try (Logged logged = new Logged()) {
-            DistributedLock lock = connect(Options.defaults().lease(Duration.ofMillis(500))).lock(name);
+            DistributedLock lock =
+                    connect(Options.defaults().lease(Duration.ofMillis(500))).lock(name);
             lock.lockAsync().get().isValid();
             Eventually.holds("the handle is collected", () -> {
                 System.gc();
@@ -136,14 +138,17 @@ class ClosingTest extends WithServer {
     @Test
     void aClientCollectedWhileOpenWarnsAndDisconnects() {
         try (Logged logged = new Logged()) {
-            Dlock.connect(server.url(), Options.defaults().clientName(name)).lock(name).tryLock();
+            Dlock.connect(server.url(), Options.defaults().clientName(name))
+                    .lock(name)
+                    .tryLock();
             assertThat(server.command("CLIENT", "LIST").toString()).contains(name);
             Eventually.holds("the client is collected", () -> {
                 System.gc();
                 return logged.warned("a client was not closed");
             });
             Eventually.holds(
-                    "its connections end", () -> !server.command("CLIENT", "LIST").toString().contains(name));
+                    "its connections end",
+                    () -> !server.command("CLIENT", "LIST").toString().contains(name));
         }
     }
 

@@ -95,6 +95,7 @@ class ExitTest extends WithServer {
         try (Jvm jvm = Jvm.start(LastWords.class, server.url(), name)) {
             assertThat(jvm.end()).isEqualTo("released\n");
         }
-        Eventually.holds("free", () -> server.command("EXISTS", name, name + "-hook").equals(0L));
+        Eventually.holds(
+                "free", () -> server.command("EXISTS", name, name + "-hook").equals(0L));
     }
 }

@@ -39,7 +39,8 @@ class FaultsTest extends WithServer {
     void family1AKilledHoldersLockComesFreeWithItsLease() throws Exception {
         try (Jvm holder = Jvm.start(Holder.class, server.url(), name, "1000")) {
             long token = Long.parseLong(holder.line());
-            DistributedLock lock = connect(Options.defaults().pollInterval(Duration.ofMillis(200))).lock(name);
+            DistributedLock lock = connect(Options.defaults().pollInterval(Duration.ofMillis(200)))
+                    .lock(name);
             holder.signal("KILL");
             long left = (Long) server.command("PTTL", name);
             long began = System.nanoTime();
@@ -73,7 +74,8 @@ class FaultsTest extends WithServer {
     @Test
     void family5ABlackHoleCostsATimedTryItsOwnTimeAndNoMore() throws Exception {
         try (Proxy proxy = new Proxy(server)) {
-            Client client = closing(Dlock.connect(proxy.url(), Options.defaults().lease(Duration.ofSeconds(1))));
+            Client client =
+                    closing(Dlock.connect(proxy.url(), Options.defaults().lease(Duration.ofSeconds(1))));
             DistributedLock lock = client.lock(name);
             lock.lock();
             CompletableFuture<LossReason> lost = lock.onLost();
@@ -121,9 +123,9 @@ class FaultsTest extends WithServer {
                 waiting.unlock();
                 return got;
             });
-            Eventually.holds(
-                    "the waiter listens",
-                    () -> !own.command("PUBSUB", "CHANNELS", "*" + name + "*").toString().equals("[]"));
+            Eventually.holds("the waiter listens", () -> !own.command("PUBSUB", "CHANNELS", "*" + name + "*")
+                    .toString()
+                    .equals("[]"));
             own.command("CLIENT", "KILL", "TYPE", "pubsub");
             long released = System.nanoTime();
             held.unlock();
@@ -150,7 +152,8 @@ class FaultsTest extends WithServer {
     /** faults.md 31, as far as a JVM can do that: it never forks without an exec. */
     @Test
     void family31AChildProcessStartedWhileHoldingIsAStranger() throws Exception {
-        DistributedLock lock = connect(Options.defaults().lease(Duration.ofMillis(600))).lock(name);
+        DistributedLock lock =
+                connect(Options.defaults().lease(Duration.ofMillis(600))).lock(name);
         lock.lock();
         try (Jvm child = Jvm.start(Child.class, server.url(), name)) {
             assertThat(child.line()).isEqualTo("free: false");

@@ -36,7 +36,8 @@ class LibraryTest {
 
     @Test
     void aPlatformWithoutALibraryIsNamedEveryTime() {
-        try (Jvm jvm = Jvm.with().option("-Dos.arch=sparcv9", "-Dos.name=Plan 9").start(Connecting.class)) {
+        try (Jvm jvm =
+                Jvm.with().option("-Dos.arch=sparcv9", "-Dos.name=Plan 9").start(Connecting.class)) {
             assertThat(jvm.end().lines()).hasSize(2).allSatisfy(line -> assertThat(line)
                     .contains("UnsatisfiedLinkError")
                     .contains("plan9-sparcv9"));
@@ -71,7 +72,9 @@ class LibraryTest {
         Process mount = new ProcessBuilder("mount", "-t", "tmpfs", "-o", "noexec", "tmpfs", mounted.toString())
                 .redirectErrorStream(true)
                 .start();
-        assumeThat(mount.waitFor()).as("this user may mount a folder without execution").isZero();
+        assumeThat(mount.waitFor())
+                .as("this user may mount a folder without execution")
+                .isZero();
         try {
             try (Jvm jvm = Jvm.with().option("-Djava.io.tmpdir=" + mounted).start(Connecting.class)) {
                 assertThat(jvm.end())

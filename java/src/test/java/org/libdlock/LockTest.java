@@ -145,7 +145,8 @@ class LockTest extends WithServer {
 
     @Test
     void anOperatorMayFreeItAndTheHolderHears() throws Exception {
-        DistributedLock lock = connect(Options.defaults().lease(Duration.ofMillis(600))).lock(name);
+        DistributedLock lock =
+                connect(Options.defaults().lease(Duration.ofMillis(600))).lock(name);
         assertThat(lock.forceRelease()).isFalse();
         lock.lock();
         CompletableFuture<LossReason> lost = lock.onLost();
@@ -164,8 +165,8 @@ class LockTest extends WithServer {
         DistributedLock lock = connect().lock(name);
         assertThat(lock.tryLock(0, 300, TimeUnit.MILLISECONDS)).isTrue();
         CompletableFuture<LossReason> lost = lock.onLost();
-        long ttlWhenLost = lost.thenApply(reason -> (Long) server.command("PTTL", name))
-                .get(2, TimeUnit.SECONDS);
+        long ttlWhenLost =
+                lost.thenApply(reason -> (Long) server.command("PTTL", name)).get(2, TimeUnit.SECONDS);
         assertThat(ttlWhenLost).as("milliseconds left on the server").isPositive();
         assertThat(lost.get()).isEqualTo(LossReason.EXPIRED);
         assertThat(lock.onLost().get(1, TimeUnit.SECONDS)).isEqualTo(LossReason.EXPIRED);

@@ -29,7 +29,8 @@ class NestedJarTest extends WithServer {
             try (Client client = Dlock.connect(args[0])) {
                 DistributedLock lock = client.lock(args[1]);
                 lock.lock();
-                System.out.println(Dlock.class.getProtectionDomain().getCodeSource().getLocation());
+                System.out.println(
+                        Dlock.class.getProtectionDomain().getCodeSource().getLocation());
                 lock.unlock();
             }
         }
@@ -64,8 +65,11 @@ class NestedJarTest extends WithServer {
 
     /** As Spring Boot's build plugins do: its loader, unpacked. */
     private static void copyLoader(JarOutputStream out) throws IOException {
-        try (JarInputStream loader = new JarInputStream(
-                JarLauncher.class.getProtectionDomain().getCodeSource().getLocation().openStream())) {
+        try (JarInputStream loader = new JarInputStream(JarLauncher.class
+                .getProtectionDomain()
+                .getCodeSource()
+                .getLocation()
+                .openStream())) {
             for (JarEntry entry = loader.getNextJarEntry(); entry != null; entry = loader.getNextJarEntry()) {
                 if (entry.getName().endsWith(".class")) {
                     add(out, entry.getName(), loader.readAllBytes());

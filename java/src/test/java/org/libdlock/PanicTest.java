@@ -6,6 +6,7 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.util.Arrays;
+import java.util.Objects;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -21,14 +22,19 @@ class PanicTest {
     static final class Calling {
         public static void main(String[] args) throws Exception {
             Library.load();
-            Method export = exports().filter(method -> method.getName().equals(args[0])).findFirst().orElseThrow();
+            Method export = exports()
+                    .filter(method -> method.getName().equals(args[0]))
+                    .findFirst()
+                    .orElseThrow();
             export.setAccessible(true);
-            Object[] zeros = Arrays.stream(export.getParameterTypes()).map(Calling::zero).toArray();
+            Object[] zeros =
+                    Arrays.stream(export.getParameterTypes()).map(Calling::zero).toArray();
             try {
                 export.invoke(null, zeros);
             } catch (InvocationTargetException thrown) {
-                DlockError error = (DlockError) thrown.getCause();
-                System.out.println(error.kind() + " " + error.op() + " " + thrown.getCause().getMessage());
+                RuntimeException cause = (RuntimeException) Objects.requireNonNull(thrown.getCause());
+                DlockError error = (DlockError) cause;
+                System.out.println(error.kind() + " " + error.op() + " " + cause.getMessage());
             }
         }
 
@@ -44,7 +50,8 @@ class PanicTest {
     }
 
     static Stream<Method> exports() {
-        return Arrays.stream(Native.class.getDeclaredMethods()).filter(method -> Modifier.isNative(method.getModifiers()));
+        return Arrays.stream(Native.class.getDeclaredMethods())
+                .filter(method -> Modifier.isNative(method.getModifiers()));
     }
 
     @ParameterizedTest

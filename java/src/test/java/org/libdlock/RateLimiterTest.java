@@ -31,19 +31,32 @@ class RateLimiterTest extends WithServer {
         for (JsonObject row : Vectors.rows("gcra", "limiters")) {
             String why = row.get("why").getAsString();
             Rate rate = Rate.of(
-                    row.get("tokens").getAsLong(), Duration.ofMillis(row.get("per_ms").getAsLong()));
+                    row.get("tokens").getAsLong(),
+                    Duration.ofMillis(row.get("per_ms").getAsLong()));
             Long burst = Vectors.number(row, "burst");
             RateLimiter limiter = client.rateLimiter(name + "-" + number++, burst == null ? rate : rate.burst(burst));
             for (JsonElement element : row.getAsJsonArray("calls")) {
                 JsonObject call = element.getAsJsonObject();
                 Decision decision = limiter.tryAcquire(call.get("cost").getAsLong());
-                assertThat(decision.allowed()).as(why).isEqualTo(call.get("allowed").getAsBoolean());
-                assertThat(decision.granted()).as(why).isEqualTo(call.get("granted").getAsLong());
-                assertThat(decision.remaining()).as(why).isEqualTo(call.get("remaining").getAsLong());
+                assertThat(decision.allowed())
+                        .as(why)
+                        .isEqualTo(call.get("allowed").getAsBoolean());
+                assertThat(decision.granted())
+                        .as(why)
+                        .isEqualTo(call.get("granted").getAsLong());
+                assertThat(decision.remaining())
+                        .as(why)
+                        .isEqualTo(call.get("remaining").getAsLong());
                 assertThat(decision.limit()).as(why).isEqualTo(row.get("limit").getAsLong());
                 Long retry = Vectors.number(call, "retry_after_ms");
-                assertThat(near(decision.retryAfter(), retry)).as("%s: %s", why, decision).isTrue();
-                assertThat(near(decision.resetAfter(), call.get("reset_after_ms").getAsLong())).as("%s: %s", why, decision).isTrue();
+                assertThat(near(decision.retryAfter(), retry))
+                        .as("%s: %s", why, decision)
+                        .isTrue();
+                assertThat(near(
+                                decision.resetAfter(),
+                                call.get("reset_after_ms").getAsLong()))
+                        .as("%s: %s", why, decision)
+                        .isTrue();
             }
         }
         assertThat(number).isPositive();
@@ -68,11 +81,13 @@ class RateLimiterTest extends WithServer {
 
     @Test
     void acquireWaitsForItsTurn() throws Exception {
-        RateLimiter limiter = connect().rateLimiter(name, Rate.of(10, Duration.ofSeconds(1)).burst(1));
+        RateLimiter limiter =
+                connect().rateLimiter(name, Rate.of(10, Duration.ofSeconds(1)).burst(1));
         assertThat(limiter.acquire().allowed()).isTrue();
         long began = System.nanoTime();
         assertThat(limiter.acquire(1, Duration.ofSeconds(5)).allowed()).isTrue();
-        assertThat(limiter.acquireAsync(1, null).get(5, TimeUnit.SECONDS).allowed()).isTrue();
+        assertThat(limiter.acquireAsync(1, null).get(5, TimeUnit.SECONDS).allowed())
+                .isTrue();
         assertThat(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - began)).isGreaterThanOrEqualTo(150);
     }
 
@@ -87,7 +102,8 @@ class RateLimiterTest extends WithServer {
         assertThat(limiter.peek().granted()).isZero();
         limiter.reset();
         assertThat(limiter.peek().remaining()).isEqualTo(1);
-        assertThat(limiter.tryAcquireAsync(1).get(5, TimeUnit.SECONDS).allowed()).isTrue();
+        assertThat(limiter.tryAcquireAsync(1).get(5, TimeUnit.SECONDS).allowed())
+                .isTrue();
     }
 
     @Test
@@ -95,7 +111,8 @@ class RateLimiterTest extends WithServer {
         Client client = connect();
         RateLimiter limiter = client.rateLimiter(name, Rate.of(1, HOUR));
         assertThat(limiter.tryAcquire().allowed()).isTrue();
-        Background<Decision> interrupted = Background.run(() -> limiter.acquire()).parked();
+        Background<Decision> interrupted =
+                Background.run(() -> limiter.acquire()).parked();
         interrupted.thread().interrupt();
         assertThat(interrupted.thrown()).isInstanceOf(InterruptedException.class);
         CompletableFuture<Decision> cancelled = limiter.acquireAsync(1, null);
@@ -147,12 +164,12 @@ class RateLimiterTest extends WithServer {
                     .isInstanceOf(InvalidArgumentException.class)
                     .hasMessageContaining(Long.toString(cost));
         }
-        assertThatThrownBy(() -> limiter.acquire(1, Duration.ofNanos(-1)))
-                .isInstanceOf(InvalidArgumentException.class);
+        assertThatThrownBy(() -> limiter.acquire(1, Duration.ofNanos(-1))).isInstanceOf(InvalidArgumentException.class);
         assertThatThrownBy(() -> limiter.acquireAsync(1, Duration.ofHours(25)).join())
                 .hasCauseInstanceOf(InvalidArgumentException.class);
         assertThat(limiter.peek().remaining()).as("nothing was spent").isEqualTo(5);
-        Decision never = client.rateLimiter(name + "-zero", Rate.of(0, HOUR).burst(1)).tryAcquire();
+        Decision never =
+                client.rateLimiter(name + "-zero", Rate.of(0, HOUR).burst(1)).tryAcquire();
         assertThat(never.allowed()).isFalse();
         assertThat(never.retryAfter()).isNull();
         assertThatThrownBy(() -> client.rateLimiter("a{", Rate.of(1, HOUR))).isInstanceOf(InvalidNameException.class);
@@ -161,7 +178,8 @@ class RateLimiterTest extends WithServer {
         assertThatThrownBy(() -> client.rateLimiter(name, Rate.of(1, HOUR), Absent.localShare(0)))
                 .isInstanceOf(InvalidArgumentException.class);
         Rate extreme = Rate.of(1_000_000_000_000L, Duration.ofNanos(1000)).burst(1);
-        assertThat(client.rateLimiter(name + "-fast", extreme).tryAcquire().allowed()).isTrue();
+        assertThat(client.rateLimiter(name + "-fast", extreme).tryAcquire().allowed())
+                .isTrue();
     }
 
     @Test
@@ -176,9 +194,8 @@ class RateLimiterTest extends WithServer {
     @Test
     void anAbsentServerIsAnErrorUnlessAPolicySaysOtherwise() {
         try (RedisServer own = new RedisServer()) {
-            Options quick = Options.defaults()
-                    .operationTimeout(Duration.ofMillis(300))
-                    .responseTimeout(Duration.ofMillis(100));
+            Options quick =
+                    Options.defaults().operationTimeout(Duration.ofMillis(300)).responseTimeout(Duration.ofMillis(100));
             Client client = closing(Dlock.connect(own.url(), quick));
             Rate rate = Rate.of(4, HOUR);
             RateLimiter fail = client.rateLimiter(name, rate);
@@ -186,7 +203,8 @@ class RateLimiterTest extends WithServer {
             RateLimiter allow = client.rateLimiter(name, rate, Absent.ALLOW);
             RateLimiter share = client.rateLimiter(name, rate, Absent.localShare(2));
             own.kill();
-            assertThatThrownBy(fail::tryAcquire).isInstanceOfAny(ConnectionException.class, OutcomeUnknownException.class);
+            assertThatThrownBy(fail::tryAcquire)
+                    .isInstanceOfAny(ConnectionException.class, OutcomeUnknownException.class);
             assertThat(deny.tryAcquire().allowed()).isFalse();
             Decision allowed = allow.tryAcquire();
             assertThat(allowed.allowed()).isTrue();
@@ -205,7 +223,8 @@ class RateLimiterTest extends WithServer {
             assertThat(limiter.tryAcquire().remaining()).isEqualTo(4);
             proxy.resetAtNextReplies(1);
             assertThatThrownBy(limiter::tryAcquire).isInstanceOf(OutcomeUnknownException.class);
-            assertThat(connect().rateLimiter(name, Rate.of(5, HOUR)).peek().remaining()).isEqualTo(3);
+            assertThat(connect().rateLimiter(name, Rate.of(5, HOUR)).peek().remaining())
+                    .isEqualTo(3);
         }
     }
 

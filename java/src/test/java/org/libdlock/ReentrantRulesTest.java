@@ -78,7 +78,8 @@ class ReentrantRulesTest {
             lock.lock();
             for (long time : new long[] {0, -1, Long.MIN_VALUE}) {
                 long began = System.nanoTime();
-                assertThat(Background.run(() -> lock.tryLock(time, TimeUnit.SECONDS)).get())
+                assertThat(Background.run(() -> lock.tryLock(time, TimeUnit.SECONDS))
+                                .get())
                         .isFalse();
                 assertThat(System.nanoTime() - began).isLessThan(TimeUnit.SECONDS.toNanos(1));
             }
@@ -92,7 +93,8 @@ class ReentrantRulesTest {
             Lock lock = lock();
             lock.lock();
             long began = System.nanoTime();
-            assertThat(Background.run(() -> lock.tryLock(150, TimeUnit.MILLISECONDS)).get())
+            assertThat(Background.run(() -> lock.tryLock(150, TimeUnit.MILLISECONDS))
+                            .get())
                     .isFalse();
             // 100 ms of slack for a busy machine.
             assertThat(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - began)).isBetween(150L, 250L);

@@ -52,7 +52,8 @@ class SnowflakeTest {
                     row.get("datacenter").getAsInt(),
                     row.get("worker").getAsInt(),
                     row.get("sequence").getAsInt());
-            assertThat(layout(row.get("layout")).decode(row.get("id").getAsLong())).isEqualTo(expected);
+            assertThat(layout(row.get("layout")).decode(row.get("id").getAsLong()))
+                    .isEqualTo(expected);
         }
         for (JsonObject row : Vectors.rows("snowflake", "decode_refused")) {
             String text = row.get("id").getAsString();
@@ -72,11 +73,13 @@ class SnowflakeTest {
             }
         }
         for (JsonObject row : Vectors.rows("snowflake", "parse")) {
-            assertThat(Snowflake.parse(row.get("text").getAsString(), row.get("base").getAsInt()))
+            assertThat(Snowflake.parse(
+                            row.get("text").getAsString(), row.get("base").getAsInt()))
                     .isEqualTo(row.get("id").getAsLong());
         }
         for (JsonObject row : Vectors.rows("snowflake", "parse_refused")) {
-            assertThatThrownBy(() -> Snowflake.parse(row.get("text").getAsString(), row.get("base").getAsInt()))
+            assertThatThrownBy(() -> Snowflake.parse(
+                            row.get("text").getAsString(), row.get("base").getAsInt()))
                     .as("%s", row)
                     .isInstanceOf(InvalidArgumentException.class);
         }
@@ -100,11 +103,14 @@ class SnowflakeTest {
 
     @Test
     void valuesOutOfRangeAreRefusedAndNamed() {
-        assertThatThrownBy(() -> new Snowflake(32, 0)).isInstanceOf(InvalidArgumentException.class).hasMessageContaining("31");
+        assertThatThrownBy(() -> new Snowflake(32, 0))
+                .isInstanceOf(InvalidArgumentException.class)
+                .hasMessageContaining("31");
         assertThatThrownBy(() -> new Snowflake(0, 32)).isInstanceOf(InvalidArgumentException.class);
         assertThatThrownBy(() -> new Snowflake(-1, 0)).isInstanceOf(InvalidArgumentException.class);
         assertThatThrownBy(() -> new Snowflake(0, Long.MAX_VALUE)).isInstanceOf(InvalidArgumentException.class);
-        for (Duration ahead : List.of(Duration.ofMillis(11), Duration.ofNanos(-1), Duration.ofSeconds(Long.MAX_VALUE))) {
+        for (Duration ahead :
+                List.of(Duration.ofMillis(11), Duration.ofNanos(-1), Duration.ofSeconds(Long.MAX_VALUE))) {
             assertThatThrownBy(() -> Snowflake.builder(0, 1).borrowAhead(ahead).build())
                     .isInstanceOf(InvalidArgumentException.class);
         }

@@ -30,7 +30,8 @@ class VectorsTest extends WithServer {
             }
             int code = row.get("code").getAsInt();
             RuntimeException exception = Errors.of(new Failure(code, "try", "thing", "a message"));
-            assertThat(exception.getClass().getSimpleName()).isEqualTo(row.get("java").getAsString());
+            assertThat(exception.getClass().getSimpleName())
+                    .isEqualTo(row.get("java").getAsString());
             DlockError error = (DlockError) exception;
             assertThat(error.code()).isEqualTo(code);
             assertThat(error.kind()).isEqualTo(row.get("name").getAsString());
@@ -66,7 +67,8 @@ class VectorsTest extends WithServer {
                     Duration at = Duration.ofMillis(row.get(bound).getAsLong());
                     Duration beyond = bound.equals("min") ? Duration.ZERO : at.plusMillis(1);
                     Options good = (Options) setter.invoke(Options.defaults(), at);
-                    assertThatCode(() -> Dlock.connect("memory://", good).close()).doesNotThrowAnyException();
+                    assertThatCode(() -> Dlock.connect("memory://", good).close())
+                            .doesNotThrowAnyException();
                     Options bad = (Options) setter.invoke(Options.defaults(), beyond);
                     assertThatThrownBy(() -> Dlock.connect("memory://", bad))
                             .isInstanceOf(InvalidArgumentException.class)
@@ -78,14 +80,18 @@ class VectorsTest extends WithServer {
         assertThatThrownBy(() -> Dlock.connect("memory://", Options.defaults().set("no_such", "1")))
                 .isInstanceOf(InvalidArgumentException.class)
                 .hasMessageContaining("poll_interval");
-        assertThatCode(() -> Dlock.connect("memory://", Options.defaults().tokenTtlNone()).close())
+        assertThatCode(() -> Dlock.connect("memory://", Options.defaults().tokenTtlNone())
+                        .close())
                 .doesNotThrowAnyException();
     }
 
     private static Method setter(String option) {
         StringBuilder camel = new StringBuilder();
-        for (String word : option.split("_")) {
-            camel.append(camel.length() == 0 ? word : word.substring(0, 1).toUpperCase(java.util.Locale.ROOT) + word.substring(1));
+        for (String word : option.split("_", -1)) {
+            camel.append(
+                    camel.length() == 0
+                            ? word
+                            : word.substring(0, 1).toUpperCase(java.util.Locale.ROOT) + word.substring(1));
         }
         for (Method method : Options.class.getMethods()) {
             if (method.getName().equals(camel.toString()) && method.getParameterCount() == 1) {
@@ -100,7 +106,8 @@ class VectorsTest extends WithServer {
         DistributedLock lock = connect().lock(name);
         lock.lock();
         assertThat((Long) server.command("PTTL", name)).isBetween(29_000L, 30_000L);
-        assertThat((Long) server.command("PTTL", "redisson_lock_token:{" + name + "}")).isBetween(3_599_000L, 3_600_000L);
+        assertThat((Long) server.command("PTTL", "redisson_lock_token:{" + name + "}"))
+                .isBetween(3_599_000L, 3_600_000L);
         assertThat(server.command("CLIENT", "LIST").toString()).contains("name=libdlock-0.1.0");
         lock.unlock();
     }

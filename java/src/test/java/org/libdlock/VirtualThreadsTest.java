@@ -26,15 +26,16 @@ class VirtualThreadsTest extends WithServer {
         /** This is compiled for a JDK that does not know them. */
         private static Thread virtual(Runnable work) {
             try {
-                return (Thread) Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, work);
+                return (Thread) Thread.class
+                        .getMethod("startVirtualThread", Runnable.class)
+                        .invoke(null, work);
             } catch (ReflectiveOperationException e) {
-                throw new AssertionError(e);
+                throw new LinkageError("this JDK has no virtual threads", e);
             }
         }
 
         public static void main(String[] args) throws Exception {
-            try (Client client =
-                    Dlock.connect(args[0], Options.defaults().lease(Duration.ofSeconds(1)))) {
+            try (Client client = Dlock.connect(args[0], Options.defaults().lease(Duration.ofSeconds(1)))) {
                 DistributedLock lock = client.lock(args[1]);
                 lock.lock();
                 AtomicInteger asking = new AtomicInteger();
@@ -96,11 +97,12 @@ class VirtualThreadsTest extends WithServer {
                 .option("--enable-native-access=ALL-UNNAMED")
                 .option("-Djdk.virtualThreadScheduler.parallelism=1", "-Djdk.virtualThreadScheduler.maxPoolSize=1");
         try (Jvm jvm = builder.start(Crowd.class, server.url(), name)) {
-            assertThat(jvm.end())
-                    .isEqualTo("others: 100, turns 0\n"
-                            + "interrupted: true\n"
-                            + "turns 200, overlap false\n"
-                            + "free after one ended holding it: true\n");
+            assertThat(jvm.end()).isEqualTo("""
+                            others: 100, turns 0
+                            interrupted: true
+                            turns 200, overlap false
+                            free after one ended holding it: true
+                            """);
         }
     }
 }

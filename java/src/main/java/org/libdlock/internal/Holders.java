@@ -44,10 +44,10 @@ public final class Holders {
 
         /** Frees what is left. */
         public void free() {
-            for (Long handle : handles) {
-                handles.remove(handle);
+            handles.removeIf(handle -> {
                 Native.heldFree(handle);
-            }
+                return true;
+            });
         }
     }
 
@@ -66,7 +66,9 @@ public final class Holders {
     }
 
     private static final class Levels {
+        @SuppressWarnings("UnusedVariable") // it is there to keep the lock from the garbage collector
         final Object lock;
+
         int count;
 
         @Nullable

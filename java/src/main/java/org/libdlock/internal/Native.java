@@ -73,7 +73,14 @@ public final class Native {
 
     /** {@code burst} counts only where there is one. */
     public static native long limiterOpen(
-            long client, byte[] name, long tokens, long perMicros, boolean hasBurst, long burst, byte[] absent, long shareOf);
+            long client,
+            byte[] name,
+            long tokens,
+            long perMicros,
+            boolean hasBurst,
+            long burst,
+            byte[] absent,
+            long shareOf);
 
     public static native void limiterFree(long limiter);
 

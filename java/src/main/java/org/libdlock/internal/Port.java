@@ -149,7 +149,8 @@ public final class Port implements Wire.Sink {
                 lookForDead();
                 batch = new Wire.Reader(Native.portDrain(handle, BATCH, timeout()));
             } catch (Throwable error) {
-                // Nothing of the user's runs here, so this is a JVM in need. What could not cross is kept on the other side.
+                // Nothing of the user's runs here, so this is a JVM in need. What could not cross is kept on the other
+                // side.
                 Log.failed("the completion port could not be drained yet", error);
                 LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(10));
             }
@@ -175,7 +176,9 @@ public final class Port implements Wire.Sink {
     }
 
     private long timeout() {
-        if (callbacks.watch() | log.watch()) {
+        boolean busy = callbacks.watch();
+        boolean logging = log.watch();
+        if (busy || logging) {
             return Callbacks.STALL_MS;
         }
         for (WeakReference<Holders> client : clients) {

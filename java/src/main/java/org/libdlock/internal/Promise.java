@@ -78,7 +78,8 @@ final class Promise<T extends @Nullable Object> extends CompletableFuture<T> imp
     @Override
     public boolean cancel(boolean mayInterruptIfRunning) {
         try {
-            convert.apply(CANCELLED);
+            T never = convert.apply(CANCELLED);
+            complete(never);
         } catch (RuntimeException cancelled) {
             completeExceptionally(cancelled);
         }

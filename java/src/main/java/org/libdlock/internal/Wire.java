@@ -24,9 +24,11 @@ public final class Wire {
 
     /** Goes through a batch. */
     static final class Reader {
+        private final byte[] batch;
         private final ByteBuffer bytes;
 
         Reader(byte[] batch) {
+            this.batch = batch;
             bytes = ByteBuffer.wrap(batch);
         }
 
@@ -42,9 +44,9 @@ public final class Wire {
                 long id = bytes.getLong();
                 byte what = bytes.get();
                 if (what == 8) {
-                    sink.logged(required(text(bytes)), text(bytes), required(text(bytes)));
+                    sink.logged(text(), optionalText(), text());
                 } else {
-                    sink.completed(id, reply(what, bytes));
+                    sink.completed(id, reply(what));
                 }
                 read = true;
             } finally {
@@ -53,45 +55,52 @@ public final class Wire {
                 }
             }
         }
-    }
 
-    private static Object reply(byte what, ByteBuffer bytes) {
-        return switch (what) {
-            case 0 -> DONE;
-            case 1 -> bytes.get() != 0;
-            case 2 -> new Hold(bytes.getLong(), bytes.getLong(), required(text(bytes)));
-            case 3 -> required(text(bytes));
-            case 4 -> {
-                String reason = text(bytes);
-                yield reason == null ? NOT_LOST : reason;
-            }
-            case 5 -> new Seen(text(bytes), bytes.get() != 0, bytes.getLong(), bytes.getLong());
-            case 6 -> bytes.getLong();
-            case 7 -> new Failure(bytes.getInt(), required(text(bytes)), text(bytes), required(text(bytes)));
-            case 9 -> new Judged(
-                    bytes.get() != 0,
-                    bytes.getLong(),
-                    bytes.getLong(),
-                    bytes.getLong(),
-                    bytes.getLong(),
-                    bytes.getLong(),
-                    bytes.getLong());
-            default -> throw new IllegalStateException("the native library is of another version: completion " + what);
-        };
-    }
-
-    private static @Nullable String text(ByteBuffer bytes) {
-        int length = bytes.getInt();
-        if (length < 0) {
-            return null;
+        private Object reply(byte what) {
+            return switch (what) {
+                case 0 -> DONE;
+                case 1 -> flag();
+                case 2 -> new Hold(bytes.getLong(), bytes.getLong(), text());
+                case 3 -> text();
+                case 4 -> {
+                    String reason = optionalText();
+                    yield reason == null ? NOT_LOST : reason;
+                }
+                case 5 -> new Seen(optionalText(), flag(), bytes.getLong(), bytes.getLong());
+                case 6 -> bytes.getLong();
+                case 7 -> new Failure(bytes.getInt(), text(), optionalText(), text());
+                case 9 ->
+                    new Judged(
+                            flag(),
+                            bytes.getLong(),
+                            bytes.getLong(),
+                            bytes.getLong(),
+                            bytes.getLong(),
+                            bytes.getLong(),
+                            bytes.getLong());
+                default ->
+                    throw new IllegalStateException("the native library is another version's: completion " + what);
+            };
         }
-        String text = new String(bytes.array(), bytes.position(), length, StandardCharsets.UTF_8);
-        bytes.position(bytes.position() + length);
-        return text;
-    }
 
-    private static String required(@Nullable String text) {
-        return text == null ? "" : text;
+        private boolean flag() {
+            return bytes.get() != 0;
+        }
+
+        private String text() {
+            String text = optionalText();
+            return text == null ? "" : text;
+        }
+
+        private @Nullable String optionalText() {
+            int length = bytes.getInt();
+            if (length < 0) {
+                return null;
+            }
+            int at = bytes.position();
+            bytes.position(at + length);
+            return new String(batch, at, length, StandardCharsets.UTF_8);
+        }
     }
 
     /**
@@ -105,10 +114,11 @@ public final class Wire {
         for (byte[] text : texts) {
             length += 4 + text.length;
         }
-        ByteBuffer bytes = ByteBuffer.allocate(length);
+        byte[] packed = new byte[length];
+        ByteBuffer bytes = ByteBuffer.wrap(packed);
         for (byte[] text : texts) {
             bytes.putInt(text.length).put(text);
         }
-        return bytes.array();
+        return packed;
     }
 }

@@ -2,6 +2,7 @@ package org.libdlock.support;
 
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 
 /** A thread of its own for one piece of work, whose result or exception is looked at. */
@@ -46,7 +47,8 @@ public final class Background<T> {
             thread.join(5000);
             return value;
         } catch (Exception e) {
-            throw new AssertionError(e.getCause() == null ? e : e.getCause());
+            Throwable cause = e.getCause();
+            throw new AssertionError(cause == null ? e : cause);
         }
     }
 
@@ -54,9 +56,12 @@ public final class Background<T> {
     public Throwable thrown() {
         try {
             throw new AssertionError("returned " + result.get(20, TimeUnit.SECONDS));
-        } catch (java.util.concurrent.ExecutionException e) {
-            return e.getCause();
-        } catch (InterruptedException | java.util.concurrent.TimeoutException | java.util.concurrent.CancellationException e) {
+        } catch (ExecutionException e) {
+            Throwable cause = e.getCause();
+            return cause == null ? e : cause;
+        } catch (InterruptedException
+                | java.util.concurrent.TimeoutException
+                | java.util.concurrent.CancellationException e) {
             return e;
         }
     }

@@ -28,13 +28,16 @@ public final class Jvm implements AutoCloseable {
     private Jvm(Process process, Path err) {
         this.process = process;
         this.err = err;
-        process.onExit().orTimeout(END_WITHIN_SECONDS, TimeUnit.SECONDS).exceptionally(late -> process.destroyForcibly());
+        process.onExit()
+                .orTimeout(END_WITHIN_SECONDS, TimeUnit.SECONDS)
+                .exceptionally(late -> process.destroyForcibly());
         this.out = new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
     }
 
     /** How a JVM is started. */
     public static final class Builder {
-        private String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
+        private String java =
+                Path.of(System.getProperty("java.home"), "bin", "java").toString();
         private String classPath = System.getProperty("java.class.path");
         private final Map<String, String> environment = new HashMap<>();
         private final List<String> options = new ArrayList<>(List.of("-Xcheck:jni", "-Xmx128m", "-XX:+UseSerialGC"));
@@ -118,7 +121,9 @@ public final class Jvm implements AutoCloseable {
                 rest.append(line).append('\n');
             }
             said.append(rest);
-            assertThat(process.waitFor()).as("exit status; it said: %s%s", said, err()).isEqualTo(status);
+            assertThat(process.waitFor())
+                    .as("exit status; it said: %s%s", said, err())
+                    .isEqualTo(status);
             assertThat(said + err()).doesNotContain("in native method").doesNotContain("SIGSEGV");
             return rest.toString();
         } catch (IOException e) {
@@ -143,7 +148,10 @@ public final class Jvm implements AutoCloseable {
 
     static void signal(Process process, String signal) {
         try {
-            new ProcessBuilder("kill", "-" + signal, Long.toString(process.pid())).inheritIO().start().waitFor();
+            new ProcessBuilder("kill", "-" + signal, Long.toString(process.pid()))
+                    .inheritIO()
+                    .start()
+                    .waitFor();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         } catch (InterruptedException e) {

@@ -37,7 +37,8 @@ public final class Logged implements AutoCloseable {
 
     public boolean warned(String part) {
         return records.stream()
-                .anyMatch(record -> record.getLevel() == Level.WARNING && record.getMessage().contains(part));
+                .anyMatch(record -> record.getLevel().equals(Level.WARNING)
+                        && record.getMessage().contains(part));
     }
 
     public void awaitWarning(String part) {

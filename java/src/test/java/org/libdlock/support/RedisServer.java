@@ -50,7 +50,17 @@ public final class RedisServer implements AutoCloseable {
     public void start() {
         try {
             process = new ProcessBuilder(
-                            "redis-server", "--bind", "127.0.0.1", "--port", Integer.toString(port), "--save", "", "--appendonly", "no", "--dir", folder.toString())
+                            "redis-server",
+                            "--bind",
+                            "127.0.0.1",
+                            "--port",
+                            Integer.toString(port),
+                            "--save",
+                            "",
+                            "--appendonly",
+                            "no",
+                            "--dir",
+                            folder.toString())
                     .redirectErrorStream(true)
                     .redirectOutput(folder.resolve("log").toFile())
                     .start();
@@ -94,7 +104,8 @@ public final class RedisServer implements AutoCloseable {
     public void close() {
         kill();
         try (Stream<Path> files = Files.walk(folder)) {
-            files.sorted(Comparator.reverseOrder()).forEach(file -> file.toFile().delete());
+            files.sorted(Comparator.reverseOrder())
+                    .forEach(file -> file.toFile().delete());
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -130,30 +141,27 @@ public final class RedisServer implements AutoCloseable {
     private static Object reply(InputStream in) throws IOException {
         int kind = in.read();
         String line = line(in);
-        switch (kind) {
-            case '+':
-                return line;
-            case ':':
-                return Long.parseLong(line);
-            case '$': {
+        return switch (kind) {
+            case '+' -> line;
+            case ':' -> Long.parseLong(line);
+            case '$' -> {
                 int length = Integer.parseInt(line);
                 if (length < 0) {
-                    return "nil";
+                    yield "nil";
                 }
                 byte[] bytes = in.readNBytes(length);
                 in.skipNBytes(2);
-                return new String(bytes, StandardCharsets.UTF_8);
+                yield new String(bytes, StandardCharsets.UTF_8);
             }
-            case '*': {
+            case '*' -> {
                 List<Object> parts = new ArrayList<>();
                 for (int left = Integer.parseInt(line); left > 0; left--) {
                     parts.add(reply(in));
                 }
-                return parts;
+                yield parts;
             }
-            default:
-                throw new IOException("the server said " + line);
-        }
+            default -> throw new IOException("the server said " + line);
+        };
     }
 
     private static String line(InputStream in) throws IOException {
