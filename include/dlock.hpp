@@ -171,13 +171,13 @@ struct mutex_options {
     /// Zero: the client's lease, renewed while the mutex is held. Otherwise a lease that is not renewed.
     std::chrono::milliseconds lease{0};
     /// Whether a thread that holds it may lock it again; by default as the client's option says.
-    std::optional<bool> reentrant;
+    std::optional<bool> reentrant = std::nullopt;
 };
 
 /// How to acquire.
 struct acquire_options {
     /// Nothing: for ever. Zero: one try. A negative one is refused.
-    std::optional<std::chrono::milliseconds> wait;
+    std::optional<std::chrono::milliseconds> wait = std::nullopt;
     /// Zero: the mutex's own.
     std::chrono::milliseconds lease{0};
     const cancel_token* cancel = nullptr;

@@ -25,7 +25,7 @@ struct rate {
     std::int64_t tokens = 0;
     std::chrono::microseconds per{0};
     /// The most at once, the whole bucket; nothing: those of one period.
-    std::optional<std::int64_t> burst;
+    std::optional<std::int64_t> burst = std::nullopt;
 };
 
 /// What a limiter answers while the server cannot be reached.

@@ -71,11 +71,11 @@ private:
 /// How to make a generator.
 struct snowflake_options {
     /// Nothing: the layout "default".
-    std::optional<dlock::layout> layout;
+    std::optional<dlock::layout> layout = std::nullopt;
     /// How far ids may run ahead of the clock instead of waiting for the next millisecond, at most 10 ms.
     std::chrono::milliseconds borrow_ahead{0};
     /// How long the start may wait for a clock that was set back, at most a minute; nothing: a second.
-    std::optional<std::chrono::milliseconds> start_wait;
+    std::optional<std::chrono::milliseconds> start_wait = std::nullopt;
 };
 
 /// A generator of ids for one datacenter and worker; those of one process share their state. Any thread may use it.
