@@ -2,11 +2,14 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import org.libdlock.Client;
+import org.libdlock.Decision;
 import org.libdlock.DistributedLock;
 import org.libdlock.Dlock;
+import org.libdlock.Rate;
 
 /** The Java process of the interop tests: does what the lines on its input say, see worker.py for the protocol. */
 public final class Worker {
@@ -24,6 +27,11 @@ public final class Worker {
 
     private void run(String request) {
         String[] words = request.split(" ");
+        if (words[0].equals("spend")) {
+            Decision decision = client.rateLimiter(words[1], Rate.of(10, Duration.ofHours(1))).tryAcquire();
+            System.out.println("spent " + (decision.allowed() ? 1 : 0) + " " + decision.remaining());
+            return;
+        }
         DistributedLock lock = locks.computeIfAbsent(words[1], client::lock);
         switch (words[0]) {
             case "acquire" -> {

@@ -40,6 +40,9 @@ public:
             words >> rounds;
             for (int round = 0; round < rounds; ++round) contend(lock(name));
             std::cout << "done" << std::endl;
+        } else if (verb == "spend") {
+            const auto decision = dlock::rate_limiter(client_, name, {10, std::chrono::hours(1)}).try_acquire();
+            std::cout << "spent " << decision.allowed << ' ' << decision.remaining << std::endl;
         } else {
             throw std::runtime_error("cannot read " + request);
         }

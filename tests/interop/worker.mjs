@@ -33,7 +33,12 @@ async function contend(name, rounds) {
   console.log("done");
 }
 
-const verbs = { acquire, release, contend };
+async function spend(name) {
+  const { allowed, remaining } = await client.rateLimiter(name, { limit: 10, perMs: 3_600_000 }).tryAcquire();
+  console.log(`spent ${Number(allowed)} ${remaining}`);
+}
+
+const verbs = { acquire, release, contend, spend };
 console.log("ready");
 for await (const line of createInterface({ input: process.stdin })) {
   const [verb, name, rounds] = line.split(" ");

@@ -3,7 +3,8 @@
     worker.py URL
 
 `acquire NAME` answers `acquired <us> <token>`, `release NAME` answers `released <us at the call>`; `contend NAME ROUNDS` says
-`hold <token> <from us> <to us>` for each round and `done` at the end. Times are of CLOCK_MONOTONIC, one for all processes.
+`hold <token> <from us> <to us>` for each round and `done` at the end; `spend NAME` takes one of the ten tokens an hour of a rate
+limiter and answers `spent <1 or 0> <remaining>`. Times are of CLOCK_MONOTONIC, one for all processes.
 """
 
 from __future__ import annotations
@@ -41,6 +42,9 @@ def main() -> None:
                         acquired = now_us()
                         print("hold", held.token, acquired, now_us())
                 print("done", flush=True)
+            case ["spend", name]:
+                decision = client.rate_limiter(name, rate=10, per=3600).try_acquire()
+                print("spent", int(decision.allowed), decision.remaining, flush=True)
             case _:
                 raise ValueError(f"cannot read {line!r}")
 

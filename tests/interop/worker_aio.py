@@ -44,6 +44,9 @@ async def main() -> None:
                         acquired = now_us()
                         print("hold", held.token, acquired, now_us())
                 print("done", flush=True)
+            case ["spend", name]:
+                decision = await client.rate_limiter(name, rate=10, per=3600).try_acquire()
+                print("spent", int(decision.allowed), decision.remaining, flush=True)
             case _:
                 raise ValueError(f"cannot read {line!r}")
 
