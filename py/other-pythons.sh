@@ -7,14 +7,24 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
 program='
-import sys, libdlock
+import asyncio, sys, libdlock
+from libdlock import aio
 with libdlock.connect("memory://") as client:
     with client.lock("k", lease=5, wait=1) as held:
         assert held.valid and held.token
     try:
         client.lock("k").release()
+        raise SystemExit("released what was not held")
     except libdlock.NotHeld:
-        print("ok", sys.version.split()[0])
+        pass
+    assert client.rate_limiter("k", rate=1, per=60).try_acquire()
+assert libdlock.Snowflake(1, 1).next_id()
+
+async def tasks():
+    async with aio.connect("memory://") as client, client.lock("k", wait=1) as held:
+        assert held.valid and not await asyncio.create_task(client.lock("k").acquire(blocking=False))
+asyncio.run(tasks())
+print("ok", sys.version.split()[0])
 '
 for version in 3.10 3.11 3.12 3.13 3.14; do
     python=$(command -v "python$version" || true)

@@ -35,7 +35,13 @@ impl Generator {
     ) -> PyResult<Self> {
         let handle = quick(py, "Generator.__new__", |state| {
             let layout = layout.map(layout_of).transpose()?;
-            let given = SnowflakeArgs { datacenter, worker, layout, borrow_ahead_ms, start_wait_ms };
+            let given = SnowflakeArgs {
+                datacenter,
+                worker,
+                layout,
+                borrow_ahead_ms,
+                start_wait_ms: ops::given(start_wait_ms, -1),
+            };
             ops::snowflake_open(state, given)
         })?;
         Ok(Generator { handle, process: std::process::id() })

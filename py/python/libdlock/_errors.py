@@ -12,8 +12,8 @@ class DlockError(Exception):
     """Base of everything libdlock raises on purpose.
 
     `code` is the frozen number of the kind (1 for busy, negative for errors), `kind` its name, `op` the operation that
-    failed, `name` the lock's name where one was involved. `str(error)` says what happened and what was allowed, and never
-    holds a password.
+    failed, `name` the key on the server (with the client's prefix) where one was involved. `str(error)` says what happened
+    and what was allowed, and never holds a password.
     """
 
     code: ClassVar[int] = -16
