@@ -30,7 +30,7 @@ const WORK = {
 
   // Decisions of one rate limiter, so wide that nobody is refused.
   decisions(client) {
-    const limiter = client.rateLimiter("bench", { limit: 1_000_000, perMs: 1000 });
+    const limiter = client.rateLimiter("bench", { tokens: 1_000_000, perMs: 1000 });
     return async (end) => {
       let done = 0;
       while (performance.now() < end) {

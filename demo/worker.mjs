@@ -59,7 +59,7 @@ async function run(lock, limiter, ids) {
 
 const client = await connect(url);
 const lock = client.lock(name);
-const limiter = client.rateLimiter(`${name}-rate`, { limit: Number(rate), perMs: 1000, burst: Number(burst) });
+const limiter = client.rateLimiter(`${name}-rate`, { tokens: Number(rate), perMs: 1000, burst: Number(burst) });
 const ids = new Snowflake({ datacenter: 0, worker: Number(workerId) });
 console.log("ready");
 const input = createInterface({ input: process.stdin });

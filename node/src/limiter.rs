@@ -8,11 +8,11 @@ use napi_derive::napi;
 use crate::answer::{Answer, answer, handle};
 use crate::environment::Environment;
 
-/// A rate as JavaScript gives it. Periods of a hundred years fit.
+/// A rate as JavaScript gives it.
 #[napi(object, object_to_js = false)]
 pub struct Rate {
     pub tokens: i64,
-    pub per_ms: i64,
+    pub per_us: i64,
     pub burst: Option<i64>,
 }
 
@@ -22,10 +22,9 @@ impl Environment {
     #[napi(catch_unwind)]
     pub fn limiter_open(&self, client: BigInt, name: String, rate: Rate, absent: String, share_of: i64) -> Answer<u64> {
         answer("limiterOpen", |state| {
-            let Rate { tokens, per_ms, burst } = rate;
-            // What does not fit is too long either way, and core says so.
-            let rate = RateArgs { tokens, per_us: per_ms.saturating_mul(1000), burst };
-            let absent = ops::absent(&absent, share_of)?;
+            let Rate { tokens, per_us, burst } = rate;
+            let rate = RateArgs { tokens, per_us, burst };
+            let absent = ops::absent(&absent, ops::given(share_of, 0))?;
             let limiter = ops::limiter_open(state, handle(&client), name.as_bytes(), rate, absent)?;
             self.inner.lend(Kind::Limiter, limiter);
             Ok(limiter)

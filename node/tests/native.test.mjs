@@ -21,7 +21,7 @@ const source = (folder) =>
 const [declaration] = /export interface Environment \{[^]*?^\}/m.exec(
   readFileSync(join(ROOT, "node/ts/native.ts"), "utf8"),
 );
-const rate = { tokens: 1, perMs: 1 };
+const rate = { tokens: 1, perUs: 1000 };
 const plausible = { Id: 1, Handle: 0n, string: "k", number: 0, boolean: true, "[string, string][]": [], Rate: rate };
 const parameters = Object.fromEntries(
   [...declaration.matchAll(/^ {2}(\w+)\(([^)]*)\)/gm)].map(([, name, list]) => [

@@ -9,7 +9,7 @@ import { Proxy, freshName, onBothBackends, rejects, throws, useServer, vectorFil
 
 const VECTORS = vectorFile("gcra");
 const HOUR = 3_600_000;
-const rateOf = ({ tokens, per_ms, burst }) => ({ limit: tokens, perMs: per_ms, burst: burst ?? undefined });
+const rateOf = ({ tokens, per_ms, burst }) => ({ tokens, perMs: per_ms, burst: burst ?? undefined });
 
 onBothBackends((context) => {
   for (const row of VECTORS.limiters) {
@@ -34,31 +34,50 @@ onBothBackends((context) => {
 
   it("refuses rates that are none, with the value and the range", () => {
     for (const row of VECTORS.invalid_rates) {
-      const error = throws(() => context.client.rateLimiter("k", rateOf(row)), "INVALID_ARGUMENT");
-      assert.match(error.message, /\d/, row.why);
+      const { code, message } = throws(() => context.client.rateLimiter("k", rateOf(row)), "INVALID_ARGUMENT");
+      assert.equal(code, "DLOCK_INVALID_ARGUMENT");
+      // A period is written in core's units: there the range tells which value it is about.
+      const odd = row.burst ?? (row.tokens === 1 ? "1 us to 100 years" : row.tokens);
+      assert.match(message, new RegExp(`(^|\\s)${odd}\\b`), `${row.why}: ${message}`);
     }
+    const beyond = throws(() => context.client.rateLimiter("k", { tokens: 1, perMs: 2 ** 53 - 1 }), "INVALID_ARGUMENT");
+    assert.ok(beyond.message.includes("9007199254740991"), beyond.message);
     for (const rate of [
-      { limit: 1.5 },
-      { perMs: 0.5 },
+      { tokens: 1.5 },
+      { perMs: 0.0005 },
+      { perMs: 1.0001 },
+      { perMs: 3_155_760_000_000.001 },
+      { perMs: Infinity },
       { perMs: -1 },
       { perMs: NaN },
       { burst: 0.1 },
-      { limit: 2 ** 53 },
+      { tokens: 2 ** 53 },
     ]) {
-      throws(() => context.client.rateLimiter("k", { limit: 1, perMs: 1_000, ...rate }), "INVALID_ARGUMENT");
+      throws(() => context.client.rateLimiter("k", { tokens: 1, perMs: 1_000, ...rate }), "INVALID_ARGUMENT");
     }
     for (const rate of [
-      { limit: "1" },
+      { tokens: "1" },
       { perMs: null },
       { burst: 1n },
-      { limit: undefined },
+      { tokens: undefined },
       { absent: 7 },
       { absent: null },
     ]) {
-      assert.throws(() => context.client.rateLimiter("k", { limit: 1, perMs: 1_000, ...rate }), TypeError);
+      assert.throws(() => context.client.rateLimiter("k", { tokens: 1, perMs: 1_000, ...rate }), TypeError);
     }
-    throws(() => context.client.rateLimiter("a{", { limit: 1, perMs: 1_000 }), "INVALID_NAME");
-    throws(() => context.client.rateLimiter("\ud800", { limit: 1, perMs: 1_000 }), "INVALID_NAME");
+    throws(() => context.client.rateLimiter("a{", { tokens: 1, perMs: 1_000 }), "INVALID_NAME");
+    throws(() => context.client.rateLimiter("\ud800", { tokens: 1, perMs: 1_000 }), "INVALID_NAME");
+  });
+
+  it("takes periods to the microsecond", async () => {
+    for (const perMs of [0.001, 1.001, 33.333, 3_155_760_000_000]) {
+      assert.equal((await context.client.rateLimiter(freshName(), { tokens: 1, perMs }).tryAcquire()).allowed, true);
+    }
+    const perMs = HOUR + 0.001;
+    assert.equal(
+      (await context.client.rateLimiter(freshName(), { tokens: 1, perMs }).tryAcquire()).resetAfterMs,
+      perMs,
+    );
   });
 
   it("refuses costs that could never be granted, and waits that are none", async () => {
@@ -68,14 +87,14 @@ onBothBackends((context) => {
       assert.ok(error.message.includes(String(row.cost)), error.message);
       assert.equal((await limiter.peek()).remaining, (await limiter.peek()).limit);
     }
-    const limiter = context.client.rateLimiter(freshName(), { limit: 5, perMs: 1_000 });
+    const limiter = context.client.rateLimiter(freshName(), { tokens: 5, perMs: 1_000 });
     for (const cost of [0.5, NaN, Infinity, 2 ** 53]) await rejects(limiter.tryAcquire(cost), "INVALID_ARGUMENT");
     for (const waitMs of [-1, 0.5, NaN, 86_400_001]) await rejects(limiter.acquire(1, { waitMs }), "INVALID_ARGUMENT");
     for (const cost of ["1", null, 1n]) await assert.rejects(limiter.tryAcquire(cost), TypeError);
   });
 
   it("waits its turn, in the order of asking, and not longer than it is told to", async () => {
-    const limiter = context.client.rateLimiter(freshName(), { limit: 50, perMs: 1_000, burst: 1 });
+    const limiter = context.client.rateLimiter(freshName(), { tokens: 50, perMs: 1_000, burst: 1 });
     assert.equal((await limiter.tryAcquire()).allowed, true);
     const order = [];
     const began = performance.now();
@@ -94,7 +113,7 @@ onBothBackends((context) => {
   });
 
   it("a wait that is given up leaves the line, and spends nothing", async () => {
-    const limiter = context.client.rateLimiter(freshName(), { limit: 10, perMs: HOUR, burst: 1 });
+    const limiter = context.client.rateLimiter(freshName(), { tokens: 10, perMs: HOUR, burst: 1 });
     await limiter.tryAcquire();
     const controller = new AbortController();
     const waiting = limiter.acquire(1, { signal: controller.signal });
@@ -107,7 +126,7 @@ onBothBackends((context) => {
 
   it("reset fills the bucket, for everybody", async () => {
     const name = freshName();
-    const rate = { limit: 2, perMs: HOUR };
+    const rate = { tokens: 2, perMs: HOUR };
     const other = await context.open();
     const limiter = context.client.rateLimiter(name, rate);
     assert.equal((await limiter.tryAcquire(2)).remaining, 0);
@@ -118,7 +137,7 @@ onBothBackends((context) => {
 
   it("ends with its client", async () => {
     const client = await context.open();
-    const limiter = client.rateLimiter(freshName(), { limit: 1, perMs: HOUR });
+    const limiter = client.rateLimiter(freshName(), { tokens: 1, perMs: HOUR });
     assert.equal(limiter.client, client);
     await limiter.tryAcquire();
     const waiting = limiter.acquire();
@@ -126,11 +145,11 @@ onBothBackends((context) => {
     await rejects(waiting, "CLOSED");
     await rejects(limiter.tryAcquire(), "CLOSED");
     await rejects(limiter.reset(), "CLOSED");
-    throws(() => client.rateLimiter("k", { limit: 1, perMs: 1 }), "CLOSED");
+    throws(() => client.rateLimiter("k", { tokens: 1, perMs: 1 }), "CLOSED");
   });
 
   it("100 callers at once get exactly the burst", async () => {
-    const limiter = context.client.rateLimiter(freshName(), { limit: 30, perMs: HOUR });
+    const limiter = context.client.rateLimiter(freshName(), { tokens: 30, perMs: HOUR });
     const decisions = await Promise.all(Array.from({ length: 100 }, () => limiter.tryAcquire()));
     assert.equal(decisions.filter(({ allowed }) => allowed).length, 30);
   });
@@ -142,7 +161,7 @@ describe("a limiter's server", () => {
   it("away: an error, or as the policy says", async () => {
     const proxy = await Proxy.start(shared.server.port);
     const client = await connect(proxy.url, { responseTimeoutMs: 200, operationTimeoutMs: 400 });
-    const rate = { limit: 10, perMs: HOUR };
+    const rate = { tokens: 10, perMs: HOUR };
     const limiter = (absent) =>
       client.rateLimiter(`${name}-${JSON.stringify(absent)}`.replace(/[{}]/g, ""), { ...rate, absent });
     const name = freshName();
@@ -172,7 +191,7 @@ describe("a limiter's server", () => {
   it("a reply that is lost counts as spent", async () => {
     const proxy = await Proxy.start(shared.server.port);
     const client = await connect(proxy.url);
-    const limiter = client.rateLimiter(freshName(), { limit: 5, perMs: HOUR });
+    const limiter = client.rateLimiter(freshName(), { tokens: 5, perMs: HOUR });
     await limiter.tryAcquire();
     proxy.resetAtNextReplies(1);
     await rejects(limiter.tryAcquire(), "OUTCOME_UNKNOWN");
@@ -184,7 +203,7 @@ describe("a limiter's server", () => {
   it("a key that holds something else: WRONG_TYPE, and no text of a script", async () => {
     const client = await connect(shared.server.url);
     const name = freshName();
-    const limiter = client.rateLimiter(name, { limit: 5, perMs: HOUR });
+    const limiter = client.rateLimiter(name, { tokens: 5, perMs: HOUR });
     await limiter.tryAcquire();
     const [key] = await shared.server.command("KEYS", `*${name}*`);
     await shared.server.command("DEL", key);

@@ -19,6 +19,17 @@ export function anyMilliseconds(
   return value === undefined ? undefined : milliseconds(value, what, op, object);
 }
 
+/**
+ * Milliseconds as the microseconds that they are, which have to be whole. The product alone may be beside it: 1000 times
+ * 1.001 is no integer.
+ */
+export function microseconds(value: number, what: string, op: string, object?: string): number {
+  if (typeof value !== "number") throw wrongType(what, "a number of milliseconds", value);
+  const us = Math.round(value * 1000);
+  const refusal = `${what}: ${String(value)} given; allowed are milliseconds in steps of 0.001, below 2^53 of these`;
+  return fits(us / 1000 === value ? us : NaN, refusal, op, object);
+}
+
 /** A whole number, for the same reason. */
 export function whole(value: number, what: string, op: string, object?: string): number {
   if (typeof value !== "number") throw wrongType(what, "a number", value);

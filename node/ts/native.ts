@@ -101,7 +101,7 @@ export type Submitted = Answer<Handle>;
 /** A limiter's rate. */
 export interface Rate {
   readonly tokens: number;
-  readonly perMs: number;
+  readonly perUs: number;
   readonly burst?: number | undefined;
 }
 

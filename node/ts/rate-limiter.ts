@@ -1,16 +1,16 @@
 import type { Client } from "./client.js";
-import { anyMilliseconds, milliseconds, objectName, whole, wrongType } from "./convert.js";
+import { anyMilliseconds, microseconds, objectName, whole, wrongType } from "./convert.js";
 import { unwrap } from "./error.js";
 import type { Handle, NativeDecision } from "./native.js";
 import { native, submit } from "./port.js";
 
-/** What a limiter lets through: `limit` tokens in `perMs`, and at most `burst` of them at once. */
+/** What a limiter lets through: `tokens` in `perMs`, and at most `burst` of them at once. */
 export interface RateLimiterOptions {
   /** Tokens of one period; 0 refuses everything. */
-  limit: number;
-  /** The period in whole milliseconds, up to 100 years. */
+  tokens: number;
+  /** The period in milliseconds, from 0.001 in steps of 0.001 (whole microseconds) to 100 years. */
   perMs: number;
-  /** The most tokens at once, the whole bucket; without it as many as `limit`. */
+  /** The most tokens at once, the whole bucket; without it as many as `tokens`. */
   burst?: number | undefined;
   /**
    * What is answered while the server cannot be reached: an error (`"fail"`, the default), a refusal, a permission, or one
@@ -31,9 +31,12 @@ export interface Decision {
   readonly retryAfterMs: number | undefined;
   /** Until the bucket is full. */
   readonly resetAfterMs: number;
-  /** The burst. */
+  /** The burst: the most that can be had at once. Of this process's share while `localShare` decides. */
   readonly limit: number;
-  /** When, on the server's clock, in microseconds since 1970; undefined when there was no server to ask. */
+  /**
+   * When, on the server's clock, in microseconds since 1970; undefined when the server was not asked: a policy decided, or a
+   * wait ended in the line before its turn.
+   */
   readonly serverTimeUs: bigint | undefined;
 }
 
@@ -45,10 +48,10 @@ const collected = new FinalizationRegistry<Handle>((handle) => native.free(handl
 export function openLimiter(client: Client, handle: Handle, name: string, options: RateLimiterOptions): RateLimiter {
   const op = "rate limiter";
   const wanted = objectName(name, op);
-  const { limit, perMs, burst, absent = "fail" } = options;
+  const { tokens, perMs, burst, absent = "fail" } = options;
   const rate = {
-    tokens: whole(limit, "limit", op, wanted),
-    perMs: milliseconds(perMs, "perMs", op, wanted),
+    tokens: whole(tokens, "tokens", op, wanted),
+    perUs: microseconds(perMs, "perMs", op, wanted),
     burst: burst === undefined ? undefined : whole(burst, "burst", op, wanted),
   };
   const [policy, shareOf] = typeof absent === "string" ? [absent, 0] : ["local_share", shareOfPolicy(absent, wanted)];

@@ -34,7 +34,7 @@ async function contend(name, rounds) {
 }
 
 async function spend(name) {
-  const { allowed, remaining } = await client.rateLimiter(name, { limit: 10, perMs: 3_600_000 }).tryAcquire();
+  const { allowed, remaining } = await client.rateLimiter(name, { tokens: 10, perMs: 3_600_000 }).tryAcquire();
   console.log(`spent ${Number(allowed)} ${remaining}`);
 }
 
