@@ -22,7 +22,8 @@ pub fn snowflake_open<'local>(
 ) -> jlong {
     with_env(env, "snowflakeOpen", |state, env| {
         let layout = if layout.is_null() { None } else { Some(given(env, &layout)?) };
-        let args = SnowflakeArgs { datacenter, worker, layout, borrow_ahead_ms, start_wait_ms };
+        let args =
+            SnowflakeArgs { datacenter, worker, layout, borrow_ahead_ms, start_wait_ms: ops::given(start_wait_ms, -1) };
         ops::snowflake_open(state, args).map(|snowflake| snowflake as jlong)
     })
 }

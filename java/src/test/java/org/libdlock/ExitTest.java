@@ -4,8 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.libdlock.support.Eventually;
@@ -68,6 +70,7 @@ class ExitTest extends WithServer {
 
     @Test
     @Tag("long")
+    @Timeout(value = 10, unit = TimeUnit.MINUTES)
     void itEnds200Times() {
         for (int i = 0; i < 40; i++) {
             for (String way : List.of("return", "exit", "halt", "throw", "close")) {

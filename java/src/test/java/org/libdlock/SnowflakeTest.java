@@ -9,8 +9,10 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.libdlock.support.Background;
 
 /** Ids; their clocks are tested in the core. */
@@ -183,6 +185,7 @@ class SnowflakeTest {
 
     @Test
     @Tag("long")
+    @Timeout(value = 10, unit = TimeUnit.MINUTES)
     void family40TwoThreadsMakeTenMillionEach() {
         unique(10_000_000);
     }
