@@ -9,7 +9,7 @@ use libdlock_bridge::{Outcome, What, enter, ops};
 fn a_child_gets_a_state_of_its_own_and_its_parent_keeps_working() {
     let parent = enter().unwrap();
     let port = parent.port_new().unwrap();
-    let given = ops::SnowflakeArgs { datacenter: 1, worker: 1, layout: None, borrow_ahead_ms: 0, start_wait_ms: -1 };
+    let given = ops::SnowflakeArgs { datacenter: 1, worker: 1, layout: None, borrow_ahead_ms: 0, start_wait_ms: None };
     let ids = ops::snowflake_open(parent, given).unwrap();
     ops::snowflake_next_id(parent, ids).unwrap();
     // SAFETY: the child runs only this test's code on its one thread and leaves by `_exit`. The allocator is usable in it:

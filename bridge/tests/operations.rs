@@ -226,16 +226,18 @@ fn a_limiter_answers_in_plain_numbers_and_refuses_what_cannot_be() {
         assert_eq!((error.kind(), error.name()), (ErrorKind::InvalidArgument, Some("api")));
         assert!(error.message().contains(&cost.to_string()), "{error}");
     }
-    assert_eq!(ask(1, Some(-2)).unwrap_err().kind(), ErrorKind::InvalidArgument);
+    let error = ask(1, Some(-2)).unwrap_err();
+    assert_eq!((error.kind(), error.name()), (ErrorKind::InvalidArgument, Some("api")));
 
     for (tokens, per_us, burst) in [(-1, 1, None), (1, 0, None), (1, -1, None), (1, 1, Some(0)), (1, 1, Some(-5))] {
         let rate = RateArgs { tokens, per_us, burst };
         let error = ops::limiter_open(state, client, b"api", rate, Absent::Fail).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{rate:?}");
+        assert_eq!((error.kind(), error.name()), (ErrorKind::InvalidArgument, Some("api")), "{rate:?}");
     }
-    assert_eq!(ops::absent("local_share", 4).unwrap(), Absent::LocalShare { of: 4 });
-    assert_eq!(ops::absent("local_share", -1).unwrap_err().kind(), ErrorKind::InvalidArgument);
-    assert!(ops::absent("maybe", 0).unwrap_err().message().contains("maybe"));
+    assert_eq!(ops::absent("local_share", Some(4)).unwrap(), Absent::LocalShare { of: 4 });
+    assert_eq!(ops::absent("local_share", Some(-1)).unwrap_err().kind(), ErrorKind::InvalidArgument);
+    assert_eq!(ops::absent("allow", Some(4)).unwrap_err().kind(), ErrorKind::InvalidArgument);
+    assert!(ops::absent("maybe", None).unwrap_err().message().contains("maybe"));
     ops::limiter_free(state, limiter).unwrap();
     assert_eq!(ask(1, Some(0)).unwrap_err().kind(), ErrorKind::Closed);
 }

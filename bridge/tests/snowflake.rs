@@ -8,7 +8,7 @@ use libdlock_bridge::ops::{self, SnowflakeArgs};
 use libdlock_bridge::{Handle, enter};
 
 fn args(worker: i64) -> SnowflakeArgs {
-    SnowflakeArgs { datacenter: 9, worker, layout: None, borrow_ahead_ms: 0, start_wait_ms: -1 }
+    SnowflakeArgs { datacenter: 9, worker, layout: None, borrow_ahead_ms: 0, start_wait_ms: None }
 }
 
 fn open(worker: i64) -> Handle {
@@ -106,8 +106,8 @@ fn numbers_that_cannot_be_are_refused_with_their_value() {
     refused(args(i64::MIN), "-9223372036854775808");
     refused(SnowflakeArgs { borrow_ahead_ms: 11, ..args(5) }, "11ms");
     refused(SnowflakeArgs { borrow_ahead_ms: -1, ..args(5) }, "-1");
-    refused(SnowflakeArgs { start_wait_ms: 60_001, ..args(5) }, "60.001s");
-    refused(SnowflakeArgs { start_wait_ms: -2, ..args(5) }, "-2");
+    refused(SnowflakeArgs { start_wait_ms: Some(60_001), ..args(5) }, "60.001s");
+    refused(SnowflakeArgs { start_wait_ms: Some(-2), ..args(5) }, "-2");
     let wide = ops::layout(0, [41, 5, 5, i64::MAX]).unwrap();
     refused(SnowflakeArgs { layout: Some(wide), ..args(5) }, "sequence bits");
     assert_eq!(ops::layout(0, [41, 5, 5, -12]).unwrap_err().kind(), ErrorKind::InvalidArgument);

@@ -14,7 +14,7 @@ use crate::deadline::by_deadline;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Events, Level};
 use crate::lease::{Grant, Keeper, LossReason};
-use crate::limit::{LimitShared, LimiterOptions, Rate, RateLimiter};
+use crate::limit::{LimitShared, LimiterOptions, Rate, RateLimiter, Shares};
 use crate::lock::{HolderId, Lock, LockOptions, LockShared, Renew};
 use crate::name::ObjectName;
 use crate::registry::Registry;
@@ -50,6 +50,7 @@ pub(crate) struct Inner {
     attempts: AtomicU64,
     pub(crate) locks: Registry<LockShared>,
     pub(crate) limits: Registry<LimitShared>,
+    pub(crate) shares: Shares,
 }
 
 impl Client {
@@ -93,6 +94,7 @@ impl Client {
             attempts: AtomicU64::new(0),
             locks: Registry::default(),
             limits: Registry::default(),
+            shares: Shares::default(),
         })))
     }
 
@@ -133,6 +135,14 @@ impl Client {
         let name = inner.name_of("rate limiter", name)?;
         let shared = inner.limits.get_or_insert(&name, || LimitShared::new(name.clone(), inner.clone()));
         RateLimiter::new(shared, options)
+    }
+
+    /// The key on the server of an object of this name, as errors and events say it: with the client's key prefix. No I/O.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidName`] as [`Client::lock`].
+    pub fn key_of(&self, name: &str) -> Result<String> {
+        Ok(ObjectName::new(&self.0.options.key_prefix, name)?.as_str().to_owned())
     }
 
     /// Ends every hold of a holder that went away, without a word to the server: stops the renewals and warns.

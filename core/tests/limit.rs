@@ -151,6 +151,21 @@ async fn a_wait_that_ends_in_the_line_is_refused_with_what_is_known() {
 }
 
 #[tokio::test]
+async fn one_behind_a_larger_cost_is_not_told_to_come_back_at_once() {
+    let (limiter, clock) = limiter(Rate::new(1, SECOND).burst(10)).await;
+    assert!(limiter.try_acquire(10).await.unwrap().allowed);
+    let (done, mut served) = mpsc::unbounded_channel();
+    waiting(&limiter, 1, 10, Wait::Forever, &done).await;
+    waiting(&limiter, 2, 1, Wait::For(3 * SECOND), &done).await;
+    clock.advance(3 * SECOND);
+    settle().await;
+    let (id, decision) = served.try_recv().unwrap();
+    // Three tokens are there, and the one in front waits seven seconds more for ten of them.
+    assert_eq!((id, decision.allowed, decision.remaining), (2, false, 3));
+    assert_eq!(decision.retry_after, Some(7 * SECOND));
+}
+
+#[tokio::test]
 async fn a_waiter_that_is_dropped_gives_its_place_up_and_spends_nothing() {
     let (limiter, clock) = limiter(Rate::new(1, SECOND)).await;
     assert!(limiter.try_acquire(1).await.unwrap().allowed);

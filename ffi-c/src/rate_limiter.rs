@@ -180,7 +180,7 @@ unsafe fn decide(
         return Ok(());
     }
     let refused = refused(&decision);
-    Err(match ops::limiter_name(state, limiter) {
+    Err(match ops::limiter_key(state, limiter) {
         Ok(name) => refused.on(&name),
         // Freed meanwhile.
         Err(_) => refused,
@@ -204,5 +204,5 @@ fn absent(given: dlock_absent_t, share_of: i64, op: &'static str) -> Result<Abse
         DLOCK_ABSENT_LOCAL_SHARE => "local_share",
         _ => return Err(refuse(op, format!("absent is {given}; allowed are the DLOCK_ABSENT_ numbers, 0 to 3"))),
     };
-    ops::absent(word, share_of)
+    ops::absent(word, ops::given(share_of, 0))
 }

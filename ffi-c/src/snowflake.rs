@@ -154,12 +154,12 @@ pub unsafe extern "C" fn dlock_snowflake_open(
     unsafe {
         call(op, error, |state| {
             let out = Out::required(out_snowflake, "out_snowflake", op)?;
-            let mut args = SnowflakeArgs { datacenter, worker, layout: None, borrow_ahead_ms: 0, start_wait_ms: -1 };
+            let mut args = SnowflakeArgs { datacenter, worker, layout: None, borrow_ahead_ms: 0, start_wait_ms: None };
             if !options.is_null() {
                 let given = sized(options, "options", op)?;
                 args.layout = dlock_layout_t::read(given.layout, op)?;
                 args.borrow_ahead_ms = given.borrow_ahead_ms;
-                args.start_wait_ms = given.start_wait_ms;
+                args.start_wait_ms = ops::given(given.start_wait_ms, -1);
             }
             out.put(handle(ops::snowflake_open(state, args)?));
             Ok(())

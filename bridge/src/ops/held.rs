@@ -77,7 +77,7 @@ pub async fn held_release(state: &'static State, held: Handle) -> Result<()> {
 /// Sets the lease of the hold to `lease_ms` from now.
 pub async fn held_extend(state: &'static State, held: Handle, lease_ms: i64) -> Result<()> {
     let entry = owning(state, held, "extend")?;
-    let lease = args::given_lease(lease_ms, "extend")?;
+    let lease = args::given_lease(lease_ms, "extend").map_err(|error| error.on(entry.lock.lock.key()))?;
     entry.lock.lock.extend_as(entry.holder, lease).await
 }
 

@@ -55,21 +55,25 @@ impl From<libdlock::Decision> for Decision {
     }
 }
 
-/// A policy for an absent server by its word: `fail`, `deny`, `allow`, or `local_share`, for which `share_of` says among how
-/// many processes the rate is shared.
+/// A policy for an absent server by its word: `fail`, `deny`, `allow`, or `local_share`, and for that alone `share_of`, among
+/// how many clients the rate is shared.
 ///
 /// # Errors
-/// `InvalidArgument` for any other word.
-pub fn absent(word: &str, share_of: i64) -> Result<Absent> {
+/// `InvalidArgument` for any other word, and for a share that is missing, negative or out of place.
+pub fn absent(word: &str, share_of: Option<i64>) -> Result<Absent> {
     let refuse = |message: String| Err(Error::new(ErrorKind::InvalidArgument, "rate limiter", message));
-    match word {
-        "fail" => Ok(Absent::Fail),
-        "deny" => Ok(Absent::Deny),
-        "allow" => Ok(Absent::Allow),
-        "local_share" => match u32::try_from(share_of) {
+    match (word, share_of) {
+        ("fail", None) => Ok(Absent::Fail),
+        ("deny", None) => Ok(Absent::Deny),
+        ("allow", None) => Ok(Absent::Allow),
+        ("local_share", Some(share_of)) => match u32::try_from(share_of) {
             Ok(of) => Ok(Absent::LocalShare { of }),
             Err(_) => refuse(format!("a local share of one in {share_of} is not possible; it is one in 1 to 1000000")),
         },
+        ("local_share", None) => refuse("the policy local_share needs to know one in how many the share is".to_owned()),
+        ("fail" | "deny" | "allow", Some(share_of)) => {
+            refuse(format!("a share of one in {share_of} was given with the policy {word}; it belongs to local_share"))
+        }
         _ => refuse(format!("there is no policy {word:?}; allowed are fail, deny, allow and local_share")),
     }
 }
@@ -82,15 +86,21 @@ pub fn limiter_open(state: &State, client: Handle, name: &[u8], rate: RateArgs, 
     let op = "rate limiter";
     let client = state.get(Kind::Client, &state.clients, client, op)?;
     let name = libdlock::name_from_utf8(name)?;
-    let tokens = args::count(rate.tokens, "rate", "0 to 1000000000000 tokens", op)?;
-    let per = Duration::from_micros(args::count(rate.per_us, "period", "1 us to 100 years", op)?);
-    let mut options = LimiterOptions::new(Rate::new(tokens, per));
-    if let Some(burst) = rate.burst {
-        options.rate = options.rate.burst(args::count(burst, "burst", "1 to 1000000000000 tokens", op)?);
-    }
-    options.absent = absent;
+    let key = client.client.key_of(name)?;
+    let rate = read_rate(rate, op).map_err(|error| error.on(&key))?;
+    let options = LimiterOptions { rate, absent };
     let limiter = client.client.rate_limiter_with(name, options)?;
     state.insert(Kind::Limiter, &state.limiters, Arc::new(LimiterEntry { limiter }))
+}
+
+fn read_rate(given: RateArgs, op: &'static str) -> Result<Rate> {
+    let tokens = args::count(given.tokens, "rate", "0 to 1000000000000 tokens", op)?;
+    let per = Duration::from_micros(args::count(given.per_us, "period", "1 us to 100 years", op)?);
+    let rate = Rate::new(tokens, per);
+    match given.burst {
+        None => Ok(rate),
+        Some(burst) => Ok(rate.burst(args::count(burst, "burst", "1 to 1000000000000 tokens", op)?)),
+    }
 }
 
 /// Gives the handle up.
@@ -98,9 +108,14 @@ pub fn limiter_free(state: &State, limiter: Handle) -> Result<()> {
     state.remove(Kind::Limiter, &state.limiters, limiter, "free").map(drop)
 }
 
-/// The name on the server.
+/// The name that it was made with.
 pub fn limiter_name(state: &State, limiter: Handle) -> Result<String> {
     Ok(find(state, limiter, "name")?.limiter.name().to_owned())
+}
+
+/// The name on the server, as errors say it.
+pub fn limiter_key(state: &State, limiter: Handle) -> Result<String> {
+    Ok(find(state, limiter, "name")?.limiter.key().to_owned())
 }
 
 /// Takes `cost` tokens. `wait_ms`: none waits for ever, 0 does not wait. A cost of 0 only looks.
@@ -118,8 +133,9 @@ pub async fn limiter_acquire(
 ) -> Result<Decision> {
     let op = "rate limit";
     let entry = find(state, limiter, op)?;
-    let cost = args::count(cost, "cost", "0 to the burst", op).map_err(|error| error.on(entry.limiter.name()))?;
-    let wait = args::wait(wait_ms, op)?;
+    let on = |error: Error| error.on(entry.limiter.key());
+    let cost = args::count(cost, "cost", "0 to the burst", op).map_err(on)?;
+    let wait = args::wait(wait_ms, op).map_err(on)?;
     Ok(entry.limiter.acquire(cost, wait).await?.into())
 }
 

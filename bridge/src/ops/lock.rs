@@ -89,7 +89,11 @@ pub async fn lock_acquire(
     lease_ms: Option<i64>,
 ) -> Result<Held> {
     let entry = find(state, lock, "acquire")?;
-    let how = Acquire { wait: args::wait(wait_ms, "acquire")?, lease: args::lease(lease_ms, "acquire")? };
+    let on = |error: libdlock::Error| error.on(entry.lock.key());
+    let how = Acquire {
+        wait: args::wait(wait_ms, "acquire").map_err(on)?,
+        lease: args::lease(lease_ms, "acquire").map_err(on)?,
+    };
     let holder = holding.holder();
     let grant = entry.lock.acquire_as(holder, how).await?.into_grant();
     keep(state, entry, holding, holder, grant)
@@ -119,7 +123,7 @@ pub async fn lock_release(state: &'static State, lock: Handle, holder: HolderId)
 /// Sets the lease of the holder's hold to `lease_ms` from now.
 pub async fn lock_extend(state: &'static State, lock: Handle, holder: HolderId, lease_ms: i64) -> Result<()> {
     let entry = find(state, lock, "extend")?;
-    let lease = args::given_lease(lease_ms, "extend")?;
+    let lease = args::given_lease(lease_ms, "extend").map_err(|error| error.on(entry.lock.key()))?;
     entry.lock.extend_as(holder, lease).await
 }
 

@@ -23,8 +23,8 @@ pub struct SnowflakeArgs {
     pub layout: Option<Layout>,
     /// How far ids may run ahead of the clock, in ms.
     pub borrow_ahead_ms: i64,
-    /// How long the start may wait for the clock, in ms; -1 is core's default.
-    pub start_wait_ms: i64,
+    /// How long the start may wait for the clock, in ms; none is core's default.
+    pub start_wait_ms: Option<i64>,
 }
 
 /// The layout of that name.
@@ -68,8 +68,8 @@ pub fn snowflake_open(state: &State, given: SnowflakeArgs) -> Result<Handle> {
         builder = builder.layout(layout);
     }
     builder = builder.borrow_ahead(args::millis(given.borrow_ahead_ms, "borrow ahead", "0 to 10", op)?);
-    if given.start_wait_ms != -1 {
-        builder = builder.start_wait(args::millis(given.start_wait_ms, "start wait", "-1 (the default) to 60000", op)?);
+    if let Some(start_wait_ms) = given.start_wait_ms {
+        builder = builder.start_wait(args::millis(start_wait_ms, "start wait", "0 to 60000", op)?);
     }
     let entry = SnowflakeEntry { ids: builder.build()?, freed: AtomicBool::new(false) };
     state.insert(Kind::Snowflake, &state.snowflakes, Arc::new(entry))

@@ -40,11 +40,13 @@ pub(crate) struct Failed {
     pub(crate) error: Error,
     /// Set when it may have been, or may yet be, carried out: until this time.
     pub(crate) echo_until: Option<Tick>,
+    /// Nothing is wrong with the step: the server cannot be reached, or refuses for a reason that passes.
+    pub(crate) away: bool,
 }
 
 impl From<Error> for Failed {
     fn from(error: Error) -> Failed {
-        Failed { error, echo_until: None }
+        Failed { error, echo_until: None, away: false }
     }
 }
 

@@ -26,8 +26,12 @@
 //! # What it takes from you
 //!
 //! A datacenter and worker number belongs to one process at a time. Two processes that use the same one make duplicates, and
-//! nothing here can see it. A process that starts again within a millisecond of its predecessor's end, or on a clock that was
-//! set back in between, is a second process too: let it wait, or give it another number.
+//! nothing here can see it. A process that starts again within a millisecond of its predecessor's end (10 more if that borrowed
+//! ahead), or after the clock was set back at any time since that *started*, is a second process too: the predecessor went on
+//! by the clock that it started with. Let it wait for as long as the clock was set back, or give it another number.
+//!
+//! What generators of one process share, they share within one loaded copy of the library. Two copies, as two class loaders
+//! of a JVM load them, are two processes.
 
 mod generator;
 mod identity;

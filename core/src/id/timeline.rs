@@ -57,9 +57,10 @@ pub(super) struct Timeline {
 impl Timeline {
     /// Begins at what the wall clock shows now.
     pub(super) fn start(machine: Machine) -> Timeline {
-        // The monotonic clock first: a pause between the two makes the timeline late, which costs a wait, never early.
-        let now = machine.now();
-        let offset = machine.wall().wrapping_sub(now.0);
+        // The wall clock first: a pause between the two makes the timeline late by as much. Early it must never be: a
+        // process that starts after this one's end, under the same numbers, would be given ids of this one's.
+        let wall = machine.wall();
+        let offset = wall.wrapping_sub(machine.now().0);
         Timeline { machine, offset }
     }
 
@@ -140,7 +141,9 @@ pub(super) mod tests {
         }
 
         pub(super) fn wall(&self) -> u64 {
-            self.wall.load(Ordering::Relaxed)
+            let reading = self.wall.load(Ordering::Relaxed);
+            self.pass(Duration::from_nanos(self.stall.swap(0, Ordering::Relaxed)));
+            reading
         }
 
         pub(super) fn now(&self) -> Tick {
@@ -163,6 +166,15 @@ pub(super) mod tests {
         assert_eq!(timeline.now_ms(), 1_000_007);
         timeline.sleep_until(3);
         assert_eq!(timeline.now_ms(), 1_000_007);
+    }
+
+    #[test]
+    fn a_start_that_is_interrupted_is_late_and_never_early() {
+        let clocks = Stepped::at_ms(1_000_000);
+        clocks.stall_once(Duration::from_secs(3600));
+        let timeline = Timeline::start(clocks.machine());
+        assert_eq!(clocks.passed(), Duration::from_secs(3600), "it was interrupted");
+        assert!(timeline.now_ms() * NANOS_PER_MS <= clocks.wall(), "{} ms", timeline.now_ms());
     }
 
     #[test]

@@ -9,8 +9,8 @@ use super::step::Gcra;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Level;
 
-/// The policy of a limiter for the time in which its server cannot be reached, or its reply was lost. With a policy other than
-/// [`Absent::Fail`] a call is answered within `response_timeout`.
+/// The policy of a limiter for the time in which its server cannot be reached, loses a reply, or refuses for now (it loads its
+/// data, is a replica, ...). With a policy other than [`Absent::Fail`] a call is answered within `response_timeout`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Absent {
     /// The error, for the caller to decide.
@@ -20,8 +20,8 @@ pub enum Absent {
     Deny,
     /// Grants without counting.
     Allow,
-    /// Grants this process's share: a bucket of its own, kept as long as a limiter of the name is, with one `of`th of the
-    /// rate and of the burst (of which one token at least). 1 to 1,000,000.
+    /// Grants this client's share: a bucket of its own with one `of`th of the rate and of the burst (of which one token at
+    /// least). 1 to 1,000,000.
     LocalShare {
         /// Among how many processes the rate is shared.
         of: u32,
@@ -65,13 +65,18 @@ impl Stand {
             Absent::Allow => Decision::allow(self.rate, cost),
             Absent::LocalShare { .. } if cost > self.rate.limit() => Decision::deny(self.rate, cost),
             Absent::LocalShare { .. } => {
-                let (allowed, used) = shared.charge_share(self.rate, &Gcra::new(self.rate, cost));
+                let client = shared.client();
+                let step = Gcra::new(self.rate, cost);
+                let (allowed, used) = client.shares.charge(shared.name(), self.rate, &step, client.clock.now());
                 Decision::from_used(self.rate, cost, allowed, used)
             }
         };
-        if shared.set_alone(true) {
-            let message =
-                format!("decides by its policy ({}) until the server answers: {}", self.word(), error.message());
+        if shared.client().shares.set_alone(true) {
+            let message = format!(
+                "decided by its policy ({}), as others of this client will be until the server answers: {}",
+                self.word(),
+                error.message()
+            );
             shared.client().events.emit(Level::Warn, Some(shared.name().as_str()), message);
         }
         Ok(decision)
@@ -79,7 +84,7 @@ impl Stand {
 
     /// Called with every answer of the server.
     pub(super) fn server_is_back(&self, shared: &LimitShared) {
-        if shared.set_alone(false) {
+        if shared.client().shares.set_alone(false) {
             shared.client().events.emit(Level::Info, Some(shared.name().as_str()), "the server decides again");
         }
     }

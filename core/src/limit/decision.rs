@@ -16,14 +16,15 @@ pub struct Decision {
     pub granted: u64,
     /// How many could be had at once now.
     pub remaining: u64,
-    /// How long until the same cost can be granted if nobody else takes any: zero when it was (for a cost of 0: when one
-    /// token is there), `None` for never, under a rate of 0 tokens. In whole microseconds, rounded up.
+    /// How long until the same cost can be granted, at the soonest: zero when it was (for a cost of 0: when one token is
+    /// there), `None` for never, under a rate of 0 tokens. In whole microseconds, rounded up.
     pub retry_after: Option<Duration>,
     /// How long until the bucket is full again. In whole microseconds, rounded up.
     pub reset_after: Duration,
-    /// The most that can be had at once: the burst.
+    /// The most that can be had at once: the burst, or this process's share of it when a policy granted that.
     pub limit: u64,
-    /// When it was decided, on the server's clock to the microsecond; `None` when a policy decided without the server.
+    /// When it was decided, on the server's clock to the microsecond; `None` when it was decided without the server, by a
+    /// policy or because the wait was over before the turn came.
     pub server_time: Option<SystemTime>,
 }
 
@@ -59,7 +60,7 @@ impl Decision {
 
     /// Refused by a policy that says no to everything.
     pub(super) fn deny(rate: Rate, cost: u64) -> Decision {
-        Decision { reset_after: Duration::ZERO, ..Decision::from_used(rate, cost, false, rate.work(rate.limit())) }
+        Decision::from_used(rate, cost, false, rate.work(rate.limit()))
     }
 
     /// Granted by a policy that says yes to everything.

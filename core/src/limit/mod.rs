@@ -16,6 +16,7 @@ mod model_test;
 mod oracle_test;
 mod rate;
 mod shared;
+mod shares;
 mod step;
 mod tat;
 
@@ -26,12 +27,15 @@ pub use absent::Absent;
 pub use decision::Decision;
 pub use rate::Rate;
 pub(crate) use shared::LimitShared;
+pub(crate) use shares::Shares;
 pub(crate) use step::LimitState;
 
 use self::absent::Stand;
 use self::step::{Gcra, Judged, Reset};
 use crate::deadline::{Wait, by_deadline};
-use crate::error::{Error, ErrorKind, Result};
+#[cfg(doc)]
+use crate::error::ErrorKind;
+use crate::error::{Error, Result};
 use crate::time::Tick;
 use crate::wait::while_open;
 
@@ -90,8 +94,8 @@ impl RateLimiter {
         self.shared.name().as_given()
     }
 
-    /// The name on the server.
-    fn key(&self) -> &str {
+    /// The name on the server, key prefix included: what errors and events say.
+    pub fn key(&self) -> &str {
         self.shared.name().as_str()
     }
 
@@ -122,7 +126,8 @@ impl RateLimiter {
     /// order in which they came, each by one timer; a wait that cannot be long enough is refused at once, and so is any under
     /// a rate of 0 tokens.
     ///
-    /// A decision that is under way when the time is over is waited for, up to `response_timeout`.
+    /// A decision that is under way when the time is over is waited for, up to `response_timeout`. One whose time is over
+    /// before its turn came is refused without the server: `server_time` is `None`, and the rest is as far as is known.
     ///
     /// # Errors
     /// As [`RateLimiter::try_acquire`]; [`ErrorKind::InvalidArgument`] for the wait; [`ErrorKind::Closed`].
@@ -186,6 +191,7 @@ impl RateLimiter {
             if next > until {
                 return Ok(decision);
             }
+            self.shared.head_waits_until(next);
             clock.sleep_until(next).await;
         }
     }
@@ -201,12 +207,8 @@ impl RateLimiter {
                 self.stand.server_is_back(&self.shared);
                 Ok(Decision::of(self.rate, cost, judged))
             }
-            Err(failed) => match failed.error.kind() {
-                ErrorKind::Connection | ErrorKind::OutcomeUnknown => {
-                    self.stand.decide(&self.shared, cost, failed.error)
-                }
-                _ => Err(failed.error),
-            },
+            Err(failed) if failed.away => self.stand.decide(&self.shared, cost, failed.error),
+            Err(failed) => Err(failed.error),
         }
     }
 

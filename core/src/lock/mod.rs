@@ -101,8 +101,8 @@ impl Lock {
         self.shared.name().as_given()
     }
 
-    /// The name on the server.
-    fn key(&self) -> &str {
+    /// The name on the server, key prefix included: what errors and events say.
+    pub fn key(&self) -> &str {
         self.shared.name().as_str()
     }
 

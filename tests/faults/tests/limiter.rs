@@ -30,11 +30,11 @@ fn check_windows(rate: Rate, grants: &mut [(SystemTime, u64)]) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn clients_in_four_processes_never_get_more_than_the_rate_and_leave_nothing_unused() {
+async fn thirty_two_clients_in_four_processes_never_get_more_than_the_rate_and_leave_nothing_unused() {
     let server = Server::start();
     let rate = Rate::new(500, Duration::from_secs(1)).burst(50);
     let mut peers: Vec<Peer> = (0..4).map(|_| Peer::start(worker!(), &server.url())).collect();
-    // Eight askers each, for a second and a half.
+    // Eight clients each, for a second and a half: half of them wait for their tokens, half of them try all the time.
     let asked: Vec<u64> = peers.iter_mut().map(|peer| peer.request("ask api 500 1000000 50 8 1500")).collect();
     let mut grants = Vec::new();
     for (peer, asked) in peers.iter_mut().zip(asked) {
@@ -175,6 +175,35 @@ async fn without_a_server_each_policy_answers_as_it_says() {
         }
     });
     assert!(decision.await.remaining <= 7);
+}
+
+/// As a client sees a failover, or a server that loads its data after a restart.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_refuses_for_now_counts_as_absent() {
+    let server = Server::start();
+    let client = client(&with_options(&server.url(), "response_timeout=200ms&operation_timeout=600ms")).await;
+    let with = |absent| {
+        let rate = Rate::new(8, HOUR);
+        client.rate_limiter_with("api", LimiterOptions { rate, absent }).expect("a limiter")
+    };
+    assert!(with(Absent::Fail).try_acquire(1).await.expect("answered").allowed);
+    server.cmd(&["REPLICAOF", "127.0.0.1", "1"]);
+    for (absent, allowed) in [(Absent::Deny, false), (Absent::Allow, true), (Absent::LocalShare { of: 2 }, true)] {
+        let started = Instant::now();
+        let decision = with(absent).try_acquire(1).await.expect("a policy");
+        assert_eq!((decision.allowed, decision.server_time), (allowed, None), "{absent:?}");
+        assert!(started.elapsed() < Duration::from_millis(200) + SLACK, "{:?}", started.elapsed());
+    }
+    let error = with(Absent::Fail).try_acquire(1).await.expect_err("no server");
+    assert!(error.kind() == ErrorKind::Server && error.message().contains("READONLY"), "{error}");
+    // A program may make its limiter anew for every request: the share is the client's.
+    let mut granted = 0;
+    for _ in 0..8 {
+        granted += with(Absent::LocalShare { of: 2 }).try_acquire(1).await.expect("a policy").granted;
+    }
+    assert_eq!(granted, 3, "four in all, of which one was taken above");
+    server.cmd(&["REPLICAOF", "NO", "ONE"]);
+    assert!(with(Absent::Deny).try_acquire(1).await.expect("answered").server_time.is_some());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -130,8 +130,8 @@ impl RedisBackend {
         let mut last_error = None;
         loop {
             let failed = |error: Error, echo_until| match echo_until {
-                None => Failed { error, echo_until },
-                Some(_) => Failed { error: outcome_unknown::<S>(&error), echo_until },
+                None => Failed { error, echo_until, away: true },
+                Some(_) => Failed { error: outcome_unknown::<S>(&error), echo_until, away: true },
             };
             let mut connected =
                 self.link.get(deadline).await.map_err(|error| failed(rename::<S>(&error), echo_until))?;
@@ -152,6 +152,7 @@ impl RedisBackend {
                         Failed {
                             error: Error::new(ErrorKind::Server, S::OP, message),
                             echo_until: Some(sent.plus(self.response_timeout)),
+                            away: false,
                         }
                     };
                     return Ok(Done { reply: decode(value).map_err(malformed)?, sent: first, echo_until });
@@ -193,7 +194,7 @@ impl RedisBackend {
                 }
                 Verdict::Fatal { error, halfway } => {
                     let echo = if halfway { Some(self.clock.now()) } else { echo_until };
-                    return Err(Failed { error, echo_until: echo });
+                    return Err(Failed { error, echo_until: echo, away: false });
                 }
             }
         }

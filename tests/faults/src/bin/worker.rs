@@ -47,7 +47,7 @@ async fn main() -> ExitCode {
     println!("ready");
     let (sender, mut lines) = mpsc::unbounded_channel();
     std::thread::spawn(move || std::io::stdin().lock().lines().map_while(Result::ok).try_for_each(|l| sender.send(l)));
-    let process = Arc::new(Process { client, locks: Mutex::default(), check: Default::default() });
+    let process = Arc::new(Process { url, client, locks: Mutex::default(), check: Default::default() });
     while let Some(line) = lines.recv().await {
         let process = process.clone();
         tokio::spawn(async move {
@@ -62,6 +62,7 @@ async fn main() -> ExitCode {
 }
 
 struct Process {
+    url: String,
     client: Client,
     /// Every lock that was asked for: a lock that nobody has at hand any more is abandoned, and with it what it holds.
     locks: Mutex<HashMap<String, Lock>>,
@@ -148,9 +149,17 @@ impl Process {
             }
             ["ask", name, tokens, per_us, burst, askers, ms] => {
                 let rate = Rate::new(number(tokens) as u64, Duration::from_micros(number(per_us) as u64));
-                let limiter = self.client.rate_limiter(name, rate.burst(number(burst) as u64)).map_err(failure)?;
+                let rate = rate.burst(number(burst) as u64);
+                // Each its own client, and so its own line and its own connection.
+                let mut limiters = Vec::new();
+                for _ in 0..number(askers) {
+                    let client = Client::connect(&self.url).await.map_err(failure)?;
+                    limiters.push(client.rate_limiter(name, rate).map_err(failure)?);
+                }
                 let until = Instant::now() + Duration::from_millis(number(ms) as u64);
-                let asking: Vec<_> = (0..number(askers)).map(|_| tokio::spawn(ask(limiter.clone(), until))).collect();
+                let asking =
+                    limiters.into_iter().enumerate().map(|(n, limiter)| tokio::spawn(ask(limiter, n % 2 == 0, until)));
+                let asking: Vec<_> = asking.collect();
                 let mut times = Vec::new();
                 for asker in asking {
                     times.extend(asker.await.expect("asking does not panic").map_err(failure)?);
@@ -192,19 +201,24 @@ async fn contend(lock: &Lock, holder: &str, counter: &Counter, register: &Regist
     }
 }
 
-/// Takes one token after the other until `until`; when, by the server's clock in us of Unix time.
-async fn ask(limiter: RateLimiter, until: Instant) -> libdlock::Result<Vec<String>> {
+/// Takes one token after the other until `until`, waiting for each or trying again and again; when it got them, by the
+/// server's clock in us of Unix time.
+async fn ask(limiter: RateLimiter, wait: bool, until: Instant) -> libdlock::Result<Vec<String>> {
     let mut times = Vec::new();
     loop {
         let left = until.saturating_duration_since(Instant::now());
-        let decision = limiter.acquire(1, Wait::For(left)).await?;
-        if !decision.allowed {
-            return Ok(times);
-        }
-        let at = decision.server_time.expect("the server decides").duration_since(SystemTime::UNIX_EPOCH);
-        times.push(at.expect("after 1970").as_micros().to_string());
         if left.is_zero() {
             return Ok(times);
+        }
+        let decision = limiter.acquire(1, if wait { Wait::For(left) } else { Wait::Try }).await?;
+        if decision.allowed {
+            let at = decision.server_time.expect("the server decides").duration_since(SystemTime::UNIX_EPOCH);
+            times.push(at.expect("after 1970").as_micros().to_string());
+        } else if wait {
+            return Ok(times);
+        } else {
+            // Often enough to meet the others' requests, not so often that nothing else gets done.
+            tokio::time::sleep(Duration::from_millis(1)).await;
         }
     }
 }
