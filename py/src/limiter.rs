@@ -1,6 +1,5 @@
 //! Rate limiters: opened by name and rate, asked; their answers as plain values.
 
-use libdlock::Absent;
 use libdlock_bridge::Handle;
 use libdlock_bridge::ops::{self, Decision, RateArgs};
 use pyo3::prelude::*;
@@ -22,7 +21,7 @@ impl Drop for LimiterHandle {
     }
 }
 
-/// `policy` is for an absent server: a word, and for `local_share` among how many.
+/// `absent` is the policy for an absent server: a word, and for `local_share` among how many.
 #[pyfunction]
 pub(crate) fn limiter_open(
     py: Python<'_>,
@@ -31,13 +30,11 @@ pub(crate) fn limiter_open(
     tokens: i64,
     per_us: i64,
     burst: Option<i64>,
-    policy: Option<(String, i64)>,
+    absent: (String, Option<i64>),
 ) -> PyResult<LimiterHandle> {
     let handle = quick(py, "limiter_open", |state| {
-        let absent = match &policy {
-            Some((word, share_of)) => ops::absent(word, *share_of)?,
-            None => Absent::default(),
-        };
+        let (word, share_of) = absent;
+        let absent = ops::absent(&word, share_of)?;
         ops::limiter_open(state, client, &name, RateArgs { tokens, per_us, burst }, absent)
     })?;
     Ok(LimiterHandle { handle, process: std::process::id() })

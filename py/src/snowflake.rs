@@ -31,17 +31,11 @@ impl Generator {
         worker: i64,
         layout: Option<LayoutArgs>,
         borrow_ahead_ms: i64,
-        start_wait_ms: i64,
+        start_wait_ms: Option<i64>,
     ) -> PyResult<Self> {
         let handle = quick(py, "Generator.__new__", |state| {
             let layout = layout.map(layout_of).transpose()?;
-            let given = SnowflakeArgs {
-                datacenter,
-                worker,
-                layout,
-                borrow_ahead_ms,
-                start_wait_ms: ops::given(start_wait_ms, -1),
-            };
+            let given = SnowflakeArgs { datacenter, worker, layout, borrow_ahead_ms, start_wait_ms };
             ops::snowflake_open(state, given)
         })?;
         Ok(Generator { handle, process: std::process::id() })

@@ -129,9 +129,12 @@ def test_times_that_do_not_fit_the_layout() -> None:
     for layout in (future, over):
         with pytest.raises(libdlock.ClockError):
             libdlock.Snowflake(0, 0, layout=layout)
-    for wrong in ({"borrow_ahead": 0.011}, {"borrow_ahead": -1}, {"start_wait": 61}, {"start_wait": -1}):
+    for ahead in (0.011, -1, -0.0001):
         with pytest.raises(libdlock.InvalidArgument):
-            libdlock.Snowflake(0, 4, **wrong)
+            libdlock.Snowflake(0, 4, borrow_ahead=ahead)
+    for wait in (61, -1, -0.001, -0.0001):
+        with pytest.raises(libdlock.InvalidArgument):
+            libdlock.Snowflake(0, 4, start_wait=wait)
 
 
 def test_wrong_types() -> None:

@@ -33,7 +33,9 @@ def milliseconds(value: Seconds | SupportsIndex, what: str, *, op: str, name: st
 
 
 def microseconds(value: Seconds | SupportsIndex, what: str, *, op: str, name: str | None = None) -> int:
-    """`value` as whole microseconds, away from zero."""
+    """`value` as whole microseconds: the nearest, for a third of a second has no exact number of them."""
+    if isinstance(value, float) and abs(value) <= _MAX_TICKS:
+        return round(value * 1_000_000)
     return _ticks(value, _MICROSECOND, what, op, name)
 
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 Absent: TypeAlias = Literal["fail", "deny", "allow", "local_share"]
 """What a limiter answers while its server cannot be reached."""
 
-_NO_SHARE = -1
-
 
 @dataclass(frozen=True, slots=True)
 class Decision:
@@ -32,9 +30,10 @@ class Decision:
     reset_after: float
     """Seconds until the bucket is full."""
     limit: int
-    """The burst."""
+    """The burst; of a local share, the share's."""
     server_time: int | None
-    """When, on the server's clock, in microseconds since 1970; `None` when there was no server to ask."""
+    """When, on the server's clock, in microseconds since 1970; `None` when the server was not asked: a policy decided, or a
+    wait ended among others of this process."""
 
     def __bool__(self) -> bool:
         return self.allowed
@@ -52,22 +51,19 @@ class NamedLimiter:
         rate: int,
         per: Seconds,
         burst: int | None,
-        absent: Absent | None,
+        absent: Absent,
         share_of: int | None,
     ) -> None:
         op = "rate limiter"
         encoded = name_bytes(name, op=op)
-        policy = None
-        if absent is not None or share_of is not None:
-            word = "local_share" if absent is None else utf8(absent, "absent", op=op)
-            policy = (word, _NO_SHARE if share_of is None else whole(share_of, "share_of", op=op, name=name))
+        share = None if share_of is None else whole(share_of, "share_of", op=op, name=name)
         self._limiter = _native.limiter_open(
             client._number,
             encoded,
             whole(rate, "rate", op=op, name=name),
             microseconds(per, "per", op=op, name=name),
             None if burst is None else whole(burst, "burst", op=op, name=name),
-            policy,
+            (utf8(absent, "absent", op=op), share),
         )
         self._client = client  # a limiter keeps its client open
         self._name = name

@@ -27,7 +27,7 @@ class RateLimiter(NamedLimiter):
         """Takes `cost` tokens, waiting for them `wait` seconds at most (`None`: for ever, 0: not at all).
 
         Those who wait in one process are served in the order in which they came; a wait that cannot be long enough is
-        refused at once.
+        refused at once. Ctrl-C gives up the place, and may have spent the tokens when the decision was under way.
         """
         return self._ask(cost, optional_ms(wait, "wait", op="rate limit", name=self._name))
 

@@ -6,15 +6,13 @@ from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from . import _native
-from ._convert import Seconds, milliseconds, utf8, whole
+from ._convert import Seconds, milliseconds, optional_ms, utf8, whole
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 LayoutName: TypeAlias = Literal["default", "twitter", "js53"]
 """The layouts that have a name: libdlock's own, Twitter's, and one of 53 bits for JavaScript's numbers."""
-
-_DEFAULT_WAIT = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +54,10 @@ class Snowflake(_native.Generator):
     """Makes ids of 63 bits that grow with time and that no two workers ever share, without asking anybody.
 
     A datacenter and worker number belongs to one process at a time: two processes with the same one make duplicates, and
-    nothing can see it. Generators of one identity within a process share their state. May be shared between threads; a
-    forked child makes its own, under a number of its own.
+    nothing can see it. A successor must also start after all that its predecessor made: when the clock was set back since
+    that *started*, wait for as long, or take another number; likewise for what `borrow_ahead` borrowed. Generators of one
+    identity share their state within a process, as far as that has one copy of this library. May be shared between threads;
+    a forked child makes its own, under a number of its own.
 
     `InvalidArgument` for numbers that do not fit the layout. `ClockError` when the clock was set back since an earlier
     generator of this identity and does not come up within `start_wait` (1 s, up to 60 s), for which this blocks. With
@@ -86,7 +86,7 @@ class Snowflake(_native.Generator):
             whole(worker, "worker", op=op),
             None if layout is None else _carried(layout),
             milliseconds(borrow_ahead, "borrow_ahead", op=op),
-            _DEFAULT_WAIT if start_wait is None else milliseconds(start_wait, "start_wait", op=op),
+            optional_ms(start_wait, "start_wait", op=op),
         )
 
     def next_ids(self, count: int) -> list[int]:
