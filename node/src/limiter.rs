@@ -20,11 +20,18 @@ pub struct Rate {
 impl Environment {
     /// The limiter's handle. No I/O. `absent` is a policy's word, `share_of` belongs to `local_share`.
     #[napi(catch_unwind)]
-    pub fn limiter_open(&self, client: BigInt, name: String, rate: Rate, absent: String, share_of: i64) -> Answer<u64> {
+    pub fn limiter_open(
+        &self,
+        client: BigInt,
+        name: String,
+        rate: Rate,
+        absent: String,
+        share_of: Option<i64>,
+    ) -> Answer<u64> {
         answer("limiterOpen", |state| {
             let Rate { tokens, per_us, burst } = rate;
             let rate = RateArgs { tokens, per_us, burst };
-            let absent = ops::absent(&absent, ops::given(share_of, 0))?;
+            let absent = ops::absent(&absent, share_of)?;
             let limiter = ops::limiter_open(state, handle(&client), name.as_bytes(), rate, absent)?;
             self.inner.lend(Kind::Limiter, limiter);
             Ok(limiter)

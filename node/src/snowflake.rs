@@ -68,14 +68,14 @@ impl Drop for Generator {
     }
 }
 
-/// A generator for `datacenter` and `worker`. Lengths of time are in ms; `start_wait_ms` -1 is the core's default.
+/// A generator for `datacenter` and `worker`. Lengths of time are in ms.
 #[napi(catch_unwind)]
 pub fn snowflake_open(
     datacenter: i64,
     worker: i64,
     given: AnyLayout,
     borrow_ahead_ms: i64,
-    start_wait_ms: i64,
+    start_wait_ms: Option<i64>,
 ) -> Answer<Generator> {
     answer("snowflakeOpen", |state| {
         let layout = Some(layout(&given)?);

@@ -31,7 +31,7 @@ const parameters = Object.fromEntries(
 );
 /** What is no method of an environment: ids need none. */
 const ids = {
-  snowflakeOpen: () => native.snowflakeOpen(0, 0, "default", 0, -1),
+  snowflakeOpen: () => native.snowflakeOpen(0, 0, "default", 0),
   nextId: (generator) => generator.nextId(),
   nextIds: (generator) => generator.nextIds(1),
   idDecode: () => native.idDecode(1n, "default"),

@@ -129,7 +129,7 @@ export interface Environment {
   /** Brings an `Inspection`. */
   lockInspect(id: Id, lock: Handle): Submitted;
 
-  limiterOpen(client: Handle, name: string, rate: Rate, absent: string, shareOf: number): Answer<Handle>;
+  limiterOpen(client: Handle, name: string, rate: Rate, absent: string, shareOf?: number): Answer<Handle>;
   /** Brings a `NativeDecision`. */
   limiterAcquire(id: Id, limiter: Handle, cost: number, waitMs?: number): Submitted;
   limiterReset(id: Id, limiter: Handle): Submitted;
@@ -161,7 +161,7 @@ export interface Binding {
     worker: number,
     layout: string | Layout,
     borrowAheadMs: number,
-    startWaitMs: number,
+    startWaitMs?: number,
   ): Generator | Failure;
   idDecode(id: bigint, layout: string | Layout): Parts | Failure;
   idEncode(id: bigint, base: number): string | Failure;

@@ -13,8 +13,8 @@ export interface RateLimiterOptions {
   /** The most tokens at once, the whole bucket; without it as many as `tokens`. */
   burst?: number | undefined;
   /**
-   * What is answered while the server cannot be reached: an error (`"fail"`, the default), a refusal, a permission, or one
-   * by a share of the rate that this process counts by itself, as one of `localShare` processes.
+   * What is answered while the server cannot be reached or refuses for now: an error (`"fail"`, the default), a refusal, a
+   * permission, or one by a share of the rate that this client counts by itself, as one of `localShare` clients.
    */
   absent?: "fail" | "deny" | "allow" | { readonly localShare: number } | undefined;
 }
@@ -27,11 +27,11 @@ export interface Decision {
   readonly granted: number;
   /** How many could be had at once now. */
   readonly remaining: number;
-  /** Until the same cost can be granted; undefined is never. */
+  /** Until the same cost can be granted, at the soonest; undefined is never. */
   readonly retryAfterMs: number | undefined;
   /** Until the bucket is full. */
   readonly resetAfterMs: number;
-  /** The burst: the most that can be had at once. Of this process's share while `localShare` decides. */
+  /** The burst: the most that can be had at once. Of this client's share while `localShare` decides. */
   readonly limit: number;
   /**
    * When, on the server's clock, in microseconds since 1970; undefined when the server was not asked: a policy decided, or a
@@ -54,7 +54,8 @@ export function openLimiter(client: Client, handle: Handle, name: string, option
     perUs: microseconds(perMs, "perMs", op, wanted),
     burst: burst === undefined ? undefined : whole(burst, "burst", op, wanted),
   };
-  const [policy, shareOf] = typeof absent === "string" ? [absent, 0] : ["local_share", shareOfPolicy(absent, wanted)];
+  const [policy, shareOf] =
+    typeof absent === "string" ? [absent, undefined] : ["local_share", shareOfPolicy(absent, wanted)];
   return new RateLimiter(client, wanted, unwrap(native.limiterOpen(handle, wanted, rate, policy, shareOf)));
 }
 

@@ -22,12 +22,13 @@ export interface SnowflakeOptions {
   startWaitMs?: number | undefined;
 }
 
-const DEFAULT_WAIT = -1;
 const OP = "snowflake";
 
 /**
- * A generator of ids without a server: 63-bit numbers that grow with time and that no two workers ever share. Generators
- * of one datacenter and worker in this process, in worker threads too, share their state and make no duplicates.
+ * A generator of ids without a server: 63-bit numbers that grow with time and that no two workers share. Generators of one
+ * datacenter and worker in this process, in worker threads too, make no duplicates: state is shared per loaded copy of the
+ * library. A process may take over the numbers of one that has ended unless the clock was set back since that predecessor
+ * started: then wait that long, or take another number.
  */
 export class Snowflake {
   readonly #generator: Generator;
@@ -36,8 +37,7 @@ export class Snowflake {
   /** Throws `DLOCK_INVALID_ARGUMENT` for numbers that do not fit the layout, `DLOCK_CLOCK` for a time that does not. */
   constructor({ datacenter, worker, layout = "default", borrowAheadMs = 0, startWaitMs }: SnowflakeOptions) {
     this.#layout = checkedLayout(layout);
-    const wait = anyMilliseconds(startWaitMs, "startWaitMs", OP) ?? DEFAULT_WAIT;
-    if (startWaitMs === DEFAULT_WAIT) throw invalidArgument(OP, "startWaitMs: -1 given; allowed are 0 to 60000");
+    const wait = anyMilliseconds(startWaitMs, "startWaitMs", OP);
     const ahead = milliseconds(borrowAheadMs, "borrowAheadMs", OP);
     const [where, who] = [whole(datacenter, "datacenter", OP), whole(worker, "worker", OP)];
     this.#generator = unwrap(binding.snowflakeOpen(where, who, this.#layout, ahead, wait));
