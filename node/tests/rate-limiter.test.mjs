@@ -117,6 +117,9 @@ onBothBackends((context) => {
     await limiter.tryAcquire();
     const controller = new AbortController();
     const waiting = limiter.acquire(1, { signal: controller.signal });
+    const behind = await limiter.acquire(1, { waitMs: 20 });
+    assert.deepEqual([behind.allowed, behind.limit, behind.serverTimeUs], [false, 1, undefined]);
+    assert.ok(behind.retryAfterMs > 0, "nobody in the line can be served sooner than its head");
     controller.abort();
     await assert.rejects(waiting, { name: "AbortError" });
     await assert.rejects(limiter.acquire(1, { signal: AbortSignal.abort() }), { name: "AbortError" });
@@ -180,6 +183,7 @@ describe("a limiter's server", () => {
       const decision = await limiter(absent).tryAcquire();
       assert.equal(decision.allowed, allowed, JSON.stringify(absent));
       assert.equal(decision.serverTimeUs, undefined);
+      assert.equal(decision.limit, absent.localShare ? 2 : 10);
     }
     throws(() => limiter("nonsense"), "INVALID_ARGUMENT");
     throws(() => limiter({ localShare: 0 }), "INVALID_ARGUMENT");
