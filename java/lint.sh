@@ -4,12 +4,12 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 if [ "${1:-}" = fix ]; then
-    exec mvn -B -ntp -q -P lint spotless:apply
+    exec mvn -B -ntp -q -Dstyle.color=never -P lint spotless:apply
 fi
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 # Not -q, which hides the warnings that it fails for.
-mvn -B -ntp -P lint spotless:check test-compile javadoc:javadoc >"$log" || {
+mvn -B -ntp -Dstyle.color=never -P lint spotless:check test-compile javadoc:javadoc >"$log" || {
     grep -E '^(\[WARNING\]|\[ERROR\]|    )' "$log" >&2
     exit 1
 }

@@ -10,7 +10,7 @@ build=$PWD/../build/java
 # Maven's words in a file, what matters of them on the terminal.
 run_maven() {
     local log=$build/maven.log status=0
-    mvn -B -ntp "$@" >"$log" 2>&1 || status=$?
+    mvn -B -ntp -Dstyle.color=never "$@" >"$log" 2>&1 || status=$?
     if [ "$status" != 0 ]; then
         grep -vE '^\[INFO\]( |$)' "$log" || true
     fi

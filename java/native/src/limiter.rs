@@ -26,7 +26,7 @@ pub fn limiter_open<'local>(
         let name = bytes(env, &name)?;
         let absent = String::from_utf8(bytes(env, &absent)?)
             .map_err(|_| Error::new(ErrorKind::InvalidArgument, "rate limiter", "the policy is no UTF-8"))?;
-        let absent = ops::absent(&absent, ops::given(share_of, 0))?;
+        let absent = ops::absent(&absent, given(share_of, NOT_GIVEN))?;
         let rate = RateArgs { tokens, per_us, burst: has_burst.then_some(burst) };
         ops::limiter_open(state, client as u64, &name, rate, absent).map(|limiter| limiter as jlong)
     })

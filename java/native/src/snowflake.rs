@@ -7,7 +7,7 @@ use libdlock::id::{Layout, Parts};
 use libdlock::{Error, ErrorKind, Result};
 use libdlock_bridge::ops::{self, SnowflakeArgs};
 
-use crate::call::{array, bytes, longs, plain, with_env};
+use crate::call::{NOT_GIVEN, array, bytes, longs, plain, with_env};
 
 /// `layout`: epoch and the four numbers of bits, null for the default.
 #[jni_mangle("org.libdlock.internal.Native")]
@@ -22,8 +22,13 @@ pub fn snowflake_open<'local>(
 ) -> jlong {
     with_env(env, "snowflakeOpen", |state, env| {
         let layout = if layout.is_null() { None } else { Some(given(env, &layout)?) };
-        let args =
-            SnowflakeArgs { datacenter, worker, layout, borrow_ahead_ms, start_wait_ms: ops::given(start_wait_ms, -1) };
+        let args = SnowflakeArgs {
+            datacenter,
+            worker,
+            layout,
+            borrow_ahead_ms,
+            start_wait_ms: ops::given(start_wait_ms, NOT_GIVEN),
+        };
         ops::snowflake_open(state, args).map(|snowflake| snowflake as jlong)
     })
 }

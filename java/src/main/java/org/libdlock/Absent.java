@@ -5,16 +5,16 @@ import java.nio.charset.StandardCharsets;
 /** What a rate limiter answers while its server cannot be reached. */
 public final class Absent {
     /** An exception: {@link ConnectionException}, or {@link OutcomeUnknownException} when the tokens may have been spent. */
-    public static final Absent FAIL = new Absent("fail", 0);
+    public static final Absent FAIL = new Absent("fail", Arguments.NOT_GIVEN);
     /** A refusal. */
-    public static final Absent DENY = new Absent("deny", 0);
+    public static final Absent DENY = new Absent("deny", Arguments.NOT_GIVEN);
     /** A grant. */
-    public static final Absent ALLOW = new Absent("allow", 0);
+    public static final Absent ALLOW = new Absent("allow", Arguments.NOT_GIVEN);
 
     private final String word;
-    private final int shareOf;
+    private final long shareOf;
 
-    private Absent(String word, int shareOf) {
+    private Absent(String word, long shareOf) {
         this.word = word;
         this.shareOf = shareOf;
     }
@@ -33,13 +33,13 @@ public final class Absent {
         return word.getBytes(StandardCharsets.US_ASCII);
     }
 
-    int shareOf() {
+    long shareOf() {
         return shareOf;
     }
 
     /** The policy's word. */
     @Override
     public String toString() {
-        return shareOf == 0 ? word : word + " of " + shareOf;
+        return shareOf == Arguments.NOT_GIVEN ? word : word + " of " + shareOf;
     }
 }

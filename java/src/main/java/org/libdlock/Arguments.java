@@ -42,12 +42,15 @@ final class Arguments {
 
     /** Whole microseconds, rounded away from zero. */
     static long micros(Duration duration) {
+        if (duration.isNegative()) {
+            Duration opposite = duration.equals(Duration.ofSeconds(Long.MIN_VALUE)) ? FOR_EVER : duration.negated();
+            return -micros(opposite);
+        }
         try {
-            long micros =
-                    Math.addExact(Math.multiplyExact(duration.getSeconds(), 1_000_000L), duration.getNano() / 1000);
-            return duration.getNano() % 1000 == 0 ? micros : Math.addExact(micros, 1);
+            long whole = Math.multiplyExact(duration.toSeconds(), 1_000_000L);
+            return Math.addExact(whole, (duration.toNanosPart() + 999) / 1000);
         } catch (ArithmeticException tooLong) {
-            return duration.isNegative() ? Long.MIN_VALUE : Long.MAX_VALUE;
+            return Long.MAX_VALUE;
         }
     }
 

@@ -10,8 +10,9 @@ import org.libdlock.internal.Native;
 /**
  * Makes ids of 63 bits that grow with time and that no two workers ever share, without asking anybody. May be shared between threads.
  *
- * <p>A datacenter and worker number belongs to <em>one process at a time</em>: two processes with the same one make duplicates, and nothing
- * can see it. Generators of one identity within a process share their state.
+ * <p>A datacenter and worker number belongs to <em>one process at a time</em>: two processes with the same one make duplicates, and
+ * nothing can see it. Generators of one identity share their state within a process, as far as it has loaded libdlock once: two class
+ * loaders with a jar each, as two web applications have, are as two processes.
  */
 public final class Snowflake {
     private final long handle;
@@ -45,7 +46,7 @@ public final class Snowflake {
     private Snowflake(Builder builder) {
         Library.load();
         long[] layout = builder.layout == null ? null : builder.layout.numbers();
-        long startWait = builder.startWait == null ? -1 : builder.startWaitMillis(builder.startWait);
+        long startWait = builder.startWait == null ? Arguments.NOT_GIVEN : Arguments.millis(builder.startWait);
         long opened = Native.snowflakeOpen(
                 builder.datacenter, builder.worker, layout, Arguments.millis(builder.borrowAhead), startWait);
         handle = opened;
@@ -108,15 +109,6 @@ public final class Snowflake {
         public Builder startWait(Duration wait) {
             startWait = wait;
             return this;
-        }
-
-        /** Below zero is what the core takes for its default. */
-        private long startWaitMillis(Duration wait) {
-            if (wait.isNegative()) {
-                throw Arguments.invalid(
-                        "a start wait of " + wait + " was given; allowed are 0 to 60 s", "snowflake", null);
-            }
-            return Arguments.millis(wait);
         }
 
         /**

@@ -2,6 +2,7 @@ package org.libdlock;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.lang.reflect.Array;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
@@ -45,7 +46,10 @@ class PanicTest {
             if (type == boolean.class) {
                 return false;
             }
-            return type == byte[].class ? new byte[0] : (Object) 0L;
+            if (type.isArray()) {
+                return Array.newInstance(type.componentType(), 0);
+            }
+            return 0L;
         }
     }
 

@@ -30,11 +30,7 @@ class RateLimiterTest extends WithServer {
         int number = 0;
         for (JsonObject row : Vectors.rows("gcra", "limiters")) {
             String why = row.get("why").getAsString();
-            Rate rate = Rate.of(
-                    row.get("tokens").getAsLong(),
-                    Duration.ofMillis(row.get("per_ms").getAsLong()));
-            Long burst = Vectors.number(row, "burst");
-            RateLimiter limiter = client.rateLimiter(name + "-" + number++, burst == null ? rate : rate.burst(burst));
+            RateLimiter limiter = client.rateLimiter(name + "-" + number++, rate(row));
             for (JsonElement element : row.getAsJsonArray("calls")) {
                 JsonObject call = element.getAsJsonObject();
                 Decision decision = limiter.tryAcquire(call.get("cost").getAsLong());
@@ -140,6 +136,32 @@ class RateLimiterTest extends WithServer {
         assertThat(threads.stream().mapToInt(Background::get).sum()).isEqualTo(100);
     }
 
+    @Test
+    void theVectorsRefusals() throws Exception {
+        Client client = connect();
+        for (JsonObject row : Vectors.rows("gcra", "invalid_rates")) {
+            String why = row.get("why").getAsString();
+            assertThatThrownBy(() -> client.rateLimiter(name, rate(row)))
+                    .as(why)
+                    .isInstanceOf(InvalidArgumentException.class);
+        }
+        for (JsonObject row : Vectors.rows("gcra", "invalid_costs")) {
+            String why = row.get("why").getAsString();
+            RateLimiter limiter = client.rateLimiter(name + "-costs", rate(row));
+            assertThatThrownBy(() -> limiter.tryAcquire(row.get("cost").getAsLong()))
+                    .as(why)
+                    .isInstanceOf(InvalidArgumentException.class);
+        }
+    }
+
+    private static Rate rate(JsonObject row) {
+        Rate rate = Rate.of(
+                row.get("tokens").getAsLong(),
+                Duration.ofMillis(row.get("per_ms").getAsLong()));
+        Long burst = Vectors.number(row, "burst");
+        return burst == null ? rate : rate.burst(burst);
+    }
+
     /** faults.md 36. */
     @Test
     void family36WhatIsOutOfBoundsIsRefusedAndNamed() {
@@ -189,6 +211,8 @@ class RateLimiterTest extends WithServer {
         assertThat(Arguments.micros(CENTURY)).isEqualTo(CENTURY.toSeconds() * 1_000_000);
         assertThat(Arguments.micros(Duration.ofSeconds(Long.MAX_VALUE))).isEqualTo(Long.MAX_VALUE);
         assertThat(Arguments.micros(Duration.ofSeconds(-5))).isEqualTo(-5_000_000);
+        assertThat(Arguments.micros(Duration.ofNanos(-500))).isEqualTo(-1);
+        assertThat(Arguments.micros(Duration.ofSeconds(Long.MIN_VALUE))).isEqualTo(-Long.MAX_VALUE);
     }
 
     @Test
