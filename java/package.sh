@@ -4,5 +4,11 @@ set -euo pipefail
 cd "$(dirname "$0")"
 out=$1
 ./build-native.sh "$PWD/../build/java/native"
-mvn -B -ntp -q -Dstyle.color=never -DskipTests -Dmaven.test.skip=true package
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+# Maven has a word of terminal codes even for nobody.
+mvn -B -ntp -q -Dstyle.color=never -Dmaven.test.skip=true package >"$log" 2>&1 || {
+    cat "$log" >&2
+    exit 1
+}
 install -m 644 ../build/java/maven/libdlock-*.jar "$out/"
