@@ -61,7 +61,7 @@ class OpenedClient(Generic[_L, _R]):
 
         `absent` says what is answered while the server cannot be reached: an error (`"fail"`, the default), a refusal
         (`"deny"`), a permission (`"allow"`), or one by this process's own count of one `share_of`th of the rate
-        (`"local_share"`), which is kept for as long as a limiter of the name is.
+        (`"local_share"`).
         """
         return self._limiter_class(self, name, rate, per, burst, absent, share_of)
 
