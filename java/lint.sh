@@ -9,7 +9,7 @@ fi
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 # Not -q, which hides the warnings that it fails for.
-mvn -B -ntp -Dstyle.color=never -P lint spotless:check test-compile javadoc:javadoc >"$log" || {
+mvn -B -ntp -Dstyle.color=never -P lint spotless:check test-compile javadoc:javadoc >"$log" 2>&1 || {
     grep -E '^(\[WARNING\]|\[ERROR\]|    )' "$log" >&2
     exit 1
 }
