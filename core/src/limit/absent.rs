@@ -23,7 +23,7 @@ pub enum Absent {
     /// Grants this client's share: a bucket of its own with one `of`th of the rate and of the burst (of which one token at
     /// least). 1 to 1,000,000.
     LocalShare {
-        /// Among how many processes the rate is shared.
+        /// Among how many clients the rate is shared.
         of: u32,
     },
 }
@@ -60,7 +60,7 @@ impl Stand {
     /// The answer to `cost` when asking has failed with `error`.
     pub(super) fn decide(&self, shared: &LimitShared, cost: u64, error: Error) -> Result<Decision> {
         let decision = match self.policy {
-            Absent::Fail => return Err(error.on(shared.name().as_str())),
+            Absent::Fail => return Err(error),
             Absent::Deny => Decision::deny(self.rate, cost),
             Absent::Allow => Decision::allow(self.rate, cost),
             Absent::LocalShare { .. } if cost > self.rate.limit() => Decision::deny(self.rate, cost),

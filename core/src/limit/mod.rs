@@ -36,6 +36,7 @@ use crate::deadline::{Wait, by_deadline};
 #[cfg(doc)]
 use crate::error::ErrorKind;
 use crate::error::{Error, Result};
+use crate::step::Step;
 use crate::time::Tick;
 use crate::wait::while_open;
 
@@ -116,10 +117,9 @@ impl RateLimiter {
     /// # Cancel safety
     /// Dropping the future may have spent the tokens.
     pub async fn try_acquire(&self, cost: u64) -> Result<Decision> {
-        const OP: &str = "rate limit";
-        self.check(OP, cost)?;
+        self.check(cost)?;
         let deadline = self.deadline();
-        self.while_open(OP, self.judge(cost, deadline)).await?
+        self.while_open(Gcra::OP, self.judge(cost, deadline)).await?
     }
 
     /// Takes `cost` tokens, waiting for them at most as long as `wait` says. Those who wait in one process are served in the
@@ -135,13 +135,12 @@ impl RateLimiter {
     /// # Cancel safety
     /// Dropping the future gives up the place in the line, and spends nothing unless a decision was under way.
     pub async fn acquire(&self, cost: u64, wait: Wait) -> Result<Decision> {
-        const OP: &str = "rate limit";
-        self.check(OP, cost)?;
-        let until = wait.until(OP, &self.shared.client().clock).map_err(|error| error.on(self.key()))?;
+        self.check(cost)?;
+        let until = wait.until(Gcra::OP, &self.shared.client().clock).map_err(|error| error.on(self.key()))?;
         let Some(until) = until.filter(|_| cost > 0) else {
             return self.try_acquire(cost).await;
         };
-        self.while_open(OP, self.wait_until(until, cost)).await?
+        self.while_open(Gcra::OP, self.wait_until(until, cost)).await?
     }
 
     /// Says how things stand for one token, and spends nothing: `allowed` when it could be had now.
@@ -163,16 +162,15 @@ impl RateLimiter {
     /// # Cancel safety
     /// Dropping the future may leave it done or not done.
     pub async fn reset(&self) -> Result<()> {
-        const OP: &str = "reset rate limit";
-        self.shared.client().check_open(OP).map_err(|error| error.on(self.key()))?;
+        self.shared.client().check_open(Reset::OP).map_err(|error| error.on(self.key()))?;
         let deadline = self.shared.client().operation_deadline();
         let reset = self.shared.client().backend.run(self.shared.name(), &Reset, deadline);
-        self.while_open(OP, reset).await?.map(drop).map_err(|failed| failed.error)
+        self.while_open(Reset::OP, reset).await?.map(drop).map_err(|failed| failed.error)
     }
 
-    fn check(&self, op: &'static str, cost: u64) -> Result<()> {
-        self.shared.client().check_open(op).map_err(|error| error.on(self.key()))?;
-        self.rate.check_cost(op, cost).map_err(|error| error.on(self.key()))
+    fn check(&self, cost: u64) -> Result<()> {
+        self.shared.client().check_open(Gcra::OP).map_err(|error| error.on(self.key()))?;
+        self.rate.check_cost(Gcra::OP, cost).map_err(|error| error.on(self.key()))
     }
 
     /// The first in line asks; when it is refused it sleeps until its tokens are there, and asks again.
