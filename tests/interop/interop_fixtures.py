@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 import workers
-from helpers import Server, Start, Worker
+from helpers import Fleet, Server, Start, Worker
 
 
 @pytest.fixture
@@ -24,6 +24,16 @@ def server() -> Iterator[Server]:
 def command() -> workers.Command:
     """How a language's worker is started; builds it the first time."""
     return functools.cache(workers.command)
+
+
+@pytest.fixture(scope="session")
+def fleet(command: workers.Command) -> Iterator[Fleet]:
+    """A server and workers that stay for the whole run."""
+    server = Server()
+    with server:
+        fleet = Fleet(server, command)
+        yield fleet
+        fleet.end()
 
 
 @pytest.fixture

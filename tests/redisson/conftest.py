@@ -11,8 +11,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "interop"))
 
 import libdlock
-import workers
-from helpers import Fleet, Server
+from helpers import Fleet
 from redisson import Peer, Redisson
 from sides import Process, Thread
 from wire import Wire
@@ -22,15 +21,6 @@ pytest_plugins = ["interop_fixtures"]
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--handovers", type=int, default=1000, help="how many hand-overs the alternating test makes")
-
-
-@pytest.fixture(scope="session")
-def fleet(command: workers.Command) -> Iterator[Fleet]:
-    server = Server()
-    with server:
-        fleet = Fleet(server, command)
-        yield fleet
-        fleet.end()
 
 
 @pytest.fixture(scope="session")
