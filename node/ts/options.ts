@@ -15,14 +15,26 @@ export interface ConnectOptions {
   operationTimeoutMs?: number | undefined;
   /** The lease of locks that give none, renewed every third of it; 30000, from 100 to 86400000. */
   leaseMs?: number | undefined;
-  /** How often a waiter looks by itself, should a message be lost; 1000. */
+  /** How often the first two of the queue look by themselves, should a message be lost; 1000. */
   pollIntervalMs?: number | undefined;
+  /** How often those behind them do; 5000. */
+  queuePollIntervalMs?: number | undefined;
   /** How long a connection may be idle before it is tried; 5000. */
   pingIntervalMs?: number | undefined;
   /** How long the token's key outlives its last use; 3600000. `"none"` for fleets that run Redisson's fenced lock. */
   tokenTtlMs?: number | "none" | undefined;
   /** Whether a hold may be entered again; true. */
   reentrant?: boolean | undefined;
+  /** Whether each release goes to the head of the queue, so that this process's own waiters have no advantage; false. */
+  strictFifo?: boolean | undefined;
+  /** How often a lock may change hands within the process before others get their turn; 32, 1 is not at all. */
+  cohortMax?: number | undefined;
+  /** For how long it may; 50. */
+  cohortAgeMs?: number | undefined;
+  /** The most connections for blocking calls, 0 to 64; 4. Calls of Node do not block and use none. */
+  blockingConnections?: number | undefined;
+  /** Worker threads of libdlock, 1 to 64; 1. The first client of the process decides. */
+  runtimeThreads?: number | undefined;
   /** Put before every name. */
   keyPrefix?: string | undefined;
   user?: string | undefined;
@@ -52,9 +64,15 @@ const OPTIONS: readonly OptionName[] = [
   "operationTimeoutMs",
   "leaseMs",
   "pollIntervalMs",
+  "queuePollIntervalMs",
   "pingIntervalMs",
   "tokenTtlMs",
   "reentrant",
+  "strictFifo",
+  "cohortMax",
+  "cohortAgeMs",
+  "blockingConnections",
+  "runtimeThreads",
   "keyPrefix",
   "user",
   "password",

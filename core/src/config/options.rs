@@ -17,14 +17,27 @@ pub(crate) struct Options {
     pub operation_timeout: Duration,
     /// The watchdog's lease. 30 s is Redisson's; it is renewed at a third.
     pub lease: Duration,
-    /// How often a waiter looks by itself, in case a message was lost. 1 s bounds a lost wake-up.
+    /// How often the first two of the queue look by themselves, in case a message was lost. 1 s bounds a lost wake-up.
     pub poll_interval: Duration,
+    /// How often those behind them do. 5 s: they wait for others anyway.
+    pub queue_poll_interval: Duration,
     /// How long a connection may be idle before it is tried with a PING.
     pub ping_interval: Duration,
     /// How long a lock's token key outlives its last acquire; `None` keeps it for ever, as Redisson's fenced lock does.
     pub token_ttl: Option<Duration>,
     /// Whether a holder may take its own lock again.
     pub reentrant: bool,
+    /// Whether each release goes to the head of the queue, a waiter of this process has no advantage.
+    pub strict_fifo: bool,
+    /// How often a lock may change hands within this process before other processes get their turn; 1 is not at all.
+    /// 32: the server's round trip then hardly counts any more.
+    pub cohort_max: u32,
+    /// For how long it may, counted from the server's grant. 50 ms: what another process waits longer for that.
+    pub cohort_age: Duration,
+    /// The most connections on which blocking calls make their round trip themselves; 0 is none.
+    pub blocking_connections: u32,
+    /// The worker threads of the bindings' runtime. 1: on a small machine it is faster than two.
+    pub runtime_threads: u32,
     /// Put before every name (Redisson's NameMapper).
     pub key_prefix: String,
     pub user: Option<String>,
@@ -42,9 +55,15 @@ impl Default for Options {
             operation_timeout: Duration::from_secs(10),
             lease: Duration::from_secs(30),
             poll_interval: Duration::from_secs(1),
+            queue_poll_interval: Duration::from_secs(5),
             ping_interval: Duration::from_secs(5),
             token_ttl: Some(Duration::from_secs(3600)),
             reentrant: true,
+            strict_fifo: false,
+            cohort_max: 32,
+            cohort_age: Duration::from_millis(50),
+            blocking_connections: 4,
+            runtime_threads: 1,
             key_prefix: String::new(),
             user: None,
             password: None,
@@ -80,7 +99,7 @@ pub(super) struct Spec {
     set: fn(&mut Options, &str, &Spec) -> Result<()>,
     /// The present value as text, a password masked.
     pub(super) get: fn(&Options) -> String,
-    /// Bounds of a duration in milliseconds, of `db` in itself.
+    /// Bounds of a duration in milliseconds, of a whole number in itself.
     pub(super) bounds: Option<(u64, u64)>,
 }
 
@@ -93,6 +112,29 @@ macro_rules! duration {
             name: stringify!($field),
             set: |options, value, spec| spec.duration(value).map(|duration| options.$field = duration),
             get: |options| format!("{}ms", options.$field.as_millis()),
+            bounds: Some(($min, $max)),
+        }
+    };
+}
+
+macro_rules! flag {
+    ($field:ident) => {
+        Spec {
+            name: stringify!($field),
+            set: |options, value, spec| spec.flag(value).map(|flag| options.$field = flag),
+            get: |options| options.$field.to_string(),
+            bounds: None,
+        }
+    };
+}
+
+macro_rules! number {
+    ($field:ident, $min:expr, $max:expr) => {
+        Spec {
+            name: stringify!($field),
+            // The bounds keep it within the field's type.
+            set: |options, value, spec| spec.number(value).map(|number| options.$field = number as _),
+            get: |options| options.$field.to_string(),
             bounds: Some(($min, $max)),
         }
     };
@@ -115,6 +157,7 @@ pub(super) const TABLE: &[Spec] = &[
     duration!(operation_timeout, 1, DAY),
     duration!(lease, MIN_LEASE.as_millis() as u64, MAX_LEASE.as_millis() as u64),
     duration!(poll_interval, 20, HOUR),
+    duration!(queue_poll_interval, 20, HOUR),
     duration!(ping_interval, 100, HOUR),
     Spec {
         name: "token_ttl",
@@ -125,19 +168,12 @@ pub(super) const TABLE: &[Spec] = &[
         get: |options| options.token_ttl.map_or("none".to_owned(), |ttl| format!("{}ms", ttl.as_millis())),
         bounds: Some((1_000, 366 * DAY)),
     },
-    Spec {
-        name: "reentrant",
-        set: |options, value, spec| {
-            options.reentrant = match value {
-                "true" => true,
-                "false" => false,
-                _ => return Err(spec.refuse(value, "allowed are true and false")),
-            };
-            Ok(())
-        },
-        get: |options| options.reentrant.to_string(),
-        bounds: None,
-    },
+    flag!(reentrant),
+    flag!(strict_fifo),
+    number!(cohort_max, 1, 1024),
+    duration!(cohort_age, 1, 10_000),
+    number!(blocking_connections, 0, 64),
+    number!(runtime_threads, 1, 64),
     text!(key_prefix),
     Spec {
         name: "user",
@@ -154,19 +190,7 @@ pub(super) const TABLE: &[Spec] = &[
         get: |options| options.password.as_ref().map_or(String::new(), |secret| format!("{secret:?}")),
         bounds: None,
     },
-    Spec {
-        name: "db",
-        set: |options, value, spec| {
-            let (min, max) = spec.bounds.unwrap_or_default();
-            options.db = match value.parse::<u64>() {
-                Ok(db) if (min..=max).contains(&db) => db as i64,
-                _ => return Err(spec.refuse(value, &format!("allowed are whole numbers from {min} to {max}"))),
-            };
-            Ok(())
-        },
-        get: |options| options.db.to_string(),
-        bounds: Some((0, 65_535)),
-    },
+    number!(db, 0, 65_535),
     Spec {
         name: "client_name",
         set: |options, value, spec| {
@@ -216,6 +240,16 @@ impl Spec {
             return Err(self.refuse(value, "NUL is not allowed"));
         }
         Ok(value.to_owned())
+    }
+
+    fn flag(&self, value: &str) -> Result<bool> {
+        value.parse().map_err(|_| self.refuse(value, "allowed are true and false"))
+    }
+
+    fn number(&self, value: &str) -> Result<u64> {
+        let (min, max) = self.bounds.unwrap_or((0, u64::MAX));
+        let number = value.parse().ok().filter(|number| (min..=max).contains(number));
+        number.ok_or_else(|| self.refuse(value, &format!("allowed are whole numbers from {min} to {max}")))
     }
 
     fn duration(&self, value: &str) -> Result<Duration> {
@@ -268,7 +302,11 @@ mod tests {
                     assert_eq!(spec.bounds, Some(bounds), "{}", spec.name);
                 }
                 "boolean" => assert_eq!(shown, row["default"].to_string()),
-                "integer" => assert_eq!(shown, row["default"].to_string()),
+                "integer" => {
+                    assert_eq!(shown, row["default"].to_string());
+                    let bounds = (row["min"].as_u64().unwrap(), row["max"].as_u64().unwrap());
+                    assert_eq!(spec.bounds, Some(bounds), "{}", spec.name);
+                }
                 _ => {
                     let default = row["default"].as_str().unwrap_or("");
                     assert_eq!(shown, default.replace("<version>", env!("CARGO_PKG_VERSION")), "{}", spec.name);
@@ -287,6 +325,25 @@ mod tests {
         for bad in ["", "s", "99", "25h", "-1s", "nan", "inf", "1e3", "5 s", "5d", "1..5s"] {
             let error = options.set("lease", bad).unwrap_err();
             assert!(error.message().contains("100 ms to 86400000 ms"), "{bad}: {error}");
+        }
+    }
+
+    #[test]
+    fn numbers_and_flags_are_read_and_their_bounds_hold() {
+        let mut options = Options::default();
+        for (option, value) in [("cohort_max", "1"), ("blocking_connections", "64"), ("strict_fifo", "true")] {
+            options.set(option, value).unwrap();
+        }
+        assert_eq!((options.cohort_max, options.blocking_connections, options.strict_fifo), (1, 64, true));
+        for (option, bad, allowed) in [
+            ("cohort_max", "0", "1 to 1024"),
+            ("blocking_connections", "65", "0 to 64"),
+            ("runtime_threads", "-1", "1 to 64"),
+            ("db", "99999999999999999999", "0 to 65535"),
+            ("strict_fifo", "True", "true and false"),
+        ] {
+            let error = options.set(option, bad).unwrap_err();
+            assert!(error.message().contains(option) && error.message().contains(allowed), "{error}");
         }
     }
 

@@ -15,9 +15,15 @@ class Options(TypedDict, total=False):
     operation_timeout: Seconds
     lease: Seconds
     poll_interval: Seconds
+    queue_poll_interval: Seconds
     ping_interval: Seconds
     token_ttl: Seconds | Literal["none"]
     reentrant: bool
+    strict_fifo: bool
+    cohort_max: int
+    cohort_age: Seconds
+    blocking_connections: int
+    runtime_threads: int
     key_prefix: str
     user: str
     password: str

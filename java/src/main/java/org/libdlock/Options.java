@@ -90,13 +90,23 @@ public final class Options {
     }
 
     /**
-     * How often a waiter looks by itself, should a message be lost.
+     * How often the first two of the queue look by themselves, should a message be lost.
      *
      * @param interval 20 ms to 1 h; 1 s by default
      * @return a copy with it
      */
     public Options pollInterval(Duration interval) {
         return set("poll_interval", interval);
+    }
+
+    /**
+     * How often those behind the first two of the queue look by themselves.
+     *
+     * @param interval 20 ms to 1 h; 5 s by default
+     * @return a copy with it
+     */
+    public Options queuePollInterval(Duration interval) {
+        return set("queue_poll_interval", interval);
     }
 
     /**
@@ -136,6 +146,56 @@ public final class Options {
      */
     public Options reentrant(boolean reentrant) {
         return set("reentrant", Boolean.toString(reentrant));
+    }
+
+    /**
+     * Whether each release goes to the head of the queue, so that this process's own waiters have no advantage.
+     *
+     * @param strict false by default
+     * @return a copy with it
+     */
+    public Options strictFifo(boolean strict) {
+        return set("strict_fifo", Boolean.toString(strict));
+    }
+
+    /**
+     * How often a lock may change hands within this process before other processes get their turn.
+     *
+     * @param times 1 (not at all) to 1024; 32 by default
+     * @return a copy with it
+     */
+    public Options cohortMax(int times) {
+        return set("cohort_max", Integer.toString(times));
+    }
+
+    /**
+     * For how long a lock may change hands within this process before other processes get their turn.
+     *
+     * @param age 1 ms to 10 s; 50 ms by default
+     * @return a copy with it
+     */
+    public Options cohortAge(Duration age) {
+        return set("cohort_age", age);
+    }
+
+    /**
+     * The most connections on which blocking calls make their round trip themselves.
+     *
+     * @param connections 0 (none) to 64; 4 by default
+     * @return a copy with it
+     */
+    public Options blockingConnections(int connections) {
+        return set("blocking_connections", Integer.toString(connections));
+    }
+
+    /**
+     * The worker threads of libdlock; the first client of the process decides.
+     *
+     * @param threads 1 to 64; 1 by default
+     * @return a copy with it
+     */
+    public Options runtimeThreads(int threads) {
+        return set("runtime_threads", Integer.toString(threads));
     }
 
     /**
