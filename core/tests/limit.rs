@@ -1,30 +1,19 @@
 //! What a rate limiter does, seen from outside, on `memory://` with a clock that the test moves.
 
+mod common;
+
 use std::time::Duration;
 
-use libdlock::{Absent, Client, Config, Decision, ErrorKind, LimiterOptions, ManualClock, Rate, RateLimiter, Wait};
+use common::{client, settle};
+use libdlock::{Absent, Client, Decision, ErrorKind, LimiterOptions, ManualClock, Rate, RateLimiter, Wait};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-async fn client() -> (Client, ManualClock) {
-    let clock = ManualClock::new();
-    let mut config = Config::from_url("memory://").unwrap();
-    config.clock(clock.clone()).unwrap();
-    (Client::connect_with(config).await.unwrap(), clock)
-}
-
 async fn limiter(rate: Rate) -> (RateLimiter, ManualClock) {
     let (client, clock) = client().await;
     (client.rate_limiter("api", rate).unwrap(), clock)
-}
-
-/// Lets the tasks that are ready run: with a clock that stands still there is nothing else to wait for.
-async fn settle() {
-    for _ in 0..50 {
-        tokio::task::yield_now().await;
-    }
 }
 
 /// Starts to wait for `cost` tokens; what comes of it is sent with `id`.

@@ -1,30 +1,17 @@
 //! What a lock does, seen from outside, on `memory://` with a clock that the test moves.
 
+mod common;
+
 use std::time::Duration;
 
-use libdlock::{
-    Acquire, Client, Config, ErrorKind, HoldState, HolderId, Lease, Lock, LockOptions, LossReason, ManualClock, Wait,
-};
+use common::{client, settle};
+use libdlock::{Acquire, Client, Config, ErrorKind, HoldState, HolderId, Lease, Lock, LockOptions, LossReason, Wait};
 
 const SECOND: Duration = Duration::from_secs(1);
-
-async fn client() -> (Client, ManualClock) {
-    let clock = ManualClock::new();
-    let mut config = Config::from_url("memory://").unwrap();
-    config.clock(clock.clone()).unwrap();
-    (Client::connect_with(config).await.unwrap(), clock)
-}
 
 fn fixed(client: &Client, name: &str, lease: Duration) -> Lock {
     let options = LockOptions { lease: Lease::Fixed(lease), ..LockOptions::default() };
     client.lock_with(name, options).unwrap()
-}
-
-/// Lets the tasks that are ready run: with a clock that stands still there is nothing else to wait for.
-async fn settle() {
-    for _ in 0..50 {
-        tokio::task::yield_now().await;
-    }
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ pub mod peer;
 use std::{future::Future, time::Duration};
 
 use libdlock::{Acquire, Client, ErrorKind, Grant, Held, HolderId, Lease, Lock, Result, Wait};
-use libdlock_testkit::{Server, eventually};
+use libdlock_testkit::{Reply, Server, eventually};
 
 pub use peer::Peer;
 
@@ -38,15 +38,31 @@ pub fn is_held(server: &Server, name: &str) -> bool {
     server.cmd(&["EXISTS", name]).int() == 1
 }
 
-/// Waits until a waiter listens for the lock's release.
+/// Waits until somebody waits for the lock and would be told of its release.
 #[track_caller]
-pub fn wait_until_subscribed(server: &Server, name: &str) {
-    eventually(SOON, "a waiter listens", || subscribers(server, name) > 0);
+pub fn wait_until_waiting(server: &Server, name: &str) {
+    eventually(SOON, "somebody waits", || waiters(server, name) > 0);
 }
 
-/// How many connections listen for the lock's release.
-pub fn subscribers(server: &Server, name: &str) -> i64 {
-    server.cmd(&["PUBSUB", "NUMSUB", &channel(name)]).array()[1].int()
+/// How many processes wait for the lock and would be told of its release: they stand in its queue and listen to their
+/// inbox, or listen on its channel.
+pub fn waiters(server: &Server, name: &str) -> i64 {
+    let queued = server.cmd(&["ZRANGE", &format!("dlock_queue:{{{name}}}"), "0", "-1"]);
+    let listens = |id: &&Reply| listeners(server, &format!("dlock_inbox:{}", id.text())) > 0;
+    let queued = queued.array().iter().filter(listens).count() as i64;
+    queued.max(listeners(server, &channel(name)))
+}
+
+/// How many connections listen on a channel.
+pub fn listeners(server: &Server, channel: &str) -> i64 {
+    server.cmd(&["PUBSUB", "NUMSUB", channel]).array()[1].int()
+}
+
+/// The channels on which somebody listens, but for the inboxes: a client keeps its own until it closes.
+pub fn channels(server: &Server) -> Vec<String> {
+    let channels = server.cmd(&["PUBSUB", "CHANNELS"]);
+    let channels = channels.array().iter().map(|channel| channel.text().to_owned());
+    channels.filter(|channel| !channel.starts_with("dlock_inbox:")).collect()
 }
 
 /// Redisson's channel of a lock whose name has no brace.

@@ -17,7 +17,7 @@ fn the_key_goes_away(reasons: &[&str], go: impl FnOnce(&mut Server)) {
     let (mut holder, mut waiter) = (Peer::start(worker!(), &url), Peer::start(worker!(), &url));
     let first = holder.acquire("job");
     let waiting = waiter.start_acquire("job");
-    libdlock_faults::wait_until_subscribed(&server, "job");
+    libdlock_faults::wait_until_waiting(&server, "job");
 
     go(&mut server);
     let gone_at = monotonic_us();

@@ -61,7 +61,7 @@ impl Run {
 #[track_caller]
 fn only_the_token_is_left(server: &Server) {
     eventually(SOON, "no key is left", || server.keys() == ["redisson_lock_token:{job}"]);
-    eventually(SOON, "nobody listens", || libdlock_faults::subscribers(server, "job") == 0);
+    eventually(SOON, "nobody waits", || libdlock_faults::waiters(server, "job") == 0);
 }
 
 #[test]

@@ -68,7 +68,7 @@ async fn a_foreign_holder_without_a_lease_is_waited_for_and_reported_and_never_r
         let lock = lock.clone();
         async move { lock.acquire().await }
     });
-    libdlock_faults::wait_until_subscribed(&server, "job");
+    libdlock_faults::wait_until_waiting(&server, "job");
     server.cmd(&["DEL", "job"]);
     let held = bounded(SOON, "acquired", waiter).await.expect("no panic").expect("acquire");
     held.release().await.expect("release");

@@ -26,7 +26,7 @@ fn after_kill_9_a_waiter_gets_the_lock_when_the_lease_is_over_and_not_before() {
     let (mut holder, mut waiter) = (Peer::start(worker!(), &url), Peer::start(worker!(), &url));
     let first = holder.acquire("job");
     let waiting = waiter.start_acquire("job");
-    libdlock_faults::wait_until_subscribed(&server, "job");
+    libdlock_faults::wait_until_waiting(&server, "job");
 
     holder.process().kill();
     let killed_at = monotonic_us();

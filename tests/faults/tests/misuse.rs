@@ -80,7 +80,7 @@ async fn closing_brings_a_thousand_waiters_back_within_100_ms() {
         let lock = lock.clone();
         waiters.spawn(async move { (kind(lock.acquire().await.map(drop)), Instant::now()) });
     }
-    libdlock_faults::wait_until_subscribed(&server, "job");
+    libdlock_faults::wait_until_waiting(&server, "job");
     let start = Instant::now();
     closing.close().await;
     while let Some(waiter) = bounded(SOON, "all come back", waiters.join_next()).await {

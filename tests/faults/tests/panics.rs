@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use libdlock_faults::{Peer, SOON, is_held, peer::held, wait_until_subscribed, with_options, worker};
+use libdlock_faults::{Peer, SOON, is_held, peer::held, wait_until_waiting, with_options, worker};
 use libdlock_testkit::{Server, temp::TempDir};
 
 /// Renewals every 500 ms and a PING every 200: each task comes by its fault point within that.
@@ -19,7 +19,7 @@ fn a_panic_in(task: &str) {
     let theirs = other.acquire("theirs");
     let ours = victim.acquire("ours");
     let waiting = victim.start_acquire("theirs");
-    wait_until_subscribed(&server, "theirs");
+    wait_until_waiting(&server, "theirs");
 
     // written beside and renamed: the task never reads half a name
     std::fs::write(file.with_extension("new"), task).expect("write");

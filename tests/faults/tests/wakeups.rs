@@ -5,8 +5,10 @@
 use std::time::{Duration, Instant};
 
 use libdlock::{Client, Held, Lock};
-use libdlock_faults::{Peer, SLACK, SOON, bounded, client, subscribers, wait_until_subscribed, with_options, worker};
-use libdlock_testkit::{Action, Proxy, Reply, Server, Side, eventually};
+use libdlock_faults::{
+    Peer, SLACK, SOON, bounded, channels, client, wait_until_waiting, waiters, with_options, worker,
+};
+use libdlock_testkit::{Action, Proxy, Server, Side, eventually};
 use tokio::task::JoinHandle;
 
 /// A round trip and a wake-up on a busy machine, far below every poll.
@@ -26,7 +28,7 @@ fn waiter(lock: &Lock) -> JoinHandle<(Held, Instant)> {
 /// Nobody listens any more, once nobody waits.
 #[track_caller]
 fn no_channel_is_left(server: &Server) {
-    eventually(SOON, "no channel is left", || server.cmd(&["PUBSUB", "CHANNELS"]) == Reply::Array(vec![]));
+    eventually(SOON, "no channel is left", || channels(server).is_empty());
 }
 
 #[test]
@@ -37,13 +39,13 @@ fn a_release_in_one_process_wakes_the_waiter_in_another_at_once() {
     for _ in 0..20 {
         let held = a.acquire("job");
         let waiting = b.start_acquire("job");
-        wait_until_subscribed(&server, "job");
+        wait_until_waiting(&server, "job");
         let (called, _) = a.release("job");
         let next = b.granted(waiting, SOON);
         assert!(next.acquired_at - called < AT_ONCE.as_micros() as i64, "{} us", next.acquired_at - called);
         assert!(next.token > held.token);
         b.release("job");
-        eventually(SOON, "nobody listens", || subscribers(&server, "job") == 0);
+        eventually(SOON, "nobody waits", || waiters(&server, "job") == 0);
     }
     no_channel_is_left(&server);
 }
@@ -57,10 +59,10 @@ async fn a_release_while_the_subscription_is_broken_is_noticed_when_it_is_back()
     for _ in 0..5 {
         let held = holding.lock("job").expect("a name").acquire().await.expect("acquire");
         let waiter = waiter(&waiting.lock("job").expect("a name"));
-        wait_until_subscribed(&server, "job");
+        wait_until_waiting(&server, "job");
         proxy.refuse(true);
         assert!(server.cmd(&["CLIENT", "KILL", "TYPE", "pubsub"]).int() >= 1);
-        eventually(SOON, "nobody listens", || subscribers(&server, "job") == 0);
+        eventually(SOON, "nobody waits", || waiters(&server, "job") == 0);
         held.release().await.expect("release");
         proxy.refuse(false);
         let back = Instant::now();
@@ -85,9 +87,9 @@ async fn a_message_connection_that_fell_silent_is_replaced_and_the_waiter_looks_
         let others = holding.lock("other").expect("a name").acquire().await.expect("acquire");
         let fault = proxy.on(&silenced.split(' ').collect::<Vec<_>>(), Action::HoldReply);
         let job = waiter(&waiting.lock("job").expect("a name"));
-        wait_until_subscribed(&server, "job");
+        wait_until_waiting(&server, "job");
         let other = waiter(&waiting.lock("other").expect("a name"));
-        wait_until_subscribed(&server, "other");
+        wait_until_waiting(&server, "other");
         fault.expect(SOON);
         let released = Instant::now();
         held.release().await.expect("release");
@@ -110,7 +112,7 @@ async fn a_pubsub_connection_killed_during_a_wait_costs_no_more_than_the_poll() 
     for _ in 0..5 {
         let held = holding.lock("job").expect("a name").acquire().await.expect("acquire");
         let waiter = waiter(&waiting.lock("job").expect("a name"));
-        wait_until_subscribed(&server, "job");
+        wait_until_waiting(&server, "job");
         // killed and released in one step of the server: nobody can subscribe in between
         let killed = server.cmd(&["CLIENT", "KILL", "TYPE", "pubsub"]);
         assert!(killed.int() >= 1);
@@ -140,7 +142,7 @@ async fn a_release_before_the_subscription_is_never_missed(rounds: usize) {
         naming.expect(SOON);
         subscribing.expect(SOON);
         held.release().await.expect("release");
-        assert_eq!(subscribers(&server, &name), 0, "published to nobody");
+        assert_eq!(waiters(&server, &name), 0, "published to nobody");
         let arrived = Instant::now();
         proxy.heal();
         let (held, at) = bounded(SOON, "noticed", waiter).await.expect("no panic");
@@ -169,7 +171,7 @@ async fn a_release_while_one_waiter_leaves_and_another_comes_is_noticed() {
     let (held, busy) = (held.expect("acquire"), busy.expect("acquire"));
 
     let leaving = waiter(&lock(&waiting, "job"));
-    wait_until_subscribed(&server, "job");
+    wait_until_waiting(&server, "job");
     // the next subscription gets stuck, and what keeps them in order with it
     let stuck = proxy.on(&["SUBSCRIBE", "other"], Action::HoldRequest);
     let other = waiter(&lock(&waiting, "other"));
