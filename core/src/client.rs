@@ -18,6 +18,7 @@ use crate::limit::{LimitShared, LimiterOptions, Rate, RateLimiter, Shares};
 use crate::lock::{HolderId, Lock, LockOptions, LockShared, Renew};
 use crate::name::ObjectName;
 use crate::registry::Registry;
+use crate::stats::{Counters, Stats};
 use crate::task::{Life, Tasks};
 use crate::time::{Clock, Tick};
 use crate::wait::ended;
@@ -44,6 +45,7 @@ pub(crate) struct Inner {
     pub(crate) clock: Clock,
     pub(crate) events: Events,
     pub(crate) tasks: Tasks,
+    pub(crate) counters: Arc<Counters>,
     pub(crate) backend: Arc<Backend>,
     pub(crate) keeper: Keeper,
     id: String,
@@ -77,8 +79,9 @@ impl Client {
         let tasks = Tasks::new(Handle::current(), config.events.clone());
         // Ends what connecting has started when the caller goes away or an error comes.
         let guard = CloseOnDrop(Some(tasks.clone()));
-        let backend = Arc::new(Backend::connect(&config, &tasks).await?);
-        let keeper = Keeper::new(config.clock.clone(), config.events.clone());
+        let counters = Arc::new(Counters::default());
+        let backend = Arc::new(Backend::connect(&config, &tasks, &counters).await?);
+        let keeper = Keeper::new(config.clock.clone(), config.events.clone(), counters.clone());
         keeper.start::<Renew>(&backend, &tasks);
         guard.keep();
         Ok(Client(Arc::new(Inner {
@@ -87,6 +90,7 @@ impl Client {
             clock: config.clock,
             events: config.events,
             tasks,
+            counters,
             backend,
             keeper,
             // Version nibble 8, where Redisson's client ids have 4: a foreign holder can be told from one of ours.
@@ -143,6 +147,11 @@ impl Client {
     /// [`ErrorKind::InvalidName`] as [`Client::lock`].
     pub fn key_of(&self, name: &str) -> Result<String> {
         Ok(ObjectName::new(&self.0.options.key_prefix, name)?.as_str().to_owned())
+    }
+
+    /// What this client has counted since it was opened. No I/O.
+    pub fn stats(&self) -> Stats {
+        self.0.counters.snapshot(self.0.keeper.held())
     }
 
     /// Ends every hold of a holder that went away, without a word to the server: stops the renewals and warns.
@@ -233,6 +242,7 @@ impl Inner {
     pub(crate) fn abandon_grant(&self, grant: &Grant) {
         self.keeper.forget(grant);
         if grant.lose(LossReason::Closed) {
+            self.counters.lost();
             let message = format!(
                 "abandoned while held, token {}: its holder went away; the lease runs out by itself",
                 grant.token()

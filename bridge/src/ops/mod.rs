@@ -9,6 +9,7 @@ mod held;
 mod limiter;
 mod lock;
 mod snowflake;
+mod stats;
 
 use std::time::Duration;
 
@@ -31,6 +32,7 @@ pub use self::snowflake::{
     SnowflakeArgs, id_encode, id_parse, layout, layout_named, snowflake_decode, snowflake_fill, snowflake_free,
     snowflake_layout, snowflake_next_id, snowflake_next_ids, snowflake_open,
 };
+pub use self::stats::{Histogram, Stats, client_stats};
 use crate::handle::Handle;
 use crate::state::State;
 

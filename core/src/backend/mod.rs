@@ -4,6 +4,7 @@ mod hub;
 mod memory;
 mod redis;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) use hub::Subscription;
@@ -13,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::limit::LimitState;
 use crate::lock::LockState;
 use crate::name::ObjectName;
+use crate::stats::Counters;
 use crate::step::{Batch, BatchStep, Step};
 use crate::task::Tasks;
 use crate::time::{ServerTime, Tick};
@@ -58,10 +60,10 @@ pub(crate) enum Backend {
 
 impl Backend {
     /// Reaches the server within `connect_timeout`, or says why not.
-    pub(crate) async fn connect(config: &Config, tasks: &Tasks) -> Result<Backend> {
+    pub(crate) async fn connect(config: &Config, tasks: &Tasks, counters: &Arc<Counters>) -> Result<Backend> {
         Ok(match &config.target {
             Target::Memory(name) => Backend::Memory(memory::MemoryBackend::open(name.as_deref(), config.clock.clone())),
-            target => Backend::Redis(redis::RedisBackend::connect(target, config, tasks).await?),
+            target => Backend::Redis(redis::RedisBackend::connect(target, config, tasks, counters).await?),
         })
     }
 

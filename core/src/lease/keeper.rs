@@ -12,6 +12,7 @@ use tokio::sync::Notify;
 use super::{Grant, LossReason, Renewal, Renewed, Watch};
 use crate::backend::Backend;
 use crate::event::{Events, Level};
+use crate::stats::Counters;
 use crate::step::Batch;
 use crate::task::{Life, Tasks, fault_point};
 use crate::time::{Clock, Tick};
@@ -35,6 +36,7 @@ struct Shared {
     changed: Notify,
     clock: Clock,
     events: Events,
+    counters: Arc<Counters>,
 }
 
 /// What is to be looked at when: each grant once, known by the address that its entry keeps alive.
@@ -53,8 +55,13 @@ struct Entry {
 }
 
 impl Keeper {
-    pub(crate) fn new(clock: Clock, events: Events) -> Keeper {
-        Keeper(Arc::new(Shared { schedule: Mutex::default(), changed: Notify::new(), clock, events }))
+    pub(crate) fn new(clock: Clock, events: Events, counters: Arc<Counters>) -> Keeper {
+        Keeper(Arc::new(Shared { schedule: Mutex::default(), changed: Notify::new(), clock, events, counters }))
+    }
+
+    /// How many holds it looks after.
+    pub(crate) fn held(&self) -> u64 {
+        self.0.lock().places.len() as u64
     }
 
     pub(crate) fn start<R: Renewal>(&self, backend: &Arc<Backend>, tasks: &Tasks) {
@@ -150,6 +157,8 @@ impl Keeper {
         let deadline = self.0.clock.now().plus(backend.attempt_budget() * 2);
         match backend.run_batch(Batch { items }, deadline).await {
             Ok(done) => {
+                let prolonged = done.reply.iter().filter(|reply| **reply == Renewed::Prolonged).count();
+                self.0.counters.renewed(prolonged);
                 for ((grant, lease), reply) in chunk.iter().zip(done.reply) {
                     self.settle(backend, grant, *lease, done.sent, reply);
                 }
@@ -157,6 +166,7 @@ impl Keeper {
             Err(error) => {
                 let message = format!("{} renewals failed and are tried again: {}", chunk.len(), error.message());
                 self.0.events.emit(Level::Warn, Some(chunk[0].0.name().as_str()), message);
+                self.0.counters.renewals_failed(chunk.len());
                 self.retry_later(chunk);
             }
         }
@@ -209,6 +219,7 @@ impl Shared {
 
     fn lose(&self, grant: &Grant, reason: LossReason) {
         if grant.lose(reason) {
+            self.counters.lost();
             let message = format!("lost while held, token {}: {reason}", grant.token());
             self.events.emit(Level::Warn, Some(grant.name().as_str()), message);
         }

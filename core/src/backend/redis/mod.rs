@@ -5,7 +5,7 @@ mod link;
 mod listen;
 mod verdict;
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use redis::{Cmd, RedisError, RedisResult, Value};
@@ -18,6 +18,7 @@ use super::{Done, Failed, Sighting, Subscription};
 use crate::config::{Config, Target};
 use crate::error::{Error, ErrorKind, Result};
 use crate::name::ObjectName;
+use crate::stats::Counters;
 use crate::step::{Attempt, Batch, BatchStep, Call, Malformed, Script, Step};
 use crate::task::Tasks;
 use crate::time::{Clock, Tick};
@@ -35,6 +36,7 @@ pub(crate) struct RedisBackend {
     link: Link,
     listener: Listener,
     server: Mutex<Server>,
+    counters: Arc<Counters>,
 }
 
 /// What the client knows of the server at the other end.
@@ -47,11 +49,16 @@ struct Server {
 }
 
 impl RedisBackend {
-    pub(super) async fn connect(target: &Target, config: &Config, tasks: &Tasks) -> Result<RedisBackend> {
+    pub(super) async fn connect(
+        target: &Target,
+        config: &Config,
+        tasks: &Tasks,
+        counters: &Arc<Counters>,
+    ) -> Result<RedisBackend> {
         let (clock, events) = (&config.clock, &config.events);
         let dialler = Dialler::new(target, &config.options, clock)?;
         // Nothing is pushed on this connection.
-        let link = Link::new("commands", dialler.clone(), clock.clone(), events.clone(), std::sync::Arc::new(|_| ()));
+        let link = Link::new("commands", dialler.clone(), clock.clone(), events.clone(), Arc::new(|_| ()));
         let Hello { sighting, run_id } = link.dial_first().await?;
         link.supervise("supervisor", tasks);
         Ok(RedisBackend {
@@ -61,6 +68,7 @@ impl RedisBackend {
             listener: Listener::start(&dialler, clock, events, tasks),
             link,
             server: Mutex::new(Server { sighting, run_id, connection: 1, generation: 0 }),
+            counters: counters.clone(),
         })
     }
 
@@ -173,6 +181,7 @@ impl RedisBackend {
                     self.clock.sleep_until(now.plus(backoff.mul_f64(fastrand::f64())).min(deadline)).await;
                     backoff = (backoff * 2).min(LONGEST_BACKOFF);
                     last_error = Some(error);
+                    self.counters.retried();
                 }
                 // NOSCRIPT for an EVAL does not exist; to repeat is the right answer all the same.
                 Verdict::NoScript => {}
