@@ -71,11 +71,6 @@ fn actions() -> impl Strategy<Value = (Action, i64)> {
 impl Model for LimitState {
     type Action = Action;
 
-    fn channel(name: &ObjectName) -> String {
-        // Nothing is ever said there.
-        name.companion("dlock_limit")
-    }
-
     fn act(pair: &mut Pair<LimitState>, action: &Action) {
         match action {
             Action::Ask { rate, cost } => pair.step(&Gcra::new(*rate, *cost), false),

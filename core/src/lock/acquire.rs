@@ -320,7 +320,7 @@ async fn run_attempt(
     let under_way = client.tasks.under_way();
     let owner = client.next_owner();
     let duration = lease.duration(client.options.lease);
-    let acquire = step::Acquire { owner: owner.clone(), lease: duration, token_ttl: client.options.token_ttl };
+    let acquire = step::Acquire { owner: owner.clone(), lease: duration, token_ttl: client.options.token_ttl, block: 1, waits: false };
     let outcome = client.backend.run(shared.name(), &acquire, deadline).await;
     // An attempt without an answer may have been granted, or may yet be. Unless this is that grant, nobody will hold it.
     let echo_until = match &outcome {
@@ -336,6 +336,7 @@ async fn run_attempt(
     let token = match done.reply {
         Acquired::Granted { token, .. } => token,
         Acquired::Busy { ttl, holder, .. } => return Ok(Attempted::Busy { ttl, holder }),
+        Acquired::NotYourTurn { .. } => return Ok(Attempted::Stale),
         Acquired::Stale { .. } => return Ok(Attempted::Stale),
     };
     let spec = GrantSpec {

@@ -6,9 +6,14 @@ use std::time::Duration;
 use libdlock_testkit::Reply;
 use proptest::prelude::*;
 
-use super::step::{self, Acquire, ForceRelease, Inspect, LockHash, LockState, Release, Renew, TokenKey, Transfer};
+use super::step::{
+    self, Acquire, Cancel, ForceRelease, Inspect, LockHash, LockState, Queue, Release, Renew, TokenKey, Transfer,
+};
 use crate::name::ObjectName;
 use crate::step::model::{Model, Pair, drive};
+
+/// More than head, next and one behind them.
+const CLIENTS: u8 = 4;
 
 #[derive(Clone, Debug)]
 pub(crate) enum Action {
@@ -16,10 +21,17 @@ pub(crate) enum Action {
         owner: u8,
         lease_ms: u64,
         token_ttl_ms: Option<u64>,
+        block: u64,
+        waits: bool,
         late: bool,
     },
     Release {
         owner: u8,
+        rejoin: bool,
+    },
+    Cancel {
+        client: u8,
+        late: bool,
     },
     Renew {
         owner: u8,
@@ -49,6 +61,12 @@ pub(crate) enum Foreign {
     },
     DropToken,
     Delete,
+    DropQueue,
+    DropSeen,
+    /// A stamp of the future, as when the clock went back.
+    SeenLater {
+        client: u8,
+    },
 }
 
 fn leases() -> impl Strategy<Value = u64> {
@@ -56,7 +74,10 @@ fn leases() -> impl Strategy<Value = u64> {
 }
 
 fn actions() -> impl Strategy<Value = (Action, i64)> {
-    let owner = 0..3u8;
+    // Two attempts of each client.
+    let owner = 0..2 * CLIENTS;
+    let block = prop_oneof![3 => Just(1u64), 2 => Just(32)];
+    let waits = prop::bool::weighted(0.8);
     let token_ttl = prop_oneof![Just(None), Just(Some(1_000)), Just(Some(3_600_000))];
     let late = prop::bool::weighted(0.05);
     let foreign = prop_oneof![
@@ -75,10 +96,14 @@ fn actions() -> impl Strategy<Value = (Action, i64)> {
             .prop_map(|(value, ttl_ms)| Foreign::Token { value, ttl_ms }),
         Just(Foreign::DropToken),
         Just(Foreign::Delete),
+        Just(Foreign::DropQueue),
+        Just(Foreign::DropSeen),
+        (0..CLIENTS).prop_map(|client| Foreign::SeenLater { client }),
     ];
     let action = prop_oneof![
-        8 => (owner.clone(), leases(), token_ttl, late).prop_map(|(owner, lease_ms, token_ttl_ms, late)| Action::Acquire { owner, lease_ms, token_ttl_ms, late }),
-        5 => owner.clone().prop_map(|owner| Action::Release { owner }),
+        8 => (owner.clone(), leases(), token_ttl, block, waits, late.clone()).prop_map(|(owner, lease_ms, token_ttl_ms, block, waits, late)| Action::Acquire { owner, lease_ms, token_ttl_ms, block, waits, late }),
+        5 => (owner.clone(), any::<bool>()).prop_map(|(owner, rejoin)| Action::Release { owner, rejoin }),
+        2 => (0..CLIENTS, late.clone()).prop_map(|(client, late)| Action::Cancel { client, late }),
         3 => (owner.clone(), leases()).prop_map(|(owner, lease_ms)| Action::Renew { owner, lease_ms }),
         2 => (owner.clone(), owner, leases(), late).prop_map(|(from, to, lease_ms, late)| Action::Transfer { from, to, lease_ms, late }),
         1 => Just(Action::ForceRelease),
@@ -86,29 +111,34 @@ fn actions() -> impl Strategy<Value = (Action, i64)> {
         1 => foreign.prop_map(Action::Foreign),
     ];
     // Pauses that land before, on and behind the deadlines of keys.
-    let pause_us = prop_oneof![3 => 0..2_000i64, 3 => Just(1_000_000), 2 => Just(100_000), 2 => Just(1_000), 2 => 0..2_000_000i64, 1 => Just(31_000_000)];
+    let pause_us = prop_oneof![3 => 0..2_000i64, 3 => Just(1_000_000), 2 => Just(100_000), 2 => Just(1_000), 2 => 0..2_000_000i64, 1 => Just(31_000_000), 1 => Just(2_600_000), 1 => Just(15_100_000), 1 => Just(-1_500_000)];
     (action, pause_us)
 }
 
+fn client(number: u8) -> String {
+    // The last one is a client id of Redisson's version.
+    let version = if number == CLIENTS - 1 { 4 } else { 8 };
+    format!("11111111-2222-{version}333-8444-55555555555{number}")
+}
+
 fn owner(number: u8) -> String {
-    format!("11111111-2222-8333-8444-555555555555:{number}")
+    format!("{}:{}", client(number / 2), number % 2)
 }
 
 impl Model for LockState {
     type Action = Action;
 
-    fn channel(name: &ObjectName) -> String {
-        step::channel(name)
-    }
-
     fn act(pair: &mut Pair<LockState>, action: &Action) {
         let ms = Duration::from_millis;
         match action {
-            Action::Acquire { owner: number, lease_ms, token_ttl_ms, late } => {
-                let step = Acquire { owner: owner(*number), lease: ms(*lease_ms), token_ttl: token_ttl_ms.map(ms) };
-                pair.step(&step, *late);
+            Action::Acquire { owner: number, lease_ms, token_ttl_ms, block, waits, late } => {
+                let (owner, lease, token_ttl) = (owner(*number), ms(*lease_ms), token_ttl_ms.map(ms));
+                pair.step(&Acquire { owner, lease, token_ttl, block: *block, waits: *waits }, *late);
             }
-            Action::Release { owner: number } => pair.step(&Release { owner: owner(*number) }, false),
+            Action::Release { owner: number, rejoin } => {
+                pair.step(&Release { owner: owner(*number), rejoin: *rejoin }, false);
+            }
+            Action::Cancel { client: number, late } => pair.step(&Cancel { client: client(*number) }, *late),
             Action::Renew { owner: number, lease_ms } => {
                 pair.step(&Renew { owner: owner(*number), lease: ms(*lease_ms) }, false);
             }
@@ -136,11 +166,27 @@ impl Model for LockState {
         let owners: BTreeMap<String, String> =
             fields.chunks(2).map(|pair| (pair[0].to_owned(), pair[1].to_owned())).collect();
         let value = pair.server.cmd(&["GET", &token]).unwrap();
+        let queue = read_queue(pair);
         LockState {
+            queue,
             hash: (!owners.is_empty()).then_some(LockHash { owners, deadline: lock_deadline }),
             token: (!value.is_nil()).then(|| TokenKey { value: value.text().to_owned(), deadline: token_deadline }),
         }
     }
+}
+
+fn read_queue(pair: &mut Pair<LockState>) -> Queue {
+    let (line, seen) = (step::queue_key(&pair.name), step::seen_key(&pair.name));
+    let (line_deadline, seen_deadline) = (pair.server_deadline(&line), pair.server_deadline(&seen));
+    let range = pair.server.cmd(&["ZRANGE", &line, "0", "-1", "WITHSCORES"]).unwrap();
+    let range: Vec<&str> = range.array().iter().map(Reply::text).collect();
+    let line = range.chunks(2).map(|pair| (pair[1].parse().unwrap(), pair[0].to_owned())).collect();
+    let fields = pair.server.cmd(&["HGETALL", &seen]).unwrap();
+    let fields: Vec<&str> = fields.array().iter().map(Reply::text).collect();
+    let mut seen: BTreeMap<String, u64> =
+        fields.chunks(2).map(|pair| (pair[0].to_owned(), pair[1].parse().unwrap())).collect();
+    let barged = seen.remove("barged");
+    Queue { line, line_deadline, seen, barged, seen_deadline }
 }
 
 fn foreign(pair: &mut Pair<LockState>, action: &Foreign) {
@@ -170,6 +216,23 @@ fn foreign(pair: &mut Pair<LockState>, action: &Foreign) {
         Foreign::Delete => {
             pair.command(&["DEL", &lock]);
             pair.state.hash = None;
+        }
+        Foreign::DropQueue => {
+            pair.command(&["DEL", &step::queue_key(&pair.name)]);
+            pair.state.queue.line.clear();
+        }
+        Foreign::DropSeen => {
+            pair.command(&["DEL", &step::seen_key(&pair.name)]);
+            pair.state.queue.seen.clear();
+            pair.state.queue.barged = None;
+        }
+        Foreign::SeenLater { client: number } => {
+            let client = client(*number);
+            if pair.state.queue.seen.contains_key(&client) {
+                let later = pair.now.millis() + 3_600_000;
+                pair.command(&["HSET", &step::seen_key(&pair.name), &client, &later.to_string()]);
+                pair.state.queue.seen.insert(client, later);
+            }
         }
     }
 }

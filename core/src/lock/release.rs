@@ -109,18 +109,18 @@ impl LockShared {
         let client = self.client();
         grant.begin_release();
         client.keeper.forget(grant);
-        let step = Release { owner: grant.owner().to_owned() };
+        let step = Release { owner: grant.owner().to_owned(), rejoin: false };
         let freed = client.backend.run(self.name(), &step, client.operation_deadline()).await;
         grant.release();
         let outcome = match freed {
             // A retry that finds nothing: the first attempt did it.
             Ok(done) if done.reply == Released::NotHeld && done.echo_until.is_some() => {
-                Ok(Released::Freed { announced: true })
+                Ok(Released::Freed { announced: true, rank: None })
             }
             Ok(done) => Ok(done.reply),
             Err(failed) => Err(failed.error),
         };
-        if let Ok(Released::Freed { announced: false }) = outcome {
+        if let Ok(Released::Freed { announced: false, .. }) = outcome {
             let message = "released, but the server's access rules forbid to tell the waiters, who come by their timers; \
                            allow the channel with &redisson_lock__channel:*";
             client.events.emit(Level::Warn, Some(self.name().as_str()), message);
@@ -141,7 +141,7 @@ pub(super) fn undo(shared: &Arc<LockShared>, owner: String, lease: Duration, ech
         (shared.name().clone(), client.backend.clone(), client.clock.clone(), client.tasks.clone());
     let first = client.tasks.under_way();
     tasks.clone().spawn(async move {
-        let step = Release { owner };
+        let step = Release { owner, rejoin: false };
         // A failure leaves the key to its TTL, which is what the deadline says.
         let _ = backend.run(&name, &step, clock.now().plus(lease)).await;
         drop(first);

@@ -1,67 +1,152 @@
--- Takes a lock, or says who has it. One owner names one attempt, so that a retry finds its own field and changes nothing.
+-- Takes a lock, or says what is in the way. One owner names one attempt, so that a retry finds its own field and changes nothing.
 --
--- KEYS[1]  the lock: HASH with one field <owner> -> 1 (Redisson's RLock)
--- KEYS[2]  its last fencing token: STRING, decimal (Redisson's RFencedLock)
--- ARGV[1]  owner
+-- KEYS[1]  L, the lock: HASH with one field <owner> -> 1 (Redisson's RLock)
+-- KEYS[2]  T, its last fencing token: STRING, decimal (Redisson's RFencedLock)
+-- KEYS[3]  Q, KEYS[4]  S: see queue.lua
+-- ARGV[1]  owner, <client>:<n>
 -- ARGV[2]  lease in ms
 -- ARGV[3]  not after, server time in us: later than this the request is void
--- ARGV[4]  ms for which the token key is to outlive this acquire, 0 = for ever
+-- ARGV[4]  ms for which the token key is to outlive its last change, at least half of it; 0 = for ever
+-- ARGV[5]  how many tokens to reserve
+-- ARGV[6]  1 to stand in the queue when it is not to be had, 0 to try only
 --
--- Reply    {0, now us, token}           granted
---          {1, now us, ttl ms, holder}  busy; ttl -1: a foreign key without expiry
---          {2, now us}                  too late, nothing done
+-- Reply    {0, now us, token}                 granted; the reserved tokens are this one and those that follow it
+--          {1, now us, ttl ms, holder, rank}  busy; ttl -1: a foreign key without expiry; rank -1: does not wait
+--          {2, now us}                        too late, nothing done
+--          {3, now us, rank}                  free, but others come first
 --
--- Keeps I1 (one owner), I2 (always a TTL), I3 (tokens increase: the server's clock in us, or the last token + 1), I6.
+-- Keeps I1 (one owner), I2 (always a TTL), I3 (tokens increase: the server's clock in us, or the last token + 1), I5, I6.
 -- Numbers stay below 2^53, where a Lua number is exact.
-local time = redis.call('TIME')
-local now = time[1] * 1000000 + time[2]
+local T = KEYS[2]
+local owner, lease, block, waits = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[5]), ARGV[6] == '1'
+local now = clock()
 if now > tonumber(ARGV[3]) then
   return {2, now}
 end
 
--- The last token; nil when there is none, false when the key holds something else.
-local function last_token()
-  local last = redis.call('GET', KEYS[2])
-  if not last then
-    return nil
-  end
-  return string.match(last, '^%d+$') and tonumber(last) or false
+-- The number that a token key's text stands for; false when it is none, or leaves no room for larger ones.
+local function number(text)
+  local last = string.match(text, '^%d+$') and tonumber(text)
+  return last and last <= 9007199254740991 - block and last
 end
 
--- A token larger than the last one, written back; false when there can be none.
+-- Reserves tokens larger than all before; the first, or false when the key does not allow it.
 local function mint()
-  local last = last_token()
-  if last == false or (last and last >= 9007199254740991) then
+  local forever = ARGV[4] == '0'
+  local before = redis.call('SET', T, string.format('%.0f', now + block - 1), 'KEEPTTL', 'GET')
+  if not before then
+    if not forever then
+      redis.call('PEXPIRE', T, ARGV[4])
+    end
+    return now
+  end
+  local last = number(before)
+  if not last then
+    redis.call('SET', T, before, 'KEEPTTL')
     return false
   end
-  local token = math.max(now, (last or 0) + 1)
-  -- A token key without expiry belongs to a fleet that also runs RFencedLock: it never gets one from us.
-  if ARGV[4] == '0' or (last and redis.call('PTTL', KEYS[2]) == -1) then
-    redis.call('SET', KEYS[2], string.format('%.0f', token))
-  else
-    redis.call('SET', KEYS[2], string.format('%.0f', token), 'PX', ARGV[4])
+  local token = now
+  if last >= now then
+    token = last + 1
+    redis.call('SET', T, string.format('%.0f', token + block - 1), 'KEEPTTL')
+  end
+  if forever then
+    redis.call('PERSIST', T)
+    return token
+  end
+  -- Once in each half of its time the key's expiry is put off. A token key without one belongs to a fleet that also runs
+  -- RFencedLock: it never gets one from us.
+  local half = tonumber(ARGV[4]) * 500
+  if math.floor(last / half) ~= math.floor(now / half) and redis.call('PTTL', T) ~= -1 then
+    redis.call('PEXPIRE', T, ARGV[4])
   end
   return token
 end
 
-local ttl = redis.call('PTTL', KEYS[1])
-local mine = ttl ~= -2 and redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1
-if ttl ~= -2 and not mine then
-  return {1, now, ttl, redis.call('HKEYS', KEYS[1])[1]}
+-- The tokens that this attempt got when it was first carried out, or others if the server has forgotten them.
+local function same_again()
+  local last = redis.call('GET', T)
+  if not last then
+    return mint()
+  end
+  last = string.match(last, '^%d+$') and tonumber(last)
+  return last and last >= block and last - block + 1
 end
 
--- A retry of the attempt that holds the lock gets the same token again, and a lease that is never shorter.
-local token = mine and last_token()
-if token == nil or not mine then
-  token = mint()
+local NO_TOKEN = redis.error_reply('WRONGTYPE the token key holds no token')
+
+local holder = redis.call('HRANDFIELD', L)
+if holder == owner then
+  local token = same_again()
+  if not token then
+    return NO_TOKEN
+  end
+  if redis.call('PTTL', L) < lease then
+    redis.call('PEXPIRE', L, lease)
+  end
+  return {0, now, token}
 end
+
+local client = string.match(owner, '^(.*):')
+
+-- Joins the queue, or says again that it waits; its rank. The entry in front may belong to a process that is gone: one that has
+-- missed several looks is dropped.
+local function line_up()
+  local rank = redis.call('ZRANK', Q, client)
+  if not rank then
+    return join(client, now)
+  end
+  redis.call('HSET', S, client, millis(now))
+  keep()
+  if rank > 0 then
+    local front = redis.call('ZRANGE', Q, rank - 1, rank - 1)[1]
+    if silence(front, now) >= SILENCE_MS then
+      leave(front)
+      rank = rank - 1
+      if rank <= 1 then
+        moved_up(rank, now, true, client)
+      end
+    end
+  end
+  return rank
+end
+
+if holder then
+  local ttl = redis.call('PTTL', L)
+  return {1, now, ttl, holder, waits and line_up() or -1}
+end
+
+local head = redis.call('ZRANGE', Q, 0, 0)[1]
+-- A try may overtake those who wait, but not the same head for ever.
+local held_up = head and head ~= client and (waits or tonumber(redis.call('HGET', S, 'barged') or 0) >= 2)
+if held_up then
+  if silence(head, now) >= HEAD_SILENCE_MS then
+    -- What follows may end in an error, and an error changes nothing.
+    local last = redis.call('GET', T)
+    if last and not number(last) then
+      return NO_TOKEN
+    end
+    leave(head)
+    moved_up(0, now, true, client)
+    head = redis.call('ZRANGE', Q, 0, 0)[1]
+    held_up = waits and head and head ~= client
+  end
+  if held_up then
+    return {3, now, waits and line_up() or -1}
+  end
+end
+
+local token = mint()
 if not token then
-  return redis.error_reply('WRONGTYPE the token key holds no token')
+  return NO_TOKEN
 end
-if not mine then
-  redis.call('HSET', KEYS[1], ARGV[1], '1')
-end
-if ttl < tonumber(ARGV[2]) then
-  redis.call('PEXPIRE', KEYS[1], ARGV[2])
+redis.call('HSET', L, owner, '1')
+redis.call('PEXPIRE', L, lease)
+if head == client and waits then
+  leave(client)
+  moved_up(0, now, false, client)
+elseif head and head ~= client then
+  redis.call('HINCRBY', S, 'barged', 1)
+  keep()
 end
 return {0, now, token}

@@ -1,20 +1,30 @@
--- Frees a lock that this owner holds, and wakes whoever waits.
+-- Frees a lock that this owner holds, and wakes who is first in the queue.
 --
--- KEYS[1]  the lock: HASH
--- ARGV[1]  owner
+-- KEYS[1]  L, the lock: HASH
+-- KEYS[2]  Q, KEYS[3]  S: see queue.lua
+-- ARGV[1]  owner, <client>:<n>
 -- ARGV[2]  Redisson's channel of the lock; gets the message 0
+-- ARGV[3]  1 to join the queue at its end, because others of this process wait; else 0
 --
--- Reply    {1, receivers}  freed; receivers -1: this user may not publish there, so waiters come by their timers
---          {0, 0}          not held by this owner, nothing done
+-- Reply    {1, told, rank}  freed; told 0: this user may not publish, so waiters come by their timers; rank -1: has not joined
+--          {0}              not held by this owner, nothing done
 --
--- Keeps I6 (never frees another grant) and I8 (the message a Redisson client expects). Nothing in it may be refused when
--- memory is short, and a denied PUBLISH must not turn a release that is done into an error.
-if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
-  return {0, 0}
+-- Keeps I6 (never frees another grant) and I8 (the message a Redisson client expects). Nothing that comes before the freeing may
+-- be refused, and nothing that comes after it may make an error of a release that is done.
+if redis.call('HDEL', L, ARGV[1]) == 0 then
+  return {0}
 end
-redis.call('DEL', KEYS[1])
-local receivers = redis.pcall('PUBLISH', ARGV[2], '0')
-if type(receivers) == 'table' then
-  receivers = -1
+local told = type(redis.pcall('PUBLISH', ARGV[2], '0')) ~= 'table'
+local head = redis.pcall('ZRANGE', Q, 0, 0)[1]
+if head then
+  told = tell(head, 'free') and told
 end
-return {1, receivers}
+local rank = -1
+if ARGV[3] == '1' then
+  local client = string.match(ARGV[1], '^(.*):')
+  local joined, place = pcall(function()
+    return redis.call('ZRANK', Q, client) or join(client, clock())
+  end)
+  rank = joined and place or -1
+end
+return {1, told and 1 or 0, rank}

@@ -28,7 +28,7 @@ pub(crate) struct Attempt {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Notice {
     pub(crate) channel: String,
-    pub(crate) payload: &'static str,
+    pub(crate) payload: String,
 }
 
 /// The keys hold something that is not this kind of object; nothing was changed.

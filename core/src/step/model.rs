@@ -18,13 +18,13 @@ use crate::time::ServerTime;
 /// 2026-01-01, in us.
 const START: i64 = 1_767_225_600_000_000;
 
+/// The channel of the message that ends those of a step.
+const MARKER: &str = "marker";
+
 /// What a primitive brings to the test.
 pub(crate) trait Model: State + Debug + PartialEq {
     /// One random action: a step, or what others do to the keys.
     type Action: Debug + Clone;
-
-    /// Where its steps publish.
-    fn channel(name: &ObjectName) -> String;
 
     fn act(pair: &mut Pair<Self>, action: &Self::Action);
 
@@ -75,17 +75,18 @@ impl<M: Model> Pair<M> {
 
     fn compare_notices(&mut self, expected: &[Notice]) {
         // A marker behind the step's own messages tells where they end.
-        let channel = M::channel(&self.name);
-        self.server.cmd(&["PUBLISH", &channel, "marker"]).unwrap();
+        self.server.cmd(&["PUBLISH", MARKER, ""]).unwrap();
         let mut got = Vec::new();
         loop {
             let message = self.listener.read().unwrap();
-            match message.array()[2].text() {
-                "marker" => break,
-                text => got.push(text.to_owned()),
+            // pmessage, pattern, channel, payload
+            match (message.array()[2].text(), message.array()[3].text()) {
+                (MARKER, _) => break,
+                (channel, payload) => got.push((channel.to_owned(), payload.to_owned())),
             }
         }
-        let expected: Vec<&str> = expected.iter().map(|notice| notice.payload).collect();
+        let expected: Vec<(String, String)> =
+            expected.iter().map(|notice| (notice.channel.clone(), notice.payload.clone())).collect();
         assert_eq!(got, expected, "notifications differ");
     }
 
@@ -129,7 +130,7 @@ pub(crate) fn drive<M: Model>(sequences: u32, actions: impl Strategy<Value = (M:
         let actions = actions.new_tree(&mut runner).unwrap().current();
         let name = ObjectName::new("", &format!("object-{sequence}")).unwrap();
         let mut listener = server.connect();
-        listener.cmd(&["SUBSCRIBE", &M::channel(&name)]).unwrap();
+        listener.cmd(&["PSUBSCRIBE", "*"]).unwrap();
         let mut pair =
             Pair { name, state: M::default(), server: server.connect(), listener, now: ServerTime(now as u64) };
         for (at, (action, shift_us)) in actions.iter().enumerate() {

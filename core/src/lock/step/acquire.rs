@@ -2,48 +2,84 @@ use std::time::Duration;
 
 use redis::Value;
 
-use super::{LockHash, LockState, MAX_TOKEN, TokenKey, token_key};
+use super::queue::{HEAD_SILENCE_MS, Line, MAY_BARGE, Queue};
+use super::{LockHash, LockState, MAX_TOKEN, TokenKey, client_of, token_key, with_queue};
 use crate::name::ObjectName;
 use crate::step::{Attempt, Call, Malformed, Notice, Script, Step, WrongType, wire};
 use crate::time::{ServerTime, millis};
 
-/// Takes the lock for `owner`, or says who has it. See `lua/lock_acquire.lua`.
+/// Takes the lock for `owner`, or says what is in the way. See `lua/lock_acquire.lua`.
 #[derive(Clone, Debug)]
 pub(crate) struct Acquire {
     pub(crate) owner: String,
     pub(crate) lease: Duration,
     pub(crate) token_ttl: Option<Duration>,
+    /// How many tokens to reserve, at least 1: for holders of this process that follow one another.
+    pub(crate) block: u64,
+    /// Stand in the queue when the lock is not to be had.
+    pub(crate) waits: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Acquired {
     Granted {
         now: ServerTime,
+        /// The first of the block.
         token: u64,
     },
-    /// `ttl` is -1 for a foreign key that never expires.
+    /// `ttl` is -1 for a foreign key that never expires; no rank for one who does not wait.
     Busy {
         now: ServerTime,
         ttl: i64,
         holder: String,
+        rank: Option<u64>,
     },
     /// The request came after its `not_after`.
     Stale {
         now: ServerTime,
     },
+    /// It is free, and others come first.
+    NotYourTurn {
+        now: ServerTime,
+        rank: Option<u64>,
+    },
 }
 
 impl Acquire {
     fn mint(&self, state: &mut LockState, now: ServerTime) -> Result<u64, WrongType> {
-        let mut token = now.0;
-        let mut lasting = false;
-        if let Some(last) = &state.token {
-            token = token.max(read_token(&last.value).filter(|last| *last < MAX_TOKEN).ok_or(WrongType)? + 1);
-            lasting = last.deadline.is_none();
-        }
-        let deadline = self.token_ttl.filter(|_| !lasting).map(|ttl| now.millis() + millis(ttl));
-        state.token = Some(TokenKey { value: token.to_string(), deadline });
+        let fresh = self.token_ttl.map(|ttl| now.millis() + millis(ttl));
+        let (token, deadline) = match &state.token {
+            None => (now.0, fresh),
+            Some(key) => {
+                let last = self.last_token(key)?;
+                let deadline = match self.token_ttl {
+                    None => None,
+                    Some(ttl) => {
+                        let half = millis(ttl) * 500;
+                        if last / half == now.0 / half { key.deadline } else { key.deadline.and(fresh) }
+                    }
+                };
+                (now.0.max(last + 1), deadline)
+            }
+        };
+        state.token = Some(TokenKey { value: (token + self.block - 1).to_string(), deadline });
         Ok(token)
+    }
+
+    /// What the token key says, if it leaves room for larger tokens.
+    fn last_token(&self, key: &TokenKey) -> Result<u64, WrongType> {
+        read_token(&key.value).filter(|last| *last <= MAX_TOKEN - self.block).ok_or(WrongType)
+    }
+
+    /// The tokens that this attempt got when it was first carried out, or others if they were forgotten.
+    fn same_again(&self, state: &mut LockState, now: ServerTime) -> Result<u64, WrongType> {
+        match &state.token {
+            None => self.mint(state, now),
+            Some(key) => {
+                let last = read_token(&key.value).filter(|last| *last >= self.block).ok_or(WrongType)?;
+                Ok(last - self.block + 1)
+            }
+        }
     }
 }
 
@@ -60,69 +96,100 @@ impl Step for Acquire {
 
     fn apply(
         &self,
-        _name: &ObjectName,
+        name: &ObjectName,
         attempt: Attempt,
         state: &mut LockState,
         now: ServerTime,
-        _notices: &mut Vec<Notice>,
+        notices: &mut Vec<Notice>,
     ) -> Result<Acquired, WrongType> {
         if now > attempt.not_after {
             return Ok(Acquired::Stale { now });
         }
-        let deadline = now.millis() + millis(self.lease);
-        let Some(hash) = &state.hash else {
-            let token = self.mint(state, now)?;
-            state.hash = Some(LockHash::owned_by(&self.owner, deadline));
-            return Ok(Acquired::Granted { now, token });
-        };
-        let ttl = hash.ttl(now);
-        if !hash.owners.contains_key(&self.owner) {
+        let (client, deadline) = (client_of(&self.owner), now.millis() + millis(self.lease));
+        if let Some(hash) = &state.hash {
+            let ttl = hash.ttl(now);
             let holder = hash.owners.keys().next().cloned().unwrap_or_default();
-            return Ok(Acquired::Busy { now, ttl, holder });
+            if holder != self.owner {
+                let mut line = Line { queue: &mut state.queue, name, now, notices };
+                let rank = self.waits.then(|| line.line_up(client) as u64);
+                return Ok(Acquired::Busy { now, ttl, holder, rank });
+            }
+            let token = self.same_again(state, now)?;
+            if let Some(hash) = state.hash.as_mut().filter(|_| ttl < millis(self.lease) as i64) {
+                hash.deadline = Some(deadline);
+            }
+            return Ok(Acquired::Granted { now, token });
         }
-        // A retry of the attempt that holds the lock: the same token again, and a lease that is never shorter.
-        let token = match &state.token {
-            Some(token) => read_token(&token.value).ok_or(WrongType)?,
-            None => self.mint(state, now)?,
-        };
-        if let Some(hash) = state.hash.as_mut().filter(|_| ttl < millis(self.lease) as i64) {
-            hash.deadline = Some(deadline);
+        let mut line = Line { queue: &mut state.queue, name, now, notices };
+        let mut head = line.queue.head().map(str::to_owned);
+        let behind = |head: &Option<String>| head.as_deref().is_some_and(|head| head != client);
+        let mut held_up = behind(&head) && (self.waits || line.queue.barged.unwrap_or(0) >= MAY_BARGE);
+        if held_up {
+            let first = head.clone().unwrap_or_default();
+            if line.silence(&first) >= HEAD_SILENCE_MS {
+                state.token.as_ref().map_or(Ok(0), |key| self.last_token(key))?;
+                line.leave(&first);
+                line.moved_up(0, true, client);
+                head = line.queue.head().map(str::to_owned);
+                held_up = self.waits && behind(&head);
+            }
+            if held_up {
+                let rank = self.waits.then(|| line.line_up(client) as u64);
+                return Ok(Acquired::NotYourTurn { now, rank });
+            }
+        }
+        let token = self.mint(state, now)?;
+        state.hash = Some(LockHash::owned_by(&self.owner, deadline));
+        let mut line = Line { queue: &mut state.queue, name, now, notices };
+        if head.as_deref() == Some(client) && self.waits {
+            line.leave(client);
+            line.moved_up(0, false, client);
+        } else if behind(&head) {
+            line.barge();
         }
         Ok(Acquired::Granted { now, token })
     }
 
     fn script() -> &'static Script {
-        static SCRIPT: Script = Script::new(include_str!("../../lua/lock_acquire.lua"));
+        static SCRIPT: Script = Script::new(with_queue!("lock_acquire.lua"));
         &SCRIPT
     }
 
     fn encode(&self, name: &ObjectName, attempt: Attempt, call: &mut Call) {
         call.keys.extend([name.as_str().to_owned(), token_key(name)]);
+        call.keys.extend(Queue::keys(name));
         call.args.extend([
             self.owner.clone(),
             millis(self.lease).to_string(),
             attempt.not_after.0.to_string(),
             self.token_ttl.map_or(0, millis).to_string(),
+            self.block.to_string(),
+            u8::from(self.waits).to_string(),
         ]);
     }
 
     fn decode(value: Value) -> Result<Acquired, Malformed> {
         let items = wire::array(value)?;
         let now = ServerTime(wire::unsigned(items.get(1))?);
+        let rank = |at| Ok(u64::try_from(wire::int(items.get(at))?).ok());
         match wire::int(items.first())? {
             0 => Ok(Acquired::Granted { now, token: wire::unsigned(items.get(2))? }),
             1 => {
                 let holder = wire::text(items.get(3))?.ok_or(Malformed)?;
-                Ok(Acquired::Busy { now, ttl: wire::int(items.get(2))?, holder })
+                Ok(Acquired::Busy { now, ttl: wire::int(items.get(2))?, holder, rank: rank(4)? })
             }
             2 => Ok(Acquired::Stale { now }),
+            3 => Ok(Acquired::NotYourTurn { now, rank: rank(2)? }),
             _ => Err(Malformed),
         }
     }
 
     fn server_time(reply: &Acquired) -> Option<ServerTime> {
         match reply {
-            Acquired::Granted { now, .. } | Acquired::Busy { now, .. } | Acquired::Stale { now } => Some(*now),
+            Acquired::Granted { now, .. }
+            | Acquired::Busy { now, .. }
+            | Acquired::Stale { now }
+            | Acquired::NotYourTurn { now, .. } => Some(*now),
         }
     }
 }

@@ -1,6 +1,7 @@
 use redis::Value;
 
-use super::{LockState, announce, channel};
+use super::queue::{Line, Queue};
+use super::{LockState, announce, channel, client_of, with_queue};
 use crate::name::ObjectName;
 use crate::step::{Attempt, Call, Malformed, Notice, Script, Step, WrongType, wire};
 use crate::time::ServerTime;
@@ -21,23 +22,30 @@ impl Step for ForceRelease {
         name: &ObjectName,
         _attempt: Attempt,
         state: &mut LockState,
-        _now: ServerTime,
+        now: ServerTime,
         notices: &mut Vec<Notice>,
     ) -> Result<bool, WrongType> {
-        let held = state.hash.take().is_some();
-        if held {
-            announce(name, notices);
+        let Some(hash) = state.hash.take() else { return Ok(false) };
+        announce(name, notices);
+        let mut line = Line { queue: &mut state.queue, name, now, notices };
+        let client = hash.owners.keys().next().map_or("", |owner| client_of(owner));
+        if uuid::Uuid::try_parse(client).is_ok_and(|id| id.get_version_num() == 8) {
+            line.tell(client, "lost");
         }
-        Ok(held)
+        if let Some(head) = line.queue.head().map(str::to_owned) {
+            line.tell(&head, "free");
+        }
+        Ok(true)
     }
 
     fn script() -> &'static Script {
-        static SCRIPT: Script = Script::new(include_str!("../../lua/lock_force_release.lua"));
+        static SCRIPT: Script = Script::new(with_queue!("lock_force_release.lua"));
         &SCRIPT
     }
 
     fn encode(&self, name: &ObjectName, _attempt: Attempt, call: &mut Call) {
         call.keys.push(name.as_str().to_owned());
+        call.keys.extend(Queue::keys(name));
         call.args.push(channel(name));
     }
 

@@ -1,6 +1,6 @@
 use redis::Value;
 
-use super::{LockState, token_key};
+use super::{LockState, queue_key, token_key};
 use crate::name::ObjectName;
 use crate::step::{Attempt, Call, Malformed, Notice, Script, Step, WrongType, wire};
 use crate::time::ServerTime;
@@ -15,6 +15,8 @@ pub(crate) struct Inspected {
     /// ms; -1 without expiry, -2 when free.
     pub(crate) ttl: i64,
     pub(crate) token: Option<String>,
+    /// How many processes wait.
+    pub(crate) queued: u64,
 }
 
 impl Step for Inspect {
@@ -36,6 +38,7 @@ impl Step for Inspect {
             holder: state.hash.as_ref().and_then(|hash| hash.owners.keys().next().cloned()),
             ttl: state.hash.as_ref().map_or(-2, |hash| hash.ttl(now)),
             token: state.token.as_ref().map(|token| token.value.clone()),
+            queued: state.queue.line.len() as u64,
         })
     }
 
@@ -45,7 +48,7 @@ impl Step for Inspect {
     }
 
     fn encode(&self, name: &ObjectName, _attempt: Attempt, call: &mut Call) {
-        call.keys.extend([name.as_str().to_owned(), token_key(name)]);
+        call.keys.extend([name.as_str().to_owned(), token_key(name), queue_key(name)]);
     }
 
     fn decode(value: Value) -> Result<Inspected, Malformed> {
@@ -54,6 +57,7 @@ impl Step for Inspect {
             holder: wire::text(items.first())?,
             ttl: wire::int(items.get(1))?,
             token: wire::text(items.get(2))?,
+            queued: wire::unsigned(items.get(3))?,
         })
     }
 }

@@ -1,8 +1,10 @@
 //! The lock's state on the server and its transitions, one file each.
 
 mod acquire;
+mod cancel;
 mod force_release;
 mod inspect;
+mod queue;
 mod release;
 mod renew;
 mod transfer;
@@ -10,11 +12,14 @@ mod transfer;
 use std::collections::BTreeMap;
 
 pub(crate) use acquire::{Acquire, Acquired};
+pub(crate) use cancel::{Cancel, Cancelled};
 pub(crate) use force_release::ForceRelease;
 pub(crate) use inspect::Inspect;
+pub(crate) use queue::Queue;
 pub(crate) use release::{Release, Released};
 pub(crate) use renew::Renew;
 pub(crate) use transfer::{Transfer, Transferred};
+
 
 use crate::backend::Cell;
 use crate::name::ObjectName;
@@ -37,15 +42,44 @@ pub(crate) fn channel(name: &ObjectName) -> String {
     name.companion("redisson_lock__channel")
 }
 
-fn announce(name: &ObjectName, notices: &mut Vec<Notice>) {
-    notices.push(Notice { channel: channel(name), payload: FREE });
+/// The key of the waiting clients.
+pub(crate) fn queue_key(name: &ObjectName) -> String {
+    name.companion("dlock_queue")
 }
 
-/// Both keys of a lock. Deadlines are in ms of the server's clock; a key is gone when now > deadline, as in Redis.
+/// The key of when the waiting clients were last seen.
+pub(crate) fn seen_key(name: &ObjectName) -> String {
+    name.companion("dlock_seen")
+}
+
+/// Where a client hears of all the locks that it waits for or holds.
+pub(crate) fn inbox(client: &str) -> String {
+    format!("dlock_inbox:{client}")
+}
+
+/// The client of an owner, which is `<client>:<n>`.
+fn client_of(owner: &str) -> &str {
+    owner.rsplit_once(':').map_or("", |(client, _)| client)
+}
+
+/// A script with what it needs of the queue in front.
+macro_rules! with_queue {
+    ($file:literal) => {
+        concat!(include_str!("../../lua/queue.lua"), include_str!(concat!("../../lua/", $file)))
+    };
+}
+use with_queue;
+
+fn announce(name: &ObjectName, notices: &mut Vec<Notice>) {
+    notices.push(Notice { channel: channel(name), payload: FREE.to_owned() });
+}
+
+/// The keys of a lock. Deadlines are in ms of the server's clock; a key is gone when now > deadline, as in Redis.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LockState {
     pub(crate) hash: Option<LockHash>,
     pub(crate) token: Option<TokenKey>,
+    pub(crate) queue: Queue,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -85,10 +119,11 @@ impl State for LockState {
         if self.token.as_ref().is_some_and(|token| gone(token.deadline)) {
             self.token = None;
         }
-        self.hash.is_none() && self.token.is_none()
+        self.queue.expire(now) && self.hash.is_none() && self.token.is_none()
     }
 
-    const ACCESS: &'static str = "~<name> ~redisson_lock_token:* &redisson_lock__channel:* \
+    const ACCESS: &'static str = "~<name> ~redisson_lock_token:* ~dlock_queue:* ~dlock_seen:* \
+        &redisson_lock__channel:* &dlock_inbox:* \
         +@read +@write +@scripting +@pubsub +time +ping";
 
     fn main_key(name: &ObjectName) -> String {

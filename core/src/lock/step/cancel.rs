@@ -1,0 +1,79 @@
+use redis::Value;
+
+use super::queue::{Line, Queue};
+use super::{LockState, with_queue};
+use crate::name::ObjectName;
+use crate::step::{Attempt, Call, Malformed, Notice, Script, Step, WrongType, wire};
+use crate::time::ServerTime;
+
+/// Leaves the queue: nobody of this client waits any more. See `lua/lock_cancel.lua`.
+#[derive(Clone, Debug)]
+pub(crate) struct Cancel {
+    pub(crate) client: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cancelled {
+    Done {
+        now: ServerTime,
+        had_place: bool,
+    },
+    /// The request came after its `not_after`.
+    Stale {
+        now: ServerTime,
+    },
+}
+
+impl Step for Cancel {
+    type State = LockState;
+    type Reply = Cancelled;
+
+    const OP: &'static str = "cancel";
+    const IDEMPOTENT: bool = true;
+
+    fn apply(
+        &self,
+        name: &ObjectName,
+        attempt: Attempt,
+        state: &mut LockState,
+        now: ServerTime,
+        notices: &mut Vec<Notice>,
+    ) -> Result<Cancelled, WrongType> {
+        if now > attempt.not_after {
+            return Ok(Cancelled::Stale { now });
+        }
+        let mut line = Line { queue: &mut state.queue, name, now, notices };
+        let rank = line.leave(&self.client);
+        if let Some(rank @ (0 | 1)) = rank {
+            line.moved_up(rank, true, &self.client);
+        }
+        Ok(Cancelled::Done { now, had_place: rank.is_some() })
+    }
+
+    fn script() -> &'static Script {
+        static SCRIPT: Script = Script::new(with_queue!("lock_cancel.lua"));
+        &SCRIPT
+    }
+
+    fn encode(&self, name: &ObjectName, attempt: Attempt, call: &mut Call) {
+        call.keys.push(name.as_str().to_owned());
+        call.keys.extend(Queue::keys(name));
+        call.args.extend([self.client.clone(), attempt.not_after.0.to_string()]);
+    }
+
+    fn decode(value: Value) -> Result<Cancelled, Malformed> {
+        let items = wire::array(value)?;
+        let now = ServerTime(wire::unsigned(items.get(1))?);
+        match wire::int(items.first())? {
+            0 => Ok(Cancelled::Done { now, had_place: wire::int(items.get(2))? == 1 }),
+            2 => Ok(Cancelled::Stale { now }),
+            _ => Err(Malformed),
+        }
+    }
+
+    fn server_time(reply: &Cancelled) -> Option<ServerTime> {
+        match reply {
+            Cancelled::Done { now, .. } | Cancelled::Stale { now } => Some(*now),
+        }
+    }
+}
