@@ -13,8 +13,8 @@ async fn refused(url: &str) -> Error {
 }
 
 /// What a user of the library needs on the server, as the error about permissions says it.
-const RULE: &str =
-    "on >s3cret ~job* ~redisson_lock_token:* &redisson_lock__channel:* +@read +@write +@scripting +@pubsub +time +ping";
+const RULE: &str = "on >s3cret ~job* ~redisson_lock_token:* ~dlock_queue:* ~dlock_seen:* &redisson_lock__channel:* &dlock_inbox:* \
+     +@read +@write +@scripting +@pubsub +time +ping";
 
 #[tokio::test]
 async fn a_server_that_is_not_there_is_named() {

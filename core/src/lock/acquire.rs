@@ -320,7 +320,13 @@ async fn run_attempt(
     let under_way = client.tasks.under_way();
     let owner = client.next_owner();
     let duration = lease.duration(client.options.lease);
-    let acquire = step::Acquire { owner: owner.clone(), lease: duration, token_ttl: client.options.token_ttl, block: 1, waits: false };
+    let acquire = step::Acquire {
+        owner: owner.clone(),
+        lease: duration,
+        token_ttl: client.options.token_ttl,
+        block: 1,
+        waits: false,
+    };
     let outcome = client.backend.run(shared.name(), &acquire, deadline).await;
     // An attempt without an answer may have been granted, or may yet be. Unless this is that grant, nobody will hold it.
     let echo_until = match &outcome {

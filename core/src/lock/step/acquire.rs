@@ -28,21 +28,11 @@ pub(crate) enum Acquired {
         token: u64,
     },
     /// `ttl` is -1 for a foreign key that never expires; no rank for one who does not wait.
-    Busy {
-        now: ServerTime,
-        ttl: i64,
-        holder: String,
-        rank: Option<u64>,
-    },
+    Busy { now: ServerTime, ttl: i64, holder: String, rank: Option<u64> },
     /// The request came after its `not_after`.
-    Stale {
-        now: ServerTime,
-    },
+    Stale { now: ServerTime },
     /// It is free, and others come first.
-    NotYourTurn {
-        now: ServerTime,
-        rank: Option<u64>,
-    },
+    NotYourTurn { now: ServerTime, rank: Option<u64> },
 }
 
 impl Acquire {

@@ -20,7 +20,6 @@ pub(crate) use release::{Release, Released};
 pub(crate) use renew::Renew;
 pub(crate) use transfer::{Transfer, Transferred};
 
-
 use crate::backend::Cell;
 use crate::name::ObjectName;
 use crate::step::{Notice, State};
