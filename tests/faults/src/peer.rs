@@ -129,6 +129,14 @@ impl Peer {
         held(self.call(&format!("acquire 1 {name} -1 0")))
     }
 
+    /// Acquires for holder 1 once more after a loss, which it has to release first.
+    #[track_caller]
+    pub fn acquire_after_a_loss(&mut self, name: &str) -> Held {
+        let (kind, _) = self.call(&format!("release 1 {name}")).expect_err("it was lost");
+        assert!(kind == "NOT_HELD" || kind == "LOST", "{kind}");
+        self.acquire(name)
+    }
+
     /// Starts to wait for a lock for holder 1.
     pub fn start_acquire(&mut self, name: &str) -> u64 {
         self.request(&format!("acquire 1 {name} -1 0"))

@@ -1,9 +1,10 @@
-//! The wall clock of one server, in the test's hand.
+//! The wall clock of one process, in the test's hand: a server's, or a client's.
 //!
-//! The server runs with `shim/clock.c` preloaded, which reads a small mapped file before every look at the time. Redis
+//! The process runs with `shim/clock.c` preloaded, which reads a small mapped file before every look at the time. Redis
 //! caches the time, but takes it afresh at the start of every command: a command sent after a change sees the change.
 
 use std::{
+    ffi::OsStr,
     fs::{File, OpenOptions},
     io::Write,
     path::{Path, PathBuf},
@@ -11,11 +12,11 @@ use std::{
 };
 
 /// Where build.rs put the compiled shim.
-pub(crate) const SHIM: &str = env!("LIBDLOCK_CLOCK_SHIM");
+const SHIM: &str = env!("LIBDLOCK_CLOCK_SHIM");
 /// The variable that tells the shim where its control file is.
-pub(crate) const SHIM_VARIABLE: &str = "DLOCK_CLOCK_FILE";
+const SHIM_VARIABLE: &str = "DLOCK_CLOCK_FILE";
 
-/// Steers one server's wall clock. Changes are seen by the next command. Clones steer the same clock.
+/// Steers one process's wall clock. A server's next command sees a change. Clones steer the same clock.
 #[derive(Clone, Debug)]
 pub struct ClockHandle {
     /// `frozen_us` (negative: the clock runs) and `offset_us`, as in shim/clock.c.
@@ -25,15 +26,16 @@ pub struct ClockHandle {
 
 impl ClockHandle {
     /// A control file for a clock that shows the real time.
-    pub(crate) fn create(path: &Path) -> Self {
+    pub fn create(path: &Path) -> Self {
         let mut file: File = OpenOptions::new().read(true).write(true).create_new(true).open(path).expect("clock file");
         file.write_all(&(-1i64).to_ne_bytes()).expect("clock file");
         file.write_all(&0i64.to_ne_bytes()).expect("clock file");
         Self { shared: crate::sys::shared_integers(&file), path: path.into() }
     }
 
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
+    /// What a process needs in its environment to live by this clock.
+    pub fn environment(&self) -> [(&str, &OsStr); 2] {
+        [("LD_PRELOAD", OsStr::new(SHIM)), (SHIM_VARIABLE, self.path.as_os_str())]
     }
 
     /// Stops the clock at `us` microseconds since 1970 (not negative).

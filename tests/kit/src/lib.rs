@@ -4,7 +4,7 @@
 //! | module | answers |
 //! |---|---|
 //! | [`server`] | a private redis-server: start, restart, pause, stop |
-//! | [`clock`] | the wall clock of such a server, frozen or shifted by the test |
+//! | [`clock`] | the wall clock of such a server or of a client, frozen or shifted by the test |
 //! | [`resp`] | one command to the server, without libdlock |
 //! | [`proxy`] | a network that misbehaves on demand |
 //! | [`process`] | a worker in a process of its own that can be killed and stopped |

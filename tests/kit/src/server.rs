@@ -10,7 +10,7 @@ use std::{
 };
 
 use crate::{
-    clock::{ClockHandle, SHIM, SHIM_VARIABLE},
+    clock::ClockHandle,
     port,
     process::{spawn, wait_for_state},
     resp::{Conn, Reply},
@@ -283,7 +283,7 @@ impl Server {
         }
         command.args(&self.options.args);
         if let Some(clock) = &self.clock {
-            command.env("LD_PRELOAD", SHIM).env(SHIM_VARIABLE, clock.path());
+            command.envs(clock.environment());
         }
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let child = spawn(command)

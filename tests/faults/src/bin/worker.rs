@@ -4,7 +4,7 @@
 //! Verbs: `acquire HOLDER NAME WAIT_MS LEASE_MS` (-1 waits for ever; lease 0 is the client's own), `release HOLDER NAME`,
 //! `extend HOLDER NAME LEASE_MS`, `valid HOLDER NAME`, `watch-for-a-stop HOLDER NAME`, `first-check-after-it`, `write REGISTER TOKEN VALUE`,
 //! `contend HOLDER NAME ROUNDS COUNTER REGISTER` (which ends at the first thing that is not as it should be, unlike
-//! `contend-whatever-happens`), `add COUNTER`, `add-when-told COUNTER`, `ask LIMITER TOKENS PER_US BURST ASKERS MS` (answers with the server's
+//! `contend-whatever-happens`), `add COUNTER`, `add-when-told COUNTER`, `wall-clock`, `ask LIMITER TOKENS PER_US BURST ASKERS MS` (answers with the server's
 //! time of every token got), `close`.
 
 use std::{
@@ -165,6 +165,10 @@ impl Process {
                     times.extend(asker.await.expect("asking does not panic").map_err(failure)?);
                 }
                 Ok(times.join(" "))
+            }
+            ["wall-clock"] => {
+                let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("after 1970");
+                Ok(now.as_micros().to_string())
             }
             ["close"] => {
                 self.client.close().await;

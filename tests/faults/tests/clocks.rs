@@ -1,0 +1,144 @@
+//! faults.md 6, 7, 8: a wall clock jumps by an hour. The server's takes every lease with it, or none; a client's nothing.
+
+use std::time::Duration;
+
+use libdlock_faults::{
+    Peer, SLACK, SOON, is_held,
+    peer::{Held, Loss},
+    wait_until_waiting, with_options, worker,
+};
+use libdlock_testkit::{
+    ClockHandle, Hold, Server,
+    checker::{Violation, check},
+    resource::Register,
+    temp::TempDir,
+    wait::monotonic_us,
+};
+
+const HOUR: i64 = 3_600_000_000;
+const LEASE: Duration = Duration::from_secs(6);
+/// The holder renews every two seconds: so a waiter, who asks at least every 1.2 s, has the lock before it knows.
+const OPTIONS: &str = "lease=6s";
+/// A waiter asks every second, up to 20 % later.
+const POLL: Duration = Duration::from_millis(1_200);
+
+fn hold(who: &str, grant: &Held, ended_at: i64) -> Hold {
+    Hold { who: who.into(), token: grant.token, acquired_at: grant.acquired_at, ended_at }
+}
+
+fn between(from: i64, to: i64) -> Duration {
+    Duration::from_micros((to - from).max(0) as u64)
+}
+
+/// Every key is over at once. The lock alone cannot help here: two believe in it until the first one's next renewal. The
+/// token can, for the register that checks it.
+#[test]
+fn a_server_clock_that_jumps_an_hour_ahead_lets_in_a_second_owner_whose_token_keeps_the_first_one_out() {
+    let (server, clock) = Server::with_clock();
+    let url = with_options(&server.url(), OPTIONS);
+    let (mut first, mut second) = (Peer::start(worker!(), &url), Peer::start(worker!(), &url));
+    let dir = TempDir::new();
+    let register = Register::create(&dir.path().join("register"));
+    let path = dir.path().join("register").display().to_string();
+
+    let a = first.acquire("job");
+    let waiting = second.start_acquire("job");
+    wait_until_waiting(&server, "job");
+    first.ok(&format!("write {path} {} by-the-first", a.token));
+    clock.advance(HOUR);
+    let jumped_at = monotonic_us();
+
+    let b = second.granted(waiting, SOON);
+    assert!(between(jumped_at, b.acquired_at) <= POLL + SLACK, "after {:?}", between(jumped_at, b.acquired_at));
+    assert!(b.token > a.token, "tokens increase across the jump");
+    second.ok(&format!("write {path} {} by-the-second", b.token));
+    let refused = first.call(&format!("write {path} {} too-late", a.token)).expect_err("a stale write");
+    assert_eq!(refused, ("REFUSED".into(), b.token.to_string()));
+    assert_eq!(register.read(), (b.token, "by-the-second".into()));
+
+    let loss: Loss = first.loss(SOON);
+    assert!(between(jumped_at, loss.told_at) <= LEASE / 3 + SLACK, "told at the next renewal: {loss:?}");
+    assert_eq!(loss.reason, "taken");
+    let overlap = check(&[hold("first", &a, loss.told_at), hold("second", &b, monotonic_us())]);
+    assert!(matches!(overlap, Err(Violation::Overlap(..))), "the checker sees them: {overlap:?}");
+
+    assert!(second.is_valid("job"));
+    second.release("job");
+    // and back again: what the token key remembers keeps them growing
+    clock.advance(-HOUR);
+    let c = first.acquire_after_a_loss("job");
+    assert!(c.token > b.token, "tokens increase when the clock is back");
+    first.release("job");
+    assert!(!is_held(&server, "job"));
+}
+
+/// The waiter's timer must not believe in a lease of an hour.
+#[test]
+fn a_release_after_the_clock_went_back_an_hour_wakes_the_waiter_as_ever() {
+    let (server, clock) = Server::with_clock();
+    let url = with_options(&server.url(), "lease=60s");
+    let (mut holder, mut waiter) = (Peer::start(worker!(), &url), Peer::start(worker!(), &url));
+    for step in [-HOUR, HOUR, -HOUR] {
+        let first = holder.acquire("job");
+        let waiting = waiter.start_acquire("job");
+        wait_until_waiting(&server, "job");
+        // ahead, the key is over before it is released: that is the first test's affair
+        if step < 0 {
+            clock.advance(step);
+            holder.release("job");
+        } else {
+            holder.release("job");
+            clock.advance(step);
+        }
+        let second = waiter.granted(waiting, POLL + SLACK);
+        assert!(second.token > first.token);
+        waiter.release("job");
+        assert!(!is_held(&server, "job"));
+    }
+}
+
+/// Holders and waiters count on a monotonic clock and on the server's; their own wall clock is nobody's business.
+#[test]
+fn a_client_whose_wall_clock_jumps_by_an_hour_holds_waits_and_renews_as_before() {
+    const LEASE: Duration = Duration::from_secs(1);
+    let server = Server::start();
+    let url = with_options(&server.url(), "lease=1s");
+    let dir = TempDir::new();
+    let clock = ClockHandle::create(&dir.path().join("clock"));
+    let mut odd = Peer::start_with(worker!(), &url, &clock.environment());
+    let mut other = Peer::start(worker!(), &url);
+    let mut last = 0;
+    for step in [HOUR, -2 * HOUR, HOUR] {
+        let wall = |peer: &mut Peer| peer.ok("wall-clock")[0].parse::<i64>().expect("us");
+        let held = odd.acquire("job");
+        assert!(held.token > last, "tokens are the server's");
+        let waiting = other.start_acquire("job");
+        wait_until_waiting(&server, "job");
+
+        let before = wall(&mut odd);
+        clock.advance(step);
+        assert!((wall(&mut odd) - before).abs_diff(step) < 60_000_000, "its wall clock has jumped");
+        assert_eq!(odd.loss_within(LEASE * 2), None, "renewed all the time, for two leases");
+        assert!(odd.is_valid("job"));
+        let ttl = server.cmd(&["PTTL", "job"]).int();
+        assert!((1..=LEASE.as_millis() as i64).contains(&ttl), "{ttl}");
+        odd.release("job");
+        let second = other.granted(waiting, SOON);
+        assert!(second.token > held.token);
+
+        // and as the one who waits: its timers and its deadline
+        let waiting = odd.request("acquire 2 job 700 0");
+        wait_until_waiting(&server, "job");
+        let asked_at = monotonic_us();
+        clock.advance(-step);
+        let (kind, _) = odd.answer(waiting, SOON).expect_err("it is held");
+        assert_eq!(kind, "BUSY");
+        assert!(between(asked_at, monotonic_us()) <= Duration::from_millis(700) + SLACK);
+        let (called, _) = other.release("job");
+        let third = odd.acquire("job");
+        assert!(between(called, third.acquired_at) <= SLACK + POLL);
+        last = third.token;
+        odd.release("job");
+        clock.advance(step);
+    }
+}
