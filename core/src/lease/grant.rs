@@ -1,12 +1,14 @@
 //! One grant of a lease, as its holder sees it.
 
 use std::fmt;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::watch;
+use tokio::sync::Notify;
 
-use super::{HoldState, LossReason, margin, warning};
+use super::tenure::{Stage, Standing, Tenure, valid_until};
+use super::{HoldState, LossReason, Watch};
 use crate::deadline::{Wait, by_deadline};
 use crate::error::{Error, ErrorKind, Result};
 use crate::name::ObjectName;
@@ -40,85 +42,28 @@ impl GrantSpec {
     }
 }
 
+/// What is to happen once, when a hold is over for any reason.
+pub(crate) type OnEnd = Box<dyn FnOnce() + Send>;
+
 struct Inner {
-    name: ObjectName,
-    owner: String,
+    tenure: Arc<Tenure>,
+    /// Which of its tenure's grants it is.
+    turn: u64,
     token: u64,
-    clock: Clock,
-    echo_until: Option<Tick>,
-    server_generation: u64,
-    /// One value, so that what is read together was true together.
-    standing: watch::Sender<Standing>,
-    /// What is to happen once, when the hold is over for any reason.
-    on_end: Mutex<Option<Box<dyn FnOnce() + Send>>>,
-}
-
-#[derive(Clone, Copy)]
-struct Standing {
-    stage: Stage,
-    watchdog: Option<Duration>,
-    /// The confirmed lease that reaches furthest, and when it was sent.
-    lease: Duration,
-    sent: Tick,
-    /// When the server last confirmed anything: what the watchdog counts from.
-    seen: Tick,
-}
-
-/// From `Held` by way of `Releasing` to `Released`, or from `Held` to `Lost`.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    Held,
-    /// A release is on its way: the server may have freed it already.
-    Releasing,
-    Released,
-    Lost(LossReason),
-}
-
-/// What the keeper of leases has to do next for a grant.
-pub(crate) enum Watch {
-    /// Nothing more: it is over.
-    Over,
-    Renew {
-        at: Tick,
-        lease: Duration,
-        lose_at: Tick,
-    },
-    Expire {
-        lose_at: Tick,
-    },
-}
-
-fn valid_until(sent: Tick, lease: Duration) -> Tick {
-    sent.plus(lease).minus(margin(lease))
-}
-
-impl Standing {
-    fn remaining(&self, now: Tick) -> Duration {
-        match self.stage {
-            // Announced a little before its end, so that the word arrives in time: valid until then.
-            Stage::Held | Stage::Lost(LossReason::Expired) => valid_until(self.sent, self.lease).since(now),
-            Stage::Releasing | Stage::Released | Stage::Lost(_) => Duration::ZERO,
-        }
-    }
-
-    fn is_overdue(&self, now: Tick) -> bool {
-        self.watchdog.is_some_and(|lease| now > self.seen.plus(lease / 2))
-    }
+    since: Tick,
+    /// Told when the hold is over.
+    over: Notify,
+    on_end: Mutex<Option<OnEnd>>,
 }
 
 impl Grant {
-    pub(crate) fn new(spec: GrantSpec, clock: Clock, on_end: Box<dyn FnOnce() + Send>) -> Grant {
-        let GrantSpec { watchdog, lease, sent, .. } = spec;
-        Grant(Arc::new(Inner {
-            name: spec.name,
-            owner: spec.owner,
-            token: spec.token,
-            clock,
-            echo_until: spec.echo_until,
-            server_generation: spec.server_generation,
-            standing: watch::Sender::new(Standing { stage: Stage::Held, watchdog, lease, sent, seen: sent }),
-            on_end: Mutex::new(Some(on_end)),
-        }))
+    pub(crate) fn new(spec: GrantSpec, clock: Clock, on_end: OnEnd) -> Grant {
+        let (token, since) = (spec.token, clock.now());
+        Grant::of(Arc::new(Tenure::new(spec, clock)), 0, token, since, on_end)
+    }
+
+    fn of(tenure: Arc<Tenure>, turn: u64, token: u64, since: Tick, on_end: OnEnd) -> Grant {
+        Grant(Arc::new(Inner { tenure, turn, token, since, over: Notify::new(), on_end: Mutex::new(Some(on_end)) }))
     }
 
     /// The fencing token: larger than that of every grant of this name before it, below 2^53 until 2255.
@@ -130,7 +75,7 @@ impl Grant {
 
     /// The owner's field on the server, `<client uuid>:<n>`: for logs and for looking at the server.
     pub fn owner(&self) -> &str {
-        &self.0.owner
+        &self.0.tenure.owner
     }
 
     /// The lease as it was last set.
@@ -148,12 +93,12 @@ impl Grant {
 
     /// How long the hold stays valid if nothing is renewed; zero when it is not valid.
     pub fn remaining(&self) -> Duration {
-        self.standing().remaining(self.0.clock.now())
+        self.standing().remaining(self.0.tenure.clock.now())
     }
 
     /// How the hold stands.
     pub fn state(&self) -> HoldState {
-        let (standing, now) = (self.standing(), self.0.clock.now());
+        let (standing, now) = (self.standing(), self.0.tenure.clock.now());
         match standing.stage {
             Stage::Releasing | Stage::Released => HoldState::Released,
             Stage::Lost(reason) => HoldState::Lost(reason),
@@ -179,11 +124,15 @@ impl Grant {
     /// # Cancel safety
     /// Dropping the future changes nothing.
     pub async fn lost(&self) -> Option<LossReason> {
-        let mut standing = self.0.standing.subscribe();
-        // The sender lives in `self`.
-        match standing.wait_for(|standing| standing.stage != Stage::Held).await.map(|standing| standing.stage) {
-            Ok(Stage::Lost(reason)) => Some(reason),
-            _ => None,
+        loop {
+            let mut over = pin!(self.0.over.notified());
+            // From here on no end is missed.
+            over.as_mut().enable();
+            match self.standing().stage {
+                Stage::Held => over.await,
+                Stage::Lost(reason) => return Some(reason),
+                Stage::Releasing | Stage::Released => return None,
+            }
         }
     }
 
@@ -196,22 +145,33 @@ impl Grant {
     /// Dropping the future changes nothing.
     pub async fn lost_within(&self, wait: Wait) -> Result<Option<LossReason>> {
         const OP: &str = "lost";
-        let on = |error: Error| error.on(self.0.name.as_str());
-        let until = wait.until(OP, &self.0.clock).map_err(on)?.unwrap_or_else(|| self.0.clock.now());
-        let over = by_deadline(&self.0.clock, until, self.lost()).await;
+        let on = |error: Error| error.on(self.name().as_str());
+        let clock = &self.0.tenure.clock;
+        let until = wait.until(OP, clock).map_err(on)?.unwrap_or_else(|| clock.now());
+        let over = by_deadline(clock, until, self.lost()).await;
         over.ok_or_else(|| on(Error::new(ErrorKind::Busy, OP, "the hold was not over within the wait")))
     }
 
     pub(crate) fn name(&self) -> &ObjectName {
-        &self.0.name
+        &self.0.tenure.name
     }
 
     pub(crate) fn echo_until(&self) -> Option<Tick> {
-        self.0.echo_until
+        self.0.tenure.echo_until
     }
 
     pub(crate) fn server_generation(&self) -> u64 {
-        self.0.server_generation
+        self.0.tenure.server_generation
+    }
+
+    /// What it shares with those that it was handed over from and to.
+    pub(super) fn tenure(&self) -> &Arc<Tenure> {
+        &self.0.tenure
+    }
+
+    /// How long ago it was granted, or handed over.
+    pub(crate) fn held_for(&self) -> Duration {
+        self.0.tenure.clock.now().since(self.0.since)
     }
 
     pub(crate) fn is_renewed(&self) -> bool {
@@ -220,34 +180,34 @@ impl Grant {
 
     /// Hands the hold to the watchdog from now on.
     pub(crate) fn renew_from_now(&self, lease: Duration) {
-        self.0.standing.send_modify(|standing| standing.watchdog = Some(lease));
+        self.0.tenure.standing().watchdog = Some(lease);
     }
 
     fn standing(&self) -> Standing {
-        *self.0.standing.borrow()
+        self.0.tenure.standing().of_turn(self.0.turn)
     }
 
     pub(crate) fn valid_until(&self) -> Tick {
-        let standing = self.standing();
-        valid_until(standing.sent, standing.lease)
+        self.standing().valid_until()
     }
 
-    /// The server confirmed a renewal that was sent at `sent` for `lease`. Never shortens the hold. False when the hold is
-    /// over: what is lost stays lost.
-    pub(crate) fn confirm(&self, sent: Tick, lease: Duration) -> bool {
-        let mut held = false;
-        self.0.standing.send_if_modified(|standing| {
-            held = standing.stage == Stage::Held;
-            if held {
-                standing.seen = standing.seen.max(sent);
-                if valid_until(sent, lease) > valid_until(standing.sent, standing.lease) {
-                    (standing.sent, standing.lease) = (sent, lease);
-                }
-            }
-            // Nobody waits for this.
-            false
-        });
-        held
+    /// Makes the grant that follows this one under the same owner on the server, which is not asked: this one is released
+    /// from here on. Its end has to be told, by [`Grant::handed_over`]. `None` when it is not valid any more.
+    pub(super) fn succeed(&self, token: u64, on_end: OnEnd) -> Option<Grant> {
+        let tenure = &self.0.tenure;
+        let now = tenure.clock.now();
+        let mut standing = tenure.standing();
+        let seen = standing.of_turn(self.0.turn);
+        if seen.stage != Stage::Held || seen.remaining(now).is_zero() {
+            return None;
+        }
+        standing.turn += 1;
+        Some(Grant::of(tenure.clone(), standing.turn, token, now, on_end))
+    }
+
+    /// Tells that this grant's hold has ended, after [`Grant::succeed`].
+    pub(super) fn handed_over(&self) {
+        self.tell_end();
     }
 
     /// A release begins: from here on the hold is not valid, not renewed, and cannot be lost. False when it was over before.
@@ -268,33 +228,36 @@ impl Grant {
     fn end(&self, to: Stage, from: impl FnOnce(Stage) -> bool) -> bool {
         let ended = self.advance(to, from);
         if ended {
-            let on_end = self.0.on_end.lock().unwrap_or_else(PoisonError::into_inner).take();
-            on_end.into_iter().for_each(|on_end| on_end());
+            self.tell_end();
         }
         ended
     }
 
-    fn advance(&self, to: Stage, from: impl FnOnce(Stage) -> bool) -> bool {
-        self.0.standing.send_if_modified(|standing| {
-            let may = from(standing.stage);
-            if may {
-                standing.stage = to;
-            }
-            may
-        })
+    fn tell_end(&self) {
+        self.0.over.notify_waiters();
+        let on_end = self.0.on_end.lock().unwrap_or_else(PoisonError::into_inner).take();
+        on_end.into_iter().for_each(|on_end| on_end());
     }
 
-    /// What comes next in the life of the hold.
-    pub(crate) fn watch(&self) -> Watch {
-        let standing = self.standing();
-        if standing.stage != Stage::Held {
-            return Watch::Over;
+    fn advance(&self, to: Stage, from: impl FnOnce(Stage) -> bool) -> bool {
+        let mut standing = self.0.tenure.standing();
+        let may = standing.turn == self.0.turn && from(standing.stage);
+        if may {
+            standing.stage = to;
+            drop(standing);
+            self.0.over.notify_waiters();
         }
-        let lose_at = valid_until(standing.sent, standing.lease).minus(warning(standing.lease));
-        match standing.watchdog {
-            Some(lease) => Watch::Renew { at: standing.seen.plus(lease / 3), lease, lose_at },
-            None => Watch::Expire { lose_at },
-        }
+        may
+    }
+
+    /// What comes next in the life of the hold, whichever grant holds it now.
+    pub(super) fn watch(&self) -> Watch {
+        self.0.tenure.watch()
+    }
+
+    /// Of two grants of one tenure, the one that came later.
+    pub(super) fn later(self, other: Grant) -> Grant {
+        if other.0.turn > self.0.turn { other } else { self }
     }
 
     /// Tells one living grant from another.
@@ -306,7 +269,7 @@ impl Grant {
 impl fmt::Debug for Grant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Grant")
-            .field("name", &self.0.name)
+            .field("name", self.name())
             .field("token", &self.0.token)
             .field("state", &self.state())
             .finish()
@@ -351,10 +314,10 @@ mod tests {
         let clock = ManualClock::new();
         let grant = grant(&clock, Duration::from_secs(10));
         let start = Clock::Manual(clock.clone()).now();
-        grant.confirm(start.plus(Duration::from_secs(1)), Duration::from_secs(1));
+        grant.tenure().confirm(start.plus(Duration::from_secs(1)), Duration::from_secs(1));
         assert_eq!(grant.remaining(), Duration::from_millis(9_890));
         clock.advance(Duration::from_secs(5));
-        grant.confirm(start.plus(Duration::from_secs(5)), Duration::from_secs(10));
+        grant.tenure().confirm(start.plus(Duration::from_secs(5)), Duration::from_secs(10));
         assert_eq!(grant.remaining(), Duration::from_millis(9_890));
     }
 
@@ -366,7 +329,10 @@ mod tests {
         assert!(!lost.lose(LossReason::Expired) && !lost.release());
         assert_eq!(lost.lost().await, Some(LossReason::Taken));
         assert!(!lost.is_valid());
-        assert!(!lost.confirm(Clock::Manual(clock.clone()).now(), Duration::from_secs(60)), "what is lost stays lost");
+        assert!(
+            !lost.tenure().confirm(Clock::Manual(clock.clone()).now(), Duration::from_secs(60)),
+            "what is lost stays lost"
+        );
         let released = grant(&clock, Duration::from_secs(1));
         assert!(released.begin_release());
         assert!(!released.is_valid() && !released.lose(LossReason::Deleted), "a release on its way is no loss");
@@ -384,7 +350,7 @@ mod tests {
                     scope.spawn(|| while grant.state() == HoldState::Held {});
                 }
                 scope.spawn(|| {
-                    grant.confirm(Tick(2_000_000_000), Duration::from_secs(1));
+                    grant.tenure().confirm(Tick(2_000_000_000), Duration::from_secs(1));
                     grant.lose(LossReason::Taken)
                 });
             });

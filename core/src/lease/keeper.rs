@@ -1,15 +1,16 @@
 //! Renews everything that this client holds, and tells of every loss in time: one task, earliest deadline first.
 //!
 //! The task itself does no I/O. It sends renewals in chunks, each a task of its own, so that a server that does not answer
-//! delays neither the other chunks nor the lost signal.
+//! delays neither the other chunks nor the lost signal. A chunk that is not full takes along what is due soon; what was
+//! renewed together is due together, so that from then on the chunks are full.
 
-use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
 
-use super::{Grant, LossReason, Renewal, Renewed, Watch};
+use super::schedule::{Entry, Phase, Schedule};
+use super::{Grant, LossReason, OnEnd, Renewal, Renewed, Watch};
 use crate::backend::Backend;
 use crate::event::{Events, Level};
 use crate::stats::Counters;
@@ -20,8 +21,18 @@ use crate::time::{Clock, Tick};
 /// The name of the task, for the fault tests.
 const TASK: &str = "keeper";
 
-/// Renewals that are due this soon go along with the one that is due now: fewer scripts, hardly more renewals.
-const GATHER: Duration = Duration::from_millis(20);
+/// What is due within this part of its renewal interval fills up a chunk: a tenth more renewals at most, in fewer scripts.
+const AHEAD: u32 = 10;
+
+/// How many entries are looked at to fill up a chunk, at most: leases that are not renewed may stand in between.
+const LOOKED_AT: usize = 1_000;
+
+/// How many renewals are taken out under one lock. When a process was stopped all of them are due at once.
+const TAKEN_AT_ONCE: usize = 1_000;
+
+/// So many chunks are on their way at the same time: enough that half a second's way to the server loses nothing of 100,000
+/// holds, few enough that a slow server need not answer the last of them before its time is over.
+const IN_FLIGHT: usize = 64;
 
 /// How long after a renewal that failed the next one is tried: a tenth of the lease, within these.
 const SHORTEST_RETRY: Duration = Duration::from_millis(10);
@@ -34,34 +45,30 @@ pub(crate) struct Keeper(Arc<Shared>);
 struct Shared {
     schedule: Mutex<Schedule>,
     changed: Notify,
+    in_flight: Arc<Semaphore>,
     clock: Clock,
     events: Events,
     counters: Arc<Counters>,
 }
 
-/// What is to be looked at when: each grant once, known by the address that its entry keeps alive.
-#[derive(Default)]
-struct Schedule {
-    due: BTreeMap<(Tick, usize), Entry>,
-    places: HashMap<usize, Tick>,
-    /// Set when the client has ended: nothing is kept any more.
-    ended: Option<LossReason>,
-}
-
-struct Entry {
-    grant: Grant,
-    /// A renewal of it is on its way: only its loss is to be watched.
-    in_flight: bool,
-}
+/// A hold that is to be renewed, and for how long.
+type Due = (Grant, Duration);
 
 impl Keeper {
     pub(crate) fn new(clock: Clock, events: Events, counters: Arc<Counters>) -> Keeper {
-        Keeper(Arc::new(Shared { schedule: Mutex::default(), changed: Notify::new(), clock, events, counters }))
+        Keeper(Arc::new(Shared {
+            schedule: Mutex::default(),
+            changed: Notify::new(),
+            in_flight: Arc::new(Semaphore::new(IN_FLIGHT)),
+            clock,
+            events,
+            counters,
+        }))
     }
 
     /// How many holds it looks after.
     pub(crate) fn held(&self) -> u64 {
-        self.0.lock().places.len() as u64
+        self.0.lock().len() as u64
     }
 
     pub(crate) fn start<R: Renewal>(&self, backend: &Arc<Backend>, tasks: &Tasks) {
@@ -81,10 +88,10 @@ impl Keeper {
     /// Looks after a grant until it is over. To be called again when something about it has changed.
     pub(crate) fn watch(&self, grant: &Grant) {
         let mut schedule = self.0.lock();
-        if let Some(reason) = schedule.ended {
+        if let Some(reason) = schedule.ended() {
             drop(schedule);
             self.0.lose(grant, reason);
-        } else if schedule.put(grant.clone(), false) {
+        } else if schedule.put(grant.clone(), Phase::Resting) {
             self.0.changed.notify_one();
         }
     }
@@ -94,57 +101,72 @@ impl Keeper {
         self.0.lock().take(grant);
     }
 
+    /// Ends a hold as released and begins the next one of the same owner, with another token: what the server knows, and what
+    /// is under way to it, is the new grant's from here on. `None`, and nothing is changed, when `grant` is not valid any more.
+    pub(crate) fn hand_over(&self, grant: &Grant, token: u64, on_end: OnEnd) -> Option<Grant> {
+        let mut schedule = self.0.lock();
+        // Under one lock: else a loss in between would find neither of the two.
+        let next = grant.succeed(token, on_end)?;
+        let kept = schedule.replace(&next);
+        drop(schedule);
+        grant.handed_over();
+        if !kept {
+            // It has just been taken out as lost, or the client has ended.
+            self.watch(&next);
+        }
+        Some(next)
+    }
+
     /// Ends all holds, those that come later too. The first reason stands.
     pub(crate) fn end(&self, reason: LossReason) {
-        let mut schedule = self.0.lock();
-        let reason = *schedule.ended.get_or_insert(reason);
-        schedule.places.clear();
-        let all = std::mem::take(&mut schedule.due);
-        drop(schedule);
-        for entry in all.into_values() {
-            self.0.lose(&entry.grant, reason);
-        }
+        let (all, reason) = self.0.lock().end(reason);
+        all.iter().for_each(|grant| self.0.lose(grant, reason));
     }
 
     async fn run<R: Renewal>(self, backend: Arc<Backend>, tasks: Tasks) {
         loop {
             fault_point(TASK);
-            let next = self.0.lock().due.first_key_value().map_or(Tick::NEVER, |((at, _), _)| *at);
+            let next = self.0.lock().arm();
             tokio::select! {
                 () = self.0.clock.sleep_until(next) => {}
                 () = self.0.changed.notified() => continue,
             }
-            for chunk in self.due().chunks(R::CHUNK) {
+            for chunk in self.due(R::CHUNK).chunks(R::CHUNK) {
                 let (keeper, backend, chunk) = (self.clone(), backend.clone(), chunk.to_vec());
-                tasks.spawn(async move { keeper.renew::<R>(&backend, &chunk).await });
+                tasks.spawn(async move { keeper.renew::<R>(&backend, chunk).await });
             }
+            // Where there is more, those chunks may go first.
+            tokio::task::yield_now().await;
         }
     }
 
-    /// Tells the losses that are due, and takes out what is to be renewed, each with the lease to renew it for.
-    fn due(&self) -> Vec<(Grant, Duration)> {
+    /// Tells the losses that are due, and takes out what is to be renewed.
+    fn due(&self, chunk: usize) -> Vec<Due> {
         let now = self.0.clock.now();
         let mut renewals = Vec::new();
         let mut lost = Vec::new();
         let mut schedule = self.0.lock();
-        while let Some((at, entry)) = schedule.pop_until(now.plus(GATHER)) {
-            match entry.grant.watch() {
+        while renewals.len() < TAKEN_AT_ONCE
+            && let Some(Entry { grant, phase }) = schedule.pop_until(now)
+        {
+            match grant.watch() {
                 Watch::Over => {}
-                Watch::Renew { lose_at, .. } | Watch::Expire { lose_at } if lose_at <= now => lost.push(entry.grant),
-                Watch::Renew { at, lease, .. } if at <= now.plus(GATHER) && !entry.in_flight => {
-                    schedule.put(entry.grant.clone(), true);
-                    renewals.push((entry.grant, lease));
+                Watch::Renew { lose_at, .. } | Watch::Expire { lose_at } if lose_at <= now => lost.push(grant),
+                Watch::Renew { at, lease, .. } if at <= now && phase != Phase::Renewing => {
+                    schedule.put(grant.clone(), Phase::Renewing);
+                    renewals.push((grant, lease));
                 }
                 // Its time has moved on.
-                _ if at <= now => {
-                    schedule.put(entry.grant, entry.in_flight);
-                }
-                // A loss that is near but not yet due, and with it everything behind it, waits for its time.
-                _ => {
-                    schedule.put_at(at, entry);
-                    break;
-                }
+                _ => _ = schedule.put(grant, phase),
             }
+        }
+        if !renewals.is_empty() {
+            let missing = renewals.len().next_multiple_of(chunk) - renewals.len();
+            let soon = due_soon(&schedule, now, renewals[0].1, missing);
+            for (grant, _) in &soon {
+                schedule.put(grant.clone(), Phase::Renewing);
+            }
+            renewals.extend(soon);
         }
         drop(schedule);
         lost.iter().for_each(|grant| self.0.lose(grant, LossReason::Expired));
@@ -152,7 +174,11 @@ impl Keeper {
     }
 
     /// One chunk, tried twice at most; what fails is entered again, so that a hold released meanwhile is not renewed.
-    async fn renew<R: Renewal>(&self, backend: &Backend, chunk: &[(Grant, Duration)]) {
+    async fn renew<R: Renewal>(&self, backend: &Backend, mut chunk: Vec<Due>) {
+        // Nobody closes the semaphore.
+        let _one_of_few = self.0.in_flight.acquire().await;
+        chunk.retain(|(grant, _)| !matches!(grant.watch(), Watch::Over));
+        let Some((first, _)) = chunk.first() else { return };
         let items = chunk.iter().map(|(grant, lease)| (grant.name().clone(), R::of(grant, *lease))).collect();
         let deadline = self.0.clock.now().plus(backend.attempt_budget() * 2);
         match backend.run_batch(Batch { items }, deadline).await {
@@ -165,17 +191,18 @@ impl Keeper {
             }
             Err(error) => {
                 let message = format!("{} renewals failed and are tried again: {}", chunk.len(), error.message());
-                self.0.events.emit(Level::Warn, Some(chunk[0].0.name().as_str()), message);
+                self.0.events.emit(Level::Warn, Some(first.name().as_str()), message);
                 self.0.counters.renewals_failed(chunk.len());
-                self.retry_later(chunk);
+                self.retry_later(&chunk);
             }
         }
     }
 
-    /// What the server's answer to a renewal that was sent at `sent` means for the hold; true when it is still held.
+    /// What the server's answer to a renewal that was sent at `sent` means for the hold, or for the one that it was handed
+    /// over to meanwhile; true when it is still held.
     pub(crate) fn settle(&self, backend: &Backend, grant: &Grant, lease: Duration, sent: Tick, reply: Renewed) -> bool {
         if reply == Renewed::Prolonged {
-            let held = grant.confirm(sent, lease);
+            let held = grant.tenure().confirm(sent, lease);
             if held {
                 self.watch(grant);
             }
@@ -187,29 +214,45 @@ impl Keeper {
             Renewed::Absent => LossReason::Deleted,
             Renewed::Prolonged | Renewed::Taken | Renewed::WrongType => LossReason::Taken,
         };
-        self.forget(grant);
-        self.0.lose(grant, reason);
+        let holding = self.0.lock().take(grant);
+        self.0.lose(holding.as_ref().unwrap_or(grant), reason);
         false
     }
 
     /// Those that are still valid are tried again soon; the others are past saving, and their timers say so.
-    fn retry_later(&self, chunk: &[(Grant, Duration)]) {
+    fn retry_later(&self, chunk: &[Due]) {
         let now = self.0.clock.now();
         let mut schedule = self.0.lock();
-        if schedule.ended.is_some() {
+        if schedule.ended().is_some() {
             return;
         }
+        let mut wake = false;
         for (grant, lease) in chunk {
             let lose_at = match grant.watch() {
                 Watch::Over => continue,
                 Watch::Renew { lose_at, .. } | Watch::Expire { lose_at } => lose_at,
             };
             let pause = (*lease / 10).clamp(SHORTEST_RETRY, LONGEST_RETRY);
-            schedule.put_at(now.plus(pause).min(lose_at), Entry { grant: grant.clone(), in_flight: false });
+            let entry = Entry { grant: grant.clone(), phase: Phase::Retrying };
+            wake |= schedule.put_at(now.plus(pause).min(lose_at), entry);
         }
         drop(schedule);
-        self.0.changed.notify_one();
+        if wake {
+            self.0.changed.notify_one();
+        }
     }
+}
+
+/// Up to `missing` holds that are due soon, as measured by `lease`, the one of a hold that is due now.
+fn due_soon(schedule: &Schedule, now: Tick, lease: Duration, missing: usize) -> Vec<Due> {
+    let horizon = now.plus(lease / 3 / AHEAD);
+    let entries = schedule.between(now..=horizon).take(LOOKED_AT).filter(|entry| entry.phase == Phase::Resting);
+    let renewed = entries.filter_map(|Entry { grant, .. }| match grant.watch() {
+        // Its own lease may be shorter, and its horizon nearer.
+        Watch::Renew { at, lease, .. } if at <= now.plus(lease / 3 / AHEAD) => Some((grant.clone(), lease)),
+        _ => None,
+    });
+    renewed.take(missing).collect()
 }
 
 impl Shared {
@@ -226,40 +269,6 @@ impl Shared {
     }
 }
 
-impl Schedule {
-    /// Enters a grant at its next event; true when that is the first of all.
-    fn put(&mut self, grant: Grant, in_flight: bool) -> bool {
-        let at = match grant.watch() {
-            Watch::Over => {
-                self.take(&grant);
-                return false;
-            }
-            Watch::Renew { at, lose_at, .. } if !in_flight => at.min(lose_at),
-            Watch::Renew { lose_at, .. } | Watch::Expire { lose_at } => lose_at,
-        };
-        self.put_at(at, Entry { grant, in_flight });
-        self.due.first_key_value().is_some_and(|((first, _), _)| *first == at)
-    }
-
-    fn put_at(&mut self, at: Tick, entry: Entry) {
-        self.take(&entry.grant);
-        let id = entry.grant.address();
-        self.places.insert(id, at);
-        self.due.insert((at, id), entry);
-    }
-
-    fn take(&mut self, grant: &Grant) {
-        let id = grant.address();
-        if let Some(at) = self.places.remove(&id) {
-            self.due.remove(&(at, id));
-        }
-    }
-
-    /// The earliest entry, if it is due by then.
-    fn pop_until(&mut self, limit: Tick) -> Option<(Tick, Entry)> {
-        let first = self.due.first_entry().filter(|first| first.key().0 <= limit)?;
-        let ((at, id), entry) = first.remove_entry();
-        self.places.remove(&id);
-        Some((at, entry))
-    }
-}
+#[cfg(test)]
+#[path = "keeper_tests.rs"]
+mod tests;

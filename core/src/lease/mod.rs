@@ -3,15 +3,18 @@
 mod grant;
 mod keeper;
 mod loss;
+mod schedule;
+mod tenure;
 
 use std::time::Duration;
 
 pub use grant::Grant;
-pub(crate) use grant::{GrantSpec, Watch};
+pub(crate) use grant::{GrantSpec, OnEnd};
 pub(crate) use keeper::Keeper;
 pub use loss::{HoldState, LossReason};
 
 use crate::step::BatchStep;
+use crate::time::Tick;
 
 /// What the server says to a renewal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +26,20 @@ pub(crate) enum Renewed {
     Taken,
     /// The key holds something else now.
     WrongType,
+}
+
+/// What the keeper of leases has to do next for a grant.
+enum Watch {
+    /// Nothing more: it is over.
+    Over,
+    Renew {
+        at: Tick,
+        lease: Duration,
+        lose_at: Tick,
+    },
+    Expire {
+        lose_at: Tick,
+    },
 }
 
 /// The step by which a primitive prolongs its holds.
