@@ -178,6 +178,12 @@ impl Grant {
         self.standing().watchdog.is_some()
     }
 
+    /// Takes note that `lease` is asked for. True when that is the watchdog's and nothing longer ever was: then the server may
+    /// set exactly this lease, and so take back what a clock that was set back has added.
+    pub(crate) fn asks_for(&self, lease: Duration) -> bool {
+        self.0.tenure.asks_for(lease)
+    }
+
     /// Hands the hold to the watchdog from now on.
     pub(crate) fn renew_from_now(&self, lease: Duration) {
         self.0.tenure.standing().watchdog = Some(lease);

@@ -34,6 +34,8 @@ pub(super) struct Standing {
     sent: Tick,
     /// When the server last confirmed anything: what the watchdog counts from.
     seen: Tick,
+    /// The longest lease that was ever asked for.
+    longest: Duration,
 }
 
 /// From `Held` by way of `Releasing` to `Released`, or from `Held` to `Lost`.
@@ -86,7 +88,15 @@ impl Tenure {
             echo_until: spec.echo_until,
             server_generation: spec.server_generation,
             place: AtomicU64::new(Tick::NEVER.0),
-            standing: Mutex::new(Standing { turn: 0, stage: Stage::Held, watchdog, lease, sent, seen: sent }),
+            standing: Mutex::new(Standing {
+                turn: 0,
+                stage: Stage::Held,
+                watchdog,
+                lease,
+                sent,
+                seen: sent,
+                longest: lease,
+            }),
         }
     }
 
@@ -101,6 +111,13 @@ impl Tenure {
 
     pub(super) fn set_place(&self, at: Option<Tick>) {
         self.place.store(at.unwrap_or(Tick::NEVER).0, Ordering::Relaxed);
+    }
+
+    /// See [`super::Grant::asks_for`].
+    pub(super) fn asks_for(&self, lease: Duration) -> bool {
+        let mut standing = self.standing();
+        standing.longest = standing.longest.max(lease);
+        standing.watchdog == Some(lease) && standing.longest == lease
     }
 
     /// The server confirmed a renewal that was sent at `sent` for `lease`. Never shortens the hold. False when the hold is

@@ -13,11 +13,13 @@ use crate::time::{ServerTime, millis};
 pub(crate) struct Renew {
     pub(crate) owner: String,
     pub(crate) lease: Duration,
+    /// Also shortens what is left: the lease is exactly this.
+    pub(crate) exact: bool,
 }
 
 impl Renewal for Renew {
     fn of(grant: &Grant, lease: Duration) -> Renew {
-        Renew { owner: grant.owner().to_owned(), lease }
+        Renew { owner: grant.owner().to_owned(), lease, exact: grant.asks_for(lease) }
     }
 }
 
@@ -39,8 +41,8 @@ impl Step for Renew {
         Ok(match &mut state.hash {
             None => Renewed::Absent,
             Some(hash) if hash.owners.contains_key(&self.owner) => {
-                // Never shorter: a renewal and an extension may overtake one another.
-                hash.deadline = Some(hash.deadline.unwrap_or(0).max(now.millis() + millis(self.lease)));
+                let ends = now.millis() + millis(self.lease);
+                hash.deadline = Some(if self.exact { ends } else { ends.max(hash.deadline.unwrap_or(0)) });
                 Renewed::Prolonged
             }
             Some(_) => Renewed::Taken,
@@ -54,7 +56,7 @@ impl Step for Renew {
 
     fn encode(&self, name: &ObjectName, _attempt: Attempt, call: &mut Call) {
         call.keys.push(name.as_str().to_owned());
-        call.args.extend([self.owner.clone(), millis(self.lease).to_string()]);
+        call.args.extend([self.owner.clone(), millis(self.lease).to_string(), u8::from(self.exact).to_string()]);
     }
 
     fn decode(value: Value) -> Result<Renewed, Malformed> {
