@@ -197,9 +197,13 @@ impl Grant {
         self.standing().valid_until()
     }
 
-    /// Makes the grant that follows this one under the same owner on the server, which is not asked: this one is released
-    /// from here on. Its end has to be told, by [`Grant::handed_over`]. `None` when it is not valid any more.
-    pub(super) fn succeed(&self, token: u64, on_end: OnEnd) -> Option<Grant> {
+    /// Ends this grant as released and makes the one that follows it under the same owner on the server, which is not asked:
+    /// what the server knows of it, and what is under way to it, is the new one's from here on. `None`, and nothing is changed,
+    /// when this one is not valid any more.
+    ///
+    /// Calls nobody, so that it can be called under a lock: [`Keeper::replace`](super::Keeper::replace) has to follow, which
+    /// tells those who wait for the end. What was to happen at the end does not.
+    pub(crate) fn hand_over(&self, token: u64, on_end: OnEnd) -> Option<Grant> {
         let tenure = &self.0.tenure;
         let now = tenure.clock.now();
         let mut standing = tenure.standing();
@@ -211,9 +215,10 @@ impl Grant {
         Some(Grant::of(tenure.clone(), standing.turn, token, now, on_end))
     }
 
-    /// Tells that this grant's hold has ended, after [`Grant::succeed`].
-    pub(super) fn handed_over(&self) {
-        self.tell_end();
+    /// Tells those who wait for the end of this grant that it was handed over.
+    pub(super) fn was_handed_over(&self) {
+        self.0.over.notify_waiters();
+        drop(self.take_on_end());
     }
 
     /// A release begins: from here on the hold is not valid, not renewed, and cannot be lost. False when it was over before.
@@ -241,8 +246,11 @@ impl Grant {
 
     fn tell_end(&self) {
         self.0.over.notify_waiters();
-        let on_end = self.0.on_end.lock().unwrap_or_else(PoisonError::into_inner).take();
-        on_end.into_iter().for_each(|on_end| on_end());
+        self.take_on_end().into_iter().for_each(|on_end| on_end());
+    }
+
+    fn take_on_end(&self) -> Option<OnEnd> {
+        self.0.on_end.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     fn advance(&self, to: Stage, from: impl FnOnce(Stage) -> bool) -> bool {

@@ -101,26 +101,21 @@ impl Keeper {
         self.0.lock().take(grant);
     }
 
-    /// Ends a hold as released and begins the next one of the same owner, with another token: what the server knows, and what
-    /// is under way to it, is the new grant's from here on. `None`, and nothing is changed, when `grant` is not valid any more.
-    pub(crate) fn hand_over(&self, grant: &Grant, token: u64, on_end: OnEnd) -> Option<Grant> {
-        let mut schedule = self.0.lock();
-        // Under one lock: else a loss in between would find neither of the two.
-        let next = grant.succeed(token, on_end)?;
-        let kept = schedule.replace(&next);
-        drop(schedule);
-        grant.handed_over();
-        if !kept {
-            // It has just been taken out as lost, or the client has ended.
-            self.watch(&next);
+    /// Looks after `by`, which `grant` was handed over to, in its place.
+    pub(crate) fn replace(&self, grant: &Grant, by: &Grant) {
+        grant.was_handed_over();
+        if !self.0.lock().replace(by) {
+            // Between the two calls the other one was found lost, or the client has ended.
+            self.watch(by);
         }
-        Some(next)
     }
 
     /// Ends all holds, those that come later too. The first reason stands.
     pub(crate) fn end(&self, reason: LossReason) {
         let (all, reason) = self.0.lock().end(reason);
-        all.iter().for_each(|grant| self.0.lose(grant, reason));
+        for grant in &all {
+            self.0.lose(grant, reason);
+        }
     }
 
     async fn run<R: Renewal>(self, backend: Arc<Backend>, tasks: Tasks) {
@@ -169,7 +164,9 @@ impl Keeper {
             renewals.extend(soon);
         }
         drop(schedule);
-        lost.iter().for_each(|grant| self.0.lose(grant, LossReason::Expired));
+        for grant in &lost {
+            self.0.lose(grant, LossReason::Expired);
+        }
         renewals
     }
 
@@ -214,25 +211,32 @@ impl Keeper {
             Renewed::Absent => LossReason::Deleted,
             Renewed::Prolonged | Renewed::Taken | Renewed::WrongType => LossReason::Taken,
         };
-        let holding = self.0.lock().take(grant);
-        self.0.lose(holding.as_ref().unwrap_or(grant), reason);
+        let holding = self.0.lock().take(grant).unwrap_or_else(|| grant.clone());
+        if !self.0.lose(&holding, reason) && !matches!(grant.watch(), Watch::Over) {
+            // It is just being handed over: its successor is not known here yet, and will be when this is found again.
+            self.retry(&[(holding, lease)], Duration::ZERO);
+        }
         false
     }
 
     /// Those that are still valid are tried again soon; the others are past saving, and their timers say so.
     fn retry_later(&self, chunk: &[Due]) {
+        let Some((_, lease)) = chunk.first() else { return };
+        self.retry(chunk, (*lease / 10).clamp(SHORTEST_RETRY, LONGEST_RETRY));
+    }
+
+    fn retry(&self, chunk: &[Due], pause: Duration) {
         let now = self.0.clock.now();
         let mut schedule = self.0.lock();
         if schedule.ended().is_some() {
             return;
         }
         let mut wake = false;
-        for (grant, lease) in chunk {
+        for (grant, _) in chunk {
             let lose_at = match grant.watch() {
                 Watch::Over => continue,
                 Watch::Renew { lose_at, .. } | Watch::Expire { lose_at } => lose_at,
             };
-            let pause = (*lease / 10).clamp(SHORTEST_RETRY, LONGEST_RETRY);
             let entry = Entry { grant: grant.clone(), phase: Phase::Retrying };
             wake |= schedule.put_at(now.plus(pause).min(lose_at), entry);
         }
@@ -260,12 +264,14 @@ impl Shared {
         self.schedule.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lose(&self, grant: &Grant, reason: LossReason) {
-        if grant.lose(reason) {
+    fn lose(&self, grant: &Grant, reason: LossReason) -> bool {
+        let lost = grant.lose(reason);
+        if lost {
             self.counters.lost();
             let message = format!("lost while held, token {}: {reason}", grant.token());
             self.events.emit(Level::Warn, Some(grant.name().as_str()), message);
         }
+        lost
     }
 }
 

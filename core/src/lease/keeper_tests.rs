@@ -64,6 +64,12 @@ impl World {
         });
     }
 
+    fn hand_over(&self, grant: &Grant, token: u64) -> Option<Grant> {
+        let next = grant.hand_over(token, self.on_end())?;
+        self.keeper.replace(grant, &next);
+        Some(next)
+    }
+
     fn was_woken(&self) -> bool {
         let notified = std::pin::pin!(self.keeper.0.changed.notified());
         notified.poll(&mut Context::from_waker(Waker::noop())).is_ready()
@@ -153,17 +159,17 @@ async fn a_hold_that_was_handed_over_is_released_and_the_next_has_its_lease() {
     let world = World::new().await;
     let first = world.hold(1);
     world.clock.advance(Duration::from_secs(4));
-    let second = world.keeper.hand_over(&first, 2, world.on_end()).unwrap();
+    let second = world.hand_over(&first, 2).unwrap();
     assert_eq!((first.state(), first.lost().await, first.is_valid()), (HoldState::Released, None, false));
-    assert_eq!(world.ended.load(Ordering::SeqCst), 1);
+    assert_eq!(world.ended.load(Ordering::SeqCst), 0, "what is to happen at the end waits for the last");
     assert_eq!((second.token(), second.owner(), second.state()), (2, first.owner(), HoldState::Held));
     assert_eq!((second.valid_until(), world.keeper.held()), (first.valid_until(), 1));
     assert_eq!(second.held_for(), Duration::ZERO);
     assert!(!first.lose(LossReason::Taken) && !first.begin_release(), "it is over");
-    assert!(world.keeper.hand_over(&first, 3, world.on_end()).is_none(), "only who holds can hand over");
+    assert!(world.hand_over(&first, 3).is_none(), "only who holds can hand over");
     assert_eq!(world.run_for(INTERVAL - Duration::from_secs(4)), (1, 1));
     assert!(second.begin_release());
-    assert!(world.keeper.hand_over(&second, 3, world.on_end()).is_none(), "a release has begun");
+    assert!(world.hand_over(&second, 3).is_none(), "a release has begun");
 }
 
 #[tokio::test]
@@ -172,19 +178,40 @@ async fn what_is_under_way_for_a_hold_is_its_successors() {
     let first = world.hold(1);
     world.clock.advance(INTERVAL);
     let due = world.keeper.due(100);
-    let second = world.keeper.hand_over(&first, 2, world.on_end()).unwrap();
+    let second = world.hand_over(&first, 2).unwrap();
     assert!(world.keeper.due(100).is_empty(), "its renewal is under way");
     world.answer(&due, Renewed::Prolonged);
     assert_eq!(second.valid_until(), first.valid_until());
     assert!(second.remaining() > LEASE - Duration::from_secs(1));
     world.clock.advance(INTERVAL);
     let due = world.keeper.due(100);
-    let third = world.keeper.hand_over(&second, 3, world.on_end()).unwrap();
+    let third = world.hand_over(&second, 3).unwrap();
     world.answer(&due, Renewed::Absent);
     assert_eq!(third.lost().await, Some(LossReason::Deleted));
     assert_eq!((second.lost().await, world.keeper.held()), (None, 0));
-    assert!(world.keeper.hand_over(&third, 4, world.on_end()).is_none(), "what is lost stays lost");
-    assert_eq!(world.ended.load(Ordering::SeqCst), 3);
+    assert!(world.hand_over(&third, 4).is_none(), "what is lost stays lost");
+    assert_eq!(world.ended.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn a_loss_in_the_middle_of_a_hand_over_is_the_successors() {
+    let world = World::new().await;
+    let first = world.hold(1);
+    world.clock.advance(INTERVAL);
+    let due = world.keeper.due(100);
+    let second = first.hand_over(2, world.on_end()).unwrap();
+    world.answer(&due, Renewed::Taken);
+    assert_eq!(second.state(), HoldState::Held, "not told yet");
+    world.keeper.replace(&first, &second);
+    let due = world.keeper.due(100);
+    world.answer(&due, Renewed::Taken);
+    assert_eq!((second.loss(), world.keeper.held()), (Some(LossReason::Taken), 0));
+
+    let first = world.hold(3);
+    let second = first.hand_over(4, world.on_end()).unwrap();
+    world.keeper.end(LossReason::Closed);
+    world.keeper.replace(&first, &second);
+    assert_eq!(second.loss(), Some(LossReason::Closed));
 }
 
 #[tokio::test]
@@ -192,10 +219,10 @@ async fn nothing_is_handed_over_after_its_validity_or_to_nobody() {
     let world = World::new().await;
     let late = world.hold(1);
     world.clock.advance(LEASE);
-    assert!(world.keeper.hand_over(&late, 2, world.on_end()).is_none());
+    assert!(world.hand_over(&late, 2).is_none());
     let last = world.hold(3);
     world.keeper.end(LossReason::Closed);
-    assert!(world.keeper.hand_over(&last, 4, world.on_end()).is_none());
+    assert!(world.hand_over(&last, 4).is_none());
     assert_eq!(late.loss(), Some(LossReason::Closed));
 }
 
@@ -208,7 +235,7 @@ async fn one_who_waits_for_the_end_is_told_of_the_hand_over() {
         async move { first.lost().await }
     });
     tokio::task::yield_now().await;
-    let _second = world.keeper.hand_over(&first, 2, world.on_end()).unwrap();
+    let _second = world.hand_over(&first, 2).unwrap();
     assert_eq!(told.await.unwrap(), None);
 }
 
@@ -221,7 +248,7 @@ async fn a_lock_can_go_round_for_long() {
     let mut grant = world.hold(1_000);
     let start = Instant::now();
     for token in 0..TIMES {
-        grant = world.keeper.hand_over(&grant, token, world.on_end()).unwrap();
+        grant = world.hand_over(&grant, token).unwrap();
     }
     println!("a hand-over among {} holds: {} ns", others.len(), start.elapsed().as_nanos() as u64 / TIMES);
     assert_eq!((grant.token(), world.keeper.held()), (TIMES - 1, 1_001));
