@@ -42,8 +42,8 @@ impl GrantSpec {
     }
 }
 
-/// What is to happen once, when a hold is over for any reason.
-pub(crate) type OnEnd = Box<dyn FnOnce() + Send>;
+/// What is to happen when a hold is lost.
+pub(crate) type OnLost = Box<dyn FnOnce() + Send>;
 
 struct Inner {
     tenure: Arc<Tenure>,
@@ -53,17 +53,17 @@ struct Inner {
     since: Tick,
     /// Told when the hold is over.
     over: Notify,
-    on_end: Mutex<Option<OnEnd>>,
+    on_lost: Mutex<Option<OnLost>>,
 }
 
 impl Grant {
-    pub(crate) fn new(spec: GrantSpec, clock: Clock, on_end: OnEnd) -> Grant {
+    pub(crate) fn new(spec: GrantSpec, clock: Clock, on_lost: OnLost) -> Grant {
         let (token, since) = (spec.token, clock.now());
-        Grant::of(Arc::new(Tenure::new(spec, clock)), 0, token, since, on_end)
+        Grant::of(Arc::new(Tenure::new(spec, clock)), 0, token, since, on_lost)
     }
 
-    fn of(tenure: Arc<Tenure>, turn: u64, token: u64, since: Tick, on_end: OnEnd) -> Grant {
-        Grant(Arc::new(Inner { tenure, turn, token, since, over: Notify::new(), on_end: Mutex::new(Some(on_end)) }))
+    fn of(tenure: Arc<Tenure>, turn: u64, token: u64, since: Tick, on_lost: OnLost) -> Grant {
+        Grant(Arc::new(Inner { tenure, turn, token, since, over: Notify::new(), on_lost: Mutex::new(Some(on_lost)) }))
     }
 
     /// The fencing token: larger than that of every grant of this name before it, below 2^53 until 2255.
@@ -197,13 +197,8 @@ impl Grant {
         self.standing().valid_until()
     }
 
-    /// Ends this grant as released and makes the one that follows it under the same owner on the server, which is not asked:
-    /// what the server knows of it, and what is under way to it, is the new one's from here on. `None`, and nothing is changed,
-    /// when this one is not valid any more.
-    ///
-    /// Calls nobody, so that it can be called under a lock: [`Keeper::replace`](super::Keeper::replace) has to follow, which
-    /// tells those who wait for the end. What was to happen at the end does not.
-    pub(crate) fn hand_over(&self, token: u64, on_end: OnEnd) -> Option<Grant> {
+    /// The half of [`Keeper::hand_over`](super::Keeper::hand_over) that concerns the grant.
+    pub(super) fn hand_over(&self, token: u64, on_lost: OnLost) -> Option<Grant> {
         let tenure = &self.0.tenure;
         let now = tenure.clock.now();
         let mut standing = tenure.standing();
@@ -212,13 +207,13 @@ impl Grant {
             return None;
         }
         standing.turn += 1;
-        Some(Grant::of(tenure.clone(), standing.turn, token, now, on_end))
+        Some(Grant::of(tenure.clone(), standing.turn, token, now, on_lost))
     }
 
     /// Tells those who wait for the end of this grant that it was handed over.
     pub(super) fn was_handed_over(&self) {
         self.0.over.notify_waiters();
-        drop(self.take_on_end());
+        drop(self.take_on_lost());
     }
 
     /// A release begins: from here on the hold is not valid, not renewed, and cannot be lost. False when it was over before.
@@ -228,29 +223,24 @@ impl Grant {
 
     /// Ends the hold by a release; false when it was over before.
     pub(crate) fn release(&self) -> bool {
-        self.end(Stage::Released, |stage| matches!(stage, Stage::Held | Stage::Releasing))
+        let released = self.advance(Stage::Released, |stage| matches!(stage, Stage::Held | Stage::Releasing));
+        if released {
+            drop(self.take_on_lost());
+        }
+        released
     }
 
     /// Ends the hold as lost; false when it was over before, or is being released.
     pub(crate) fn lose(&self, reason: LossReason) -> bool {
-        self.end(Stage::Lost(reason), |stage| stage == Stage::Held)
-    }
-
-    fn end(&self, to: Stage, from: impl FnOnce(Stage) -> bool) -> bool {
-        let ended = self.advance(to, from);
-        if ended {
-            self.tell_end();
+        let lost = self.advance(Stage::Lost(reason), |stage| stage == Stage::Held);
+        if lost {
+            self.take_on_lost().into_iter().for_each(|on_lost| on_lost());
         }
-        ended
+        lost
     }
 
-    fn tell_end(&self) {
-        self.0.over.notify_waiters();
-        self.take_on_end().into_iter().for_each(|on_end| on_end());
-    }
-
-    fn take_on_end(&self) -> Option<OnEnd> {
-        self.0.on_end.lock().unwrap_or_else(PoisonError::into_inner).take()
+    fn take_on_lost(&self) -> Option<OnLost> {
+        self.0.on_lost.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     fn advance(&self, to: Stage, from: impl FnOnce(Stage) -> bool) -> bool {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::sync::{Notify, Semaphore};
 
 use super::schedule::{Entry, Phase, Schedule};
-use super::{Grant, LossReason, OnEnd, Renewal, Renewed, Watch};
+use super::{Grant, LossReason, OnLost, Renewal, Renewed, Watch};
 use crate::backend::Backend;
 use crate::event::{Events, Level};
 use crate::stats::Counters;
@@ -101,13 +101,25 @@ impl Keeper {
         self.0.lock().take(grant);
     }
 
-    /// Looks after `by`, which `grant` was handed over to, in its place.
-    pub(crate) fn replace(&self, grant: &Grant, by: &Grant) {
-        grant.was_handed_over();
-        if !self.0.lock().replace(by) {
-            // Between the two calls the other one was found lost, or the client has ended.
-            self.watch(by);
+    /// Ends a hold as released and begins the next one of the same owner, with another token: what the server knows, and what
+    /// is under way to it, is the new grant's from here on. `None`, and nothing is changed, when `grant` is not valid any more.
+    ///
+    /// Runs nothing of the caller's, so that it can be called under a lock.
+    pub(crate) fn hand_over(&self, grant: &Grant, token: u64, on_lost: OnLost) -> Option<Grant> {
+        let mut schedule = self.0.lock();
+        if schedule.ended().is_some() {
+            return None;
         }
+        // Under one lock: else a loss in between would find neither of the two.
+        let next = grant.hand_over(token, on_lost)?;
+        // It stands there no more when it has just been taken out as lost.
+        let wake = !schedule.replace(&next) && schedule.put(next.clone(), Phase::Resting);
+        drop(schedule);
+        grant.was_handed_over();
+        if wake {
+            self.0.changed.notify_one();
+        }
+        Some(next)
     }
 
     /// Ends all holds, those that come later too. The first reason stands.
@@ -211,32 +223,25 @@ impl Keeper {
             Renewed::Absent => LossReason::Deleted,
             Renewed::Prolonged | Renewed::Taken | Renewed::WrongType => LossReason::Taken,
         };
-        let holding = self.0.lock().take(grant).unwrap_or_else(|| grant.clone());
-        if !self.0.lose(&holding, reason) && !matches!(grant.watch(), Watch::Over) {
-            // It is just being handed over: its successor is not known here yet, and will be when this is found again.
-            self.retry(&[(holding, lease)], Duration::ZERO);
-        }
+        let holding = self.0.lock().take(grant);
+        self.0.lose(holding.as_ref().unwrap_or(grant), reason);
         false
     }
 
     /// Those that are still valid are tried again soon; the others are past saving, and their timers say so.
     fn retry_later(&self, chunk: &[Due]) {
-        let Some((_, lease)) = chunk.first() else { return };
-        self.retry(chunk, (*lease / 10).clamp(SHORTEST_RETRY, LONGEST_RETRY));
-    }
-
-    fn retry(&self, chunk: &[Due], pause: Duration) {
         let now = self.0.clock.now();
         let mut schedule = self.0.lock();
         if schedule.ended().is_some() {
             return;
         }
         let mut wake = false;
-        for (grant, _) in chunk {
+        for (grant, lease) in chunk {
             let lose_at = match grant.watch() {
                 Watch::Over => continue,
                 Watch::Renew { lose_at, .. } | Watch::Expire { lose_at } => lose_at,
             };
+            let pause = (*lease / 10).clamp(SHORTEST_RETRY, LONGEST_RETRY);
             let entry = Entry { grant: grant.clone(), phase: Phase::Retrying };
             wake |= schedule.put_at(now.plus(pause).min(lose_at), entry);
         }
@@ -264,14 +269,12 @@ impl Shared {
         self.schedule.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lose(&self, grant: &Grant, reason: LossReason) -> bool {
-        let lost = grant.lose(reason);
-        if lost {
+    fn lose(&self, grant: &Grant, reason: LossReason) {
+        if grant.lose(reason) {
             self.counters.lost();
             let message = format!("lost while held, token {}: {reason}", grant.token());
             self.events.emit(Level::Warn, Some(grant.name().as_str()), message);
         }
-        lost
     }
 }
 

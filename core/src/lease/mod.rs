@@ -9,7 +9,7 @@ mod tenure;
 use std::time::Duration;
 
 pub use grant::Grant;
-pub(crate) use grant::{GrantSpec, OnEnd};
+pub(crate) use grant::{GrantSpec, OnLost};
 pub(crate) use keeper::Keeper;
 pub use loss::{HoldState, LossReason};
 
