@@ -13,7 +13,8 @@ pub fn holds(what: &str, config: Config) {
     let checker = config.checker().symmetry().finish_when(HasDiscoveries::AnyFailures).spawn_dfs().join();
     report(what, &checker, started);
     if let Some((property, path)) = checker.discoveries().into_iter().next() {
-        panic!("{what}: {property} does not hold after {:#?}", path.into_actions());
+        let events: Vec<_> = path.into_actions().iter().map(|event| format!("{event:?}")).collect();
+        panic!("{what}: {property} does not hold after\n{}", events.join("\n"));
     }
     assert!(checker.is_done(), "{what}: the space was not exhausted");
 }

@@ -2,7 +2,7 @@
 
 use crate::config::{Config, LONG, NEVER, NOT_AFTER, SHORT};
 use crate::server;
-use crate::state::{Debt, Phase, Reply, Request, State, Up, happened, message};
+use crate::state::{Debt, Owner, Phase, Reply, Request, State, Up, happened, message};
 
 /// Sends a new acquire, with a new owner.
 pub fn ask(state: &mut State, p: usize) {
@@ -62,11 +62,31 @@ pub fn release(state: &mut State, p: usize) {
     }
 }
 
+/// A caller tries while others of its process wait: past their line, and beside the place in the queue that they have. The request takes no
+/// time here; what can happen to one under way is seen with those that wait.
+pub fn try_acquire(state: &mut State, config: &Config, p: usize) -> server::Outcome {
+    let mut out = server::Outcome::default();
+    let attempt = state.unused_attempt(p);
+    if server::try_acquire(&mut state.server, config, Some(p), Owner::ours(p, attempt), &mut out) {
+        state.ghost.happened |= happened::PLACE_KEPT;
+        state.processes[p].placed = true;
+        state.processes[p].subscribed = false;
+        // Its loss is known before the server can let the lease end (I9): before others can take its silence for death.
+        enter(state, p, Phase::Holding { attempt, valid: config.lease - 1 });
+    }
+    out
+}
+
 /// The hold is no longer valid: the next caller contends.
 pub fn lose(state: &mut State, config: &Config, p: usize) {
     state.ghost.happened |= happened::HOLD_LOST;
+    if state.processes[p].placed {
+        state.ghost.lapsed = state.processes[p].phase.attempt().map(|attempt| Owner::ours(p, attempt));
+    }
     if state.processes[p].waiting > 0 && config.rules.lost_hands_on {
         ask(state, p);
+    } else if state.processes[p].placed && config.rules.place_is_left {
+        enter(state, p, Phase::Cancelling);
     } else {
         enter(state, p, Phase::Idle);
     }
@@ -75,6 +95,7 @@ pub fn lose(state: &mut State, config: &Config, p: usize) {
 /// A reply comes.
 pub fn answered(state: &mut State, config: &Config, p: usize, reply: Reply) {
     let waiting = state.processes[p].waiting;
+    let placed = state.processes[p].placed && config.rules.place_is_left;
     let age = match state.processes[p].phase {
         Phase::Asking { since, .. } if config.rules.timer_from_asking => since,
         _ => 0,
@@ -88,6 +109,7 @@ pub fn answered(state: &mut State, config: &Config, p: usize, reply: Reply) {
     match (state.processes[p].phase, reply) {
         (Phase::Asking { attempt, since, .. }, Reply::Granted) => {
             state.processes[p].subscribed = false;
+            state.processes[p].placed = false;
             if waiting == 0 || since >= config.lease {
                 enter(state, p, Phase::Releasing { attempt, rejoin: waiting > 0, again: false });
             } else {
@@ -96,6 +118,7 @@ pub fn answered(state: &mut State, config: &Config, p: usize, reply: Reply) {
             }
         }
         (Phase::Asking { .. }, Reply::Busy { .. } | Reply::NotYourTurn { .. }) => {
+            state.processes[p].placed = false;
             let foreign_before = matches!(reply, Reply::Busy { foreign: true, rank: 0, .. });
             state.processes[p].subscribed &= foreign_before;
             if waiting == 0 {
@@ -122,7 +145,7 @@ pub fn answered(state: &mut State, config: &Config, p: usize, reply: Reply) {
         (Phase::Releasing { rejoin, .. }, Reply::Released { rank }) => match rank {
             None if waiting > 0 => ask(state, p),
             // Joined, or perhaps: a release that was answered the second time does not know. Or a message came, so it is in the queue.
-            _ if waiting == 0 && (rejoin || again) => enter(state, p, Phase::Cancelling),
+            _ if waiting == 0 && (rejoin || again || placed) => enter(state, p, Phase::Cancelling),
             None => enter(state, p, Phase::Idle),
             Some(0) if config.rules.rejoined_head_asks => ask(state, p),
             Some(_) if again => ask(state, p),
@@ -135,8 +158,12 @@ pub fn answered(state: &mut State, config: &Config, p: usize, reply: Reply) {
             }
         },
         (Phase::Asking { .. }, Reply::TooLate) => ask(state, p),
-        (Phase::Cancelling, Reply::Cancelled) if waiting > 0 => ask(state, p),
-        (Phase::Cancelling, Reply::Cancelled) => enter(state, p, Phase::Idle),
+        (Phase::Cancelling, Reply::Cancelled | Reply::TooLate) if waiting > 0 => ask(state, p),
+        (Phase::Cancelling, Reply::TooLate) => enter(state, p, Phase::Cancelling),
+        (Phase::Cancelling, Reply::Cancelled) => {
+            state.processes[p].placed = false;
+            enter(state, p, Phase::Idle);
+        }
         (phase, reply) => unreachable!("{reply:?} while {phase:?}"),
     }
 }
@@ -161,6 +188,10 @@ fn sleep(state: &mut State, config: &Config, p: usize, timer: u8) {
 pub fn notified(state: &mut State, config: &Config, p: usize, what: u8) -> server::Outcome {
     let mut out = server::Outcome::default();
     let waiting = state.processes[p].waiting;
+    if what == message::LOST {
+        told_lost(state, config, p);
+        return out;
+    }
     match &mut state.processes[p].phase {
         Phase::Sleeping { timer } if what == message::NEXT => *timer = (*timer).min(SHORT),
         Phase::Sleeping { .. } => {
@@ -182,6 +213,16 @@ pub fn notified(state: &mut State, config: &Config, p: usize, what: u8) -> serve
         Phase::Idle | Phase::Holding { .. } | Phase::Cancelling => {}
     }
     out
+}
+
+/// The lock was freed by force, perhaps: it may be an earlier hold that this is about. The holder renews at once, and the reply says it.
+fn told_lost(state: &mut State, config: &Config, p: usize) {
+    if let Phase::Holding { attempt, valid: 1.. } = state.processes[p].phase {
+        state.ghost.happened |= happened::TOLD_LOST;
+        if !config.rules.lost_is_a_hint || !state.server.lock.has(Owner::ours(p, attempt)) {
+            lose(state, config, p);
+        }
+    }
 }
 
 /// A request can stay without an answer on a dead connection. It may still be carried out until its `not_after`; then the process

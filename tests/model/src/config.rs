@@ -4,6 +4,10 @@
 pub const SHORT: u8 = 1;
 /// Ticks of silence after which a head counts as dead (2.5 s).
 pub const HEAD_LIMIT: u8 = 3;
+/// Ticks of silence after which the entry behind it drops any entry (15 s). More than `LONG`: who sleeps is heard of by then.
+pub const ENTRY_LIMIT: u8 = 7;
+/// How many tries may take the lock in front of one head.
+pub const MAY_BARGE: u8 = 2;
 /// Ticks of the timer of all others (5 s). More than `HEAD_LIMIT`, as in the protocol: that is what makes stamps necessary.
 pub const LONG: u8 = 5;
 /// Ticks for which a request may be carried out after it was sent (`not_after`), and for which its sender minds it.
@@ -22,6 +26,12 @@ pub struct Config {
     pub cancels: u8,
     /// How often a Redisson client takes the lock, past the queue as it does.
     pub foreign: u8,
+    /// How often a client takes the lock that only tries, and never waits. It knows the queue, as Redisson does not.
+    pub tries: u8,
+    /// How often a process tries while callers of its own wait, past its own line.
+    pub own_tries: u8,
+    /// How often somebody frees the lock by force.
+    pub forces: u8,
     /// How many faults happen, of the kinds that `kinds` allows.
     pub faults: u8,
     /// Ticks of a lease. Nobody renews: a lease that ends is a renewal that failed.
@@ -33,6 +43,8 @@ pub struct Config {
     /// Keeps in the state what has happened on the way to it, for the `sometimes` properties. It makes the space larger, so only the test that
     /// looks at those asks for it.
     pub remember: bool,
+    /// Counts silence as far as `ENTRY_LIMIT`, and not only to `HEAD_LIMIT`: for spaces in which a lease is long enough for that to matter.
+    pub long_silence: bool,
     /// Counts the acquires of each process between two ticks, for the property that nobody spins. That too makes the space larger.
     pub count_asks: bool,
 }
@@ -45,11 +57,15 @@ impl Config {
             fresh: false,
             cancels: 0,
             foreign: 0,
+            tries: 0,
+            own_tries: 0,
+            forces: 0,
             lease: 2,
             faults: 0,
             kinds: Kinds::NONE,
             rules: Rules::PROTOCOL,
             remember: false,
+            long_silence: false,
             count_asks: false,
         }
     }
@@ -77,17 +93,32 @@ pub struct Kinds {
     pub late: bool,
     /// A replica falls behind and is promoted.
     pub failover: bool,
+    /// The queue's keys are gone: evicted, deleted, or nobody could ask for a minute.
+    pub forget: bool,
+    /// The server's clock jumps ahead, by more than any lease or silence.
+    pub jump: bool,
 }
 
 impl Kinds {
     /// No kind.
-    pub const NONE: Kinds =
-        Kinds { crash: false, pause: false, reply: false, stuck: false, message: false, late: false, failover: false };
+    pub const NONE: Kinds = Kinds {
+        crash: false,
+        pause: false,
+        reply: false,
+        stuck: false,
+        message: false,
+        late: false,
+        failover: false,
+        forget: false,
+        jump: false,
+    };
     /// Every kind but failover.
     pub const NETWORK_AND_PROCESSES: Kinds =
         Kinds { crash: true, pause: true, reply: true, stuck: true, message: true, late: true, ..Kinds::NONE };
-    /// Every kind.
+    /// Every kind but what happens to the server's keys and clock.
     pub const ALL: Kinds = Kinds { failover: true, ..Kinds::NETWORK_AND_PROCESSES };
+    /// What happens to the server's keys and clock, and a process that ends.
+    pub const SERVER: Kinds = Kinds { forget: true, jump: true, crash: true, ..Kinds::NONE };
 }
 
 /// Each rule can be taken out, to see what it is for.
@@ -137,6 +168,20 @@ pub struct Rules {
     /// A process that waits again after a cancel without an answer asks once more when that cancel's `not_after` has passed, because its
     /// bytes may have taken the new place in the queue.
     pub late_cancel_rejoins: bool,
+    /// Whoever is behind an entry that has been silent for very long drops it.
+    pub prune_entries: bool,
+    /// And tells who becomes next by that.
+    pub prune_tells: bool,
+    /// A third try in a row respects the queue.
+    pub tries_respect: bool,
+    /// The tries in front of a head are counted until another is head. Else: until the lock is released.
+    pub tries_counted_over_releases: bool,
+    /// A release that joins the queue stamps the process also when it has its place already.
+    pub rejoin_stamps: bool,
+    /// A process that got the lock by a try, beside its place in the queue, sees to that place when nobody waits any more.
+    pub place_is_left: bool,
+    /// Whoever is told that its lock was freed by force looks at it before it believes that.
+    pub lost_is_a_hint: bool,
 }
 
 impl Rules {
@@ -163,5 +208,12 @@ impl Rules {
         next_stays_short: true,
         strays_cancel: true,
         late_cancel_rejoins: true,
+        prune_entries: true,
+        prune_tells: true,
+        tries_respect: true,
+        tries_counted_over_releases: true,
+        rejoin_stamps: true,
+        place_is_left: true,
+        lost_is_a_hint: true,
     };
 }

@@ -1,8 +1,8 @@
 //! What the world does to processes, messages and the server.
 
-use crate::client;
 use crate::config::Config;
-use crate::state::{Phase, State, Up, happened, message};
+use crate::state::{Phase, Request, State, Up, happened, message};
+use crate::{client, server};
 
 /// A fault. Each uses up one of `Config::faults`, except for what ends one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +23,10 @@ pub enum Fault {
     FallBehind,
     /// That replica becomes the server; everybody connects anew. By then the clocks' difference is over.
     Promote,
+    /// The keys of the queue are gone.
+    Forget,
+    /// The server's clock jumps ahead: the lease is over, all were silent for long, and what is under way comes too late.
+    Jump,
 }
 
 /// The faults that can happen now.
@@ -66,6 +70,12 @@ pub fn possible(state: &State, config: &Config, mut found: impl FnMut(Fault)) {
     if kinds.failover && state.replica.is_none() && !state.ghost.failed_over {
         found(Fault::FallBehind);
     }
+    if kinds.forget && state.server.queue.at(0).is_some() {
+        found(Fault::Forget);
+    }
+    if kinds.jump {
+        found(Fault::Jump);
+    }
 }
 
 /// A fault happens. All promises of time begin anew.
@@ -105,6 +115,12 @@ pub fn happen(state: &mut State, config: &Config, fault: Fault) {
         }
         Fault::FallBehind => state.replica = Some(state.server),
         Fault::Promote => promote(state, config),
+        Fault::Forget => {
+            state.ghost.disturbed = true;
+            state.ghost.missed = true;
+            server::forget(&mut state.server);
+        }
+        Fault::Jump => jump(state, config),
     }
 }
 
@@ -125,7 +141,22 @@ fn crash(state: &mut State, p: usize) {
     process.late = 0;
     process.listens = false;
     process.subscribed = false;
+    process.placed = false;
     process.debts.clear();
+}
+
+fn jump(state: &mut State, config: &Config) {
+    state.ghost.disturbed = true;
+    state.ghost.missed = true;
+    state.ghost.taken_away |= !state.server.lock.is_empty();
+    state.ghost.greatest = -1;
+    server::jump(&mut state.server, config);
+    let wires = state.processes.iter_mut().filter_map(|p| p.wire.as_mut());
+    for request in state.stuck.iter_mut().map(|(_, request)| request).chain(wires) {
+        if let Request::Acquire { left, .. } | Request::Cancel { left } = request {
+            *left = 0;
+        }
+    }
 }
 
 fn promote(state: &mut State, config: &Config) {

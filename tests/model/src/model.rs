@@ -2,7 +2,7 @@
 
 use stateright::{Model, Property};
 
-use crate::config::Config;
+use crate::config::{Config, ENTRY_LIMIT, LONG, MAY_BARGE};
 use crate::faults::{self, Fault};
 use crate::server::{self, Outcome};
 use crate::state::{Debt, Owner, Phase, Process, Reply, Request, State, Up, happened, message};
@@ -30,6 +30,11 @@ pub enum Action {
     LateBytes(usize),
     ForeignTake,
     ForeignRelease,
+    /// A client that never waits takes the lock, and releases it; a process with callers that wait tries past them.
+    Try,
+    TryRelease,
+    OwnTry(usize),
+    ForceRelease,
     Fault(Fault),
     Tick,
 }
@@ -71,6 +76,7 @@ impl Model for Config {
         if state.server.lock.has(Owner::FOREIGN) {
             actions.push(Action::ForeignRelease);
         }
+        others(state, actions);
         faults::possible(state, self, |fault| actions.push(Action::Fault(fault)));
     }
 
@@ -131,8 +137,47 @@ impl Model for Config {
                 publish_all(&mut state, &out);
                 state.ghost.prompt = listens && all_are_told(&state);
             }
+            Action::Try => {
+                let mut out = Outcome::default();
+                if server::try_acquire(&mut state.server, self, None, Owner::TRIER, &mut out) {
+                    state.tries -= 1;
+                    overtake(&mut state, last);
+                } else {
+                    state.ghost.happened |= happened::TRY_REFUSED;
+                }
+                if out.dropped.is_some() {
+                    state.ghost.happened |= happened::TRY_DROPPED;
+                }
+                publish(&mut state, out);
+            }
+            Action::TryRelease => {
+                let mut out = Outcome::default();
+                server::free(&mut state.server, self, &mut out);
+                publish(&mut state, out);
+            }
+            Action::OwnTry(p) => {
+                state.own_tries -= 1;
+                let out = client::try_acquire(&mut state, self, p);
+                if out.token.is_some() && state.server.queue.at(0) != Some(p) {
+                    overtake(&mut state, last);
+                }
+                publish(&mut state, out);
+            }
+            Action::ForceRelease => {
+                let mut out = Outcome::default();
+                state.forces -= 1;
+                state.ghost.taken_away = true;
+                server::force_release(&mut state.server, self, &mut out);
+                publish(&mut state, out);
+            }
             Action::Fault(fault) => faults::happen(&mut state, self, fault),
             Action::Tick => tick(self, &mut state),
+        }
+        if state.server.lock != last.server.lock {
+            state.ghost.lapsed = None;
+        }
+        if state.server.queue.at(0) != last.server.queue.at(0) {
+            state.ghost.overtaken = 0;
         }
         if !self.remember {
             state.ghost.happened = 0;
@@ -142,6 +187,35 @@ impl Model for Config {
 
     fn properties(&self) -> Vec<Property<Self>> {
         properties::all(self)
+    }
+}
+
+/// What others may do at any time: those who try, and who frees by force.
+fn others(state: &State, actions: &mut Vec<Action>) {
+    if state.server.lock.is_empty() {
+        if state.tries > 0 {
+            actions.push(Action::Try);
+        }
+        let sleeps = |p: &Process| p.up == Up::Running && matches!(p.phase, Phase::Sleeping { .. });
+        let sleepers = state.processes.iter().enumerate().filter(|(_, p)| state.own_tries > 0 && sleeps(p));
+        actions.extend(sleepers.map(|(p, _)| Action::OwnTry(p)));
+    } else if state.forces > 0 {
+        actions.push(Action::ForceRelease);
+    }
+    if state.server.lock.has(Owner::TRIER) {
+        actions.push(Action::TryRelease);
+    }
+}
+
+/// A try was granted in front of whoever is head.
+fn overtake(state: &mut State, before: &State) {
+    // Who is told now is head of what the try has left of the queue.
+    if before.server.queue.at(0) != state.server.queue.at(0) {
+        state.ghost.overtaken = 0;
+    }
+    if state.server.queue.at(0).is_some() {
+        state.ghost.happened |= happened::BARGED;
+        state.ghost.overtaken = (state.ghost.overtaken + 1).min(MAY_BARGE + 1);
     }
 }
 
@@ -245,7 +319,8 @@ fn publish(state: &mut State, out: Outcome) {
     }
     if let Some(dropped) = out.dropped {
         let process = &state.processes[dropped];
-        state.ghost.happened |= happened::PRUNED;
+        state.ghost.happened |= if out.by_entry { happened::ENTRY_DROPPED } else { happened::PRUNED };
+        state.ghost.behind_dead = 0;
         state.ghost.dropped_live |= process.up == Up::Running && process.waiting > 0 && !state.ghost.disturbed;
         state.ghost.free_for = 0;
     }
@@ -268,7 +343,9 @@ fn publish_all(state: &mut State, out: &Outcome) {
 /// Whether a release can count on its message: everybody in the queue runs and waits, and nobody lost his place by a fault.
 fn all_are_told(state: &State) -> bool {
     let queue = &state.server.queue;
-    let live = |p: usize| properties::contends(&state.processes[p]);
+    // A grant on its way to a process that is in the queue: late bytes put it there.
+    let granted = |p: usize| state.processes[p].reply == Some(Reply::Granted);
+    let live = |p: usize| properties::contends(&state.processes[p]) && !granted(p);
     let lost = |p: usize| {
         let process = &state.processes[p];
         properties::contends(process) && process.wire.is_none() && queue.rank(p).is_none()
@@ -289,6 +366,10 @@ fn tick(config: &Config, state: &mut State) {
     if server::tick(&mut state.server, config) {
         state.ghost.prompt = false;
     }
+    let behind = (1..).map_while(|rank| Some((state.server.queue.at(rank - 1)?, state.server.queue.at(rank)?)));
+    let gone = |p: usize| state.processes[p].up == Up::Crashed && state.server.silent[p] >= ENTRY_LIMIT;
+    let behind_dead = behind.clone().any(|(front, p)| gone(front) && properties::contends(&state.processes[p]));
+    state.ghost.behind_dead = if behind_dead { (state.ghost.behind_dead + 1).min(LONG + 1) } else { 0 };
     if let Some(replica) = &mut state.replica {
         server::tick(replica, config);
     }

@@ -2,7 +2,7 @@
 
 use stateright::Property;
 
-use crate::config::{Config, HEAD_LIMIT, LONG, SHORT};
+use crate::config::{Config, HEAD_LIMIT, LONG, MAY_BARGE, SHORT};
 use crate::model::urgent;
 use crate::state::{Owner, Phase, Process, Request, State, Up, happened};
 
@@ -27,6 +27,8 @@ pub mod name {
     pub const I7_ENTRY: &str = "I7 no queue entry without somebody who minds it";
     pub const SPIN: &str = "nobody spins";
     pub const LIVE: &str = "a live waiter is not dropped as dead";
+    pub const GONE: &str = "an entry that was silent for very long is dropped by who looks at it";
+    pub const OVERTAKEN: &str = "a head is overtaken by two tries at most";
 }
 
 /// Whether callers of a running process wait for the server.
@@ -38,7 +40,9 @@ pub fn contends(process: &Process) -> bool {
 pub fn all(config: &Config) -> Vec<Property<Config>> {
     let mut all = vec![
         Property::always(name::I1, |_, s: &State| s.server.lock.iter().count() <= 1),
-        Property::always(name::I1_VALID, |_, s: &State| s.ghost.failed_over || valid_holders(s) <= 1),
+        Property::always(name::I1_VALID, |_, s: &State| {
+            s.ghost.failed_over || s.ghost.taken_away || valid_holders(s) <= 1
+        }),
         Property::always(name::I3, |_, s: &State| !s.ghost.token_fell),
         Property::always(name::I5_PROMPT, |c, s: &State| !(s.ghost.prompt && stands_free(c, s))),
         Property::always(name::I5_HEAD, |_, s: &State| s.ghost.disturbed || first_two_are_short(s)),
@@ -46,14 +50,18 @@ pub fn all(config: &Config) -> Vec<Property<Config>> {
         Property::always(name::I6, |_, s: &State| !s.ghost.freed_another),
         Property::always(name::I6_REPEAT, |_, s: &State| !s.ghost.repeat_changed),
         Property::always(name::I7_FIELD, |_, s: &State| {
-            s.ghost.failed_over || s.server.lock.iter().all(|o| minded(s, o))
+            s.ghost.failed_over || s.server.lock.iter().all(|o| minded(s, o) || s.ghost.lapsed == Some(o))
         }),
         Property::always(name::I7_ENTRY, |_, s: &State| s.ghost.failed_over || entries_minded(s)),
         Property::always(name::SPIN, |_, s: &State| s.processes.iter().all(|p| p.asks <= ASKS)),
         Property::always(name::LIVE, |_, s: &State| !s.ghost.dropped_live),
+        Property::always(name::GONE, |_, s: &State| s.ghost.behind_dead <= LONG),
+        Property::always(name::OVERTAKEN, |_, s: &State| {
+            s.ghost.failed_over || s.ghost.overtaken <= MAY_BARGE
+        }),
     ];
     if config.remember {
-        all.extend(EVENTS.iter().map(|(name, seen)| Property::sometimes(name, *seen)));
+        all.extend(EVENTS.iter().chain(EVENTS_LATER).map(|(name, seen)| Property::sometimes(name, *seen)));
     }
     all
 }
@@ -77,9 +85,19 @@ pub const EVENTS: &[(&str, Seen)] = &[
     ("a stray queue entry is cancelled", seen::<{ happened::STRAY_CANCELLED }>),
     ("a late cancel takes a place in the queue", seen::<{ happened::LATE_CANCEL }>),
     ("a failover loses a grant", seen::<{ happened::FAILOVER_LOST_GRANT }>),
+    ("a try overtakes the queue", seen::<{ happened::BARGED }>),
+    ("a try respects the queue", seen::<{ happened::TRY_REFUSED }>),
+    ("a try of a process leaves its place alone", seen::<{ happened::PLACE_KEPT }>),
+    ("a holder hears that its lock was freed by force", seen::<{ happened::TOLD_LOST }>),
 ];
 
-fn seen<const EVENT: u16>(_: &Config, state: &State) -> bool {
+/// The same for spaces of their own: a lease that is longer than the silence of a dead entry, and a try that comes after a dead head.
+pub const EVENTS_LATER: &[(&str, Seen)] = &[
+    ("a dead entry is dropped by the one behind it", seen::<{ happened::ENTRY_DROPPED }>),
+    ("a try drops a dead head", seen::<{ happened::TRY_DROPPED }>),
+];
+
+fn seen<const EVENT: u32>(_: &Config, state: &State) -> bool {
     state.ghost.happened & EVENT != 0
 }
 
@@ -107,8 +125,9 @@ fn first_two_are_short(state: &State) -> bool {
 pub fn bound(state: &State) -> u8 {
     let entries = (0..).map_while(|rank| state.server.queue.at(rank));
     let dead = entries.filter(|p| match state.processes[*p].up {
-        // What a stale replica remembers of the queue is as good as dead.
-        Up::Running => state.ghost.failed_over && !contends(&state.processes[*p]),
+        // What a stale replica remembers of the queue is as good as dead. So is what late bytes have left there for a holder who does not know
+        // yet that its lock was freed by force.
+        Up::Running => (state.ghost.failed_over || state.ghost.taken_away) && !contends(&state.processes[*p]),
         Up::Paused | Up::Crashed => true,
     });
     match (dead.count(), state.ghost.missed) {
@@ -137,6 +156,7 @@ fn entries_minded(state: &State) -> bool {
             matches!(p.phase, Phase::Asking { .. } | Phase::Cancelling | Phase::Releasing { rejoin: true, .. })
                 || matches!(p.wire, Some(Request::Subscribe { .. }))
                 || matches!(p.phase, Phase::Subscribing { .. });
-        p.up == Up::Crashed || p.waiting > 0 || leaves || !p.debts.is_empty()
+        let beside_a_hold = matches!(p.phase, Phase::Holding { .. } | Phase::Releasing { .. }) && p.placed;
+        p.up == Up::Crashed || p.waiting > 0 || leaves || beside_a_hold || !p.debts.is_empty()
     })
 }

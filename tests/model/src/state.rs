@@ -21,9 +21,12 @@ impl Owner {
         Owner(process as u8 * ATTEMPTS + attempt)
     }
 
-    /// The process and the attempt, unless foreign.
+    /// The client of ours that only tries.
+    pub const TRIER: Owner = Owner(MAX as u8 * ATTEMPTS + 1);
+
+    /// The process and the attempt, if it is one's.
     pub fn attempt(self) -> Option<(usize, u8)> {
-        (self != Owner::FOREIGN).then_some(((self.0 / ATTEMPTS) as usize, self.0 % ATTEMPTS))
+        (self.0 < Owner::FOREIGN.0).then_some(((self.0 / ATTEMPTS) as usize, self.0 % ATTEMPTS))
     }
 }
 
@@ -54,7 +57,7 @@ impl Fields {
 
     /// All of them.
     pub fn iter(self) -> impl Iterator<Item = Owner> {
-        (0..=Owner::FOREIGN.0).map(Owner).filter(move |o| self.has(*o))
+        (0..=Owner::TRIER.0).map(Owner).filter(move |o| self.has(*o))
     }
 }
 
@@ -107,6 +110,8 @@ pub struct Server {
     pub queue: Queue,
     /// `S`: ticks since each was last seen, as far as that matters.
     pub silent: [u8; MAX],
+    /// `barged` in `S`.
+    pub barged: u8,
 }
 
 /// What a process sends.
@@ -151,8 +156,10 @@ pub mod message {
     pub const NEXT: u8 = 2;
     /// On the lock's own channel, Redisson's.
     pub const CHANNEL: u8 = 4;
+    /// To the holder: the lock was freed by force.
+    pub const LOST: u8 = 8;
     /// All of them.
-    pub const ALL: [u8; 3] = [FREE, NEXT, CHANNEL];
+    pub const ALL: [u8; 4] = [FREE, NEXT, CHANNEL, LOST];
 }
 
 /// Whether a process runs.
@@ -228,6 +235,8 @@ pub struct Process {
     pub listens: bool,
     /// Subscribed to the lock's own channel: as the head, while the holder is foreign.
     pub subscribed: bool,
+    /// It holds by a try, and may have a place in the queue beside.
+    pub placed: bool,
     /// Acquires since the last tick (only with `Config::count_asks`).
     pub asks: u8,
     /// What it still has to see to.
@@ -237,20 +246,26 @@ pub struct Process {
 /// What happened on the way to a state (only with `Config::remember`).
 #[allow(missing_docs)]
 pub mod happened {
-    pub const HANDED_OVER: u16 = 1 << 0;
-    pub const REJOINED: u16 = 1 << 1;
-    pub const PRUNED: u16 = 1 << 2;
-    pub const CANCELLED_IN_FLIGHT: u16 = 1 << 3;
-    pub const MESSAGE_LOST: u16 = 1 << 4;
-    pub const REPEAT_GRANTED: u16 = 1 << 5;
-    pub const TOO_LATE: u16 = 1 << 6;
-    pub const LATE_GRANT_FREED: u16 = 1 << 7;
-    pub const HOLD_LOST: u16 = 1 << 8;
-    pub const STALE_RELEASE: u16 = 1 << 9;
-    pub const WOKEN_BY_FOREIGN: u16 = 1 << 10;
-    pub const FAILOVER_LOST_GRANT: u16 = 1 << 11;
-    pub const STRAY_CANCELLED: u16 = 1 << 12;
-    pub const LATE_CANCEL: u16 = 1 << 13;
+    pub const HANDED_OVER: u32 = 1 << 0;
+    pub const REJOINED: u32 = 1 << 1;
+    pub const PRUNED: u32 = 1 << 2;
+    pub const CANCELLED_IN_FLIGHT: u32 = 1 << 3;
+    pub const MESSAGE_LOST: u32 = 1 << 4;
+    pub const REPEAT_GRANTED: u32 = 1 << 5;
+    pub const TOO_LATE: u32 = 1 << 6;
+    pub const LATE_GRANT_FREED: u32 = 1 << 7;
+    pub const HOLD_LOST: u32 = 1 << 8;
+    pub const STALE_RELEASE: u32 = 1 << 9;
+    pub const WOKEN_BY_FOREIGN: u32 = 1 << 10;
+    pub const FAILOVER_LOST_GRANT: u32 = 1 << 11;
+    pub const STRAY_CANCELLED: u32 = 1 << 12;
+    pub const LATE_CANCEL: u32 = 1 << 13;
+    pub const ENTRY_DROPPED: u32 = 1 << 14;
+    pub const BARGED: u32 = 1 << 15;
+    pub const TRY_REFUSED: u32 = 1 << 16;
+    pub const TRY_DROPPED: u32 = 1 << 17;
+    pub const PLACE_KEPT: u32 = 1 << 18;
+    pub const TOLD_LOST: u32 = 1 << 19;
 }
 
 /// What the properties need to know beside the world: no process can see it.
@@ -279,8 +294,16 @@ pub struct Ghost {
     pub missed: bool,
     /// A stale replica was promoted: owners and queue entries may have come back.
     pub failed_over: bool,
+    /// Somebody freed the lock by force, or the clock let a lease end early: a holder may not know it yet.
+    pub taken_away: bool,
+    /// A hold that is over for its process, a little before its field is.
+    pub lapsed: Option<Owner>,
+    /// How many tries have overtaken the present head.
+    pub overtaken: u8,
+    /// Ticks for which somebody stands behind an entry that should be dropped.
+    pub behind_dead: u8,
     /// See [`happened`].
-    pub happened: u16,
+    pub happened: u32,
 }
 
 /// A state of the world.
@@ -298,6 +321,12 @@ pub struct State {
     pub cancels: u8,
     /// The same for takes by the foreign client.
     pub foreign: u8,
+    /// The same for tries by a client that never waits.
+    pub tries: u8,
+    /// The same for tries of processes with callers that wait.
+    pub own_tries: u8,
+    /// The same for releases by force.
+    pub forces: u8,
     /// The same for faults.
     pub faults: u8,
     /// What only the properties see.
@@ -319,6 +348,7 @@ impl State {
             late: 0,
             listens: !config.fresh,
             subscribed: false,
+            placed: false,
             asks: 0,
             debts: Vec::new(),
         };
@@ -329,6 +359,9 @@ impl State {
             stuck: Vec::new(),
             cancels: config.cancels,
             foreign: config.foreign,
+            tries: config.tries,
+            own_tries: config.own_tries,
+            forces: config.forces,
             faults: config.faults,
             ghost: Ghost {
                 greatest: -1,
@@ -342,6 +375,10 @@ impl State {
                 disturbed: false,
                 missed: false,
                 failed_over: false,
+                taken_away: false,
+                lapsed: None,
+                overtaken: 0,
+                behind_dead: 0,
                 happened: 0,
             },
         }

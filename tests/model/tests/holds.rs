@@ -59,6 +59,36 @@ fn nobody_spins() {
     holds("two processes with two callers, acquires counted", config.faults(1, Kinds::NETWORK_AND_PROCESSES));
 }
 
+#[test]
+fn beside_those_who_only_try() {
+    let config = Config { tries: 3, cancels: 1, ..Config::new(&[1, 1]) };
+    holds("two processes, three tries, a cancel, a fault", config.faults(1, Kinds::ALL));
+    let config = Config { tries: 3, ..Config::new(&[1, 1, 1]) };
+    holds("three processes, three tries", config);
+    let config = Config { own_tries: 1, cancels: 1, lease: 4, ..Config::new(&[2, 1]) };
+    holds("two processes, a try of their own, a cancel, a fault", config.faults(1, Kinds::ALL));
+}
+
+#[test]
+fn when_a_lock_is_freed_by_force() {
+    let config = Config { forces: 1, cancels: 1, ..Config::new(&[2, 1]) };
+    holds("two processes, a release by force, a cancel, a fault", config.faults(1, Kinds::ALL));
+}
+
+#[test]
+fn behind_dead_entries_while_a_lock_is_held_for_long() {
+    let config = Config { lease: 9, long_silence: true, ..Config::new(&[1, 1, 1]) };
+    holds("three processes, a long lease, a fault", config.faults(1, Kinds::NETWORK_AND_PROCESSES));
+}
+
+#[test]
+fn when_the_keys_of_the_queue_are_gone_or_the_clock_jumps() {
+    let config = Config { cancels: 1, ..Config::new(&[1, 1, 1]) };
+    holds("three processes, the server's keys or clock", config.faults(1, Kinds::SERVER));
+    let config = Config { foreign: 1, ..Config::new(&[2, 1]) };
+    holds("two processes, a foreign hold, twice the server's keys or clock", config.faults(2, Kinds::SERVER));
+}
+
 /// The same in spaces of millions of states.
 mod larger {
     use super::*;

@@ -91,6 +91,51 @@ fn a_cancel_tells_who_moves_up() {
 }
 
 #[test]
+fn a_dead_entry_is_dropped_by_the_one_behind_it() {
+    let config = Config { lease: 14, foreign: 1, long_silence: true, ..Config::new(&[1, 1]) };
+    let config = config.faults(1, Kinds { crash: true, ..Kinds::NONE });
+    needs("dropping dead entries", config, Rules { prune_entries: false, ..R }, name::GONE);
+}
+
+#[test]
+fn who_moves_up_behind_a_dead_entry_is_told() {
+    let config = Config { lease: 9, foreign: 1, long_silence: true, ..Config::new(&[1, 1, 1]) };
+    let config = config.faults(1, Kinds { crash: true, ..Kinds::NONE });
+    needs("telling on a drop", config, Rules { prune_tells: false, ..R }, name::I5_HEAD);
+}
+
+#[test]
+fn a_third_try_respects_the_queue() {
+    let config = Config { tries: 3, ..Config::new(&[1, 1]) };
+    needs("the bound of tries", config, Rules { tries_respect: false, ..R }, name::OVERTAKEN);
+}
+
+#[test]
+fn tries_are_counted_until_another_is_head() {
+    let config = Config { tries: 3, ..Config::new(&[1, 1]) };
+    needs("counting over releases", config, Rules { tries_counted_over_releases: false, ..R }, name::OVERTAKEN);
+}
+
+#[test]
+fn a_release_that_joins_stamps_who_has_its_place_already() {
+    let config = Config { own_tries: 1, foreign: 1, lease: 5, ..Config::new(&[2, 1]) };
+    needs("the stamp of a release", config, Rules { rejoin_stamps: false, ..R }, name::LIVE);
+}
+
+#[test]
+fn a_place_beside_a_hold_is_left_when_nobody_waits() {
+    let config = Config { own_tries: 1, foreign: 1, cancels: 1, ..Config::new(&[1, 1]) };
+    needs("leaving the place", config, Rules { place_is_left: false, ..R }, name::I7_ENTRY);
+}
+
+#[test]
+fn lost_is_a_hint() {
+    let config = Config { forces: 1, ..Config::new(&[2]) };
+    let config = config.faults(1, Kinds { late: true, ..Kinds::NONE });
+    needs("looking before believing", config, Rules { lost_is_a_hint: false, ..R }, name::I7_FIELD);
+}
+
+#[test]
 fn tokens_come_from_the_clock() {
     let config = Config::new(&[1, 1]).faults(1, Kinds { failover: true, ..Kinds::NONE });
     needs("tokens by the clock", config, Rules { clock_tokens: false, ..R }, name::I3);
