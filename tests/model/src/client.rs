@@ -62,31 +62,11 @@ pub fn release(state: &mut State, p: usize) {
     }
 }
 
-/// A caller tries while others of its process wait: past their line, and beside the place in the queue that they have. The request takes no
-/// time here; what can happen to one under way is seen with those that wait.
-pub fn try_acquire(state: &mut State, config: &Config, p: usize) -> server::Outcome {
-    let mut out = server::Outcome::default();
-    let attempt = state.unused_attempt(p);
-    if server::try_acquire(&mut state.server, config, Some(p), Owner::ours(p, attempt), &mut out) {
-        state.ghost.happened |= happened::PLACE_KEPT;
-        state.processes[p].placed = true;
-        state.processes[p].subscribed = false;
-        // Its loss is known before the server can let the lease end (I9): before others can take its silence for death.
-        enter(state, p, Phase::Holding { attempt, valid: config.lease - 1 });
-    }
-    out
-}
-
 /// The hold is no longer valid: the next caller contends.
 pub fn lose(state: &mut State, config: &Config, p: usize) {
     state.ghost.happened |= happened::HOLD_LOST;
-    if state.processes[p].placed {
-        state.ghost.lapsed = state.processes[p].phase.attempt().map(|attempt| Owner::ours(p, attempt));
-    }
     if state.processes[p].waiting > 0 && config.rules.lost_hands_on {
         ask(state, p);
-    } else if state.processes[p].placed && config.rules.place_is_left {
-        enter(state, p, Phase::Cancelling);
     } else {
         enter(state, p, Phase::Idle);
     }
@@ -95,7 +75,6 @@ pub fn lose(state: &mut State, config: &Config, p: usize) {
 /// A reply comes.
 pub fn answered(state: &mut State, config: &Config, p: usize, reply: Reply) {
     let waiting = state.processes[p].waiting;
-    let placed = state.processes[p].placed && config.rules.place_is_left;
     let age = match state.processes[p].phase {
         Phase::Asking { since, .. } if config.rules.timer_from_asking => since,
         _ => 0,
@@ -109,7 +88,6 @@ pub fn answered(state: &mut State, config: &Config, p: usize, reply: Reply) {
     match (state.processes[p].phase, reply) {
         (Phase::Asking { attempt, since, .. }, Reply::Granted) => {
             state.processes[p].subscribed = false;
-            state.processes[p].placed = false;
             if waiting == 0 || since >= config.lease {
                 enter(state, p, Phase::Releasing { attempt, rejoin: waiting > 0, again: false });
             } else {
@@ -118,7 +96,6 @@ pub fn answered(state: &mut State, config: &Config, p: usize, reply: Reply) {
             }
         }
         (Phase::Asking { .. }, Reply::Busy { .. } | Reply::NotYourTurn { .. }) => {
-            state.processes[p].placed = false;
             let foreign_before = matches!(reply, Reply::Busy { foreign: true, rank: 0, .. });
             state.processes[p].subscribed &= foreign_before;
             if waiting == 0 {
@@ -145,7 +122,7 @@ pub fn answered(state: &mut State, config: &Config, p: usize, reply: Reply) {
         (Phase::Releasing { rejoin, .. }, Reply::Released { rank }) => match rank {
             None if waiting > 0 => ask(state, p),
             // Joined, or perhaps: a release that was answered the second time does not know. Or a message came, so it is in the queue.
-            _ if waiting == 0 && (rejoin || again || placed) => enter(state, p, Phase::Cancelling),
+            _ if waiting == 0 && (rejoin || again) => enter(state, p, Phase::Cancelling),
             None => enter(state, p, Phase::Idle),
             Some(0) if config.rules.rejoined_head_asks => ask(state, p),
             Some(_) if again => ask(state, p),
@@ -159,11 +136,8 @@ pub fn answered(state: &mut State, config: &Config, p: usize, reply: Reply) {
         },
         (Phase::Asking { .. }, Reply::TooLate) => ask(state, p),
         (Phase::Cancelling, Reply::Cancelled | Reply::TooLate) if waiting > 0 => ask(state, p),
-        (Phase::Cancelling, Reply::TooLate) => enter(state, p, Phase::Cancelling),
-        (Phase::Cancelling, Reply::Cancelled) => {
-            state.processes[p].placed = false;
-            enter(state, p, Phase::Idle);
-        }
+        (Phase::Cancelling, Reply::TooLate) if config.rules.late_cancel_repeats => enter(state, p, Phase::Cancelling),
+        (Phase::Cancelling, Reply::Cancelled | Reply::TooLate) => enter(state, p, Phase::Idle),
         (phase, reply) => unreachable!("{reply:?} while {phase:?}"),
     }
 }

@@ -28,7 +28,7 @@ pub struct Config {
     pub foreign: u8,
     /// How often a client takes the lock that only tries, and never waits. It knows the queue, as Redisson does not.
     pub tries: u8,
-    /// How often a process tries while callers of its own wait, past its own line.
+    /// How often a process tries, beside its contender and past its own line.
     pub own_tries: u8,
     /// How often somebody frees the lock by force.
     pub forces: u8,
@@ -168,6 +168,8 @@ pub struct Rules {
     /// A process that waits again after a cancel without an answer asks once more when that cancel's `not_after` has passed, because its
     /// bytes may have taken the new place in the queue.
     pub late_cancel_rejoins: bool,
+    /// A cancel that is refused as too late is sent once more.
+    pub late_cancel_repeats: bool,
     /// Whoever is behind an entry that has been silent for very long drops it.
     pub prune_entries: bool,
     /// And tells who becomes next by that.
@@ -176,10 +178,6 @@ pub struct Rules {
     pub tries_respect: bool,
     /// The tries in front of a head are counted until another is head. Else: until the lock is released.
     pub tries_counted_over_releases: bool,
-    /// A release that joins the queue stamps the process also when it has its place already.
-    pub rejoin_stamps: bool,
-    /// A process that got the lock by a try, beside its place in the queue, sees to that place when nobody waits any more.
-    pub place_is_left: bool,
     /// Whoever is told that its lock was freed by force looks at it before it believes that.
     pub lost_is_a_hint: bool,
 }
@@ -208,12 +206,11 @@ impl Rules {
         next_stays_short: true,
         strays_cancel: true,
         late_cancel_rejoins: true,
+        late_cancel_repeats: true,
         prune_entries: true,
         prune_tells: true,
         tries_respect: true,
         tries_counted_over_releases: true,
-        rejoin_stamps: true,
-        place_is_left: true,
         lost_is_a_hint: true,
     };
 }

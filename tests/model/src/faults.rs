@@ -141,7 +141,6 @@ fn crash(state: &mut State, p: usize) {
     process.late = 0;
     process.listens = false;
     process.subscribed = false;
-    process.placed = false;
     process.debts.clear();
 }
 

@@ -138,29 +138,16 @@ impl Model for Config {
                 state.ghost.prompt = listens && all_are_told(&state);
             }
             Action::Try => {
-                let mut out = Outcome::default();
-                if server::try_acquire(&mut state.server, self, None, Owner::TRIER, &mut out) {
-                    state.tries -= 1;
-                    overtake(&mut state, last);
-                } else {
-                    state.ghost.happened |= happened::TRY_REFUSED;
-                }
-                if out.dropped.is_some() {
-                    state.ghost.happened |= happened::TRY_DROPPED;
-                }
-                publish(&mut state, out);
+                state.tries -= 1;
+                attempt(self, &mut state, None);
+            }
+            Action::OwnTry(p) => {
+                state.own_tries -= 1;
+                attempt(self, &mut state, Some(p));
             }
             Action::TryRelease => {
                 let mut out = Outcome::default();
                 server::free(&mut state.server, self, &mut out);
-                publish(&mut state, out);
-            }
-            Action::OwnTry(p) => {
-                state.own_tries -= 1;
-                let out = client::try_acquire(&mut state, self, p);
-                if out.token.is_some() && state.server.queue.at(0) != Some(p) {
-                    overtake(&mut state, last);
-                }
                 publish(&mut state, out);
             }
             Action::ForceRelease => {
@@ -173,10 +160,8 @@ impl Model for Config {
             Action::Fault(fault) => faults::happen(&mut state, self, fault),
             Action::Tick => tick(self, &mut state),
         }
-        if state.server.lock != last.server.lock {
-            state.ghost.lapsed = None;
-        }
-        if state.server.queue.at(0) != last.server.queue.at(0) {
+        let tried = matches!(action, Action::Try | Action::OwnTry(_));
+        if !tried && state.server.queue.at(0) != last.server.queue.at(0) {
             state.ghost.overtaken = 0;
         }
         if !self.remember {
@@ -196,9 +181,9 @@ fn others(state: &State, actions: &mut Vec<Action>) {
         if state.tries > 0 {
             actions.push(Action::Try);
         }
-        let sleeps = |p: &Process| p.up == Up::Running && matches!(p.phase, Phase::Sleeping { .. });
-        let sleepers = state.processes.iter().enumerate().filter(|(_, p)| state.own_tries > 0 && sleeps(p));
-        actions.extend(sleepers.map(|(p, _)| Action::OwnTry(p)));
+        let may = |p: &Process| state.own_tries > 0 && p.up == Up::Running;
+        let processes = state.processes.iter().enumerate().filter(|(_, p)| may(p));
+        actions.extend(processes.map(|(p, _)| Action::OwnTry(p)));
     } else if state.forces > 0 {
         actions.push(Action::ForceRelease);
     }
@@ -207,16 +192,25 @@ fn others(state: &State, actions: &mut Vec<Action>) {
     }
 }
 
-/// A try was granted in front of whoever is head.
-fn overtake(state: &mut State, before: &State) {
-    // Who is told now is head of what the try has left of the queue.
-    if before.server.queue.at(0) != state.server.queue.at(0) {
-        state.ghost.overtaken = 0;
+/// A try, of a process or of a client that is none. Its request takes no time here: what can happen to one under way is seen with those
+/// that wait.
+fn attempt(config: &Config, state: &mut State, process: Option<usize>) {
+    let (mut out, head) = (Outcome::default(), state.server.queue.at(0));
+    let granted = server::try_acquire(&mut state.server, config, process, Owner::TRIER, &mut out);
+    if out.dropped.is_some() {
+        state.ghost.happened |= happened::TRY_DROPPED;
     }
-    if state.server.queue.at(0).is_some() {
+    let queue = &state.server.queue;
+    if !granted {
+        state.ghost.happened |= happened::TRY_REFUSED;
+    } else if queue.at(0).is_some_and(|head| Some(head) != process) {
         state.ghost.happened |= happened::BARGED;
-        state.ghost.overtaken = (state.ghost.overtaken + 1).min(MAY_BARGE + 1);
+        let before = if queue.at(0) == head { state.ghost.overtaken } else { 0 };
+        state.ghost.overtaken = (before + 1).min(MAY_BARGE + 1);
+    } else if queue.at(0).is_some() {
+        state.ghost.happened |= happened::PLACE_KEPT;
     }
+    publish(state, out);
 }
 
 /// What happens before the next tick.

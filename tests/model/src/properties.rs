@@ -50,18 +50,16 @@ pub fn all(config: &Config) -> Vec<Property<Config>> {
         Property::always(name::I6, |_, s: &State| !s.ghost.freed_another),
         Property::always(name::I6_REPEAT, |_, s: &State| !s.ghost.repeat_changed),
         Property::always(name::I7_FIELD, |_, s: &State| {
-            s.ghost.failed_over || s.server.lock.iter().all(|o| minded(s, o) || s.ghost.lapsed == Some(o))
+            s.ghost.failed_over || s.server.lock.iter().all(|o| minded(s, o))
         }),
         Property::always(name::I7_ENTRY, |_, s: &State| s.ghost.failed_over || entries_minded(s)),
         Property::always(name::SPIN, |_, s: &State| s.processes.iter().all(|p| p.asks <= ASKS)),
         Property::always(name::LIVE, |_, s: &State| !s.ghost.dropped_live),
         Property::always(name::GONE, |_, s: &State| s.ghost.behind_dead <= LONG),
-        Property::always(name::OVERTAKEN, |_, s: &State| {
-            s.ghost.failed_over || s.ghost.overtaken <= MAY_BARGE
-        }),
+        Property::always(name::OVERTAKEN, |_, s: &State| s.ghost.failed_over || s.ghost.overtaken <= MAY_BARGE),
     ];
     if config.remember {
-        all.extend(EVENTS.iter().chain(EVENTS_LATER).map(|(name, seen)| Property::sometimes(name, *seen)));
+        all.extend(EVENTS.iter().chain(EVENTS_BESIDE).map(|(name, seen)| Property::sometimes(name, *seen)));
     }
     all
 }
@@ -85,16 +83,16 @@ pub const EVENTS: &[(&str, Seen)] = &[
     ("a stray queue entry is cancelled", seen::<{ happened::STRAY_CANCELLED }>),
     ("a late cancel takes a place in the queue", seen::<{ happened::LATE_CANCEL }>),
     ("a failover loses a grant", seen::<{ happened::FAILOVER_LOST_GRANT }>),
-    ("a try overtakes the queue", seen::<{ happened::BARGED }>),
-    ("a try respects the queue", seen::<{ happened::TRY_REFUSED }>),
-    ("a try of a process leaves its place alone", seen::<{ happened::PLACE_KEPT }>),
-    ("a holder hears that its lock was freed by force", seen::<{ happened::TOLD_LOST }>),
 ];
 
-/// The same for spaces of their own: a lease that is longer than the silence of a dead entry, and a try that comes after a dead head.
-pub const EVENTS_LATER: &[(&str, Seen)] = &[
-    ("a dead entry is dropped by the one behind it", seen::<{ happened::ENTRY_DROPPED }>),
+/// The same in the spaces of those who try, release by force, and wait behind dead entries.
+pub const EVENTS_BESIDE: &[(&str, Seen)] = &[
+    ("a try overtakes the queue", seen::<{ happened::BARGED }>),
+    ("a try respects the queue", seen::<{ happened::TRY_REFUSED }>),
+    ("a try of the head leaves its place alone", seen::<{ happened::PLACE_KEPT }>),
     ("a try drops a dead head", seen::<{ happened::TRY_DROPPED }>),
+    ("a holder hears that its lock was freed by force", seen::<{ happened::TOLD_LOST }>),
+    ("a dead entry is dropped by the one behind it", seen::<{ happened::ENTRY_DROPPED }>),
 ];
 
 fn seen<const EVENT: u32>(_: &Config, state: &State) -> bool {
@@ -156,7 +154,6 @@ fn entries_minded(state: &State) -> bool {
             matches!(p.phase, Phase::Asking { .. } | Phase::Cancelling | Phase::Releasing { rejoin: true, .. })
                 || matches!(p.wire, Some(Request::Subscribe { .. }))
                 || matches!(p.phase, Phase::Subscribing { .. });
-        let beside_a_hold = matches!(p.phase, Phase::Holding { .. } | Phase::Releasing { .. }) && p.placed;
-        p.up == Up::Crashed || p.waiting > 0 || leaves || beside_a_hold || !p.debts.is_empty()
+        p.up == Up::Crashed || p.waiting > 0 || leaves || !p.debts.is_empty()
     })
 }

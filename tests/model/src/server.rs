@@ -147,10 +147,8 @@ pub fn release(
     if !rejoin {
         return Reply::Released { rank: None };
     }
-    if keys.queue.rank(process).is_none() || config.rules.rejoin_stamps {
-        keys.silent[process] = 0;
-    }
     keys.queue.join(process);
+    keys.silent[process] = 0;
     Reply::Released { rank: keys.queue.rank(process).map(|r| r as u8) }
 }
 

@@ -21,7 +21,7 @@ impl Owner {
         Owner(process as u8 * ATTEMPTS + attempt)
     }
 
-    /// The client of ours that only tries.
+    /// A try: of a client of ours that never waits, or of a process beside its contender.
     pub const TRIER: Owner = Owner(MAX as u8 * ATTEMPTS + 1);
 
     /// The process and the attempt, if it is one's.
@@ -235,8 +235,6 @@ pub struct Process {
     pub listens: bool,
     /// Subscribed to the lock's own channel: as the head, while the holder is foreign.
     pub subscribed: bool,
-    /// It holds by a try, and may have a place in the queue beside.
-    pub placed: bool,
     /// Acquires since the last tick (only with `Config::count_asks`).
     pub asks: u8,
     /// What it still has to see to.
@@ -296,8 +294,6 @@ pub struct Ghost {
     pub failed_over: bool,
     /// Somebody freed the lock by force, or the clock let a lease end early: a holder may not know it yet.
     pub taken_away: bool,
-    /// A hold that is over for its process, a little before its field is.
-    pub lapsed: Option<Owner>,
     /// How many tries have overtaken the present head.
     pub overtaken: u8,
     /// Ticks for which somebody stands behind an entry that should be dropped.
@@ -323,7 +319,7 @@ pub struct State {
     pub foreign: u8,
     /// The same for tries by a client that never waits.
     pub tries: u8,
-    /// The same for tries of processes with callers that wait.
+    /// The same for tries of processes.
     pub own_tries: u8,
     /// The same for releases by force.
     pub forces: u8,
@@ -348,7 +344,6 @@ impl State {
             late: 0,
             listens: !config.fresh,
             subscribed: false,
-            placed: false,
             asks: 0,
             debts: Vec::new(),
         };
@@ -376,7 +371,6 @@ impl State {
                 missed: false,
                 failed_over: false,
                 taken_away: false,
-                lapsed: None,
                 overtaken: 0,
                 behind_dead: 0,
                 happened: 0,

@@ -2,7 +2,7 @@
 
 use stateright::Representative;
 
-use crate::state::{Fields, Ghost, MAX, Owner, Queue, Server, State};
+use crate::state::{Fields, MAX, Owner, Queue, Server, State};
 
 impl Representative for State {
     /// The same state with its processes in the order of the queue, then of what they do.
@@ -18,22 +18,17 @@ impl Representative for State {
             server: renamed(&self.server, &new),
             replica: self.replica.as_ref().map(|r| renamed(r, &new)),
             processes: order.iter().map(|p| self.processes[*p].clone()).collect(),
-            ghost: Ghost { lapsed: self.ghost.lapsed.map(|owner| renumbered(owner, &new)), ..self.ghost },
             stuck: self.stuck.iter().map(|(p, request)| (new[*p as usize] as u8, *request)).collect(),
             ..*self
         }
     }
 }
 
-fn renumbered(owner: Owner, new: &[usize; MAX]) -> Owner {
-    owner.attempt().map_or(owner, |(p, attempt)| Owner::ours(new[p], attempt))
-}
-
 /// The keys, with every process under its new number.
 fn renamed(keys: &Server, new: &[usize; MAX]) -> Server {
     let mut lock = Fields::default();
     for owner in keys.lock.iter() {
-        lock.set(renumbered(owner, new));
+        lock.set(owner.attempt().map_or(owner, |(p, attempt)| Owner::ours(new[p], attempt)));
     }
     let mut queue = Queue::default();
     let mut silent = [0; MAX];

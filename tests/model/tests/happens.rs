@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use libdlock_model::check::unseen;
-use libdlock_model::properties::{EVENTS, EVENTS_LATER, Seen};
+use libdlock_model::properties::{EVENTS, EVENTS_BESIDE, Seen};
 use libdlock_model::{Config, Kinds};
 
 fn all_happen(what: &str, config: Config, events: &[(&'static str, Seen)]) {
@@ -12,13 +12,13 @@ fn all_happen(what: &str, config: Config, events: &[(&'static str, Seen)]) {
 }
 
 #[test]
-fn everything_happens() {
-    let config = Config { cancels: 1, foreign: 1, tries: 3, own_tries: 1, forces: 1, ..Config::new(&[2, 1]) };
+fn everything_happens_in_the_queue() {
+    let config = Config { cancels: 1, foreign: 1, ..Config::new(&[2, 1]) };
     all_happen("all events", config.faults(1, Kinds::ALL), EVENTS);
 }
 
 #[test]
-fn dead_entries_are_dropped_in_each_way() {
-    let config = Config { foreign: 1, tries: 3, lease: 9, long_silence: true, ..Config::new(&[1, 1]) };
-    all_happen("dead entries", config.faults(1, Kinds { crash: true, ..Kinds::NONE }), EVENTS_LATER);
+fn everything_happens_beside_the_queue() {
+    let config = Config { tries: 3, own_tries: 1, forces: 1, lease: 9, long_silence: true, ..Config::new(&[1, 1]) };
+    all_happen("those beside the queue", config.faults(1, Kinds { crash: true, ..Kinds::NONE }), EVENTS_BESIDE);
 }

@@ -61,12 +61,14 @@ fn nobody_spins() {
 
 #[test]
 fn beside_those_who_only_try() {
-    let config = Config { tries: 3, cancels: 1, ..Config::new(&[1, 1]) };
-    holds("two processes, three tries, a cancel, a fault", config.faults(1, Kinds::ALL));
+    let config = Config { tries: 3, ..Config::new(&[1, 1]) };
+    holds("two processes, three tries, a fault", config.faults(1, Kinds::ALL));
     let config = Config { tries: 3, ..Config::new(&[1, 1, 1]) };
     holds("three processes, three tries", config);
-    let config = Config { own_tries: 1, cancels: 1, lease: 4, ..Config::new(&[2, 1]) };
-    holds("two processes, a try of their own, a cancel, a fault", config.faults(1, Kinds::ALL));
+    let config = Config { own_tries: 1, cancels: 1, ..Config::new(&[2, 1]) };
+    holds("two processes, a try of their own, a cancel, a fault", config.faults(1, Kinds::NETWORK_AND_PROCESSES));
+    let config = Config { own_tries: 3, ..Config::new(&[2, 1]) };
+    holds("two processes, three tries of their own", config);
 }
 
 #[test]

@@ -49,8 +49,17 @@ fn a_request_that_comes_too_late_is_refused() {
 }
 
 #[test]
+fn a_cancel_that_comes_too_late_is_repeated() {
+    let config = Config { cancels: 1, ..Config::new(&[1, 1]) };
+    let config = config.faults(1, Kinds { jump: true, ..Kinds::NONE });
+    needs("repeating a cancel", config, Rules { late_cancel_repeats: false, ..R }, name::I7_ENTRY);
+}
+
+#[test]
 fn the_head_has_a_timer() {
     let config = Config::new(&[1, 1]).faults(1, Kinds { message: true, ..Kinds::NONE });
+    needs("the timer of the head", config, Rules { head_timer: false, ..R }, name::I5_BOUND);
+    let config = Config::new(&[1, 1]).faults(1, Kinds { forget: true, ..Kinds::NONE });
     needs("the timer of the head", config, Rules { head_timer: false, ..R }, name::I5_BOUND);
 }
 
@@ -114,18 +123,6 @@ fn a_third_try_respects_the_queue() {
 fn tries_are_counted_until_another_is_head() {
     let config = Config { tries: 3, ..Config::new(&[1, 1]) };
     needs("counting over releases", config, Rules { tries_counted_over_releases: false, ..R }, name::OVERTAKEN);
-}
-
-#[test]
-fn a_release_that_joins_stamps_who_has_its_place_already() {
-    let config = Config { own_tries: 1, foreign: 1, lease: 5, ..Config::new(&[2, 1]) };
-    needs("the stamp of a release", config, Rules { rejoin_stamps: false, ..R }, name::LIVE);
-}
-
-#[test]
-fn a_place_beside_a_hold_is_left_when_nobody_waits() {
-    let config = Config { own_tries: 1, foreign: 1, cancels: 1, ..Config::new(&[1, 1]) };
-    needs("leaving the place", config, Rules { place_is_left: false, ..R }, name::I7_ENTRY);
 }
 
 #[test]
