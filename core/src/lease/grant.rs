@@ -178,9 +178,9 @@ impl Grant {
         self.standing().watchdog.is_some()
     }
 
-    /// Takes note that `lease` is asked for. True when that is the watchdog's and nothing longer ever was: then the server may
-    /// set exactly this lease, and so take back what a clock that was set back has added.
-    pub(crate) fn asks_for(&self, lease: Duration) -> bool {
+    /// Takes note that `lease` is asked for, before it is. Returns to what the server is to cut what is left, when the last
+    /// renewal showed that its clock was set back and added to it.
+    pub(crate) fn asks_for(&self, lease: Duration) -> Option<Duration> {
         self.0.tenure.asks_for(lease)
     }
 
@@ -318,10 +318,10 @@ mod tests {
         let clock = ManualClock::new();
         let grant = grant(&clock, Duration::from_secs(10));
         let start = Clock::Manual(clock.clone()).now();
-        grant.tenure().confirm(start.plus(Duration::from_secs(1)), Duration::from_secs(1));
+        grant.tenure().confirm(start.plus(Duration::from_secs(1)), Duration::from_secs(1), Duration::ZERO);
         assert_eq!(grant.remaining(), Duration::from_millis(9_890));
         clock.advance(Duration::from_secs(5));
-        grant.tenure().confirm(start.plus(Duration::from_secs(5)), Duration::from_secs(10));
+        grant.tenure().confirm(start.plus(Duration::from_secs(5)), Duration::from_secs(10), Duration::ZERO);
         assert_eq!(grant.remaining(), Duration::from_millis(9_890));
     }
 
@@ -334,7 +334,7 @@ mod tests {
         assert_eq!(lost.lost().await, Some(LossReason::Taken));
         assert!(!lost.is_valid());
         assert!(
-            !lost.tenure().confirm(Clock::Manual(clock.clone()).now(), Duration::from_secs(60)),
+            !lost.tenure().confirm(Clock::Manual(clock.clone()).now(), Duration::from_secs(60), Duration::ZERO),
             "what is lost stays lost"
         );
         let released = grant(&clock, Duration::from_secs(1));
@@ -354,7 +354,7 @@ mod tests {
                     scope.spawn(|| while grant.state() == HoldState::Held {});
                 }
                 scope.spawn(|| {
-                    grant.tenure().confirm(Tick(2_000_000_000), Duration::from_secs(1));
+                    grant.tenure().confirm(Tick(2_000_000_000), Duration::from_secs(1), Duration::ZERO);
                     grant.lose(LossReason::Taken)
                 });
             });

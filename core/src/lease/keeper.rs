@@ -192,7 +192,7 @@ impl Keeper {
         let deadline = self.0.clock.now().plus(backend.attempt_budget() * 2);
         match backend.run_batch(Batch { items }, deadline).await {
             Ok(done) => {
-                let prolonged = done.reply.iter().filter(|reply| **reply == Renewed::Prolonged).count();
+                let prolonged = done.reply.iter().filter(|reply| matches!(reply, Renewed::Prolonged { .. })).count();
                 self.0.counters.renewed(prolonged);
                 for ((grant, lease), reply) in chunk.iter().zip(done.reply) {
                     self.settle(backend, grant, *lease, done.sent, reply);
@@ -210,8 +210,8 @@ impl Keeper {
     /// What the server's answer to a renewal that was sent at `sent` means for the hold, or for the one that it was handed
     /// over to meanwhile; true when it is still held.
     pub(crate) fn settle(&self, backend: &Backend, grant: &Grant, lease: Duration, sent: Tick, reply: Renewed) -> bool {
-        if reply == Renewed::Prolonged {
-            let held = grant.tenure().confirm(sent, lease);
+        if let Renewed::Prolonged { left_ms } = reply {
+            let held = grant.tenure().confirm(sent, lease, Duration::from_millis(left_ms));
             if held {
                 self.watch(grant);
             }
@@ -221,7 +221,7 @@ impl Keeper {
         let reason = match reply {
             _ if !same_server => LossReason::ServerChanged,
             Renewed::Absent => LossReason::Deleted,
-            Renewed::Prolonged | Renewed::Taken | Renewed::WrongType => LossReason::Taken,
+            Renewed::Prolonged { .. } | Renewed::Taken | Renewed::WrongType => LossReason::Taken,
         };
         let holding = self.0.lock().take(grant);
         self.0.lose(holding.as_ref().unwrap_or(grant), reason);

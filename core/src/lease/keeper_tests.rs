@@ -86,9 +86,35 @@ impl World {
             let due = self.keeper.due(Renew::CHUNK);
             scripts += due.len().div_ceil(Renew::CHUNK);
             renewals += due.len();
-            self.answer(&due, Renewed::Prolonged);
+            self.answer(&due, Renewed::Prolonged { left_ms: 0 });
         }
     }
+}
+
+/// The server's clock was set back: a key that lasts too long is cut by the next renewal, which comes at once, and to no less
+/// than any extension that was asked for.
+#[tokio::test]
+async fn a_key_that_lasts_longer_than_was_ever_asked_for_is_cut_by_the_next_renewal() {
+    let world = World::new().await;
+    let hold = world.hold(1);
+    let longer = LEASE * 3;
+    assert_eq!(hold.asks_for(longer), None);
+    let renewed = |left: Duration| {
+        let due = world.keeper.due(Renew::CHUNK);
+        assert_eq!(due.len(), 1);
+        world.answer(&due, Renewed::Prolonged { left_ms: left.as_millis() as u64 });
+    };
+    world.clock.advance(INTERVAL);
+    renewed(longer);
+    assert_eq!(hold.asks_for(LEASE), None, "an extension may have been carried out");
+    world.clock.advance(INTERVAL);
+    renewed(longer + Duration::from_secs(3600));
+    assert_eq!(hold.asks_for(LEASE), Some(longer));
+    world.clock.advance(Duration::from_millis(20));
+    renewed(longer);
+    assert_eq!(hold.asks_for(LEASE), None);
+    world.clock.advance(Duration::from_millis(20));
+    assert!(world.keeper.due(Renew::CHUNK).is_empty(), "and then as ever");
 }
 
 #[tokio::test]
@@ -178,7 +204,7 @@ async fn what_is_under_way_for_a_hold_is_its_successors() {
     let due = world.keeper.due(100);
     let second = world.hand_over(&first, 2).unwrap();
     assert!(world.keeper.due(100).is_empty(), "its renewal is under way");
-    world.answer(&due, Renewed::Prolonged);
+    world.answer(&due, Renewed::Prolonged { left_ms: 0 });
     assert_eq!(second.valid_until(), first.valid_until());
     assert!(second.remaining() > LEASE - Duration::from_secs(1));
     world.clock.advance(INTERVAL);

@@ -19,7 +19,8 @@ use crate::time::Tick;
 /// What the server says to a renewal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Renewed {
-    Prolonged,
+    /// It lasts for `left_ms` from now.
+    Prolonged { left_ms: u64 },
     /// There is no such key.
     Absent,
     /// Somebody else holds it.

@@ -36,7 +36,14 @@ pub(super) struct Standing {
     seen: Tick,
     /// The longest lease that was ever asked for.
     longest: Duration,
+    /// The server's key was seen to last longer than that.
+    too_long: bool,
 }
+
+/// What a key may last longer than the longest lease before the server's clock is to blame.
+const CLOCK_ERROR: Duration = Duration::from_secs(1);
+/// From one look at such a key to the next.
+const MENDING: Duration = Duration::from_millis(20);
 
 /// From `Held` by way of `Releasing` to `Released`, or from `Held` to `Lost`.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -96,6 +103,7 @@ impl Tenure {
                 sent,
                 seen: sent,
                 longest: lease,
+                too_long: false,
             }),
         }
     }
@@ -114,19 +122,21 @@ impl Tenure {
     }
 
     /// See [`super::Grant::asks_for`].
-    pub(super) fn asks_for(&self, lease: Duration) -> bool {
+    pub(super) fn asks_for(&self, lease: Duration) -> Option<Duration> {
         let mut standing = self.standing();
         standing.longest = standing.longest.max(lease);
-        standing.watchdog == Some(lease) && standing.longest == lease
+        standing.too_long.then_some(standing.longest)
     }
 
-    /// The server confirmed a renewal that was sent at `sent` for `lease`. Never shortens the hold. False when the hold is
-    /// over: what is lost stays lost.
-    pub(super) fn confirm(&self, sent: Tick, lease: Duration) -> bool {
+    /// The server confirmed a renewal that was sent at `sent` for `lease`, and shows the key to last for `left`. Never shortens
+    /// the hold. False when the hold is over: what is lost stays lost.
+    pub(super) fn confirm(&self, sent: Tick, lease: Duration, left: Duration) -> bool {
         let mut standing = self.standing();
         if standing.stage != Stage::Held {
             return false;
         }
+        // By now every extension that may have been carried out has been counted in.
+        standing.too_long = left > standing.longest.saturating_add(CLOCK_ERROR);
         standing.seen = standing.seen.max(sent);
         if valid_until(sent, lease) > standing.valid_until() {
             (standing.sent, standing.lease) = (sent, lease);
@@ -142,7 +152,10 @@ impl Tenure {
         }
         let lose_at = standing.valid_until().minus(warning(standing.lease));
         match standing.watchdog {
-            Some(lease) => Watch::Renew { at: standing.seen.plus(lease / 3), lease, lose_at },
+            Some(lease) => {
+                let pause = if standing.too_long { MENDING } else { lease / 3 };
+                Watch::Renew { at: standing.seen.plus(pause), lease, lose_at }
+            }
             None => Watch::Expire { lose_at },
         }
     }

@@ -36,7 +36,8 @@ pub(crate) enum Action {
     Renew {
         owner: u8,
         lease_ms: u64,
-        exact: bool,
+        /// Cut off what is beyond so much more.
+        cut_ms: Option<u64>,
     },
     Transfer {
         from: u8,
@@ -105,7 +106,7 @@ fn actions() -> impl Strategy<Value = (Action, i64)> {
         8 => (owner.clone(), leases(), token_ttl, block, waits, late.clone()).prop_map(|(owner, lease_ms, token_ttl_ms, block, waits, late)| Action::Acquire { owner, lease_ms, token_ttl_ms, block, waits, late }),
         5 => (owner.clone(), any::<bool>()).prop_map(|(owner, rejoin)| Action::Release { owner, rejoin }),
         2 => (0..CLIENTS, late.clone()).prop_map(|(client, late)| Action::Cancel { client, late }),
-        3 => (owner.clone(), leases(), any::<bool>()).prop_map(|(owner, lease_ms, exact)| Action::Renew { owner, lease_ms, exact }),
+        3 => (owner.clone(), leases(), prop::option::of(0..2_000u64)).prop_map(|(owner, lease_ms, cut_ms)| Action::Renew { owner, lease_ms, cut_ms }),
         2 => (owner.clone(), owner, leases(), late).prop_map(|(from, to, lease_ms, late)| Action::Transfer { from, to, lease_ms, late }),
         1 => Just(Action::ForceRelease),
         2 => Just(Action::Inspect),
@@ -140,8 +141,11 @@ impl Model for LockState {
                 pair.step(&Release { owner: owner(*number), rejoin: *rejoin }, false);
             }
             Action::Cancel { client: number, late } => pair.step(&Cancel { client: client(*number) }, *late),
-            Action::Renew { owner: number, lease_ms, exact } => {
-                pair.step(&Renew { owner: owner(*number), lease: ms(*lease_ms), exact: *exact }, false);
+            Action::Renew { owner: number, lease_ms, cut_ms } => {
+                pair.step(
+                    &Renew { owner: owner(*number), lease: ms(*lease_ms), cut: cut_ms.map(|more| ms(lease_ms + more)) },
+                    false,
+                );
             }
             Action::Transfer { from, to, lease_ms, late } => {
                 pair.step(&Transfer { from: owner(*from), to: owner(*to), lease: ms(*lease_ms) }, *late);

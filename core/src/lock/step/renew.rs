@@ -13,13 +13,13 @@ use crate::time::{ServerTime, millis};
 pub(crate) struct Renew {
     pub(crate) owner: String,
     pub(crate) lease: Duration,
-    /// Also shortens what is left: the lease is exactly this.
-    pub(crate) exact: bool,
+    /// What is left beyond this is cut off.
+    pub(crate) cut: Option<Duration>,
 }
 
 impl Renewal for Renew {
     fn of(grant: &Grant, lease: Duration) -> Renew {
-        Renew { owner: grant.owner().to_owned(), lease, exact: grant.asks_for(lease) }
+        Renew { owner: grant.owner().to_owned(), lease, cut: grant.asks_for(lease) }
     }
 }
 
@@ -41,9 +41,13 @@ impl Step for Renew {
         Ok(match &mut state.hash {
             None => Renewed::Absent,
             Some(hash) if hash.owners.contains_key(&self.owner) => {
-                let ends = now.millis() + millis(self.lease);
-                hash.deadline = Some(if self.exact { ends } else { ends.max(hash.deadline.unwrap_or(0)) });
-                Renewed::Prolonged
+                // Never shorter: a renewal and an extension may overtake one another.
+                let mut ends = hash.deadline.unwrap_or(0).max(now.millis() + millis(self.lease));
+                if let Some(cut) = self.cut {
+                    ends = ends.min(now.millis() + millis(cut));
+                }
+                hash.deadline = Some(ends);
+                Renewed::Prolonged { left_ms: ends - now.millis() }
             }
             Some(_) => Renewed::Taken,
         })
@@ -56,7 +60,7 @@ impl Step for Renew {
 
     fn encode(&self, name: &ObjectName, _attempt: Attempt, call: &mut Call) {
         call.keys.push(name.as_str().to_owned());
-        call.args.extend([self.owner.clone(), millis(self.lease).to_string(), u8::from(self.exact).to_string()]);
+        call.args.extend([self.owner.clone(), millis(self.lease).to_string(), self.cut.map_or(0, millis).to_string()]);
     }
 
     fn decode(value: Value) -> Result<Renewed, Malformed> {
@@ -70,10 +74,10 @@ impl BatchStep for Renew {
 
     fn decode_each(value: Value) -> Result<Vec<Renewed>, Malformed> {
         let read = |item: &Value| match wire::int(Some(item))? {
+            left @ 1.. => Ok(Renewed::Prolonged { left_ms: left.unsigned_abs() }),
             0 => Ok(Renewed::Absent),
-            1 => Ok(Renewed::Prolonged),
-            2 => Ok(Renewed::Taken),
-            3 => Ok(Renewed::WrongType),
+            -2 => Ok(Renewed::Taken),
+            -3 => Ok(Renewed::WrongType),
             _ => Err(Malformed),
         };
         wire::array(value)?.iter().map(read).collect()
