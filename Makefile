@@ -3,8 +3,9 @@
 SHELL := /bin/bash
 PREFIX ?= /usr/local
 N ?= 2000
+MINUTES ?= 60
 .DEFAULT_GOAL := help
-.PHONY: help deps demo test check-long bench lint fmt dist
+.PHONY: help deps demo test check-long soak bench lint fmt dist
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## ?/  make \1\t/' | expand -t 20
@@ -23,6 +24,10 @@ test: ## every test of every language, then one line of totals
 check-long: ## what is slow: repeats, exits, soak
 	@scripts/deps.sh test
 	@scripts/check-long.sh
+
+soak: ## processes under random faults for MINUTES=60, with every hold watched; SEED=... repeats a run's faults
+	@scripts/deps.sh test
+	@SEED=$(SEED) scripts/soak.sh $(MINUTES)
 
 bench: ## tables: every language beside the floor and redis-benchmark
 	@scripts/deps.sh bench

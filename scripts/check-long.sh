@@ -2,7 +2,7 @@
 # What is too slow for every run: repeats, exits, soak, the tests between languages and the demo's verdict 20 times in a row. Ends with
 # one line of totals.
 #   scripts/check-long.sh           everything
-#   scripts/check-long.sh GROUP...  only these groups: rust c python node java interop redisson demo
+#   scripts/check-long.sh GROUP...  only these groups: rust c python node java interop redisson demo soak
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -15,8 +15,9 @@ declare -A command=(
     [interop]="scripts/repeat.sh 20 scripts/interop.sh"
     [redisson]="tests/redisson/run.sh long"
     [demo]="demo/repeat.sh 20"
+    [soak]="scripts/soak.sh 3"
 )
-[ $# -gt 0 ] || set -- rust c python node java interop redisson demo
+[ $# -gt 0 ] || set -- rust c python node java interop redisson demo soak
 groups=()
 for group in "$@"; do
     groups+=("$group=${command[$group]:?there is no group $group}")

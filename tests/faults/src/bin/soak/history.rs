@@ -1,0 +1,298 @@
+//! Whether what the workers report is lawful, while it is reported: holds of a name disjoint, tokens increasing, no hold
+//! lost and no release refused for nothing. Keeps a few seconds of history, whatever the length of the run.
+//!
+//! What a fault excuses, and nothing else:
+//!
+//! * **Overlap.** A key that was taken away (DEL, FLUSHALL, a restart, a server's clock that moved ahead) lets a second
+//!   holder in while the first still believes. Excused when the first one's grant was asked for before the key went, the
+//!   second one's came after it began to go, and the first believed no longer than a lease after that.
+//! * **A smaller token.** Only when the token key was lost *while the server's clock was behind where it had been*.
+//! * **A loss** other than by expiry, **a release refused** although the hold was valid: only when the key was taken away
+//!   between the hold's request and that.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    fmt,
+};
+
+/// How long a report may take to get here: longer than a worker is ever stopped. Holds are judged when they are older.
+const SETTLED_AFTER: i64 = 15_000_000;
+/// How long a removal is remembered: longer than any hold that it may excuse has yet to be judged.
+const REMEMBERED: i64 = 90_000_000;
+
+/// One worker process's one waiter.
+pub type Who = (u64, u32);
+
+/// A hold, as its holder saw it. Times are of the monotonic clock in us.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hold {
+    pub who: Who,
+    pub token: u64,
+    pub owner: String,
+    /// When its grant, or its last renewal before it was reported, was asked for.
+    pub sent: i64,
+    /// When acquire returned.
+    pub acquired_at: i64,
+    /// When release was called or it stopped being valid, whichever came first.
+    pub ended_at: i64,
+    pub lease: i64,
+}
+
+impl fmt::Display for Hold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Hold { who: (process, waiter), token, owner, acquired_at, ended_at, .. } = self;
+        write!(
+            f,
+            "process {process} waiter {waiter} held [{acquired_at}, {ended_at}] with token {token}, owner {owner}"
+        )
+    }
+}
+
+/// A time within which keys went away.
+#[derive(Clone, Debug)]
+pub struct Removal {
+    /// Of this name; of all when there is none.
+    pub name: Option<String>,
+    pub from: i64,
+    pub to: i64,
+    /// The token went too, and the server's clock was behind where it had been.
+    pub forgot_the_token: bool,
+}
+
+impl Removal {
+    fn concerns(&self, name: &str) -> bool {
+        self.name.as_deref().is_none_or(|mine| mine == name)
+    }
+}
+
+/// One name's holds.
+#[derive(Debug, Default)]
+struct Line {
+    /// Ended, and not judged yet.
+    ended: Vec<Hold>,
+    /// Of those judged: the one that ended last, and the one with the largest token.
+    furthest: Option<Hold>,
+    highest: Option<Hold>,
+}
+
+/// All of it.
+#[derive(Debug, Default)]
+pub struct History {
+    lines: HashMap<String, Line>,
+    open: HashMap<Who, (String, Hold)>,
+    removals: VecDeque<Removal>,
+    /// Found so far, in words; the caller takes them out.
+    pub violations: Vec<String>,
+    pub holds: u64,
+    pub excused: u64,
+}
+
+impl History {
+    /// A hold began. It ends with [`ended`](Self::ended) or with its process.
+    pub fn began(&mut self, name: &str, hold: Hold) {
+        self.holds += 1;
+        if let Some((_, open)) = self.open.insert(hold.who, (name.to_owned(), hold)) {
+            self.violations.push(format!("the record is wrong: {open} never ended"));
+        }
+    }
+
+    /// It ended at `at`.
+    pub fn ended(&mut self, who: Who, at: i64) {
+        let Some((name, mut hold)) = self.open.remove(&who) else {
+            return self.violations.push(format!("the record is wrong: {who:?} held nothing"));
+        };
+        hold.ended_at = at.max(hold.acquired_at);
+        self.lines.entry(name).or_default().ended.push(hold);
+    }
+
+    /// A process was killed at `at`, and with it what it held.
+    pub fn died(&mut self, process: u64, at: i64) {
+        let gone: Vec<Who> = self.open.keys().copied().filter(|who| who.0 == process).collect();
+        for who in gone {
+            // valid no longer than it was known to be when it began
+            let ended = self.open.get(&who).map_or(at, |(_, hold)| at.min(hold.sent + hold.lease));
+            self.ended(who, ended);
+        }
+    }
+
+    /// What `who` holds, if it does.
+    pub fn open(&self, who: Who) -> Option<&(String, Hold)> {
+        self.open.get(&who)
+    }
+
+    /// Keys went away.
+    pub fn removed(&mut self, removal: Removal) {
+        while self.removals.front().is_some_and(|old| old.to < removal.from - REMEMBERED) {
+            self.removals.pop_front();
+        }
+        self.removals.push_back(removal);
+    }
+
+    /// Whether the key of `name` was taken away between two instants.
+    pub fn was_removed(&self, name: &str, from: i64, to: i64) -> bool {
+        self.removals.iter().any(|r| r.concerns(name) && r.from <= to && r.to >= from)
+    }
+
+    /// Judges every hold that began so long ago that nothing before it can still be reported. `now` in the future judges all.
+    pub fn settle(&mut self, now: i64) {
+        let until = self.open.values().map(|(_, hold)| hold.acquired_at).fold(now - SETTLED_AFTER, i64::min);
+        for (name, line) in &mut self.lines {
+            line.ended.sort_by_key(|hold| hold.acquired_at);
+            let settled = line.ended.partition_point(|hold| hold.acquired_at < until);
+            let settled: Vec<Hold> = line.ended.drain(..settled).collect();
+            for hold in settled {
+                let (verdict, excused) = line.judge(name, &hold, &self.removals);
+                self.violations.extend(verdict);
+                self.excused += u64::from(excused);
+                line.take(hold);
+            }
+        }
+    }
+}
+
+impl Line {
+    /// What is wrong with a hold after those before it, and whether something was excused.
+    fn judge(&mut self, name: &str, hold: &Hold, removals: &VecDeque<Removal>) -> (Option<String>, bool) {
+        let mut excused = false;
+        // The last to end and the one with the largest token may be the same, and it may overlap either.
+        for before in [self.furthest.clone(), self.highest.clone()].into_iter().flatten() {
+            if hold.token == before.token && hold.owner != before.owner {
+                return (Some(format!("{name}: one token twice: {before}; {hold}")), false);
+            }
+            if hold.acquired_at < before.ended_at {
+                if !excuses_overlap(name, &before, hold, removals) {
+                    return (Some(format!("{name}: two holders at once: {before}; {hold}")), false);
+                }
+                excused = true;
+            } else if hold.token <= before.token {
+                let forgotten = |r: &Removal| {
+                    r.forgot_the_token && r.concerns(name) && r.from <= hold.acquired_at && r.to >= before.sent
+                };
+                if !removals.iter().any(forgotten) {
+                    return (Some(format!("{name}: the token did not increase: {before}; then {hold}")), false);
+                }
+                // They grow from here on anew.
+                self.highest = None;
+                return (None, true);
+            }
+        }
+        (None, excused)
+    }
+
+    fn take(&mut self, hold: Hold) {
+        if self.highest.as_ref().is_none_or(|highest| hold.token > highest.token) {
+            self.highest = Some(hold.clone());
+        }
+        if self.furthest.as_ref().is_none_or(|furthest| hold.ended_at > furthest.ended_at) {
+            self.furthest = Some(hold);
+        }
+    }
+}
+
+/// Whether a removal let the later of the two in while the earlier still believed. The token tells which one is which:
+/// a reply may have been slow.
+fn excuses_overlap(name: &str, one: &Hold, other: &Hold, removals: &VecDeque<Removal>) -> bool {
+    let (first, second) = if one.token < other.token { (one, other) } else { (other, one) };
+    removals.iter().any(|r| {
+        r.concerns(name) && first.sent <= r.to && r.from <= second.acquired_at && first.ended_at <= r.to + first.lease
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEASE: i64 = 2_000_000;
+
+    fn hold(process: u64, token: u64, acquired_at: i64, ended_at: i64) -> Hold {
+        let owner = format!("{process}:{token}");
+        Hold { who: (process, 0), token, owner, sent: acquired_at - 10, acquired_at, ended_at, lease: LEASE }
+    }
+
+    fn removal(at: i64, forgot_the_token: bool) -> Removal {
+        Removal { name: None, from: at, to: at + 5, forgot_the_token }
+    }
+
+    /// What is found when these holds are reported, with these removals.
+    fn found(holds: &[Hold], removals: &[Removal]) -> (Vec<String>, u64) {
+        let mut history = History::default();
+        removals.iter().for_each(|r| history.removed(r.clone()));
+        for hold in holds {
+            history.began("job", hold.clone());
+            history.ended(hold.who, hold.ended_at);
+        }
+        history.settle(i64::MAX);
+        (history.violations, history.excused)
+    }
+
+    #[track_caller]
+    fn finds(what: &str, holds: &[Hold], removals: &[Removal]) {
+        let (violations, _) = found(holds, removals);
+        assert!(violations.len() == 1 && violations[0].contains(what), "{violations:?}");
+    }
+
+    #[test]
+    fn holds_that_follow_one_another_are_lawful_in_any_order_of_reports() {
+        let holds = [hold(2, 2, 200, 300), hold(1, 1, 100, 200), hold(1, 3, 300, 300)];
+        assert_eq!(found(&holds, &[]), (vec![], 0));
+    }
+
+    #[test]
+    fn two_holders_at_once_are_found_also_behind_a_third() {
+        finds("two holders", &[hold(1, 1, 100, 900), hold(2, 2, 300, 400)], &[]);
+        let (violations, _) = found(&[hold(1, 1, 100, 900), hold(2, 2, 300, 400), hold(3, 3, 500, 600)], &[]);
+        assert_eq!(violations.len(), 2, "the long one overlaps both: {violations:?}");
+    }
+
+    #[test]
+    fn a_key_that_was_taken_away_in_between_excuses_them_and_at_no_other_time() {
+        let both = [hold(1, 1, 100, 900), hold(2, 2, 300, 400)];
+        assert_eq!(found(&both, &[removal(200, false)]), (vec![], 1));
+        finds("two holders", &both, &[removal(50, false)]);
+        finds("two holders", &both, &[removal(301, false)]);
+        let elsewhere = Removal { name: Some("other".into()), ..removal(200, false) };
+        finds("two holders", &both, &[elsewhere]);
+    }
+
+    #[test]
+    fn a_first_holder_that_believes_for_longer_than_a_lease_after_it_is_not_excused() {
+        let late = [hold(1, 1, 100, 300 + LEASE), hold(2, 2, 300, 400)];
+        finds("two holders", &late, &[removal(200, false)]);
+    }
+
+    #[test]
+    fn a_token_that_falls_or_repeats_is_found_and_excused_only_when_it_was_forgotten() {
+        let falls = [hold(1, 5, 100, 200), hold(2, 4, 300, 400)];
+        finds("did not increase", &falls, &[]);
+        finds("did not increase", &falls, &[removal(250, false)]);
+        assert_eq!(found(&falls, &[removal(250, true)]), (vec![], 1));
+        finds("one token twice", &[hold(1, 5, 100, 200), hold(2, 5, 300, 400)], &[]);
+        let again = [hold(1, 5, 100, 200), hold(2, 4, 300, 400), hold(3, 3, 500, 600)];
+        finds("did not increase", &again, &[removal(250, true)]);
+    }
+
+    #[test]
+    fn a_killed_process_holds_until_its_death_and_not_beyond_its_lease() {
+        for (died, ended) in [(500, 500), (90 + LEASE * 2, 90 + LEASE)] {
+            let mut history = History::default();
+            history.began("job", hold(1, 1, 100, 0));
+            history.died(1, died);
+            assert_eq!(history.lines["job"].ended[0].ended_at, ended);
+        }
+    }
+
+    #[test]
+    fn what_may_still_be_preceded_is_not_judged_and_what_was_judged_is_forgotten() {
+        let mut history = History::default();
+        history.began("job", hold(1, 1, 100, 0));
+        for n in 0..1_000 {
+            history.began("job", hold(2, n + 2, 1_000 + n as i64, 0));
+            history.ended((2, 0), 1_000 + n as i64);
+        }
+        history.settle(SETTLED_AFTER * 2);
+        assert_eq!(history.lines["job"].ended.len(), 1_000, "process 1 may have ended before them");
+        history.ended((1, 0), 200);
+        history.settle(SETTLED_AFTER * 2);
+        assert!(history.lines["job"].ended.is_empty() && history.violations.is_empty());
+    }
+}

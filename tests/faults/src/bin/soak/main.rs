@@ -1,0 +1,279 @@
+//! `dlock-soak MINUTES [SEED]`: processes that contend for a handful of locks, and a random fault every second, for as long as
+//! one likes. README.md says what is watched and what excuses what. The seed repeats the faults and what the workers want, not
+//! the moments at which they meet.
+
+mod fleet;
+mod history;
+mod keys;
+mod storm;
+mod worker;
+
+use std::{
+    process::ExitCode,
+    time::{Duration, Instant},
+};
+
+use fastrand::Rng;
+use libdlock_testkit::{Proxy, Server, resource::Register, temp::TempDir, wait::monotonic_us};
+
+use fleet::{Fleet, Plan};
+use history::History;
+use storm::{Place, Storm};
+
+/// The workers' lease: short, so that much happens in an hour.
+const LEASE: Duration = Duration::from_secs(2);
+const OPTIONS: &str = "lease=2s&response_timeout=300ms&operation_timeout=3s&connect_timeout=1s&ping_interval=500ms";
+const PROCESSES: usize = 5;
+const WAITERS: u32 = 4;
+const NAMES: [&str; 3] = ["alpha", "beta", "gamma"];
+
+/// How long it storms before it is calm again.
+const STORM: Duration = Duration::from_secs(25);
+/// The longest timer of a waiter that is neither head nor next.
+const LONG_POLL: Duration = Duration::from_secs(6);
+/// What a dead head costs those behind it: its silence, and the next one's timer.
+const DEAD_HEAD: Duration = Duration::from_millis(3_700);
+/// New connections, and two busy cores.
+const SLACK: Duration = Duration::from_secs(3);
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let number = |text: &String| text.parse::<u64>().unwrap_or_else(|_| panic!("no number: {text:?}"));
+    match &args[..] {
+        [verb, url, seed, waiters, names, registers] if verb == "worker" => {
+            let names = names.split(',').map(str::to_owned).collect();
+            worker::run(url.clone(), number(seed), number(waiters) as u32, names, registers.into());
+            ExitCode::SUCCESS
+        }
+        [minutes] => Soak::start(number(minutes), fastrand::u64(0..1_000_000)).run(),
+        [minutes, seed] => Soak::start(number(minutes), number(seed)).run(),
+        _ => {
+            eprintln!("usage: dlock-soak MINUTES [SEED]");
+            ExitCode::from(2)
+        }
+    }
+}
+
+struct Soak {
+    minutes: u64,
+    seed: u64,
+    rng: Rng,
+    place: Place,
+    fleet: Fleet,
+    history: History,
+    storm: Storm,
+    registers: TempDir,
+    started: Instant,
+    said: u64,
+    violations: u64,
+    longest_drain: Duration,
+    /// Killed before the last calm: their places in queues nobody came by may still be there.
+    killed_before: u32,
+    calms: u64,
+}
+
+impl Soak {
+    fn start(minutes: u64, seed: u64) -> Self {
+        println!(
+            "soak: {minutes} minutes, seed {seed}, {PROCESSES} processes of {WAITERS} waiters, {} names",
+            NAMES.len()
+        );
+        let args = ["--enable-debug-command", "yes", "--lua-time-limit", "300"];
+        let server = Server::options().clock().args(&args).start();
+        let proxy = Proxy::start(server.address());
+        let registers = TempDir::new();
+        NAMES.iter().for_each(|name| drop(Register::create(&registers.path().join(name))));
+        let names: Vec<String> = NAMES.map(str::to_owned).into();
+        let fleet = Fleet::start(Plan {
+            url: format!("{}/?{OPTIONS}", proxy.url()),
+            processes: PROCESSES,
+            waiters: WAITERS,
+            names: names.clone(),
+            registers: registers.path().into(),
+            seed,
+        });
+        Self {
+            minutes,
+            seed,
+            rng: Rng::with_seed(seed),
+            place: Place { server, proxy, names },
+            fleet,
+            history: History::default(),
+            storm: Storm::default(),
+            registers,
+            started: Instant::now(),
+            said: 0,
+            violations: 0,
+            longest_drain: Duration::ZERO,
+            killed_before: 0,
+            calms: 0,
+        }
+    }
+
+    fn run(mut self) -> ExitCode {
+        let end = self.started + Duration::from_secs(60 * self.minutes);
+        // Nothing goes wrong before everybody is there.
+        self.calm();
+        while Instant::now() < end {
+            self.fleet.go();
+            let calm = (Instant::now() + STORM).min(end);
+            while Instant::now() < calm {
+                let Self { storm, rng, place, fleet, history, .. } = &mut self;
+                storm.strike(rng, place, fleet, history);
+                self.watch(Duration::from_secs(1));
+            }
+            self.calm();
+        }
+        self.finish()
+    }
+
+    /// Takes down what happens for a while.
+    fn watch(&mut self, length: Duration) {
+        let end = Instant::now() + length;
+        while Instant::now() < end {
+            self.look();
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        self.history.settle(monotonic_us());
+        self.tell();
+    }
+
+    fn look(&mut self) {
+        let Self { storm, place, fleet, history, .. } = self;
+        storm.end_due(place, fleet, history);
+        fleet.listen(history);
+    }
+
+    /// The faults pause: everybody gets what it waits for, in time, and then nothing is left.
+    fn calm(&mut self) {
+        let Self { storm, place, fleet, history, .. } = self;
+        storm.end_all(place, fleet, history);
+        fleet.drain();
+        let began = Instant::now();
+        let dead = self.storm.killed + self.killed_before;
+        let bound = LEASE.max(LONG_POLL) + DEAD_HEAD * dead + SLACK;
+        while !self.fleet.busy().is_empty() && began.elapsed() < bound {
+            self.look();
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        self.longest_drain = self.longest_drain.max(began.elapsed());
+        let busy = self.fleet.busy();
+        if !busy.is_empty() {
+            self.violation(format!("not served {bound:?} after the faults had paused: {}", busy.join(", ")));
+            // Whether it ever comes back is worth knowing, and nothing else can be said before.
+            while !self.fleet.busy().is_empty() && began.elapsed() < bound * 4 {
+                self.look();
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
+        self.nothing_is_left();
+        self.registers_hold();
+        self.tell();
+        self.killed_before = std::mem::take(&mut self.storm.killed);
+        self.storm.revived = false;
+        self.calms += 1;
+    }
+
+    /// What an attempt without an answer left is taken back when its bytes can no longer arrive; what was revived by a restart
+    /// or a clock that went back runs out.
+    fn nothing_is_left(&mut self) {
+        let bound = LEASE + SLACK + if self.storm.revived { Duration::from_secs(60) } else { Duration::ZERO };
+        let began = Instant::now();
+        loop {
+            self.look();
+            let wrong = keys::leftovers(&self.place.server, &self.fleet.clients());
+            if wrong.is_empty() {
+                return;
+            }
+            if began.elapsed() > bound {
+                return wrong.into_iter().for_each(|wrong| self.violation(format!("left behind: {wrong}")));
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// No write that was acknowledged is lost behind one with a smaller token.
+    fn registers_hold(&mut self) {
+        for (name, (token, owner)) in self.fleet.written.clone() {
+            let (last, by) = Register::open(&self.registers.path().join(&name)).read();
+            if last < token || last == token && by != owner {
+                self.violation(format!("{name}: {owner}'s write with token {token} is lost behind {by}'s with {last}"));
+            }
+        }
+    }
+
+    fn violation(&mut self, what: String) {
+        self.history.violations.push(what);
+        self.tell();
+    }
+
+    /// What is wrong, at once; how it goes, once a minute.
+    fn tell(&mut self) {
+        for what in std::mem::take(&mut self.history.violations) {
+            self.violations += 1;
+            eprintln!("VIOLATION at {:?}: {what}", self.started.elapsed());
+            let now = monotonic_us();
+            let recent = self.storm.recent.iter().map(|(at, fault)| format!("{} ms ago {fault}", (now - at) / 1_000));
+            eprintln!("  before it, at {now}: {}", recent.collect::<Vec<_>>().join("; "));
+        }
+        let minute = self.started.elapsed().as_secs() / 60;
+        if minute > self.said {
+            self.said = minute;
+            println!("{minute} min: {}", self.status());
+        }
+    }
+
+    fn status(&self) -> String {
+        let faults: u64 = self.storm.counts.values().sum();
+        format!(
+            "{} hand-overs, {faults} faults, {} calms, {} excused, longest drain {:.1} s, {} violations; KB: this {}, first worker {}, server {}",
+            self.history.holds,
+            self.calms,
+            self.history.excused,
+            self.longest_drain.as_secs_f64(),
+            self.violations,
+            resident_kb(std::process::id()),
+            resident_kb(self.fleet.processes[0].worker.pid()),
+            resident_kb(self.place.server.pid()),
+        )
+    }
+
+    fn finish(mut self) -> ExitCode {
+        self.history.settle(i64::MAX);
+        self.tell();
+        println!("{}", self.status());
+        for (fault, count) in &self.storm.counts {
+            println!("  {count:6} {fault}");
+        }
+        for (outcome, count) in &self.fleet.outcomes {
+            println!("  {count:6} {outcome}");
+        }
+        for process in std::mem::take(&mut self.fleet.processes) {
+            let status = process.worker.finish(Duration::from_secs(10));
+            if !status.success() {
+                self.violation(format!("process {} ended with {status}", process.serial));
+            }
+        }
+        // A minute later by the server's clock even the dead are forgotten.
+        self.place.server.clock().advance(61_000_000);
+        self.nothing_is_left();
+        let dead: Vec<String> = self.place.server.keys().into_iter().filter(|k| k.starts_with("dlock_")).collect();
+        if !dead.is_empty() {
+            self.violation(format!("left for more than its minute: {}", dead.join(", ")));
+        }
+        if self.history.holds < 100 * self.minutes {
+            self.violation(format!("only {} hand-overs: nothing was tested", self.history.holds));
+        }
+        println!("seed {}: SEED={} repeats the faults", self.seed, self.seed);
+        let failed = u64::from(self.violations > 0);
+        println!("{} passed, {failed} failed", 1 - failed);
+        if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    }
+}
+
+/// What a process has in memory, in KB; 0 when it is gone.
+fn resident_kb(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    line.and_then(|line| line.trim().split(' ').next()?.parse().ok()).unwrap_or(0)
+}

@@ -1,0 +1,309 @@
+//! Faults, one after the other, at random: what each does, and what ends it.
+
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
+
+use fastrand::Rng;
+use libdlock_testkit::{
+    Action, Conn, Proxy, Reply, Server, Side,
+    proxy::{BOTH, Match},
+    server::Data,
+    wait::monotonic_us,
+};
+
+use crate::{
+    LEASE,
+    fleet::Fleet,
+    history::{History, Removal},
+};
+
+/// Each with how often it comes, relative to the others.
+const FAULTS: [(&str, u32); 32] = [
+    ("a worker killed", 4),
+    ("a worker stopped for a while", 6),
+    ("all connections reset", 6),
+    ("black hole", 5),
+    ("requests held back", 3),
+    ("replies held back", 3),
+    ("delay", 6),
+    ("a slow line", 2),
+    ("a reply cut off", 10),
+    ("a request refused", 4),
+    ("a request held back", 5),
+    ("a reply held back", 5),
+    ("clients forsaken", 4),
+    ("half closed", 3),
+    ("no new connections", 3),
+    ("CLIENT KILL pubsub", 6),
+    ("CLIENT KILL normal", 4),
+    ("SCRIPT FLUSH", 4),
+    ("DEBUG SLEEP", 4),
+    ("CLIENT PAUSE", 4),
+    ("server stopped for a while", 4),
+    ("FLUSHALL", 1),
+    ("DEL of a lock", 3),
+    ("DEL of a queue", 2),
+    ("server restarted empty", 1),
+    ("server restarted from a snapshot", 2),
+    ("server clock ahead", 2),
+    ("server clock back for a while", 3),
+    ("out of memory", 2),
+    ("read only", 2),
+    ("everybody gives up", 4),
+    ("the slow script", 2),
+];
+
+/// What ends a fault.
+enum End {
+    /// The network is well again, all of it.
+    Heal,
+    LetGo(Match),
+    Resume(usize),
+    ResumeServer,
+    Accept,
+    Memory,
+    Master,
+    /// The server's clock is where it would be.
+    Clock(i64),
+}
+
+/// Where the faults happen.
+pub struct Place {
+    pub server: Server,
+    pub proxy: Proxy,
+    pub names: Vec<String>,
+}
+
+#[derive(Default)]
+pub struct Storm {
+    active: Vec<(Instant, End)>,
+    pub counts: BTreeMap<&'static str, u64>,
+    /// The last few, for whoever looks for a cause.
+    pub recent: Vec<(i64, &'static str)>,
+    /// Connections on which the server has yet to answer.
+    waiting: Vec<Conn>,
+    clock_is_behind: bool,
+    /// Since the last calm: workers killed, and whether anything came back that was gone.
+    pub killed: u32,
+    pub revived: bool,
+}
+
+fn between(rng: &mut Rng, from: Duration, to: Duration) -> Duration {
+    from + (to - from).mul_f64(rng.f64())
+}
+
+const MS: Duration = Duration::from_millis(1);
+
+/// Sends a command until the server is not busy with a script any more.
+fn insist(server: &Server, command: &[&str]) {
+    while let Reply::Error(error) = server.cmd(command) {
+        assert!(error.starts_with("BUSY"), "{command:?}: {error}");
+        std::thread::sleep(MS * 20);
+    }
+}
+
+impl Storm {
+    /// One fault, whichever comes.
+    pub fn strike(&mut self, rng: &mut Rng, place: &mut Place, fleet: &mut Fleet, history: &mut History) {
+        let mut n = rng.u32(0..FAULTS.iter().map(|(_, weight)| weight).sum());
+        let (name, _) =
+            FAULTS.iter().find(|(_, weight)| n.checked_sub(*weight).map(|left| n = left).is_none()).expect("one");
+        *self.counts.entry(name).or_default() += 1;
+        self.recent.push((monotonic_us(), name));
+        self.recent.drain(..self.recent.len().saturating_sub(20));
+        let length = between(rng, LEASE / 10, LEASE * 2);
+        // The first process is never killed: its memory shows what an hour does to it.
+        let victim = rng.usize(0..fleet.processes.len());
+        match *name {
+            "a worker killed" => {
+                fleet.replace(victim.max(1), history);
+                self.killed += 1;
+            }
+            "a worker stopped for a while" => {
+                fleet.stop(victim);
+                self.until(length, End::Resume(victim));
+            }
+            name if self.network(name, rng, length, place) => {}
+            "everybody gives up" => fleet.cancel(),
+            name => {
+                // A server that stands still answers no command of ours.
+                self.end_early(|end| matches!(end, End::ResumeServer), place, fleet, history);
+                self.server(name, rng, length, place, history);
+            }
+        }
+    }
+
+    fn until(&mut self, length: Duration, end: End) {
+        self.active.push((Instant::now() + length, end));
+    }
+
+    /// What happens between client and server; false when it is no such thing.
+    fn network(&mut self, name: &str, rng: &mut Rng, length: Duration, place: &Place) -> bool {
+        let Place { proxy, names, .. } = place;
+        let target = rng.choice(names).expect("names").clone();
+        let script = ["EVAL", target.as_str()];
+        match name {
+            "all connections reset" => proxy.reset_all(),
+            "black hole" => proxy.hold_all(),
+            "requests held back" => proxy.hold(Side::Requests),
+            "replies held back" => proxy.hold(Side::Replies),
+            "delay" => BOTH.into_iter().for_each(|side| proxy.delay(side, between(rng, MS, MS * 150))),
+            "a slow line" => BOTH.into_iter().for_each(|side| proxy.throttle(side, Some(rng.u64(5_000..200_000)))),
+            "a reply cut off" => drop(proxy.on(&script, Action::CutReply(rng.usize(0..40)))),
+            "a request refused" => drop(proxy.on(&script, Action::Refuse)),
+            "a request held back" | "a reply held back" => {
+                let action = if name == "a reply held back" { Action::HoldReply } else { Action::HoldRequest };
+                let held = proxy.on(&script, action);
+                self.until(length, End::LetGo(held));
+            }
+            "clients forsaken" => {
+                proxy.hold(Side::Requests);
+                std::thread::sleep(MS * 5);
+                proxy.forsake_clients();
+            }
+            "half closed" => proxy.half_close(BOTH[rng.usize(0..2)]),
+            "no new connections" => {
+                proxy.refuse(true);
+                proxy.reset_all();
+                self.until(length, End::Accept);
+            }
+            _ => return false,
+        }
+        if ["black hole", "requests held back", "replies held back", "delay", "a slow line", "clients forsaken"]
+            .contains(&name)
+        {
+            self.until(length, End::Heal);
+        }
+        true
+    }
+
+    /// What the server does or suffers.
+    fn server(&mut self, name: &str, rng: &mut Rng, length: Duration, place: &mut Place, history: &mut History) {
+        let target = rng.choice(&place.names).expect("names").clone();
+        let Place { server, .. } = place;
+        // Behind whatever it is still at.
+        insist(server, &["PING"]);
+        let from = monotonic_us();
+        let mut removed = |name: Option<String>, forgot_the_token: bool| {
+            history.removed(Removal { name, from, to: monotonic_us(), forgot_the_token });
+        };
+        match name {
+            "CLIENT KILL pubsub" => drop(server.cmd(&["CLIENT", "KILL", "TYPE", "pubsub"])),
+            "CLIENT KILL normal" => drop(server.cmd(&["CLIENT", "KILL", "TYPE", "normal"])),
+            "SCRIPT FLUSH" => drop(server.cmd(&["SCRIPT", "FLUSH"])),
+            "DEBUG SLEEP" => self.send(server, &["DEBUG", "SLEEP", &format!("{}", rng.f64() * 1.5)]),
+            "the slow script" => {
+                let loops = "local t = redis.call('TIME')[1] while redis.call('TIME')[1] - t < 2 do end";
+                self.send(server, &["EVAL", loops, "0"]);
+            }
+            "CLIENT PAUSE" => {
+                let kind = if rng.bool() { "ALL" } else { "WRITE" };
+                drop(server.cmd(&["CLIENT", "PAUSE", &length.as_millis().min(2_000).to_string(), kind]));
+            }
+            "server stopped for a while" => {
+                server.pause();
+                self.until(length, End::ResumeServer);
+            }
+            "FLUSHALL" => {
+                server.cmd(&["FLUSHALL"]);
+                removed(None, self.clock_is_behind);
+            }
+            "DEL of a lock" => {
+                server.cmd(&["DEL", &target]);
+                removed(Some(target), false);
+            }
+            "DEL of a queue" => {
+                let keys = ["queue", "seen"].map(|key| format!("dlock_{key}:{{{target}}}"));
+                server.cmd(&["DEL", &keys[rng.usize(0..2)]]);
+            }
+            "server restarted empty" => {
+                server.restart(Data::Lost);
+                removed(None, self.clock_is_behind);
+            }
+            "server restarted from a snapshot" => {
+                server.restart(Data::Kept);
+                removed(None, self.clock_is_behind);
+                self.revived = true;
+            }
+            "server clock ahead" => {
+                let steps = [20_000, 100_000, 1_000_000, 10_000_000, 3_600_000_000];
+                server.clock().advance(steps[rng.usize(0..steps.len())]);
+                removed(None, false);
+            }
+            "server clock back for a while" if !self.clock_is_behind => {
+                let steps = [20_000, 1_000_000, 10_000_000, 3_600_000_000];
+                let step = steps[rng.usize(0..steps.len())];
+                server.clock().advance(-step);
+                self.clock_is_behind = true;
+                self.revived = true;
+                self.until(length, End::Clock(step));
+            }
+            "server clock back for a while" => {}
+            "out of memory" => {
+                server.cmd(&["CONFIG", "SET", "maxmemory", "1"]);
+                self.until(length, End::Memory);
+            }
+            "read only" => {
+                // It never comes to a replication: nobody listens there.
+                server.cmd(&["REPLICAOF", "127.0.0.1", "1"]);
+                self.until(length, End::Master);
+            }
+            name => panic!("nobody knows how to do this: {name}"),
+        }
+    }
+
+    /// A command whose answer takes long: it is read some time later.
+    fn send(&mut self, server: &Server, command: &[&str]) {
+        let mut conn = server.connect();
+        conn.send(command).expect("send");
+        self.waiting.push(conn);
+        self.waiting.drain(..self.waiting.len().saturating_sub(20));
+    }
+
+    /// Ends what is due.
+    pub fn end_due(&mut self, place: &mut Place, fleet: &mut Fleet, history: &mut History) {
+        let now = Instant::now();
+        let (due, active) = std::mem::take(&mut self.active).into_iter().partition(|(at, _)| *at <= now);
+        self.active = active;
+        self.finish(due, place, fleet, history);
+    }
+
+    /// Ends everything, and waits until the server answers.
+    pub fn end_all(&mut self, place: &mut Place, fleet: &mut Fleet, history: &mut History) {
+        let all = std::mem::take(&mut self.active);
+        self.finish(all, place, fleet, history);
+        place.proxy.heal();
+        insist(&place.server, &["CLIENT", "UNPAUSE"]);
+        self.waiting.clear();
+    }
+
+    fn end_early(&mut self, which: impl Fn(&End) -> bool, place: &mut Place, fleet: &mut Fleet, history: &mut History) {
+        let (early, active) = std::mem::take(&mut self.active).into_iter().partition(|(_, end)| which(end));
+        self.active = active;
+        self.finish(early, place, fleet, history);
+    }
+
+    /// The server first: the others may need its answer.
+    fn finish(&mut self, mut ends: Vec<(Instant, End)>, place: &mut Place, fleet: &mut Fleet, history: &mut History) {
+        ends.sort_by_key(|(_, end)| !matches!(end, End::ResumeServer));
+        for (_, end) in ends {
+            let from = monotonic_us();
+            match end {
+                End::Heal => place.proxy.heal(),
+                End::LetGo(held) => held.let_go(),
+                End::Resume(victim) => fleet.resume(victim),
+                End::ResumeServer => place.server.resume(),
+                End::Accept => place.proxy.refuse(false),
+                End::Memory => insist(&place.server, &["CONFIG", "SET", "maxmemory", "0"]),
+                End::Master => insist(&place.server, &["REPLICAOF", "NO", "ONE"]),
+                End::Clock(step) => {
+                    place.server.clock().advance(step);
+                    self.clock_is_behind = false;
+                    history.removed(Removal { name: None, from, to: monotonic_us(), forgot_the_token: false });
+                }
+            }
+        }
+    }
+}

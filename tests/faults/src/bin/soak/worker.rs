@@ -1,0 +1,194 @@
+//! A process of the soak: several waiters that take locks at random, hold them, and say so on standard output.
+//!
+//! `ready CLIENT-ID`; `got WAITER NAME TOKEN OWNER SENT ACQUIRED LEASE`; `lost WAITER REASON AT`; `end WAITER ENDED OUTCOME
+//! CALLED RETURNED VALID_UNTIL WROTE`; `over WAITER KIND`, an acquire that came to nothing; `idle WAITER`. Times in us of the monotonic
+//! clock. Reads `go`, `drain` (finish what is under way, then be idle) and `cancel` (give up what waits).
+
+use std::{io::BufRead, path::PathBuf, sync::Arc, time::Duration};
+
+use fastrand::Rng;
+use libdlock::{Acquire, Client, ErrorKind, Grant, Held, HolderId, Lease, Lock, LossReason, Wait};
+use libdlock_testkit::{resource::Register, wait::monotonic_us};
+use tokio::{sync::watch, time::sleep};
+
+/// What everybody is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Orders {
+    drain: bool,
+    /// Counts the words `cancel`.
+    cancels: u64,
+}
+
+/// Starts the waiters and does what standard input says until it ends.
+#[tokio::main(flavor = "multi_thread", worker_threads = 1)]
+pub async fn run(url: String, seed: u64, waiters: u32, names: Vec<String>, registers: PathBuf) {
+    let (orders, _) = watch::channel(Orders::default());
+    let orders = Arc::new(orders);
+    let (ended, mut end) = tokio::sync::mpsc::unbounded_channel::<()>();
+    let reading = orders.clone();
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+            reading.send_modify(|orders| match line.as_str() {
+                "go" => orders.drain = false,
+                "drain" => orders.drain = true,
+                "cancel" => orders.cancels += 1,
+                _ => panic!("cannot read {line:?}"),
+            });
+        }
+        drop(ended);
+    });
+    let client = loop {
+        match Client::connect(&url).await {
+            Ok(client) => break client,
+            Err(_) => sleep(Duration::from_millis(50)).await,
+        }
+    };
+    println!("ready {}", client_id(&client).await);
+    for number in 0..waiters {
+        let locks = names.iter().map(|name| (name.clone(), client.lock(name).expect("a name"))).collect();
+        let waiter = Waiter {
+            number,
+            rng: Rng::with_seed(seed ^ u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15)),
+            locks,
+            registers: registers.clone(),
+            orders: orders.subscribe(),
+        };
+        tokio::spawn(waiter.live());
+    }
+    end.recv().await;
+    client.close().await;
+}
+
+/// Everything before the owner's last colon.
+async fn client_id(client: &Client) -> String {
+    let lock = client.lock("hello").expect("a name");
+    loop {
+        if let Ok(held) = lock.acquire().await {
+            let owner = held.owner().to_owned();
+            drop(held.release().await);
+            return owner.rsplit_once(':').expect("an owner").0.to_owned();
+        }
+        sleep(Duration::from_millis(50)).await;
+    }
+}
+
+struct Waiter {
+    number: u32,
+    rng: Rng,
+    locks: Vec<(String, Lock)>,
+    registers: PathBuf,
+    orders: watch::Receiver<Orders>,
+}
+
+impl Waiter {
+    async fn live(mut self) {
+        loop {
+            if self.orders.borrow_and_update().drain {
+                println!("idle {}", self.number);
+                if self.orders.wait_for(|orders| !orders.drain).await.is_err() {
+                    return;
+                }
+            }
+            self.one_hold().await;
+            // Now and then nobody waits.
+            sleep(Duration::from_micros(self.rng.u64(0..10_000))).await;
+        }
+    }
+
+    async fn one_hold(&mut self) {
+        let (name, lock) = self.rng.choice(&self.locks).expect("names").clone();
+        let wait = match self.rng.u32(0..10) {
+            0 => Wait::Try,
+            1 | 2 => Wait::For(Duration::from_millis(self.rng.u64(5..3_000))),
+            _ => Wait::Forever,
+        };
+        let gives_up = (self.rng.u32(0..10) == 0).then(|| Duration::from_micros(self.rng.u64(0..100_000)));
+        let lease = (self.rng.u32(0..5) == 0).then(|| Lease::Fixed(Duration::from_millis(self.rng.u64(300..2_000))));
+        let acquiring = lock.acquire_as(HolderId::fresh(), Acquire { wait, lease });
+        let cancels = self.orders.borrow().cancels;
+        let acquired = tokio::select! {
+            acquired = acquiring => acquired,
+            () = async { match gives_up {
+                Some(after) => sleep(after).await,
+                None => std::future::pending().await,
+            }} => return println!("over {} GAVE_UP", self.number),
+            _ = self.orders.wait_for(|orders| orders.cancels > cancels) => {
+                return println!("over {} CANCELLED", self.number);
+            }
+        };
+        match acquired {
+            Ok(held) => self.hold(&name, held).await,
+            Err(error) => {
+                println!("over {} {}", self.number, error.kind().as_str());
+                if error.kind() != ErrorKind::Busy {
+                    // As a caller would: not again at once while the server is away.
+                    sleep(Duration::from_millis(self.rng.u64(1..50))).await;
+                }
+            }
+        }
+    }
+
+    async fn hold(&mut self, name: &str, held: Held) {
+        // In this order: a hold that was over before anybody looked at it was none.
+        let (acquired_at, valid) = (monotonic_us(), held.is_valid());
+        let mut valid_until = valid_until(&held);
+        if !valid {
+            drop(held.release().await);
+            return println!("over {} TOO_LATE", self.number);
+        }
+        let lease = held.lease().as_micros() as i64;
+        let sent = valid_until - lease + lease / 100 + 10_000;
+        println!("got {} {name} {} {} {sent} {acquired_at} {lease}", self.number, held.token(), held.owner());
+        let register = Register::open(&self.registers.join(name));
+        let wrote = register.write(held.token(), held.owner()).is_ok();
+
+        let length = match self.rng.u32(0..200) {
+            // Past a fixed lease, or through renewals.
+            0 => Duration::from_millis(self.rng.u64(500..3_000)),
+            1..10 => Duration::from_millis(self.rng.u64(10..100)),
+            _ => Duration::from_micros(self.rng.u64(0..5_000)),
+        };
+        let loss = self.sit(&held, length, &mut valid_until).await;
+        let called = monotonic_us();
+        let ended = match loss {
+            // Told a little before the end: valid until then.
+            None | Some(LossReason::Expired) if held.is_valid() => called,
+            None | Some(LossReason::Expired) => called.min(valid_until).max(acquired_at),
+            Some(_) => called,
+        };
+        valid_until = valid_until.max(self::valid_until(&held));
+        if let Some(reason) = loss {
+            println!("lost {} {} {called}", self.number, reason.as_str());
+        }
+        let outcome = if loss.is_none() && self.rng.u32(0..10) == 0 {
+            drop(held);
+            "DROPPED"
+        } else {
+            held.release().await.map_or_else(|error| error.kind().as_str(), |()| "RELEASED")
+        };
+        let returned = monotonic_us();
+        println!("end {} {ended} {outcome} {called} {returned} {valid_until} {}", self.number, u8::from(wrote));
+    }
+
+    /// Holds on for `length`, until the hold is lost or everybody is to finish.
+    async fn sit(&mut self, held: &Grant, length: Duration, valid_until: &mut i64) -> Option<LossReason> {
+        let end = tokio::time::Instant::now() + length;
+        loop {
+            tokio::select! {
+                biased;
+                reason = held.lost() => {
+                    *valid_until = (*valid_until).max(self::valid_until(held));
+                    return reason;
+                }
+                () = tokio::time::sleep_until(end) => return None,
+                _ = self.orders.wait_for(|orders| orders.drain) => return None,
+                // Renewed meanwhile?
+                () = sleep(Duration::from_millis(20)) => *valid_until = (*valid_until).max(self::valid_until(held)),
+            }
+        }
+    }
+}
+
+fn valid_until(grant: &Grant) -> i64 {
+    monotonic_us() + grant.remaining().as_micros() as i64
+}
