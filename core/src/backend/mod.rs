@@ -46,6 +46,25 @@ pub(crate) struct Failed {
     pub(crate) away: bool,
 }
 
+/// An attempt that got no answer and is to be repeated, elsewhere.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Begun {
+    pub(crate) sent: Tick,
+    /// Until when its bytes may take effect.
+    pub(crate) echo_until: Tick,
+}
+
+/// What came of a step's one attempt on the calling thread.
+#[derive(Debug)]
+pub(crate) enum Directly<R> {
+    Done(Done<R>),
+    /// Nothing was done: there is no connection for it, or the server refuses for now. Run it as usual.
+    Unavailable,
+    /// No answer to an idempotent step: [`Backend::run_from`] goes on with the same step.
+    Unanswered(Begun),
+    Failed(Failed),
+}
+
 impl From<Error> for Failed {
     fn from(error: Error) -> Failed {
         Failed { error, echo_until: None, away: false }
@@ -74,9 +93,32 @@ impl Backend {
         step: &S,
         deadline: Tick,
     ) -> Result<Done<S::Reply>, Failed> {
+        self.run_from(name, step, deadline, None).await
+    }
+
+    /// As [`Backend::run`], for a step of which an attempt was sent already: the lease counts from that one.
+    pub(crate) async fn run_from<S: Step>(
+        &self,
+        name: &ObjectName,
+        step: &S,
+        deadline: Tick,
+        begun: Option<Begun>,
+    ) -> Result<Done<S::Reply>, Failed> {
         match self {
-            Backend::Redis(redis) => redis.run(name, step, deadline).await,
+            Backend::Redis(redis) => redis.run(name, step, deadline, begun).await,
             Backend::Memory(memory) => memory.run(name, step).map_err(Failed::from),
+        }
+    }
+
+    /// Runs one step on one object on the calling thread, which it blocks for 40 ms at most. Not for a thread that runs a
+    /// runtime's tasks.
+    pub(crate) fn run_directly<S: Step>(&self, name: &ObjectName, step: &S, deadline: Tick) -> Directly<S::Reply> {
+        match self {
+            Backend::Redis(redis) => redis.run_directly(name, step, deadline),
+            Backend::Memory(memory) => match memory.run(name, step) {
+                Ok(done) => Directly::Done(done),
+                Err(error) => Directly::Failed(error.into()),
+            },
         }
     }
 

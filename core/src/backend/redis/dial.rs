@@ -60,6 +60,10 @@ impl Dialler {
         &self.target
     }
 
+    pub(super) fn options(&self) -> &Options {
+        &self.options
+    }
+
     pub(super) fn ping_interval(&self) -> Duration {
         self.options.ping_interval
     }
@@ -124,7 +128,7 @@ fn read_time(value: Value) -> Option<ServerTime> {
     Some(ServerTime(part(0)? * 1_000_000 + part(1)?))
 }
 
-fn read_run_id(value: Value) -> Option<String> {
+pub(super) fn read_run_id(value: Value) -> Option<String> {
     let text = match value {
         Value::VerbatimString { text, .. } => text,
         other => wire::text(Some(&other)).ok()??,

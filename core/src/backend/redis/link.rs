@@ -114,6 +114,14 @@ impl Link {
         }
     }
 
+    /// Looks at the connection, if there is one now.
+    pub(super) fn up<T>(&self, look: impl FnOnce(&Connected) -> T) -> Option<T> {
+        match &*self.0.state.borrow() {
+            State::Up(connected) => Some(look(connected)),
+            State::Down { .. } | State::Closed => None,
+        }
+    }
+
     fn unreachable(&self) -> Error {
         match &*self.0.state.borrow() {
             State::Down { why: Some(why) } => why.clone(),

@@ -1,8 +1,10 @@
 //! Steps on a Redis or Valkey server: sent by their scripts' hashes, repeated where that is safe, within a deadline.
 
 mod dial;
+mod direct;
 mod link;
 mod listen;
+mod socket;
 mod verdict;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,10 +13,11 @@ use std::time::Duration;
 use redis::{Cmd, RedisError, RedisResult, Value};
 
 use self::dial::{Dialler, Hello};
+use self::direct::Direct;
 use self::link::{Connected, Link};
 use self::listen::Listener;
 use self::verdict::Verdict;
-use super::{Done, Failed, Sighting, Subscription};
+use super::{Begun, Done, Failed, Sighting, Subscription};
 use crate::config::{Config, Target};
 use crate::error::{Error, ErrorKind, Result};
 use crate::name::ObjectName;
@@ -35,8 +38,19 @@ pub(crate) struct RedisBackend {
     response_timeout: Duration,
     link: Link,
     listener: Listener,
+    direct: Direct,
     server: Mutex<Server>,
     counters: Arc<Counters>,
+}
+
+/// When a request was sent.
+#[derive(Clone, Copy)]
+struct Sent {
+    first: Tick,
+    /// The attempt that was answered.
+    last: Tick,
+    /// See [`Done::echo_until`].
+    echo_until: Option<Tick>,
 }
 
 /// What the client knows of the server at the other end.
@@ -66,6 +80,7 @@ impl RedisBackend {
             clock: clock.clone(),
             response_timeout: config.options.response_timeout,
             listener: Listener::start(&dialler, clock, events, tasks),
+            direct: Direct::new(&dialler, config, tasks),
             link,
             server: Mutex::new(Server { sighting, run_id, connection: 1, generation: 0 }),
             counters: counters.clone(),
@@ -93,6 +108,7 @@ impl RedisBackend {
         name: &ObjectName,
         step: &S,
         deadline: Tick,
+        begun: Option<Begun>,
     ) -> Result<Done<S::Reply>, Failed> {
         let encode = |attempt: Attempt| {
             let mut call = Call::default();
@@ -100,13 +116,17 @@ impl RedisBackend {
             call
         };
         let done = self
-            .call::<S, _>(encode, S::decode, deadline)
+            .call::<S, _>(encode, S::decode, deadline, begun)
             .await
             .map_err(|failed| Failed { error: failed.error.on(name.as_str()), ..failed })?;
-        if let Some(server) = S::server_time(&done.reply) {
+        self.note_time::<S>(&done.reply);
+        Ok(done)
+    }
+
+    fn note_time<S: Step>(&self, reply: &S::Reply) {
+        if let Some(server) = S::server_time(reply) {
             self.server().sighting = Sighting { server, at: self.clock.now() };
         }
-        Ok(done)
     }
 
     pub(super) async fn run_batch<S: BatchStep>(
@@ -122,18 +142,19 @@ impl RedisBackend {
             }
             call
         };
-        self.call::<S, _>(encode, S::decode_each, deadline).await
+        self.call::<S, _>(encode, S::decode_each, deadline, None).await
     }
 
-    /// Sends a script until it is answered, refused for good, or `deadline` has come.
+    /// Sends a script until it is answered, refused for good, or `deadline` has come. `begun` is an attempt before this.
     async fn call<S: Step, R>(
         &self,
         encode: impl Fn(Attempt) -> Call,
         decode: impl Fn(Value) -> Result<R, Malformed>,
         deadline: Tick,
+        begun: Option<Begun>,
     ) -> Result<Done<R>, Failed> {
-        let mut first_sent = None;
-        let mut echo_until = None;
+        let mut first_sent = begun.map(|begun| begun.sent);
+        let mut echo_until = begun.map(|begun| begun.echo_until);
         let mut backoff = FIRST_BACKOFF;
         let mut last_error = None;
         loop {
@@ -150,27 +171,18 @@ impl RedisBackend {
                 return Err(failed(last_error.unwrap_or_else(silence), echo_until));
             }
             let first = *first_sent.get_or_insert(sent);
-            let not_after = self.server_time(&connected, sent).plus(self.response_timeout);
-            let call = encode(Attempt { not_after });
+            let call = encode(self.attempt_on(&connected, sent));
             let theirs = match self.send(&mut connected, S::script(), &call, deadline).await {
                 Ok(value) => {
                     self.link.replied();
-                    let malformed = |Malformed| {
-                        let message = format!("{} answered a script as no version of libdlock does", self.target);
-                        Failed {
-                            error: Error::new(ErrorKind::Server, S::OP, message),
-                            echo_until: Some(sent.plus(self.response_timeout)),
-                            away: false,
-                        }
-                    };
-                    return Ok(Done { reply: decode(value).map_err(malformed)?, sent: first, echo_until });
+                    return self.read::<S, R>(value, decode, Sent { first, last: sent, echo_until });
                 }
                 Err(error) => error,
             };
             match verdict::of::<S>(&theirs, &self.target) {
                 Verdict::Unknown(error) => {
                     let now = self.clock.now();
-                    echo_until = Some(sent.plus(self.response_timeout));
+                    echo_until = Some(self.echo_of(sent));
                     // A caller with little time left says nothing about the connection.
                     if !theirs.is_timeout() || now.since(sent) >= self.response_timeout {
                         self.link.report_broken(connected.number, verdict::how(&theirs));
@@ -207,6 +219,30 @@ impl RedisBackend {
                 }
             }
         }
+    }
+
+    /// The answer to a script.
+    fn read<S: Step, R>(
+        &self,
+        value: Value,
+        decode: impl Fn(Value) -> Result<R, Malformed>,
+        sent: Sent,
+    ) -> Result<Done<R>, Failed> {
+        let malformed = |Malformed| {
+            let message = format!("{} answered a script as no version of libdlock does", self.target);
+            let error = Error::new(ErrorKind::Server, S::OP, message);
+            Failed { error, echo_until: Some(self.echo_of(sent.last)), away: false }
+        };
+        Ok(Done { reply: decode(value).map_err(malformed)?, sent: sent.first, echo_until: sent.echo_until })
+    }
+
+    /// Until when the bytes of an attempt without an answer may take effect.
+    fn echo_of(&self, sent: Tick) -> Tick {
+        sent.plus(self.response_timeout)
+    }
+
+    fn attempt_on(&self, connected: &Connected, sent: Tick) -> Attempt {
+        Attempt { not_after: self.server_time(connected, sent).plus(self.response_timeout) }
     }
 
     /// One attempt: by the script's hash, and with its text when the server does not have it.
