@@ -5,6 +5,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
+/// What a listener hears.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Heard<'a> {
+    /// A message, as it was published.
+    Message(&'a str),
+    /// The channel has just been subscribed, for the first time or once more: what was said before never came.
+    LookAgain,
+}
+
+/// What a listener does. Called on whichever thread brings the message: it must only take note.
+pub(crate) type Listen = Arc<dyn Fn(Heard<'_>) + Send + Sync>;
+
 /// The listeners of one client, by channel. Channels that nobody listens to have no entry.
 #[derive(Default)]
 pub(super) struct Hub {
@@ -22,28 +34,21 @@ struct Channels {
 /// A channel from its first listener to its last. When it comes back later it is another one.
 struct Channel {
     number: u64,
-    listeners: Vec<Arc<Notify>>,
+    listeners: Vec<Listen>,
 }
 
 /// One listener. Dropping it ends the listening.
 pub(crate) struct Subscription {
     hub: Arc<Hub>,
     channel: String,
-    wake: Arc<Notify>,
-}
-
-impl Subscription {
-    /// Completes when there is a reason to look again; a reason that came before the call counts. Cancel safe.
-    pub(crate) async fn woken(&self) {
-        self.wake.notified().await;
-    }
+    listen: Listen,
 }
 
 impl Drop for Subscription {
     fn drop(&mut self) {
         let mut channels = self.hub.lock();
         if let Some(channel) = channels.by_name.get_mut(&self.channel) {
-            channel.listeners.retain(|wake| !Arc::ptr_eq(wake, &self.wake));
+            channel.listeners.retain(|listen| !Arc::ptr_eq(listen, &self.listen));
             if channel.listeners.is_empty() {
                 channels.by_name.remove(&self.channel);
                 self.hub.changed.notify_one();
@@ -57,7 +62,7 @@ impl Hub {
         self.channels.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn listen(self: &Arc<Self>, channel: &str) -> Subscription {
+    pub(super) fn listen(self: &Arc<Self>, channel: &str, listen: Listen) -> Subscription {
         let mut channels = self.lock();
         let Channels { by_name, listened } = &mut *channels;
         let entry = by_name.entry(channel.to_owned()).or_insert_with(|| {
@@ -65,16 +70,14 @@ impl Hub {
             *listened += 1;
             Channel { number: *listened, listeners: Vec::new() }
         });
-        let wake = Arc::new(Notify::new());
-        entry.listeners.push(wake.clone());
-        Subscription { hub: self.clone(), channel: channel.to_owned(), wake }
+        entry.listeners.push(listen.clone());
+        Subscription { hub: self.clone(), channel: channel.to_owned(), listen }
     }
 
-    /// Wakes the listeners of the channel: one for each client of this hub.
-    pub(super) fn wake(&self, channel: &str) {
-        if let Some(channel) = self.lock().by_name.get(channel) {
-            channel.listeners.iter().for_each(|wake| wake.notify_one());
-        }
+    /// Tells the listeners of the channel: one for each client of this hub that listens.
+    pub(super) fn tell(&self, channel: &str, what: Heard<'_>) {
+        let listeners = self.lock().by_name.get(channel).map(|channel| channel.listeners.clone());
+        listeners.into_iter().flatten().for_each(|listen| listen(what));
     }
 
     /// The channels that are listened to now, each with a number that it has until its last listener leaves.
@@ -92,18 +95,28 @@ impl Hub {
 mod tests {
     use super::*;
 
-    #[tokio::test]
-    async fn a_message_between_two_looks_is_not_lost() {
+    fn deaf() -> Listen {
+        Arc::new(|_| ())
+    }
+
+    #[test]
+    fn every_listener_of_a_channel_hears_it_and_nobody_else() {
         let hub = Arc::new(Hub::default());
-        let subscription = hub.listen("c");
-        hub.wake("c");
-        subscription.woken().await;
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let note = |who: &'static str| -> Listen {
+            let heard = heard.clone();
+            Arc::new(move |what| heard.lock().unwrap().push(format!("{who} {what:?}")))
+        };
+        let (_first, _second, _other) =
+            (hub.listen("c", note("first")), hub.listen("c", note("second")), hub.listen("d", note("other")));
+        hub.tell("c", Heard::Message("0"));
+        assert_eq!(*heard.lock().unwrap(), ["first Message(\"0\")", "second Message(\"0\")"]);
     }
 
     #[tokio::test]
     async fn a_channel_is_wanted_from_its_first_listener_to_its_last() {
         let hub = Arc::new(Hub::default());
-        let (first, second) = (hub.listen("c"), hub.listen("c"));
+        let (first, second) = (hub.listen("c", deaf()), hub.listen("c", deaf()));
         hub.changed().await;
         let number = hub.wanted()["c"];
         drop(first);
@@ -111,7 +124,7 @@ mod tests {
         drop(second);
         hub.changed().await;
         assert!(hub.wanted().is_empty());
-        let _third = hub.listen("c");
+        let _third = hub.listen("c", deaf());
         assert_ne!(hub.wanted()["c"], number, "a channel that came back is another one");
     }
 }

@@ -7,7 +7,7 @@ mod redis;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(crate) use hub::Subscription;
+pub(crate) use hub::{Heard, Listen, Subscription};
 
 use crate::config::{Config, Target};
 use crate::error::{Error, Result};
@@ -130,12 +130,12 @@ impl Backend {
         }
     }
 
-    /// Listens on a channel until the subscription is dropped. The subscription wakes its owner when a message comes,
-    /// when the server has confirmed it, and after every interruption: each time the owner has to look again.
-    pub(crate) fn subscribe(&self, channel: &str) -> Subscription {
+    /// Listens on a channel until the subscription is dropped. The listener hears every message, and
+    /// [`Heard::LookAgain`] when the server has confirmed the subscription and after every interruption.
+    pub(crate) fn subscribe(&self, channel: &str, listen: Listen) -> Subscription {
         match self {
-            Backend::Redis(redis) => redis.subscribe(channel),
-            Backend::Memory(memory) => memory.subscribe(channel),
+            Backend::Redis(redis) => redis.subscribe(channel, listen),
+            Backend::Memory(memory) => memory.subscribe(channel, listen),
         }
     }
 
@@ -144,6 +144,14 @@ impl Backend {
         match self {
             Backend::Redis(redis) => redis.server_generation(),
             Backend::Memory(_) => 0,
+        }
+    }
+
+    /// Why the server cannot be reached, if it is known not to be.
+    pub(crate) fn why_away(&self) -> Option<Error> {
+        match self {
+            Backend::Redis(redis) => redis.why_away(),
+            Backend::Memory(_) => None,
         }
     }
 

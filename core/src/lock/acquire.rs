@@ -1,55 +1,27 @@
-//! Acquiring: re-entry, the local line, and contention on the server.
+//! Acquiring: re-entry, a try, and waiting in line.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::oneshot;
 
+use super::contend::{self, First};
 use super::release::undo;
-use super::step::{self, Acquired};
-use super::{Acquire, Held, HolderId, Lock, LockShared};
+use super::shared::{Delivery, LockShared, Obstacle, Ticket};
+use super::step::Acquired;
+use super::{Acquire, Held, HolderId, Lock};
 use crate::config::check_lease;
 use crate::deadline::by_deadline;
 use crate::error::{Error, ErrorKind, Result};
-use crate::lease::{Grant, GrantSpec, Lease};
-use crate::task::UnderWay;
+use crate::lease::{Grant, Lease};
+use crate::stats::{Waiting, Way};
 use crate::time::Tick;
-use crate::wait::{Turn, next_look, while_open};
+use crate::wait::while_open;
 
 const OP: &str = "acquire";
 
-/// Attempts that come back stale are repeated at once, but not without end: the server's clock may be jumping.
+/// A try that comes back stale is repeated at once, but not without end: the server's clock may be jumping.
 const STALE_IN_A_ROW: u32 = 3;
-
-/// What one attempt on the server came to.
-enum Attempted {
-    Granted(Delivery),
-    Busy {
-        ttl: i64,
-        holder: String,
-    },
-    Stale,
-    /// Granted, but the answer took longer than the lease: given back.
-    Late,
-}
-
-/// A grant on its way to the caller: nobody's hold until it is accepted, given back if it never is.
-struct Delivery {
-    shared: Arc<LockShared>,
-    grant: Option<Grant>,
-    /// A client that closes waits for it to arrive or to be given back.
-    _under_way: UnderWay,
-}
-
-/// What was last seen to stand in the way.
-enum Obstacle {
-    /// Somebody holds it; a ttl of -1 is without end.
-    Holder { holder: String, ttl: i64 },
-    /// Others of this process wait in front.
-    Line,
-    /// The server could not be asked.
-    Outage(Error),
-}
 
 impl Lock {
     /// Acquires for `holder`. What it holds already it gets again, counted, without a round trip; each acquire needs its
@@ -73,9 +45,10 @@ impl Lock {
         let deadline = how.wait.until(OP, &self.client().clock).map_err(|error| error.on(self.key()))?;
         self.shared.check_open(OP)?;
         let present = self.shared.holds().grant(holder);
-        let grant = match present {
-            Some(grant) => self.reenter(holder, grant, lease).await?,
-            None => self.contend(holder, deadline, lease).await?,
+        let grant = match (present, deadline) {
+            (Some(grant), _) => self.reenter(holder, grant, lease).await?,
+            (None, None) => Caller::new(&self.shared, holder, lease).once().await?,
+            (None, Some(deadline)) => Caller::new(&self.shared, holder, lease).until(deadline).await?,
         };
         Ok(Held::new(self.clone(), holder, grant))
     }
@@ -138,96 +111,100 @@ impl Lock {
             Err(self.shared.not_held(OP, Some(&grant)))
         }
     }
-
-    async fn contend(&self, holder: HolderId, deadline: Option<Tick>, lease: Lease) -> Result<Grant> {
-        let contender = Contender { shared: &self.shared, holder, lease };
-        match deadline {
-            None => contender.once().await,
-            Some(deadline) => contender.until(deadline).await,
-        }
-    }
 }
 
 /// One caller that wants the lock.
-struct Contender<'a> {
+struct Caller<'a> {
     shared: &'a Arc<LockShared>,
     holder: HolderId,
     lease: Lease,
+    asked_at: Tick,
 }
 
-impl Contender<'_> {
-    /// One attempt, no waiting.
-    async fn once(&self) -> Result<Grant> {
-        let obstacle = self.shared.holds().valid().map(local_obstacle);
-        if let Some(obstacle) = obstacle {
-            return Err(self.out_of_time(Some(&obstacle), Duration::ZERO));
+/// A caller's place in line; given up when it is dropped.
+struct Place<'a> {
+    shared: &'a Arc<LockShared>,
+    number: u64,
+    replied: oneshot::Receiver<Result<Delivery>>,
+    waiting: bool,
+    _counted: Waiting,
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        if self.waiting {
+            self.shared.client().counters.cancelled();
         }
-        // The turn is taken if it is free, so that waiters of this process need not ask the server in vain; a contender that
-        // waits for another process is overtaken.
-        let mut turn = self.shared.queue.try_turn();
-        let deadline = self.shared.client().operation_deadline();
-        for _ in 0..STALE_IN_A_ROW {
-            match self.while_open(self.attempt(&mut turn, deadline)).await?? {
-                Attempted::Granted(delivery) => return delivery.accept(self.holder),
-                Attempted::Busy { ttl, holder } => {
-                    return Err(self.out_of_time(Some(&Obstacle::Holder { holder, ttl }), Duration::ZERO));
-                }
-                Attempted::Stale => {}
-                Attempted::Late => return Err(self.late()),
-            }
+        let was_last = self.shared.line().leave(self.number);
+        if was_last {
+            self.shared.wake_contender();
         }
-        Err(self.stale())
+    }
+}
+
+/// What a try came to.
+enum Tried {
+    Granted(Delivery),
+    Refused(Obstacle),
+    Stale,
+    /// Granted, but the answer took longer than the lease: given back.
+    Late,
+}
+
+impl<'a> Caller<'a> {
+    fn new(shared: &'a Arc<LockShared>, holder: HolderId, lease: Lease) -> Caller<'a> {
+        Caller { shared, holder, lease, asked_at: shared.client().clock.now() }
     }
 
-    async fn until(&self, deadline: Tick) -> Result<Grant> {
-        let client = self.shared.client();
-        let started = client.clock.now();
-        let place = self.shared.queue.join();
-        let turn = self.bounded(deadline, self.shared.queue.turn()).await?;
-        let Some(turn) = turn else {
+    /// One attempt, no waiting.
+    async fn once(&self) -> Result<Grant> {
+        let deadline = self.shared.client().operation_deadline();
+        for _ in 0..STALE_IN_A_ROW {
             let obstacle = self.shared.holds().valid().map(local_obstacle);
-            let obstacle = obstacle.unwrap_or(Obstacle::Line);
-            return Err(self.out_of_time(Some(&obstacle), client.clock.now().since(started)));
-        };
-        let mut turn = Some(turn);
-        let mut obstacle = None;
-        let mut stale = 0;
-        loop {
-            let attempt_deadline = client.operation_deadline().min(deadline);
-            let attempted = self.bounded(deadline, self.attempt(&mut turn, attempt_deadline)).await?;
-            let waited = client.clock.now().since(started);
-            let pause = match attempted {
-                Some(Ok(Attempted::Granted(delivery))) => return delivery.accept(self.holder),
-                Some(Ok(Attempted::Busy { ttl, holder })) => {
-                    stale = 0;
-                    obstacle = Some(Obstacle::Holder { holder, ttl });
-                    next_look(ttl, client.options.poll_interval)
-                }
-                // Neither the server nor the way to it is at fault for good: this process may have been stopped.
-                Some(Ok(Attempted::Late)) => continue,
-                Some(Ok(Attempted::Stale)) if stale < STALE_IN_A_ROW => {
-                    stale += 1;
-                    continue;
-                }
-                Some(Ok(Attempted::Stale)) => return Err(self.stale()),
-                // A timed wait rides through an outage until its own deadline; an endless one may not hang.
-                Some(Err(error)) if passes(error.kind()) && deadline != Tick::NEVER => {
-                    if client.clock.now() >= deadline {
-                        return Err(self.out_of_time(obstacle.as_ref(), waited));
-                    }
-                    obstacle = Some(Obstacle::Outage(error));
-                    next_look(-1, client.options.poll_interval.min(Duration::from_millis(100)))
-                }
-                Some(Err(error)) => return Err(error),
-                None => return Err(self.out_of_time(obstacle.as_ref(), waited)),
-            };
-            let subscription = place.listen(&client.backend, || step::channel(self.shared.name()));
-            let look_at = client.clock.now().plus(pause).min(deadline);
-            self.bounded(look_at, subscription.woken()).await?;
-            if client.clock.now() >= deadline {
-                return Err(self.out_of_time(obstacle.as_ref(), client.clock.now().since(started)));
+            if let Some(obstacle) = obstacle {
+                return Err(self.out_of_time(Some(&obstacle)));
+            }
+            match self.while_open(self.attempt(deadline)).await?? {
+                Tried::Granted(delivery) => return delivery.accept(OP, self.holder, self.asked_at),
+                Tried::Refused(obstacle) => return Err(self.out_of_time(Some(&obstacle))),
+                Tried::Stale => {}
+                Tried::Late => return Err(self.late()),
             }
         }
+        Err(self.shared.stale())
+    }
+
+    /// Stands in line until the lock is this caller's or the time is over.
+    async fn until(&self, deadline: Tick) -> Result<Grant> {
+        let mut place = self.stand(deadline == Tick::NEVER);
+        // Whoever closes the client takes out all who stand in line: this one may have come after that.
+        self.shared.check_open(OP)?;
+        let replied = by_deadline(&self.shared.client().clock, deadline, &mut place.replied).await;
+        place.waiting = false;
+        match replied {
+            Some(Ok(Ok(delivery))) => delivery.accept(OP, self.holder, self.asked_at),
+            Some(Ok(Err(error))) => Err(error),
+            Some(Err(_)) => Err(self.cut_off()),
+            None => {
+                let obstacle = self.shared.holds().valid().map(local_obstacle);
+                let first = self.shared.line().is_first(place.number);
+                let seen = if first { self.shared.obstacle() } else { Some(Obstacle::Line) };
+                Err(self.out_of_time(obstacle.or(seen).as_ref()))
+            }
+        }
+    }
+
+    fn stand(&self, endless: bool) -> Place<'a> {
+        let (ticket, replied) = Ticket::new(endless);
+        let mut line = self.shared.line();
+        let number = line.number();
+        let contend = line.stand(number, self.lease, ticket);
+        drop(line);
+        if contend {
+            contend::start(self.shared, First::Ask { queued: false });
+        }
+        let _counted = self.shared.client().counters.waits();
+        Place { shared: self.shared, number, replied, waiting: true, _counted }
     }
 
     /// Runs something until it completes or the client ends.
@@ -236,51 +213,57 @@ impl Contender<'_> {
         done.map_err(|error| error.on(self.shared.name().as_str()))
     }
 
-    /// Runs something until it completes, the time is over (`None`), or the client ends.
-    async fn bounded<T>(&self, deadline: Tick, work: impl Future<Output = T>) -> Result<Option<T>> {
-        self.while_open(by_deadline(&self.shared.client().clock, deadline, work)).await
+    /// One attempt on the server, in a task of its own: whatever becomes of the caller, the task sees it through, and gives
+    /// back what nobody wants any more. If nobody contends for this process, those who come meanwhile wait for it.
+    async fn attempt(&self, deadline: Tick) -> Result<Tried> {
+        let (reply, replied) = oneshot::channel();
+        let (shared, lease) = (self.shared.clone(), self.lease);
+        let contends = shared.line().begin();
+        self.shared.client().tasks.spawn_operation(async move {
+            let tried = shared.attempt(lease, contends, deadline).await;
+            if contends && !matches!(tried, Ok(Tried::Granted(_))) {
+                let rest = shared.line().rest();
+                contend::go_on(&shared, rest);
+            }
+            // When nobody listens any more, dropping the grant gives it back.
+            drop(reply.send(tried));
+        });
+        replied.await.unwrap_or_else(|_| Err(self.cut_off()))
     }
 
-    /// One attempt on the server, in a task of its own: whatever becomes of the caller, the task sees it through, and gives
-    /// back what nobody wants any more. The turn goes with it and comes back, or stays with the grant.
-    async fn attempt(&self, turn: &mut Option<Turn>, deadline: Tick) -> Result<Attempted> {
-        let (reply, replied) = oneshot::channel();
-        let (shared, lease, mut its_turn) = (self.shared.clone(), self.lease, turn.take());
-        self.shared.client().tasks.spawn_operation(async move {
-            let attempted = run_attempt(shared, lease, &mut its_turn, deadline).await;
-            // When nobody listens any more, dropping the grant gives it back.
-            drop(reply.send((attempted, its_turn)));
-        });
-        let (attempted, its_turn) = replied.await.map_err(|_| {
-            let message = "the attempt was cut off: its runtime was shut down, or libdlock has a defect";
-            Error::new(ErrorKind::Internal, OP, message).on(self.shared.name().as_str())
-        })?;
-        *turn = its_turn;
-        attempted
+    fn cut_off(&self) -> Error {
+        let message = "the attempt was cut off: its runtime was shut down, or libdlock has a defect";
+        Error::new(ErrorKind::Internal, OP, message).on(self.shared.name().as_str())
     }
 
     /// The error of a caller whose time is over. An answer that is merely on its way is no outage.
-    fn out_of_time(&self, obstacle: Option<&Obstacle>, waited: Duration) -> Error {
+    fn out_of_time(&self, obstacle: Option<&Obstacle>) -> Error {
         let client = self.shared.client();
-        let (kind, message) = match obstacle {
-            Some(Obstacle::Holder { holder, ttl }) => {
+        client.counters.wait_timed_out();
+        let waited = client.clock.now().since(self.asked_at);
+        let away = client.backend.why_away();
+        let (kind, message) = match (obstacle, &away) {
+            (Some(Obstacle::Holder { holder, ttl }), _) => {
                 let how_long = match u64::try_from(*ttl) {
                     Ok(ttl) => format!("for at most another {:?} unless renewed", Duration::from_millis(ttl)),
                     Err(_) => "without a lease that would run out".to_owned(),
                 };
                 (ErrorKind::Busy, format!("held by {holder} {how_long}; waited {waited:?}"))
             }
-            Some(Obstacle::Line) => {
+            (Some(Obstacle::Line), _) => {
                 (ErrorKind::Busy, format!("others of this process are waiting in front; waited {waited:?}"))
             }
-            Some(Obstacle::Outage(error)) => {
+            (Some(Obstacle::Queue), _) => {
+                (ErrorKind::Busy, format!("free, but other processes are waiting in front; waited {waited:?}"))
+            }
+            (Some(Obstacle::Outage(error)), _) | (None, Some(error)) => {
                 (error.kind(), format!("{}; waited {waited:?}, this caller holds nothing", error.message()))
             }
-            None if waited < client.options.response_timeout => (
+            (None, None) if waited < client.options.response_timeout => (
                 ErrorKind::Busy,
                 format!("{} had not answered yet when the wait of {waited:?} was over", client.target),
             ),
-            None => (
+            (None, None) => (
                 ErrorKind::Connection,
                 format!("{} gave no answer within the wait of {waited:?}; nothing is held", client.target),
             ),
@@ -292,16 +275,6 @@ impl Contender<'_> {
         let message = "the answer took longer than the lease, so the grant was given back; ask for a longer lease";
         Error::new(ErrorKind::Connection, OP, message).on(self.shared.name().as_str())
     }
-
-    fn stale(&self) -> Error {
-        let message = "the server's clock jumps back and forth; check its time synchronisation";
-        Error::new(ErrorKind::Clock, OP, message).on(self.shared.name().as_str())
-    }
-}
-
-/// Errors that a server gets over.
-fn passes(kind: ErrorKind) -> bool {
-    matches!(kind, ErrorKind::Connection | ErrorKind::OutcomeUnknown | ErrorKind::Server)
 }
 
 fn local_obstacle(grant: &Grant) -> Obstacle {
@@ -309,73 +282,37 @@ fn local_obstacle(grant: &Grant) -> Obstacle {
     Obstacle::Holder { holder: format!("another holder in this process, token {},", grant.token()), ttl }
 }
 
-async fn run_attempt(
-    shared: Arc<LockShared>,
-    lease: Lease,
-    turn: &mut Option<Turn>,
-    deadline: Tick,
-) -> Result<Attempted> {
-    let client = shared.client();
-    // A client that closes waits for what is granted here until it has arrived or was given back.
-    let under_way = client.tasks.under_way();
-    let owner = client.next_owner();
-    let duration = lease.duration(client.options.lease);
-    let acquire = step::Acquire {
-        owner: owner.clone(),
-        lease: duration,
-        token_ttl: client.options.token_ttl,
-        block: 1,
-        waits: false,
-    };
-    let outcome = client.backend.run(shared.name(), &acquire, deadline).await;
-    // An attempt without an answer may have been granted, or may yet be. Unless this is that grant, nobody will hold it.
-    let echo_until = match &outcome {
-        Ok(done) => done.echo_until,
-        Err(failed) => failed.echo_until,
-    };
-    let forsake = || undo(&shared, owner.clone(), duration, echo_until);
-    let granted = outcome.as_ref().is_ok_and(|done| matches!(done.reply, Acquired::Granted { .. }));
-    if echo_until.is_some() && !granted {
-        forsake();
-    }
-    let done = outcome.map_err(|failed| failed.error)?;
-    let token = match done.reply {
-        Acquired::Granted { token, .. } => token,
-        Acquired::Busy { ttl, holder, .. } => return Ok(Attempted::Busy { ttl, holder }),
-        Acquired::NotYourTurn { .. } => return Ok(Attempted::Stale),
-        Acquired::Stale { .. } => return Ok(Attempted::Stale),
-    };
-    let spec = GrantSpec {
-        name: shared.name().clone(),
-        owner: owner.clone(),
-        token,
-        lease: duration,
-        watchdog: (lease == Lease::Watchdog).then_some(duration),
-        sent: done.sent,
-        echo_until,
-        server_generation: client.backend.server_generation(),
-    };
-    let Some(grant) = shared.admit(spec, turn) else {
-        forsake();
-        return Ok(Attempted::Late);
-    };
-    Ok(Attempted::Granted(Delivery { shared: shared.clone(), grant: Some(grant), _under_way: under_way }))
-}
-
-impl Delivery {
-    /// Makes it the holder's hold, unless the client has begun to close.
-    fn accept(mut self, holder: HolderId) -> Result<Grant> {
-        self.shared.check_open(OP)?;
-        let grant = self.grant.take().expect("a delivery is accepted once");
-        self.shared.holds().enter(holder, grant.clone());
-        Ok(grant)
-    }
-}
-
-impl Drop for Delivery {
-    fn drop(&mut self) {
-        if let Some(grant) = self.grant.take() {
-            self.shared.give_back(&grant);
+impl LockShared {
+    /// One attempt that joins no queue. A grant becomes the line's if this is what `contends` for it.
+    async fn attempt(self: &Arc<Self>, lease: Lease, contends: bool, deadline: Tick) -> Result<Tried> {
+        let client = self.client();
+        let step = self.acquire_step(lease, false, true);
+        let outcome = client.backend.run(self.name(), &step, deadline).await;
+        // An attempt without an answer may have been granted, or may yet be. Unless this is that grant, nobody will hold it.
+        let echo_until = match &outcome {
+            Ok(done) => done.echo_until,
+            Err(failed) => failed.echo_until,
+        };
+        let granted = outcome.as_ref().is_ok_and(|done| matches!(done.reply, Acquired::Granted { .. }));
+        if echo_until.is_some() && !granted {
+            undo(self, step.owner.clone(), step.lease, echo_until);
         }
+        let done = outcome.map_err(|failed| failed.error)?;
+        let token = match done.reply {
+            Acquired::Granted { token, .. } => token,
+            Acquired::Busy { ttl, holder, .. } => return Ok(Tried::Refused(Obstacle::Holder { holder, ttl })),
+            Acquired::NotYourTurn { .. } => return Ok(Tried::Refused(Obstacle::Queue)),
+            Acquired::Stale { .. } => return Ok(Tried::Stale),
+        };
+        let spec = self.grant_spec(lease, &step, token, &done);
+        if spec.is_over(client.clock.now()) {
+            undo(self, step.owner, step.lease, echo_until);
+            return Ok(Tried::Late);
+        }
+        if contends {
+            let tenure = self.tenure(lease, &step, &spec);
+            self.line().hold(tenure);
+        }
+        Ok(Tried::Granted(Delivery::new(self, self.admit(spec), Way::AtOnce)))
     }
 }

@@ -2,15 +2,21 @@
 //!
 //! A hold is a lease on the server in Redisson's layout: the hash `<name>` with one field, the owner. An owner names one
 //! attempt of one client, so that a retry of it is recognised; re-entry is counted in the process and costs no round trip.
-//! Waiters of one process stand in one line, and only the first of it contends on the server. `docs/protocol.md` tells the
-//! whole story.
+//!
+//! Waiters of one process stand in one line (`line`), and one task contends on the server for all of them (`contend`). There
+//! processes stand in a queue (`step/queue`), and a release wakes the first of them. Within a process a hold may be handed on
+//! without the server, as often and for as long as options allow. `docs/protocol.md` tells the whole story.
 
 mod acquire;
+mod contend;
 mod held;
 mod holds;
+mod inbox;
+mod line;
 #[cfg(test)]
 mod model_test;
 mod release;
+mod shared;
 mod step;
 mod transfer;
 
@@ -20,7 +26,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 pub use held::Held;
-pub(crate) use holds::LockShared;
+pub(crate) use inbox::Inbox;
+pub(crate) use shared::LockShared;
 pub(crate) use step::{LockState, Renew};
 
 use self::step::{ForceRelease, Inspect};
@@ -71,8 +78,11 @@ pub struct Inspection {
     pub ours: bool,
     /// How long until it expires; `None` when free, or when a foreign key has no expiry.
     pub ttl: Option<Duration>,
-    /// The last fencing token, as long as the server remembers it.
+    /// The last fencing token, as long as the server remembers it. Tokens are reserved in blocks: the present holder's may be
+    /// smaller.
     pub token: Option<u64>,
+    /// How many processes stand in the queue.
+    pub queued: u64,
 }
 
 /// A named lock. Cheap to clone; clones, and all locks that one client makes of one name, are the same lock.
@@ -196,6 +206,7 @@ impl Lock {
             ours: seen.holder.as_deref().is_some_and(|holder| self.client().owns(holder)),
             ttl: u64::try_from(seen.ttl).ok().map(Duration::from_millis),
             token: seen.token.and_then(|token| token.parse().ok()),
+            queued: seen.queued,
             holder: seen.holder,
         })
     }

@@ -6,12 +6,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::contend;
+use super::line::Tenure;
 use super::release::undo;
 use super::step::{Transfer, Transferred};
 use super::{Held, HolderId, Lock};
 use crate::config::check_lease;
 use crate::error::{Error, ErrorKind, Result};
 use crate::lease::{Grant, GrantSpec};
+use crate::stats::Way;
 
 /// The format's name and version.
 const FORMAT: &str = "dlock1";
@@ -49,6 +52,7 @@ impl Lock {
             return Err(Error::new(ErrorKind::InvalidArgument, OP, message).on(self.key()));
         }
         self.client().keeper.forget(&grant);
+        self.client().counters.released(grant.held_for());
         let detached = Detached {
             renewed: grant.is_renewed(),
             lease: grant.lease(),
@@ -58,6 +62,9 @@ impl Lock {
         };
         let text = detached.to_text();
         grant.release();
+        // Those who wait here now wait for whoever attaches it.
+        let rest = self.shared.line().vacate(grant.token());
+        contend::go_on(&self.shared, rest);
         Ok(text)
     }
 
@@ -85,6 +92,7 @@ impl Lock {
         if self.grant_of(holder).is_some() {
             return Err(refuse(ErrorKind::Deadlock, "this holder holds the lock itself; attach as another holder"));
         }
+        let asked_at = client.clock.now();
         let (owner, lease) = (client.next_owner(), detached.lease);
         let step = Transfer { from: detached.owner.to_owned(), to: owner.clone(), lease };
         // A client that closes waits for what is got here until it has arrived or was given back.
@@ -114,20 +122,29 @@ impl Lock {
             echo_until: done.echo_until,
             server_generation: client.backend.server_generation(),
         };
-        let Some(grant) = self.shared.admit(spec, &mut self.shared.queue.try_turn()) else {
-            return Err(refuse(
-                ErrorKind::Connection,
-                "the server took longer than the lease to answer; nothing is held",
-            ));
-        };
+        if spec.is_over(client.clock.now()) {
+            let message = "the server took longer than the lease to answer; nothing is held";
+            return Err(refuse(ErrorKind::Connection, message));
+        }
+        {
+            // Those who come from now on wait behind this hold. It is not handed on: its tokens are another client's.
+            let mut line = self.shared.line();
+            if line.begin() {
+                line.hold(Tenure { token: spec.token, last_token: spec.token, until: 0 });
+            }
+        }
+        let grant = self.shared.admit(spec);
         let entered = self.enter_attached(holder, &grant);
         if let Err(error) = entered {
             // The orphan gives it back on the server.
             grant.release();
             client.keeper.forget(&grant);
+            let rest = self.shared.line().vacate(grant.token());
+            contend::go_on(&self.shared, rest);
             return Err(error);
         }
         orphan.owner = None;
+        client.counters.acquired(client.clock.now().since(asked_at), Way::AtOnce);
         Ok(Held::new(self.clone(), holder, grant))
     }
 

@@ -18,7 +18,7 @@
 -- Keeps I1 (one owner), I2 (always a TTL), I3 (tokens increase: the server's clock in us, or the last token + 1), I5, I6.
 -- Numbers stay below 2^53, where a Lua number is exact.
 local T = KEYS[2]
-local owner, lease, block, waits = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[5]), ARGV[6] == '1'
+local owner, lease, block, waits = ARGV[1], ARGV[2], tonumber(ARGV[5]), ARGV[6] == '1'
 local now = clock()
 if now > tonumber(ARGV[3]) then
   return {2, now}
@@ -81,7 +81,7 @@ if holder == owner then
   if not token then
     return NO_TOKEN
   end
-  if redis.call('PTTL', L) < lease then
+  if redis.call('PTTL', L) < tonumber(lease) then
     redis.call('PEXPIRE', L, lease)
   end
   return {0, now, token}
@@ -92,12 +92,10 @@ local client = string.match(owner, '^(.*):')
 -- Joins the queue, or says again that it waits; its rank. The entry in front may belong to a process that is gone: one that has
 -- missed several looks is dropped.
 local function line_up()
-  local rank = redis.call('ZRANK', Q, client)
+  local rank = stay(client, now)
   if not rank then
     return join(client, now)
   end
-  redis.call('HSET', S, client, millis(now))
-  keep()
   if rank > 0 then
     local front = redis.call('ZRANGE', Q, rank - 1, rank - 1)[1]
     if silence(front, now) >= SILENCE_MS then
@@ -127,7 +125,7 @@ if held_up then
       return NO_TOKEN
     end
     leave(head)
-    moved_up(0, now, true, client)
+    moved_up(0, now, true, waits and client)
     head = redis.call('ZRANGE', Q, 0, 0)[1]
     held_up = waits and head and head ~= client
   end
@@ -140,8 +138,7 @@ local token = mint()
 if not token then
   return NO_TOKEN
 end
-redis.call('HSET', L, owner, '1')
-redis.call('PEXPIRE', L, lease)
+-- What might fail, on a key that is none of ours, comes first.
 if head == client and waits then
   leave(client)
   moved_up(0, now, false, client)
@@ -149,4 +146,6 @@ elseif head and head ~= client then
   redis.call('HINCRBY', S, 'barged', 1)
   keep()
 end
+redis.call('HSET', L, owner, '1')
+redis.call('PEXPIRE', L, lease)
 return {0, now, token}

@@ -23,7 +23,8 @@ local rank = -1
 if ARGV[3] == '1' then
   local client = string.match(ARGV[1], '^(.*):')
   local joined, place = pcall(function()
-    return redis.call('ZRANK', Q, client) or join(client, clock())
+    local now = clock()
+    return stay(client, now) or join(client, now)
   end)
   rank = joined and place or -1
 end

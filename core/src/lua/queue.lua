@@ -43,16 +43,18 @@ end
 -- Those from rank `from` on (0 or 1) have moved up. Who is head or next now by that counts as seen, since it did not know that it
 -- had to be; the others keep their stamps. `free`: the new head should ask for the lock. The caller learns it from the reply.
 local function moved_up(from, now, free, caller)
+  local front = redis.call('ZRANGE', Q, 0, 1)
+  if #front == 0 then
+    redis.call('DEL', S)
+    return
+  end
   if from == 0 then
     redis.call('HDEL', S, 'barged')
   end
-  local front = redis.call('ZRANGE', Q, 0, 1)
   for at = from + 1, #front do
     redis.call('HSET', S, front[at], millis(now))
   end
-  if #front > 0 then
-    keep()
-  end
+  keep()
   if free and from == 0 and front[1] and front[1] ~= caller then
     tell(front[1], 'free')
   end
@@ -65,8 +67,19 @@ end
 local function leave(client)
   local rank = redis.call('ZRANK', Q, client)
   if rank then
-    redis.call('ZREM', Q, client)
+    -- S first: should it be somebody else's key, this fails before anything is done.
     redis.call('HDEL', S, client)
+    redis.call('ZREM', Q, client)
+  end
+  return rank
+end
+
+-- A client that is in the queue says that it still waits; its rank, or false.
+local function stay(client, now)
+  local rank = redis.call('ZRANK', Q, client)
+  if rank then
+    redis.call('HSET', S, client, millis(now))
+    keep()
   end
   return rank
 end
@@ -78,8 +91,8 @@ local function join(client, now)
   if last[2] and tonumber(last[2]) >= now then
     score = tonumber(last[2]) + 1
   end
-  redis.call('ZADD', Q, string.format('%.0f', score), client)
   redis.call('HSET', S, client, millis(now))
+  redis.call('ZADD', Q, string.format('%.0f', score), client)
   keep()
   return redis.call('ZCARD', Q) - 1
 end

@@ -1,11 +1,10 @@
 //! Waiting for a name: who of this process may contend, when to look again, and until when.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::backend::{Backend, Subscription};
 use crate::error::{Error, ErrorKind, Result};
 use crate::task::{Life, Tasks};
 
@@ -13,15 +12,6 @@ use crate::task::{Life, Tasks};
 /// the queue is given up by dropping the future that waits for it.
 pub(crate) struct LocalQueue {
     turn: Arc<Semaphore>,
-    line: Mutex<Line>,
-}
-
-/// What the waiters of one name share.
-#[derive(Default)]
-struct Line {
-    waiting: usize,
-    /// Kept from one contender to the next, so that a queue of waiters subscribes once.
-    subscription: Option<Arc<Subscription>>,
 }
 
 /// The right to contend. Dropping it lets the next local waiter go on.
@@ -29,12 +19,7 @@ pub(crate) type Turn = OwnedSemaphorePermit;
 
 impl LocalQueue {
     pub(crate) fn new() -> LocalQueue {
-        LocalQueue { turn: Arc::new(Semaphore::new(1)), line: Mutex::default() }
-    }
-
-    /// The turn, if nobody has it and nobody waits for it.
-    pub(crate) fn try_turn(&self) -> Option<Turn> {
-        self.turn.clone().try_acquire_owned().ok()
+        LocalQueue { turn: Arc::new(Semaphore::new(1)) }
     }
 
     /// Waits for the turn, first come, first served. Cancel safe: dropping the future gives up the place.
@@ -43,38 +28,6 @@ impl LocalQueue {
             Ok(turn) => turn,
             // Nobody closes the semaphore.
             Err(_) => std::future::pending().await,
-        }
-    }
-
-    /// Stands in line until the value is dropped.
-    pub(crate) fn join(self: &Arc<Self>) -> Place {
-        self.line().waiting += 1;
-        Place(self.clone())
-    }
-
-    fn line(&self) -> std::sync::MutexGuard<'_, Line> {
-        self.line.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A waiter's place in the line of one name. When the last one leaves, the subscription goes too.
-pub(crate) struct Place(Arc<LocalQueue>);
-
-impl Place {
-    /// The line's subscription to the channel on which the name's releases are announced.
-    pub(crate) fn listen(&self, backend: &Backend, channel: impl FnOnce() -> String) -> Arc<Subscription> {
-        self.0.line().subscription.get_or_insert_with(|| Arc::new(backend.subscribe(&channel()))).clone()
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let mut line = self.0.line();
-        line.waiting -= 1;
-        if line.waiting == 0 {
-            let subscription = line.subscription.take();
-            drop(line);
-            drop(subscription);
         }
     }
 }
@@ -132,8 +85,7 @@ mod tests {
     #[tokio::test]
     async fn the_turn_goes_round_in_order_and_a_cancelled_waiter_leaves_no_gap() {
         let queue = LocalQueue::new();
-        let first = queue.try_turn().unwrap();
-        assert!(queue.try_turn().is_none());
+        let first = queue.turn().await;
         let mut second = Box::pin(queue.turn());
         let mut third = Box::pin(queue.turn());
         assert!(futures_poll(&mut second).is_none() && futures_poll(&mut third).is_none());

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 use std::time::{Duration, SystemTime};
 
-use super::hub::{Hub, Subscription};
+use super::hub::{Heard, Hub, Listen, Subscription};
 use super::{Cell, Done, Sighting};
 use crate::error::{Error, ErrorKind, Result};
 use crate::name::ObjectName;
@@ -64,7 +64,7 @@ impl MemoryBackend {
             step.apply(name, Attempt { not_after: now }, state, now, &mut notices)
         });
         for notice in notices {
-            self.store.hub.wake(&notice.channel);
+            self.store.hub.tell(&notice.channel, Heard::Message(&notice.payload));
         }
         let wrong_type = |_| {
             let message = "the name belongs to another kind of object, which was left untouched; choose another name";
@@ -80,10 +80,10 @@ impl MemoryBackend {
         Ok(Done { reply, sent, echo_until: None })
     }
 
-    pub(super) fn subscribe(&self, channel: &str) -> Subscription {
-        let subscription = self.store.hub.listen(channel);
+    pub(super) fn subscribe(&self, channel: &str, listen: Listen) -> Subscription {
+        let subscription = self.store.hub.listen(channel, listen.clone());
         // Nothing has to be confirmed here: the listener looks again at once, as it would after a confirmation.
-        self.store.hub.wake(channel);
+        listen(Heard::LookAgain);
         subscription
     }
 }

@@ -122,6 +122,14 @@ impl Link {
         }
     }
 
+    /// Why there is no connection, if there is none.
+    pub(super) fn why_down(&self) -> Option<Error> {
+        match &*self.0.state.borrow() {
+            State::Down { why } => why.clone(),
+            State::Up(_) | State::Closed => None,
+        }
+    }
+
     fn unreachable(&self) -> Error {
         match &*self.0.state.borrow() {
             State::Down { why: Some(why) } => why.clone(),

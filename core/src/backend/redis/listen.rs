@@ -1,7 +1,7 @@
 //! Subscriptions on a connection of their own, opened when the first waiter needs one.
 //!
 //! One task keeps what the server has in line with what this process wants: it compares the two and sends the difference,
-//! however many channels that is, as one command. A listener is woken when its channel is confirmed, because what was
+//! however many channels that is, as one command. A listener is told when its channel is confirmed, because what was
 //! published before that moment never reaches it.
 
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ use redis::{PushInfo, PushKind, Value};
 use super::dial::Dialler;
 use super::link::{Connected, Link};
 use super::verdict;
-use crate::backend::hub::{Hub, Subscription};
+use crate::backend::hub::{Heard, Hub, Listen, Subscription};
 use crate::event::{Events, Level};
 use crate::task::Tasks;
 use crate::time::Clock;
@@ -32,10 +32,10 @@ impl Listener {
             let hub = hub.clone();
             Arc::new(move |push: PushInfo| {
                 if push.kind == PushKind::Message
-                    && let Some(Value::BulkString(channel)) = push.data.first()
-                    && let Ok(channel) = std::str::from_utf8(channel)
+                    && let [Value::BulkString(channel), Value::BulkString(message), ..] = push.data.as_slice()
+                    && let (Ok(channel), Ok(message)) = (std::str::from_utf8(channel), std::str::from_utf8(message))
                 {
-                    hub.wake(channel);
+                    hub.tell(channel, Heard::Message(message));
                 }
             })
         };
@@ -45,8 +45,8 @@ impl Listener {
         Listener { hub }
     }
 
-    pub(super) fn subscribe(&self, channel: &str) -> Subscription {
-        self.hub.listen(channel)
+    pub(super) fn subscribe(&self, channel: &str, listen: Listen) -> Subscription {
+        self.hub.listen(channel, listen)
     }
 }
 
@@ -95,7 +95,7 @@ impl Keeper {
         // A channel whose last listener left and that has a new one since: still subscribed, but what was published in
         // between reached nobody.
         let renewed = wanted.iter().filter(|(channel, number)| had.get(*channel).is_some_and(|had| had != *number));
-        renewed.for_each(|(channel, _)| self.hub.wake(channel));
+        renewed.for_each(|(channel, _)| self.hub.tell(channel, Heard::LookAgain));
         let fresh: Vec<&String> = wanted.keys().filter(|channel| !had.contains_key(*channel)).collect();
         let alive = fresh.is_empty() || self.subscribe(&mut connected.connection, &fresh).await;
         if alive && !(gone.is_empty() && fresh.is_empty()) {
@@ -107,7 +107,7 @@ impl Keeper {
 
     async fn subscribe(&self, connection: &mut MultiplexedConnection, channels: &[&String]) -> bool {
         match connection.subscribe(channels).await {
-            Ok(()) => channels.iter().for_each(|channel| self.hub.wake(channel)),
+            Ok(()) => channels.iter().for_each(|channel| self.hub.tell(channel, Heard::LookAgain)),
             Err(error) if !verdict::is_reply(&error) => return false,
             // One forbidden channel refuses the whole command: one by one, so that the others get theirs.
             Err(_) if channels.len() > 1 => {
@@ -125,7 +125,7 @@ impl Keeper {
     fn report_refusal(&self, channel: &str) {
         let message = format!(
             "the server refuses to let this user listen on {channel:?}: waiters look by themselves every poll_interval; \
-             allow the channel with &redisson_lock__channel:*"
+             allow the channels with &redisson_lock__channel:* &dlock_inbox:*"
         );
         self.events.emit(Level::Warn, None, message);
     }

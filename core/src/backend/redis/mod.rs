@@ -17,7 +17,7 @@ use self::direct::Direct;
 use self::link::{Connected, Link};
 use self::listen::Listener;
 use self::verdict::Verdict;
-use super::{Begun, Done, Failed, Sighting, Subscription};
+use super::{Begun, Done, Failed, Listen, Sighting, Subscription};
 use crate::config::{Config, Target};
 use crate::error::{Error, ErrorKind, Result};
 use crate::name::ObjectName;
@@ -87,12 +87,16 @@ impl RedisBackend {
         })
     }
 
-    pub(super) fn subscribe(&self, channel: &str) -> Subscription {
-        self.listener.subscribe(channel)
+    pub(super) fn subscribe(&self, channel: &str, listen: Listen) -> Subscription {
+        self.listener.subscribe(channel, listen)
     }
 
     pub(super) fn server_generation(&self) -> u64 {
         self.server().generation
+    }
+
+    pub(super) fn why_away(&self) -> Option<Error> {
+        self.link.why_down()
     }
 
     pub(super) fn attempt_budget(&self) -> Duration {

@@ -119,7 +119,8 @@ impl Step for Acquire {
             if line.silence(&first) >= HEAD_SILENCE_MS {
                 state.token.as_ref().map_or(Ok(0), |key| self.last_token(key))?;
                 line.leave(&first);
-                line.moved_up(0, true, client);
+                // A try does not learn its rank from the reply.
+                line.moved_up(0, true, if self.waits { client } else { "" });
                 head = line.queue.head().map(str::to_owned);
                 held_up = self.waits && behind(&head);
             }

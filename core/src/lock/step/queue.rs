@@ -111,14 +111,16 @@ impl Line<'_> {
 
     /// Those from rank `from` on (0 or 1) have moved up.
     pub(super) fn moved_up(&mut self, from: usize, free: bool, caller: &str) {
-        if from == 0 {
+        let front: Vec<String> = (0..2).filter_map(|rank| self.queue.at(rank).map(str::to_owned)).collect();
+        if from == 0 || front.is_empty() {
             self.queue.barged = None;
         }
-        let front: Vec<String> = (0..2).filter_map(|rank| self.queue.at(rank).map(str::to_owned)).collect();
-        front.iter().skip(from).for_each(|client| self.stamp(client));
-        if !front.is_empty() {
-            self.keep();
+        if front.is_empty() {
+            self.queue.seen.clear();
+            return;
         }
+        front.iter().skip(from).for_each(|client| self.stamp(client));
+        self.keep();
         if let Some(head) = front.first().filter(|head| free && from == 0 && *head != caller) {
             self.tell(head, "free");
         }
@@ -135,6 +137,14 @@ impl Line<'_> {
         Some(rank)
     }
 
+    /// A client that is in the queue says that it still waits; its rank.
+    pub(super) fn stay(&mut self, client: &str) -> Option<usize> {
+        let rank = self.queue.rank(client)?;
+        self.stamp(client);
+        self.keep();
+        Some(rank)
+    }
+
     /// Puts a client at the end; its rank.
     pub(super) fn join(&mut self, client: &str) -> usize {
         let last = self.queue.line.last().map_or(0, |(score, _)| score + 1);
@@ -146,11 +156,9 @@ impl Line<'_> {
 
     /// Joins, or says again that it waits, and drops the one in front if that was silent for too long; its rank.
     pub(super) fn line_up(&mut self, client: &str) -> usize {
-        let Some(mut rank) = self.queue.rank(client) else {
+        let Some(mut rank) = self.stay(client) else {
             return self.join(client);
         };
-        self.stamp(client);
-        self.keep();
         if rank > 0 {
             let front = self.queue.at(rank - 1).unwrap_or_default().to_owned();
             if self.silence(&front) >= SILENCE_MS {

@@ -50,7 +50,7 @@ impl Step for Release {
             line.tell(&head, "free");
         }
         let client = client_of(&self.owner);
-        let rank = self.rejoin.then(|| line.queue.rank(client).unwrap_or_else(|| line.join(client)) as u64);
+        let rank = self.rejoin.then(|| line.stay(client).unwrap_or_else(|| line.join(client)) as u64);
         Ok(Released::Freed { announced: true, rank })
     }
 
