@@ -89,14 +89,34 @@ pub async fn lock_acquire(
     lease_ms: Option<i64>,
 ) -> Result<Held> {
     let entry = find(state, lock, "acquire")?;
-    let on = |error: libdlock::Error| error.on(entry.lock.key());
-    let how = Acquire {
-        wait: args::wait(wait_ms, "acquire").map_err(on)?,
-        lease: args::lease(lease_ms, "acquire").map_err(on)?,
-    };
-    let holder = holding.holder();
+    let (how, holder) = (how(&entry, wait_ms, lease_ms)?, holding.holder());
     let grant = entry.lock.acquire_as(holder, how).await?.into_grant();
     keep(state, entry, holding, holder, grant)
+}
+
+/// As [`lock_acquire`], for [`State::wait`] on a thread that may block: its one round trip is done on that thread.
+///
+/// # Errors and cancel safety
+/// As [`lock_acquire`].
+pub async fn lock_acquire_directly(
+    state: &'static State,
+    lock: Handle,
+    holding: Holding,
+    wait_ms: Option<i64>,
+    lease_ms: Option<i64>,
+) -> Result<Held> {
+    let entry = find(state, lock, "acquire")?;
+    let (how, holder) = (how(&entry, wait_ms, lease_ms)?, holding.holder());
+    let grant = entry.lock.acquire_directly(holder, how).await?.into_grant();
+    keep(state, entry, holding, holder, grant)
+}
+
+fn how(entry: &LockEntry, wait_ms: Option<i64>, lease_ms: Option<i64>) -> Result<Acquire> {
+    let on = |error: libdlock::Error| error.on(entry.lock.key());
+    Ok(Acquire {
+        wait: args::wait(wait_ms, "acquire").map_err(on)?,
+        lease: args::lease(lease_ms, "acquire").map_err(on)?,
+    })
 }
 
 /// Takes over a hold that was detached, here or in another process.
@@ -118,6 +138,15 @@ pub async fn lock_attach(state: &'static State, lock: Handle, holding: Holding, 
 pub async fn lock_release(state: &'static State, lock: Handle, holder: HolderId) -> Result<()> {
     let entry = find(state, lock, "release")?;
     entry.lock.release_as(holder).await
+}
+
+/// As [`lock_release`], for [`State::wait`] on a thread that may block: its one round trip is done on that thread.
+///
+/// # Errors
+/// As [`lock_release`].
+pub async fn lock_release_directly(state: &'static State, lock: Handle, holder: HolderId) -> Result<()> {
+    let entry = find(state, lock, "release")?;
+    entry.lock.release_directly(holder).await
 }
 
 /// Sets the lease of the holder's hold to `lease_ms` from now.
@@ -143,7 +172,7 @@ pub async fn lock_force_release(state: &'static State, lock: Handle) -> Result<b
 pub async fn lock_inspect(state: &'static State, lock: Handle) -> Result<Inspection> {
     let entry = find(state, lock, "inspect")?;
     let seen = entry.lock.inspect().await?;
-    Ok(Inspection { holder: seen.holder, ours: seen.ours, ttl: seen.ttl, token: seen.token })
+    Ok(Inspection { holder: seen.holder, ours: seen.ours, ttl: seen.ttl, token: seen.token, queued: seen.queued })
 }
 
 fn find(state: &State, lock: Handle, op: &'static str) -> Result<Arc<LockEntry>> {

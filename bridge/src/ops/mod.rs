@@ -25,8 +25,8 @@ pub use self::limiter::{
     Decision, RateArgs, absent, limiter_acquire, limiter_free, limiter_key, limiter_name, limiter_open, limiter_reset,
 };
 pub use self::lock::{
-    Holding, lock_acquire, lock_attach, lock_detach, lock_extend, lock_force_release, lock_free, lock_held,
-    lock_hold_count, lock_inspect, lock_name, lock_open, lock_release,
+    Holding, lock_acquire, lock_acquire_directly, lock_attach, lock_detach, lock_extend, lock_force_release, lock_free,
+    lock_held, lock_hold_count, lock_inspect, lock_name, lock_open, lock_release, lock_release_directly,
 };
 pub use self::snowflake::{
     SnowflakeArgs, id_encode, id_parse, layout, layout_named, snowflake_decode, snowflake_fill, snowflake_free,
@@ -56,8 +56,10 @@ pub struct Inspection {
     pub ours: bool,
     /// What is left of the lease; none with a holder means a foreign key without a time to live.
     pub ttl: Option<Duration>,
-    /// The last token granted under this name, while the server remembers it.
+    /// The last token reserved under this name, while the server remembers it.
     pub token: Option<u64>,
+    /// How many processes stand in the queue.
+    pub queued: u64,
 }
 
 /// What a finished operation brings.

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::contend::{self, First};
+use super::contend::{self, Attempt, Came, First, Guard};
 use super::release::undo;
 use super::shared::{Delivery, LockShared, Obstacle, Ticket};
-use super::step::Acquired;
+use super::step::{self, Acquired};
 use super::{Acquire, Held, HolderId, Lock};
+use crate::backend::{Directly, Done, Failed};
 use crate::config::check_lease;
 use crate::deadline::by_deadline;
 use crate::error::{Error, ErrorKind, Result};
@@ -38,6 +39,20 @@ impl Lock {
     /// # Cancel safety
     /// As [`Lock::acquire`].
     pub async fn acquire_as(&self, holder: HolderId, how: Acquire) -> Result<Held> {
+        self.acquire_by(holder, how, Path::Runtime).await
+    }
+
+    /// As [`Lock::acquire_as`], for a thread that may block: the first poll does its one round trip on the calling thread, on a
+    /// connection of its own, if one of `blocking_connections` is free. That blocks the thread for 40 ms at most; what
+    /// remains goes on as usual.
+    ///
+    /// # Errors and cancel safety
+    /// As [`Lock::acquire_as`].
+    pub async fn acquire_directly(&self, holder: HolderId, how: Acquire) -> Result<Held> {
+        self.acquire_by(holder, how, Path::Direct).await
+    }
+
+    async fn acquire_by(&self, holder: HolderId, how: Acquire, path: Path) -> Result<Held> {
         let lease = how.lease.unwrap_or(self.lease);
         if let Lease::Fixed(lease) = lease {
             check_lease(OP, lease).map_err(|error| error.on(self.key()))?;
@@ -45,10 +60,11 @@ impl Lock {
         let deadline = how.wait.until(OP, &self.client().clock).map_err(|error| error.on(self.key()))?;
         self.shared.check_open(OP)?;
         let present = self.shared.holds().grant(holder);
+        let caller = || Caller::new(&self.shared, holder, lease, path);
         let grant = match (present, deadline) {
             (Some(grant), _) => self.reenter(holder, grant, lease).await?,
-            (None, None) => Caller::new(&self.shared, holder, lease).once().await?,
-            (None, Some(deadline)) => Caller::new(&self.shared, holder, lease).until(deadline).await?,
+            (None, None) => caller().once().await?,
+            (None, Some(deadline)) => caller().until(deadline).await?,
         };
         Ok(Held::new(self.clone(), holder, grant))
     }
@@ -113,11 +129,21 @@ impl Lock {
     }
 }
 
+/// Where a request is sent from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Path {
+    /// A task of the runtime.
+    Runtime,
+    /// The caller's thread, for the first attempt.
+    Direct,
+}
+
 /// One caller that wants the lock.
 struct Caller<'a> {
     shared: &'a Arc<LockShared>,
     holder: HolderId,
     lease: Lease,
+    path: Path,
     asked_at: Tick,
 }
 
@@ -142,6 +168,12 @@ impl Drop for Place<'_> {
     }
 }
 
+/// What the attempt of whoever comes first came to.
+enum Ahead<'a> {
+    Granted(Delivery),
+    Stands(Place<'a>),
+}
+
 /// What a try came to.
 enum Tried {
     Granted(Delivery),
@@ -152,8 +184,8 @@ enum Tried {
 }
 
 impl<'a> Caller<'a> {
-    fn new(shared: &'a Arc<LockShared>, holder: HolderId, lease: Lease) -> Caller<'a> {
-        Caller { shared, holder, lease, asked_at: shared.client().clock.now() }
+    fn new(shared: &'a Arc<LockShared>, holder: HolderId, lease: Lease, path: Path) -> Caller<'a> {
+        Caller { shared, holder, lease, path, asked_at: shared.client().clock.now() }
     }
 
     /// One attempt, no waiting.
@@ -176,7 +208,13 @@ impl<'a> Caller<'a> {
 
     /// Stands in line until the lock is this caller's or the time is over.
     async fn until(&self, deadline: Tick) -> Result<Grant> {
-        let mut place = self.stand(deadline == Tick::NEVER);
+        let mut place = match self.path {
+            Path::Direct => match self.ahead_of_line(deadline)? {
+                Ahead::Granted(delivery) => return delivery.accept(OP, self.holder, self.asked_at),
+                Ahead::Stands(place) => place,
+            },
+            Path::Runtime => self.stand(None, deadline, First::Ask { queued: false }),
+        };
         // Whoever closes the client takes out all who stand in line: this one may have come after that.
         self.shared.check_open(OP)?;
         let replied = by_deadline(&self.shared.client().clock, deadline, &mut place.replied).await;
@@ -194,14 +232,55 @@ impl<'a> Caller<'a> {
         }
     }
 
-    fn stand(&self, endless: bool) -> Place<'a> {
-        let (ticket, replied) = Ticket::new(endless);
+    /// The contender's first attempt on this very thread, if nobody contends or holds. What it does not bring, a contender
+    /// goes on with, and this caller is the first in its line.
+    fn ahead_of_line(&self, deadline: Tick) -> Result<Ahead<'a>> {
+        let shared = self.shared;
+        let Some(number) = shared.line().begin_first() else {
+            return Ok(Ahead::Stands(self.stand(None, deadline, First::Ask { queued: false })));
+        };
+        let mut guard = Guard::new(shared);
+        let (kind, step, sent) = (self.lease, shared.acquire_step(self.lease, true, true), self.asked_at);
+        let first = match shared.client().backend.run_directly(shared.name(), &step, deadline) {
+            Directly::Done(done) => match done.reply {
+                Acquired::Granted { token, .. } => {
+                    let spec = shared.grant_spec(kind, &step, token, &done);
+                    if !spec.is_over(shared.client().clock.now()) {
+                        shared.line().hold(shared.tenure(kind, &step, &spec));
+                        guard.disarm();
+                        return Ok(Ahead::Granted(Delivery::new(shared, shared.admit(spec), Way::AtOnce)));
+                    }
+                    undo(shared, step.owner, step.lease, done.echo_until);
+                    First::Ask { queued: false }
+                }
+                _ => First::Begun(Attempt { kind, step, sent, came: Came::Answer(done) }),
+            },
+            Directly::Unavailable => First::Ask { queued: false },
+            Directly::Unanswered(begun) => First::Begun(Attempt { kind, step, sent, came: Came::Nothing(begun) }),
+            Directly::Failed(failed) => {
+                if failed.echo_until.is_some() {
+                    undo(shared, step.owner, step.lease, failed.echo_until);
+                }
+                guard.disarm();
+                let rest = shared.line().rest();
+                contend::go_on(shared, rest);
+                return Err(failed.error);
+            }
+        };
+        guard.disarm();
+        Ok(Ahead::Stands(self.stand(Some(number), deadline, first)))
+    }
+
+    /// Stands in line, at its number if it came `first`; then it also says how the contender begins.
+    fn stand(&self, number: Option<u64>, deadline: Tick, first: First) -> Place<'a> {
+        let (ticket, replied) = Ticket::new(deadline == Tick::NEVER);
         let mut line = self.shared.line();
-        let number = line.number();
-        let contend = line.stand(number, self.lease, ticket);
+        let contends = number.is_some();
+        let number = number.unwrap_or_else(|| line.number());
+        let begun = line.stand(number, self.lease, ticket);
         drop(line);
-        if contend {
-            contend::start(self.shared, First::Ask { queued: false });
+        if begun || contends {
+            contend::start(self.shared, first);
         }
         let _counted = self.shared.client().counters.waits();
         Place { shared: self.shared, number, replied, waiting: true, _counted }
@@ -216,17 +295,27 @@ impl<'a> Caller<'a> {
     /// One attempt on the server, in a task of its own: whatever becomes of the caller, the task sees it through, and gives
     /// back what nobody wants any more. If nobody contends for this process, those who come meanwhile wait for it.
     async fn attempt(&self, deadline: Tick) -> Result<Tried> {
-        let (reply, replied) = oneshot::channel();
-        let (shared, lease) = (self.shared.clone(), self.lease);
-        let contends = shared.line().begin();
-        self.shared.client().tasks.spawn_operation(async move {
-            let tried = shared.attempt(lease, contends, deadline).await;
-            if contends && !matches!(tried, Ok(Tried::Granted(_))) {
-                let rest = shared.line().rest();
-                contend::go_on(&shared, rest);
+        let shared = self.shared;
+        let attempt = Try {
+            kind: self.lease,
+            step: shared.acquire_step(self.lease, false, true),
+            contends: shared.line().begin(),
+        };
+        let mut begun = None;
+        if self.path == Path::Direct {
+            match shared.client().backend.run_directly(shared.name(), &attempt.step, deadline) {
+                Directly::Done(done) => return shared.tried(attempt, Ok(done)),
+                Directly::Failed(failed) => return shared.tried(attempt, Err(failed)),
+                Directly::Unanswered(unanswered) => begun = Some(unanswered),
+                Directly::Unavailable => {}
             }
+        }
+        let (reply, replied) = oneshot::channel();
+        let shared = shared.clone();
+        self.shared.client().tasks.spawn_operation(async move {
+            let outcome = shared.client().backend.run_from(shared.name(), &attempt.step, deadline, begun).await;
             // When nobody listens any more, dropping the grant gives it back.
-            drop(reply.send(tried));
+            drop(reply.send(shared.tried(attempt, outcome)));
         });
         replied.await.unwrap_or_else(|_| Err(self.cut_off()))
     }
@@ -282,12 +371,28 @@ fn local_obstacle(grant: &Grant) -> Obstacle {
     Obstacle::Holder { holder: format!("another holder in this process, token {},", grant.token()), ttl }
 }
 
+/// An attempt that joins no queue.
+struct Try {
+    kind: Lease,
+    step: step::Acquire,
+    /// It contends for the line: a grant is the line's.
+    contends: bool,
+}
+
 impl LockShared {
-    /// One attempt that joins no queue. A grant becomes the line's if this is what `contends` for it.
-    async fn attempt(self: &Arc<Self>, lease: Lease, contends: bool, deadline: Tick) -> Result<Tried> {
-        let client = self.client();
-        let step = self.acquire_step(lease, false, true);
-        let outcome = client.backend.run(self.name(), &step, deadline).await;
+    /// What came of a try; lets those who came meanwhile contend.
+    fn tried(self: &Arc<Self>, attempt: Try, outcome: Result<Done<Acquired>, Failed>) -> Result<Tried> {
+        let contends = attempt.contends;
+        let tried = self.judge(attempt, outcome);
+        if contends && !matches!(tried, Ok(Tried::Granted(_))) {
+            let rest = self.line().rest();
+            contend::go_on(self, rest);
+        }
+        tried
+    }
+
+    fn judge(self: &Arc<Self>, attempt: Try, outcome: Result<Done<Acquired>, Failed>) -> Result<Tried> {
+        let Try { kind, step, contends } = attempt;
         // An attempt without an answer may have been granted, or may yet be. Unless this is that grant, nobody will hold it.
         let echo_until = match &outcome {
             Ok(done) => done.echo_until,
@@ -304,13 +409,13 @@ impl LockShared {
             Acquired::NotYourTurn { .. } => return Ok(Tried::Refused(Obstacle::Queue)),
             Acquired::Stale { .. } => return Ok(Tried::Stale),
         };
-        let spec = self.grant_spec(lease, &step, token, &done);
-        if spec.is_over(client.clock.now()) {
+        let spec = self.grant_spec(kind, &step, token, &done);
+        if spec.is_over(self.client().clock.now()) {
             undo(self, step.owner, step.lease, echo_until);
             return Ok(Tried::Late);
         }
         if contends {
-            let tenure = self.tenure(lease, &step, &spec);
+            let tenure = self.tenure(kind, &step, &spec);
             self.line().hold(tenure);
         }
         Ok(Tried::Granted(Delivery::new(self, self.admit(spec), Way::AtOnce)))

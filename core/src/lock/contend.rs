@@ -10,7 +10,7 @@ use super::line::{Rest, Tenure};
 use super::release::undo;
 use super::shared::{Delivery, LockShared, Obstacle};
 use super::step::{self, Acquired, Cancel, Cancelled, Release, Released};
-use crate::backend::{Done, Failed, Subscription};
+use crate::backend::{Begun, Done, Failed, Subscription};
 use crate::error::{Error, ErrorKind};
 use crate::event::Level;
 use crate::lease::{GrantSpec, Lease};
@@ -40,10 +40,27 @@ pub(super) enum First {
         /// A release may have joined the queue.
         queued: bool,
     },
+    /// An attempt was made on the caller's own thread.
+    Begun(Attempt),
     /// A release has joined the queue, at this rank.
     Joined { rank: u64, sent: Tick },
     /// Nobody waits, but there may be a place in the queue that has to be left.
     Leave,
+}
+
+/// A request of the contender, and what came of it so far.
+pub(super) struct Attempt {
+    pub(super) kind: Lease,
+    pub(super) step: step::Acquire,
+    pub(super) sent: Tick,
+    pub(super) came: Came,
+}
+
+pub(super) enum Came {
+    /// It got no answer: the same again.
+    Nothing(Begun),
+    /// It was not granted.
+    Answer(Done<Acquired>),
 }
 
 /// What the contender does next.
@@ -67,8 +84,18 @@ struct Contender {
     stale: u32,
 }
 
-/// Leaves nobody behind, should the task die.
-struct Guard(Option<Arc<LockShared>>);
+/// Leaves nobody behind, should whoever contends die.
+pub(super) struct Guard(Option<Arc<LockShared>>);
+
+impl Guard {
+    pub(super) fn new(shared: &Arc<LockShared>) -> Guard {
+        Guard(Some(shared.clone()))
+    }
+
+    pub(super) fn disarm(&mut self) {
+        self.0 = None;
+    }
+}
 
 impl Drop for Guard {
     fn drop(&mut self) {
@@ -83,11 +110,11 @@ pub(super) fn start(shared: &Arc<LockShared>, first: First) {
     let shared = shared.clone();
     let tasks = shared.client().tasks.clone();
     tasks.spawn_operation(async move {
-        let mut guard = Guard(Some(shared.clone()));
+        let mut guard = Guard::new(&shared);
         let queued = !matches!(first, First::Ask { queued: false });
         let contender = Contender { shared, queued, waited: queued, channel: None, stale: 0 };
         contender.run(first).await;
-        guard.0 = None;
+        guard.disarm();
     });
 }
 
@@ -104,6 +131,12 @@ impl Contender {
     async fn run(mut self, first: First) {
         let mut next = match first {
             First::Ask { .. } => Next::Ask,
+            First::Begun(Attempt { kind, step, sent, came: Came::Answer(done) }) => {
+                self.answered(kind, &step, sent, done).await
+            }
+            First::Begun(Attempt { kind, step, sent, came: Came::Nothing(begun) }) => {
+                self.send(kind, step, sent, Some(begun)).await
+            }
             First::Joined { rank, sent } => self.joined(rank, sent),
             First::Leave => Next::Leave,
         };
@@ -128,11 +161,14 @@ impl Contender {
             (line.wanted(), line.len() < 2)
         };
         let Some(kind) = kind else { return Next::Leave };
+        let (step, sent) = (self.shared.acquire_step(kind, true, alone), self.shared.client().clock.now());
+        self.send(kind, step, sent, None).await
+    }
+
+    async fn send(&mut self, kind: Lease, step: step::Acquire, sent: Tick, begun: Option<Begun>) -> Next {
         let shared = self.shared.clone();
         let client = shared.client();
-        let step = shared.acquire_step(kind, true, alone);
-        let sent = client.clock.now();
-        let outcome = client.backend.run(shared.name(), &step, client.operation_deadline()).await;
+        let outcome = client.backend.run_from(shared.name(), &step, client.operation_deadline(), begun).await;
         // What an attempt without an answer did, or may yet do, nobody wants, unless this is its grant.
         let echo_until = match &outcome {
             Ok(done) => done.echo_until,

@@ -54,6 +54,12 @@ impl Held {
         self.holder
     }
 
+    /// Whose it is and of what; the hold goes on.
+    pub(super) fn into_parts(mut self) -> (Lock, HolderId) {
+        self.ended = true;
+        (self.lock.clone(), self.holder)
+    }
+
     /// The bare grant: the hold then ends by [`Lock::release_as`], or is abandoned with the last [`Lock`] of its name. For
     /// bindings, whose callers release by holder.
     pub fn into_grant(mut self) -> Grant {

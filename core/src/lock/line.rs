@@ -102,6 +102,11 @@ impl<W, K: Copy + PartialEq> Line<W, K> {
         self.begin()
     }
 
+    /// Idle to contending; the number of a caller that comes now.
+    pub(crate) fn begin_first(&mut self) -> Option<u64> {
+        self.begin().then(|| self.number())
+    }
+
     /// Idle to contending.
     #[must_use]
     pub(crate) fn begin(&mut self) -> bool {

@@ -8,6 +8,7 @@
 //! without the server, as often and for as long as options allow. `docs/protocol.md` tells the whole story.
 
 mod acquire;
+mod blocking;
 mod contend;
 mod held;
 mod holds;

@@ -11,7 +11,7 @@ use super::line::{Pass, Rest};
 use super::shared::{Delivery, LockShared};
 use super::step::{Release, Released};
 use super::{HolderId, Lock};
-use crate::backend::{Done, Failed};
+use crate::backend::{Begun, Directly, Done, Failed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Level;
 use crate::lease::{Grant, Lease, LossReason};
@@ -31,6 +31,25 @@ impl Lock {
     /// # Cancel safety
     /// Dropping the future does not stop the release.
     pub async fn release_as(&self, holder: HolderId) -> Result<()> {
+        match self.leave(holder)? {
+            Some(grant) => self.shared.release(grant).await,
+            None => Ok(()),
+        }
+    }
+
+    /// As [`Lock::release_as`], for a thread that may block; see [`Lock::acquire_directly`].
+    ///
+    /// # Errors and cancel safety
+    /// As [`Lock::release_as`].
+    pub async fn release_directly(&self, holder: HolderId) -> Result<()> {
+        match self.leave(holder)? {
+            Some(grant) => self.shared.release_directly(grant).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Takes one acquire of `holder` back; the grant if it was the last one.
+    fn leave(&self, holder: HolderId) -> Result<Option<Grant>> {
         let leaving = self.shared.holds().leave(holder);
         match leaving {
             Leaving::NotHolding => {
@@ -38,8 +57,8 @@ impl Lock {
                 Err(self.shared.not_held(OP, None))
             }
             Leaving::Inner(grant) if grant.loss().is_some() => Err(self.shared.not_held(OP, Some(&grant))),
-            Leaving::Inner(_) => Ok(()),
-            Leaving::Last(grant) => self.shared.release(grant).await,
+            Leaving::Inner(_) => Ok(None),
+            Leaving::Last(grant) => Ok(Some(grant)),
         }
     }
 
@@ -64,12 +83,33 @@ impl Lock {
 impl LockShared {
     /// Frees a grant that has been taken out of the holds.
     pub(crate) async fn release(self: &Arc<Self>, grant: Grant) -> Result<()> {
+        match self.end_hold(&grant)? {
+            Some(freeing) => self.free_to_the_end(grant, freeing, None).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn release_directly(self: &Arc<Self>, grant: Grant) -> Result<()> {
         let Some(freeing) = self.end_hold(&grant)? else { return Ok(()) };
+        let client = self.client();
+        let sent = client.clock.now();
+        let outcome = match client.backend.run_directly(self.name(), &freeing.step(&grant), Tick::NEVER) {
+            Directly::Done(done) => Ok(done),
+            Directly::Failed(failed) => Err(failed),
+            Directly::Unavailable => return self.free_to_the_end(grant, freeing, None).await,
+            Directly::Unanswered(begun) => return self.free_to_the_end(grant, freeing, Some(begun)).await,
+        };
+        let freed = self.freed(&grant, freeing, sent, outcome);
+        self.reported(&grant, freed)
+    }
+
+    /// Frees a hold in a task of its own, which goes on when nobody waits for it any more.
+    async fn free_to_the_end(self: &Arc<Self>, grant: Grant, freeing: Freeing, begun: Option<Begun>) -> Result<()> {
         let (tell, told) = oneshot::channel();
         let (shared, its_grant) = (self.clone(), grant.clone());
         self.client().tasks.spawn_operation(async move {
             // Nobody may listen any more; the release was done.
-            let _ = tell.send(shared.free(&its_grant, freeing).await);
+            let _ = tell.send(shared.free(&its_grant, freeing, begun).await);
         });
         let freed = told.await.unwrap_or_else(|_| {
             let message = "the release was cut off: its runtime was shut down, or libdlock has a defect";
@@ -116,7 +156,7 @@ impl LockShared {
         let Some(freeing) = self.pass_on(grant) else { return };
         let (shared, grant) = (self.clone(), grant.clone());
         self.client().tasks.spawn_operation(async move {
-            if let Err(error) = shared.free(&grant, freeing).await {
+            if let Err(error) = shared.free(&grant, freeing, None).await {
                 let message = format!("not confirmed as released, the lease runs out instead: {}", error.message());
                 shared.client().events.emit(Level::Warn, Some(shared.name().as_str()), message);
             }
@@ -149,10 +189,10 @@ impl LockShared {
     }
 
     /// Tells the server, then lets the next one contend.
-    async fn free(self: &Arc<Self>, grant: &Grant, freeing: Freeing) -> Result<Released> {
-        let client = self.client();
+    async fn free(self: &Arc<Self>, grant: &Grant, freeing: Freeing, begun: Option<Begun>) -> Result<Released> {
+        let (client, step) = (self.client(), freeing.step(grant));
         let sent = client.clock.now();
-        let freed = client.backend.run(self.name(), &freeing.step(grant), client.operation_deadline()).await;
+        let freed = client.backend.run_from(self.name(), &step, client.operation_deadline(), begun).await;
         self.freed(grant, freeing, sent, freed)
     }
 
