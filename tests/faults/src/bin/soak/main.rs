@@ -2,11 +2,8 @@
 //! one likes. README.md says what is watched and what excuses what. The seed repeats the faults and what the workers want, not
 //! the moments at which they meet.
 
-mod fleet;
-mod history;
 mod keys;
 mod storm;
-mod worker;
 
 use std::{
     process::ExitCode,
@@ -16,8 +13,11 @@ use std::{
 use fastrand::Rng;
 use libdlock_testkit::{Proxy, Server, resource::Register, temp::TempDir, wait::monotonic_us};
 
-use fleet::{Fleet, Plan};
-use history::History;
+use libdlock_faults::soak::{
+    fleet::{Fleet, Plan},
+    history::History,
+    worker::{self, Pace},
+};
 use storm::{Place, Storm};
 
 /// The workers' lease: short, so that much happens in an hour.
@@ -40,11 +40,7 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let number = |text: &String| text.parse::<u64>().unwrap_or_else(|_| panic!("no number: {text:?}"));
     match &args[..] {
-        [verb, url, seed, waiters, names, registers] if verb == "worker" => {
-            let names = names.split(',').map(str::to_owned).collect();
-            worker::run(url.clone(), number(seed), number(waiters) as u32, names, registers.into());
-            ExitCode::SUCCESS
-        }
+        [verb, args @ ..] if verb == "worker" && worker::run(args) => ExitCode::SUCCESS,
         [minutes] => Soak::start(number(minutes), fastrand::u64(0..1_000_000)).run(),
         [minutes, seed] => Soak::start(number(minutes), number(seed)).run(),
         _ => {
@@ -85,6 +81,11 @@ impl Soak {
         NAMES.iter().for_each(|name| drop(Register::create(&registers.path().join(name))));
         let names: Vec<String> = NAMES.map(str::to_owned).into();
         let fleet = Fleet::start(Plan {
+            // This program as it was started, also when it is built anew meanwhile.
+            program: "/proc/self/exe".into(),
+            // With and without hand-over inside a process.
+            options: &["", "&cohort_max=1", "&strict_fifo=true", "&cohort_max=4&queue_poll_interval=2s"],
+            pace: Pace::Varied,
             url: format!("{}/?{OPTIONS}", proxy.url()),
             processes: PROCESSES,
             waiters: WAITERS,

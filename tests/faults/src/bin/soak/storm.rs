@@ -13,11 +13,12 @@ use libdlock_testkit::{
     wait::monotonic_us,
 };
 
-use crate::{
-    LEASE,
+use libdlock_faults::soak::{
     fleet::Fleet,
     history::{History, Removal},
 };
+
+use crate::LEASE;
 
 /// Each with how often it comes, relative to the others.
 const FAULTS: [(&str, u32); 32] = [

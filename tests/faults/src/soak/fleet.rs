@@ -1,4 +1,4 @@
-//! The worker processes of the soak, and what they say.
+//! Many worker processes, and what they say.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -9,29 +9,49 @@ use std::{
 
 use libdlock_testkit::{Worker, wait::monotonic_us};
 
-use crate::history::{History, Hold, Who};
+use super::{
+    history::{History, Hold, Who},
+    worker::Pace,
+};
 
 /// How many there are, and how they are set up.
 pub struct Plan {
+    /// `dlock-soak`: a process is that program with the arguments of [`worker::run`](super::worker::run).
+    pub program: PathBuf,
+    /// With options.
     pub url: String,
+    /// More options, in turn for the processes.
+    pub options: &'static [&'static str],
+    /// How many processes.
     pub processes: usize,
+    /// How many waiters in each.
     pub waiters: u32,
+    /// What they contend for.
     pub names: Vec<String>,
+    /// How long they hold it.
+    pub pace: Pace,
+    /// The folder with a register for each name.
     pub registers: PathBuf,
+    /// What they decide at random follows from it.
     pub seed: u64,
 }
 
+/// One of them.
 pub struct Process {
+    /// No other has it.
     pub serial: u64,
+    /// For killing and stopping.
     pub worker: Worker,
     /// Its client's id, once it has one.
     pub client: Option<String>,
     idle: HashSet<u32>,
-    pub stopped: bool,
+    stopped: bool,
 }
 
+/// All of them.
 pub struct Fleet {
     plan: Plan,
+    /// Those that run, or stand still.
     pub processes: Vec<Process>,
     next_serial: u64,
     draining: bool,
@@ -44,6 +64,7 @@ pub struct Fleet {
 }
 
 impl Fleet {
+    /// Starts them; they begin at once.
     pub fn start(plan: Plan) -> Self {
         let mut fleet = Self {
             processes: Vec::new(),
@@ -61,17 +82,15 @@ impl Fleet {
         fleet
     }
 
-    /// Every process is set up a little differently: with and without hand-over inside it.
     fn spawn(&mut self, place: usize) -> Process {
         let serial = self.next_serial;
         self.next_serial += 1;
-        let options = ["", "&cohort_max=1", "&strict_fifo=true", "&cohort_max=4&queue_poll_interval=2s"];
-        // This program as it was started, also when it is built anew meanwhile.
-        let mut command = Command::new("/proc/self/exe");
-        let seed = self.plan.seed.wrapping_add(serial.wrapping_mul(7919));
-        command.arg("worker").arg(format!("{}{}", self.plan.url, options[place % options.len()]));
-        command.args([seed.to_string(), self.plan.waiters.to_string(), self.plan.names.join(",")]);
-        command.arg(&self.plan.registers);
+        let plan = &self.plan;
+        let mut command = Command::new(&plan.program);
+        let seed = plan.seed.wrapping_add(serial.wrapping_mul(7919));
+        command.arg("worker").arg(format!("{}{}", plan.url, plan.options[place % plan.options.len()]));
+        command.args([seed.to_string(), plan.waiters.to_string(), plan.names.join(","), plan.pace.word().to_owned()]);
+        command.arg(&plan.registers);
         let worker = Worker::spawn_command(command);
         let mut process = Process { serial, worker, client: None, idle: HashSet::new(), stopped: false };
         if self.draining {
@@ -94,11 +113,13 @@ impl Fleet {
         self.processes[place] = self.spawn(place);
     }
 
+    /// Stops one (SIGSTOP).
     pub fn stop(&mut self, place: usize) {
         self.processes[place].worker.pause();
         self.processes[place].stopped = true;
     }
 
+    /// Lets it go on, if it stands still.
     pub fn resume(&mut self, place: usize) {
         if std::mem::take(&mut self.processes[place].stopped) {
             self.processes[place].worker.resume();
@@ -111,6 +132,7 @@ impl Fleet {
         self.processes.iter_mut().for_each(|process| process.worker.send("drain"));
     }
 
+    /// Everybody begins again.
     pub fn go(&mut self) {
         self.draining = false;
         for process in &mut self.processes {

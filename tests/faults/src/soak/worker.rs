@@ -19,9 +19,55 @@ struct Orders {
     cancels: u64,
 }
 
+/// How long a waiter holds what it got, and pauses before it asks again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// A moment, and no pause: everybody waits nearly all the time.
+    Brisk,
+    /// A moment as a rule, now and then for longer than a lease.
+    Varied,
+}
+
+impl Pace {
+    /// As an argument.
+    pub fn word(self) -> &'static str {
+        match self {
+            Pace::Brisk => "brisk",
+            Pace::Varied => "varied",
+        }
+    }
+
+    fn hold(self, rng: &mut Rng) -> Duration {
+        match (self, rng.u32(0..200)) {
+            (Pace::Brisk, _) => Duration::from_micros(rng.u64(0..200)),
+            // Past a fixed lease, or through renewals.
+            (Pace::Varied, 0) => Duration::from_millis(rng.u64(500..3_000)),
+            (Pace::Varied, 1..10) => Duration::from_millis(rng.u64(10..100)),
+            (Pace::Varied, _) => Duration::from_micros(rng.u64(0..5_000)),
+        }
+    }
+
+    fn pause(self, rng: &mut Rng) -> Duration {
+        match self {
+            Pace::Brisk => Duration::ZERO,
+            // Now and then nobody waits.
+            Pace::Varied => Duration::from_micros(rng.u64(0..10_000)),
+        }
+    }
+}
+
+/// Runs a worker with the arguments `URL SEED WAITERS NAME,... PACE REGISTERS`; false when they are others.
+pub fn run(args: &[String]) -> bool {
+    let [url, seed, waiters, names, pace, registers] = args else { return false };
+    let (Ok(seed), Ok(waiters)) = (seed.parse(), waiters.parse()) else { return false };
+    let Some(pace) = [Pace::Brisk, Pace::Varied].into_iter().find(|p| p.word() == pace) else { return false };
+    live(url, seed, waiters, &names.split(',').collect::<Vec<_>>(), pace, registers.into());
+    true
+}
+
 /// Starts the waiters and does what standard input says until it ends.
 #[tokio::main(flavor = "multi_thread", worker_threads = 1)]
-pub async fn run(url: String, seed: u64, waiters: u32, names: Vec<String>, registers: PathBuf) {
+async fn live(url: &str, seed: u64, waiters: u32, names: &[&str], pace: Pace, registers: PathBuf) {
     let (orders, _) = watch::channel(Orders::default());
     let orders = Arc::new(orders);
     let (ended, mut end) = tokio::sync::mpsc::unbounded_channel::<()>();
@@ -38,18 +84,19 @@ pub async fn run(url: String, seed: u64, waiters: u32, names: Vec<String>, regis
         drop(ended);
     });
     let client = loop {
-        match Client::connect(&url).await {
+        match Client::connect(url).await {
             Ok(client) => break client,
             Err(_) => sleep(Duration::from_millis(50)).await,
         }
     };
     println!("ready {}", client_id(&client).await);
     for number in 0..waiters {
-        let locks = names.iter().map(|name| (name.clone(), client.lock(name).expect("a name"))).collect();
+        let locks = names.iter().map(|name| ((*name).to_owned(), client.lock(name).expect("a name"))).collect();
         let waiter = Waiter {
             number,
             rng: Rng::with_seed(seed ^ u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15)),
             locks,
+            pace,
             registers: registers.clone(),
             orders: orders.subscribe(),
         };
@@ -76,6 +123,7 @@ struct Waiter {
     number: u32,
     rng: Rng,
     locks: Vec<(String, Lock)>,
+    pace: Pace,
     registers: PathBuf,
     orders: watch::Receiver<Orders>,
 }
@@ -90,8 +138,10 @@ impl Waiter {
                 }
             }
             self.one_hold().await;
-            // Now and then nobody waits.
-            sleep(Duration::from_micros(self.rng.u64(0..10_000))).await;
+            let pause = self.pace.pause(&mut self.rng);
+            if !pause.is_zero() {
+                sleep(pause).await;
+            }
         }
     }
 
@@ -142,12 +192,7 @@ impl Waiter {
         let register = Register::open(&self.registers.join(name));
         let wrote = register.write(held.token(), held.owner()).is_ok();
 
-        let length = match self.rng.u32(0..200) {
-            // Past a fixed lease, or through renewals.
-            0 => Duration::from_millis(self.rng.u64(500..3_000)),
-            1..10 => Duration::from_millis(self.rng.u64(10..100)),
-            _ => Duration::from_micros(self.rng.u64(0..5_000)),
-        };
+        let length = self.pace.hold(&mut self.rng);
         let loss = self.sit(&held, length, &mut valid_until).await;
         let called = monotonic_us();
         let ended = match loss {

@@ -26,8 +26,11 @@ pub type Who = (u64, u32);
 /// A hold, as its holder saw it. Times are of the monotonic clock in us.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hold {
+    /// Who held it.
     pub who: Who,
+    /// Its fencing token.
     pub token: u64,
+    /// Its owner field on the server.
     pub owner: String,
     /// When its grant, or its last renewal before it was reported, was asked for.
     pub sent: i64,
@@ -35,6 +38,7 @@ pub struct Hold {
     pub acquired_at: i64,
     /// When release was called or it stopped being valid, whichever came first.
     pub ended_at: i64,
+    /// How long its lease is.
     pub lease: i64,
 }
 
@@ -53,7 +57,9 @@ impl fmt::Display for Hold {
 pub struct Removal {
     /// Of this name; of all when there is none.
     pub name: Option<String>,
+    /// The first instant at which they may have gone.
     pub from: i64,
+    /// The last.
     pub to: i64,
     /// The token went too, and the server's clock was behind where it had been.
     pub forgot_the_token: bool,
@@ -83,7 +89,9 @@ pub struct History {
     removals: VecDeque<Removal>,
     /// Found so far, in words; the caller takes them out.
     pub violations: Vec<String>,
+    /// How many holds there were.
     pub holds: u64,
+    /// How many of them a fault had to excuse.
     pub excused: u64,
 }
 
