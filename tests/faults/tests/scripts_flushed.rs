@@ -31,7 +31,8 @@ async fn a_server_that_forgets_scripts_all_the_time_is_no_error_to_any_of_many_c
     const CALLERS: usize = 16;
     const ROUNDS: usize = 40;
     let server = Server::start();
-    let client = client(&with_options(&server.url(), "lease=300ms")).await;
+    // Every hand-over by the server: within the process it would take none of its scripts.
+    let client = client(&with_options(&server.url(), "lease=300ms&cohort_max=1")).await;
     let done = AtomicBool::new(false);
     let flushes = std::thread::scope(|scope| {
         let flushing = scope.spawn(|| {
