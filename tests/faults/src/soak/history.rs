@@ -4,9 +4,11 @@
 //! What a fault excuses, and nothing else:
 //!
 //! * **Overlap.** A key that was taken away (DEL, FLUSHALL, a restart, a server's clock that moved ahead) lets a second
-//!   holder in while the first still believes. Excused when the first one's grant was asked for before the key went, the
-//!   second one's came after it began to go, and the first believed no longer than a lease after that.
-//! * **A smaller token.** Only when the token key was lost *while the server's clock was behind where it had been*.
+//!   holder in while the first still believes, or before the first has its answer. Excused when the first one's grant (the one with
+//!   the smaller token) was asked for before the key went, the second one's came after it began to go, and the first believed no
+//!   longer than a lease after that.
+//! * **A smaller token** behind a larger one. By the same rule; else only when the token key was lost *while the server's clock
+//!   was behind where it had been*.
 //! * **A loss** other than by expiry, **a release refused** although the hold was valid: only when the key was taken away
 //!   between the hold's request and that.
 
@@ -167,11 +169,11 @@ impl Line {
             if hold.token == before.token && hold.owner != before.owner {
                 return (Some(format!("{name}: one token twice: {before}; {hold}")), false);
             }
-            if hold.acquired_at < before.ended_at {
-                if !excuses_overlap(name, &before, hold, removals) {
-                    return (Some(format!("{name}: two holders at once: {before}; {hold}")), false);
-                }
+            let overlap = hold.acquired_at < before.ended_at;
+            if (overlap || hold.token <= before.token) && let_in(name, &before, hold, removals) {
                 excused = true;
+            } else if overlap {
+                return (Some(format!("{name}: two holders at once: {before}; {hold}")), false);
             } else if hold.token <= before.token {
                 let forgotten = |r: &Removal| {
                     r.forgot_the_token && r.concerns(name) && r.from <= hold.acquired_at && r.to >= before.sent
@@ -199,7 +201,7 @@ impl Line {
 
 /// Whether a removal let the later of the two in while the earlier still believed. The token tells which one is which:
 /// a reply may have been slow.
-fn excuses_overlap(name: &str, one: &Hold, other: &Hold, removals: &VecDeque<Removal>) -> bool {
+fn let_in(name: &str, one: &Hold, other: &Hold, removals: &VecDeque<Removal>) -> bool {
     let (first, second) = if one.token < other.token { (one, other) } else { (other, one) };
     removals.iter().any(|r| {
         r.concerns(name) && first.sent <= r.to && r.from <= second.acquired_at && first.ended_at <= r.to + first.lease
@@ -260,6 +262,14 @@ mod tests {
         finds("two holders", &both, &[removal(301, false)]);
         let elsewhere = Removal { name: Some("other".into()), ..removal(200, false) };
         finds("two holders", &both, &[elsewhere]);
+    }
+
+    #[test]
+    fn a_grant_whose_answer_came_after_the_next_ones_hold_is_excused_by_the_same_rule() {
+        let slow = Hold { sent: 100, ..hold(1, 1, 600, 700) };
+        let holds = [slow, hold(2, 2, 300, 400)];
+        assert_eq!(found(&holds, &[removal(200, false)]), (vec![], 1));
+        finds("did not increase", &holds, &[removal(50, false)]);
     }
 
     #[test]

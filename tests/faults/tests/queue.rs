@@ -1,0 +1,164 @@
+//! faults.md 18: processes in the queue die, or live and must not be taken for dead.
+
+use std::time::Duration;
+
+use libdlock_faults::{Peer, SLACK, SOON, listeners, with_options, worker};
+use libdlock_testkit::{Proxy, Server, eventually, wait::monotonic_us, within};
+
+/// For how long a head may say nothing while the lock is free.
+const HEAD_SILENCE: Duration = Duration::from_millis(2_500);
+/// The head and the next one ask every second, up to 20 % later.
+const POLL: Duration = Duration::from_millis(1_200);
+const QUEUE: &str = "dlock_queue:{job}";
+
+fn between(from: i64, to: i64) -> Duration {
+    Duration::from_micros((to - from).max(0) as u64)
+}
+
+/// The clients in the queue, the head first.
+fn queue(server: &Server) -> Vec<String> {
+    server.cmd(&["ZRANGE", QUEUE, "0", "-1"]).array().iter().map(|client| client.text().to_owned()).collect()
+}
+
+fn scripts(server: &Server) -> u64 {
+    ["evalsha", "eval"].iter().map(|name| server.info("commandstats", &format!("cmdstat_{name}:calls"))).sum()
+}
+
+/// Lets a process wait; returns its request and its client's id once it is at that rank and hears its inbox.
+#[track_caller]
+fn line_up(server: &Server, peer: &mut Peer, rank: usize) -> (u64, String) {
+    let waiting = peer.start_acquire("job");
+    let heard = |client: &String| listeners(server, &format!("dlock_inbox:{client}")) == 1;
+    eventually(SOON, "it stands in the queue", || queue(server).get(rank).is_some_and(heard));
+    (waiting, queue(server)[rank].clone())
+}
+
+/// Kills the first `dead` of a queue, releases, and returns how long the one behind them took.
+fn the_next_one_gets_it_after(dead: usize) -> Duration {
+    let server = Server::start();
+    let url = with_options(&server.url(), "lease=60s");
+    let mut holder = Peer::start(worker!(), &url);
+    holder.acquire("job");
+    let mut heads: Vec<Peer> = (0..dead).map(|_| Peer::start(worker!(), &url)).collect();
+    for (rank, head) in heads.iter_mut().enumerate() {
+        line_up(&server, head, rank);
+    }
+    let mut last = Peer::start(worker!(), &url);
+    let (waiting, client) = line_up(&server, &mut last, dead);
+
+    let (before, from) = (scripts(&server), monotonic_us());
+    heads.iter_mut().for_each(|head| head.process().kill());
+    let (called, _) = holder.release("job");
+    let granted = last.granted(waiting, (HEAD_SILENCE + POLL) * dead as u32 + SOON);
+    let asked = scripts(&server) - before;
+    let took = between(from, monotonic_us());
+    assert!(asked as f64 <= 10.0 + 50.0 * took.as_secs_f64(), "{asked} scripts in {took:?}");
+    assert_eq!(queue(&server), [""; 0], "the dead were dropped, and {client} has it");
+    last.release("job");
+    assert!(!libdlock_faults::is_held(&server, "job"));
+    between(called, granted.acquired_at)
+}
+
+#[test]
+fn when_the_head_of_the_queue_is_killed_the_next_one_has_the_lock_within_four_seconds_and_nobody_spins() {
+    let took = the_next_one_gets_it_after(1);
+    assert!(took <= Duration::from_secs(4), "{took:?}");
+}
+
+#[test]
+#[ignore = "long: make check-long"]
+fn three_dead_heads_cost_one_head_timeout_each() {
+    let took = the_next_one_gets_it_after(3);
+    assert!(took <= (HEAD_SILENCE + POLL) * 3 + SLACK, "{took:?}");
+}
+
+/// It was third, looked seldom and so was silent for longer than a head may be; then it became head without having been asked.
+#[test]
+fn a_live_process_that_has_just_become_head_is_not_taken_for_dead() {
+    let server = Server::start();
+    let url = with_options(&server.url(), "lease=60s");
+    let slow = Proxy::start(server.address());
+    let mut first = Peer::start(worker!(), &url);
+    first.acquire("job");
+    let mut others: Vec<Peer> = (0..2).map(|_| Peer::start(worker!(), &url)).collect();
+    let waiting: Vec<u64> =
+        others.iter_mut().enumerate().map(|(rank, other)| line_up(&server, other, rank).0).collect();
+    let mut third = Peer::start(worker!(), &with_options(&slow.url(), "lease=60s"));
+    let (its_request, its_client) = line_up(&server, &mut third, 2);
+    let mut newcomer = Peer::start(worker!(), &url);
+
+    let silence = || {
+        let now = server.cmd(&["TIME"]);
+        let now = now.array()[0].int() * 1_000 + now.array()[1].int() / 1_000;
+        now - server.cmd(&["HGET", "dlock_seen:{job}", &its_client]).int()
+    };
+    // It looks every five seconds, less 20 % at least: this comes before.
+    eventually(SOON, "it was silent for longer than a head may be", || silence() > HEAD_SILENCE.as_millis() as i64);
+    slow.hold_all();
+    first.release("job");
+    for (other, waiting) in others.iter_mut().zip(waiting) {
+        other.granted(waiting, SOON);
+        other.release("job");
+    }
+    assert_eq!(queue(&server), [its_client.clone()], "it is the head, and knows nothing of it");
+    let arriving = newcomer.start_acquire("job");
+    eventually(SOON, "another one has asked", || queue(&server).len() == 2);
+    assert!(!within(HEAD_SILENCE - POLL, || queue(&server)[0] != its_client), "it was taken for dead");
+
+    slow.heal();
+    let its = third.granted(its_request, SOON);
+    let (called, _) = third.release("job");
+    let next = newcomer.granted(arriving, SOON);
+    assert!(next.token > its.token);
+    assert!(between(called, next.acquired_at) <= SLACK, "woken at once");
+    newcomer.release("job");
+    eventually(SOON, "nothing is left", || server.keys() == ["redisson_lock_token:{job}"]);
+}
+
+/// Three who take turns, each in a process of its own: nobody is passed over.
+#[test]
+fn processes_that_wait_are_served_in_the_order_in_which_they_came() {
+    let server = Server::start();
+    let url = with_options(&server.url(), "lease=60s");
+    let mut peers: Vec<Peer> = (0..4).map(|_| Peer::start(worker!(), &url)).collect();
+    let mut token = peers[0].acquire("job").token;
+    let mut waiting: Vec<u64> =
+        peers.iter_mut().skip(1).enumerate().map(|(rank, peer)| line_up(&server, peer, rank).0).collect();
+    for turn in 1..60 {
+        let (holder, next) = ((turn - 1) % 4, turn % 4);
+        peers[holder].release("job");
+        let grant = peers[next].granted(waiting.remove(0), SOON);
+        assert!(grant.token > token, "turn {turn}");
+        token = grant.token;
+        waiting.push(line_up(&server, &mut peers[holder], 2).0);
+    }
+    let last = 59 % 4;
+    peers[last].release("job");
+    for peer in (last + 1..last + 4).map(|n| n % 4) {
+        peers[peer].granted(waiting.remove(0), SOON);
+        peers[peer].release("job");
+    }
+    eventually(SOON, "nothing is left", || server.keys() == ["redisson_lock_token:{job}"]);
+}
+
+/// Long enough for an entry without a sign of life to be dropped, and for the queue's key to end.
+#[test]
+#[ignore = "long: make check-long"]
+fn processes_that_wait_for_more_than_a_minute_keep_their_places() {
+    let server = Server::start();
+    let url = with_options(&server.url(), "lease=30s");
+    // An hour between two looks, by the options: it says that it lives all the same.
+    let lazy = with_options(&server.url(), "lease=30s&poll_interval=1h&queue_poll_interval=1h");
+    let mut holder = Peer::start(worker!(), &url);
+    holder.acquire("job");
+    let mut peers: Vec<Peer> = [&url, &lazy, &url, &lazy].iter().map(|url| Peer::start(worker!(), url)).collect();
+    let line: Vec<(u64, String)> =
+        peers.iter_mut().enumerate().map(|(rank, peer)| line_up(&server, peer, rank)).collect();
+    let clients: Vec<String> = line.iter().map(|(_, client)| client.clone()).collect();
+    assert!(!within(Duration::from_secs(80), || queue(&server) != clients), "{:?} of {clients:?}", queue(&server));
+    holder.release("job");
+    for (peer, (waiting, _)) in peers.iter_mut().zip(line) {
+        peer.granted(waiting, POLL + SLACK);
+        peer.release("job");
+    }
+}
