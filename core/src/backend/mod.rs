@@ -147,7 +147,7 @@ impl Backend {
         }
     }
 
-    /// Why the server cannot be reached, if it is known not to be.
+    /// Why the server cannot be reached, or what it refuses for now, if that is known.
     pub(crate) fn why_away(&self) -> Option<Error> {
         match self {
             Backend::Redis(redis) => redis.why_away(),

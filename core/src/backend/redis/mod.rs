@@ -57,6 +57,8 @@ struct Sent {
 struct Server {
     sighting: Sighting,
     run_id: Option<String>,
+    /// What it said when it last refused for a reason that passes, until it answers again.
+    refusal: Option<Error>,
     /// The connection that this was learnt from.
     connection: u64,
     generation: u64,
@@ -82,7 +84,7 @@ impl RedisBackend {
             listener: Listener::start(&dialler, clock, events, tasks),
             direct: Direct::new(&dialler, config, tasks),
             link,
-            server: Mutex::new(Server { sighting, run_id, connection: 1, generation: 0 }),
+            server: Mutex::new(Server { sighting, run_id, connection: 1, generation: 0, refusal: None }),
             counters: counters.clone(),
         })
     }
@@ -96,7 +98,7 @@ impl RedisBackend {
     }
 
     pub(super) fn why_away(&self) -> Option<Error> {
-        self.link.why_down()
+        self.link.why_down().or_else(|| self.server().refusal.clone())
     }
 
     pub(super) fn attempt_budget(&self) -> Duration {
@@ -129,7 +131,10 @@ impl RedisBackend {
 
     fn note_time<S: Step>(&self, reply: &S::Reply) {
         if let Some(server) = S::server_time(reply) {
-            self.server().sighting = Sighting { server, at: self.clock.now() };
+            let at = self.clock.now();
+            let mut known = self.server();
+            known.sighting = Sighting { server, at };
+            known.refusal = None;
         }
     }
 
@@ -203,6 +208,7 @@ impl RedisBackend {
                 Verdict::NoScript => {}
                 Verdict::Refused(error) => {
                     self.link.replied();
+                    self.server().refusal = Some(error.clone());
                     // What was refused was not carried out: the lease counts from a later attempt.
                     if echo_until.is_none() {
                         first_sent = None;
