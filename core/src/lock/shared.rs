@@ -180,11 +180,11 @@ impl LockShared {
         }
     }
 
-    /// Renews a hold at once, to learn whether it is one still.
+    /// Renews a hold at once for what is left of it, to learn whether it is one still.
     fn look_at_hold(self: &Arc<Self>, grant: Grant) {
         let shared = self.clone();
         self.client.tasks.spawn_operation(async move {
-            let (client, lease) = (shared.client(), grant.lease());
+            let (client, lease) = (shared.client(), grant.remaining());
             let renewed =
                 client.backend.run(&shared.name, &Renew::of(&grant, lease), client.operation_deadline()).await;
             // Without an answer the next renewal tells.
