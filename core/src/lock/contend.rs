@@ -442,8 +442,10 @@ impl LockShared {
 
     /// For how long and with which tokens a grant may be passed on within the process.
     pub(super) fn tenure(&self, kind: Lease, step: &step::Acquire, spec: &GrantSpec) -> Tenure {
-        let age = self.client().options.cohort_age.min(step.lease / 4);
-        let until = if kind == Lease::Watchdog { spec.sent.plus(age) } else { spec.sent };
+        let client = self.client();
+        // From now on, not from the sending: where the way is long, handing on is worth most.
+        let until = client.clock.now().plus(client.options.cohort_age).min(spec.sent.plus(step.lease / 4));
+        let until = if kind == Lease::Watchdog { until } else { spec.sent };
         Tenure { token: spec.token, last_token: spec.token + step.block - 1, until: until.0 }
     }
 }
