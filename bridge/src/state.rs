@@ -1,7 +1,9 @@
 //! Everything global, hung off one value for each process: the runtime and the tables of handles.
 
 use std::future::Future;
-use std::sync::Arc;
+use std::pin::pin;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use libdlock::{Error, ErrorKind, Result};
@@ -19,7 +21,8 @@ static STATE: PerProcess<State> = PerProcess::new();
 /// What libdlock keeps for this process. A forked child gets a new one with its first call; its parent's is leaked there.
 pub struct State {
     generation: u32,
-    pub(crate) runtime: Runtime,
+    /// Made by what needs it first; see [`State::runtime`].
+    runtime: OnceLock<Runtime>,
     pub(crate) clients: Slab<ClientEntry>,
     pub(crate) locks: Slab<LockEntry>,
     pub(crate) helds: Slab<HeldEntry>,
@@ -33,7 +36,7 @@ pub struct State {
 /// This process's state, made on the first call and after a fork. Every exported function begins with it.
 ///
 /// # Errors
-/// `Internal` when the operating system refuses a thread or a descriptor.
+/// `Internal` when the operating system refuses what a fork is noticed by.
 pub fn enter() -> Result<&'static State> {
     libdlock_fork::watch().map_err(|error| refused(&error))?;
     STATE.get_or_try_init(State::new)
@@ -54,17 +57,9 @@ pub struct Interrupt<'a> {
 
 impl State {
     fn new(generation: u32) -> Result<Self> {
-        // One worker: on a small machine it is faster than two, and it only moves bytes and timers.
-        let runtime = Builder::new_multi_thread()
-            .worker_threads(1)
-            .thread_name("libdlock")
-            .enable_io()
-            .enable_time()
-            .build()
-            .map_err(|error| refused(&error))?;
         Ok(Self {
             generation,
-            runtime,
+            runtime: OnceLock::new(),
             clients: Slab::new(),
             locks: Slab::new(),
             helds: Slab::new(),
@@ -81,22 +76,50 @@ impl State {
         self.generation
     }
 
-    /// Runs `future` to its end on the calling thread.
+    /// The runtime. It has one worker, because it only moves bytes and timers and on a small machine that is faster than two,
+    /// unless the first client that is opened wants more.
+    ///
+    /// # Errors
+    /// `Internal` when the operating system refuses a thread or a descriptor.
+    pub(crate) fn runtime(&self) -> Result<&Runtime> {
+        self.runtime_of(1)
+    }
+
+    /// The runtime, with so many workers if it is not there yet.
+    pub(crate) fn runtime_of(&self, workers: usize) -> Result<&Runtime> {
+        if let Some(runtime) = self.runtime.get() {
+            return Ok(runtime);
+        }
+        let mut made = Builder::new_multi_thread();
+        made.worker_threads(workers).thread_name("libdlock").enable_io().enable_time();
+        let mut made = Some(made.build().map_err(|error| refused(&error))?);
+        let runtime = self.runtime.get_or_init(|| made.take().expect("it is taken once"));
+        // Somebody else was quicker. To drop it as it is would wait for its threads.
+        made.into_iter().for_each(Runtime::shutdown_background);
+        Ok(runtime)
+    }
+
+    /// Runs `future` to its end on the calling thread. One that is complete at once costs no wake-up.
     ///
     /// With an [`Interrupt`] the host is asked every so often whether it wants out; then the future is dropped (core leaves
     /// nothing behind) and the answer is `Cancelled`. While it is asked, the host may call the library as at any other time:
     /// a signal handler that closes a client is nothing unusual.
     pub fn wait<T>(&self, future: impl Future<Output = Result<T>>, interrupt: Option<Interrupt<'_>>) -> Result<T> {
+        let runtime = self.runtime()?;
+        // Also for what the future does when it is dropped below, outside of `block_on`.
+        let _context = runtime.enter();
+        let mut future = pin!(future);
+        // `block_on` polls again, with a waker of its own.
+        if let Poll::Ready(result) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            return result;
+        }
         let Some(Interrupt { every, check }) = interrupt else {
-            return self.runtime.block_on(future);
+            return runtime.block_on(future);
         };
-        // For what the future does when it is dropped below, outside of `block_on`.
-        let _context = self.runtime.enter();
-        let mut future = std::pin::pin!(future);
         loop {
             // A slice at a time, because a thread that is inside `block_on` may not enter it again, as `check` may have to.
             let slice = async { tokio::time::timeout(every, future.as_mut()).await };
-            if let Ok(result) = self.runtime.block_on(slice) {
+            if let Ok(result) = runtime.block_on(slice) {
                 return result;
             }
             if check() {
@@ -107,7 +130,10 @@ impl State {
 
     /// Starts `future` on the runtime; nobody waits for it.
     pub(crate) fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
-        self.runtime.spawn(future);
+        // Without a runtime there is nothing yet that could need it.
+        if let Some(runtime) = self.runtime.get() {
+            runtime.spawn(future);
+        }
     }
 
     pub(crate) fn insert<T>(&self, kind: Kind, slab: &Slab<T>, value: Arc<T>) -> Result<Handle> {

@@ -206,6 +206,43 @@ fn a_log_port_that_is_not_drained_keeps_a_bounded_number_of_events() {
 }
 
 #[test]
+fn what_is_complete_at_once_is_waited_for_without_a_wake_up() {
+    let state = enter().unwrap();
+    let polls = std::cell::Cell::new(0);
+    let ready_at = |poll: u32| {
+        let polls = &polls;
+        polls.set(0);
+        std::future::poll_fn(move |context| {
+            polls.set(polls.get() + 1);
+            // `block_on` has a waker that does something; the first look has not.
+            let inline = context.waker().will_wake(std::task::Waker::noop());
+            context.waker().wake_by_ref();
+            match polls.get() == poll {
+                true => std::task::Poll::Ready(Ok(inline)),
+                false => std::task::Poll::Pending,
+            }
+        })
+    };
+    assert!(state.wait(ready_at(1), None).unwrap());
+    assert!(!state.wait(ready_at(3), None).unwrap());
+    let check = &mut || false;
+    assert!(state.wait(ready_at(1), Some(Interrupt { every: Duration::from_millis(5), check })).unwrap());
+}
+
+#[test]
+fn the_statistics_of_a_client_outlive_its_end() {
+    let state = enter().unwrap();
+    let client = client(state, None);
+    let lock = lock(state, client, "counted");
+    let held = try_by(state, lock, this_thread()).unwrap();
+    assert_eq!(ops::client_stats(state, client).unwrap().held, 1);
+    state.wait(ops::client_close(state, client, false), None).unwrap();
+    let stats = ops::client_stats(state, client).unwrap();
+    assert_eq!((stats.held, stats.lost, stats.wait_time.buckets.iter().sum::<u64>()), (0, 1, stats.wait_time.count));
+    ops::held_free(state, held.handle).unwrap();
+}
+
+#[test]
 fn a_limiter_answers_in_plain_numbers_and_refuses_what_cannot_be() {
     let state = enter().unwrap();
     let client = client(state, None);
@@ -228,6 +265,15 @@ fn a_limiter_answers_in_plain_numbers_and_refuses_what_cannot_be() {
     }
     let error = ask(1, Some(-2)).unwrap_err();
     assert_eq!((error.kind(), error.name()), (ErrorKind::InvalidArgument, Some("api")));
+
+    let directly = |cost, wait_ms| state.wait(ops::limiter_acquire_direct(state, limiter, cost, wait_ms), None);
+    state.wait(ops::limiter_reset(state, limiter), None).unwrap();
+    assert_eq!(directly(3, None).unwrap().granted, 3);
+    assert!(directly(1, Some(5_000)).unwrap().allowed, "it waits for its token");
+    for (cost, wait_ms) in [(-1, Some(0)), (1, Some(-2)), (4, None)] {
+        let error = directly(cost, wait_ms).unwrap_err();
+        assert_eq!((error.kind(), error.name()), (ErrorKind::InvalidArgument, Some("api")));
+    }
 
     for (tokens, per_us, burst) in [(-1, 1, None), (1, 0, None), (1, -1, None), (1, 1, Some(0)), (1, 1, Some(-5))] {
         let rate = RateArgs { tokens, per_us, burst };

@@ -25,14 +25,24 @@ pub struct LogTo {
 ///
 /// # Cancel safety
 /// Dropped, it leaves no connection behind.
-pub async fn client_open(
+pub fn client_open(
     state: &'static State,
     url: String,
     options: Vec<(String, String)>,
     log: Option<LogTo>,
-) -> Result<Handle> {
-    let mut config = Config::from_url(&url)?;
-    for (name, value) in &options {
+) -> impl Future<Output = Result<Handle>> + Send {
+    // Before it is polled: what polls it makes the runtime, if there is none yet, and knows no options.
+    let config = configure(state, &url, &options, log);
+    async move {
+        let client = Client::connect_with(config?).await?;
+        let entry = ClientEntry { client, generation: state.generation() };
+        state.insert(Kind::Client, &state.clients, Arc::new(entry))
+    }
+}
+
+fn configure(state: &State, url: &str, options: &[(String, String)], log: Option<LogTo>) -> Result<Config> {
+    let mut config = Config::from_url(url)?;
+    for (name, value) in options {
         config.set(name, value)?;
     }
     if let Some(LogTo { port, user_data }) = log {
@@ -43,9 +53,8 @@ pub async fn client_open(
             }
         }));
     }
-    let client = Client::connect_with(config).await?;
-    let entry = ClientEntry { client, generation: state.generation() };
-    state.insert(Kind::Client, &state.clients, Arc::new(entry))
+    state.runtime_of(config.runtime_threads())?;
+    Ok(config)
 }
 
 /// Closes the client: every waiter of it gets `Closed`, renewal stops. With `release` what it holds is released first;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use libdlock::{Absent, Error, ErrorKind, LimiterOptions, Rate, Result};
+use libdlock::{Absent, Error, ErrorKind, LimiterOptions, Rate, Result, Wait};
 
 use super::args;
 use crate::handle::{Handle, Kind};
@@ -131,12 +131,30 @@ pub async fn limiter_acquire(
     cost: i64,
     wait_ms: Option<i64>,
 ) -> Result<Decision> {
+    let (entry, cost, wait) = asked(state, limiter, cost, wait_ms)?;
+    Ok(entry.limiter.acquire(cost, wait).await?.into())
+}
+
+/// As [`limiter_acquire`], for a host's own thread that may block: it has asked the server, if it could, when this returns. That
+/// takes 40 ms at most; the future is the rest, for [`State::wait`].
+pub fn limiter_acquire_direct(
+    state: &State,
+    limiter: Handle,
+    cost: i64,
+    wait_ms: Option<i64>,
+) -> impl Future<Output = Result<Decision>> + Send + use<> {
+    let asking =
+        asked(state, limiter, cost, wait_ms).map(|(entry, cost, wait)| entry.limiter.acquire_directly(cost, wait));
+    async move { Ok(asking?.await?.into()) }
+}
+
+fn asked(state: &State, limiter: Handle, cost: i64, wait_ms: Option<i64>) -> Result<(Arc<LimiterEntry>, u64, Wait)> {
     let op = "rate limit";
     let entry = find(state, limiter, op)?;
     let on = |error: Error| error.on(entry.limiter.key());
     let cost = args::count(cost, "cost", "0 to the burst", op).map_err(on)?;
     let wait = args::wait(wait_ms, op).map_err(on)?;
-    Ok(entry.limiter.acquire(cost, wait).await?.into())
+    Ok((entry, cost, wait))
 }
 
 /// Fills the bucket, for everybody.

@@ -22,7 +22,8 @@ pub use self::held::{
     held_remaining, held_token, held_undo, held_valid, held_wait_lost,
 };
 pub use self::limiter::{
-    Decision, RateArgs, absent, limiter_acquire, limiter_free, limiter_key, limiter_name, limiter_open, limiter_reset,
+    Decision, RateArgs, absent, limiter_acquire, limiter_acquire_direct, limiter_free, limiter_key, limiter_name,
+    limiter_open, limiter_reset,
 };
 pub use self::lock::{
     Holding, lock_acquire, lock_acquire_directly, lock_attach, lock_detach, lock_extend, lock_force_release, lock_free,

@@ -39,18 +39,19 @@ impl State {
         T: Into<Outcome>,
     {
         let port = self.port(port)?;
+        let runtime = self.runtime()?;
         let work: Work = Box::pin(async move { future.await.map(Into::into) });
         let pending = Pending::new(port.queue.clone(), work);
         let entry = Arc::new(OpEntry { pending, user_data, task: OnceLock::new() });
         let op = self.insert(Kind::Op, &self.ops, entry.clone())?;
-        let _runtime = self.runtime.enter();
+        let _context = runtime.enter();
         // The task polls again with a waker of its own, so that this one need not wake anybody.
         if self.advance(op, &entry, &mut Context::from_waker(Waker::noop())).is_ready() {
             return Ok(op);
         }
         let mut closed = port.closed.subscribe();
         let working = entry.clone();
-        let task = self.runtime.spawn(async move {
+        let task = runtime.spawn(async move {
             tokio::select! {
                 biased;
                 _ = closed.wait_for(|closed| *closed) => {
@@ -79,7 +80,7 @@ impl State {
             return Ok(false);
         };
         // Whatever it was waiting for, core now leaves nothing behind; for that it needs the runtime.
-        let _runtime = self.runtime.enter();
+        let _context = self.runtime()?.enter();
         drop(work);
         if let Some(task) = entry.task.get() {
             task.abort();

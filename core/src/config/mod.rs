@@ -97,6 +97,12 @@ impl Config {
         self.events = Events(Some(sink));
     }
 
+    /// The option `runtime_threads`: how many worker threads a binding should give the runtime that it makes. A runtime that is
+    /// there already, as in Rust, is used as it is.
+    pub fn runtime_threads(&self) -> usize {
+        self.options.runtime_threads as usize
+    }
+
     /// Lets a test move the time of a private `memory://` client.
     ///
     /// # Errors

@@ -10,6 +10,7 @@
 
 mod absent;
 mod decision;
+mod direct;
 #[cfg(test)]
 mod model_test;
 #[cfg(test)]
@@ -32,13 +33,14 @@ pub(crate) use step::LimitState;
 
 use self::absent::Stand;
 use self::step::{Gcra, Judged, Reset};
+use crate::backend::{Done, Failed};
 use crate::deadline::{Wait, by_deadline};
 #[cfg(doc)]
 use crate::error::ErrorKind;
 use crate::error::{Error, Result};
 use crate::step::Step;
 use crate::time::Tick;
-use crate::wait::while_open;
+use crate::wait::{Turn, while_open};
 
 /// How a [`RateLimiter`] is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,8 +138,7 @@ impl RateLimiter {
     /// Dropping the future gives up the place in the line, and spends nothing unless a decision was under way.
     pub async fn acquire(&self, cost: u64, wait: Wait) -> Result<Decision> {
         self.check(cost)?;
-        let until = wait.until(Gcra::OP, &self.shared.client().clock).map_err(|error| error.on(self.key()))?;
-        let Some(until) = until.filter(|_| cost > 0) else {
+        let Some(until) = self.until(wait, cost)? else {
             return self.try_acquire(cost).await;
         };
         self.while_open(Gcra::OP, self.wait_until(until, cost)).await?
@@ -168,6 +169,12 @@ impl RateLimiter {
         self.while_open(Reset::OP, reset).await?.map(drop).map_err(|failed| failed.error)
     }
 
+    /// Until when a wait for so many tokens goes on; `None` for what does not wait.
+    fn until(&self, wait: Wait, cost: u64) -> Result<Option<Tick>> {
+        let until = wait.until(Gcra::OP, &self.shared.client().clock).map_err(|error| error.on(self.key()))?;
+        Ok(until.filter(|_| cost > 0))
+    }
+
     fn check(&self, cost: u64) -> Result<()> {
         self.shared.client().check_open(Gcra::OP).map_err(|error| error.on(self.key()))?;
         self.rate.check_cost(Gcra::OP, cost).map_err(|error| error.on(self.key()))
@@ -176,12 +183,23 @@ impl RateLimiter {
     /// The first in line asks; when it is refused it sleeps until its tokens are there, and asks again.
     async fn wait_until(&self, until: Tick, cost: u64) -> Result<Decision> {
         let clock = &self.shared.client().clock;
-        let Some(_turn) = by_deadline(clock, until, self.shared.line().turn()).await else {
+        let Some(turn) = by_deadline(clock, until, self.shared.line().turn()).await else {
             return Ok(self.shared.refused_in_line(self.rate, cost, clock.now()));
         };
+        self.wait_as_first(turn, until, cost, None).await
+    }
+
+    /// Waits as the first in line, with the last decision if there was one.
+    async fn wait_as_first(&self, _turn: Turn, until: Tick, cost: u64, mut last: Option<Decision>) -> Result<Decision> {
+        let clock = &self.shared.client().clock;
         loop {
-            let longest = until.max(clock.now().plus(self.shared.client().options.response_timeout));
-            let decision = self.judge(cost, self.deadline().min(longest)).await?;
+            let decision = match last.take() {
+                Some(decision) => decision,
+                None => {
+                    let longest = until.max(clock.now().plus(self.shared.client().options.response_timeout));
+                    self.judge(cost, self.deadline().min(longest)).await?
+                }
+            };
             let Some(pause) = decision.retry_after.filter(|_| !decision.allowed) else {
                 return Ok(decision);
             };
@@ -196,14 +214,17 @@ impl RateLimiter {
 
     /// One decision: the server's, or the policy's when there is no server.
     async fn judge(&self, cost: u64, deadline: Tick) -> Result<Decision> {
-        let client = self.shared.client();
         let step = Gcra::new(self.rate, cost);
-        match client.backend.run(self.shared.name(), &step, deadline).await {
+        let judged = self.shared.client().backend.run(self.shared.name(), &step, deadline).await;
+        self.answer(cost, judged)
+    }
+
+    fn answer(&self, cost: u64, judged: Result<Done<Judged>, Failed>) -> Result<Decision> {
+        match judged {
             Ok(done) => {
-                let judged: Judged = done.reply;
-                self.shared.saw(judged, client.clock.now());
+                self.shared.saw(done.reply, self.shared.client().clock.now());
                 self.stand.server_is_back(&self.shared);
-                Ok(Decision::of(self.rate, cost, judged))
+                Ok(Decision::of(self.rate, cost, done.reply))
             }
             Err(failed) if failed.away => self.stand.decide(&self.shared, cost, failed.error),
             Err(failed) => Err(failed.error),

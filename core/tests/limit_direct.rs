@@ -1,0 +1,139 @@
+//! Rate limits asked by threads that block: `RateLimiter::acquire_directly`.
+
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use libdlock::{Absent, Client, Decision, ErrorKind, LimiterOptions, Rate, RateLimiter, Result, Wait};
+use libdlock_testkit::{Proxy, Server, Side, eventually};
+use tokio::runtime::Runtime;
+
+const SOON: Duration = Duration::from_secs(5);
+/// One token a day, so that none comes back while a test runs.
+const A_DAY: Duration = Duration::from_secs(24 * 3600);
+
+fn runtime() -> Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
+}
+
+fn limiter(runtime: &Runtime, url: &str, options: LimiterOptions) -> RateLimiter {
+    let client = runtime.block_on(Client::connect(url)).unwrap();
+    client.rate_limiter_with("api", options).unwrap()
+}
+
+/// Asks, and gives the answer only if it was there at once.
+fn at_once(asked: impl Future<Output = Result<Decision>>) -> Option<Result<Decision>> {
+    match pin!(asked).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(answer) => Some(answer),
+        Poll::Pending => None,
+    }
+}
+
+/// Until blocking connections are open, the runtime is needed.
+fn warm_up(limiter: &RateLimiter) {
+    eventually(SOON, "a connection is opened", || at_once(limiter.acquire_directly(0, Wait::Try)).is_some());
+}
+
+#[test]
+fn a_decision_is_complete_when_the_call_returns() {
+    let (server, runtime) = (Server::start(), runtime());
+    let limiter = limiter(&runtime, &server.url(), LimiterOptions::new(Rate::new(1, A_DAY).burst(3)));
+    let _context = runtime.enter();
+    warm_up(&limiter);
+    for left in [2, 1, 0] {
+        let decision = at_once(limiter.acquire_directly(1, Wait::For(SOON))).unwrap().unwrap();
+        assert_eq!((decision.allowed, decision.remaining), (true, left));
+    }
+    let refused = at_once(limiter.acquire_directly(1, Wait::For(SOON))).unwrap().unwrap();
+    assert!(!refused.allowed && refused.retry_after > Some(SOON), "no wait that cannot be long enough");
+    let error = at_once(limiter.acquire_directly(4, Wait::Try)).unwrap().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+}
+
+#[test]
+fn who_is_refused_waits_first_in_line_for_what_the_answer_said() {
+    let (server, runtime) = (Server::start(), runtime());
+    let options = LimiterOptions::new(Rate::new(1, Duration::from_millis(200)).burst(1));
+    let limiter = limiter(&runtime, &server.url(), options);
+    let _context = runtime.enter();
+    warm_up(&limiter);
+    runtime.block_on(limiter.reset()).unwrap();
+    assert!(at_once(limiter.acquire_directly(1, Wait::Try)).unwrap().unwrap().allowed);
+    let start = Instant::now();
+    let first = limiter.acquire_directly(1, Wait::For(SOON));
+    let second = limiter.acquire_directly(1, Wait::For(SOON));
+    let (first, second) = runtime.block_on(async {
+        let second = tokio::spawn(async move { (second.await.unwrap(), start.elapsed()) });
+        (first.await.unwrap(), second.await.unwrap())
+    });
+    assert!(first.allowed && second.0.allowed);
+    assert!(second.1 >= Duration::from_millis(350), "two tokens take 400 ms, but for what had passed: {:?}", second.1);
+}
+
+#[test]
+fn a_lost_answer_counts_as_spent_and_is_not_asked_for_again() {
+    let (server, runtime) = (Server::start(), runtime());
+    let proxy = Proxy::start(server.address());
+    let rate = Rate::new(1, A_DAY).burst(10);
+    let failing = limiter(&runtime, &proxy.url(), LimiterOptions::new(rate));
+    let denying = limiter(&runtime, &proxy.url(), LimiterOptions { rate, absent: Absent::Deny });
+    let _context = runtime.enter();
+    warm_up(&failing);
+    warm_up(&denying);
+    proxy.hold(Side::Replies);
+    let start = Instant::now();
+    let error = at_once(failing.acquire_directly(3, Wait::Try)).unwrap().unwrap_err();
+    let denied = at_once(denying.acquire_directly(3, Wait::Try)).unwrap().unwrap();
+    // 40 ms each, and as long again for a busy machine.
+    assert!(start.elapsed() < Duration::from_millis(160), "{:?}", start.elapsed());
+    assert_eq!((error.kind(), denied.allowed, denied.server_time), (ErrorKind::OutcomeUnknown, false, None));
+    proxy.heal();
+    let left = runtime.block_on(failing.peek()).unwrap().remaining;
+    assert_eq!(left, 4, "each was asked for once");
+}
+
+#[test]
+fn a_memory_limiter_answers_at_once() {
+    let runtime = runtime();
+    let limiter = limiter(&runtime, "memory://", LimiterOptions::new(Rate::new(1, A_DAY)));
+    assert!(at_once(limiter.acquire_directly(1, Wait::Try)).unwrap().unwrap().allowed);
+    assert!(!at_once(limiter.acquire_directly(1, Wait::Try)).unwrap().unwrap().allowed);
+}
+
+/// A read with a time-out is interrupted by every signal, whatever its handler says; profilers send hundreds a second.
+#[test]
+fn signals_lose_no_answer() {
+    static DONE: AtomicBool = AtomicBool::new(false);
+    extern "C" fn nothing(_: libc::c_int) {}
+    let (server, runtime) = (Server::start(), runtime());
+    let proxy = Proxy::start(server.address());
+    let limiter = limiter(&runtime, &proxy.url(), LimiterOptions::new(Rate::new(1, A_DAY).burst(1_000)));
+    let _context = runtime.enter();
+    warm_up(&limiter);
+    proxy.delay(Side::Replies, Duration::from_millis(5));
+    // SAFETY: the handler does nothing, and the struct is filled in by sigemptyset and the two assignments.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        libc::sigemptyset(&mut action.sa_mask);
+        action.sa_sigaction = nothing as *const () as usize;
+        assert_eq!(libc::sigaction(libc::SIGUSR1, &action, std::ptr::null_mut()), 0);
+    }
+    // SAFETY: it has no preconditions.
+    let me = unsafe { libc::pthread_self() };
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            while !DONE.load(Ordering::Relaxed) {
+                // SAFETY: the thread lives until this one is joined.
+                unsafe { libc::pthread_kill(me, libc::SIGUSR1) };
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
+        let ask = |_: &u32| {
+            matches!(at_once(limiter.acquire_directly(1, Wait::Try)), Some(Ok(Decision { allowed: true, .. })))
+        };
+        let answered = (0..100).filter(ask).count();
+        DONE.store(true, Ordering::Relaxed);
+        assert_eq!(answered, 100);
+    });
+}
