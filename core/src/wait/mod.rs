@@ -22,6 +22,11 @@ impl LocalQueue {
         LocalQueue { turn: Arc::new(Semaphore::new(1)) }
     }
 
+    /// The turn, if nobody has it and nobody waits for it.
+    pub(crate) fn try_turn(&self) -> Option<Turn> {
+        self.turn.clone().try_acquire_owned().ok()
+    }
+
     /// Waits for the turn, first come, first served. Cancel safe: dropping the future gives up the place.
     pub(crate) async fn turn(&self) -> Turn {
         match self.turn.clone().acquire_owned().await {
