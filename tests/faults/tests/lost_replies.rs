@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use libdlock::Client;
-use libdlock_faults::{SOON, bounded, channel, client, is_held};
-use libdlock_testkit::{Action, Conn, Proxy, Server, eventually, proxy::Match};
+use libdlock_faults::{Peer, SOON, bounded, channel, client, is_held, wait_until_waiting, with_options, worker};
+use libdlock_testkit::{Action, Conn, Proxy, Server, eventually, proxy::Match, wait::monotonic_us};
 
 struct Setup {
     server: Server,
@@ -78,6 +78,26 @@ async fn a_release_whose_reply_is_lost_is_reported_as_done_and_wakes_somebody() 
     }
 }
 
+/// The wake-up was sent by the step whose reply got lost; the repeat finds nothing and tells nobody.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_release_whose_reply_is_lost_wakes_the_waiter_in_another_process() {
+    let setup = Setup::new().await;
+    let url = with_options(&setup.server.url(), "poll_interval=30s&lease=60s");
+    let mut waiter = Peer::start(worker!(), &url);
+    for _ in 0..10 {
+        let held = setup.client.lock("job").expect("a name").acquire().await.expect("acquire");
+        let waiting = waiter.start_acquire("job");
+        wait_until_waiting(&setup.server, "job");
+        let fault = setup.cut("job", 0);
+        let called = monotonic_us();
+        bounded(SOON, "the release returns", held.release()).await.expect("a done release is no error");
+        assert_eq!(fault.hits(), 1, "the fault was met");
+        let next = waiter.granted(waiting, SOON);
+        assert!(next.acquired_at - called < 150_000, "{} us: by no timer", next.acquired_at - called);
+        waiter.release("job");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reply_cut_at_any_byte_is_like_a_lost_one_and_no_later_reply_is_misread() {
     let setup = Setup::new().await;
@@ -103,7 +123,7 @@ async fn a_reply_cut_at_any_byte_is_like_a_lost_one_and_no_later_reply_is_misrea
 async fn a_hold_stays_valid_when_the_reply_to_a_renewal_is_lost() {
     let server = Server::start();
     let proxy = Proxy::start(server.address());
-    let client = client(&libdlock_faults::with_options(&proxy.url(), "lease=900ms")).await;
+    let client = client(&with_options(&proxy.url(), "lease=900ms")).await;
     let held = client.lock("job").expect("a name").acquire().await.expect("acquire");
     for cut in [0, 3, 0] {
         let fault = proxy.on(&["EVAL", "job"], Action::CutReply(cut));
