@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use libdlock_faults::{Peer, SOON, is_held, peer::held, wait_until_waiting, with_options, worker};
-use libdlock_testkit::{Server, temp::TempDir};
+use libdlock_testkit::{Server, eventually, temp::TempDir};
 
 /// Renewals every 500 ms and a PING every 200: each task comes by its fault point within that.
 const OPTIONS: &str = "lease=1500ms&ping_interval=200ms";
@@ -58,4 +58,36 @@ fn a_panic_in_the_task_that_keeps_the_connection_is_told_to_holders_and_waiters(
 #[test]
 fn a_panic_in_the_task_that_listens_is_told_to_holders_and_waiters() {
     a_panic_in("listener");
+}
+
+/// It acts for one lock: only those who wait for that are told.
+#[test]
+fn a_panic_in_the_task_that_contends_for_a_lock_is_told_to_its_waiters_and_to_nobody_else() {
+    let server = Server::start();
+    let url = with_options(&server.url(), OPTIONS);
+    let dir = TempDir::new();
+    let file = dir.path().join("panic");
+    let mut victim = Peer::start_with(worker!(), &url, &[("DLOCK_PANIC_TASK_FILE", file.as_os_str())]);
+    let mut other = Peer::start(worker!(), &url);
+    other.acquire("theirs");
+    victim.acquire("ours");
+    let waiting: Vec<u64> = (2..5).map(|holder| victim.request(&format!("acquire {holder} theirs -1 0"))).collect();
+    wait_until_waiting(&server, "theirs");
+    std::fs::write(file.with_extension("new"), "contender").expect("write");
+    std::fs::rename(file.with_extension("new"), &file).expect("rename");
+    for waiting in waiting {
+        let (kind, message) = victim.answer(waiting, SOON).expect_err("the waiter is told");
+        assert_eq!(kind, "INTERNAL", "{message}");
+    }
+    std::fs::remove_file(&file).expect("remove");
+    assert!(victim.is_valid("ours"), "a hold is not touched");
+    let again = victim.start_acquire("theirs");
+    wait_until_waiting(&server, "theirs");
+    other.release("theirs");
+    victim.granted(again, SOON);
+    victim.release("theirs");
+    victim.release("ours");
+    eventually(SOON, "nothing is left", || {
+        server.keys() == ["redisson_lock_token:{ours}", "redisson_lock_token:{theirs}"]
+    });
 }

@@ -100,7 +100,7 @@ fn a_live_process_that_has_just_become_head_is_not_taken_for_dead() {
         other.granted(waiting, SOON);
         other.release("job");
     }
-    assert_eq!(queue(&server), [its_client.clone()], "it is the head, and knows nothing of it");
+    assert_eq!(queue(&server), std::slice::from_ref(&its_client), "it is the head, and knows nothing of it");
     let arriving = newcomer.start_acquire("job");
     eventually(SOON, "another one has asked", || queue(&server).len() == 2);
     assert!(!within(HEAD_SILENCE - POLL, || queue(&server)[0] != its_client), "it was taken for dead");
