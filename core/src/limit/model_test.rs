@@ -6,7 +6,6 @@ use proptest::prelude::*;
 
 use super::Rate;
 use super::step::{Gcra, LimitState, Reset};
-use crate::name::ObjectName;
 use crate::step::State;
 use crate::step::model::{Model, Pair, drive};
 

@@ -6,20 +6,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::line::{Rest, Tenure};
+use super::line::Rest;
 use super::release::undo;
 use super::shared::{Delivery, LockShared, Obstacle};
 use super::step::{self, Acquired, Cancel, Cancelled, Release, Released};
 use crate::backend::{Begun, Done, Failed, Subscription};
-use crate::error::{Error, ErrorKind};
+use crate::error::ErrorKind;
 use crate::event::Level;
 use crate::lease::{GrantSpec, Lease};
 use crate::stats::Way;
 use crate::task::fault_point;
 use crate::time::Tick;
 use crate::wait::next_look;
-
-const OP: &str = "acquire";
 
 /// The name of the task, for the fault tests.
 const TASK: &str = "contender";
@@ -189,14 +187,14 @@ impl Contender {
             self.stale = 0;
         }
         match done.reply {
-            Acquired::Granted { token, .. } => return self.granted(kind, step, token, &done).await,
+            Acquired::Granted { token, .. } => self.granted(kind, step, token, &done).await,
             Acquired::Stale { .. } if self.stale < STALE_IN_A_ROW => {
                 self.stale += 1;
-                return Next::Ask;
+                Next::Ask
             }
             Acquired::Stale { .. } => {
                 self.shared.refuse_all(&self.shared.stale());
-                return Next::Leave;
+                Next::Leave
             }
             Acquired::Busy { ttl, holder, rank, .. } => {
                 let rank = rank.unwrap_or(FRONT);
@@ -404,48 +402,4 @@ fn is_ours(owner: &str) -> bool {
 /// Errors that a server gets over.
 fn passes(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::Connection | ErrorKind::OutcomeUnknown | ErrorKind::Server)
-}
-
-impl LockShared {
-    pub(super) fn stale(&self) -> Error {
-        let message = "the server's clock jumps back and forth; check its time synchronisation";
-        Error::new(ErrorKind::Clock, OP, message).on(self.name().as_str())
-    }
-
-    /// The request of an attempt that nobody made before. `alone`: nobody stands in line behind who gets it.
-    pub(super) fn acquire_step(&self, kind: Lease, waits: bool, alone: bool) -> step::Acquire {
-        let client = self.client();
-        let options = &client.options;
-        // A hold that is passed on within the process needs a token for each holder, and a lease that is renewed.
-        let passed_on = kind == Lease::Watchdog && !options.strict_fifo && !alone;
-        step::Acquire {
-            owner: client.next_owner(),
-            lease: kind.duration(options.lease),
-            token_ttl: options.token_ttl,
-            block: if passed_on { options.cohort_max.into() } else { 1 },
-            waits,
-        }
-    }
-
-    pub(super) fn grant_spec(&self, kind: Lease, step: &step::Acquire, token: u64, done: &Done<Acquired>) -> GrantSpec {
-        GrantSpec {
-            name: self.name().clone(),
-            owner: step.owner.clone(),
-            token,
-            lease: step.lease,
-            watchdog: (kind == Lease::Watchdog).then_some(step.lease),
-            sent: done.sent,
-            echo_until: done.echo_until,
-            server_generation: self.client().backend.server_generation(),
-        }
-    }
-
-    /// For how long and with which tokens a grant may be passed on within the process.
-    pub(super) fn tenure(&self, kind: Lease, step: &step::Acquire, spec: &GrantSpec) -> Tenure {
-        let client = self.client();
-        // From now on, not from the sending: where the way is long, handing on is worth most.
-        let until = client.clock.now().plus(client.options.cohort_age).min(spec.sent.plus(step.lease / 4));
-        let until = if kind == Lease::Watchdog { until } else { spec.sent };
-        Tenure { token: spec.token, last_token: spec.token + step.block - 1, until: until.0 }
-    }
 }

@@ -8,7 +8,9 @@
 //! without the server, as often and for as long as options allow. `docs/protocol.md` tells the whole story.
 
 mod acquire;
+mod attempt;
 mod blocking;
+mod caller;
 mod contend;
 mod held;
 mod holds;

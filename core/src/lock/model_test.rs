@@ -9,7 +9,6 @@ use proptest::prelude::*;
 use super::step::{
     self, Acquire, Cancel, ForceRelease, Inspect, LockHash, LockState, Queue, Release, Renew, TokenKey, Transfer,
 };
-use crate::name::ObjectName;
 use crate::step::model::{Model, Pair, drive};
 
 /// More than head, next and one behind them.
@@ -103,9 +102,9 @@ fn actions() -> impl Strategy<Value = (Action, i64)> {
         (0..CLIENTS).prop_map(|client| Foreign::SeenLater { client }),
     ];
     let action = prop_oneof![
-        8 => (owner.clone(), leases(), token_ttl, block, waits, late.clone()).prop_map(|(owner, lease_ms, token_ttl_ms, block, waits, late)| Action::Acquire { owner, lease_ms, token_ttl_ms, block, waits, late }),
+        8 => (owner.clone(), leases(), token_ttl, block, waits, late).prop_map(|(owner, lease_ms, token_ttl_ms, block, waits, late)| Action::Acquire { owner, lease_ms, token_ttl_ms, block, waits, late }),
         5 => (owner.clone(), any::<bool>()).prop_map(|(owner, rejoin)| Action::Release { owner, rejoin }),
-        2 => (0..CLIENTS, late.clone()).prop_map(|(client, late)| Action::Cancel { client, late }),
+        2 => (0..CLIENTS, late).prop_map(|(client, late)| Action::Cancel { client, late }),
         3 => (owner.clone(), leases(), prop::option::of(0..2_000u64)).prop_map(|(owner, lease_ms, cut_ms)| Action::Renew { owner, lease_ms, cut_ms }),
         2 => (owner.clone(), owner, leases(), late).prop_map(|(from, to, lease_ms, late)| Action::Transfer { from, to, lease_ms, late }),
         1 => Just(Action::ForceRelease),

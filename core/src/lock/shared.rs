@@ -12,7 +12,7 @@ use super::step::{self, Renew};
 use super::{HolderId, Lease};
 use crate::backend::{Heard, Listen, Subscription};
 use crate::client::Inner;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::lease::{Grant, GrantSpec, Renewal};
 use crate::name::ObjectName;
 use crate::stats::Way;
@@ -235,6 +235,12 @@ impl LockShared {
             shared.upgrade().into_iter().for_each(|shared: Arc<LockShared>| shared.look_again());
         });
         self.client.backend.subscribe(&step::channel(&self.name), listen)
+    }
+
+    /// The error of one whose attempts all came too late.
+    pub(super) fn stale(&self) -> Error {
+        let message = "the server's clock jumps back and forth; check its time synchronisation";
+        Error::new(ErrorKind::Clock, "acquire", message).on(self.name().as_str())
     }
 
     /// Ends the waiting of those of whom `which` says so.
