@@ -353,7 +353,13 @@ impl Contender {
         let shared = self.shared.clone();
         let client = shared.client();
         self.channel = None;
-        if std::mem::take(&mut self.queued) | shared.line().settle_leaving() {
+        let owed = {
+            let mut line = shared.line();
+            // What a message said of a place is settled by this, too.
+            line.take_mail();
+            line.settle_leaving()
+        };
+        if std::mem::take(&mut self.queued) | owed {
             let step = Cancel { client: client.id().to_owned() };
             let left = client.backend.run(shared.name(), &step, client.operation_deadline()).await;
             if left.as_ref().is_ok_and(|done| matches!(done.reply, Cancelled::Stale { .. }))
