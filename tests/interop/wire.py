@@ -26,6 +26,8 @@ class Wire:
 
     def __init__(self, port: int) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port), timeout=SOON)
+        # A script is longer than one write.
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._file = self._socket.makefile("rwb")
 
     def __enter__(self) -> Self:
