@@ -19,7 +19,7 @@ LIBRARY = {step: QUEUE + (LUA / f"lock_{step}.lua").read_text() for step in ("ac
 PAGE = {"acquire": stranger.ACQUIRE, "release": stranger.RELEASE, "cancel": stranger.CANCEL}
 PAGE = {step: script.replace("COMMON", stranger.COMMON) for step, script in PAGE.items()}
 
-SEQUENCES, STEPS = 250, 60
+SEQUENCES, STEPS = 150, 60
 LIKELY = {"acquire": 8, "again": 1, "release": 3, "cancel": 1, "silent": 4, "expire": 1, "foreign": 1}
 CLIENTS = [f"0000000{n}-0000-8000-8000-000000000000" for n in range(4)]
 #: How silent somebody has been: not enough, enough for a head, for anybody; and one from before the clock went back.
