@@ -1,7 +1,7 @@
 //! Many worker processes, and what they say.
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet, VecDeque},
     path::PathBuf,
     process::Command,
     time::Duration,
@@ -13,6 +13,9 @@ use super::{
     history::{History, Hold, Who},
     worker::Pace,
 };
+
+/// How many lines: several storms' worth.
+const REMEMBERED: usize = 50_000;
 
 /// How many there are, and how they are set up.
 pub struct Plan {
@@ -55,10 +58,12 @@ pub struct Fleet {
     pub processes: Vec<Process>,
     next_serial: u64,
     draining: bool,
+    /// What was said last, with the process that said it: for whoever looks for a cause.
+    pub said: VecDeque<(u64, String)>,
     /// What acquires and releases came to, other than as wished.
     pub outcomes: BTreeMap<String, u64>,
-    /// Whose hold was lost and has yet to be ended.
-    lost: HashSet<Who>,
+    /// Holds whose release was called.
+    leaving: HashMap<Who, (String, Hold)>,
     /// The largest token with which a write was acknowledged, and by whom, for each name.
     pub written: BTreeMap<String, (u64, String)>,
 }
@@ -70,8 +75,9 @@ impl Fleet {
             processes: Vec::new(),
             next_serial: 0,
             draining: false,
+            said: VecDeque::new(),
             outcomes: BTreeMap::new(),
-            lost: HashSet::new(),
+            leaving: HashMap::new(),
             written: BTreeMap::new(),
             plan,
         };
@@ -109,20 +115,28 @@ impl Fleet {
         }
         let serial = self.processes[place].serial;
         history.died(serial, died_at);
-        self.lost.retain(|who| who.0 != serial);
+        self.leaving.retain(|who, _| who.0 != serial);
+        self.note(format!("{serial} was killed"));
         self.processes[place] = self.spawn(place);
+    }
+
+    /// Writes something between what is said.
+    pub fn note(&mut self, what: String) {
+        self.said.push_back((u64::MAX, format!("{} {what}", monotonic_us())));
     }
 
     /// Stops one (SIGSTOP).
     pub fn stop(&mut self, place: usize) {
         self.processes[place].worker.pause();
         self.processes[place].stopped = true;
+        self.note(format!("{} stands still", self.processes[place].serial));
     }
 
     /// Lets it go on, if it stands still.
     pub fn resume(&mut self, place: usize) {
         if std::mem::take(&mut self.processes[place].stopped) {
             self.processes[place].worker.resume();
+            self.note(format!("{} goes on", self.processes[place].serial));
         }
     }
 
@@ -182,6 +196,10 @@ impl Fleet {
         let words: Vec<&str> = line.split(' ').collect();
         let process = &mut self.processes[place];
         let serial = process.serial;
+        if self.said.len() == REMEMBERED {
+            self.said.pop_front();
+        }
+        self.said.push_back((serial, line.to_owned()));
         let who = |waiter: &str| (serial, waiter.parse::<u32>().expect("a waiter"));
         let us = |text: &str| text.parse::<i64>().expect("microseconds");
         match words[..] {
@@ -210,22 +228,25 @@ impl Fleet {
                     let violation = format!("{name}: lost as {reason} at {at} for no reason: {hold}");
                     history.violations.push(violation);
                 }
-                self.lost.insert(who(waiter));
             }
-            ["end", waiter, ended, outcome, called, returned, valid_until, wrote] => {
+            ["leaves", waiter, ended, wrote] => {
                 let Some((name, hold)) = history.open(who(waiter)).cloned() else {
                     return history.violations.push(format!("the record is wrong: {line}"));
                 };
-                // A hold that was told to be lost may be valid for a moment still, and its release says that it is lost.
-                let was_lost = self.lost.remove(&who(waiter));
-                let still_valid = !was_lost && us(returned) < us(valid_until) && us(ended) == us(called);
-                if outcome == "NOT_HELD" && still_valid && !history.was_removed(&name, hold.sent, us(returned)) {
-                    history.violations.push(format!("{name}: a valid hold was not to be found: {line}; {hold}"));
-                }
                 if wrote == "1" && self.written.get(&name).is_none_or(|(token, _)| *token < hold.token) {
-                    self.written.insert(name, (hold.token, hold.owner));
+                    self.written.insert(name.clone(), (hold.token, hold.owner.clone()));
                 }
                 history.ended(who(waiter), us(ended));
+                self.leaving.insert(who(waiter), (name, hold));
+            }
+            ["left", waiter, outcome, _, returned, valid_until] => {
+                let Some((name, hold)) = self.leaving.remove(&who(waiter)) else {
+                    return history.violations.push(format!("the record is wrong: {line}"));
+                };
+                let was_valid = us(returned) < us(valid_until);
+                if outcome == "NOT_HELD" && was_valid && !history.was_removed(&name, hold.sent, us(returned)) {
+                    history.violations.push(format!("{name}: a valid hold was not to be found: {line}; {hold}"));
+                }
                 if !["RELEASED", "DROPPED"].contains(&outcome) {
                     self.count(&format!("release: {outcome}"), outcome, &ALLOWED, line, history);
                 }

@@ -38,7 +38,7 @@ pub struct Hold {
     pub sent: i64,
     /// When acquire returned.
     pub acquired_at: i64,
-    /// When release was called or it stopped being valid, whichever came first.
+    /// A moment before release was called, or when it stopped being valid, whichever came first.
     pub ended_at: i64,
     /// How long its lease is.
     pub lease: i64,

@@ -1,7 +1,7 @@
 //! A process of the soak: several waiters that take locks at random, hold them, and say so on standard output.
 //!
-//! `ready CLIENT-ID`; `got WAITER NAME TOKEN OWNER SENT ACQUIRED LEASE`; `lost WAITER REASON AT`; `end WAITER ENDED OUTCOME
-//! CALLED RETURNED VALID_UNTIL WROTE`; `over WAITER KIND`, an acquire that came to nothing; `idle WAITER`. Times in us of the monotonic
+//! `ready CLIENT-ID`; `got WAITER NAME TOKEN OWNER SENT ACQUIRED LEASE`; `lost WAITER REASON AT`; `leaves WAITER ENDED
+//! WROTE`, said before the release is called: who is killed after that has told the truth; `left WAITER OUTCOME CALLED RETURNED VALID_UNTIL`; `over WAITER KIND`, an acquire that came to nothing; `idle WAITER`. Times in us of the monotonic
 //! clock. Reads `go`, `drain` (finish what is under way, then be idle) and `cancel` (give up what waits).
 
 use std::{io::BufRead, path::PathBuf, sync::Arc, time::Duration};
@@ -199,12 +199,13 @@ impl Waiter {
             // Told a little before the end: valid until then.
             None | Some(LossReason::Expired) if held.is_valid() => called,
             None | Some(LossReason::Expired) => called.min(valid_until).max(acquired_at),
-            Some(_) => called,
+            Some(_) => called.min(valid_until).max(acquired_at),
         };
         valid_until = valid_until.max(self::valid_until(&held));
         if let Some(reason) = loss {
             println!("lost {} {} {called}", self.number, reason.as_str());
         }
+        println!("leaves {} {ended} {}", self.number, u8::from(wrote));
         let outcome = if loss.is_none() && self.rng.u32(0..10) == 0 {
             drop(held);
             "DROPPED"
@@ -212,7 +213,9 @@ impl Waiter {
             held.release().await.map_or_else(|error| error.kind().as_str(), |()| "RELEASED")
         };
         let returned = monotonic_us();
-        println!("end {} {ended} {outcome} {called} {returned} {valid_until} {}", self.number, u8::from(wrote));
+        // A hold that was lost, or ended before its release was called, is not to be found by right.
+        let valid_until = if ended == called && loss.is_none() { valid_until } else { 0 };
+        println!("left {} {outcome} {called} {returned} {valid_until}", self.number);
     }
 
     /// Holds on for `length`, until the hold is lost or everybody is to finish.

@@ -216,11 +216,28 @@ impl Soak {
             let now = monotonic_us();
             let recent = self.storm.recent.iter().map(|(at, fault)| format!("{} ms ago {fault}", (now - at) / 1_000));
             eprintln!("  before it, at {now}: {}", recent.collect::<Vec<_>>().join("; "));
+            self.record();
         }
         let minute = self.started.elapsed().as_secs() / 60;
         if minute > self.said {
             self.said = minute;
             println!("{minute} min: {}", self.status());
+        }
+    }
+
+    /// What was said before the first thing that is wrong, in a file.
+    fn record(&mut self) {
+        if self.violations > 1 {
+            return;
+        }
+        let path = std::env::temp_dir().join(format!("dlock-soak-{}-{}.log", self.seed, std::process::id()));
+        let lines = self.fleet.said.iter().map(|(serial, line)| match serial {
+            &u64::MAX => format!("- {line}\n"),
+            serial => format!("{serial} {line}\n"),
+        });
+        match std::fs::write(&path, lines.collect::<String>()) {
+            Ok(()) => eprintln!("  what was said until then: {}", path.display()),
+            Err(error) => eprintln!("  cannot write {}: {error}", path.display()),
         }
     }
 

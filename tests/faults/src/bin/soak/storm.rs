@@ -70,6 +70,26 @@ enum End {
     Clock(i64),
 }
 
+impl End {
+    fn word(&self) -> &'static str {
+        match self {
+            End::Heal => "bad network",
+            End::LetGo(_) => "holding back",
+            End::Resume(_) => "standing still",
+            End::ResumeServer => "the server's standing still",
+            End::Accept => "no new connections",
+            End::Memory => "out of memory",
+            End::Master => "read only",
+            End::Clock(_) => "clock back",
+        }
+    }
+
+    /// It takes an answer of the server.
+    fn asks(&self) -> bool {
+        matches!(self, End::Memory | End::Master)
+    }
+}
+
 /// Where the faults happen.
 pub struct Place {
     pub server: Server,
@@ -113,6 +133,7 @@ impl Storm {
             FAULTS.iter().find(|(_, weight)| n.checked_sub(*weight).map(|left| n = left).is_none()).expect("one");
         *self.counts.entry(name).or_default() += 1;
         self.recent.push((monotonic_us(), name));
+        fleet.note(format!("begins: {name}"));
         self.recent.drain(..self.recent.len().saturating_sub(20));
         let length = between(rng, LEASE / 10, LEASE * 2);
         // The first process is never killed: its memory shows what an hour does to it.
@@ -266,7 +287,9 @@ impl Storm {
     /// Ends what is due.
     pub fn end_due(&mut self, place: &mut Place, fleet: &mut Fleet, history: &mut History) {
         let now = Instant::now();
-        let (due, active) = std::mem::take(&mut self.active).into_iter().partition(|(at, _)| *at <= now);
+        let asks = self.active.iter().any(|(at, end)| *at <= now && end.asks());
+        let is_due = |(at, end): &(Instant, End)| *at <= now || asks && matches!(end, End::ResumeServer);
+        let (due, active) = std::mem::take(&mut self.active).into_iter().partition(is_due);
         self.active = active;
         self.finish(due, place, fleet, history);
     }
@@ -291,6 +314,7 @@ impl Storm {
         ends.sort_by_key(|(_, end)| !matches!(end, End::ResumeServer));
         for (_, end) in ends {
             let from = monotonic_us();
+            fleet.note(format!("ends: {}", end.word()));
             match end {
                 End::Heal => place.proxy.heal(),
                 End::LetGo(held) => held.let_go(),
