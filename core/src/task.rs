@@ -1,7 +1,10 @@
 //! Background tasks: where they run, and what happens when one of them panics.
 
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -24,6 +27,36 @@ pub(crate) struct UnderWay(Arc<watch::Sender<usize>>);
 impl Drop for UnderWay {
     fn drop(&mut self) {
         self.0.send_modify(|count| *count -= 1);
+    }
+}
+
+/// Work that is done where it is awaited, without the way to another task and back, and that goes on in a task when it is
+/// dropped before its end. `None` when it panicked, which ends only itself.
+pub(crate) struct Operation<T: Send + 'static> {
+    work: Option<Pin<Box<dyn Future<Output = T> + Send>>>,
+    runtime: Handle,
+}
+
+impl<T: Send + 'static> Future for Operation<T> {
+    type Output = Option<T>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
+        let Some(work) = &mut self.work else { return Poll::Ready(None) };
+        let done = match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context))) {
+            Ok(Poll::Pending) => return Poll::Pending,
+            Ok(Poll::Ready(done)) => Some(done),
+            Err(_) => None,
+        };
+        self.work = None;
+        Poll::Ready(done)
+    }
+}
+
+impl<T: Send + 'static> Drop for Operation<T> {
+    fn drop(&mut self) {
+        if let Some(work) = self.work.take() {
+            drop(self.runtime.spawn(async move { drop(work.await) }));
+        }
     }
 }
 
@@ -88,6 +121,17 @@ impl Tasks {
             task.await;
             drop(under_way);
         });
+    }
+
+    /// An operation on the server that is carried out by whoever awaits it; see [`Operation`].
+    pub(crate) fn operation<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> Operation<T> {
+        let under_way = self.under_way();
+        let work = async move {
+            let done = work.await;
+            drop(under_way);
+            done
+        };
+        Operation { work: Some(Box::pin(work)), runtime: self.runtime.clone() }
     }
 
     pub(crate) fn under_way(&self) -> UnderWay {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::contend;
+use super::contend::{self, Attempt, Came, First, Guard};
 use super::line::Tenure;
 use super::release::undo;
 use super::shared::{Delivery, LockShared, Obstacle};
@@ -21,6 +21,33 @@ pub(super) enum Tried {
     Late,
 }
 
+/// What the first attempt of a line came to.
+pub(super) enum Opened {
+    Granted(Delivery),
+    Goes(Onward),
+}
+
+/// What a contender has to go on with. Should nobody take it, because its caller went away, one is started for it.
+pub(super) struct Onward {
+    shared: Arc<LockShared>,
+    first: Option<First>,
+}
+
+impl Onward {
+    /// How the contender of a caller that stands in line begins.
+    pub(super) fn into_first(mut self) -> First {
+        self.first.take().unwrap_or(First::Leave)
+    }
+}
+
+impl Drop for Onward {
+    fn drop(&mut self) {
+        if let Some(first) = self.first.take() {
+            contend::start(&self.shared, first);
+        }
+    }
+}
+
 /// An attempt that joins no queue.
 pub(super) struct Try {
     pub(super) kind: Lease,
@@ -30,6 +57,24 @@ pub(super) struct Try {
 }
 
 impl LockShared {
+    /// What came of a line's first attempt: a grant is its caller's at once.
+    pub(super) fn opened(self: &Arc<Self>, mut guard: Guard, attempt: Attempt) -> Opened {
+        guard.disarm();
+        let Attempt { kind, step, sent, came } = attempt;
+        if let Came::Outcome(Ok(done)) = &came
+            && let Acquired::Granted { token, .. } = done.reply
+        {
+            let spec = self.grant_spec(kind, &step, token, done);
+            if !spec.is_over(self.client().clock.now()) {
+                let tenure = self.tenure(kind, &step, &spec);
+                self.line().hold(tenure);
+                return Opened::Granted(Delivery::new(self, self.admit(spec), Way::AtOnce));
+            }
+        }
+        let first = Some(First::Begun(Attempt { kind, step, sent, came }));
+        Opened::Goes(Onward { shared: self.clone(), first })
+    }
+
     /// The request of an attempt that nobody made before. `alone`: nobody stands in line behind who gets it.
     pub(super) fn acquire_step(&self, kind: Lease, waits: bool, alone: bool) -> step::Acquire {
         let client = self.client();

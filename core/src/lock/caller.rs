@@ -6,16 +6,14 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use super::HolderId;
-use super::attempt::{Tried, Try};
+use super::attempt::{Opened, Tried, Try};
 use super::contend::{self, Attempt, Came, First, Guard};
-use super::release::undo;
 use super::shared::{Delivery, LockShared, Obstacle, Ticket};
-use super::step::Acquired;
 use crate::backend::Directly;
 use crate::deadline::by_deadline;
 use crate::error::{Error, ErrorKind, Result};
 use crate::lease::{Grant, Lease};
-use crate::stats::{Waiting, Way};
+use crate::stats::Waiting;
 use crate::time::Tick;
 use crate::wait::while_open;
 
@@ -63,12 +61,6 @@ impl Drop for Place<'_> {
     }
 }
 
-/// What the attempt of whoever comes first came to.
-enum Ahead<'a> {
-    Granted(Delivery),
-    Stands(Place<'a>),
-}
-
 impl<'a> Caller<'a> {
     pub(super) fn new(shared: &'a Arc<LockShared>, holder: HolderId, lease: Lease, path: Path) -> Caller<'a> {
         Caller { shared, holder, lease, path, asked_at: shared.client().clock.now() }
@@ -94,13 +86,15 @@ impl<'a> Caller<'a> {
 
     /// Stands in line until the lock is this caller's or the time is over.
     pub(super) async fn until(&self, deadline: Tick) -> Result<Grant> {
-        let mut place = match self.path {
-            Path::Direct => match self.ahead_of_line(deadline)? {
-                Ahead::Granted(delivery) => return delivery.accept(OP, self.holder, self.asked_at),
-                Ahead::Stands(place) => place,
+        let begun = self.shared.line().begin_first();
+        let (number, first) = match begun {
+            None => (None, First::Ask { queued: false }),
+            Some(number) => match self.open(deadline).await? {
+                Opened::Granted(delivery) => return delivery.accept(OP, self.holder, self.asked_at),
+                Opened::Goes(onward) => (Some(number), onward.into_first()),
             },
-            Path::Runtime => self.stand(None, deadline, First::Ask { queued: false }),
         };
+        let mut place = self.stand(number, deadline, first);
         // Whoever closes the client takes out all who stand in line: this one may have come after that.
         self.shared.check_open(OP)?;
         let replied = by_deadline(&self.shared.client().clock, deadline, &mut place.replied).await;
@@ -118,43 +112,40 @@ impl<'a> Caller<'a> {
         }
     }
 
-    /// The contender's first attempt on this very thread, if nobody contends or holds. What it does not bring, a contender
-    /// goes on with, and this caller is the first in its line.
-    fn ahead_of_line(&self, deadline: Tick) -> Result<Ahead<'a>> {
+    /// The line's first attempt, made by its first caller. What it does not bring, a contender goes on with.
+    async fn open(&self, deadline: Tick) -> Result<Opened> {
         let shared = self.shared;
-        let Some(number) = shared.line().begin_first() else {
-            return Ok(Ahead::Stands(self.stand(None, deadline, First::Ask { queued: false })));
-        };
-        let mut guard = Guard::new(shared);
+        let (client, guard) = (shared.client(), Guard::new(shared));
         let (kind, step, sent) = (self.lease, shared.acquire_step(self.lease, true, true), self.asked_at);
-        let first = match shared.client().backend.run_directly(shared.name(), &step, deadline) {
-            Directly::Done(done) => match done.reply {
-                Acquired::Granted { token, .. } => {
-                    let spec = shared.grant_spec(kind, &step, token, &done);
-                    if !spec.is_over(shared.client().clock.now()) {
-                        shared.line().hold(shared.tenure(kind, &step, &spec));
-                        guard.disarm();
-                        return Ok(Ahead::Granted(Delivery::new(shared, shared.admit(spec), Way::AtOnce)));
-                    }
-                    undo(shared, step.owner, step.lease, done.echo_until);
-                    First::Ask { queued: false }
+        let mut begun = None;
+        if self.path == Path::Direct {
+            let outcome = match client.backend.run_directly(shared.name(), &step, deadline) {
+                Directly::Done(done) => Some(Ok(done)),
+                Directly::Failed(failed) => Some(Err(failed)),
+                Directly::Unanswered(unanswered) => {
+                    begun = Some(unanswered);
+                    None
                 }
-                _ => First::Begun(Attempt { kind, step, sent, came: Came::Answer(done) }),
-            },
-            Directly::Unavailable => First::Ask { queued: false },
-            Directly::Unanswered(begun) => First::Begun(Attempt { kind, step, sent, came: Came::Nothing(begun) }),
-            Directly::Failed(failed) => {
-                if failed.echo_until.is_some() {
-                    undo(shared, step.owner, step.lease, failed.echo_until);
-                }
-                guard.disarm();
-                let rest = shared.line().rest();
-                contend::go_on(shared, rest);
-                return Err(failed.error);
+                Directly::Unavailable => None,
+            };
+            if let Some(outcome) = outcome {
+                return Ok(shared.opened(guard, Attempt { kind, step, sent, came: Came::Outcome(outcome) }));
             }
-        };
-        guard.disarm();
-        Ok(Ahead::Stands(self.stand(Some(number), deadline, first)))
+        }
+        if let Some(begun) = begun {
+            return Ok(shared.opened(guard, Attempt { kind, step, sent, came: Came::Nothing(begun) }));
+        }
+        let (shared, until) = (shared.clone(), client.operation_deadline());
+        let opening = client.tasks.operation(async move {
+            let outcome = shared.client().backend.run(shared.name(), &step, until).await;
+            shared.opened(guard, Attempt { kind, step, sent, came: Came::Outcome(outcome) })
+        });
+        match self.while_open(by_deadline(&client.clock, deadline, opening)).await? {
+            Some(Some(opened)) => Ok(opened),
+            Some(None) => Err(self.cut_off()),
+            // It goes on by itself.
+            None => Err(self.out_of_time(None)),
+        }
     }
 
     /// Stands in line, at its number if it came `first`; then it also says how the contender begins.
@@ -178,8 +169,8 @@ impl<'a> Caller<'a> {
         done.map_err(|error| error.on(self.shared.name().as_str()))
     }
 
-    /// One attempt on the server, in a task of its own: whatever becomes of the caller, the task sees it through, and gives
-    /// back what nobody wants any more. If nobody contends for this process, those who come meanwhile wait for it.
+    /// One attempt on the server: whatever becomes of the caller, it is seen through, and what nobody wants any more is given
+    /// back. If nobody contends for this process, those who come meanwhile wait for it.
     async fn attempt(&self, deadline: Tick) -> Result<Tried> {
         let shared = self.shared;
         let attempt = Try {
@@ -196,14 +187,13 @@ impl<'a> Caller<'a> {
                 Directly::Unavailable => {}
             }
         }
-        let (reply, replied) = oneshot::channel();
         let shared = shared.clone();
-        self.shared.client().tasks.spawn_operation(async move {
+        let trying = self.shared.client().tasks.operation(async move {
             let outcome = shared.client().backend.run_from(shared.name(), &attempt.step, deadline, begun).await;
-            // When nobody listens any more, dropping the grant gives it back.
-            drop(reply.send(shared.tried(attempt, outcome)));
+            // When nobody waits for it any more, dropping the grant gives it back.
+            shared.tried(attempt, outcome)
         });
-        replied.await.unwrap_or_else(|_| Err(self.cut_off()))
+        trying.await.unwrap_or_else(|| Err(self.cut_off()))
     }
 
     fn cut_off(&self) -> Error {

@@ -38,7 +38,7 @@ pub(super) enum First {
         /// A release may have joined the queue.
         queued: bool,
     },
-    /// An attempt was made on the caller's own thread.
+    /// The first attempt was made by the caller.
     Begun(Attempt),
     /// A release has joined the queue, at this rank.
     Joined { rank: u64, sent: Tick },
@@ -57,8 +57,7 @@ pub(super) struct Attempt {
 pub(super) enum Came {
     /// It got no answer: the same again.
     Nothing(Begun),
-    /// It was not granted.
-    Answer(Done<Acquired>),
+    Outcome(Result<Done<Acquired>, Failed>),
 }
 
 /// What the contender does next.
@@ -129,8 +128,8 @@ impl Contender {
     async fn run(mut self, first: First) {
         let mut next = match first {
             First::Ask { .. } => Next::Ask,
-            First::Begun(Attempt { kind, step, sent, came: Came::Answer(done) }) => {
-                self.answered(kind, &step, sent, done).await
+            First::Begun(Attempt { kind, step, sent, came: Came::Outcome(outcome) }) => {
+                self.came(kind, step, sent, outcome).await
             }
             First::Begun(Attempt { kind, step, sent, came: Came::Nothing(begun) }) => {
                 self.send(kind, step, sent, Some(begun)).await
@@ -164,9 +163,19 @@ impl Contender {
     }
 
     async fn send(&mut self, kind: Lease, step: step::Acquire, sent: Tick, begun: Option<Begun>) -> Next {
-        let shared = self.shared.clone();
+        let shared = &self.shared;
         let client = shared.client();
         let outcome = client.backend.run_from(shared.name(), &step, client.operation_deadline(), begun).await;
+        self.came(kind, step, sent, outcome).await
+    }
+
+    async fn came(
+        &mut self,
+        kind: Lease,
+        step: step::Acquire,
+        sent: Tick,
+        outcome: Result<Done<Acquired>, Failed>,
+    ) -> Next {
         // What an attempt without an answer did, or may yet do, nobody wants, unless this is its grant.
         let echo_until = match &outcome {
             Ok(done) => done.echo_until,
@@ -174,7 +183,7 @@ impl Contender {
         };
         let granted = outcome.as_ref().is_ok_and(|done| matches!(done.reply, Acquired::Granted { .. }));
         if echo_until.is_some() && !granted {
-            undo(&shared, step.owner.clone(), step.lease, echo_until);
+            undo(&self.shared, step.owner.clone(), step.lease, echo_until);
         }
         match outcome {
             Ok(done) => self.answered(kind, &step, sent, done).await,

@@ -3,8 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::oneshot;
-
 use super::contend::{self, First};
 use super::holds::Leaving;
 use super::line::{Pass, Rest};
@@ -103,15 +101,11 @@ impl LockShared {
         self.reported(&grant, freed)
     }
 
-    /// Frees a hold in a task of its own, which goes on when nobody waits for it any more.
+    /// Frees a hold, and goes on with that when nobody waits for it any more.
     async fn free_to_the_end(self: &Arc<Self>, grant: Grant, freeing: Freeing, begun: Option<Begun>) -> Result<()> {
-        let (tell, told) = oneshot::channel();
         let (shared, its_grant) = (self.clone(), grant.clone());
-        self.client().tasks.spawn_operation(async move {
-            // Nobody may listen any more; the release was done.
-            let _ = tell.send(shared.free(&its_grant, freeing, begun).await);
-        });
-        let freed = told.await.unwrap_or_else(|_| {
+        let freeing = async move { shared.free(&its_grant, freeing, begun).await };
+        let freed = self.client().tasks.operation(freeing).await.unwrap_or_else(|| {
             let message = "the release was cut off: its runtime was shut down, or libdlock has a defect";
             Err(Error::new(ErrorKind::Internal, OP, message))
         });
