@@ -77,6 +77,12 @@ impl<T> Slab<T> {
         }
     }
 
+    /// Those of whom `which` says so.
+    pub(crate) fn all(&self, which: impl Fn(&T) -> bool) -> Vec<Arc<T>> {
+        let inner = lock(&self.inner);
+        inner.slots.iter().filter_map(|slot| slot.value.as_ref().filter(|value| which(value)).cloned()).collect()
+    }
+
     /// Takes the object under `key` out: of several callers exactly one gets it.
     pub(crate) fn remove(&self, key: Key) -> Result<Arc<T>, Missing> {
         let mut inner = lock(&self.inner);

@@ -4,6 +4,7 @@ use std::future::pending;
 use std::time::Duration;
 
 use libdlock::{ErrorKind, Result};
+use libdlock_bridge::ops::{self, Holding};
 use libdlock_bridge::{Completion, Handle, Outcome, What, enter};
 
 /// A host's loop: poll the descriptor, drain, until `count` completions are there.
@@ -160,4 +161,38 @@ fn handles_of_another_kind_and_wild_ones_are_invalid_arguments() {
         assert_eq!(state.port_fd(wrong).unwrap_err().kind(), ErrorKind::InvalidArgument, "{wrong:#x}");
         assert_eq!(state.cancel(wrong).unwrap_err().kind(), ErrorKind::InvalidArgument, "{wrong:#x}");
     }
+}
+
+/// A hand-over within the process needs no other thread: both ends are there when the releasing call returns.
+#[test]
+fn what_a_submission_wakes_is_complete_when_it_returns() {
+    let state = enter().unwrap();
+    let port = state.port_new().unwrap();
+    // However slow the machine, the hold may be handed on.
+    let options = vec![("cohort_age".to_owned(), "7s".to_owned())];
+    let open = ops::client_open(state, "memory://".to_owned(), options, None);
+    let client = state.wait(open, None).unwrap();
+    let lock = ops::lock_open(state, client, b"job", None, None).unwrap();
+    let acquire =
+        |n: u64| state.submit(port, n, ops::lock_acquire(state, lock, Holding::ByHandle, None, None)).unwrap();
+    let held = |completion: Completion| match result(completion).unwrap() {
+        Outcome::Held(held) => held.handle,
+        other => panic!("{other:?}"),
+    };
+    acquire(0);
+    let first = held(collect(port, 1).remove(0));
+    (1..=4).for_each(|n| drop(acquire(n)));
+    // By way of the store, for the first hold has no tokens for others. From here on there are.
+    state.submit(port, 10, ops::held_release(state, first)).unwrap();
+    let mut completions = collect(port, 2);
+    completions.sort_by_key(|completion| completion.user_data);
+    let mut holder = held(completions.remove(0));
+    for n in 2..=4 {
+        state.submit(port, 10 + n, ops::held_release(state, holder)).unwrap();
+        let mut completions = state.drain(port, 10).unwrap();
+        completions.sort_by_key(|completion| completion.user_data);
+        assert_eq!(completions.iter().map(|completion| completion.user_data).collect::<Vec<_>>(), [n, 10 + n]);
+        holder = held(completions.remove(0));
+    }
+    state.port_free(port).unwrap();
 }

@@ -1,5 +1,7 @@
 //! The option `runtime_threads`: in a process of its own, because the first client of a process decides.
 
+use std::time::{Duration, Instant};
+
 use libdlock_bridge::{enter, ops};
 
 /// The worker threads of libdlock's runtime in this process.
@@ -18,6 +20,11 @@ fn the_first_client_decides_how_many_threads_there_are() {
     };
     assert_eq!(workers(), 0);
     open("3").unwrap();
+    // A thread takes its name when it first runs.
+    let patience = Instant::now() + Duration::from_secs(10);
+    while workers() < 3 && Instant::now() < patience {
+        std::thread::yield_now();
+    }
     assert_eq!(workers(), 3);
     open("5").unwrap();
     assert_eq!(workers(), 3);

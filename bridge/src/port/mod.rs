@@ -5,6 +5,7 @@
 //! * Threads of the runtime never enter the host: it drains when it likes.
 //! * What comes too late (a grant after its cancellation) is undone: nobody is left holding something unknown.
 
+mod near;
 pub(crate) mod pending;
 pub(crate) mod queue;
 mod submit;
@@ -12,11 +13,10 @@ pub(crate) mod wake;
 
 use std::os::fd::RawFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use libdlock::{Error, ErrorKind, Event, Level, Result};
-use tokio::sync::watch;
 
 use self::queue::Queue;
 pub(crate) use self::submit::OpEntry;
@@ -50,7 +50,7 @@ pub enum What {
 
 pub(crate) struct PortEntry {
     queue: Arc<Queue<Completion>>,
-    closed: watch::Sender<bool>,
+    closed: AtomicBool,
     logs: AtomicUsize,
     logs_dropped: AtomicUsize,
 }
@@ -102,7 +102,7 @@ impl State {
     fn port_with(&self, wake: Wake) -> Result<Handle> {
         let port = PortEntry {
             queue: Arc::new(Queue::new(wake)),
-            closed: watch::Sender::new(false),
+            closed: AtomicBool::new(false),
             logs: AtomicUsize::new(0),
             logs_dropped: AtomicUsize::new(0),
         };
@@ -152,8 +152,10 @@ impl State {
 
     /// Frees the port: operations under way are cancelled without a completion, completions that nobody drained are undone.
     pub fn port_free(&'static self, port: Handle) -> Result<()> {
-        let port = self.remove(Kind::Port, &self.ports, port, "free")?;
-        port.closed.send_replace(true);
+        let handle = port;
+        let port = self.remove(Kind::Port, &self.ports, handle, "free")?;
+        port.closed.store(true, Ordering::SeqCst);
+        self.abandon_operations(handle)?;
         for completion in port.queue.close() {
             self.undo(completion);
         }

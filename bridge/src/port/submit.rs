@@ -1,14 +1,15 @@
 //! Operations on a port: submitted, completed once, cancelled.
 
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::sync::{Arc, OnceLock};
-use std::task::{Context, Poll, Waker};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
 
 use libdlock::{Error, ErrorKind, Result};
-use tokio::task::AbortHandle;
 
+use super::near;
 use super::pending::{Advance, Pending};
 use super::{Completion, What};
 use crate::guard::internal;
@@ -18,18 +19,25 @@ use crate::state::State;
 
 type Work = Pin<Box<dyn Future<Output = Result<Outcome>> + Send>>;
 
+/// An operation that was submitted. It is its own waker: what it waits for calls it, and it takes its next step, on the
+/// thread that submits something just then, or else on the runtime.
 pub(crate) struct OpEntry {
     pending: Pending<Completion, Work>,
     user_data: u64,
-    /// What carries the operation on, if it was not over at once.
-    task: OnceLock<AbortHandle>,
+    port: Handle,
+    state: &'static State,
+    /// Its own handle; 0 until it has one.
+    handle: AtomicU64,
+    /// A step is about to be taken.
+    woken: AtomicBool,
 }
 
 impl State {
     /// Starts `future`; its result is drained from `port`, together with `user_data`.
     ///
     /// It has begun when this returns: it was polled once, here. So the handles that it needs have been looked up and may
-    /// be freed, and what needs no I/O is complete.
+    /// be freed, and what needs no I/O is complete. What that has woken among the operations of this process is carried on
+    /// here too: a lock that is handed from one caller of an event loop to another needs no other thread.
     ///
     /// # Errors
     /// As for a port that is not there. Then nothing is started and no completion comes.
@@ -38,32 +46,25 @@ impl State {
         F: Future<Output = Result<T>> + Send + 'static,
         T: Into<Outcome>,
     {
-        let port = self.port(port)?;
-        let runtime = self.runtime()?;
+        let entry = self.port(port)?;
+        let _context = self.runtime()?.enter();
         let work: Work = Box::pin(async move { future.await.map(Into::into) });
-        let pending = Pending::new(port.queue.clone(), work);
-        let entry = Arc::new(OpEntry { pending, user_data, task: OnceLock::new() });
-        let op = self.insert(Kind::Op, &self.ops, entry.clone())?;
-        let _context = runtime.enter();
-        // The task polls again with a waker of its own, so that this one need not wake anybody.
-        if self.advance(op, &entry, &mut Context::from_waker(Waker::noop())).is_ready() {
-            return Ok(op);
-        }
-        let mut closed = port.closed.subscribe();
-        let working = entry.clone();
-        let task = runtime.spawn(async move {
-            tokio::select! {
-                biased;
-                _ = closed.wait_for(|closed| *closed) => {
-                    drop(working.pending.abandon());
-                    self.forget(op);
-                }
-                () = poll_fn(|context| self.advance(op, &working, context)) => {}
-            }
+        let op = Arc::new(OpEntry {
+            pending: Pending::new(entry.queue.clone(), work),
+            user_data,
+            port,
+            state: self,
+            handle: AtomicU64::new(0),
+            woken: AtomicBool::new(false),
         });
-        // Empty until here: there is one submission.
-        let _ = entry.task.set(task.abort_handle());
-        Ok(op)
+        let handle = self.insert(Kind::Op, &self.ops, op.clone())?;
+        op.handle.store(handle, Ordering::Release);
+        near::while_submitting(|| op.step());
+        // The port may have gone before this operation was there to be found.
+        if entry.closed.load(Ordering::SeqCst) {
+            op.abandon();
+        }
+        Ok(handle)
     }
 
     /// Cancels an operation: it completes at once with `Cancelled`. `false` when it was too late, that is, when its one
@@ -82,31 +83,67 @@ impl State {
         // Whatever it was waiting for, core now leaves nothing behind; for that it needs the runtime.
         let _context = self.runtime()?.enter();
         drop(work);
-        if let Some(task) = entry.task.get() {
-            task.abort();
-        }
-        self.forget(op);
+        entry.forget();
         Ok(true)
     }
 
-    /// Takes one step of an operation.
-    fn advance(&'static self, op: Handle, entry: &OpEntry, context: &mut Context<'_>) -> Poll<()> {
-        let advanced = entry.pending.advance(|work| match poll(work, context) {
+    /// Ends the operations of a port that has gone, without completions.
+    pub(super) fn abandon_operations(&self, port: Handle) -> Result<()> {
+        let left = self.ops.all(|op| op.port == port);
+        if !left.is_empty() {
+            let _context = self.runtime()?.enter();
+            left.iter().for_each(|op| op.abandon());
+        }
+        Ok(())
+    }
+}
+
+impl OpEntry {
+    /// Takes one step. Within the runtime's context.
+    pub(super) fn step(self: &Arc<Self>) {
+        // From here on whoever wakes it wants another step.
+        self.woken.store(false, Ordering::SeqCst);
+        let waker = Waker::from(self.clone());
+        let mut context = Context::from_waker(&waker);
+        let advanced = self.pending.advance(|work| match poll(work, &mut context) {
             Poll::Pending => None,
-            Poll::Ready(result) => Some(Completion { op, user_data: entry.user_data, what: What::Done(result) }),
+            Poll::Ready(result) => {
+                let op = self.handle.load(Ordering::Acquire);
+                Some(Completion { op, user_data: self.user_data, what: What::Done(result) })
+            }
         });
         match advanced {
-            Advance::Pending => return Poll::Pending,
+            Advance::Pending => return,
             Advance::Over => {}
-            Advance::Undelivered(completion) => self.undo(completion),
+            Advance::Undelivered(completion) => self.state.undo(completion),
         }
-        self.forget(op);
-        Poll::Ready(())
+        self.forget();
+    }
+
+    /// Its next step is the runtime's to take.
+    pub(super) fn step_elsewhere(self: Arc<Self>) {
+        let state = self.state;
+        state.spawn(async move { self.step() });
+    }
+
+    fn abandon(&self) {
+        drop(self.pending.abandon());
+        self.forget();
     }
 
     /// The handle of an operation that is over is no use any more; whoever ended it first takes it away.
-    fn forget(&self, op: Handle) {
-        let _ = self.remove(Kind::Op, &self.ops, op, "complete");
+    fn forget(&self) {
+        let _ = self.state.remove(Kind::Op, &self.state.ops, self.handle.load(Ordering::Acquire), "complete");
+    }
+}
+
+impl Wake for OpEntry {
+    fn wake(self: Arc<Self>) {
+        if !self.woken.swap(true, Ordering::SeqCst)
+            && let Some(op) = near::keep(self)
+        {
+            op.step_elsewhere();
+        }
     }
 }
 
