@@ -181,7 +181,9 @@ fn what_a_submission_wakes_is_complete_when_it_returns() {
     };
     acquire(0);
     let first = held(collect(port, 1).remove(0));
-    (1..=4).for_each(|n| drop(acquire(n)));
+    for n in 1..=4 {
+        acquire(n);
+    }
     // By way of the store, for the first hold has no tokens for others. From here on there are.
     state.submit(port, 10, ops::held_release(state, first)).unwrap();
     let mut completions = collect(port, 2);

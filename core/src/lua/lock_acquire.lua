@@ -63,6 +63,10 @@ local function mint()
   return token
 end
 
+local function no_token()
+  return redis.error_reply('WRONGTYPE the token key holds no token')
+end
+
 -- The tokens that this attempt got when it was first carried out, or others if the server has forgotten them.
 local function same_again()
   local last = redis.call('GET', T)
@@ -73,13 +77,11 @@ local function same_again()
   return last and last >= block and last - block + 1
 end
 
-local NO_TOKEN = redis.error_reply('WRONGTYPE the token key holds no token')
-
 local holder = redis.call('HRANDFIELD', L)
 if holder == owner then
   local token = same_again()
   if not token then
-    return NO_TOKEN
+    return no_token()
   end
   if redis.call('PTTL', L) < tonumber(lease) then
     redis.call('PEXPIRE', L, lease)
@@ -122,7 +124,7 @@ if held_up then
     -- What follows may end in an error, and an error changes nothing.
     local last = redis.call('GET', T)
     if last and not number(last) then
-      return NO_TOKEN
+      return no_token()
     end
     leave(head)
     moved_up(0, now, true, waits and client)
@@ -136,7 +138,7 @@ end
 
 local token = mint()
 if not token then
-  return NO_TOKEN
+  return no_token()
 end
 -- What might fail, on a key that is none of ours, comes first.
 if head == client and waits then
