@@ -67,6 +67,26 @@ fn when_the_head_of_the_queue_is_killed_the_next_one_has_the_lock_within_four_se
     assert!(took <= Duration::from_secs(4), "{took:?}");
 }
 
+/// It was third when it came, and looked seldom; the take that moved it up told it so.
+#[test]
+fn who_was_third_and_is_next_has_the_lock_within_four_seconds_when_the_head_is_killed() {
+    let server = Server::start();
+    let url = with_options(&server.url(), "lease=60s");
+    let mut first = Peer::start(worker!(), &url);
+    first.acquire("job");
+    let mut others: Vec<Peer> = (0..3).map(|_| Peer::start(worker!(), &url)).collect();
+    let waiting: Vec<u64> =
+        others.iter_mut().enumerate().map(|(rank, other)| line_up(&server, other, rank).0).collect();
+    first.release("job");
+    others[0].granted(waiting[0], SOON);
+    others[1].process().kill();
+    let (called, _) = others[0].release("job");
+    let granted = others[2].granted(waiting[2], SOON);
+    let took = between(called, granted.acquired_at);
+    assert!(took <= Duration::from_secs(4), "{took:?}");
+    others[2].release("job");
+}
+
 #[test]
 #[ignore = "long: make check-long"]
 fn of_three_dead_heads_the_first_costs_a_look_of_those_behind_and_the_others_a_head_timeout_each() {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use libdlock::{Client, Held, Lock};
 use libdlock_faults::{
-    Peer, SLACK, SOON, bounded, channel, channels, client, wait_until_waiting, waiters, with_options, worker,
+    Peer, SLACK, SOON, bounded, channel, channels, client, listeners, wait_until_waiting, waiters, with_options, worker,
 };
 use libdlock_testkit::{Action, Proxy, Server, Side, eventually};
 use tokio::task::JoinHandle;
@@ -229,6 +229,51 @@ async fn a_release_while_the_failed_acquire_is_on_its_way_back_is_noticed() {
     let (held, at) = bounded(SOON, "noticed", coming).await.expect("no panic");
     assert!(at - back <= AT_ONCE, "{:?}", at - back);
     held.release().await.expect("release");
+    no_channel_is_left(&server);
+}
+
+/// The process stays subscribed to the lock's channel from one head to the next; the new one must not take that for news to it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_foreign_release_while_one_waiter_leaves_and_another_comes_is_noticed() {
+    let server = Server::start();
+    let proxy = Proxy::start(server.address());
+    let waiting: Client = client(&with_options(&proxy.url(), NO_POLL)).await;
+    let lock = |name: &str| waiting.lock(name).expect("a name");
+    ["job", "other"].iter().for_each(|name| drop(server.cmd(&["HSET", name, FOREIGN, "1"])));
+    let hears = |name: &str| listeners(&server, &channel(name)) == 1;
+
+    let leaving = waiter(&lock("job"));
+    eventually(SOON, "the head listens", || hears("job"));
+    // the next subscription gets stuck, and what keeps them in order with it
+    let stuck = proxy.on(&["SUBSCRIBE", "other"], Action::HoldRequest);
+    let other = waiter(&lock("other"));
+    stuck.expect(SOON);
+    leaving.abort();
+    assert!(leaving.await.is_err_and(|e| e.is_cancelled()));
+    eventually(SOON, "it has left", || server.cmd(&["EXISTS", "dlock_queue:{job}"]).int() == 0);
+    let failed = proxy.on(&["EVALSHA", "job"], Action::HoldReply);
+    let coming = waiter(&lock("job"));
+    failed.expect(SOON);
+    // its request has failed on the server, and it does not know yet; now the lock comes free
+    eventually(SOON, "the request was executed", || server.cmd(&["EXISTS", "dlock_queue:{job}"]).int() == 1);
+    let forwarded = proxy.bytes(Side::Replies);
+    server.cmd(&["DEL", "job"]);
+    assert_eq!(server.cmd(&["PUBLISH", &channel("job"), "0"]).int(), 1);
+    eventually(SOON, "the message has come by", || proxy.bytes(Side::Replies) > forwarded);
+    // Nothing outside shows when the process has dealt with what it got, here and below: too short a pause only makes the
+    // test easier to pass.
+    let pause = Duration::from_millis(30);
+    tokio::time::sleep(pause).await;
+    let announced = Instant::now();
+    failed.let_go();
+    tokio::time::sleep(pause).await;
+    stuck.let_go();
+    let (held, at) = bounded(SOON, "noticed", coming).await.expect("no panic");
+    assert!(at - announced <= AT_ONCE + pause, "{:?}", at - announced);
+    held.release().await.expect("release");
+    server.cmd(&["DEL", "other"]);
+    server.cmd(&["PUBLISH", &channel("other"), "0"]);
+    bounded(SOON, "the other", other).await.expect("no panic").0.release().await.expect("release");
     no_channel_is_left(&server);
 }
 
