@@ -36,6 +36,9 @@ const DEAD_HEAD: Duration = Duration::from_millis(3_700);
 /// New connections, and two busy cores.
 const SLACK: Duration = Duration::from_secs(3);
 
+/// A worker has some 8,000 KB in its first minutes.
+const FAR_TOO_MUCH: u64 = 40_000;
+
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let number = |text: &String| text.parse::<u64>().unwrap_or_else(|_| panic!("no number: {text:?}"));
@@ -260,6 +263,7 @@ impl Soak {
         self.history.settle(i64::MAX);
         self.tell();
         println!("{}", self.status());
+        let memory = resident_kb(self.fleet.processes[0].worker.pid());
         for (fault, count) in &self.storm.counts {
             println!("  {count:6} {fault}");
         }
@@ -278,6 +282,9 @@ impl Soak {
         let dead: Vec<String> = self.place.server.keys().into_iter().filter(|k| k.starts_with("dlock_")).collect();
         if !dead.is_empty() {
             self.violation(format!("left for more than its minute: {}", dead.join(", ")));
+        }
+        if memory > FAR_TOO_MUCH {
+            self.violation(format!("the first worker, which ran all the time, has {memory} KB"));
         }
         if self.history.holds < 100 * self.minutes {
             self.violation(format!("only {} hand-overs: nothing was tested", self.history.holds));
