@@ -1,12 +1,16 @@
 //! Opens one connection: socket options, RESP3, authentication, and what has to be known of the server.
 
+use std::io;
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
-use redis::io::tcp::TcpSettings;
-use redis::{AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, ProtocolVersion};
-use redis::{PushInfo, RedisConnectionInfo, RedisError, Value};
+use redis::io::tcp::socket2::{SockRef, TcpKeepalive};
+use redis::{AsyncConnectionConfig, Cmd, ProtocolVersion, PushInfo, RedisConnectionInfo, RedisResult, Value};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpStream, UnixStream, lookup_host};
+use tokio::task::JoinSet;
 
+use super::driver::Driver;
 use super::verdict;
 use crate::backend::Sighting;
 use crate::config::{Options, Target};
@@ -28,32 +32,29 @@ pub(super) struct Dialler {
     target: Target,
     options: Options,
     clock: Clock,
-    client: Client,
+    login: RedisConnectionInfo,
+}
+
+/// A connection that is ready to use.
+pub(super) struct Dialled {
+    pub(super) connection: MultiplexedConnection,
+    pub(super) driver: Driver,
+    pub(super) hello: Hello,
 }
 
 impl Dialler {
-    pub(super) fn new(target: &Target, options: &Options, clock: &Clock) -> Result<Dialler> {
-        let addr = match target {
-            Target::Tcp { host, port } => ConnectionAddr::Tcp(host.clone(), *port),
-            Target::Unix(path) => ConnectionAddr::Unix(path.clone()),
-            Target::Memory(_) => unreachable!("memory:// opens no connection"),
-        };
-        let refuse = |_: RedisError| Error::new(ErrorKind::Internal, "connect", "the connection settings were refused");
-        let info: ConnectionInfo = addr.into_connection_info().map_err(refuse)?;
-        let mut settings = RedisConnectionInfo::default()
+    pub(super) fn new(target: &Target, options: &Options, clock: &Clock) -> Dialler {
+        let mut login = RedisConnectionInfo::default()
             .set_db(options.db)
             .set_protocol(ProtocolVersion::RESP3)
             .set_lib_name("libdlock", env!("CARGO_PKG_VERSION"));
         if let Some(user) = &options.user {
-            settings = settings.set_username(user);
+            login = login.set_username(user);
         }
         if let Some(password) = &options.password {
-            settings = settings.set_password(&password.0);
+            login = login.set_password(&password.0);
         }
-        // A peer that vanished without a word is found by PING or a time-out; keep-alive serves what lies in between.
-        let tcp = TcpSettings::default().set_nodelay(true).set_keepalive(redis::io::tcp::socket2::TcpKeepalive::new());
-        let client = Client::open(info.set_redis_settings(settings).set_tcp_settings(tcp)).map_err(refuse)?;
-        Ok(Dialler { target: target.clone(), options: options.clone(), clock: clock.clone(), client })
+        Dialler { target: target.clone(), options: options.clone(), clock: clock.clone(), login }
     }
 
     pub(super) fn target(&self) -> &Target {
@@ -77,7 +78,7 @@ impl Dialler {
     pub(super) async fn dial(
         &self,
         push: impl Fn(PushInfo) -> std::result::Result<(), ()> + Send + Sync + 'static,
-    ) -> Result<(MultiplexedConnection, Hello)> {
+    ) -> Result<Dialled> {
         let limit = self.options.connect_timeout;
         let config = AsyncConnectionConfig::new()
             // Ours, below, covers the handshake too, and names the limit.
@@ -85,13 +86,30 @@ impl Dialler {
             .set_response_timeout(Some(self.options.response_timeout))
             .set_push_sender(push);
         let open = async {
-            let opened = self.client.get_multiplexed_async_connection_with_config(&config).await;
-            let mut connection = opened.map_err(|error| verdict::of_dialling(&error, &self.target))?;
+            let opened = self.open(config).await;
+            let (mut connection, driver) = opened.map_err(|error| verdict::of_dialling(&error, &self.target))?;
             let hello = self.greet(&mut connection).await?;
-            Ok((connection, hello))
+            Ok(Dialled { connection, driver, hello })
         };
         let timed_out = || self.error(&format!("did not answer within the connect time-out of {limit:?}"));
         tokio::time::timeout(limit, open).await.unwrap_or_else(|_| Err(timed_out()))
+    }
+
+    async fn open(&self, config: AsyncConnectionConfig) -> RedisResult<(MultiplexedConnection, Driver)> {
+        match &self.target {
+            Target::Tcp { host, port } => self.log_in(connect(host, *port).await?, config).await,
+            Target::Unix(path) => self.log_in(UnixStream::connect(path).await?, config).await,
+            Target::Memory(_) => unreachable!("memory:// opens no connection"),
+        }
+    }
+
+    async fn log_in(
+        &self,
+        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        config: AsyncConnectionConfig,
+    ) -> RedisResult<(MultiplexedConnection, Driver)> {
+        let (connection, driver) = MultiplexedConnection::new_with_config(&self.login, stream, config).await?;
+        Ok((connection, Driver::start(driver)))
     }
 
     /// Asks the time, which requests need to tell old bytes from new ones, and who the server is; one round trip.
@@ -120,6 +138,27 @@ impl Dialler {
         // An error reply ("I am busy") is an answer too.
         answer.map_or_else(|error| verdict::is_reply(&error), |_| true)
     }
+}
+
+/// To whichever of the host's addresses answers first.
+async fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
+    let mut tries = JoinSet::new();
+    for address in lookup_host((host, port)).await? {
+        tries.spawn(TcpStream::connect(address));
+    }
+    let mut last = io::Error::from(io::ErrorKind::NotFound);
+    while let Some(tried) = tries.join_next().await {
+        match tried.map_err(io::Error::other).and_then(|connected| connected) {
+            Ok(stream) => {
+                stream.set_nodelay(true)?;
+                // A peer that vanished without a word is found by PING or a time-out; this serves what lies in between.
+                SockRef::from(&stream).set_tcp_keepalive(&TcpKeepalive::new())?;
+                return Ok(stream);
+            }
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
 }
 
 fn read_time(value: Value) -> Option<ServerTime> {

@@ -8,7 +8,8 @@ use redis::aio::MultiplexedConnection;
 use redis::{PushInfo, PushKind};
 use tokio::sync::{Notify, watch};
 
-use super::dial::{Dialler, Hello};
+use super::dial::{Dialled, Dialler, Hello};
+use super::driver::Driver;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Events, Level};
 use crate::task::{Tasks, fault_point};
@@ -24,6 +25,8 @@ pub(super) struct Connected {
     pub(super) connection: MultiplexedConnection,
     pub(super) number: u64,
     pub(super) hello: Hello,
+    /// Whoever has the connection keeps it going.
+    _driver: Driver,
 }
 
 #[derive(Clone)]
@@ -201,9 +204,9 @@ impl Shared {
             }
             Ok(())
         };
-        let (connection, hello) = self.dialler.dial(push).await?;
+        let Dialled { connection, driver, hello } = self.dialler.dial(push).await?;
         self.last_reply.fetch_max(self.clock.now().0, Ordering::Relaxed);
-        Ok(Connected { connection, number, hello })
+        Ok(Connected { connection, number, hello, _driver: driver })
     }
 
     async fn supervise(self: Arc<Self>, task: &'static str) {

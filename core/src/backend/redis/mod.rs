@@ -2,6 +2,7 @@
 
 mod dial;
 mod direct;
+mod driver;
 mod link;
 mod listen;
 mod socket;
@@ -72,7 +73,7 @@ impl RedisBackend {
         counters: &Arc<Counters>,
     ) -> Result<RedisBackend> {
         let (clock, events) = (&config.clock, &config.events);
-        let dialler = Dialler::new(target, &config.options, clock)?;
+        let dialler = Dialler::new(target, &config.options, clock);
         // Nothing is pushed on this connection.
         let link = Link::new("commands", dialler.clone(), clock.clone(), events.clone(), Arc::new(|_| ()));
         let Hello { sighting, run_id } = link.dial_first().await?;
