@@ -26,7 +26,10 @@ pub(crate) struct UnderWay(Arc<watch::Sender<usize>>);
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        self.0.send_modify(|count| *count -= 1);
+        self.0.send_if_modified(|count| {
+            *count -= 1;
+            *count == 0
+        });
     }
 }
 
@@ -135,7 +138,11 @@ impl Tasks {
     }
 
     pub(crate) fn under_way(&self) -> UnderWay {
-        self.operations.send_modify(|count| *count += 1);
+        // Nobody waits for one more.
+        self.operations.send_if_modified(|count| {
+            *count += 1;
+            false
+        });
         UnderWay(self.operations.clone())
     }
 

@@ -92,7 +92,7 @@ pub async fn held_detach(state: &'static State, held: Handle) -> Result<String> 
 pub fn held_free(state: &State, held: Handle) -> Result<()> {
     let entry = state.remove(Kind::Held, &state.helds, held, "free")?;
     if entry.owns_hold {
-        entry.lock.client.client.abandon(entry.holder);
+        entry.lock.lock.abandon_as(entry.holder);
     }
     Ok(())
 }
