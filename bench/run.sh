@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the workers and measures them: `make bench`. Further arguments go to bench/run.py.
+# Builds our workers, installs the peers, and measures: `make bench`. Arguments go to bench/run.py: names of sections, --quick.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo build --release --quiet -p libdlock-floor -p libdlock-bench
@@ -7,9 +7,11 @@ scripts/python-venv.sh
 scripts/c-library.sh
 scripts/node-app.sh
 scripts/java-jar.sh
-mkdir -p build/bench
-cp bench/worker.mjs build/node-app/bench-worker.mjs
-"${JAVA_HOME:+$JAVA_HOME/bin/}javac" --release 17 -Xlint:all -Werror -cp build/java/libdlock.jar -d build/bench bench/Worker.java
-"${CC:-cc}" -std=c11 -O2 -Wall -Wextra -o build/bench/worker bench/worker.c \
-    -Ibuild/c/include -Lbuild/c/lib -ldlock -Wl,-rpath,"$PWD/build/c/lib" -pthread
+bench/peers.sh
+mkdir -p build/bench/java
+cp bench/node/callers.mjs bench/node/libdlock-worker.mjs build/node-app
+"${JAVA_HOME:+$JAVA_HOME/bin/}javac" --release 17 -Xlint:all -Werror -cp build/java/libdlock.jar -d build/bench/java \
+    bench/java/Callers.java bench/java/Window.java bench/java/Worker.java
+"${CC:-cc}" -std=c11 -O2 -Wall -Wextra -o build/bench/c-worker bench/c/*.c \
+    -Ibuild/c/include -Lbuild/c/lib -ldlock -Wl,-rpath,"$PWD/build/c/lib" -pthread -lm
 exec python3 bench/run.py "$@"

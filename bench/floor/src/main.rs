@@ -2,12 +2,12 @@
 //!
 //! No runtime, no watchdog, no time-outs, no retries. What a language needs beyond this is the price of its library.
 //!
-//! `libdlock-floor pairs|decisions HOST:PORT CALLERS SECONDS sockets|pipeline`: either a thread and a socket for each caller, or
-//! one socket on which all callers' requests travel together, as they do in the library. It speaks the worker protocol of
-//! `bench/run.py`: prints `ready`, starts on a line of input, prints one line of JSON, and ends with its input.
+//! `libdlock-floor MODE WHAT URL CALLERS SECONDS` speaks the worker protocol of bench/README.md. Modes: `sockets`, a thread and a
+//! socket for each caller; `pipeline`, one socket on which all callers' requests travel together, as they do in the library.
 
 mod decisions;
 mod pairs;
+mod pings;
 mod resp;
 
 use std::io::{self, BufRead, Read, Write};
@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 
 use decisions::Decisions;
 use pairs::Pairs;
+use pings::Pings;
 use resp::Connection;
 
 /// What some callers that share a socket do, again and again.
@@ -27,10 +28,11 @@ trait Work: Send {
 
 fn main() -> io::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [what, address, callers, seconds, mode] = arguments.as_slice() else {
-        eprintln!("usage: libdlock-floor pairs|decisions HOST:PORT CALLERS SECONDS sockets|pipeline");
+    let [mode, what, url, callers, seconds] = arguments.as_slice() else {
+        eprintln!("usage: libdlock-floor MODE WHAT URL CALLERS SECONDS");
         std::process::exit(2);
     };
+    let address = url.trim_start_matches("redis://").split('/').next().unwrap_or_default();
     let callers: usize = callers.parse().map_err(io::Error::other)?;
     let length = Duration::from_secs_f64(seconds.parse().map_err(io::Error::other)?);
     // Callers on each socket: the first caller's number and how many follow.
@@ -46,7 +48,8 @@ fn main() -> io::Result<()> {
         let mut worker: Box<dyn Work> = match what.as_str() {
             "pairs" => Box::new(Pairs::new(connection, first, count)?),
             "decisions" => Box::new(Decisions::new(connection, count)?),
-            other => return Err(io::Error::other(format!("{other:?} is neither pairs nor decisions"))),
+            "pings" => Box::new(Pings(connection)),
+            other => return Err(io::Error::other(format!("there is no {other:?}"))),
         };
         worker.round()?; // connections and keys are warm before the clock starts
         workers.push(worker);

@@ -40,6 +40,11 @@ impl Connection {
         (0..count).map(|_| self.header(b':')).collect()
     }
 
+    /// Reads a simple string.
+    pub fn simple(&mut self) -> io::Result<String> {
+        self.line()
+    }
+
     fn text(&mut self) -> io::Result<String> {
         self.header(b'$')?;
         self.line()

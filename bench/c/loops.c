@@ -1,18 +1,12 @@
-/*
- * The C worker of bench/run.py: does something as often as CALLERS threads can in SECONDS.
- *
- *     worker pairs|decisions|ids|batches URL CALLERS SECONDS
- */
+/* What callers do again and again without meeting: pairs, re-entry, decisions, ids. */
 #define _POSIX_C_SOURCE 200809L
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "dlock.h"
+#include "worker.h"
 
-#define BATCH 1000 /* ids */
+#define BATCH 1000 /* ids, and what is quick between two looks at the clock */
 
 static double length;
 static double begun;
@@ -27,24 +21,23 @@ struct caller {
     long done;
 };
 
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
-static void check(dlock_status_t status, const dlock_error_t* error) {
-    if (status != DLOCK_OK) {
-        fprintf(stderr, "%s: %s: %s\n", error->op, dlock_status_name(status), error->message);
-        exit(1);
-    }
-}
-
 static long pair(struct caller* caller) {
-    dlock_error_t error = DLOCK_ERROR_INIT;
-    check(dlock_lock_acquire(caller->lock, NULL, NULL, &error), &error);
-    check(dlock_lock_release(caller->lock, &error), &error);
+    take(caller->lock);
+    let_go(caller->lock);
     return 1;
+}
+
+/* Each thread takes its lock the first time it comes by, and never lets go of it. */
+static long reentry(struct caller* caller) {
+    dlock_error_t error = DLOCK_ERROR_INIT;
+    uint32_t count = 0;
+    check(dlock_lock_hold_count(caller->lock, &count, &error), &error);
+    if (count == 0) take(caller->lock);
+    for (int i = 0; i < BATCH; i++) {
+        take(caller->lock);
+        let_go(caller->lock);
+    }
+    return BATCH;
 }
 
 static long decision(struct caller* caller) {
@@ -57,7 +50,6 @@ static long decision(struct caller* caller) {
 static long one_by_one(struct caller* caller) {
     dlock_error_t error = DLOCK_ERROR_INIT;
     int64_t id;
-    /* Asking for the time costs as much as an id. */
     for (int i = 0; i < BATCH; i++) check(dlock_snowflake_next_id(caller->ids, &id, &error), &error);
     return BATCH;
 }
@@ -72,11 +64,11 @@ static long batch(struct caller* caller) {
 /* What each caller is to do, and what it needs for that. */
 static int prepare(struct caller* caller, const char* what, dlock_client_t* client, long number) {
     dlock_error_t error = DLOCK_ERROR_INIT;
-    char name[32];
-    if (strcmp(what, "pairs") == 0) {
-        int bytes = snprintf(name, sizeof name, "bench-%ld", number);
-        check(dlock_lock_open(client, name, (size_t)bytes, NULL, &caller->lock, &error), &error);
-        caller->work = pair;
+    if (strcmp(what, "pairs") == 0 || strcmp(what, "reentry") == 0) {
+        char name[32];
+        snprintf(name, sizeof name, "bench-%ld", number);
+        caller->lock = open_lock(client, name);
+        caller->work = strcmp(what, "pairs") == 0 ? pair : reentry;
     } else if (strcmp(what, "decisions") == 0) {
         /* So wide that nobody is refused. */
         check(dlock_rate_limiter_open(client, "bench", 5, 1000000, 1000000, NULL, &caller->limiter, &error), &error);
@@ -99,49 +91,32 @@ static void* run(void* argument) {
     return NULL;
 }
 
-int main(int argc, char** argv) {
-    if (argc != 5) {
-        fprintf(stderr, "usage: worker pairs|decisions|ids|batches URL CALLERS SECONDS\n");
-        return 2;
-    }
-    long count = strtol(argv[3], NULL, 10);
-    length = strtod(argv[4], NULL);
-    struct caller* callers = calloc((size_t)count, sizeof *callers);
-    dlock_client_t* client = NULL;
-    dlock_error_t error = DLOCK_ERROR_INIT;
-    check(dlock_client_open(argv[2], strlen(argv[2]), NULL, &client, &error), &error);
+int loops(const char* what, const struct client_and_size* size) {
+    size_t count = (size_t)size->callers;
+    struct caller* callers = calloc(count, sizeof *callers);
+    length = size->seconds;
     pthread_barrier_init(&warm, NULL, (unsigned)count + 1);
     pthread_barrier_init(&start_line, NULL, (unsigned)count + 1);
-    for (long i = 0; i < count; i++) {
-        if (!prepare(&callers[i], argv[1], client, i)) {
-            fprintf(stderr, "there is no %s\n", argv[1]);
-            return 2;
-        }
+    for (size_t i = 0; i < count; i++) {
+        if (!prepare(&callers[i], what, size->client, (long)i)) return 0;
         pthread_create(&callers[i].thread, NULL, run, &callers[i]);
     }
     pthread_barrier_wait(&warm);
-    puts("ready");
-    fflush(stdout);
-    while (getchar() != '\n') {
-    }
-
+    ready();
     begun = now();
     pthread_barrier_wait(&start_line);
     long done = 0;
-    for (long i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         pthread_join(callers[i].thread, NULL);
         done += callers[i].done;
     }
     printf("{\"done\": %ld, \"seconds\": %.6f}\n", done, now() - begun);
-    fflush(stdout);
-    while (getchar() != EOF) { /* the driver reads our CPU time before it lets go */
-    }
-    for (long i = 0; i < count; i++) {
+    wait_for_end();
+    for (size_t i = 0; i < count; i++) {
         dlock_lock_free(callers[i].lock);
         dlock_rate_limiter_free(callers[i].limiter);
         dlock_snowflake_free(callers[i].ids);
     }
-    dlock_client_free(client);
     free(callers);
-    return 0;
+    return 1;
 }

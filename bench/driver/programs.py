@@ -1,0 +1,93 @@
+"""Who is measured: our languages, the floor beneath them, the peers beside them; and how each is started."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from .server import ROOT, SCRIPTS, Server
+
+RELEASE = ROOT / "target/release"
+BUILD = ROOT / "build/bench"
+
+
+def jdk(tool: str) -> str:
+    """The JDK's tool that Maven would take."""
+    home = os.environ.get("JAVA_HOME")
+    return f"{home}/bin/{tool}" if home else tool
+
+
+@dataclass(frozen=True)
+class Program:
+    """One that speaks the worker protocol."""
+
+    name: str
+    command: tuple[str, ...]
+    lacks: str = ""
+    """What a peer promises less than a lock of ours."""
+    requests: frozenset[str] = SCRIPTS
+    """The commands that it sends to the server for its work."""
+
+    def start(self, what: str, server: Server, callers: int, seconds: float, options: str = "") -> list[str]:
+        """The command line; options as in a URL, `strict_fifo=true`."""
+        url = f"{server.url}?{options}" if options else server.url
+        return [*self.command, what, url, str(callers), str(seconds)]
+
+
+PYTHON = str(ROOT / "build/venv/bin/python")
+JAVA = (jdk("java"), "-cp", f"{BUILD / 'java'}:{ROOT / 'build/java/libdlock.jar'}", "Worker")
+REDISSON_CLASSES = ("-cp", f"{BUILD / 'redisson/classes'}:{BUILD / 'redisson/lib/*'}", "RedissonWorker")
+
+RUST = Program("Rust", (str(RELEASE / "libdlock-bench"),))
+C = Program("C", (str(BUILD / "c-worker"),))
+PY = Program("Python", (PYTHON, str(ROOT / "bench/python/libdlock_threads.py")))
+AIO = Program("Python, asyncio", (PYTHON, str(ROOT / "bench/python/libdlock_asyncio.py")))
+NODE = Program("Node", ("node", str(ROOT / "build/node-app/libdlock-worker.mjs")))
+JVM = Program("Java", JAVA)
+OURS = (RUST, C, PY, AIO, NODE, JVM)
+
+SET_AND_SCRIPTS = SCRIPTS | {"set"}
+WITH_SUBSCRIPTIONS = SCRIPTS | {"subscribe", "unsubscribe"}
+PEER_PYTHON = str(BUILD / "redis-py/bin/python")
+REDISSON = Program(
+    "Redisson RLock",
+    (jdk("java"), *REDISSON_CLASSES, "RLock"),
+    "token, lost signal, order; a release wakes a client's waiters, not the next in line",
+    WITH_SUBSCRIPTIONS,
+)
+FENCED = Program(
+    "Redisson RFencedLock",
+    (jdk("java"), *REDISSON_CLASSES, "RFencedLock"),
+    "lost signal, order; its token is a counter that an empty server begins anew",
+    WITH_SUBSCRIPTIONS,
+)
+REDIS_PY = Program(
+    "redis-py Lock",
+    (PEER_PYTHON, str(ROOT / "bench/python/redis_py_threads.py")),
+    "wake-up (asks every 0.1 s), renewal, token, lost signal, re-entry, order",
+    SET_AND_SCRIPTS,
+)
+REDIS_PY_AIO = Program(
+    "redis-py asyncio Lock",
+    (PEER_PYTHON, str(ROOT / "bench/python/redis_py_asyncio.py")),
+    "as redis-py Lock",
+    SET_AND_SCRIPTS,
+)
+SEMAPHORE = Program(
+    "redis-semaphore Mutex",
+    ("node", str(BUILD / "redis-semaphore/redis-semaphore-worker.mjs")),
+    "wake-up (asks every 10 ms), token, lost signal in time (told by the next refresh), order",
+)
+RSLOCK = Program(
+    "rslock",
+    (str(BUILD / "rslock/release/rslock-worker"),),
+    "wake-up (asks after 0 to 200 ms), renewal, token, lost signal, re-entry, order",
+    SET_AND_SCRIPTS,
+)
+PEERS = (REDISSON, FENCED, REDIS_PY, REDIS_PY_AIO, SEMAPHORE, RSLOCK)
+
+
+def floor(mode: str) -> Program:
+    """The bare-socket program: callers with a `socket` each, on one `pipeline`, or as the contenders of a queue."""
+    name = {"sockets": "floor, a socket each", "pipeline": "floor, one socket", "queue": "floor"}[mode]
+    return Program(name, (str(RELEASE / "libdlock-floor"), mode))

@@ -1,0 +1,75 @@
+"""A server to measure on, and what it spends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+
+from private_redis import PrivateRedis  # noqa: E402
+
+__all__ = ["OTHERS", "ROOT", "SCRIPTS", "Server", "Spent", "cpu_seconds"]
+
+TICK = os.sysconf("SC_CLK_TCK")
+
+#: Calls of scripts. What a script calls is in the server's statistics too, under its own name, and is not a request.
+SCRIPTS = frozenset({"eval", "evalsha"})
+#: Other requests that no script makes.
+OTHERS = frozenset({"subscribe", "unsubscribe", "ping", "hello", "client", "client|setinfo", "client|setname", "script|load"})
+
+
+def cpu_seconds(pid: int) -> float:
+    """User and system time of a process with all its threads."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICK
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What a server has done between two moments."""
+
+    requests: int
+    requests_us: float  # inside them, by the server's own account
+    cpu_us: float
+
+    def __sub__(self, before: Spent) -> Spent:
+        return Spent(
+            self.requests - before.requests, self.requests_us - before.requests_us, self.cpu_us - before.cpu_us
+        )
+
+
+class Server(PrivateRedis):
+    """A private server that tells what it has spent."""
+
+    @property
+    def address(self) -> str:
+        """As host:port."""
+        return f"127.0.0.1:{self.port}"
+
+    def spent(self, counted: frozenset[str] = SCRIPTS) -> Spent:
+        """Since its start, on the commands that are counted."""
+        calls, usec = 0, 0.0
+        for line in self.command("INFO", "commandstats").splitlines():
+            name, _, values = line.partition(":")
+            if name.removeprefix("cmdstat_") in counted:
+                numbers = dict(pair.split("=") for pair in values.strip().split(","))
+                calls += int(numbers["calls"])
+                usec += float(numbers["usec"])
+        return Spent(calls, usec, 1e6 * cpu_seconds(self.pid))
+
+    def clear(self) -> None:
+        """Removes every key."""
+        self.command("FLUSHALL")
+
+    def freeze(self) -> None:
+        """From now on it does not answer; its connections stay."""
+        os.kill(self.pid, signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """It goes on."""
+        os.kill(self.pid, signal.SIGCONT)

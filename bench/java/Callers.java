@@ -1,0 +1,164 @@
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.StringJoiner;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.locks.Lock;
+import java.util.function.Function;
+import java.util.function.IntFunction;
+import java.util.function.LongSupplier;
+
+/** Callers in threads, and the worker protocol: what they do with locks, whoever made them. */
+final class Callers {
+    // The compiler's, and so that connections and keys are warm before the clock starts.
+    private static final double WARM_UP_SECONDS = 1.0;
+
+    private static final int HOLD_MS = 2; // of `handover`, in which the other process is waiting for sure
+
+    private static final BufferedReader INPUT =
+            new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+
+    private final int count;
+    private final double seconds;
+    private final ExecutorService threads;
+
+    Callers(int count, double seconds) {
+        this.count = count;
+        this.seconds = seconds;
+        this.threads = Executors.newFixedThreadPool(count, run -> {
+            Thread thread = new Thread(run);
+            thread.setDaemon(true); // of `idle` they wait for ever
+            return thread;
+        });
+    }
+
+    /** Says that all is warm, and returns when the driver says go. */
+    static void ready() throws IOException {
+        System.out.println("ready");
+        INPUT.readLine();
+    }
+
+    /** Gives the result, and returns when the driver has read what it wants to know of this process. */
+    static void answer(String json) throws IOException {
+        System.out.println(json);
+        INPUT.readLine();
+    }
+
+    /** What can be done with any lock. */
+    void run(String what, Function<String, Lock> open) throws Exception {
+        switch (what) {
+            case "pairs" -> loops(caller -> {
+                Lock lock = open.apply("bench-" + caller);
+                return () -> {
+                    lock.lock();
+                    lock.unlock();
+                    return 1;
+                };
+            });
+            case "contended" -> contended(open);
+            case "idle" -> idle(open);
+            case "handover" -> handover(open);
+            default -> throw new IllegalArgumentException(what);
+        }
+    }
+
+    /** Every caller at its own work, which says how often it did it. */
+    void loops(IntFunction<LongSupplier> work) throws Exception {
+        List<LongSupplier> works = new ArrayList<>();
+        for (int caller = 0; caller < count; caller++) {
+            works.add(work.apply(caller));
+        }
+        all(works, WARM_UP_SECONDS);
+        ready();
+        long begun = System.nanoTime();
+        long done = all(works, seconds);
+        double taken = (System.nanoTime() - begun) * 1e-9;
+        answer(String.format(Locale.ROOT, "{\"done\": %d, \"seconds\": %.6f}", done, taken));
+    }
+
+    private long all(List<LongSupplier> works, double length) throws Exception {
+        List<Callable<Long>> loops = new ArrayList<>();
+        for (LongSupplier work : works) {
+            loops.add(() -> {
+                long begun = System.nanoTime();
+                long done = 0;
+                while ((System.nanoTime() - begun) * 1e-9 < length) {
+                    done += work.getAsLong();
+                }
+                return done;
+            });
+        }
+        long done = 0;
+        for (Future<Long> caller : threads.invokeAll(loops)) {
+            done += caller.get();
+        }
+        return done;
+    }
+
+    /** All callers take `bench` and let go of it at once, again and again. */
+    private void contended(Function<String, Lock> open) throws Exception {
+        Lock own = open.apply("warm-" + ProcessHandle.current().pid());
+        own.lock();
+        own.unlock();
+        Lock lock = open.apply("bench");
+        ready();
+        long begun = System.nanoTime();
+        List<Callable<Window>> loops = new ArrayList<>();
+        for (int caller = 0; caller < count; caller++) {
+            loops.add(() -> {
+                Window window = new Window(begun, seconds);
+                for (long asked = System.nanoTime(); window.goesOn(asked); asked = System.nanoTime()) {
+                    lock.lock();
+                    window.granted(asked);
+                    lock.unlock();
+                }
+                return window;
+            });
+        }
+        List<Window> windows = new ArrayList<>();
+        for (Future<Window> caller : threads.invokeAll(loops)) {
+            windows.add(caller.get());
+        }
+        answer(Window.told(windows, seconds));
+    }
+
+    /** So many callers wait for `bench`, which somebody else holds. */
+    private void idle(Function<String, Lock> open) throws IOException {
+        for (int caller = 0; caller < count; caller++) {
+            Lock lock = open.apply("bench");
+            threads.execute(lock::lock);
+        }
+        ready();
+        answer("{}");
+        Runtime.getRuntime().halt(0);
+    }
+
+    /** Takes `bench`, holds it, lets go; tells when it had it and when it called unlock, on the clock of the machine. */
+    private void handover(Function<String, Lock> open) throws Exception {
+        Lock own = open.apply("warm-" + ProcessHandle.current().pid());
+        for (int each = 0; each < 1000; each++) { // the compiler's warm-up
+            own.lock();
+            own.unlock();
+        }
+        Lock lock = open.apply("bench");
+        ready();
+        long end = System.nanoTime() + (long) (seconds * 1e9);
+        StringJoiner turns = new StringJoiner(", ");
+        while (System.nanoTime() < end) {
+            lock.lock();
+            long taken = System.nanoTime();
+            Thread.sleep(HOLD_MS);
+            long released = System.nanoTime();
+            lock.unlock();
+            turns.add("[" + taken + ", " + released + "]");
+        }
+        answer("{\"turns\": [" + turns + "]}");
+    }
+}

@@ -1,0 +1,68 @@
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.Locale;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.locks.Lock;
+import java.util.function.Function;
+import org.redisson.Redisson;
+import org.redisson.api.RedissonClient;
+import org.redisson.config.Config;
+import org.redisson.config.SingleServerConfig;
+
+/**
+ * The peer of the Java worker: Redisson's locks.
+ *
+ * <pre>RedissonWorker RLock|RFencedLock WHAT URL CALLERS SECONDS</pre>
+ *
+ * {@code -Dsmall=true}: fewer threads and connections than by default, where many of these processes run at a time.
+ */
+public final class RedissonWorker {
+    private static final int AT_ONCE = 64; // acquires of `held` that are under way at a time
+
+    private RedissonWorker() {}
+
+    private static RedissonClient connect(String url) {
+        Config config = new Config();
+        SingleServerConfig server = config.useSingleServer().setAddress(url);
+        if (Boolean.getBoolean("small")) {
+            config.setThreads(2).setNettyThreads(2);
+            server.setConnectionMinimumIdleSize(1).setSubscriptionConnectionMinimumIdleSize(1);
+        }
+        return Redisson.create(config);
+    }
+
+    /** Takes so many locks, and holds them until the driver is done. */
+    private static void held(RedissonClient client, int count) throws Exception {
+        client.getLock("warm").lock();
+        client.getLock("warm").unlock();
+        Callers.ready();
+        long begun = System.nanoTime();
+        Deque<CompletionStage<Void>> underWay = new ArrayDeque<>();
+        for (int i = 0; i < count; i++) {
+            if (underWay.size() == AT_ONCE) {
+                underWay.remove().toCompletableFuture().get();
+            }
+            underWay.add(client.getLock("bench-" + i).lockAsync());
+        }
+        for (CompletionStage<Void> each : underWay) {
+            each.toCompletableFuture().get();
+        }
+        double taken = (System.nanoTime() - begun) * 1e-9;
+        Callers.answer(String.format(Locale.ROOT, "{\"done\": %d, \"seconds\": %.6f}", count, taken));
+        Runtime.getRuntime().halt(0);
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        String what = arguments[1];
+        int count = Integer.parseInt(arguments[3]);
+        RedissonClient client = connect(arguments[2]);
+        if (what.equals("held")) {
+            held(client, count);
+        } else {
+            Function<String, Lock> open =
+                    arguments[0].equals("RFencedLock") ? client::getFencedLock : client::getLock;
+            new Callers(count, Double.parseDouble(arguments[4])).run(what, open);
+        }
+        client.shutdown();
+    }
+}

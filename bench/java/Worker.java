@@ -1,0 +1,104 @@
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.StringJoiner;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.LongSupplier;
+import org.libdlock.Client;
+import org.libdlock.DistributedLock;
+import org.libdlock.Dlock;
+import org.libdlock.Rate;
+import org.libdlock.RateLimiter;
+import org.libdlock.Snowflake;
+
+/**
+ * The Java worker of bench/run.py; see bench/README.md.
+ *
+ * <pre>Worker WHAT URL CALLERS SECONDS</pre>
+ */
+public final class Worker {
+    private static final int BATCH = 1000; // ids, and what is quick between two looks at the clock
+
+    private static final int APART_MS = 5; // between two acquires of `lost`, so that the leases end one after the other
+
+    private Worker() {}
+
+    /** Decisions of one rate limiter, so wide that nobody is refused. */
+    private static LongSupplier decisions(Client client) {
+        RateLimiter limiter = client.rateLimiter("bench", Rate.of(1_000_000, Duration.ofSeconds(1)));
+        return () -> limiter.tryAcquire().granted();
+    }
+
+    private static LongSupplier ids() {
+        Snowflake ids = new Snowflake(1, 1);
+        return () -> {
+            for (int each = 0; each < BATCH; each++) {
+                ids.nextId();
+            }
+            return BATCH;
+        };
+    }
+
+    private static LongSupplier batches() {
+        Snowflake ids = new Snowflake(1, 1);
+        return () -> ids.nextIds(BATCH).length;
+    }
+
+    /** Lock and unlock what the thread holds: each thread takes it the first time it comes by. */
+    private static LongSupplier reentry(Client client, int caller) {
+        DistributedLock lock = client.lock("bench-" + caller);
+        return () -> {
+            if (!lock.isHeldByCurrentThread()) {
+                lock.lock();
+            }
+            for (int each = 0; each < BATCH; each++) {
+                lock.lock();
+                lock.unlock();
+            }
+            return BATCH;
+        };
+    }
+
+    /**
+     * Holds so many locks; from the start on the server does not answer. Tells how long before each lease's end its signal
+     * came.
+     */
+    private static void lost(Client client, int count) throws Exception {
+        List<DistributedLock> locks = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            DistributedLock lock = client.lock("bench-" + i);
+            lock.lock();
+            locks.add(lock);
+            Thread.sleep(APART_MS);
+        }
+        Callers.ready();
+        List<CompletableFuture<Double>> margins = new ArrayList<>();
+        for (DistributedLock lock : locks) {
+            long ends = System.nanoTime() + lock.remaining().toNanos();
+            margins.add(lock.onLost().thenApply(reason -> (ends - System.nanoTime()) * 1e-6));
+        }
+        StringJoiner told = new StringJoiner(", ");
+        for (CompletableFuture<Double> margin : margins) {
+            told.add(String.format(Locale.ROOT, "%.3f", margin.get()));
+        }
+        Callers.answer("{\"margins_ms\": [" + told + "]}");
+        Runtime.getRuntime().halt(0); // nothing is left to release
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        String what = arguments[0];
+        int count = Integer.parseInt(arguments[2]);
+        Callers callers = new Callers(count, Double.parseDouble(arguments[3]));
+        try (Client client = Dlock.connect(arguments[1])) {
+            switch (what) {
+                case "decisions" -> callers.loops(caller -> decisions(client));
+                case "ids" -> callers.loops(caller -> ids());
+                case "batches" -> callers.loops(caller -> batches());
+                case "reentry" -> callers.loops(caller -> reentry(client, caller));
+                case "lost" -> lost(client, count);
+                default -> callers.run(what, client::lock);
+            }
+        }
+    }
+}

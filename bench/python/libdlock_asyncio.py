@@ -1,0 +1,61 @@
+"""The asyncio worker of bench/run.py: libdlock_asyncio.py WHAT URL CALLERS SECONDS; see bench/README.md."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+
+import libdlock.aio
+import tasks
+from protocol import answer, ready
+
+#: Seconds between two acquires of `lost`, so that the leases end one after the other.
+APART = 0.005
+
+
+def decisions(client: libdlock.aio.Client) -> tasks.Work:
+    """Decisions of one rate limiter, so wide that nobody is refused."""
+    limiter = client.rate_limiter("bench", rate=1_000_000, per=1)
+
+    async def work(end: float) -> int:
+        done = 0
+        while time.monotonic() < end:
+            assert (await limiter.try_acquire()).allowed
+            done += 1
+        return done
+
+    return work
+
+
+async def lost(client: libdlock.aio.Client, callers: int) -> None:
+    """Holds so many locks; from the start on the server does not answer. Tells how long before each lease's end its signal
+    came."""
+    holds = []
+    for number in range(callers):
+        holds.append(await client.lock(f"bench-{number}").__aenter__())
+        await asyncio.sleep(APART)
+    ready()
+
+    async def margin(held: libdlock.aio.Held) -> float:
+        ends = time.monotonic() + held.remaining
+        assert await held.lost.wait()
+        return 1e3 * (ends - time.monotonic())
+
+    answer({"margins_ms": await asyncio.gather(*(margin(held) for held in holds))})
+
+
+async def main(what: str, url: str, count: str, length: str) -> None:
+    """Speaks the worker protocol."""
+    callers, seconds = int(count), float(length)
+    async with libdlock.aio.connect(url) as client:
+        if what == "decisions":
+            await tasks.loops([decisions(client) for _ in range(callers)], seconds)
+        elif what == "lost":
+            await lost(client, callers)
+        else:
+            await tasks.run(what, client.lock, callers, seconds)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))

@@ -1,0 +1,116 @@
+"""The Python worker of bench/run.py, in threads: libdlock_threads.py WHAT URL CALLERS SECONDS; see bench/README.md."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+
+import libdlock
+import threads
+from protocol import answer
+
+#: So many ids in a batch, and so many of what is quick between two looks at the clock, in every language.
+BATCH = 1000
+
+#: Seconds between two acquires of `lost`, so that the leases end one after the other.
+APART = 0.005
+
+
+def decisions(client: libdlock.Client) -> threads.Work:
+    """Decisions of one rate limiter, so wide that nobody is refused."""
+    limiter = client.rate_limiter("bench", rate=1_000_000, per=1)
+
+    def work(end: float) -> int:
+        done = 0
+        while time.monotonic() < end:
+            assert limiter.try_acquire().allowed
+            done += 1
+        return done
+
+    return work
+
+
+def ids(generator: libdlock.Snowflake) -> threads.Work:
+    """Ids one by one."""
+
+    def work(end: float) -> int:
+        done = 0
+        while time.monotonic() < end:
+            for _ in range(BATCH):
+                generator.next_id()
+            done += BATCH
+        return done
+
+    return work
+
+
+def batches(generator: libdlock.Snowflake) -> threads.Work:
+    """Ids in batches."""
+
+    def work(end: float) -> int:
+        done = 0
+        while time.monotonic() < end:
+            done += len(generator.next_ids(BATCH))
+        return done
+
+    return work
+
+
+def reentry(lock: libdlock.Lock) -> threads.Work:
+    """Lock and unlock what the thread holds."""
+
+    def work(end: float) -> int:
+        done = 0
+        with lock:
+            while time.monotonic() < end:
+                for _ in range(BATCH):
+                    lock.acquire()
+                    lock.release()
+                done += BATCH
+        return done
+
+    return work
+
+
+def lost(client: libdlock.Client, callers: int) -> None:
+    """Holds so many locks; from the start on the server does not answer. Tells how long before each lease's end its signal
+    came."""
+    holds = []
+    for number in range(callers):
+        lock = client.lock(f"bench-{number}")
+        holds.append(lock.__enter__())
+        time.sleep(APART)
+
+    def waiting(held: libdlock.Held) -> Callable[[float], float]:
+        def run(begun: float) -> float:
+            ends = time.monotonic() + held.remaining
+            assert held.lost.wait()
+            return ends - time.monotonic()
+
+        return run
+
+    _, margins = threads.everybody([waiting(held) for held in holds])
+    answer({"margins_ms": [1e3 * margin for margin in margins]})
+
+
+def main(what: str, url: str, count: str, length: str) -> None:
+    """Speaks the worker protocol."""
+    callers, seconds = int(count), float(length)
+    with libdlock.connect(url) as client:
+        if what == "decisions":
+            threads.loops([decisions(client) for _ in range(callers)], seconds)
+        elif what == "ids":
+            threads.loops([ids(libdlock.Snowflake(1, 1)) for _ in range(callers)], seconds)
+        elif what == "batches":
+            threads.loops([batches(libdlock.Snowflake(1, 1)) for _ in range(callers)], seconds)
+        elif what == "reentry":
+            threads.loops([reentry(client.lock(f"bench-{number}")) for number in range(callers)], seconds)
+        elif what == "lost":
+            lost(client, callers)
+        else:
+            threads.run(what, client.lock, callers, seconds)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

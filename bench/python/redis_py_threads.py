@@ -1,0 +1,21 @@
+"""The peer of the Python worker: redis-py's Lock in threads. redis_py_threads.py WHAT URL CALLERS SECONDS"""
+
+from __future__ import annotations
+
+import sys
+
+import redis  # type: ignore[import-not-found]
+import threads
+
+#: Seconds. It is not renewed.
+LEASE = 30
+
+
+def main(what: str, url: str, callers: str, seconds: str) -> None:
+    """Speaks the worker protocol."""
+    client = redis.Redis.from_url(url)
+    threads.run(what, lambda name: client.lock(name, timeout=LEASE), int(callers), float(seconds))  # type: ignore[no-any-return]
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,77 @@
+//! What it costs to hold: many locks at once, and a server that goes away under them.
+
+use std::collections::VecDeque;
+use std::error::Error;
+use std::time::{Duration, Instant};
+
+use libdlock::{Client, Held};
+use tokio::task::JoinHandle;
+
+use crate::protocol;
+
+/// So many acquires are under way at a time.
+const AT_ONCE: usize = 64;
+
+/// Between two acquires of `lost`, so that the leases end one after the other.
+const APART: Duration = Duration::from_millis(5);
+
+/// Holds `bench` until the driver is done.
+pub async fn hold(client: &Client) -> Result<(), Box<dyn Error>> {
+    let held = client.lock("bench")?.acquire().await?;
+    protocol::ready()?;
+    protocol::answer("{}")?;
+    Ok(held.release().await?)
+}
+
+/// Takes so many locks, and holds them until the driver is done.
+pub async fn held(client: &Client, count: usize) -> Result<(), Box<dyn Error>> {
+    client.lock("warm")?.acquire().await?.release().await?;
+    let mut holds: Vec<Held> = Vec::with_capacity(count);
+    protocol::ready()?;
+    let begun = Instant::now();
+    let mut under_way = VecDeque::<JoinHandle<libdlock::Result<Held>>>::with_capacity(AT_ONCE);
+    for number in 0..count {
+        if under_way.len() == AT_ONCE {
+            holds.push(under_way.pop_front().expect("it is full").await??);
+        }
+        let lock = client.lock(&format!("bench-{number}"))?;
+        under_way.push_back(tokio::spawn(async move { lock.acquire().await }));
+    }
+    for task in under_way {
+        holds.push(task.await??);
+    }
+    let seconds = begun.elapsed().as_secs_f64();
+    protocol::answer(&format!(r#"{{"done": {}, "seconds": {seconds}}}"#, holds.len()))?;
+    // The server goes away with the driver's section: nothing to release one by one.
+    std::process::exit(0)
+}
+
+/// Holds so many locks; from the start on the server does not answer. Tells how long before each lease's end its lost signal came.
+pub async fn lost(client: &Client, count: usize) -> Result<(), Box<dyn Error>> {
+    let mut holds = Vec::new();
+    for number in 0..count {
+        holds.push(client.lock(&format!("bench-{number}"))?.acquire().await?);
+        tokio::time::sleep(APART).await;
+    }
+    protocol::ready()?;
+    let signals: Vec<_> = holds
+        .into_iter()
+        .map(|held| {
+            let ends = Instant::now() + held.remaining();
+            tokio::spawn(async move {
+                let reason = held.lost().await;
+                let came = Instant::now();
+                assert!(reason.is_some(), "released, not lost");
+                drop(held.into_grant()); // there is nobody to release to
+                // Negative when it came too late.
+                ends.saturating_duration_since(came).as_secs_f64() - came.saturating_duration_since(ends).as_secs_f64()
+            })
+        })
+        .collect();
+    let mut margins = Vec::new();
+    for signal in signals {
+        margins.push(format!("{:.3}", 1e3 * signal.await?));
+    }
+    protocol::answer(&format!(r#"{{"margins_ms": [{}]}}"#, margins.join(", ")))?;
+    std::process::exit(0)
+}

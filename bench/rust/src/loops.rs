@@ -1,0 +1,94 @@
+//! What callers do again and again without meeting: pairs, re-entry, decisions, ids.
+
+use std::error::Error;
+use std::time::{Duration, Instant};
+
+use libdlock::{Acquire, Client, Held, HolderId, Lock, Rate, RateLimiter, Snowflake};
+
+use crate::protocol;
+
+/// So many ids in a batch, and so many of what is quick between two looks at the clock, in every language.
+const BATCH: usize = 1000;
+
+/// What a caller does.
+enum Work {
+    Pairs(Lock),
+    Reentry(Lock, HolderId, #[expect(dead_code, reason = "holds the lock")] Held),
+    Decisions(RateLimiter),
+    Ids(Snowflake),
+    Batches(Snowflake, Vec<i64>),
+}
+
+impl Work {
+    async fn new(what: &str, client: &Client, caller: usize) -> Result<Work, Box<dyn Error>> {
+        let name = format!("bench-{caller}");
+        Ok(match what {
+            "pairs" => Work::Pairs(client.lock(&name)?),
+            "reentry" => {
+                let (lock, holder) = (client.lock(&name)?, HolderId::fresh());
+                let held = lock.acquire_as(holder, Acquire::default()).await?;
+                Work::Reentry(lock, holder, held)
+            }
+            // So many that nobody is refused.
+            "decisions" => Work::Decisions(client.rate_limiter("bench", Rate::new(1_000_000, Duration::from_secs(1)))?),
+            "ids" => Work::Ids(Snowflake::new(1, 1)?),
+            "batches" => Work::Batches(Snowflake::new(1, 1)?, vec![0; BATCH]),
+            other => return Err(format!("there is no {other:?}").into()),
+        })
+    }
+
+    /// Does it once or some times; returns how often.
+    async fn some(&mut self) -> libdlock::Result<usize> {
+        match self {
+            Work::Pairs(lock) => lock.acquire().await?.release().await?,
+            Work::Reentry(lock, holder, _) => {
+                for _ in 0..BATCH {
+                    lock.acquire_as(*holder, Acquire::default()).await?.release().await?;
+                }
+                return Ok(BATCH);
+            }
+            Work::Decisions(limiter) => assert!(limiter.try_acquire(1).await?.allowed),
+            Work::Ids(ids) => {
+                for _ in 0..BATCH {
+                    ids.next_id()?;
+                }
+                return Ok(BATCH);
+            }
+            Work::Batches(ids, batch) => {
+                ids.fill(batch)?;
+                return Ok(BATCH);
+            }
+        }
+        Ok(1)
+    }
+}
+
+/// A task for each caller.
+pub async fn run(what: &str, client: &Client, callers: usize, length: Duration) -> Result<(), Box<dyn Error>> {
+    let mut callers_work = Vec::new();
+    for caller in 0..callers {
+        let mut work = Work::new(what, client, caller).await?;
+        work.some().await?; // connections and keys are warm before the clock starts
+        callers_work.push(work);
+    }
+    protocol::ready()?;
+    let begun = Instant::now();
+    let tasks: Vec<_> = callers_work
+        .into_iter()
+        .map(|mut work| {
+            tokio::spawn(async move {
+                let mut done = 0;
+                while begun.elapsed() < length {
+                    done += work.some().await?;
+                }
+                Ok::<usize, libdlock::Error>(done)
+            })
+        })
+        .collect();
+    let mut done = 0;
+    for task in tasks {
+        done += task.await??;
+    }
+    let seconds = begun.elapsed().as_secs_f64();
+    Ok(protocol::answer(&format!(r#"{{"done": {done}, "seconds": {seconds:.6}}}"#))?)
+}
