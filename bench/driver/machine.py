@@ -32,7 +32,7 @@ def peers() -> str:
         "redis-py": ("redis_py/requirements.txt", r"redis==(\S+)"),
         "redis-semaphore": ("redis_semaphore/package.json", r'"redis-semaphore": "([^"]+)'),
         "ioredis": ("redis_semaphore/package.json", r'"ioredis": "([^"]+)'),
-        "rslock": ("rslock/Cargo.toml", r'rslock = \{ version = "=([^"]+)'),
+        "rslock": ("../rslock/Cargo.toml", r'rslock = \{ version = "=([^"]+)'),
     }
     told = []
     for name, (file, pattern) in pinned.items():

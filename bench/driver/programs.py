@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .server import ROOT, SCRIPTS, Server
 
@@ -36,15 +36,23 @@ class Program:
 
 PYTHON = str(ROOT / "build/venv/bin/python")
 JAVA = (jdk("java"), "-cp", f"{BUILD / 'java'}:{ROOT / 'build/java/libdlock.jar'}", "Worker")
-REDISSON_CLASSES = ("-cp", f"{BUILD / 'redisson/classes'}:{BUILD / 'redisson/lib/*'}", "RedissonWorker")
+REDISSON_CLASSES = (
+    "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+    "-cp",
+    f"{BUILD / 'redisson/classes'}:{BUILD / 'redisson/lib/*'}",
+    "RedissonWorker",
+)
 
-RUST = Program("Rust", (str(RELEASE / "libdlock-bench"),))
+RUST = Program("Rust", (str(RELEASE / "libdlock-bench"), "tasks"))
+BLOCKING = Program("Rust, blocking", (str(RELEASE / "libdlock-bench"), "blocking"))
 C = Program("C", (str(BUILD / "c-worker"),))
 PY = Program("Python", (PYTHON, str(ROOT / "bench/python/libdlock_threads.py")))
 AIO = Program("Python, asyncio", (PYTHON, str(ROOT / "bench/python/libdlock_asyncio.py")))
 NODE = Program("Node", ("node", str(ROOT / "build/node-app/libdlock-worker.mjs")))
 JVM = Program("Java", JAVA)
 OURS = (RUST, C, PY, AIO, NODE, JVM)
+#: Those and how a Rust program calls that is not asynchronous.
+WITH_BLOCKING = (BLOCKING, *OURS)
 
 SET_AND_SCRIPTS = SCRIPTS | {"set"}
 WITH_SUBSCRIPTIONS = SCRIPTS | {"subscribe", "unsubscribe"}
@@ -52,19 +60,19 @@ PEER_PYTHON = str(BUILD / "redis-py/bin/python")
 REDISSON = Program(
     "Redisson RLock",
     (jdk("java"), *REDISSON_CLASSES, "RLock"),
-    "token, lost signal, order; a release wakes a client's waiters, not the next in line",
+    "no token, lost signal, order",
     WITH_SUBSCRIPTIONS,
 )
 FENCED = Program(
     "Redisson RFencedLock",
     (jdk("java"), *REDISSON_CLASSES, "RFencedLock"),
-    "lost signal, order; its token is a counter that an empty server begins anew",
+    "no lost signal, order; its token begins anew on an empty server",
     WITH_SUBSCRIPTIONS,
 )
 REDIS_PY = Program(
     "redis-py Lock",
     (PEER_PYTHON, str(ROOT / "bench/python/redis_py_threads.py")),
-    "wake-up (asks every 0.1 s), renewal, token, lost signal, re-entry, order",
+    "no wake-up (asks every 0.1 s), renewal, token, lost signal, re-entry, order",
     SET_AND_SCRIPTS,
 )
 REDIS_PY_AIO = Program(
@@ -76,15 +84,23 @@ REDIS_PY_AIO = Program(
 SEMAPHORE = Program(
     "redis-semaphore Mutex",
     ("node", str(BUILD / "redis-semaphore/redis-semaphore-worker.mjs")),
-    "wake-up (asks every 10 ms), token, lost signal in time (told by the next refresh), order",
+    "no wake-up (asks every 10 ms), token, lost signal in time, re-entry, order",
+    SET_AND_SCRIPTS,
 )
 RSLOCK = Program(
     "rslock",
     (str(BUILD / "rslock/release/rslock-worker"),),
-    "wake-up (asks after 0 to 200 ms), renewal, token, lost signal, re-entry, order",
+    "no wake-up (asks after 0 to 200 ms), renewal, token, lost signal, re-entry, order",
     SET_AND_SCRIPTS,
 )
 PEERS = (REDISSON, FENCED, REDIS_PY, REDIS_PY_AIO, SEMAPHORE, RSLOCK)
+
+
+def small_jvm(program: Program) -> Program:
+    """The same with less of everything in each process, for when many of them run at a time."""
+    java, *rest = program.command
+    flags = ("-Xmx96m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Dsmall=true")
+    return replace(program, command=(java, *flags, *rest))
 
 
 def floor(mode: str) -> Program:

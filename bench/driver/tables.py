@@ -7,19 +7,20 @@ from collections.abc import Sequence
 from .goals import Goal
 
 
-def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """The first column is text, the others are numbers, unless all of the table is text."""
+def print_table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """The first column is text, and so is one that is called "lacks"; the others are numbers."""
+    text = [i == 0 or title == "lacks" for i, title in enumerate(header)]
     widths = [max(len(line[i]) for line in [header, *rows]) for i in range(len(header))]
 
     def line(cells: Sequence[str]) -> str:
         padded = (
-            cell.ljust(width) if i == 0 else cell.rjust(width) for i, (cell, width) in enumerate(zip(cells, widths, strict=True))
+            cell.ljust(width) if left else cell.rjust(width) for cell, width, left in zip(cells, widths, text, strict=True)
         )
         return f"| {' | '.join(padded)} |"
 
-    print(f"\n{title}\n")
+    print(f"\n{caption}\n")
     print(line(header))
-    print(f"|{'|'.join(['---', *['---:'] * (len(header) - 1)])}|")
+    print(f"|{'|'.join('---' if left else '---:' for left in text)}|")
     for row in rows:
         print(line(row))
 

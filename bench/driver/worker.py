@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
+import tempfile
 import threading
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -24,7 +26,11 @@ class Worker:
         self._command = list(command)
 
     def __enter__(self) -> Worker:
-        self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        # What it has to complain about is of interest when it fails.
+        self._complaints = tempfile.TemporaryFile("w+")
+        self._process = subprocess.Popen(
+            self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._complaints, text=True
+        )
         self._limit = threading.Timer(LIMIT, self._process.kill)
         self._limit.daemon = True
         self._limit.start()
@@ -40,6 +46,10 @@ class Worker:
         self._process.wait()
         self._process.stdout.close()
         self._limit.cancel()
+        if kind is not None:
+            self._complaints.seek(0)
+            sys.stderr.write(self._complaints.read()[-5000:])
+        self._complaints.close()
 
     @property
     def pid(self) -> int:

@@ -86,6 +86,14 @@ async function idle(open, callers) {
   process.exit(0); // they wait for ever
 }
 
+// Holds `bench` until the driver is done.
+async function hold(open) {
+  const held = await open("bench").acquire();
+  await ready();
+  await answer({});
+  await held.release();
+}
+
 // Takes `bench`, holds it, lets go; tells when it had it and when it called release, on the clock of the machine.
 async function handover(open, seconds) {
   await (await open(`warm-${process.pid}`).acquire()).release();
@@ -113,6 +121,7 @@ export async function run(what, open, callers, seconds) {
     );
   } else if (what === "contended") await contended(open, callers, seconds);
   else if (what === "idle") await idle(open, callers);
+  else if (what === "hold") await hold(open);
   else if (what === "handover") await handover(open, seconds);
   else throw new Error(`there is no ${what}`);
 }

@@ -93,6 +93,13 @@ def idle(open_lock: Open, callers: int) -> None:
     os._exit(0)  # they wait for ever
 
 
+def hold(open_lock: Open) -> None:
+    """Holds `bench` until the driver is done."""
+    with open_lock("bench"):
+        ready()
+        answer({})
+
+
 def handover(open_lock: Open, seconds: float) -> None:
     """Takes `bench`, holds it, lets go; tells when it had it and when it called release, on the clock of the machine."""
     with open_lock(f"warm-{os.getpid()}"):
@@ -118,6 +125,8 @@ def run(what: str, open_lock: Open, callers: int, seconds: float) -> None:
         contended(open_lock, callers, seconds)
     elif what == "idle":
         idle(open_lock, callers)
+    elif what == "hold":
+        hold(open_lock)
     elif what == "handover":
         handover(open_lock, seconds)
     else:

@@ -3,14 +3,21 @@
 //! No runtime, no watchdog, no time-outs, no retries. What a language needs beyond this is the price of its library.
 //!
 //! `libdlock-floor MODE WHAT URL CALLERS SECONDS` speaks the worker protocol of bench/README.md. Modes: `sockets`, a thread and a
-//! socket for each caller; `pipeline`, one socket on which all callers' requests travel together, as they do in the library.
+//! socket for each caller; `pipeline`, one socket on which all callers' requests travel together, as they do in the library; `queue`,
+//! for `contended`, a process of many that want one lock.
 
 mod decisions;
+mod lock;
 mod pairs;
 mod pings;
+#[path = "../../rust/src/protocol.rs"]
+mod protocol;
+mod queue;
 mod resp;
+#[path = "../../rust/src/waits.rs"]
+mod waits;
 
-use std::io::{self, BufRead, Read, Write};
+use std::io;
 use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -35,6 +42,9 @@ fn main() -> io::Result<()> {
     let address = url.trim_start_matches("redis://").split('/').next().unwrap_or_default();
     let callers: usize = callers.parse().map_err(io::Error::other)?;
     let length = Duration::from_secs_f64(seconds.parse().map_err(io::Error::other)?);
+    if mode == "queue" {
+        return queue::contend(address, callers, length);
+    }
     // Callers on each socket: the first caller's number and how many follow.
     let sockets: Vec<(usize, usize)> = match mode.as_str() {
         "sockets" => (0..callers).map(|caller| (caller, 1)).collect(),
@@ -54,9 +64,7 @@ fn main() -> io::Result<()> {
         worker.round()?; // connections and keys are warm before the clock starts
         workers.push(worker);
     }
-    println!("ready");
-    io::stdout().flush()?;
-    io::stdin().lock().read_line(&mut String::new())?;
+    protocol::ready()?;
 
     let start_line = Barrier::new(workers.len());
     let begun = Instant::now();
@@ -79,8 +87,5 @@ fn main() -> io::Result<()> {
     });
     let taken = begun.elapsed().as_secs_f64();
     let done: usize = counts.into_iter().sum::<io::Result<usize>>()?;
-    println!("{{\"done\": {done}, \"seconds\": {taken:.6}}}");
-    io::stdout().flush()?;
-    io::stdin().lock().read_to_end(&mut Vec::new())?; // the driver reads our CPU time before it lets go
-    Ok(())
+    protocol::answer(&format!(r#"{{"done": {done}, "seconds": {taken:.6}}}"#))
 }

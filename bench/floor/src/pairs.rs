@@ -3,89 +3,48 @@
 use std::io;
 
 use crate::Work;
+use crate::lock::{Lock, Scripts, client_id};
 use crate::resp::Connection;
 
-const ACQUIRE: &str = include_str!("../../../core/src/lua/lock_acquire.lua");
-const RELEASE: &str = include_str!("../../../core/src/lua/lock_release.lua");
-
-const LEASE_MS: &str = "30000";
-const TOKEN_TTL_MS: &str = "3600000";
-/// How long after the server's last known time a request stays good, as in the library.
-const BUDGET_US: i64 = 10_000_000;
-
-/// A lock of one caller: nobody else wants it.
-struct Caller {
-    lock: String,
-    token: String,
-    channel: String,
-    owner: String,
-}
-
-/// Callers that share a socket and go through every pair together.
+/// Callers that share a socket and go through every pair together, each with a lock that nobody else wants.
 pub struct Pairs {
     connection: Connection,
-    acquire: String,
-    release: String,
-    callers: Vec<Caller>,
+    scripts: Scripts,
+    callers: Vec<(Lock, String)>, // and its owner
     client: String,
     attempts: u64,
-    server_us: i64,
 }
 
 impl Pairs {
     /// Callers number `first` to `first + count - 1`.
     pub fn new(mut connection: Connection, first: usize, count: usize) -> io::Result<Pairs> {
-        let (acquire, release) = (connection.load(ACQUIRE)?, connection.load(RELEASE)?);
-        let callers = (first..first + count)
-            .map(|caller| Caller {
-                lock: format!("bench-{caller}"),
-                token: format!("redisson_lock_token:{{bench-{caller}}}"),
-                channel: format!("redisson_lock__channel:{{bench-{caller}}}"),
-                owner: String::new(),
-            })
-            .collect();
-        let client = format!("00000000-0000-8000-8000-{:012x}", u64::from(std::process::id()) << 16 | first as u64);
-        // As good as any time until the first reply brings the server's own.
-        let server_us = i64::MAX / 1024 - BUDGET_US;
-        Ok(Pairs { connection, acquire, release, callers, client, attempts: 0, server_us })
+        let scripts = Scripts::load(&mut connection)?;
+        let callers =
+            (first..first + count).map(|caller| (Lock::new(&format!("bench-{caller}")), String::new())).collect();
+        Ok(Pairs { connection, scripts, callers, client: client_id(first), attempts: 0 })
     }
 }
 
 impl Work for Pairs {
     /// Every caller takes its lock, then every caller releases it.
     fn round(&mut self) -> io::Result<usize> {
-        let not_after = (self.server_us + BUDGET_US).to_string();
-        for caller in &mut self.callers {
+        for (lock, owner) in &mut self.callers {
             self.attempts += 1;
-            caller.owner = format!("{}:{}", self.client, self.attempts);
-            self.connection.push(&[
-                "EVALSHA",
-                &self.acquire,
-                "2",
-                &caller.lock,
-                &caller.token,
-                &caller.owner,
-                LEASE_MS,
-                &not_after,
-                TOKEN_TTL_MS,
-            ]);
+            *owner = format!("{}:{}", self.client, self.attempts);
+            self.scripts.acquire(&mut self.connection, lock, owner);
         }
         self.connection.flush()?;
-        for caller in &self.callers {
-            match self.connection.integers()?[..] {
-                [0, now, _token] => self.server_us = now,
-                ref reply => return Err(io::Error::other(format!("{} was not granted: {reply:?}", caller.lock))),
+        for (lock, _) in &self.callers {
+            if !self.scripts.granted(&mut self.connection)? {
+                return Err(io::Error::other(format!("somebody else has {}", lock.name)));
             }
         }
-        for caller in &self.callers {
-            self.connection.push(&["EVALSHA", &self.release, "1", &caller.lock, &caller.owner, &caller.channel]);
+        for (lock, owner) in &self.callers {
+            self.scripts.release(&mut self.connection, lock, owner, false);
         }
         self.connection.flush()?;
-        for caller in &self.callers {
-            match self.connection.integers()?[..] {
-                [1, _receivers] => {}
-                ref reply => return Err(io::Error::other(format!("{} was not released: {reply:?}", caller.lock))),
-            }
+        for _ in &self.callers {
+            Scripts::released(&mut self.connection)?;
         }
         Ok(self.callers.len())
     }

@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::TcpStream;
+use std::time::Duration;
 
 /// One blocking connection.
 pub struct Connection {
@@ -34,10 +35,34 @@ impl Connection {
         Ok(())
     }
 
-    /// Reads an array of integers.
+    /// Reads an array; the integers in it.
     pub fn integers(&mut self) -> io::Result<Vec<i64>> {
+        Ok(self.array()?.into_iter().filter_map(|item| item.parse().ok()).collect())
+    }
+
+    /// Reads an array; its last item, which is the payload if it is a message.
+    pub fn last(&mut self) -> io::Result<String> {
+        Ok(self.array()?.pop().unwrap_or_default())
+    }
+
+    /// How long to wait for a reply.
+    pub fn patience(&mut self, length: Duration) -> io::Result<()> {
+        self.reader.get_mut().set_read_timeout(Some(length))
+    }
+
+    fn array(&mut self) -> io::Result<Vec<String>> {
         let count = self.header(b'*')?;
-        (0..count).map(|_| self.header(b':')).collect()
+        (0..count).map(|_| self.item()).collect()
+    }
+
+    /// An integer or a text.
+    fn item(&mut self) -> io::Result<String> {
+        let mut line = self.line()?;
+        if line.starts_with('$') {
+            return self.line();
+        }
+        line.remove(0);
+        Ok(line)
     }
 
     /// Reads a simple string.

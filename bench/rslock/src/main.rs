@@ -35,6 +35,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
         "pairs" => pairs(&manager, callers, length).await,
         "contended" => contended(&manager, callers, length).await,
         "handover" => handover(&manager, length).await,
+        "hold" => {
+            let guard = manager.acquire(&b"bench"[..], LEASE).await?;
+            protocol::ready()?;
+            protocol::answer("{}")?;
+            guard.release().await;
+            Ok(())
+        }
         "idle" => {
             for _ in 0..callers {
                 let manager = manager.clone();

@@ -81,13 +81,16 @@ pub async fn run(what: &str, client: &Client, callers: usize, length: Duration) 
                 while begun.elapsed() < length {
                     done += work.some().await?;
                 }
-                Ok::<usize, libdlock::Error>(done)
+                // What it holds is held until the driver has counted.
+                Ok::<_, libdlock::Error>((done, work))
             })
         })
         .collect();
-    let mut done = 0;
+    let (mut done, mut works) = (0, Vec::new());
     for task in tasks {
-        done += task.await??;
+        let (times, work) = task.await??;
+        done += times;
+        works.push(work);
     }
     let seconds = begun.elapsed().as_secs_f64();
     Ok(protocol::answer(&format!(r#"{{"done": {done}, "seconds": {seconds:.6}}}"#))?)

@@ -1,8 +1,10 @@
 //! The Rust worker of `bench/run.py`: see bench/README.md for what it is asked to do and how it answers.
 //!
-//! `libdlock-bench WHAT URL CALLERS SECONDS`
+//! `libdlock-bench tasks|blocking WHAT URL CALLERS SECONDS`
 
+mod blocking;
 mod contended;
+mod counting;
 mod handover;
 mod held;
 mod loops;
@@ -13,23 +15,31 @@ use std::error::Error;
 use std::time::Duration;
 
 use libdlock::Client;
+use tokio::runtime::Builder;
 
-// One worker thread, as the runtime of the bindings has.
-#[tokio::main(flavor = "multi_thread", worker_threads = 1)]
-async fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [what, url, callers, seconds] = arguments.as_slice() else {
-        return Err("usage: libdlock-bench WHAT URL CALLERS SECONDS".into());
+    let [callers_are, what, url, callers, seconds] = arguments.as_slice() else {
+        return Err("usage: libdlock-bench tasks|blocking WHAT URL CALLERS SECONDS".into());
     };
     let (callers, length) = (callers.parse()?, Duration::from_secs_f64(seconds.parse()?));
-    let client = Client::connect(url).await?;
-    match what.as_str() {
-        "contended" => contended::contended(&client, callers, length).await,
-        "idle" => contended::idle(&client, callers).await,
-        "handover" => handover::handover(&client, length).await,
-        "hold" => held::hold(&client).await,
-        "held" => held::held(&client, callers).await,
-        "lost" => held::lost(&client, callers).await,
-        other => loops::run(other, &client, callers, length).await,
+    // One worker thread, as the runtime of the bindings has.
+    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    let client = runtime.block_on(Client::connect(url))?;
+    match (callers_are.as_str(), what.as_str()) {
+        ("blocking", "pairs") => blocking::pairs(runtime.handle(), &client, callers, length),
+        (_, "counting") => counting::counting(length),
+        ("tasks", what) => runtime.block_on(async {
+            match what {
+                "contended" => contended::contended(&client, callers, length).await,
+                "idle" => contended::idle(&client, callers).await,
+                "handover" => handover::handover(&client, length).await,
+                "hold" => held::hold(&client).await,
+                "held" => held::held(&client, callers).await,
+                "lost" => held::lost(&client, callers).await,
+                other => loops::run(other, &client, callers, length).await,
+            }
+        }),
+        _ => Err(format!("{callers_are} callers do no {what}").into()),
     }
 }

@@ -1,0 +1,120 @@
+//! What is sent for a lock: the library's scripts and their keys and arguments.
+
+use std::io;
+
+use crate::resp::Connection;
+
+const ACQUIRE: &str =
+    concat!(include_str!("../../../core/src/lua/queue.lua"), include_str!("../../../core/src/lua/lock_acquire.lua"));
+const RELEASE: &str =
+    concat!(include_str!("../../../core/src/lua/queue.lua"), include_str!("../../../core/src/lua/lock_release.lua"));
+
+const LEASE_MS: &str = "30000";
+const TOKEN_TTL_MS: &str = "3600000";
+/// Tokens that a grant reserves, as the library does for its hand-overs within a process.
+const BLOCK: &str = "32";
+/// How long after the server's last known time a request stays good, as in the library.
+const BUDGET_US: i64 = 10_000_000;
+
+/// The scripts on one server.
+pub struct Scripts {
+    acquire: String,
+    release: String,
+    /// Its time as last told; as good as any until the first reply.
+    server_us: i64,
+}
+
+impl Scripts {
+    /// Loads them.
+    pub fn load(connection: &mut Connection) -> io::Result<Scripts> {
+        let server_us = i64::MAX / 1024 - BUDGET_US;
+        Ok(Scripts { acquire: connection.load(ACQUIRE)?, release: connection.load(RELEASE)?, server_us })
+    }
+
+    /// Adds an acquire that waits to what the connection sends next.
+    pub fn acquire(&self, connection: &mut Connection, lock: &Lock, owner: &str) {
+        let not_after = (self.server_us + BUDGET_US).to_string();
+        connection.push(&[
+            "EVALSHA",
+            &self.acquire,
+            "4",
+            &lock.name,
+            &lock.token,
+            &lock.queue,
+            &lock.seen,
+            owner,
+            LEASE_MS,
+            &not_after,
+            TOKEN_TTL_MS,
+            BLOCK,
+            "1",
+        ]);
+    }
+
+    /// Whether the acquire whose reply comes next was granted; `false`: it stands in the queue.
+    pub fn granted(&mut self, connection: &mut Connection) -> io::Result<bool> {
+        match connection.integers()?[..] {
+            [0, now, _token] => {
+                self.server_us = now;
+                Ok(true)
+            }
+            [1, now, _, _] | [3, now, _] => {
+                self.server_us = now;
+                Ok(false)
+            }
+            ref reply => Err(io::Error::other(format!("not granted: {reply:?}"))),
+        }
+    }
+
+    /// Adds a release; `rejoins`: to stand in the queue again.
+    pub fn release(&self, connection: &mut Connection, lock: &Lock, owner: &str, rejoins: bool) {
+        let rejoins = if rejoins { "1" } else { "0" };
+        connection.push(&[
+            "EVALSHA",
+            &self.release,
+            "3",
+            &lock.name,
+            &lock.queue,
+            &lock.seen,
+            owner,
+            &lock.channel,
+            rejoins,
+        ]);
+    }
+
+    /// The rank that the release whose reply comes next has got; -1 when it did not join.
+    pub fn released(connection: &mut Connection) -> io::Result<i64> {
+        match connection.integers()?[..] {
+            [1, _told, rank] => Ok(rank),
+            ref reply => Err(io::Error::other(format!("not released: {reply:?}"))),
+        }
+    }
+}
+
+/// A lock's keys and channel.
+pub struct Lock {
+    /// The lock.
+    pub name: String,
+    token: String,
+    queue: String,
+    seen: String,
+    channel: String,
+}
+
+impl Lock {
+    /// Of that name, which has no braces.
+    pub fn new(name: &str) -> Lock {
+        Lock {
+            name: name.to_owned(),
+            token: format!("redisson_lock_token:{{{name}}}"),
+            queue: format!("dlock_queue:{{{name}}}"),
+            seen: format!("dlock_seen:{{{name}}}"),
+            channel: format!("redisson_lock__channel:{{{name}}}"),
+        }
+    }
+}
+
+/// A client's id as the library makes them.
+pub fn client_id(number: usize) -> String {
+    format!("00000000-0000-8000-8000-{:012x}", u64::from(std::process::id()) << 16 | number as u64)
+}
