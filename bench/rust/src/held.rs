@@ -1,15 +1,13 @@
 //! What it costs to hold: many locks at once, and a server that goes away under them.
 
-use std::collections::VecDeque;
 use std::error::Error;
 use std::time::{Duration, Instant};
 
 use libdlock::{Client, Held};
-use tokio::task::JoinHandle;
 
 use crate::protocol;
 
-/// So many acquires are under way at a time.
+/// So many callers take them.
 const AT_ONCE: usize = 64;
 
 /// Between two acquires of `lost`, so that the leases end one after the other.
@@ -26,22 +24,26 @@ pub async fn hold(client: &Client) -> Result<(), Box<dyn Error>> {
 /// Takes so many locks, and holds them until the driver is done.
 pub async fn held(client: &Client, count: usize) -> Result<(), Box<dyn Error>> {
     client.lock("warm")?.acquire().await?.release().await?;
-    let mut holds: Vec<Held> = Vec::with_capacity(count);
     protocol::ready()?;
     let begun = Instant::now();
-    let mut under_way = VecDeque::<JoinHandle<libdlock::Result<Held>>>::with_capacity(AT_ONCE);
-    for number in 0..count {
-        if under_way.len() == AT_ONCE {
-            holds.push(under_way.pop_front().expect("it is full").await??);
-        }
-        let lock = client.lock(&format!("bench-{number}"))?;
-        under_way.push_back(tokio::spawn(async move { lock.acquire().await }));
-    }
-    for task in under_way {
-        holds.push(task.await??);
+    let callers: Vec<_> = (0..AT_ONCE)
+        .map(|first| {
+            let client = client.clone();
+            tokio::spawn(async move {
+                let mut holds = Vec::new();
+                for number in (first..count).step_by(AT_ONCE) {
+                    holds.push(client.lock(&format!("bench-{number}"))?.acquire().await?);
+                }
+                Ok::<Vec<Held>, libdlock::Error>(holds)
+            })
+        })
+        .collect();
+    let mut holds = Vec::new();
+    for caller in callers {
+        holds.push(caller.await??);
     }
     let seconds = begun.elapsed().as_secs_f64();
-    protocol::answer(&format!(r#"{{"done": {}, "seconds": {seconds}}}"#, holds.len()))?;
+    protocol::answer(&format!(r#"{{"done": {}, "seconds": {seconds}}}"#, holds.iter().map(Vec::len).sum::<usize>()))?;
     // The server goes away with the driver's section: nothing to release one by one.
     std::process::exit(0)
 }
