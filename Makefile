@@ -29,9 +29,9 @@ soak: ## processes under random faults for MINUTES=60, with every hold watched; 
 	@scripts/deps.sh test
 	@SEED=$(SEED) scripts/soak.sh $(MINUTES)
 
-bench: ## tables: every language beside the floor and redis-benchmark
+bench: ## tables and goals: every language beside the floor and its peers, 20 minutes; ROWS="pairs held" some of it
 	@scripts/deps.sh bench
-	@bench/run.sh
+	@bench/run.sh $(ROWS)
 
 lint: ## formatters in check mode, linters with warnings as errors
 	@scripts/deps.sh test

@@ -3,9 +3,10 @@
 
     run.py [--quick] [SECTION...]
 
-Sections: pairs contended local handover held idle lost reentry decisions ids; all of them when none is named. Within a section every
-program runs once in each round, one after the other on one private redis-server, so that the programs share whatever the machine is
-going through; the tables have medians over the rounds, and the ratios are medians of the ratios within a round. Standard library only.
+Sections: pairs reentry contended local handover held idle lost decisions ids; all of them when none is named. Within a section
+every program runs once in each round, one after the other on one private redis-server, so that the programs share whatever the
+machine is going through; the tables have medians over the rounds, and the ratios are medians of the ratios within a round.
+Standard library only.
 """
 
 from __future__ import annotations

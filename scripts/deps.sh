@@ -51,7 +51,6 @@ fi
 # The rest: command and the Debian package that brings it.
 tools="redis-server:redis-server"
 case $purpose in
-bench) tools+=" redis-benchmark:redis-tools" ;;
 test) tools+=" redis-cli:redis-tools valgrind:valgrind cmake:cmake pkg-config:pkg-config clang-format:clang-format nm:binutils" ;;
 esac
 # A server that is there needs no other.

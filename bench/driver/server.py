@@ -20,7 +20,9 @@ TICK = os.sysconf("SC_CLK_TCK")
 #: Calls of scripts. What a script calls is in the server's statistics too, under its own name, and is not a request.
 SCRIPTS = frozenset({"eval", "evalsha"})
 #: Other requests that no script makes.
-OTHERS = frozenset({"subscribe", "unsubscribe", "ping", "hello", "client", "client|setinfo", "client|setname", "script|load"})
+OTHERS = frozenset(
+    {"subscribe", "unsubscribe", "ping", "hello", "client", "client|setinfo", "client|setname", "script|load"}
+)
 
 
 def cpu_seconds(pid: int) -> float:
@@ -38,18 +40,15 @@ class Spent:
     cpu_us: float
 
     def __sub__(self, before: Spent) -> Spent:
-        return Spent(
-            self.requests - before.requests, self.requests_us - before.requests_us, self.cpu_us - before.cpu_us
-        )
+        return Spent(self.requests - before.requests, self.requests_us - before.requests_us, self.cpu_us - before.cpu_us)
 
 
 class Server(PrivateRedis):
     """A private server that tells what it has spent."""
 
-    @property
-    def address(self) -> str:
-        """As host:port."""
-        return f"127.0.0.1:{self.port}"
+    def __enter__(self) -> Server:
+        super().__enter__()
+        return self
 
     def spent(self, counted: frozenset[str] = SCRIPTS) -> Spent:
         """Since its start, on the commands that are counted."""

@@ -15,7 +15,7 @@ LEASE = 30
 async def main(what: str, url: str, callers: str, seconds: str) -> None:
     """Speaks the worker protocol."""
     client = redis.asyncio.Redis.from_url(url)
-    await tasks.run(what, lambda name: client.lock(name, timeout=LEASE), int(callers), float(seconds))  # type: ignore[no-any-return]
+    await tasks.run(what, lambda name: client.lock(name, timeout=LEASE), int(callers), float(seconds))
     await client.aclose()
 
 

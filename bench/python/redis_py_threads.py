@@ -14,7 +14,7 @@ LEASE = 30
 def main(what: str, url: str, callers: str, seconds: str) -> None:
     """Speaks the worker protocol."""
     client = redis.Redis.from_url(url)
-    threads.run(what, lambda name: client.lock(name, timeout=LEASE), int(callers), float(seconds))  # type: ignore[no-any-return]
+    threads.run(what, lambda name: client.lock(name, timeout=LEASE), int(callers), float(seconds))
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from driver.bench import Bench, median_ratio
@@ -50,23 +51,33 @@ def contend(program: Program, server: Server, processes: int, callers: int, seco
 def row(name: str, processes: int, runs: list[Contention]) -> list[str]:
     """A line of the table: medians over the rounds."""
 
-    def of(value: str) -> float:
-        return statistics.median(getattr(found.waits, value) for found in runs)
+    def of(value: Callable[[Contention], float]) -> float:
+        return statistics.median(value(found) for found in runs)
 
     return [
         name,
         str(processes),
-        f"{of('per_second'):.0f}",
-        f"{statistics.median(found.requests for found in runs):.2f}",
-        f"{of('p50_ms'):.2f} ms",
-        f"{of('p99_ms'):.2f} ms",
-        f"{statistics.median(found.waits.p99_ms / found.waits.mean_ms for found in runs):.2f}",
-        f"{statistics.median(found.server_share for found in runs):.2f}",
-        f"{statistics.median(found.client_share for found in runs):.2f}",
+        f"{of(lambda found: found.waits.per_second):.0f}",
+        f"{of(lambda found: found.requests):.2f}",
+        f"{of(lambda found: found.waits.p50_ms):.2f} ms",
+        f"{of(lambda found: found.waits.p99_ms):.2f} ms",
+        f"{of(lambda found: found.waits.p99_ms / found.waits.mean_ms):.2f}",
+        f"{of(lambda found: found.server_share):.2f}",
+        f"{of(lambda found: found.client_share):.2f}",
     ]
 
 
-HEADER = ["", "processes", "hand-overs/s", "requests each", "p50 wait", "p99 wait", "p99/mean", "server cores", "client cores"]
+HEADER = [
+    "",
+    "processes",
+    "hand-overs/s",
+    "requests each",
+    "p50 wait",
+    "p99 wait",
+    "p99/mean",
+    "server cores",
+    "client cores",
+]
 
 
 def measure(bench: Bench) -> list[Goal]:
@@ -121,7 +132,9 @@ def goals(found: dict[tuple[str, int], list[Contention]]) -> list[Goal]:
         goals.append(at_most(f"{where}: p99 wait of the mean", 2, tail, "x"))
     medians = [statistics.median(rates(NO_COHORT, processes)) for processes in FLAT]
     goals.append(
-        at_most("one lock, 4 to 64 x 8, no cohort: flat, (fastest - slowest) / fastest", 0.15, 1 - min(medians) / max(medians))
+        at_most(
+            "one lock, 4 to 64 x 8, no cohort: flat, (fastest - slowest) / fastest", 0.15, 1 - min(medians) / max(medians)
+        )
     )
     for processes in FLAT:
         each = statistics.median(rates(COHORT, processes))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
 from typing import Any
 
@@ -22,7 +23,7 @@ def latencies(answers: list[dict[str, Any]]) -> list[float]:
     )
     return [
         (taken - released) * 1e-6
-        for (_, released, before), (taken, _, after) in zip(turns, turns[1:], strict=False)
+        for (_, released, before), (taken, _, after) in itertools.pairwise(turns)
         if before != after
     ]
 

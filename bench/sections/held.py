@@ -46,7 +46,9 @@ def hold(program: Program, count: int, intervals: int) -> Holding:
         present = int(server.command("DBSIZE"))
         assert present >= count, f"of {count} locks {present} are left"
     share = RENEWAL / took
-    return Holding(answer["seconds"], spent.requests * share, spent.cpu_us * 1e-6 / took, cpu / took, 1024 * kib / count, more)
+    return Holding(
+        answer["seconds"], spent.requests * share, spent.cpu_us * 1e-6 / took, cpu / took, 1024 * kib / count, more
+    )
 
 
 def measure(bench: Bench) -> list[Goal]:

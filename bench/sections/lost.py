@@ -20,15 +20,14 @@ EARLIEST = 50.0
 
 def margins(program: Program) -> list[float]:
     """How long before the end of validity each signal came, in ms; negative is too late."""
-    with Server() as server:
-        with Worker(program.start("lost", server, HOLDS, 0, OPTIONS)) as worker:
-            worker.ready()
-            server.freeze()
-            try:
-                worker.go()
-                return [float(margin) for margin in worker.answer()["margins_ms"]]
-            finally:
-                server.thaw()
+    with Server() as server, Worker(program.start("lost", server, HOLDS, 0, OPTIONS)) as worker:
+        worker.ready()
+        server.freeze()
+        try:
+            worker.go()
+            return [float(margin) for margin in worker.answer()["margins_ms"]]
+        finally:
+            server.thaw()
 
 
 def measure(bench: Bench) -> list[Goal]:
@@ -39,7 +38,11 @@ def measure(bench: Bench) -> list[Goal]:
         found = margins(program)
         in_time = sum(0 < margin <= EARLIEST for margin in found)
         rows.append(
-            [program.name, f"{in_time} of {len(found)}", *(f"{ms:.1f} ms" for ms in (max(found), statistics.median(found), min(found)))]
+            [
+                program.name,
+                f"{in_time} of {len(found)}",
+                *(f"{ms:.1f} ms" for ms in (max(found), statistics.median(found), min(found))),
+            ]
         )
         goals.append(
             Goal(
