@@ -23,19 +23,25 @@ HOLD = 0.002
 T = TypeVar("T")
 
 
-def everybody(tasks: Sequence[Callable[[float], T]]) -> tuple[float, list[T]]:
-    """Runs each in a thread, all from the driver's go on, whose instant they are given; how long the last one took."""
+def everybody(
+    tasks: Sequence[Callable[[float], T]], warm: Callable[[int], object] = lambda number: None
+) -> tuple[float, list[T]]:
+    """Runs each in a thread, all from the driver's go on, whose instant they are given; how long the last one took. What makes
+    them warm happens before, in the same threads."""
     results: dict[int, T] = {}
-    start_line = threading.Barrier(len(tasks) + 1)
+    all_warm, start_line = threading.Barrier(len(tasks) + 1), threading.Barrier(len(tasks) + 1)
     begun = 0.0
 
     def run(number: int) -> None:
+        warm(number)
+        all_warm.wait()
         start_line.wait()
         results[number] = tasks[number](begun)
 
     threads = [threading.Thread(target=run, args=(number,), daemon=True) for number in range(len(tasks))]
     for thread in threads:
         thread.start()
+    all_warm.wait()
     ready()
     begun = time.monotonic()
     start_line.wait()
@@ -59,9 +65,12 @@ def pairs(lock: AbstractContextManager[Any]) -> Work:
 
 def loops(works: Sequence[Work], seconds: float) -> None:
     """Every caller at its own work."""
-    for work in works:
-        work(time.monotonic() + 0.1 / len(works))  # connections and keys are warm before the clock starts
-    taken, done = everybody([lambda begun, work=work: work(begun + seconds) for work in works])  # type: ignore[misc]
+
+    def caller(work: Work) -> Callable[[float], int]:
+        return lambda begun: work(begun + seconds)
+
+    # Connections and keys are warm before the clock starts.
+    taken, done = everybody([caller(work) for work in works], lambda number: works[number](time.monotonic() + 0.1))
     answer({"done": sum(done), "seconds": taken})
 
 

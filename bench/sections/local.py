@@ -6,7 +6,7 @@ import statistics
 
 from driver.bench import Bench, median_ratio
 from driver.goals import Goal, at_least
-from driver.programs import AIO, FENCED, JVM, NODE, OURS, PEERS, PY, REDIS_PY, REDIS_PY_AIO, RUST, SEMAPHORE, C
+from driver.programs import AIO, FENCED, JVM, NODE, PEERS, PY, REDIS_PY, REDIS_PY_AIO, RUST, SEMAPHORE, WITH_BLOCKING, C
 from driver.server import Server
 from driver.tables import print_table
 
@@ -20,7 +20,7 @@ def measure(bench: Bench) -> list[Goal]:
     found: dict[str, list[Contention]] = {}
     with Server() as server:
         for number in range(bench.rounds(3)):
-            for program in (*OURS, *(peer for peer in PEERS if peer is not FENCED)):
+            for program in (*WITH_BLOCKING, *(peer for peer in PEERS if peer is not FENCED)):
                 bench.say(f"local, round {number + 1}, {program.name}")
                 found.setdefault(program.name, []).append(contend(program, server, 1, CALLERS, bench.seconds(2.0)))
     print_table(f"One lock, {CALLERS} callers in one process", HEADER, [row(name, 1, runs) for name, runs in found.items()])

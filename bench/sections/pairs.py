@@ -32,7 +32,7 @@ def measured(bench: Bench, callers: int) -> Runs:
     programs = [SOCKETS, *([PIPELINE] if callers > 1 else []), *WITH_BLOCKING, *PEERS]
     runs = Runs()
     with Server() as server:
-        for number in range(bench.rounds(4)):
+        for number in range(bench.rounds(3)):
             bench.say(f"pairs, {callers} callers, round {number + 1}")
             for program in programs:
                 runs.add(program.name, run(program, "pairs", server, callers, bench.seconds(1.5)))

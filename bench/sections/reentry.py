@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from driver.bench import Bench, Runs, run
 from driver.goals import Goal, at_most
-from driver.programs import JVM, PY, RUST, C
+from driver.programs import BLOCKING, JVM, PY, RUST, C
 from driver.server import Server
 from driver.tables import print_table
 
@@ -15,11 +15,11 @@ def measure(bench: Bench) -> list[Goal]:
     with Server() as server:
         for number in range(bench.rounds(3)):
             bench.say(f"reentry, round {number + 1}")
-            for program in (RUST, C, JVM, PY):
+            for program in (RUST, BLOCKING, C, JVM, PY):
                 runs.add(program.name, run(program, "reentry", server, 1, bench.seconds(1.0)))
             runs.add("count", run(RUST, "counting", server, 1, bench.seconds(1.0)))
     rows, goals = [], []
-    for program in (RUST, C, JVM, PY):
+    for program in (RUST, BLOCKING, C, JVM, PY):
         each = 1e3 * runs.median(program, lambda found: found.each_us)
         requests = runs.median(program, lambda found: found.requests)
         rows.append([f"re-entry, {program.name}", f"{each:.0f} ns", f"{requests:.6f}"])

@@ -5,17 +5,20 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use libdlock::Client;
-use tokio::runtime::Handle;
+use libdlock::{Acquire, Client, HolderId};
 
 use crate::protocol;
+use crate::waits::{Waits, told};
+
+/// Between two looks at the clock.
+const BATCH: usize = 1000;
 
 /// A thread for each caller, each with a lock of its own.
-pub fn pairs(runtime: &Handle, client: &Client, callers: usize, length: Duration) -> Result<(), Box<dyn Error>> {
+pub fn pairs(client: &Client, callers: usize, length: Duration) -> Result<(), Box<dyn Error>> {
     let mut locks = Vec::new();
     for caller in 0..callers {
         let lock = client.lock(&format!("bench-{caller}"))?;
-        runtime.block_on(async { lock.acquire().await?.release().await })?; // connections and keys are warm
+        lock.blocking_acquire()?.blocking_release()?; // connections and keys are warm
         locks.push(lock);
     }
     protocol::ready()?;
@@ -30,7 +33,7 @@ pub fn pairs(runtime: &Handle, client: &Client, callers: usize, length: Duration
                     start_line.wait();
                     let mut done = 0;
                     while begun.elapsed() < length {
-                        runtime.block_on(async { lock.acquire().await?.release().await })?;
+                        lock.blocking_acquire()?.blocking_release()?;
                         done += 1;
                     }
                     Ok(done)
@@ -42,4 +45,47 @@ pub fn pairs(runtime: &Handle, client: &Client, callers: usize, length: Duration
     let seconds = begun.elapsed().as_secs_f64();
     let done: usize = counts.into_iter().sum::<libdlock::Result<usize>>()?;
     Ok(protocol::answer(&format!(r#"{{"done": {done}, "seconds": {seconds:.6}}}"#))?)
+}
+
+/// Lock and unlock of what the thread holds.
+pub fn reentry(client: &Client, length: Duration) -> Result<(), Box<dyn Error>> {
+    let (lock, holder) = (client.lock("bench-0")?, HolderId::fresh());
+    let _held = lock.blocking_acquire_as(holder, Acquire::default())?;
+    protocol::ready()?;
+    let begun = Instant::now();
+    let mut done = 0;
+    while begun.elapsed() < length {
+        for _ in 0..BATCH {
+            lock.blocking_acquire_as(holder, Acquire::default())?.blocking_release()?;
+        }
+        done += BATCH;
+    }
+    let seconds = begun.elapsed().as_secs_f64();
+    Ok(protocol::answer(&format!(r#"{{"done": {done}, "seconds": {seconds:.6}}}"#))?)
+}
+
+/// Threads that all want `bench`.
+pub fn contended(client: &Client, callers: usize, length: Duration) -> Result<(), Box<dyn Error>> {
+    client.lock(&format!("warm-{}", std::process::id()))?.blocking_acquire()?.blocking_release()?;
+    let lock = client.lock("bench")?;
+    protocol::ready()?;
+    let begun = Instant::now();
+    let waits: Vec<libdlock::Result<Waits>> = thread::scope(|scope| {
+        let caller = || {
+            let mut waits = Waits::new(begun, length);
+            loop {
+                let asked = Instant::now();
+                if !waits.goes_on(asked) {
+                    return Ok(waits);
+                }
+                let held = lock.blocking_acquire()?;
+                waits.granted(asked);
+                held.blocking_release()?;
+            }
+        };
+        let threads: Vec<_> = (0..callers).map(|_| scope.spawn(caller)).collect();
+        threads.into_iter().map(|thread| thread.join().expect("a caller panicked")).collect()
+    });
+    let waits: Vec<Waits> = waits.into_iter().collect::<libdlock::Result<_>>()?;
+    Ok(protocol::answer(&told(&waits, length))?)
 }

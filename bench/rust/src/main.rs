@@ -27,7 +27,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let client = runtime.block_on(Client::connect(url))?;
     match (callers_are.as_str(), what.as_str()) {
-        ("blocking", "pairs") => blocking::pairs(runtime.handle(), &client, callers, length),
+        ("blocking", "pairs") => blocking::pairs(&client, callers, length),
+        ("blocking", "contended") => blocking::contended(&client, callers, length),
+        ("blocking", "reentry") => blocking::reentry(&client, length),
         (_, "counting") => counting::counting(length),
         ("tasks", what) => runtime.block_on(async {
             match what {
