@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from datetime import datetime, timezone
 
 from driver.bench import Bench
 from driver.goals import Goal
@@ -44,6 +45,7 @@ def main() -> None:
     bench = Bench(options.quick)
     names = options.sections or list(SECTIONS)
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    print(f"- {datetime.now(timezone.utc):%Y-%m-%d %H:%M} UTC; sections: {' '.join(names)}")
     print(machine())
     if bench.quick:
         print("- a quick run: its figures say nothing")
@@ -53,7 +55,7 @@ def main() -> None:
         goals += SECTIONS[name](bench)
     if goals:
         print_goals(goals)
-    print(f"\n{' '.join(names)}: {time.monotonic() - began:.0f} s")
+    print(f"\nThis took {time.monotonic() - began:.0f} s, without building.")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ def print_table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str
         )
         return f"| {' | '.join(padded)} |"
 
-    print(f"\n{caption}\n")
+    print(f"\n### {caption}\n")
     print(line(header))
     print(f"|{'|'.join('---' if left else '---:' for left in text)}|")
     for row in rows:
@@ -27,7 +27,7 @@ def print_table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str
 
 def print_goals(goals: Sequence[Goal]) -> None:
     """Every goal with what was found in this run."""
-    print("\n| goal | target | found | reached |\n|---|---|---|---|")
+    print("\n### Goals\n\n| goal | target | found | reached |\n|---|---|---|---|")
     for goal in goals:
         print(f"| {goal.row} | {goal.target} | {goal.found} | {'yes' if goal.reached else '**no**'} |")
     print(f"\n{sum(goal.reached for goal in goals)} of {len(goals)} goals reached.")
