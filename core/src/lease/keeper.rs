@@ -1,8 +1,8 @@
 //! Renews everything that this client holds, and tells of every loss in time: one task, earliest deadline first.
 //!
 //! The task itself does no I/O. It sends renewals in chunks, each a task of its own, so that a server that does not answer
-//! delays neither the other chunks nor the lost signal. A chunk that is not full takes along what is due soon; what was
-//! renewed together is due together, so that from then on the chunks are full.
+//! delays neither the other chunks nor the lost signal. What was renewed together is due together. A chunk that is not full
+//! takes along what is due soon and not itself part of a full one, so that from then on they are full.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -24,8 +24,8 @@ const TASK: &str = "keeper";
 /// What is due within this part of its renewal interval fills up a chunk: a tenth more renewals at most, in fewer scripts.
 const AHEAD: u32 = 10;
 
-/// How many entries are looked at to fill up a chunk, at most: leases that are not renewed may stand in between.
-const LOOKED_AT: usize = 1_000;
+/// How many entries are looked at to fill up a chunk, at most: full chunks and leases that are not renewed stand in between.
+const LOOKED_AT: usize = 10_000;
 
 /// How many renewals are taken out under one lock. When a process was stopped all of them are due at once.
 const TAKEN_AT_ONCE: usize = 1_000;
@@ -169,7 +169,7 @@ impl Keeper {
         }
         if !renewals.is_empty() {
             let missing = renewals.len().next_multiple_of(chunk) - renewals.len();
-            let soon = due_soon(&schedule, now, renewals[0].1, missing);
+            let soon = due_soon(&schedule, now, renewals[0].1, missing, chunk);
             for (grant, _) in &soon {
                 schedule.put(grant.clone(), Phase::Renewing);
             }
@@ -252,16 +252,27 @@ impl Keeper {
     }
 }
 
-/// Up to `missing` holds that are due soon, as measured by `lease`, the one of a hold that is due now.
-fn due_soon(schedule: &Schedule, now: Tick, lease: Duration, missing: usize) -> Vec<Due> {
-    let horizon = now.plus(lease / 3 / AHEAD);
-    let entries = schedule.between(now..=horizon).take(LOOKED_AT).filter(|entry| entry.phase == Phase::Resting);
-    let renewed = entries.filter_map(|Entry { grant, .. }| match grant.watch() {
-        // Its own lease may be shorter, and its horizon nearer.
-        Watch::Renew { at, lease, .. } if at <= now.plus(lease / 3 / AHEAD) => Some((grant.clone(), lease)),
-        _ => None,
-    });
-    renewed.take(missing).collect()
+/// Up to `missing` holds that are due soon, as measured by `lease`, the one of a hold that is due now. Full chunks are left
+/// alone: each would want to be filled up in its turn, and all be renewed a little sooner, for ever.
+fn due_soon(schedule: &Schedule, now: Tick, lease: Duration, missing: usize, chunk: usize) -> Vec<Due> {
+    let mut soon = Vec::new();
+    if missing == 0 {
+        return soon;
+    }
+    let entries: Vec<_> = schedule.between(now..=now.plus(lease / 3 / AHEAD)).take(LOOKED_AT).collect();
+    for together in entries.chunk_by(|(at, _), (other, _)| at == other).filter(|together| together.len() < chunk) {
+        let renewed = together.iter().filter(|(_, entry)| entry.phase == Phase::Resting);
+        soon.extend(renewed.filter_map(|(_, Entry { grant, .. })| match grant.watch() {
+            // Its own lease may be shorter, and its horizon nearer.
+            Watch::Renew { at, lease, .. } if at <= now.plus(lease / 3 / AHEAD) => Some((grant.clone(), lease)),
+            _ => None,
+        }));
+        if soon.len() >= missing {
+            break;
+        }
+    }
+    soon.truncate(missing);
+    soon
 }
 
 impl Shared {

@@ -131,6 +131,11 @@ async fn what_is_due_soon_fills_a_chunk_up_and_chunks_stay_full() {
     for _ in 0..5 {
         assert_eq!(world.run_for(INTERVAL), (100, 10_000));
     }
+    // One more, and the full chunks stay as they are; two that lack some become one.
+    let _odd = world.hold(10_000);
+    for _ in 0..5 {
+        assert_eq!(world.run_for(INTERVAL), (101, 10_001));
+    }
     assert!(holds.iter().all(|grant| grant.state() == HoldState::Held));
 }
 

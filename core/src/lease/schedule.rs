@@ -110,8 +110,8 @@ impl Schedule {
     }
 
     /// What stands in that time, first to last.
-    pub(super) fn between(&self, times: RangeInclusive<Tick>) -> impl Iterator<Item = &Entry> {
-        self.due.range((*times.start(), 0)..=(*times.end(), usize::MAX)).map(|(_, entry)| entry)
+    pub(super) fn between(&self, times: RangeInclusive<Tick>) -> impl Iterator<Item = (Tick, &Entry)> {
+        self.due.range((*times.start(), 0)..=(*times.end(), usize::MAX)).map(|((at, _), entry)| (*at, entry))
     }
 }
 

@@ -50,6 +50,8 @@ impl Holds {
         {
             self.0.remove(oldest);
         }
+        // As a rule there is one: a vector that grows by itself would make room for four.
+        self.0.reserve_exact(1);
         self.0.push(Hold { holder, count: 1, grant });
     }
 

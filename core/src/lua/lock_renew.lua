@@ -14,13 +14,14 @@ for i, key in ipairs(KEYS) do
   if type(owned) == 'table' then
     replies[i] = -3
   elseif owned == 1 then
-    local left, wanted, cut = redis.call('PTTL', key), tonumber(ARGV[3 * i - 1]), tonumber(ARGV[3 * i])
+    local left, wanted = redis.call('PTTL', key), tonumber(ARGV[3 * i - 1])
     if left < wanted then
       left = wanted
-      redis.call('PEXPIRE', key, left)
-    elseif cut > 0 and left > cut then
-      left = cut
-      redis.call('PEXPIRE', key, left)
+      -- As it came: Lua would print the number anew.
+      redis.call('PEXPIRE', key, ARGV[3 * i - 1])
+    elseif ARGV[3 * i] ~= '0' and left > tonumber(ARGV[3 * i]) then
+      left = tonumber(ARGV[3 * i])
+      redis.call('PEXPIRE', key, ARGV[3 * i])
     end
     replies[i] = left
   else
