@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use libdlock::Client;
-use libdlock_faults::{SOON, bounded, client, with_options};
+use libdlock_faults::{SOON, bounded, client, waiters, with_options};
 use libdlock_testkit::{Action, Proxy, Server, Side, eventually, within};
 use tokio::task::JoinSet;
 
@@ -67,6 +67,54 @@ async fn an_acquire_that_timed_out_without_a_reply_leaves_no_key() {
     assert_eq!(server.cmd(&["EXISTS", "redisson_lock_token:{job}"]).int(), 1, "the server has granted it");
     proxy.heal();
     eventually(SOON, "no lock is left", || no_lock_is_left(&server));
+}
+
+/// It was handed the lock, by its own process or by the server, and is gone before it looks.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_caller_that_is_gone_when_it_is_handed_the_lock_gives_it_back() {
+    let server = Server::start();
+    let url = with_options(&server.url(), "lease=60s&poll_interval=30s&cohort_age=10s");
+    let (here, elsewhere): (Client, Client) = (client(&url).await, client(&url).await);
+    let (mine, theirs) = (here.lock("job").expect("a name"), elsewhere.lock("job").expect("a name"));
+    let owner = || server.cmd(&["HKEYS", "job"]).array().first().map(|owner| owner.text().to_owned());
+    for by_the_server in [true, false] {
+        let held = theirs.acquire().await.expect("acquire");
+        let (mut first, mut second) = (Box::pin(mine.acquire()), Box::pin(mine.acquire()));
+        // Their first request is sent by whoever looks at them.
+        for waiting in [&mut first, &mut second] {
+            while waiters(&server, "job") == 0 {
+                let looked = tokio::time::timeout(Duration::from_millis(5), &mut *waiting).await;
+                assert!(looked.is_err(), "it is held");
+            }
+            assert!(poll(waiting), "it is held");
+        }
+        let before = owner();
+        held.release().await.expect("release");
+        let gone = if by_the_server {
+            eventually(SOON, "it was handed on", || owner().is_some_and(|owner| Some(owner) != before));
+            // Nothing outside shows when the answer has come: too short a pause only makes the test easier to pass.
+            tokio::time::sleep(Duration::from_millis(30)).await;
+            first
+        } else {
+            let held = bounded(SOON, "served", first).await.expect("acquire");
+            let before = owner();
+            held.release().await.expect("release");
+            assert_eq!(owner(), before, "it was handed on within the process");
+            // The one that was served is gone already.
+            Box::pin(mine.acquire())
+        };
+        drop(gone);
+        drop(second);
+        let held = bounded(SOON, "it is free", theirs.acquire()).await.expect("acquire");
+        held.release().await.expect("release");
+    }
+    eventually(SOON, "nothing is left", || no_lock_is_left(&server));
+}
+
+/// Looks at a future once; whether it has to wait.
+fn poll(future: &mut (impl Future + Unpin)) -> bool {
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    std::pin::Pin::new(future).poll(&mut context).is_pending()
 }
 
 /// A caller that gives up in the queue, in front of another one, must not keep the lock from it.

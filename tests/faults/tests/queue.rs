@@ -137,6 +137,27 @@ fn a_live_process_that_has_just_become_head_is_not_taken_for_dead() {
     eventually(SOON, "nothing is left", || server.keys() == ["redisson_lock_token:{job}"]);
 }
 
+/// Its lease is over in a millisecond, all the time: the server's clock stands still.
+#[test]
+fn a_holder_whose_lease_is_nearly_over_is_looked_at_fifty_times_a_second_at_most() {
+    let (server, clock) = Server::with_clock();
+    let mut waiter = Peer::start(worker!(), &server.url());
+    let now = server.cmd(&["TIME"]);
+    clock.freeze_at(now.array()[0].int() * 1_000_000);
+    server.cmd(&["HSET", "job", "6e3814a1-e847-452b-a982-45baf93a1df2:1", "1"]);
+    server.cmd(&["PEXPIRE", "job", "1"]);
+    let waiting = waiter.start_acquire("job");
+    eventually(SOON, "it waits", || queue(&server).len() == 1);
+    let (before, from) = (scripts(&server), monotonic_us());
+    assert_eq!(waiter.answer_within(waiting, Duration::from_secs(1)), None);
+    let (asked, took) = (scripts(&server) - before, between(from, monotonic_us()));
+    assert!(asked as f64 <= 50.0 * took.as_secs_f64() + 1.0, "{asked} scripts in {took:?}");
+    assert!(asked > 5, "{asked} scripts: nothing was tested");
+    clock.offset(0);
+    waiter.granted(waiting, SOON);
+    waiter.release("job");
+}
+
 /// Three who take turns, each in a process of its own: nobody is passed over.
 #[test]
 fn processes_that_wait_are_served_in_the_order_in_which_they_came() {
