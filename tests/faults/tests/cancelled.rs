@@ -111,6 +111,28 @@ async fn a_caller_that_is_gone_when_it_is_handed_the_lock_gives_it_back() {
     eventually(SOON, "nothing is left", || no_lock_is_left(&server));
 }
 
+/// The server has granted it, in the queue, and the answer finds nobody who waits.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_caller_that_gives_up_while_the_queue_serves_it_leaves_nobody_holding() {
+    let server = Server::start();
+    let proxy = Proxy::start(server.address());
+    let options = "lease=60s&poll_interval=30s&response_timeout=30s";
+    let (waiting, holding): (Client, Client) =
+        (client(&with_options(&proxy.url(), options)).await, client(&with_options(&server.url(), options)).await);
+    let held = holding.lock("job").expect("a name").acquire().await.expect("acquire");
+    let lock = waiting.lock("job").expect("a name");
+    let waiter = tokio::spawn(async move { lock.acquire().await.map(drop) });
+    eventually(SOON, "it waits", || waiters(&server, "job") == 1);
+    let grant = proxy.on(&["EVALSHA", "job"], Action::HoldReply);
+    held.release().await.expect("release");
+    grant.expect(SOON);
+    eventually(SOON, "the server has granted it", || !no_lock_is_left(&server));
+    waiter.abort();
+    assert!(waiter.await.is_err_and(|e| e.is_cancelled()));
+    grant.let_go();
+    eventually(SOON, "no lock is left", || no_lock_is_left(&server));
+}
+
 /// Looks at a future once; whether it has to wait.
 fn poll(future: &mut (impl Future + Unpin)) -> bool {
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
