@@ -182,7 +182,7 @@ impl Waiter {
         // In this order: a hold that was over before anybody looked at it was none.
         let (acquired_at, valid) = (monotonic_us(), held.is_valid());
         let mut valid_until = valid_until(&held);
-        if !valid {
+        if !valid || valid_until == 0 {
             drop(held.release().await);
             return println!("over {} TOO_LATE", self.number);
         }
@@ -237,6 +237,8 @@ impl Waiter {
     }
 }
 
+/// Until when it is valid if nothing is renewed. When it is not, that instant is not to be had any more: 0.
 fn valid_until(grant: &Grant) -> i64 {
-    monotonic_us() + grant.remaining().as_micros() as i64
+    let (now, left) = (monotonic_us(), grant.remaining().as_micros() as i64);
+    if left > 0 { now + left } else { 0 }
 }
