@@ -122,7 +122,14 @@ impl Fleet {
 
     /// Writes something between what is said.
     pub fn note(&mut self, what: String) {
-        self.said.push_back((u64::MAX, format!("{} {what}", monotonic_us())));
+        self.remember(u64::MAX, format!("{} {what}", monotonic_us()));
+    }
+
+    fn remember(&mut self, serial: u64, line: String) {
+        if self.said.len() >= REMEMBERED {
+            self.said.pop_front();
+        }
+        self.said.push_back((serial, line));
     }
 
     /// Stops one (SIGSTOP).
@@ -194,12 +201,9 @@ impl Fleet {
 
     fn read(&mut self, place: usize, line: &str, history: &mut History) {
         let words: Vec<&str> = line.split(' ').collect();
+        let serial = self.processes[place].serial;
+        self.remember(serial, line.to_owned());
         let process = &mut self.processes[place];
-        let serial = process.serial;
-        if self.said.len() == REMEMBERED {
-            self.said.pop_front();
-        }
-        self.said.push_back((serial, line.to_owned()));
         let who = |waiter: &str| (serial, waiter.parse::<u32>().expect("a waiter"));
         let us = |text: &str| text.parse::<i64>().expect("microseconds");
         match words[..] {

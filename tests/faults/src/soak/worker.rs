@@ -198,8 +198,7 @@ impl Waiter {
         let ended = match loss {
             // Told a little before the end: valid until then.
             None | Some(LossReason::Expired) if held.is_valid() => called,
-            None | Some(LossReason::Expired) => called.min(valid_until).max(acquired_at),
-            Some(_) => called.min(valid_until).max(acquired_at),
+            _ => called.min(valid_until).max(acquired_at),
         };
         valid_until = valid_until.max(self::valid_until(&held));
         if let Some(reason) = loss {
