@@ -16,6 +16,8 @@ pub(crate) struct ClientEntry {
 pub(crate) struct LockEntry {
     pub(crate) lock: Lock,
     pub(crate) client: Arc<ClientEntry>,
+    /// The handle was given up; see `near.rs`.
+    pub(crate) freed: AtomicBool,
 }
 
 /// A hold of a lock, seen through the grant that gave it.

@@ -149,7 +149,7 @@ pub unsafe extern "C" fn dlock_held_hold_count(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlock_held_release(held: *const dlock_held_t, error: *mut dlock_error_t) -> dlock_status_t {
     // SAFETY: the caller's promise, see the header.
-    unsafe { call("dlock_held_release", error, |state| state.wait(ops::held_release(state, id(held)), None)) }
+    unsafe { call("dlock_held_release", error, |state| state.wait(ops::held_release_directly(state, id(held)), None)) }
 }
 
 /// As dlock_lock_extend(), for a hold that is the handle's own.

@@ -115,7 +115,13 @@ pub unsafe extern "C" fn dlock_lock_try_acquire(
 pub unsafe extern "C" fn dlock_lock_release(lock: *const dlock_lock_t, error: *mut dlock_error_t) -> dlock_status_t {
     // SAFETY: the caller's promise, see the header.
     unsafe {
-        call("dlock_lock_release", error, |state| state.wait(ops::lock_release(state, id(lock), this_thread()), None))
+        call("dlock_lock_release", error, |state| {
+            let holder = this_thread();
+            if ops::lock_leave(state, id(lock), holder)? {
+                return Ok(());
+            }
+            state.wait(ops::lock_release_directly(state, id(lock), holder), None)
+        })
     }
 }
 
@@ -275,8 +281,13 @@ impl How {
 }
 
 unsafe fn acquire(state: &'static State, lock: Handle, how: &How, out_held: *mut *mut dlock_held_t) -> Result<()> {
-    let holding = Holding::ByHolder(this_thread());
-    let acquiring = ops::lock_acquire(state, lock, holding, how.wait_ms, how.lease_ms);
+    let holder = this_thread();
+    let plain = out_held.is_null() && how.cancel.is_none();
+    if plain && ops::lock_reenter(state, lock, holder, how.wait_ms, how.lease_ms)? {
+        return Ok(());
+    }
+    let holding = Holding::ByHolder(holder);
+    let acquiring = ops::lock_acquire_directly(state, lock, holding, how.wait_ms, how.lease_ms);
     let held = state.wait(state.with_cancel(how.cancel, acquiring), None)?;
     // SAFETY: passed on.
     unsafe { hand_out(state, held, out_held) }

@@ -38,8 +38,9 @@ pub(crate) fn lock_acquire(
     lease_ms: Option<i64>,
 ) -> PyResult<()> {
     let holding = Holding::ByHolder(HolderId(holder));
-    let held =
-        blocking(into.py(), "lock_acquire", |state| ops::lock_acquire(state, lock.handle, holding, wait_ms, lease_ms))?;
+    let held = blocking(into.py(), "lock_acquire", |state| {
+        ops::lock_acquire_directly(state, lock.handle, holding, wait_ms, lease_ms)
+    })?;
     lock.entered();
     into.append(Grant::from(held))
 }

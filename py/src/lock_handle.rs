@@ -84,7 +84,7 @@ pub(crate) fn release(py: Python<'_>, export: &'static str, lock: &LockHandle, h
     let held = AtomicBool::new(true);
     let noting = &held;
     let released = blocking(py, export, |state| async move {
-        let released = ops::lock_release(state, lock.handle, holder).await;
+        let released = ops::lock_release_directly(state, lock.handle, holder).await;
         let not_held = released.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotHeld);
         noting.store(!not_held, Ordering::Relaxed);
         released

@@ -74,6 +74,15 @@ pub async fn held_release(state: &'static State, held: Handle) -> Result<()> {
     entry.lock.lock.release_as(entry.holder).await
 }
 
+/// As [`held_release`], for [`State::wait`] on a thread that may block: its one round trip is done on that thread.
+///
+/// # Errors
+/// As [`held_release`].
+pub async fn held_release_directly(state: &'static State, held: Handle) -> Result<()> {
+    let entry = owning(state, held, "release")?;
+    entry.lock.lock.release_directly(entry.holder).await
+}
+
 /// Sets the lease of the hold to `lease_ms` from now.
 pub async fn held_extend(state: &'static State, held: Handle, lease_ms: i64) -> Result<()> {
     let entry = owning(state, held, "extend")?;

@@ -1,6 +1,7 @@
 //! Locks: opened by name, acquired and released by a holder.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use libdlock::{Acquire, Grant, HolderId, LockOptions, Result};
 
@@ -8,6 +9,7 @@ use super::args;
 use super::{Held, Inspection};
 use crate::handle::{Handle, Kind};
 use crate::holder;
+use crate::near::Near;
 use crate::objects::{HeldEntry, LockEntry};
 use crate::state::State;
 
@@ -49,12 +51,14 @@ pub fn lock_open(
     }
     options.reentrant = reentrant;
     let lock = client.client.lock_with(name, options)?;
-    state.insert(Kind::Lock, &state.locks, Arc::new(LockEntry { lock, client }))
+    state.insert(Kind::Lock, &state.locks, Arc::new(LockEntry { lock, client, freed: AtomicBool::new(false) }))
 }
 
 /// Gives the handle up; holds of the lock stay.
 pub fn lock_free(state: &State, lock: Handle) -> Result<()> {
-    state.remove(Kind::Lock, &state.locks, lock, "free").map(drop)
+    let entry = state.remove(Kind::Lock, &state.locks, lock, "free")?;
+    entry.freed.store(true, Ordering::Relaxed);
+    Ok(())
 }
 
 /// The name the lock was opened with.
@@ -111,6 +115,22 @@ pub async fn lock_acquire_directly(
     keep(state, entry, holding, holder, grant)
 }
 
+/// Counts one more acquire of what `holder` holds, if that is all that [`lock_acquire`] would do: for hosts that need no further
+/// view of it. No I/O, no future. `false`: nothing was done, and [`lock_acquire`] does it or says why not.
+///
+/// # Errors
+/// That of a handle which is no lock, or of a number that is no wait or lease.
+pub fn lock_reenter(
+    state: &State,
+    lock: Handle,
+    holder: HolderId,
+    wait_ms: Option<i64>,
+    lease_ms: Option<i64>,
+) -> Result<bool> {
+    let entry = near(state, lock, "acquire")?;
+    Ok(entry.lock.reenter_now(holder, &how(&entry, wait_ms, lease_ms)?))
+}
+
 fn how(entry: &LockEntry, wait_ms: Option<i64>, lease_ms: Option<i64>) -> Result<Acquire> {
     let on = |error: libdlock::Error| error.on(entry.lock.key());
     Ok(Acquire {
@@ -149,6 +169,15 @@ pub async fn lock_release_directly(state: &'static State, lock: Handle, holder: 
     entry.lock.release_directly(holder).await
 }
 
+/// Takes back one acquire of `holder` that is not its last, if that is all that [`lock_release`] would do. No I/O, no future.
+/// `false`: nothing was done, and [`lock_release`] does it or says why not.
+///
+/// # Errors
+/// That of a handle which is no lock.
+pub fn lock_leave(state: &State, lock: Handle, holder: HolderId) -> Result<bool> {
+    Ok(near(state, lock, "release")?.lock.leave_now(holder))
+}
+
 /// Sets the lease of the holder's hold to `lease_ms` from now.
 pub async fn lock_extend(state: &'static State, lock: Handle, holder: HolderId, lease_ms: i64) -> Result<()> {
     let entry = find(state, lock, "extend")?;
@@ -177,6 +206,19 @@ pub async fn lock_inspect(state: &'static State, lock: Handle) -> Result<Inspect
 
 fn find(state: &State, lock: Handle, op: &'static str) -> Result<Arc<LockEntry>> {
     state.get(Kind::Lock, &state.locks, lock, op)
+}
+
+/// As [`find`], for calls that are over so soon that the table's lock would be most of them.
+fn near(state: &State, lock: Handle, op: &'static str) -> Result<Arc<LockEntry>> {
+    thread_local! {
+        static NEAR: Near<LockEntry> = const { Near::new() };
+    }
+    // At hand may also be what was there before a fork.
+    state.check(Kind::Lock, lock, op)?;
+    let known =
+        |near: &Near<LockEntry>| near.get(lock, |entry| !entry.freed.load(Ordering::Relaxed), || find(state, lock, op));
+    // A thread that is ending has nothing near.
+    NEAR.try_with(known).unwrap_or_else(|_| find(state, lock, op))
 }
 
 /// Gives a hold that has just been got its handle. No await: what is got is never dropped on the way.

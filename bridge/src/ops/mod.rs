@@ -19,7 +19,7 @@ pub use self::args::given;
 pub use self::client::{LogTo, client_abandon, client_close, client_free, client_is_closed, client_open, client_undo};
 pub use self::held::{
     held_detach, held_extend, held_free, held_hold_count, held_loss, held_owner, held_reenter, held_release,
-    held_remaining, held_token, held_undo, held_valid, held_wait_lost,
+    held_release_directly, held_remaining, held_token, held_undo, held_valid, held_wait_lost,
 };
 pub use self::limiter::{
     Decision, RateArgs, absent, limiter_acquire, limiter_acquire_direct, limiter_free, limiter_key, limiter_name,
@@ -27,7 +27,8 @@ pub use self::limiter::{
 };
 pub use self::lock::{
     Holding, lock_acquire, lock_acquire_directly, lock_attach, lock_detach, lock_extend, lock_force_release, lock_free,
-    lock_held, lock_hold_count, lock_inspect, lock_name, lock_open, lock_release, lock_release_directly,
+    lock_held, lock_hold_count, lock_inspect, lock_leave, lock_name, lock_open, lock_reenter, lock_release,
+    lock_release_directly,
 };
 pub use self::snowflake::{
     SnowflakeArgs, id_encode, id_parse, layout, layout_named, snowflake_decode, snowflake_fill, snowflake_free,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use super::tenure::{Stage, Standing, Tenure, valid_until};
-use super::{HoldState, LossReason, Watch};
+use super::{HoldState, Lease, LossReason, Watch};
 use crate::deadline::{Wait, by_deadline};
 use crate::error::{Error, ErrorKind, Result};
 use crate::name::ObjectName;
@@ -182,6 +182,18 @@ impl Grant {
     /// renewal showed that its clock was set back and added to it.
     pub(crate) fn asks_for(&self, lease: Duration) -> Option<Duration> {
         self.0.tenure.asks_for(lease)
+    }
+
+    /// Whether it is valid, and a re-entry that asks for `lease` leaves it as it is.
+    pub(crate) fn covers(&self, lease: Lease) -> bool {
+        let standing = self.standing();
+        let long_enough = match lease {
+            Lease::Watchdog => true,
+            Lease::Fixed(lease) => lease <= standing.lease,
+        };
+        let now = self.0.tenure.clock.now();
+        let held = standing.stage == Stage::Held && !standing.remaining(now).is_zero();
+        held && long_enough && standing.watchdog.is_some()
     }
 
     /// Hands the hold to the watchdog from now on.

@@ -61,6 +61,19 @@ impl Holds {
         hold.map(|hold| hold.count += 1).is_some()
     }
 
+    /// Counts one more acquire of what the holder holds, if its grant is `fit`.
+    pub(super) fn count_up(&mut self, holder: HolderId, fit: impl FnOnce(&Grant) -> bool) -> bool {
+        let hold = self.0.iter_mut().find(|hold| hold.holder == holder).filter(|hold| fit(&hold.grant));
+        hold.map(|hold| hold.count += 1).is_some()
+    }
+
+    /// Takes one acquire back that is not the holder's last, if its grant is `fit`.
+    pub(super) fn count_down(&mut self, holder: HolderId, fit: impl FnOnce(&Grant) -> bool) -> bool {
+        let hold = self.0.iter_mut().find(|hold| hold.holder == holder);
+        let hold = hold.filter(|hold| hold.count > 1 && fit(&hold.grant));
+        hold.map(|hold| hold.count -= 1).is_some()
+    }
+
     /// Takes a grant out if the holder has it once, and still.
     pub(super) fn take_single(&mut self, holder: HolderId, grant: &Grant) -> bool {
         let is_it = |hold: &Hold| hold.holder == holder && hold.count == 1 && hold.grant.address() == grant.address();

@@ -15,6 +15,7 @@ mod contend;
 mod held;
 mod holds;
 mod inbox;
+mod levels;
 mod line;
 #[cfg(test)]
 mod model_test;
