@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use libdlock::{Error, ErrorKind, Result};
 use libdlock_fork::PerProcess;
@@ -109,6 +109,7 @@ impl State {
         // Also for what the future does when it is dropped below, outside of `block_on`.
         let _context = runtime.enter();
         let mut future = pin!(future);
+        let begun = interrupt.is_some().then(Instant::now);
         // `block_on` polls again, with a waker of its own.
         if let Poll::Ready(result) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             return result;
@@ -116,15 +117,18 @@ impl State {
         let Some(Interrupt { every, check }) = interrupt else {
             return runtime.block_on(future);
         };
+        // The first step may have taken a round trip, during which the host was not asked.
+        let mut pause = every.saturating_sub(begun.map_or(Duration::ZERO, |begun| begun.elapsed()));
         loop {
             // A slice at a time, because a thread that is inside `block_on` may not enter it again, as `check` may have to.
-            let slice = async { tokio::time::timeout(every, future.as_mut()).await };
+            let slice = async { tokio::time::timeout(pause, future.as_mut()).await };
             if let Ok(result) = runtime.block_on(slice) {
                 return result;
             }
             if check() {
                 return Err(Error::new(ErrorKind::Cancelled, "wait", "the caller was interrupted"));
             }
+            pause = every;
         }
     }
 

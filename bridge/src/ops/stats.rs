@@ -49,6 +49,8 @@ pub struct Histogram {
     pub count: u64,
     /// All together.
     pub sum_us: u64,
+    /// Rounded down.
+    pub mean_us: u64,
     /// The longest.
     pub max_us: u64,
     /// What half of them did not exceed.
@@ -65,6 +67,7 @@ impl From<libdlock::Histogram> for Histogram {
         Histogram {
             count: times.count(),
             sum_us: us(times.sum),
+            mean_us: us(times.mean()),
             max_us: us(times.max),
             p50_us: us(times.p50()),
             p99_us: us(times.p99()),

@@ -1,13 +1,12 @@
 //! How every call crosses: into the bridge's panic guard, back with a value or with a pending exception.
 
-use std::future::{Future, poll_fn, ready};
-use std::task::Poll;
+use std::future::Future;
 
 use jni::errors::{Error as JniError, ThrowRuntimeExAndDefault};
 use jni::objects::{JByteArray, JLongArray, JThrowable};
 use jni::{Env, EnvUnowned, JValue, jni_sig, jni_str};
 use libdlock::{Error, ErrorKind, Result};
-use libdlock_bridge::{Outcome, State, enter, guard};
+use libdlock_bridge::{Begun, Outcome, State, enter, guard};
 
 /// For calls whose arguments and answer are numbers: the environment is not touched unless the call fails.
 pub(crate) fn plain<T: Default>(
@@ -62,30 +61,25 @@ where
 /// Stands for a wait or a lease that is not given.
 pub(crate) const NOT_GIVEN: i64 = i64::MIN;
 
-/// An operation that has ended with its first step.
+/// An operation that has ended with its first step, done on the caller's thread.
 const AT_ONCE: i64 = 0;
 
-/// As [`start`], for what most likely needs no I/O, one level more or less of a hold: it then needs no way through the port
-/// and two threads either, and the answer is [`AT_ONCE`], if `finished` can say what the outcome is to the caller.
+/// As [`start`], for a thread that may block: what is over with its first step needs no way through the port and two threads
+/// either. Then `finish` takes the outcome, and the answer is [`AT_ONCE`].
 pub(crate) fn start_here<F, T>(
     state: &'static State,
     port: i64,
     id: i64,
     operation: F,
-    finished: impl FnOnce(&T) -> Result<bool>,
+    finish: impl FnOnce(Result<T>) -> Result<()>,
 ) -> Result<i64>
 where
     F: Future<Output = Result<T>> + Send + 'static,
-    T: Into<Outcome> + Send + 'static,
+    T: Into<Outcome> + 'static,
 {
-    let mut operation = Box::pin(operation);
-    let first = state.wait(poll_fn(|context| Poll::Ready(Ok(operation.as_mut().poll(context)))), None)?;
-    match first {
-        Poll::Pending => start(state, port, id, operation),
-        Poll::Ready(outcome) => {
-            let outcome = outcome?;
-            if finished(&outcome)? { Ok(AT_ONCE) } else { start(state, port, id, ready(Ok(outcome))) }
-        }
+    match state.begin(port as u64, id as u64, operation)? {
+        Begun::Goes(op) => Ok(op as i64),
+        Begun::Over(outcome) => finish(outcome).map(|()| AT_ONCE),
     }
 }
 
@@ -107,7 +101,7 @@ pub(crate) fn longs<'local>(env: &mut Env<'local>, numbers: &[i64]) -> Result<JL
 }
 
 /// Where the JVM threw (it is out of memory), its exception is still pending, and [`throw`] lets it be.
-fn jvm_refused(error: JniError) -> Error {
+pub(crate) fn jvm_refused(error: JniError) -> Error {
     Error::new(ErrorKind::Internal, "cross", format!("the JVM refused: {error}"))
 }
 

@@ -1,12 +1,12 @@
 //! Clients.
 
-use jni::objects::{JByteArray, JClass};
+use jni::objects::{JByteArray, JClass, JLongArray};
 use jni::sys::{jboolean, jlong};
 use jni::{EnvUnowned, jni_mangle};
 use libdlock::HolderId;
 use libdlock_bridge::ops::{self, LogTo};
 
-use crate::call::{bytes, plain, start, submit, with_env};
+use crate::call::{bytes, longs, plain, start, submit, with_env};
 use crate::wire;
 
 /// `texts`: the URL, then each option's name and value. Events come under `id` too.
@@ -45,6 +45,35 @@ pub fn client_close(
 #[jni_mangle("org.libdlock.internal.Native")]
 pub fn client_abandon(env: EnvUnowned<'_>, _: JClass<'_>, client: jlong, holder: jlong) {
     plain(env, "clientAbandon", |state| ops::client_abandon(state, client as u64, HolderId(holder as u64)));
+}
+
+/// The counters in the order of `org.libdlock.Stats`; then of each histogram count, sum, mean, p50, p99, max (in us) and buckets.
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn client_stats<'local>(env: EnvUnowned<'local>, _: JClass<'local>, client: jlong) -> JLongArray<'local> {
+    with_env(env, "clientStats", |state, env| {
+        let stats = ops::client_stats(state, client as u64)?;
+        let mut numbers = vec![
+            stats.acquired,
+            stats.contended,
+            stats.handed_over_local,
+            stats.handed_over_remote,
+            stats.wait_timeouts,
+            stats.cancelled,
+            stats.retries,
+            stats.renewals,
+            stats.renewal_failures,
+            stats.lost,
+            stats.released,
+            stats.waiting,
+            stats.held,
+        ];
+        for times in [stats.wait_time, stats.hold_time] {
+            numbers.extend([times.count, times.sum_us, times.mean_us, times.p50_us, times.p99_us, times.max_us]);
+            numbers.extend(times.buckets);
+        }
+        let numbers: Vec<i64> = numbers.into_iter().map(u64::cast_signed).collect();
+        longs(env, &numbers)
+    })
 }
 
 #[jni_mangle("org.libdlock.internal.Native")]

@@ -12,6 +12,11 @@ pub fn held_valid(env: EnvUnowned<'_>, _: JClass<'_>, held: jlong) -> jboolean {
     plain(env, "heldValid", |state| ops::held_valid(state, held as u64))
 }
 
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn held_owner<'local>(env: EnvUnowned<'local>, _: JClass<'local>, held: jlong) -> JByteArray<'local> {
+    with_env(env, "heldOwner", |state, env| array(env, ops::held_owner(state, held as u64)?.as_bytes()))
+}
+
 /// In nanoseconds.
 #[jni_mangle("org.libdlock.internal.Native")]
 pub fn held_remaining(env: EnvUnowned<'_>, _: JClass<'_>, held: jlong) -> jlong {

@@ -1,12 +1,12 @@
 //! Locks: opened by name, acquired and released for a holder.
 
-use jni::objects::{JByteArray, JClass};
-use jni::sys::{jint, jlong};
+use jni::objects::{JByteArray, JClass, JLongArray};
+use jni::sys::{jboolean, jint, jlong};
 use jni::{EnvUnowned, jni_mangle};
-use libdlock::HolderId;
+use libdlock::{ErrorKind, HolderId};
 use libdlock_bridge::ops::{self, Holding, given};
 
-use crate::call::{NOT_GIVEN, bytes, plain, start, start_here, submit, with_env};
+use crate::call::{NOT_GIVEN, bytes, jvm_refused, plain, start, start_here, submit, with_env};
 
 /// `reentrant`: 0 no, 1 yes, anything else the client's option.
 #[jni_mangle("org.libdlock.internal.Native")]
@@ -41,8 +41,6 @@ pub fn lock_hold_count(env: EnvUnowned<'_>, _: JClass<'_>, lock: jlong, holder: 
     })
 }
 
-/// `token`: that of the hold that the holder has, 0 for none. One more level of it needs no wait and no new view: the answer
-/// is then 0.
 #[jni_mangle("org.libdlock.internal.Native")]
 pub fn lock_acquire(
     env: EnvUnowned<'_>,
@@ -51,32 +49,66 @@ pub fn lock_acquire(
     id: jlong,
     lock: jlong,
     holder: jlong,
-    token: jlong,
     wait_ms: jlong,
     lease_ms: jlong,
 ) -> jlong {
-    plain(env, "lockAcquire", |state| {
-        let acquire = async move {
-            ops::lock_acquire(
-                state,
-                lock as u64,
-                holding(holder),
-                given(wait_ms, NOT_GIVEN),
-                given(lease_ms, NOT_GIVEN),
-            )
-            .await
-        };
-        if token == 0 {
-            return start(state, port, id, acquire);
-        }
-        start_here(state, port, id, acquire, |held| {
-            let again = held.token == token as u64;
-            if again {
-                ops::held_free(state, held.handle)?;
+    submit(env, "lockAcquire", port, id, async move |state| {
+        let (wait, lease) = (given(wait_ms, NOT_GIVEN), given(lease_ms, NOT_GIVEN));
+        ops::lock_acquire(state, lock as u64, holding(holder), wait, lease).await
+    })
+}
+
+/// As [`lock_acquire`], for a thread that may block, which does the round trip. Where that is all, the answer is 0, and
+/// `granted` has handle and token of the hold, or 0 and 0 when the lock was busy.
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn lock_acquire_directly<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    port: jlong,
+    id: jlong,
+    lock: jlong,
+    holder: jlong,
+    wait_ms: jlong,
+    lease_ms: jlong,
+    granted: JLongArray<'local>,
+) -> jlong {
+    with_env(env, "lockAcquireDirectly", |state, env| {
+        let (wait, lease) = (given(wait_ms, NOT_GIVEN), given(lease_ms, NOT_GIVEN));
+        let acquire = ops::lock_acquire_directly(state, lock as u64, holding(holder), wait, lease);
+        start_here(state, port, id, acquire, |acquired| match acquired {
+            Ok(held) => {
+                let numbers = [held.handle as i64, held.token as i64];
+                granted.set_region(env, 0, &numbers).map_err(|error| {
+                    ops::held_undo(state, held.handle);
+                    jvm_refused(error)
+                })
             }
-            Ok(again)
+            Err(error) if error.kind() == ErrorKind::Busy => Ok(()),
+            Err(error) => Err(error),
         })
     })
+}
+
+/// One more level of what the holder holds; false when that takes [`lock_acquire`].
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn lock_reenter(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    lock: jlong,
+    holder: jlong,
+    wait_ms: jlong,
+    lease_ms: jlong,
+) -> jboolean {
+    plain(env, "lockReenter", |state| {
+        let (wait, lease) = (given(wait_ms, NOT_GIVEN), given(lease_ms, NOT_GIVEN));
+        ops::lock_reenter(state, lock as u64, HolderId(holder as u64), wait, lease)
+    })
+}
+
+/// One level less, if it is not the last; false when that takes [`lock_release`].
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn lock_leave(env: EnvUnowned<'_>, _: JClass<'_>, lock: jlong, holder: jlong) -> jboolean {
+    plain(env, "lockLeave", |state| ops::lock_leave(state, lock as u64, HolderId(holder as u64)))
 }
 
 #[jni_mangle("org.libdlock.internal.Native")]
@@ -95,26 +127,26 @@ pub fn lock_attach<'local>(
     })
 }
 
-/// `view`: the handle that an acquire of this hold brought, to be given up with its last level. 0 when this is not known to
-/// be the last: that needs no wait, and the answer is then 0.
 #[jni_mangle("org.libdlock.internal.Native")]
-pub fn lock_release(
+pub fn lock_release(env: EnvUnowned<'_>, _: JClass<'_>, port: jlong, id: jlong, lock: jlong, holder: jlong) -> jlong {
+    submit(env, "lockRelease", port, id, async move |state| {
+        ops::lock_release(state, lock as u64, HolderId(holder as u64)).await
+    })
+}
+
+/// As [`lock_release`], for a thread that may block, which does the round trip. Where that is all, the answer is 0.
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn lock_release_directly(
     env: EnvUnowned<'_>,
     _: JClass<'_>,
     port: jlong,
     id: jlong,
     lock: jlong,
     holder: jlong,
-    view: jlong,
 ) -> jlong {
-    plain(env, "lockRelease", |state| {
-        let release = async move { ops::lock_release(state, lock as u64, HolderId(holder as u64)).await };
-        if view == 0 {
-            return start_here(state, port, id, release, |()| Ok(true));
-        }
-        let op = start(state, port, id, release)?;
-        ops::held_free(state, view as u64)?;
-        Ok(op)
+    plain(env, "lockReleaseDirectly", |state| {
+        let release = ops::lock_release_directly(state, lock as u64, HolderId(holder as u64));
+        start_here(state, port, id, release, |released| released)
     })
 }
 

@@ -74,12 +74,13 @@ impl Bytes {
                 self.byte(LOSS);
                 self.text(reason.map(|reason| reason.as_str()));
             }
-            Outcome::Inspection(Inspection { holder, ours, ttl, token }) => {
+            Outcome::Inspection(Inspection { holder, ours, ttl, token, queued }) => {
                 self.byte(INSPECTION);
                 self.text(holder.as_deref());
                 self.byte(u8::from(*ours));
                 self.int64(ttl.map_or(NONE, |ttl| ttl.as_millis() as i64));
                 self.int64(token.map_or(NONE, |token| token as i64));
+                self.int64(*queued as i64);
             }
             Outcome::Decision(decision) => self.decision(decision),
             Outcome::Handle(handle) => {

@@ -125,6 +125,19 @@ public final class Client implements AutoCloseable {
         }
     }
 
+    /**
+     * What it has counted since it was opened. No I/O; also when it is closed.
+     *
+     * @return the numbers of now
+     */
+    public Stats stats() {
+        try {
+            return Stats.of(Native.clientStats(handle));
+        } finally {
+            Reference.reachabilityFence(this);
+        }
+    }
+
     /** Closes the client as {@link #close(boolean) close(false)} does. */
     @Override
     public void close() {

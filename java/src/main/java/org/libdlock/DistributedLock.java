@@ -8,11 +8,13 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.Lock;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
+import org.libdlock.internal.Failure;
 import org.libdlock.internal.Hold;
 import org.libdlock.internal.Holders;
 import org.libdlock.internal.Native;
 import org.libdlock.internal.Port;
 import org.libdlock.internal.Seen;
+import org.libdlock.internal.Threads;
 import org.libdlock.internal.Wire;
 
 /**
@@ -25,11 +27,15 @@ import org.libdlock.internal.Wire;
  */
 public final class DistributedLock implements Lock {
     private static final long NO_HOLDER = 0;
-    private static final long NO_TOKEN = 0;
+    private static final Failure BUSY =
+            new Failure(Kind.BUSY.code(), "acquire", null, "acquire: held by somebody else");
 
     private final Client client;
     private final String name;
     private final long handle;
+
+    /** Of the thread that was the last to acquire through this object: found without a map. Racy; who reads it compares the holder. */
+    private Holders.@Nullable Levels latest;
 
     DistributedLock(Client client, String name, long handle) {
         this.client = client;
@@ -128,12 +134,18 @@ public final class DistributedLock implements Lock {
      */
     @Override
     public void unlock() {
-        Holders holders = client.holders();
-        long view = holders.takeLastView(name);
         long holder = Holders.thisThread();
-        Object reply = call((port, id) -> Native.lockRelease(port, id, handle, holder, view));
-        holders.leave(name);
-        Replies.check(reply);
+        Holders.Levels levels = levels(holder);
+        if (levels != null && leftInner(holder)) {
+            levels.take();
+            return;
+        }
+        latest = null;
+        try {
+            Replies.check(call(releasing(holder)));
+        } finally {
+            client.holders().leave(name);
+        }
     }
 
     /**
@@ -252,6 +264,7 @@ public final class DistributedLock implements Lock {
         long holder = Holders.thisThread();
         Object reply = call((port, id) -> Native.lockDetach(port, id, handle, holder));
         String text = Replies.of(reply, String.class);
+        latest = null;
         client.holders().leave(name);
         return text;
     }
@@ -342,9 +355,7 @@ public final class DistributedLock implements Lock {
 
     private <T extends @Nullable LockHandle> CompletableFuture<T> acquireAsync(
             long waitMillis, long leaseMillis, Function<Object, T> convert) {
-        return start(
-                (port, id) -> Native.lockAcquire(port, id, handle, NO_HOLDER, NO_TOKEN, waitMillis, leaseMillis),
-                convert);
+        return start((port, id) -> Native.lockAcquire(port, id, handle, NO_HOLDER, waitMillis, leaseMillis), convert);
     }
 
     private <T extends @Nullable LockHandle> CompletableFuture<T> start(Port.Submit call, Function<Object, T> convert) {
@@ -365,28 +376,81 @@ public final class DistributedLock implements Lock {
 
     private Object acquire(long waitMillis, long leaseMillis) {
         long holder = Holders.thisThread();
-        long token = knownToken();
-        return entering(
-                () -> call((port, id) -> Native.lockAcquire(port, id, handle, holder, token, waitMillis, leaseMillis)));
+        if (entersAgain(holder, waitMillis, leaseMillis)) {
+            return Wire.DONE;
+        }
+        Hold direct = Threads.mayBlock() ? new Hold() : null;
+        return entering(() -> granted(call(acquiring(holder, waitMillis, leaseMillis, direct)), direct));
     }
 
     private Object acquireInterruptibly(long waitMillis, long leaseMillis) throws InterruptedException {
+        if (Thread.interrupted()) {
+            throw new InterruptedException();
+        }
         long holder = Holders.thisThread();
-        long token = knownToken();
+        if (entersAgain(holder, waitMillis, leaseMillis)) {
+            return Wire.DONE;
+        }
+        Hold direct = Threads.mayBlock() ? new Hold() : null;
+        Port.Submit asking = acquiring(holder, waitMillis, leaseMillis, direct);
         return entering(() -> {
             try {
-                return client.port()
-                        .callInterruptibly((port, id) ->
-                                Native.lockAcquire(port, id, handle, holder, token, waitMillis, leaseMillis));
+                return granted(client.port().callInterruptibly(asking), direct);
             } finally {
                 Reference.reachabilityFence(this);
             }
         });
     }
 
-    private long knownToken() {
-        Hold hold = client.holders().hold(name);
-        return hold == null ? NO_TOKEN : hold.token();
+    /** {@code direct}: to be filled by the round trip of a thread that may block. */
+    private Port.Submit acquiring(long holder, long waitMillis, long leaseMillis, @Nullable Hold direct) {
+        if (direct == null) {
+            return (port, id) -> Native.lockAcquire(port, id, handle, holder, waitMillis, leaseMillis);
+        }
+        return (port, id) ->
+                Native.lockAcquireDirectly(port, id, handle, holder, waitMillis, leaseMillis, direct.numbers());
+    }
+
+    private static Object granted(Object reply, @Nullable Hold direct) {
+        if (direct == null || reply != Wire.DONE) {
+            return reply;
+        }
+        return direct.handle() == 0 ? BUSY : direct;
+    }
+
+    private Port.Submit releasing(long holder) {
+        if (Threads.mayBlock()) {
+            return (port, id) -> Native.lockReleaseDirectly(port, id, handle, holder);
+        }
+        return (port, id) -> Native.lockRelease(port, id, handle, holder);
+    }
+
+    /** One more level of what this thread holds, if that takes no more than counting. */
+    private boolean entersAgain(long holder, long waitMillis, long leaseMillis) {
+        Holders.Levels levels = levels(holder);
+        try {
+            if (levels == null || !Native.lockReenter(handle, holder, waitMillis, leaseMillis)) {
+                return false;
+            }
+        } finally {
+            Reference.reachabilityFence(this);
+        }
+        levels.add();
+        return true;
+    }
+
+    private boolean leftInner(long holder) {
+        try {
+            return Native.lockLeave(handle, holder);
+        } finally {
+            Reference.reachabilityFence(this);
+        }
+    }
+
+    /** What this thread holds of the lock, through this object or another. */
+    private Holders.@Nullable Levels levels(long holder) {
+        Holders.Levels seen = latest;
+        return seen != null && seen.holder() == holder ? seen : client.holders().levels(name);
     }
 
     private interface Asking<E extends Exception> {
@@ -400,10 +464,10 @@ public final class DistributedLock implements Lock {
         boolean entered = false;
         try {
             Object reply = asking.ask();
-            // One more level of what it holds brings no other hold.
             entered = reply instanceof Hold || reply == Wire.DONE;
             if (reply instanceof Hold hold) {
                 holders.granted(name, hold);
+                latest = holders.levels(name);
             }
             return reply;
         } finally {

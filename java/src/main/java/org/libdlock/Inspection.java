@@ -11,15 +11,17 @@ import org.libdlock.internal.Seen;
  * @param holder the owner, {@code <client uuid>:<n>}, or {@code null} when the lock is free
  * @param ours whether the owner is this client, in any of its threads
  * @param ttl what is left of the lease; {@code null} with a holder means a foreign key that never expires
- * @param token the last token granted under this name, as long as the server remembers it
+ * @param token the last token reserved under this name, as long as the server remembers it; the holder's may be lower
+ * @param queued how many processes stand in the queue
  */
 public record Inspection(
-        @Nullable String holder, boolean ours, @Nullable Duration ttl, OptionalLong token) {
+        @Nullable String holder, boolean ours, @Nullable Duration ttl, OptionalLong token, long queued) {
     static Inspection of(Seen seen) {
         return new Inspection(
                 seen.holder(),
                 seen.ours(),
                 seen.ttlMillis() < 0 ? null : Duration.ofMillis(seen.ttlMillis()),
-                seen.token() < 0 ? OptionalLong.empty() : OptionalLong.of(seen.token()));
+                seen.token() < 0 ? OptionalLong.empty() : OptionalLong.of(seen.token()),
+                seen.queued());
     }
 }

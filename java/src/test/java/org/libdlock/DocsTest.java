@@ -46,6 +46,8 @@ class DocsTest extends WithServer {
                 + "String url = System.getenv(\"REDIS_URL\");\n" + body + "\n}\n}\n";
         assertThat(run(folder, "Rest", program))
                 .contains("stop everything: EXPIRED")
+                .contains("processes in the queue: 0")
+                .contains(" waited, 99 of 100 within PT0.")
                 .contains("5 granted, ")
                 .contains("made by worker 7")
                 .contains("fits a double: true")

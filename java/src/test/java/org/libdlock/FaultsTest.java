@@ -123,16 +123,14 @@ class FaultsTest extends WithServer {
                 waiting.unlock();
                 return got;
             });
-            Eventually.holds("the waiter listens", () -> !own.command("PUBSUB", "CHANNELS", "*" + name + "*")
-                    .toString()
-                    .equals("[]"));
+            String queue = "dlock_queue:{" + name + "}";
+            Eventually.holds("the waiter stands in the queue and listens", () -> own.command("ZCARD", queue).equals(1L)
+                    && !own.command("PUBSUB", "CHANNELS", "dlock_inbox:*").toString().equals("[]"));
             own.command("CLIENT", "KILL", "TYPE", "pubsub");
             long released = System.nanoTime();
             held.unlock();
             assertThat(TimeUnit.NANOSECONDS.toMillis(waiter.get() - released)).isLessThan(1200);
-            Eventually.holds(
-                    "nobody listens any more",
-                    () -> own.command("PUBSUB", "CHANNELS").toString().equals("[]"));
+            assertThat(own.command("EXISTS", queue)).isEqualTo(0L);
         }
     }
 

@@ -65,17 +65,38 @@ public final class Holders {
         final Map<String, Levels> locks = new HashMap<>();
     }
 
-    private static final class Levels {
+    /** How often a thread holds a lock. */
+    public static final class Levels {
         @SuppressWarnings("UnusedVariable") // it is there to keep the lock from the garbage collector
-        final Object lock;
+        private final Object lock;
 
-        int count;
+        private final long holder;
+        private int count;
 
-        @Nullable
-        Hold hold;
+        private @Nullable Hold hold;
 
-        Levels(Object lock) {
+        private Levels(Object lock, long holder) {
             this.lock = lock;
+            this.holder = holder;
+        }
+
+        /**
+         * Whose they are.
+         *
+         * @return the thread's number
+         */
+        public long holder() {
+            return holder;
+        }
+
+        /** The calling thread, whose they are, has acquired once more. */
+        public void add() {
+            count++;
+        }
+
+        /** The calling thread, whose they are, has released one that is not the last. */
+        public void take() {
+            count--;
         }
     }
 
@@ -95,8 +116,9 @@ public final class Holders {
      * @param lock kept reachable until the thread has left
      */
     public void enter(String name, Object lock) {
-        Holder holder = holders.computeIfAbsent(thisThread(), id -> new Holder());
-        holder.locks.computeIfAbsent(name, key -> new Levels(lock)).count++;
+        long id = thisThread();
+        Holder holder = holders.computeIfAbsent(id, key -> new Holder());
+        holder.locks.computeIfAbsent(name, key -> new Levels(lock, id)).count++;
     }
 
     /**
@@ -131,21 +153,6 @@ public final class Holders {
     }
 
     /**
-     * The calling thread is about to release, and takes the handle of its hold out if this is the last level.
-     *
-     * @param name the lock's name
-     * @return the handle, which the release frees, or 0
-     */
-    public long takeLastView(String name) {
-        Levels levels = levels(name);
-        if (levels == null || levels.count != 1 || levels.hold == null) {
-            return 0;
-        }
-        long view = levels.hold.handle();
-        return views.handles.remove(view) ? view : 0;
-    }
-
-    /**
      * The calling thread did not get it after all, or released it once.
      *
      * @param name the lock's name
@@ -165,13 +172,15 @@ public final class Holders {
         }
     }
 
-    private @Nullable Levels levels(String name) {
+    /**
+     * How often the calling thread holds a lock.
+     *
+     * @param name the lock's name
+     * @return null when it does not
+     */
+    public @Nullable Levels levels(String name) {
         Holder holder = holders.get(thisThread());
         return holder == null ? null : holder.locks.get(name);
-    }
-
-    boolean isEmpty() {
-        return holders.isEmpty();
     }
 
     /** Stops the renewal of what threads hold that have ended; the core warns. */

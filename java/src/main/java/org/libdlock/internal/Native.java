@@ -7,7 +7,8 @@ import org.jspecify.annotations.Nullable;
  * name says otherwise.
  *
  * <p>Those that take {@code port} and {@code id} start an operation and return its handle, for {@link #cancel}; what comes of it is drained
- * from the port under that id; a handle of 0 says that it is done already. The others answer at once. All throw what {@code org.libdlock.Errors} makes of an error.
+ * from the port under that id; a handle of 0 says that it is done already. The others answer at once. All throw what {@code
+ * org.libdlock.Errors} makes of an error.
  */
 public final class Native {
     private Native() {}
@@ -26,6 +27,8 @@ public final class Native {
 
     public static native void clientAbandon(long client, long holder);
 
+    public static native long[] clientStats(long client);
+
     public static native void clientFree(long client);
 
     public static native long lockOpen(long client, byte[] name, long leaseMs, int reentrant);
@@ -34,14 +37,24 @@ public final class Native {
 
     public static native int lockHoldCount(long lock, long holder);
 
-    /** {@code token}: that of the hold that the holder has, or 0; one more level of it is done at once. */
-    public static native long lockAcquire(
-            long port, long id, long lock, long holder, long token, long waitMs, long leaseMs);
+    public static native long lockAcquire(long port, long id, long lock, long holder, long waitMs, long leaseMs);
+
+    /** Blocks the thread for a round trip. What is done with it leaves handle and token in {@code granted}, zeros when it was busy. */
+    public static native long lockAcquireDirectly(
+            long port, long id, long lock, long holder, long waitMs, long leaseMs, long[] granted);
+
+    /** One more level of what the holder holds; false when that takes more than counting. */
+    public static native boolean lockReenter(long lock, long holder, long waitMs, long leaseMs);
+
+    /** One level less; false when that takes more than counting. */
+    public static native boolean lockLeave(long lock, long holder);
 
     public static native long lockAttach(long port, long id, long lock, long holder, byte[] detached);
 
-    /** {@code view}: the handle that the acquire brought, at the last level, or 0 for an inner one, which is done at once. */
-    public static native long lockRelease(long port, long id, long lock, long holder, long view);
+    public static native long lockRelease(long port, long id, long lock, long holder);
+
+    /** Blocks the thread for a round trip. */
+    public static native long lockReleaseDirectly(long port, long id, long lock, long holder);
 
     public static native long lockExtend(long port, long id, long lock, long holder, long leaseMs);
 
@@ -52,6 +65,8 @@ public final class Native {
     public static native long lockInspect(long port, long id, long lock);
 
     public static native boolean heldValid(long held);
+
+    static native byte[] heldOwner(long held);
 
     public static native long heldRemaining(long held);
 

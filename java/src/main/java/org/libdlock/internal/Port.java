@@ -25,7 +25,6 @@ public final class Port implements Wire.Sink {
     /** So many events wait for a log handler that blocks; more are counted and dropped. */
     private static final int LOG_MAX = 1024;
 
-    private static final long FOR_EVER = -1;
     private static final long AT_ONCE = 0;
     /** How often to look for threads that have ended while they held something. */
     private static final long LOOK_FOR_DEAD_MS = 1000;
@@ -181,13 +180,8 @@ public final class Port implements Wire.Sink {
         if (busy || logging) {
             return Callbacks.STALL_MS;
         }
-        for (WeakReference<Holders> client : clients) {
-            Holders holders = client.get();
-            if (holders != null && !holders.isEmpty()) {
-                return LOOK_FOR_DEAD_MS;
-            }
-        }
-        return FOR_EVER;
+        // Always, because who acquires on the direct path wakes nobody here.
+        return LOOK_FOR_DEAD_MS;
     }
 
     private void lookForDead() {

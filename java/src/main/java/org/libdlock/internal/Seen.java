@@ -9,5 +9,6 @@ import org.jspecify.annotations.Nullable;
  * @param ours whether the owner is the client that asked
  * @param ttlMillis what is left of the lease
  * @param token the last token
+ * @param queued how many processes stand in the queue
  */
-public record Seen(@Nullable String holder, boolean ours, long ttlMillis, long token) {}
+public record Seen(@Nullable String holder, boolean ours, long ttlMillis, long token, long queued) {}

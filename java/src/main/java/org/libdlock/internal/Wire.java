@@ -66,7 +66,7 @@ public final class Wire {
                     String reason = optionalText();
                     yield reason == null ? NOT_LOST : reason;
                 }
-                case 5 -> new Seen(optionalText(), flag(), bytes.getLong(), bytes.getLong());
+                case 5 -> new Seen(optionalText(), flag(), bytes.getLong(), bytes.getLong(), bytes.getLong());
                 case 6 -> bytes.getLong();
                 case 7 -> new Failure(bytes.getInt(), text(), optionalText(), text());
                 case 9 ->

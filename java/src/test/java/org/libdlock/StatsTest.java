@@ -1,0 +1,99 @@
+package org.libdlock;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.google.gson.JsonArray;
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import java.io.IOException;
+import java.lang.reflect.RecordComponent;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import org.junit.jupiter.api.Test;
+import org.libdlock.support.Background;
+import org.libdlock.support.Eventually;
+
+/** What a client counts, under the names that every language has. */
+class StatsTest extends WithServer {
+    private static List<String> camel(JsonObject vectors, String... tables) {
+        List<String> names = new ArrayList<>();
+        for (String table : tables) {
+            JsonArray rows = vectors.getAsJsonArray(table);
+            for (JsonElement row : rows) {
+                StringBuilder name = new StringBuilder();
+                for (String word : row.getAsString().split("_", -1)) {
+                    name.append(name.isEmpty() ? word : word.substring(0, 1).toUpperCase(Locale.ROOT) + word.substring(1));
+                }
+                names.add(name.toString());
+            }
+        }
+        return names;
+    }
+
+    private static List<String> components(Class<?> type) {
+        return Arrays.stream(type.getRecordComponents()).map(RecordComponent::getName).toList();
+    }
+
+    @Test
+    void theNamesAreThoseOfEveryLanguage() throws IOException {
+        Path file = Path.of(System.getProperty("root"), "tests/vectors/stats.json");
+        JsonObject vectors = JsonParser.parseString(Files.readString(file)).getAsJsonObject();
+        assertThat(components(Stats.class)).isEqualTo(camel(vectors, "counters", "histograms"));
+        assertThat(components(Histogram.class)).isEqualTo(camel(vectors, "histogram"));
+        assertThat(connect().stats().waitTime().buckets())
+                .hasSize(vectors.get("buckets").getAsInt());
+    }
+
+    @Test
+    void aClientCountsWhatItsLocksDo() throws Exception {
+        Client client = connect();
+        DistributedLock lock = client.lock(name);
+        lock.lock();
+        lock.lock(); // a re-entry is no acquire
+        Background<Boolean> waiter = Background.run(() -> {
+            boolean taken = lock.tryLock();
+            lock.lock();
+            lock.unlock();
+            return taken;
+        });
+        Eventually.holds("one waits", () -> client.stats().waiting() == 1);
+        assertThat(client.stats().held()).isEqualTo(1);
+        lock.unlock();
+        lock.unlock();
+        assertThat(waiter.get()).isFalse();
+        Stats stats = client.stats();
+        assertThat(List.of(stats.acquired(), stats.contended(), stats.handedOverLocal() + stats.handedOverRemote()))
+                .containsExactly(2L, 1L, 1L);
+        assertThat(List.of(stats.released(), stats.held(), stats.waiting(), stats.waitTimeouts(), stats.lost()))
+                .containsExactly(2L, 0L, 0L, 1L, 0L);
+        Histogram waits = stats.waitTime();
+        assertThat(waits.count()).isEqualTo(2);
+        assertThat(waits.p50()).isLessThanOrEqualTo(waits.p99());
+        assertThat(waits.p99()).isLessThanOrEqualTo(waits.max());
+        assertThat(stats.holdTime().buckets().stream().mapToLong(Long::longValue).sum())
+                .isEqualTo(2);
+        client.close();
+        assertThat(client.stats().acquired()).isEqualTo(2);
+    }
+
+    @Test
+    void anInspectionCountsTheProcessesInTheQueue() throws Exception {
+        DistributedLock mine = connect().lock(name);
+        DistributedLock theirs = connect().lock(name);
+        mine.lock();
+        assertThat(mine.inspect().queued()).isZero();
+        Background<Boolean> waiter = Background.run(() -> {
+            theirs.lock();
+            theirs.unlock();
+            return true;
+        });
+        Eventually.holds("one stands in the queue", () -> mine.inspect().queued() == 1);
+        mine.unlock();
+        assertThat(waiter.get()).isTrue();
+    }
+}
