@@ -64,6 +64,11 @@
 #define DLOCK_NAME_SIZE 513
 
 /**
+ * How many buckets a histogram has.
+ */
+#define DLOCK_HISTOGRAM_BUCKETS 40
+
+/**
  * Bytes of an id as text in any base, its NUL included.
  */
 #define DLOCK_ID_TEXT_SIZE 20
@@ -195,6 +200,110 @@ typedef struct dlock_error_t {
 } dlock_error_t;
 
 /**
+ * How often something took how long, in microseconds.
+ */
+typedef struct dlock_histogram_t {
+  /**
+   * How many there were.
+   */
+  uint64_t count;
+  /**
+   * All together.
+   */
+  uint64_t sum_us;
+  /**
+   * On average.
+   */
+  uint64_t mean_us;
+  /**
+   * What half of them did not exceed: never too small, less than twice too large.
+   */
+  uint64_t p50_us;
+  /**
+   * What 99 of 100 did not exceed, as precise.
+   */
+  uint64_t p99_us;
+  /**
+   * The longest.
+   */
+  uint64_t max_us;
+  /**
+   * How many took less than 1 us, 1 to 2 us, 2 to 4 us, and so on; the last one counts everything longer too.
+   */
+  uint64_t buckets[DLOCK_HISTOGRAM_BUCKETS];
+} dlock_histogram_t;
+
+/**
+ * What a client has counted since it was opened. Begin with DLOCK_STATS_INIT.
+ */
+typedef struct dlock_stats_t {
+  /**
+   * `sizeof(dlock_stats_t)`.
+   */
+  size_t struct_size;
+  /**
+   * Holds granted to a caller; re-entries are none.
+   */
+  uint64_t acquired;
+  /**
+   * Of those, the ones that had to wait.
+   */
+  uint64_t contended;
+  /**
+   * Of those that waited, the ones that a holder of this process handed over.
+   */
+  uint64_t handed_over_local;
+  /**
+   * Of those that waited, the ones whose turn came in the queue between processes.
+   */
+  uint64_t handed_over_remote;
+  /**
+   * Acquires that were not granted within their wait.
+   */
+  uint64_t wait_timeouts;
+  /**
+   * Acquires whose caller gave up while they waited.
+   */
+  uint64_t cancelled;
+  /**
+   * Requests sent again because no answer came.
+   */
+  uint64_t retries;
+  /**
+   * Leases prolonged by the watchdog, one for each lock and time.
+   */
+  uint64_t renewals;
+  /**
+   * Renewals that failed and were tried again while the lease lasted.
+   */
+  uint64_t renewal_failures;
+  /**
+   * Holds that were lost.
+   */
+  uint64_t lost;
+  /**
+   * Holds that ended by a release.
+   */
+  uint64_t released;
+  /**
+   * Callers that wait now.
+   */
+  uint64_t waiting;
+  /**
+   * Holds that are looked after now.
+   */
+  uint64_t held;
+  /**
+   * From the call of an acquire to its grant: as many as `acquired`.
+   */
+  struct dlock_histogram_t wait_time;
+  /**
+   * From a grant to the beginning of its release: as many as `released`.
+   */
+  struct dlock_histogram_t hold_time;
+} dlock_stats_t;
+
+/**
  * How to open a lock. Begin with DLOCK_LOCK_OPTIONS_INIT.
  */
 typedef struct dlock_lock_options_t {
@@ -256,13 +365,18 @@ typedef struct dlock_inspection_t {
    */
   int64_t ttl_ms;
   /**
-   * The last token granted under this name; 0 when the server remembers none.
+   * The last token reserved under this name; 0 when the server remembers none. A process of which several callers wait
+   * reserves a few at once, so the holder's may be lower.
    */
   uint64_t token;
   /**
    * Its owner, NUL-terminated; empty when nobody holds it.
    */
   char holder[DLOCK_OWNER_SIZE];
+  /**
+   * How many processes stand in the queue.
+   */
+  uint64_t queued;
 } dlock_inspection_t;
 
 /**
@@ -779,6 +893,14 @@ dlock_status_t dlock_client_is_closed(const struct dlock_client_t *client,
  * Gives the handle up. The client itself ends with the last of its locks and holds; to end it now, close it first.
  */
 dlock_status_t dlock_client_free(struct dlock_client_t *client);
+
+/**
+ * What the client has counted since it was opened, for its locks; rate limiters are not counted. No I/O; also of a client
+ * that was closed. Begin the answer with DLOCK_STATS_INIT.
+ */
+dlock_status_t dlock_client_stats(const struct dlock_client_t *client,
+                                  struct dlock_stats_t *out_stats,
+                                  struct dlock_error_t *error);
 
 /**
  * Makes a lock with a name of 1 to 512 bytes of UTF-8. No I/O. `options` may be NULL. DLOCK_INVALID_NAME for a name that
@@ -1307,7 +1429,11 @@ dlock_status_t dlock_submit_rate_limit_reset(const struct dlock_port_t *port,
   }
 #define DLOCK_INSPECTION_INIT \
   { \
-    sizeof(dlock_inspection_t), false, false, -1, 0, { 0 } \
+    sizeof(dlock_inspection_t), false, false, -1, 0, {0}, 0 \
+  }
+#define DLOCK_STATS_INIT \
+  { \
+    sizeof(dlock_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0, 0, 0, 0, 0, 0, {0}}, { 0, 0, 0, 0, 0, 0, {0} } \
   }
 #define DLOCK_DETACHED_INIT \
   { \

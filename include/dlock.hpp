@@ -26,6 +26,7 @@
 #include "dlock.h"
 #include "dlock/detail.hpp"
 #include "dlock/error.hpp"
+#include "dlock/stats.hpp"
 
 namespace dlock {
 
@@ -82,6 +83,12 @@ public:
         bool closed = false;
         detail::check([&](auto* cause) { return dlock_client_is_closed(client_.get(), &closed, cause); });
         return closed;
+    }
+    /// What it has counted since it was opened. No I/O.
+    [[nodiscard]] dlock::stats stats() const {
+        dlock_stats_t seen = DLOCK_STATS_INIT;
+        detail::check([&](auto* cause) { return dlock_client_stats(client_.get(), &seen, cause); });
+        return dlock::stats(seen);
     }
     [[nodiscard]] const dlock_client_t* get() const noexcept { return client_.get(); }
 
@@ -189,7 +196,10 @@ struct inspection {
     std::optional<std::string> holder;
     bool ours = false;
     std::optional<std::chrono::milliseconds> ttl;
+    /// The last one reserved, while the server remembers it; the holder's may be lower.
     std::optional<std::uint64_t> token;
+    /// How many processes stand in the queue.
+    std::uint64_t queued = 0;
 };
 
 /// A lock by name. Lockable and TimedLockable: for std::unique_lock, std::scoped_lock and std::lock.
@@ -269,6 +279,7 @@ public:
         answer.ours = seen.ours;
         if (seen.ttl_ms >= 0) answer.ttl = std::chrono::milliseconds(seen.ttl_ms);
         if (seen.token != 0) answer.token = seen.token;
+        answer.queued = seen.queued;
         return answer;
     }
     /// Whether anybody holds it, as the server sees it.

@@ -18,7 +18,11 @@
   }
 #define DLOCK_INSPECTION_INIT \
   { \
-    sizeof(dlock_inspection_t), false, false, -1, 0, { 0 } \
+    sizeof(dlock_inspection_t), false, false, -1, 0, {0}, 0 \
+  }
+#define DLOCK_STATS_INIT \
+  { \
+    sizeof(dlock_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0, 0, 0, 0, 0, 0, {0}}, { 0, 0, 0, 0, 0, 0, {0} } \
   }
 #define DLOCK_DETACHED_INIT \
   { \

@@ -171,7 +171,8 @@ unsafe fn decide(
         // SAFETY: passed on.
         Some(unsafe { sized_out(out_decision, "out_decision", "rate limit")? })
     };
-    let deciding = ops::limiter_acquire(state, limiter, cost, wait(wait_ms));
+    // Asked when it is first polled: not when the token was fired before.
+    let deciding = async move { ops::limiter_acquire_direct(state, limiter, cost, wait(wait_ms)).await };
     let decision = state.wait(state.with_cancel(cancel, deciding), None)?;
     if let Some(out) = out {
         out.put(dlock_decision_t::of(&decision));

@@ -109,10 +109,13 @@ pub struct dlock_inspection_t {
     pub ours: bool,
     /// What is left of the lease in ms; -1 when there is none (not held, or a foreign key without a time to live).
     pub ttl_ms: i64,
-    /// The last token granted under this name; 0 when the server remembers none.
+    /// The last token reserved under this name; 0 when the server remembers none. A process of which several callers wait
+    /// reserves a few at once, so the holder's may be lower.
     pub token: u64,
     /// Its owner, NUL-terminated; empty when nobody holds it.
     pub holder: [c_char; DLOCK_OWNER_SIZE],
+    /// How many processes stand in the queue.
+    pub queued: u64,
 }
 
 impl dlock_inspection_t {
@@ -123,6 +126,7 @@ impl dlock_inspection_t {
         ttl_ms: -1,
         token: 0,
         holder: [0; DLOCK_OWNER_SIZE],
+        queued: 0,
     };
 
     pub(crate) fn of(seen: &Inspection) -> Self {
@@ -131,6 +135,7 @@ impl dlock_inspection_t {
             ours: seen.ours,
             ttl_ms: seen.ttl.map_or(-1, crate::text::millis),
             token: seen.token.unwrap_or(0),
+            queued: seen.queued,
             ..Self::EMPTY
         };
         fill(&mut answer.holder, seen.holder.as_deref().unwrap_or(""));

@@ -9,11 +9,12 @@ use std::process::Command;
 use cbindgen::{Builder, Config, DocumentationStyle, ExportConfig, Language, Style};
 
 /// The header's order: what a reader needs first comes first.
-const SOURCES: [&str; 13] = [
+const SOURCES: [&str; 14] = [
     "error.rs",
     "version.rs",
     "types.rs",
     "client.rs",
+    "stats.rs",
     "lock.rs",
     "held.rs",
     "decision.rs",

@@ -19,6 +19,7 @@ def header(folder: Path) -> str:
         table: dict[str, list[dict[str, object]]] = json.loads((folder / f"{name}.json").read_text())
         return table[name]
 
+    macros: list[str] = []
     lines = ["#include <stdbool.h>", "#include <stddef.h>"]
     lines.append("static const struct { const char *name; int code; } vector_errors[] = {")
     lines += [f'    {{"{row["name"]}", {row["code"]}}},' for row in rows("errors")]
@@ -28,7 +29,11 @@ def header(folder: Path) -> str:
         lines.append(f"    {{{quoted(data)}, {len(data)}, {str(row['ok']).lower()}, {json.dumps(row['why'])}}},")
     lines += ["};", "static const struct { const char *name; const char *value; } vector_options[] = {"]
     lines += [f'    {{"{row["name"]}", {value(row)}}},' for row in rows("options")]
-    return "\n".join([*lines, "};", ""])
+    stats = json.loads((folder / "stats.json").read_text())
+    for table in ("counters", "histograms", "histogram"):
+        each = " ".join(f"X({name})" for name in stats[table])
+        macros.append(f"#define VECTOR_{table.upper()}(X) {each}")
+    return "\n".join([*lines, "};", *macros, f"#define VECTOR_BUCKETS {stats['buckets']}", ""])
 
 
 def limits_header(folder: Path) -> str:

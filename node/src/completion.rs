@@ -40,6 +40,7 @@ pub struct Inspection {
     pub ours: bool,
     pub ttl_ms: Option<f64>,
     pub token: Option<u64>,
+    pub queued: i64,
 }
 
 /// Why a hold ended; no reason when it was released.
@@ -104,6 +105,7 @@ fn value_of(outcome: Outcome, environment: &Inner) -> Option<Value> {
             ours: seen.ours,
             ttl_ms: seen.ttl.map(millis),
             token: seen.token,
+            queued: seen.queued.cast_signed(),
         })),
         Outcome::Decision(decision) => Some(Either7::G(Decision {
             allowed: decision.allowed,

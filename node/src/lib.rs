@@ -14,3 +14,4 @@ mod limiter;
 mod lock;
 mod signal;
 mod snowflake;
+mod stats;

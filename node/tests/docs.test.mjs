@@ -34,7 +34,9 @@ describe("the documentation", () => {
     assert.ok(EXAMPLES.length > 6);
     const out = await run("all.mjs", [importOf(EXAMPLES[0]), ...EXAMPLES.slice(1)].join("\n"));
     assert.match(out, /^go, and 19 more at once$/m);
+    assert.match(out, /^\d+ acquired, \d+ waited, 99 of 100 within [\d.]+ ms$/m);
     for (const line of [
+      "processes in the queue: 0",
       "gave up: AbortError",
       "stop everything: expired true",
       "handed over: true",

@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 
 import { connect } from "libdlock";
 
-import { LONG, Program, freshName, useServer } from "./kit/index.mjs";
+import { LONG, Program, freshName, useServer, waits } from "./kit/index.mjs";
 
 const WAYS = ["exit", "close", "throw", "blocked"];
 
@@ -49,7 +49,7 @@ describe("a process", () => {
     const held = await client.lock(name).acquire();
     const program = new Program("waits.mjs", [shared.server.url, name]);
     assert.equal(await program.line(), "waiting");
-    while ((await shared.server.command("PUBSUB", "CHANNELS", `*${name}*`)).length === 0);
+    while (!(await waits(shared.server, name)));
     assert.equal(program.child.exitCode, null);
     await held.release();
     assert.equal(await program.line(), "got it");

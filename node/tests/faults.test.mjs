@@ -6,7 +6,7 @@ import { describe, it } from "node:test";
 
 import { connect } from "libdlock";
 
-import { Program, Proxy, RedisServer, fired, freshName, oneOfFive, useServer } from "./kit/index.mjs";
+import { Program, Proxy, RedisServer, fired, freshName, oneOfFive, useServer, waits } from "./kit/index.mjs";
 
 describe("faults", () => {
   const shared = useServer();
@@ -122,8 +122,7 @@ describe("faults", () => {
     const name = freshName();
     const held = await holder.lock(name).acquire();
     const waiting = waiter.lock(name).acquire();
-    const channels = () => server.command("PUBSUB", "CHANNELS", `*${name}*`);
-    while ((await channels()).length === 0);
+    while (!(await waits(server, name)));
     await server.command("CLIENT", "KILL", "TYPE", "pubsub");
     const began = performance.now();
     await held.release();
@@ -146,7 +145,7 @@ describe("faults", () => {
       const name = freshName();
       const held = await holder.lock(name).acquire();
       const waiting = waiter.lock(name).acquire();
-      while ((await shared.server.command("PUBSUB", "CHANNELS", `*${name}*`)).length === 0);
+      while (!(await waits(shared.server, name)));
       await held.release();
       const began = performance.now();
       await (await waiting).release();

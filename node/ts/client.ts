@@ -1,10 +1,12 @@
 import { text, wrongType } from "./convert.js";
+import { unwrap } from "./error.js";
 import type { Held } from "./held.js";
 import { type AcquireOptions, Lock, type LockOptions, openLock } from "./lock.js";
 import type { Handle } from "./native.js";
 import { type ConnectOptions, optionTexts } from "./options.js";
 import { type EventTarget, eventId, native, submit } from "./port.js";
 import { type RateLimiter, type RateLimiterOptions, openLimiter } from "./rate-limiter.js";
+import type { Stats } from "./stats.js";
 import { warn } from "./warning.js";
 
 /**
@@ -81,6 +83,11 @@ export class Client implements AsyncDisposable {
     const [options, run] = typeof first === "function" ? [{}, first] : [first, second];
     if (typeof run !== "function") throw wrongType("run", "a function", run);
     return this.lock(name, options).withLock(options, run);
+  }
+
+  /** What it has counted since it was opened. No I/O; also when it is closed. */
+  stats(): Stats {
+    return unwrap(native.clientStats(this.#opened.handle));
   }
 
   /** Whether `close` was called. */

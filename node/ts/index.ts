@@ -24,4 +24,5 @@ export type { AcquireOptions, Inspection, Lock, LockOptions } from "./lock.js";
 export type { Layout, LogEvent, LossReason, Parts } from "./native.js";
 export type { ConnectOptions } from "./options.js";
 export type { Decision, RateLimiter, RateLimiterOptions } from "./rate-limiter.js";
+export type { Histogram, Stats } from "./stats.js";
 export { type Base, type LayoutName, Snowflake, type SnowflakeOptions } from "./snowflake.js";

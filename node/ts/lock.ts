@@ -32,8 +32,10 @@ export interface Inspection {
   readonly ours: boolean;
   /** What is left of the lease, in milliseconds; undefined with a holder is a foreign key that never expires. */
   readonly ttlMs: number | undefined;
-  /** The last fencing token given for this name, while the server remembers it. */
+  /** The last fencing token reserved for this name, while the server remembers it; the holder's may be lower. */
   readonly token: bigint | undefined;
+  /** How many processes stand in the queue. */
+  readonly queued: number;
 }
 
 const collected = new FinalizationRegistry<Handle>((handle) => native.free(handle));
@@ -129,12 +131,14 @@ export class Lock {
       ours: boolean;
       ttlMs?: number | null;
       token?: bigint | null;
+      queued: number;
     }>(this, (id) => native.lockInspect(id, this.#handle));
     return {
       holder: seen.holder ?? undefined,
       ours: seen.ours,
       ttlMs: seen.ttlMs ?? undefined,
       token: seen.token ?? undefined,
+      queued: seen.queued,
     };
   }
 

@@ -2,6 +2,7 @@
 // the names.
 
 import { binding } from "./binding.cjs";
+import type { Stats } from "./stats.js";
 
 /** Never 0, never reused; a stale one is refused. */
 export type Handle = bigint;
@@ -118,6 +119,7 @@ export interface Environment {
 
   clientOpen(id: Id, url: string, options: [string, string][], logId?: Id): Submitted;
   clientClose(id: Id, client: Handle, release: boolean): Submitted;
+  clientStats(client: Handle): Answer<Stats>;
 
   lockOpen(client: Handle, name: string, leaseMs?: number, reentrant?: boolean): Answer<Handle>;
   /** No `waitMs` is for ever, no `leaseMs` the lock's own. Brings a `Grant`. */

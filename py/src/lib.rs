@@ -14,6 +14,7 @@ mod lock_handle;
 mod main_thread;
 mod port;
 mod snowflake;
+mod stats;
 mod submit;
 
 use pyo3::prelude::*;
@@ -39,6 +40,8 @@ mod _native {
     use crate::port::Port;
     #[pymodule_export]
     use crate::snowflake::{Generator, id_encode, id_parse, layout_decode, layout_named};
+    #[pymodule_export]
+    use crate::stats::client_stats;
     #[pymodule_export]
     use crate::submit::{
         fresh_holder, submit_client_close, submit_client_open, submit_held_wait_lost, submit_lock_acquire,

@@ -42,7 +42,7 @@ pub(crate) fn limiter_open(
 
 #[pyfunction]
 pub(crate) fn limiter_acquire(py: Python<'_>, limiter: u64, cost: i64, wait_ms: Option<i64>) -> PyResult<Decided> {
-    blocking(py, "limiter_acquire", |state| ops::limiter_acquire(state, limiter, cost, wait_ms)).map(decided)
+    blocking(py, "limiter_acquire", |state| ops::limiter_acquire_direct(state, limiter, cost, wait_ms)).map(decided)
 }
 
 #[pyfunction]

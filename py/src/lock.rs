@@ -78,8 +78,8 @@ pub(crate) fn lock_force_release(py: Python<'_>, lock: u64) -> PyResult<bool> {
     blocking(py, "lock_force_release", |state| ops::lock_force_release(state, lock))
 }
 
-/// Holder, whether that is this client, seconds left, last token.
-pub(crate) type Inspected = (Option<String>, bool, Option<f64>, Option<u64>);
+/// Holder, whether that is this client, seconds left, last token, processes in the queue.
+pub(crate) type Inspected = (Option<String>, bool, Option<f64>, Option<u64>, u64);
 
 #[pyfunction]
 pub(crate) fn lock_inspect(py: Python<'_>, lock: u64) -> PyResult<Inspected> {
@@ -87,7 +87,7 @@ pub(crate) fn lock_inspect(py: Python<'_>, lock: u64) -> PyResult<Inspected> {
 }
 
 pub(crate) fn inspected(seen: Inspection) -> Inspected {
-    (seen.holder, seen.ours, seen.ttl.map(|ttl| ttl.as_secs_f64()), seen.token)
+    (seen.holder, seen.ours, seen.ttl.map(|ttl| ttl.as_secs_f64()), seen.token, seen.queued)
 }
 
 #[pyfunction]

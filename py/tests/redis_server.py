@@ -58,6 +58,17 @@ class RedisServer:
         self.kill()
         shutil.rmtree(self._folder, ignore_errors=True)
 
+    def waits(self, name: str) -> bool:
+        """Whether a client stands in the queue for a lock, and listens."""
+        with Connection(self.port) as connection:
+            queue = connection.command("ZRANGE", f"dlock_queue:{{{name}}}", "0", "0")
+            if not isinstance(queue, list) or not queue:
+                return False
+            (first,) = queue
+            assert isinstance(first, bytes)
+            inbox = b"dlock_inbox:" + first
+            return connection.command("PUBSUB", "NUMSUB", inbox) == [inbox, 1]
+
     def command(self, *words: str | bytes) -> Reply:
         """One command on a connection of its own."""
         with Connection(self.port) as connection:

@@ -43,6 +43,8 @@ def test_every_example_runs_in_order(server: RedisServer) -> None:
     out = run("\n".join(EXAMPLES), server)
     assert "stop everything: expired" in out
     assert "stopped: expired" in out
+    assert "processes in the queue: 0\n" in out
+    assert "1 acquired, 0 waited, 99 of 100 within 0.0" in out
 
 
 def test_the_guide_names_every_exception_and_every_option() -> None:

@@ -160,8 +160,8 @@ def test_16_the_subscription_killed_during_a_wait(own_server: RedisServer, name:
         thread = threading.Thread(target=wait)
         thread.start()
         deadline = time.monotonic() + 5
-        while not own_server.command("PUBSUB", "CHANNELS", f"*{name}*"):
-            assert time.monotonic() < deadline, "the waiter never subscribed"
+        while not own_server.waits(name):
+            assert time.monotonic() < deadline, "the waiter neither stands in the queue nor listens"
         own_server.command("CLIENT", "KILL", "TYPE", "pubsub")
         released = time.monotonic()
         held.release()

@@ -180,6 +180,19 @@ void a_cancel_token_ends_a_wait() {
     (void)thrown<dlock::cancelled>([&] { waiter.get(); });
 }
 
+void a_client_counts() {
+    dlock::client client{server_url()};
+    dlock::mutex mutex{client, std::string("cpp/") + check_case};
+    { std::unique_lock guard{mutex}; }
+    dlock::stats seen = client.stats();
+    CHECK(seen.acquired == 1 && seen.released == 1 && seen.held == 0 && seen.contended == 0);
+    CHECK(seen.wait_time.count == 1 && seen.wait_time.max >= seen.wait_time.p50 && seen.wait_time.sum == seen.wait_time.max);
+    std::uint64_t counted = 0;
+    for (std::uint64_t each : seen.hold_time.buckets) counted += each;
+    CHECK(counted == 1 && seen.hold_time.buckets.size() == DLOCK_HISTOGRAM_BUCKETS);
+    CHECK(mutex.inspect().queued == 0);
+}
+
 void owners_move() {
     dlock::client first{server_url(), {{{"lease", "10s"}, {"client_name", "cpp17"}}, nullptr, nullptr}};
     dlock::client second = std::move(first);
@@ -200,6 +213,7 @@ int main() {
     RUN(a_hold_can_be_adopted_extended_and_handed_over);
     RUN(a_loss_is_told);
     RUN(a_cancel_token_ends_a_wait);
+    RUN(a_client_counts);
     RUN(owners_move);
     shared_client().close();
 }

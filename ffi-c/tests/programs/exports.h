@@ -10,6 +10,7 @@
     X(dlock_client_open, dlock_client_open(NULL, 0, NULL, NULL, error))                                                \
     X(dlock_client_close, dlock_client_close(NULL, false, error))                                                      \
     X(dlock_client_is_closed, dlock_client_is_closed(NULL, NULL, error))                                               \
+    X(dlock_client_stats, dlock_client_stats(NULL, NULL, error))                                                       \
     X(dlock_client_free, dlock_client_free(NULL))                                                                      \
     X(dlock_lock_open, dlock_lock_open(NULL, NULL, 0, NULL, NULL, error))                                              \
     X(dlock_lock_free, dlock_lock_free(NULL))                                                                          \

@@ -250,6 +250,55 @@ static void closing_wakes_waiters_and_what_comes_after_is_closed(void) { /* faul
     dlock_held_free(held), dlock_lock_free(lock), dlock_lock_free(after), dlock_client_free(ending);
 }
 
+static void a_client_counts_what_its_locks_do(void) {
+    dlock_client_t* counting = open_client();
+    dlock_lock_t* lock = open_lock(counting, NULL);
+    OK(dlock_lock_acquire(lock, NULL, NULL, error));
+    OK(dlock_lock_acquire(lock, NULL, NULL, error)); /* a re-entry is no acquire */
+    CHECK(in_another_thread(try_it, lock) == DLOCK_BUSY);
+    dlock_stats_t stats = DLOCK_STATS_INIT;
+    OK(dlock_client_stats(counting, &stats, error));
+    CHECK(stats.struct_size == sizeof stats && stats.acquired == 1 && stats.wait_timeouts == 1);
+    CHECK(stats.held == 1 && stats.released == 0 && stats.contended == 0);
+    OK(dlock_lock_release(lock, error));
+    struct job waiter;
+    start(wait_for_it, lock, &waiter);
+    do OK(dlock_client_stats(counting, &stats, error));
+    while (stats.waiting == 0);
+    OK(dlock_lock_release(lock, error));
+    CHECK(finish(&waiter) == DLOCK_OK);
+    OK(dlock_client_stats(counting, &stats, error));
+    CHECK(stats.acquired == 2 && stats.contended == 1 && stats.handed_over_local + stats.handed_over_remote == 1);
+    CHECK(stats.released == 2 && stats.held == 0 && stats.waiting == 0 && stats.lost == 0);
+    CHECK(stats.wait_time.count == 2 && stats.hold_time.count == 2);
+    CHECK(stats.wait_time.p50_us <= stats.wait_time.p99_us && stats.wait_time.p99_us <= stats.wait_time.max_us);
+    uint64_t counted = 0;
+    for (int i = 0; i < DLOCK_HISTOGRAM_BUCKETS; i++) counted += stats.hold_time.buckets[i];
+    CHECK(counted == 2);
+    OK(dlock_client_close(counting, false, error));
+    OK(dlock_client_stats(counting, &stats, error)); /* also when it is closed */
+    dlock_lock_free(lock), dlock_client_free(counting);
+}
+
+static void an_inspection_counts_the_processes_in_the_queue(void) {
+    dlock_client_t* other = open_client();
+    dlock_lock_t *mine = open_lock(client, NULL), *theirs = open_lock(other, NULL);
+    dlock_inspection_t seen = DLOCK_INSPECTION_INIT;
+    OK(dlock_lock_acquire(mine, NULL, NULL, error));
+    OK(dlock_lock_inspect(mine, &seen, error));
+    CHECK(seen.queued == 0);
+    struct job waiter;
+    start(wait_for_it, theirs, &waiter);
+    do OK(dlock_lock_inspect(mine, &seen, error));
+    while (seen.queued == 0);
+    CHECK(seen.queued == 1);
+    OK(dlock_lock_release(mine, error));
+    CHECK(finish(&waiter) == DLOCK_OK);
+    dlock_lock_free(mine), dlock_lock_free(theirs);
+    OK(dlock_client_close(other, false, error));
+    dlock_client_free(other);
+}
+
 int main(void) {
     CHECK(dlock_abi_version() == DLOCK_ABI_VERSION);
     client = open_client();
@@ -266,6 +315,8 @@ int main(void) {
     RUN(the_hold_of_the_thread_can_be_asked_for);
     RUN(a_cancel_token_ends_a_wait);
     RUN(the_end_of_the_holding_thread_ends_renewal_and_not_the_lease);
+    RUN(a_client_counts_what_its_locks_do);
+    RUN(an_inspection_counts_the_processes_in_the_queue);
     RUN(closing_wakes_waiters_and_what_comes_after_is_closed);
     OK(dlock_client_close(client, false, error));
     CHECK(dlock_client_free(client) == DLOCK_OK);

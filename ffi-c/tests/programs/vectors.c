@@ -29,6 +29,24 @@ static void names_are_accepted_or_refused_as_in_every_language(void) {
     }
 }
 
+static void statistics_have_the_names_of_every_language(void) {
+    dlock_stats_t stats = DLOCK_STATS_INIT;
+    OK(dlock_client_stats(client, &stats, error));
+    size_t size = sizeof stats.struct_size;
+#define COUNTER(name) size += sizeof stats.name;
+#define HISTOGRAM(name) size += sizeof stats.name;
+    VECTOR_COUNTERS(COUNTER)
+    VECTOR_HISTOGRAMS(HISTOGRAM)
+    CHECK(size == sizeof stats); /* and no others */
+#define count_us count
+#define buckets_us buckets
+#define PART(name) in_all += sizeof stats.wait_time.name##_us;
+    size_t in_all = 0;
+    VECTOR_HISTOGRAM(PART)
+    CHECK(in_all == sizeof stats.wait_time);
+    CHECK(DLOCK_HISTOGRAM_BUCKETS == VECTOR_BUCKETS);
+}
+
 static dlock_status_t open_with(const char* name, const char* value) {
     dlock_option_t option = {name, strlen(name), value, strlen(value)};
     dlock_client_options_t options = DLOCK_CLIENT_OPTIONS_INIT;
@@ -109,6 +127,7 @@ int main(void) {
     RUN(errors_have_the_frozen_numbers);
     RUN(names_are_accepted_or_refused_as_in_every_language);
     RUN(options_are_known_by_their_names);
+    RUN(statistics_have_the_names_of_every_language);
     RUN(leases_and_waits_out_of_range_are_refused_and_leave_no_key);
     RUN(a_bad_url_is_refused_without_its_password);
     RUN(a_refused_connection_names_host_and_port_and_not_the_password);

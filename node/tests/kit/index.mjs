@@ -24,6 +24,12 @@ export const LONG = process.env.DLOCK_LONG === "1" ? false : "part of check-long
 export const vectorFile = (name) => JSON.parse(readFileSync(join(ROOT, "tests/vectors", `${name}.json`), "utf8"));
 export const vectors = (name) => vectorFile(name)[name];
 
+/** Whether another client stands in the queue for a lock, and listens. */
+export async function waits(server, name) {
+  const [first] = await server.command("ZRANGE", `dlock_queue:{${name}}`, 0, 0);
+  return first !== undefined && (await server.command("PUBSUB", "NUMSUB", `dlock_inbox:${first}`))[1] === 1;
+}
+
 let numbers = 0;
 export const freshName = () => `lock-${process.pid}-${numbers++}`;
 

@@ -33,6 +33,7 @@ from ._limiter import RateLimiter
 from ._lock import Lock
 from ._native import __version__
 from ._snowflake import Layout, Parts, Snowflake
+from ._stats import Histogram, Stats
 
 __all__ = [
     "AcquireTimeout",
@@ -46,6 +47,7 @@ __all__ = [
     "DlockError",
     "Forked",
     "Held",
+    "Histogram",
     "Inspection",
     "InternalError",
     "InvalidArgument",
@@ -62,6 +64,7 @@ __all__ = [
     "RateLimiter",
     "ServerError",
     "Snowflake",
+    "Stats",
     "WrongType",
     "__version__",
     "connect",

@@ -78,4 +78,6 @@ class Inspection:
     ttl: float | None
     """Seconds left of the lease. `None` with a holder: a foreign key that never expires."""
     token: int | None
-    """The last fencing token given for this name, or `None` when none is known."""
+    """The last fencing token reserved for this name, or `None` when none is known; the holder's may be lower."""
+    queued: int
+    """How many processes stand in the queue."""

@@ -7,6 +7,7 @@ import warnings
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from . import _native
+from ._stats import Stats
 
 if TYPE_CHECKING:
     from ._convert import Seconds
@@ -64,6 +65,10 @@ class OpenedClient(Generic[_L, _R]):
         (`"local_share"`).
         """
         return self._limiter_class(self, name, rate, per, burst, absent, share_of)
+
+    def stats(self) -> Stats:
+        """What it has counted since it was opened. No I/O; also when it is closed."""
+        return Stats._of(self._number)
 
     @property
     def closed(self) -> bool:

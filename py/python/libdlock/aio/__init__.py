@@ -29,6 +29,7 @@ from .._errors import (
 from .._hold import Inspection
 from .._native import __version__
 from .._snowflake import Layout, Parts, Snowflake
+from .._stats import Histogram, Stats
 from ._client import Client, Connecting, connect
 from ._held import Held, Lost
 from ._limiter import RateLimiter
@@ -47,6 +48,7 @@ __all__ = [
     "DlockError",
     "Forked",
     "Held",
+    "Histogram",
     "Inspection",
     "InternalError",
     "InvalidArgument",
@@ -63,6 +65,7 @@ __all__ = [
     "RateLimiter",
     "ServerError",
     "Snowflake",
+    "Stats",
     "WrongType",
     "__version__",
     "connect",

@@ -1,0 +1,125 @@
+//! What a client has counted.
+
+use libdlock_bridge::ops::{self, Histogram, Stats};
+
+use crate::call::call;
+use crate::error::{dlock_error_t, dlock_status_t};
+use crate::out::sized_out;
+use crate::types::{dlock_client_t, id};
+
+/// How many buckets a histogram has.
+pub const DLOCK_HISTOGRAM_BUCKETS: usize = 40;
+
+/// How often something took how long, in microseconds.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct dlock_histogram_t {
+    /// How many there were.
+    pub count: u64,
+    /// All together.
+    pub sum_us: u64,
+    /// On average.
+    pub mean_us: u64,
+    /// What half of them did not exceed: never too small, less than twice too large.
+    pub p50_us: u64,
+    /// What 99 of 100 did not exceed, as precise.
+    pub p99_us: u64,
+    /// The longest.
+    pub max_us: u64,
+    /// How many took less than 1 us, 1 to 2 us, 2 to 4 us, and so on; the last one counts everything longer too.
+    pub buckets: [u64; DLOCK_HISTOGRAM_BUCKETS],
+}
+
+/// What a client has counted since it was opened. Begin with DLOCK_STATS_INIT.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct dlock_stats_t {
+    /// `sizeof(dlock_stats_t)`.
+    pub struct_size: usize,
+    /// Holds granted to a caller; re-entries are none.
+    pub acquired: u64,
+    /// Of those, the ones that had to wait.
+    pub contended: u64,
+    /// Of those that waited, the ones that a holder of this process handed over.
+    pub handed_over_local: u64,
+    /// Of those that waited, the ones whose turn came in the queue between processes.
+    pub handed_over_remote: u64,
+    /// Acquires that were not granted within their wait.
+    pub wait_timeouts: u64,
+    /// Acquires whose caller gave up while they waited.
+    pub cancelled: u64,
+    /// Requests sent again because no answer came.
+    pub retries: u64,
+    /// Leases prolonged by the watchdog, one for each lock and time.
+    pub renewals: u64,
+    /// Renewals that failed and were tried again while the lease lasted.
+    pub renewal_failures: u64,
+    /// Holds that were lost.
+    pub lost: u64,
+    /// Holds that ended by a release.
+    pub released: u64,
+    /// Callers that wait now.
+    pub waiting: u64,
+    /// Holds that are looked after now.
+    pub held: u64,
+    /// From the call of an acquire to its grant: as many as `acquired`.
+    pub wait_time: dlock_histogram_t,
+    /// From a grant to the beginning of its release: as many as `released`.
+    pub hold_time: dlock_histogram_t,
+}
+
+/// What the client has counted since it was opened, for its locks; rate limiters are not counted. No I/O; also of a client
+/// that was closed. Begin the answer with DLOCK_STATS_INIT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_client_stats(
+    client: *const dlock_client_t,
+    out_stats: *mut dlock_stats_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    let op = "dlock_client_stats";
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        call(op, error, |state| {
+            let out = sized_out(out_stats, "out_stats", op)?;
+            out.put(dlock_stats_t::of(&ops::client_stats(state, id(client))?));
+            Ok(())
+        })
+    }
+}
+
+impl dlock_stats_t {
+    fn of(stats: &Stats) -> Self {
+        Self {
+            struct_size: size_of::<Self>(),
+            acquired: stats.acquired,
+            contended: stats.contended,
+            handed_over_local: stats.handed_over_local,
+            handed_over_remote: stats.handed_over_remote,
+            wait_timeouts: stats.wait_timeouts,
+            cancelled: stats.cancelled,
+            retries: stats.retries,
+            renewals: stats.renewals,
+            renewal_failures: stats.renewal_failures,
+            lost: stats.lost,
+            released: stats.released,
+            waiting: stats.waiting,
+            held: stats.held,
+            wait_time: dlock_histogram_t::of(&stats.wait_time),
+            hold_time: dlock_histogram_t::of(&stats.hold_time),
+        }
+    }
+}
+
+impl dlock_histogram_t {
+    fn of(times: &Histogram) -> Self {
+        Self {
+            count: times.count,
+            sum_us: times.sum_us,
+            mean_us: times.mean_us,
+            p50_us: times.p50_us,
+            p99_us: times.p99_us,
+            max_us: times.max_us,
+            buckets: times.buckets,
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! What a client has counted.
+
+use libdlock_bridge::ops;
+use napi::bindgen_prelude::BigInt;
+use napi_derive::napi;
+
+use crate::answer::{Answer, answer, handle};
+use crate::environment::Environment;
+
+/// How often something took how long. Times are in milliseconds, with their fraction.
+#[napi(object, object_from_js = false)]
+pub struct Histogram {
+    pub count: f64,
+    pub sum_ms: f64,
+    pub mean_ms: f64,
+    #[napi(js_name = "p50Ms")]
+    pub p50_ms: f64,
+    #[napi(js_name = "p99Ms")]
+    pub p99_ms: f64,
+    pub max_ms: f64,
+    pub buckets: Vec<f64>,
+}
+
+/// A client's counters; JavaScript's numbers are exact up to 2^53.
+#[napi(object, object_from_js = false)]
+pub struct Stats {
+    pub acquired: f64,
+    pub contended: f64,
+    pub handed_over_local: f64,
+    pub handed_over_remote: f64,
+    pub wait_timeouts: f64,
+    pub cancelled: f64,
+    pub retries: f64,
+    pub renewals: f64,
+    pub renewal_failures: f64,
+    pub lost: f64,
+    pub released: f64,
+    pub waiting: f64,
+    pub held: f64,
+    pub wait_time: Histogram,
+    pub hold_time: Histogram,
+}
+
+#[napi]
+impl Environment {
+    /// No I/O.
+    #[napi(catch_unwind)]
+    pub fn client_stats(&self, client: BigInt) -> Answer<Stats> {
+        answer("clientStats", |state| Ok(Stats::from(ops::client_stats(state, handle(&client))?)))
+    }
+}
+
+impl From<ops::Stats> for Stats {
+    fn from(stats: ops::Stats) -> Self {
+        Stats {
+            acquired: stats.acquired as f64,
+            contended: stats.contended as f64,
+            handed_over_local: stats.handed_over_local as f64,
+            handed_over_remote: stats.handed_over_remote as f64,
+            wait_timeouts: stats.wait_timeouts as f64,
+            cancelled: stats.cancelled as f64,
+            retries: stats.retries as f64,
+            renewals: stats.renewals as f64,
+            renewal_failures: stats.renewal_failures as f64,
+            lost: stats.lost as f64,
+            released: stats.released as f64,
+            waiting: stats.waiting as f64,
+            held: stats.held as f64,
+            wait_time: Histogram::from(&stats.wait_time),
+            hold_time: Histogram::from(&stats.hold_time),
+        }
+    }
+}
+
+impl From<&ops::Histogram> for Histogram {
+    fn from(times: &ops::Histogram) -> Self {
+        let millis = |us: u64| us as f64 / 1000.0;
+        Histogram {
+            count: times.count as f64,
+            sum_ms: millis(times.sum_us),
+            mean_ms: millis(times.mean_us),
+            p50_ms: millis(times.p50_us),
+            p99_ms: millis(times.p99_us),
+            max_ms: millis(times.max_us),
+            buckets: times.buckets.iter().map(|count| *count as f64).collect(),
+        }
+    }
+}

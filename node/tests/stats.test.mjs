@@ -1,0 +1,58 @@
+// What a client has counted; the names that every language has.
+
+import assert from "node:assert/strict";
+import { it } from "node:test";
+
+import { freshName, onBothBackends, rejects, vectorFile } from "./kit/index.mjs";
+
+const camel = (name) => name.replace(/_(\w)/g, (_, letter) => letter.toUpperCase());
+const names = vectorFile("stats");
+
+onBothBackends((context) => {
+  it("has the names of every language, in camel case", () => {
+    const stats = context.client.stats();
+    assert.deepEqual(Object.keys(stats), [...names.counters, ...names.histograms].map(camel));
+    for (const histogram of names.histograms.map(camel)) {
+      const withUnit = (name) => (["count", "buckets"].includes(name) ? name : `${name}Ms`);
+      assert.deepEqual(Object.keys(stats[histogram]).sort(), names.histogram.map(withUnit).sort());
+      assert.equal(stats[histogram].buckets.length, names.buckets);
+    }
+  });
+
+  it("counts what a client's locks do", async () => {
+    const client = await context.open();
+    const lock = client.lock(freshName());
+    const first = await lock.acquire();
+    first.reenter(); // no acquire
+    await rejects(lock.acquire({ waitMs: 0 }), "BUSY");
+    const second = lock.acquire();
+    assert.deepEqual([client.stats().held, client.stats().waiting, client.stats().waitTimeouts], [1, 1, 1]);
+    await first.release();
+    await first.release();
+    await (await second).release();
+    const { acquired, contended, handedOverLocal, handedOverRemote, released, held, waiting, ...rest } = client.stats();
+    assert.deepEqual([acquired, contended, handedOverLocal + handedOverRemote], [2, 1, 1]);
+    assert.deepEqual([released, held, waiting, rest.lost, rest.cancelled], [2, 0, 0, 0, 0]);
+    assert.equal(rest.waitTime.count, 2);
+    assert.ok(rest.waitTime.p50Ms <= rest.waitTime.p99Ms && rest.waitTime.p99Ms <= rest.waitTime.maxMs);
+    assert.equal(
+      rest.holdTime.buckets.reduce((sum, count) => sum + count),
+      2,
+    );
+    await client.close();
+    assert.equal(client.stats().acquired, 2);
+  });
+
+  it("tells how many processes stand in the queue", async () => {
+    const name = freshName();
+    const other = await context.open();
+    const held = await context.client.lock(name).acquire();
+    assert.equal((await held.lock.inspect()).queued, 0);
+    const waiting = other.lock(name).acquire();
+    let queued = 0;
+    while (queued === 0) queued = (await held.lock.inspect()).queued;
+    assert.equal(queued, 1);
+    await held.release();
+    await (await waiting).release();
+  });
+});
