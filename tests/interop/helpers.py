@@ -36,6 +36,15 @@ class Server(PrivateRedis):
         script = "return redis.call('PUBSUB', 'NUMSUB', ARGV[1])[2]"
         return int(self.command("EVAL", script, "0", f"redisson_lock__channel:{{{lock}}}"))
 
+    def standing(self, lock: str) -> int:
+        """How many processes stand in the queue for a lock and listen at their inboxes."""
+        script = """local listening = 0
+            for _, client in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
+                listening = listening + redis.call('PUBSUB', 'NUMSUB', 'dlock_inbox:' .. client)[2]
+            end
+            return listening"""
+        return int(self.command("EVAL", script, "1", f"dlock_queue:{{{lock}}}"))
+
     def exists(self, key: str) -> bool:
         return self.command("EXISTS", key) == "1"
 

@@ -9,6 +9,8 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include <dlock.hpp>
 
@@ -40,6 +42,15 @@ public:
             words >> rounds;
             for (int round = 0; round < rounds; ++round) contend(lock(name));
             std::cout << "done" << std::endl;
+        } else if (verb == "crowd") {
+            int rounds = 0, callers = 0;
+            words >> rounds >> callers;
+            std::cout << crowd(lock(name), rounds, callers) << "done" << std::endl;
+        } else if (verb == "watch") {
+            int count = 0;
+            words >> count;
+            for (int number = 0; number < count; ++number) watch(lock(name + '-' + std::to_string(number)));
+            std::cout << "watching" << std::endl;
         } else if (verb == "spend") {
             const auto decision = dlock::rate_limiter(client_, name, {10, std::chrono::hours(1)}).try_acquire();
             std::cout << "spent " << decision.allowed << ' ' << decision.remaining << std::endl;
@@ -60,6 +71,36 @@ private:
         const auto acquired = now_us();
         std::cout << "hold " << held.token() << ' ' << acquired << ' ' << now_us() << '\n';
         lock.release();
+    }
+
+    /// What all callers say of their holds, when they are done.
+    static std::string crowd(dlock::mutex& lock, int rounds, int callers) {
+        std::ostringstream said;
+        std::vector<std::thread> threads;
+        for (int caller = 0; caller < callers; ++caller) {
+            threads.emplace_back([&] {
+                for (int round = 0; round < rounds; ++round) {
+                    const auto asked = now_us();
+                    const auto held = lock.acquire();
+                    const auto begin = now_us();
+                    // Guarded by the lock itself.
+                    said << "hold " << held.token() << ' ' << begin << ' ' << now_us() << ' ' << asked << '\n';
+                    lock.release();
+                }
+            });
+        }
+        for (auto& thread : threads) thread.join();
+        return said.str();
+    }
+
+    /// Ends with the process.
+    static void watch(dlock::mutex& lock) {
+        auto held = std::make_shared<dlock::held>(lock.acquire());
+        std::thread([held] {
+            if (!held->wait_lost()) return;
+            const auto us = std::chrono::microseconds(held->remaining()).count();
+            std::cout << "lost " + std::to_string(us) + '\n' << std::flush;
+        }).detach();
     }
 
     dlock::client client_;

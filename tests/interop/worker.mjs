@@ -8,6 +8,7 @@ const nowUs = () => process.hrtime.bigint() / 1000n;
 
 const client = await connect(process.argv[2]);
 const holds = new Map();
+const watched = [];
 
 async function acquire(name) {
   const held = await client.lock(name).acquire();
@@ -33,14 +34,39 @@ async function contend(name, rounds) {
   console.log("done");
 }
 
+async function crowd(name, rounds, callers) {
+  const lock = client.lock(name);
+  const said = [];
+  const caller = async () => {
+    for (let round = 0; round < rounds; round++) {
+      const asked = nowUs();
+      await lock.withLock((held) => {
+        const begin = nowUs();
+        said.push(`hold ${held.token} ${begin} ${nowUs()} ${asked}`);
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: callers }, caller));
+  console.log([...said, "done"].join("\n"));
+}
+
+async function watch(name, count) {
+  for (let number = 0; number < count; number++) {
+    const held = await client.lock(`${name}-${number}`).acquire();
+    watched.push(held);
+    held.signal.addEventListener("abort", () => console.log(`lost ${Math.floor(held.remainingMs * 1000)}`));
+  }
+  console.log("watching");
+}
+
 async function spend(name) {
   const { allowed, remaining } = await client.rateLimiter(name, { tokens: 10, perMs: 3_600_000 }).tryAcquire();
   console.log(`spent ${Number(allowed)} ${remaining}`);
 }
 
-const verbs = { acquire, release, contend, spend };
+const verbs = { acquire, release, contend, crowd, watch, spend };
 console.log("ready");
 for await (const line of createInterface({ input: process.stdin })) {
-  const [verb, name, rounds] = line.split(" ");
-  await verbs[verb](name, Number(rounds));
+  const [verb, name, ...numbers] = line.split(" ");
+  await verbs[verb](name, ...numbers.map(Number));
 }

@@ -21,9 +21,31 @@ async def requests() -> asyncio.StreamReader:
     return reader
 
 
+async def crowd(lock: libdlock.aio.Lock, rounds: int, callers: int) -> None:
+    holds: list[tuple[int, int, int, int]] = []
+
+    async def contend() -> None:
+        for _ in range(rounds):
+            asked = now_us()
+            async with lock as held:
+                begin = now_us()
+                holds.append((held.token, begin, now_us(), asked))
+
+    await asyncio.gather(*(contend() for _ in range(callers)))
+    for hold in holds:
+        print("hold", *hold)
+    print("done", flush=True)
+
+
+async def tell(held: libdlock.aio.Held) -> None:
+    assert await held.lost.wait()
+    print("lost", int(held.remaining * 1e6), flush=True)
+
+
 async def main() -> None:
     client = await libdlock.aio.connect(sys.argv[1])
     lock = functools.cache(client.lock)
+    watching: list[asyncio.Task[None]] = []
     lines = await requests()
     print("ready", flush=True)
     async for line in lines:
@@ -44,6 +66,15 @@ async def main() -> None:
                         acquired = now_us()
                         print("hold", held.token, acquired, now_us())
                 print("done", flush=True)
+            case ["crowd", name, rounds, callers]:
+                await crowd(lock(name), int(rounds), int(callers))
+            case ["watch", name, count]:
+                for number in range(int(count)):
+                    await lock(f"{name}-{number}").acquire()
+                    held = lock(f"{name}-{number}").held
+                    assert held is not None
+                    watching.append(asyncio.create_task(tell(held)))
+                print("watching", flush=True)
             case ["spend", name]:
                 decision = await client.rate_limiter(name, rate=10, per=3600).try_acquire()
                 print("spent", int(decision.allowed), decision.remaining, flush=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import cycle, islice
+from itertools import cycle, islice, pairwise
 
 import pytest
 from helpers import Fleet
@@ -64,3 +64,25 @@ def test_a_crowd_of_both_sides(
     assert len(holds) == rounds * len(crowd)
     check_disjoint(holds)
     other.close()
+
+
+def test_handovers_while_processes_stand_in_the_queue(
+    request: pytest.FixtureRequest, fleet: Fleet, process: Callable[[str], Process], theirs: Redisson, name: str
+) -> None:
+    rounds: int = request.config.getoption("--handovers") // 4
+    in_the_queue = ["C++", "Node", "Java"]
+    members: list[Side] = [*(process(language) for language in in_the_queue), theirs.thread("fenced")]
+    for member in members:
+        member.tell_contend(name, rounds)
+    holds: list[tuple[Hold, bool]] = []
+    for member in members:
+        last: Hold | None = None
+        while (hold := member.hold(bound=60)) is not None:
+            waited = 0 if last is None else hold.begin - last.end
+            assert waited < BOUND * 1e6, f"{hold} came after {waited} us"
+            holds.append((hold, member is members[-1]))
+            last = hold
+    check_disjoint(hold for hold, _ in holds)
+    holds.sort()
+    changes = sum(first[1] != second[1] for first, second in pairwise(holds))
+    assert changes > rounds, f"only {changes} hand-overs from one side to the other among {len(holds)} holds"

@@ -1,0 +1,87 @@
+"""The queue between processes: one of each language contends for one lock, and each is served within a round of the others."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import groupby, pairwise
+from typing import NamedTuple
+
+import pytest
+from helpers import Server, Start, Worker
+from workers import LANGUAGES
+
+#: While one process waits, another is served once in its turn, and once if it stood in front when the one began to ask.
+TURNS = 2
+
+
+class Hold(NamedTuple):
+    """When it was granted, until when it was held, when it was asked for (us); whose it was; its fencing token."""
+
+    begin: int
+    end: int
+    asked: int
+    language: str
+    token: int
+
+
+def holds_of(language: str, worker: Worker) -> Iterator[Hold]:
+    while (answer := worker.answer(bound=120)) != ["done"]:
+        kind, token, begin, end, asked = answer
+        assert kind == "hold", answer
+        yield Hold(int(begin), int(end), int(asked), language, int(token))
+
+
+def contend(server: Server, start: Start, options: str, rounds: int, callers: int) -> list[Hold]:
+    """All languages at once; their holds in the order of the grants, which do not overlap."""
+    crowd = {language: start(language, server.url_with(f"poll_interval=30s&lease=60s&{options}")) for language in LANGUAGES}
+    for worker in crowd.values():
+        worker.tell(f"crowd orders {rounds} {callers}")
+    holds = sorted(hold for language, worker in crowd.items() for hold in holds_of(language, worker))
+    assert len(holds) == len(LANGUAGES) * rounds * callers
+    for first, second in pairwise(holds):
+        assert first.end <= second.begin, f"two holders at once: {first} {second}"
+        assert first.token < second.token, "fencing tokens increase in the order of grants"
+    assert not server.exists("orders")
+    assert not server.exists("dlock_queue:{orders}")
+    return holds
+
+
+def overtaken(holds: list[Hold]) -> Counter[int]:
+    """How often each turn, a row of holds of one process, was overtaken at most by one and the same other process."""
+    turns = [list(turn) for _, turn in groupby(holds, key=lambda hold: hold.language)]
+    found: Counter[int] = Counter()
+    for at, turn in enumerate(turns):
+        first = turn[0]
+        served: Counter[str] = Counter()
+        for earlier in reversed(turns[:at]):
+            if earlier[-1].end < first.asked or earlier[0].language == first.language:
+                break
+            served[earlier[0].language] += 1
+        found[max(served.values(), default=0)] += 1
+    return found
+
+
+@pytest.fixture
+def handovers(request: pytest.FixtureRequest) -> int:
+    return int(request.config.getoption("--handovers"))
+
+
+@pytest.mark.parametrize("options", ["strict_fifo=true", "strict_fifo=false"])
+def test_each_process_is_served_within_a_round_of_the_others(
+    server: Server, start: Start, options: str, handovers: int
+) -> None:
+    holds = contend(server, start, options, rounds=handovers // len(LANGUAGES), callers=1)
+    assert max(overtaken(holds)) <= TURNS
+
+
+def test_a_process_hands_on_within_itself_and_not_for_ever(server: Server, start: Start, handovers: int) -> None:
+    callers, most = 4, 8
+    rounds = handovers // len(LANGUAGES) // callers
+    holds = contend(server, start, f"cohort_max={most}&cohort_age=10s", rounds, callers)
+    turns = [len(list(turn)) for _, turn in groupby(holds, key=lambda hold: hold.language)]
+    # In the end one process may be alone.
+    while_others_wait = turns[:-1]
+    assert max(while_others_wait) > 1, "nobody handed on"
+    assert max(while_others_wait) <= most
+    assert max(overtaken(holds)) <= TURNS
