@@ -1,8 +1,8 @@
 //! How every call crosses: through the bridge's panic guard, back with a value or with a [`Failure`].
 
 use libdlock::{Error, Result};
-use libdlock_bridge::{State, enter, guard};
-use napi::bindgen_prelude::{BigInt, Either};
+use libdlock_bridge::{Handle, State, enter, guard};
+use napi::bindgen_prelude::Either;
 use napi_derive::napi;
 
 /// An error of the core, as plain values. JavaScript makes a `DlockError` of it.
@@ -38,10 +38,16 @@ pub(crate) fn answer<T>(export: &'static str, body: impl FnOnce(&'static State) 
     }
 }
 
-/// A handle, as JavaScript gave it. What is no handle at all becomes 0, which never is one: the bridge refuses it.
-pub(crate) fn handle(given: &BigInt) -> u64 {
-    match given.get_u64() {
-        (false, handle, true) => handle,
-        _ => 0,
-    }
+/// A handle, as JavaScript has it: the double with the same bits, because a number crosses at a tenth of what a bigint takes.
+/// Its kind stands in the highest bits, so it is finite: arithmetic or an engine's own way with NaN cannot change it.
+pub(crate) type Given = f64;
+
+/// The handle that JavaScript gave. What is no handle at all the bridge refuses.
+pub(crate) fn handle(given: Given) -> Handle {
+    given.to_bits()
+}
+
+/// A handle for JavaScript.
+pub(crate) fn give(handle: Handle) -> Given {
+    f64::from_bits(handle)
 }

@@ -1,10 +1,9 @@
 //! Clients.
 
 use libdlock_bridge::ops::{self, LogTo};
-use napi::bindgen_prelude::BigInt;
 use napi_derive::napi;
 
-use crate::answer::{Answer, handle};
+use crate::answer::{Answer, Given, handle};
 use crate::environment::Environment;
 
 #[napi]
@@ -17,14 +16,14 @@ impl Environment {
         url: String,
         options: Vec<(String, String)>,
         log_id: Option<i64>,
-    ) -> Answer<u64> {
+    ) -> Answer<Given> {
         let port = self.inner.port();
         let log = log_id.map(|log_id| LogTo { port, user_data: log_id.cast_unsigned() });
         self.submit("clientOpen", id, |state| ops::client_open(state, url, options, log))
     }
 
     #[napi(catch_unwind)]
-    pub fn client_close(&self, id: i64, client: BigInt, release: bool) -> Answer<u64> {
-        self.submit("clientClose", id, |state| ops::client_close(state, handle(&client), release))
+    pub fn client_close(&self, id: i64, client: Given, release: bool) -> Answer<Given> {
+        self.submit("clientClose", id, |state| ops::client_close(state, handle(client), release))
     }
 }

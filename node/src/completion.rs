@@ -1,36 +1,114 @@
-//! What the port brings, as plain JavaScript values.
+//! What the port brings, as numbers where it can be and as plain JavaScript values where not.
 
 use std::time::Duration;
 
 use libdlock::{Event, LossReason};
 use libdlock_bridge::{self as bridge, Kind, Outcome, What};
-use napi::bindgen_prelude::Either7;
+use napi::bindgen_prelude::Either6;
 use napi_derive::napi;
 
-use crate::answer::Failure;
+use crate::answer::{Failure, give};
 use crate::environment::Inner;
 
-/// A finished operation, or an event of a client.
-#[napi(object, object_from_js = false)]
-pub struct Completion {
-    /// What JavaScript gave with the operation, or with the client whose event it is.
-    pub id: i64,
-    /// What came of it; nothing when nothing was to come.
-    pub value: Option<Value>,
-    /// Why nothing came of it.
-    pub failure: Option<Failure>,
-    /// Not an operation's end but something that a client says.
-    pub event: Option<LogEvent>,
+/// Numbers that describe one completion: its id (what JavaScript gave with the operation, or with the client whose event it is),
+/// a [`Tag`], and two more.
+pub(crate) const ROW: usize = 4;
+
+/// What the numbers of a row mean.
+#[derive(Clone, Copy)]
+enum Tag {
+    /// Nothing but that it is done.
+    Unit = 0,
+    /// 1 or 0.
+    Bool = 1,
+    /// A handle.
+    Handle = 2,
+    /// A new hold: its handle and its token, which is below 2^53.
+    Held = 3,
+    /// Where in what `drain` answers the value is, a failure too.
+    Other = 4,
+    /// Where an event is.
+    Event = 5,
 }
 
-type Value = Either7<bool, String, u64, Held, Inspection, Loss, Decision>;
+/// What is no number.
+pub type Other = Either6<String, Inspection, Loss, Decision, Failure, LogEvent>;
 
-/// A new hold.
-#[napi(object, object_from_js = false)]
-pub struct Held {
-    pub handle: u64,
-    pub token: u64,
-    pub owner: String,
+/// Writes completions into numbers that JavaScript reads: how many they are, then a row for each. To make an object and name
+/// its fields takes longer than all else that a completion needs.
+pub(crate) struct Rows<'a> {
+    numbers: &'a mut [f64],
+    count: usize,
+    others: Vec<Other>,
+    environment: &'a Inner,
+}
+
+impl<'a> Rows<'a> {
+    pub(crate) fn new(numbers: &'a mut [f64], environment: &'a Inner) -> Self {
+        Rows { numbers, count: 0, others: Vec::new(), environment }
+    }
+
+    /// The caller has taken no more than there is room for.
+    pub(crate) fn add(&mut self, completion: bridge::Completion) {
+        let (tag, first, second) = match completion.what {
+            What::Done(Ok(outcome)) => self.outcome(outcome),
+            What::Done(Err(error)) => self.other(Either6::E(Failure::from(&error))),
+            What::Log(event) => {
+                let (_, at, none) = self.other(Either6::F(LogEvent::from(event)));
+                (Tag::Event, at, none)
+            }
+        };
+        let row = [completion.user_data as f64, f64::from(tag as u8), first, second];
+        let start = 1 + self.count * ROW;
+        self.numbers[start..start + ROW].copy_from_slice(&row);
+        self.count += 1;
+    }
+
+    /// What is no number, if anything is.
+    pub(crate) fn finish(self) -> Option<Vec<Other>> {
+        if let Some(first) = self.numbers.first_mut() {
+            *first = self.count as f64;
+        }
+        (!self.others.is_empty()).then_some(self.others)
+    }
+
+    fn other(&mut self, other: Other) -> (Tag, f64, f64) {
+        self.others.push(other);
+        (Tag::Other, (self.others.len() - 1) as f64, 0.0)
+    }
+
+    fn outcome(&mut self, outcome: Outcome) -> (Tag, f64, f64) {
+        match outcome {
+            Outcome::Unit => (Tag::Unit, 0.0, 0.0),
+            Outcome::Bool(is) => (Tag::Bool, f64::from(u8::from(is)), 0.0),
+            Outcome::Handle(client) => {
+                self.environment.lend(Kind::Client, client);
+                (Tag::Handle, give(client), 0.0)
+            }
+            Outcome::Held(held) => {
+                self.environment.lend(Kind::Held, held.handle);
+                (Tag::Held, give(held.handle), held.token as f64)
+            }
+            Outcome::Text(text) => self.other(Either6::A(text)),
+            Outcome::Inspection(seen) => self.other(Either6::B(Inspection {
+                holder: seen.holder,
+                ours: seen.ours,
+                ttl_ms: seen.ttl.map(millis),
+                token: seen.token,
+                queued: seen.queued.cast_signed(),
+            })),
+            Outcome::Loss(reason) => self.other(Either6::C(Loss::from(reason))),
+            Outcome::Decision(decision) => self.other(Either6::D(Decision {
+                allowed: decision.allowed,
+                granted: decision.granted.cast_signed(),
+                remaining: decision.remaining.cast_signed(),
+                retry_after_ms: decision.retry_after_us.map(micros),
+                reset_after_ms: micros(decision.reset_after_us),
+                limit: decision.limit.cast_signed(),
+                server_time_us: decision.server_time_us,
+            })),
+        }
+    }
 }
 
 /// Who holds a lock.
@@ -73,51 +151,6 @@ pub struct LogEvent {
     pub level: &'static str,
     pub object: Option<String>,
     pub message: String,
-}
-
-impl Completion {
-    pub(crate) fn from(completion: bridge::Completion, environment: &Inner) -> Self {
-        let (mut value, mut failure, mut event) = (None, None, None);
-        match completion.what {
-            What::Done(Ok(outcome)) => value = value_of(outcome, environment),
-            What::Done(Err(error)) => failure = Some(Failure::from(&error)),
-            What::Log(said) => event = Some(LogEvent::from(said)),
-        }
-        Completion { id: completion.user_data.cast_signed(), value, failure, event }
-    }
-}
-
-fn value_of(outcome: Outcome, environment: &Inner) -> Option<Value> {
-    match outcome {
-        Outcome::Unit => None,
-        Outcome::Bool(is) => Some(Either7::A(is)),
-        Outcome::Text(text) => Some(Either7::B(text)),
-        Outcome::Handle(client) => {
-            environment.lend(Kind::Client, client);
-            Some(Either7::C(client))
-        }
-        Outcome::Held(held) => {
-            environment.lend(Kind::Held, held.handle);
-            Some(Either7::D(Held { handle: held.handle, token: held.token, owner: held.owner }))
-        }
-        Outcome::Inspection(seen) => Some(Either7::E(Inspection {
-            holder: seen.holder,
-            ours: seen.ours,
-            ttl_ms: seen.ttl.map(millis),
-            token: seen.token,
-            queued: seen.queued.cast_signed(),
-        })),
-        Outcome::Decision(decision) => Some(Either7::G(Decision {
-            allowed: decision.allowed,
-            granted: decision.granted.cast_signed(),
-            remaining: decision.remaining.cast_signed(),
-            retry_after_ms: decision.retry_after_us.map(micros),
-            reset_after_ms: micros(decision.reset_after_us),
-            limit: decision.limit.cast_signed(),
-            server_time_us: decision.server_time_us,
-        })),
-        Outcome::Loss(reason) => Some(Either7::F(Loss::from(reason))),
-    }
 }
 
 impl From<Event> for LogEvent {

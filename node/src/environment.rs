@@ -8,11 +8,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use libdlock::Result;
 use libdlock_bridge::{Handle, Kind, Outcome, State, enter, guard, ops};
 use napi::Status;
-use napi::bindgen_prelude::{BigInt, Env, Function};
+use napi::bindgen_prelude::{Env, Float64ArraySlice, Function};
 use napi_derive::napi;
 
-use crate::answer::{Answer, answer, handle};
-use crate::completion::Completion;
+use crate::answer::{Answer, Given, answer, give, handle};
+use crate::completion::{Other, ROW, Rows};
 use crate::signal::Signal;
 
 /// Made once for each environment; every other export is a method of it.
@@ -96,25 +96,35 @@ impl Environment {
         self.inner.signal.keep_alive(&env, keep)
     }
 
-    /// What is finished, oldest first; `at_most` that many. Fewer mean that the port is empty, and rings for the next.
+    /// What is finished, oldest first, as many as `rows` has room for: see [`Rows`]. Fewer mean that the port is empty, and rings
+    /// for the next. The answer is what is no number.
     #[napi(catch_unwind)]
-    pub fn drain(&self, at_most: u32) -> Answer<Vec<Completion>> {
+    pub fn drain(&self, mut rows: Float64ArraySlice<'_>) -> Answer<Option<Vec<Other>>> {
+        // SAFETY: no JavaScript runs before this returns, so nobody else looks at the array or detaches it.
+        let rows = unsafe { rows.as_mut() };
         answer("drain", |state| {
-            let drained = state.drain(self.inner.port, at_most as usize)?;
-            Ok(drained.into_iter().map(|completion| Completion::from(completion, &self.inner)).collect())
+            let drained = state.drain(self.inner.port, rows.len().saturating_sub(1) / ROW)?;
+            let mut rows = Rows::new(rows, &self.inner);
+            drained.into_iter().for_each(|completion| rows.add(completion));
+            Ok(rows.finish())
         })
     }
 
     /// Ends an operation with `CANCELLED`; `false` when it is finished already.
     #[napi(catch_unwind)]
-    pub fn cancel(&self, op: BigInt) -> Answer<bool> {
-        answer("cancel", |state| state.cancel(handle(&op)))
+    pub fn cancel(&self, op: Given) -> Answer<bool> {
+        answer("cancel", |state| state.cancel(handle(op)))
     }
 
-    /// Gives a client, a lock or a held lock back. One that was given back already is no error.
+    /// Gives a client, a lock or a held lock back. One that was given back already is no error. `true` for a hold that was valid:
+    /// it is not renewed any more.
     #[napi(catch_unwind)]
-    pub fn free(&self, object: BigInt) -> Answer<()> {
-        answer("free", |state| self.inner.take_back(state, handle(&object)))
+    pub fn free(&self, object: Given) -> Answer<bool> {
+        answer("free", |state| {
+            let object = handle(object);
+            let held = ops::held_valid(state, object).unwrap_or(false);
+            self.inner.take_back(state, object).map(|()| held)
+        })
     }
 }
 
@@ -125,11 +135,11 @@ impl Environment {
         export: &'static str,
         id: i64,
         operation: impl FnOnce(&'static State) -> F,
-    ) -> Answer<u64>
+    ) -> Answer<Given>
     where
         F: Future<Output = Result<T>> + Send + 'static,
         T: Into<Outcome>,
     {
-        answer(export, |state| state.submit(self.inner.port, id.cast_unsigned(), operation(state)))
+        answer(export, |state| state.submit(self.inner.port, id.cast_unsigned(), operation(state)).map(give))
     }
 }

@@ -2,10 +2,9 @@
 
 use libdlock_bridge::Kind;
 use libdlock_bridge::ops::{self, RateArgs};
-use napi::bindgen_prelude::BigInt;
 use napi_derive::napi;
 
-use crate::answer::{Answer, answer, handle};
+use crate::answer::{Answer, Given, answer, give, handle};
 use crate::environment::Environment;
 
 /// A rate as JavaScript gives it.
@@ -22,29 +21,29 @@ impl Environment {
     #[napi(catch_unwind)]
     pub fn limiter_open(
         &self,
-        client: BigInt,
+        client: Given,
         name: String,
         rate: Rate,
         absent: String,
         share_of: Option<i64>,
-    ) -> Answer<u64> {
+    ) -> Answer<Given> {
         answer("limiterOpen", |state| {
             let Rate { tokens, per_us, burst } = rate;
             let rate = RateArgs { tokens, per_us, burst };
             let absent = ops::absent(&absent, share_of)?;
-            let limiter = ops::limiter_open(state, handle(&client), name.as_bytes(), rate, absent)?;
+            let limiter = ops::limiter_open(state, handle(client), name.as_bytes(), rate, absent)?;
             self.inner.lend(Kind::Limiter, limiter);
-            Ok(limiter)
+            Ok(give(limiter))
         })
     }
 
     #[napi(catch_unwind)]
-    pub fn limiter_acquire(&self, id: i64, limiter: BigInt, cost: i64, wait_ms: Option<i64>) -> Answer<u64> {
-        self.submit("limiterAcquire", id, |state| ops::limiter_acquire(state, handle(&limiter), cost, wait_ms))
+    pub fn limiter_acquire(&self, id: i64, limiter: Given, cost: i64, wait_ms: Option<i64>) -> Answer<Given> {
+        self.submit("limiterAcquire", id, |state| ops::limiter_acquire(state, handle(limiter), cost, wait_ms))
     }
 
     #[napi(catch_unwind)]
-    pub fn limiter_reset(&self, id: i64, limiter: BigInt) -> Answer<u64> {
-        self.submit("limiterReset", id, |state| ops::limiter_reset(state, handle(&limiter)))
+    pub fn limiter_reset(&self, id: i64, limiter: Given) -> Answer<Given> {
+        self.submit("limiterReset", id, |state| ops::limiter_reset(state, handle(limiter)))
     }
 }

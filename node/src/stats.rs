@@ -1,10 +1,10 @@
 //! What a client has counted.
 
 use libdlock_bridge::ops;
-use napi::bindgen_prelude::BigInt;
+
 use napi_derive::napi;
 
-use crate::answer::{Answer, answer, handle};
+use crate::answer::{Answer, Given, answer, handle};
 use crate::environment::Environment;
 
 /// How often something took how long. Times are in milliseconds, with their fraction.
@@ -45,8 +45,8 @@ pub struct Stats {
 impl Environment {
     /// No I/O.
     #[napi(catch_unwind)]
-    pub fn client_stats(&self, client: BigInt) -> Answer<Stats> {
-        answer("clientStats", |state| Ok(Stats::from(ops::client_stats(state, handle(&client))?)))
+    pub fn client_stats(&self, client: Given) -> Answer<Stats> {
+        answer("clientStats", |state| Ok(Stats::from(ops::client_stats(state, handle(client))?)))
     }
 }
 

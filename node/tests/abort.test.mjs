@@ -70,7 +70,8 @@ onBothBackends((context) => {
     }
     // A late grant is given back in the background: whoever asks next gets the lock as soon as that is done.
     await (await lock.acquire({ waitMs: 2_000 })).release();
-    assert.ok(got < 300, "no signal was ever in time");
+    // memory:// has granted it when the call returns.
+    if (context.url.startsWith("redis")) assert.ok(got < 300, "no signal was ever in time");
   });
 });
 

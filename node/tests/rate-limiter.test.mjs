@@ -143,9 +143,9 @@ onBothBackends((context) => {
     const limiter = client.rateLimiter(freshName(), { tokens: 1, perMs: HOUR });
     assert.equal(limiter.client, client);
     await limiter.tryAcquire();
-    const waiting = limiter.acquire();
+    const refused = rejects(limiter.acquire(), "CLOSED");
     await client.close();
-    await rejects(waiting, "CLOSED");
+    await refused;
     await rejects(limiter.tryAcquire(), "CLOSED");
     await rejects(limiter.reset(), "CLOSED");
     throws(() => client.rateLimiter("k", { tokens: 1, perMs: 1 }), "CLOSED");

@@ -21,8 +21,8 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
   const texts = optionTexts(options);
   const address = text(url, "url", "connect");
   const logId = target && eventId(target);
-  const handle = await submit<Handle>(target, (id) => native.clientOpen(id, address, texts, logId), signal);
-  const client = new Client(handle);
+  const opened = await submit<Handle>(target, (id) => native.clientOpen(id, address, texts, logId), signal);
+  const client = new Client(unwrap(opened));
   if (target) listening.set(client, target);
   return client;
 }
@@ -102,7 +102,7 @@ export class Client implements AsyncDisposable {
    */
   async close({ release = false }: { release?: boolean | undefined } = {}): Promise<void> {
     this.#opened.closed = true;
-    await submit(this, (id) => native.clientClose(id, this.#opened.handle, release));
+    unwrap(await submit(this, (id) => native.clientClose(id, this.#opened.handle, release)));
   }
 
   /** As `close()`. */

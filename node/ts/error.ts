@@ -64,7 +64,8 @@ export function unwrap<T>(answer: T | Failure): T {
   return answer;
 }
 
-function isFailure(answer: unknown): answer is Failure {
+/** Whether an answer says why there is no value. */
+export function isFailure(answer: unknown): answer is Failure {
   return typeof answer === "object" && answer !== null && "errno" in answer;
 }
 

@@ -1,25 +1,24 @@
 import { milliseconds } from "./convert.js";
-import { lost, unwrap } from "./error.js";
+import { isFailure, lost, unwrap } from "./error.js";
 import type { Lock } from "./lock.js";
-import type { Grant, Handle, Loss, LossReason } from "./native.js";
-import { native, submit, watch } from "./port.js";
+import type { Handle, Loss, LossReason } from "./native.js";
+import { type Grant, native, submit, watch } from "./port.js";
 import { warn } from "./warning.js";
 
 interface Kept {
   readonly handle: Handle;
-  readonly name: string;
   readonly token: bigint;
+  readonly lock: Lock;
 }
 
-const collected = new FinalizationRegistry<Kept>(({ handle, name, token }) => {
-  if (native.heldValid(handle) === true) {
+const collected = new FinalizationRegistry<Kept>(({ handle, token, lock }) => {
+  if (native.free(handle) === true) {
     warn(
       "DLOCK_COLLECTED",
-      `the hold of ${JSON.stringify(name)} with token ${String(token)} was collected while held: its lease is not ` +
+      `the hold of ${JSON.stringify(lock.name)} with token ${String(token)} was collected while held: its lease is not ` +
         "renewed any more. release() it, or use withLock",
     );
   }
-  native.free(handle);
 });
 
 /**
@@ -31,20 +30,24 @@ const collected = new FinalizationRegistry<Kept>(({ handle, name, token }) => {
 export class Held implements AsyncDisposable {
   /** The fencing token: larger than that of any earlier hold of this name, below 2^53. */
   readonly token: bigint;
-  /** The owner as the server knows it: `<client uuid>:<n>`. */
-  readonly owner: string;
   readonly lock: Lock;
   readonly #handle: Handle;
   #lost: AbortController | undefined;
+  /** How many levels are still to be released through this object. */
+  #levels = 1;
   #ended = false;
 
   /** @internal */
-  constructor(lock: Lock, { handle, token, owner }: Grant) {
+  constructor(lock: Lock, [handle, token]: Grant) {
     this.lock = lock;
-    this.token = token;
-    this.owner = owner;
+    this.token = BigInt(token);
     this.#handle = handle;
-    collected.register(this, { handle, name: lock.name, token });
+    collected.register(this, { handle, token: this.token, lock });
+  }
+
+  /** The owner as the server knows it: `<client uuid>:<n>`. */
+  get owner(): string {
+    return unwrap(native.heldOwner(this.#handle));
   }
 
   /** Whether the lock is still held for certain, on this machine's monotonic clock. */
@@ -97,12 +100,13 @@ export class Held implements AsyncDisposable {
   /** Goes in once more, without I/O: it then takes one more `release` to end the hold. */
   reenter(): void {
     unwrap(native.heldReenter(this.#handle));
+    this.#levels++;
   }
 
   /** Makes the hold last `leaseMs` from now, or as long as it did if that is longer. */
   async extend(leaseMs: number): Promise<void> {
     const lease = milliseconds(leaseMs, "leaseMs", "extend", this.lock.name);
-    await submit(this, (id) => native.heldExtend(id, this.#handle, lease));
+    unwrap(await submit(this, (id) => native.heldExtend(id, this.#handle, lease)));
   }
 
   /**
@@ -110,12 +114,10 @@ export class Held implements AsyncDisposable {
    * reached, the lease runs out. `DLOCK_NOT_HELD` when it is not held any more.
    */
   async release(): Promise<void> {
-    const isLast = this.holdCount <= 1;
-    try {
-      await submit(this, (id) => native.heldRelease(id, this.#handle));
-    } finally {
-      this.#ended ||= isLast || (this.holdCount === 0 && this.lossReason === undefined);
-    }
+    const isLast = --this.#levels <= 0;
+    const answer = await submit(this, (id) => native.heldRelease(id, this.#handle));
+    this.#ended ||= isLast || (isFailure(answer) && this.holdCount === 0);
+    unwrap(answer);
   }
 
   /**
@@ -123,7 +125,7 @@ export class Held implements AsyncDisposable {
    * for a lease that starts anew, and is not renewed until it is attached.
    */
   async detach(): Promise<string> {
-    const detached = await submit<string>(this, (id) => native.heldDetach(id, this.#handle));
+    const detached = unwrap(await submit<string>(this, (id) => native.heldDetach(id, this.#handle)));
     this.#ended = true;
     return detached;
   }

@@ -2,8 +2,8 @@ import type { Client } from "./client.js";
 import { anyMilliseconds, objectName, text, wrongType } from "./convert.js";
 import { DlockError, unwrap } from "./error.js";
 import { Held } from "./held.js";
-import type { Grant, Handle } from "./native.js";
-import { native, submit } from "./port.js";
+import type { Handle, NativeInspection } from "./native.js";
+import { type Grant, native, submit } from "./port.js";
 import { warn } from "./warning.js";
 
 /** How a lock is opened. */
@@ -76,7 +76,7 @@ export class Lock {
     const lease = anyMilliseconds(options.leaseMs, "leaseMs", "acquire", this.name);
     const acquire = (id: number): ReturnType<typeof native.lockAcquire> =>
       native.lockAcquire(id, this.#handle, wait, lease);
-    return new Held(this, await submit<Grant>(this, acquire, options.signal));
+    return new Held(this, unwrap(await submit<Grant>(this, acquire, options.signal)));
   }
 
   /** Takes the lock if it is free now, else resolves with null. */
@@ -121,18 +121,12 @@ export class Lock {
   /** Makes a hold of what `Held.detach` let go of, here or in another process, with the same token. */
   async attach(detached: string): Promise<Held> {
     const given = text(detached, "detached", "attach");
-    return new Held(this, await submit<Grant>(this, (id) => native.lockAttach(id, this.#handle, given)));
+    return new Held(this, unwrap(await submit<Grant>(this, (id) => native.lockAttach(id, this.#handle, given))));
   }
 
   /** Who holds the lock, for how long, and the last token, as the server says now. */
   async inspect(): Promise<Inspection> {
-    const seen = await submit<{
-      holder?: string | null;
-      ours: boolean;
-      ttlMs?: number | null;
-      token?: bigint | null;
-      queued: number;
-    }>(this, (id) => native.lockInspect(id, this.#handle));
+    const seen = unwrap(await submit<NativeInspection>(this, (id) => native.lockInspect(id, this.#handle)));
     return {
       holder: seen.holder ?? undefined,
       ours: seen.ours,
@@ -148,7 +142,7 @@ export class Lock {
   }
 
   /** Frees the lock whoever holds it; resolves with whether anybody did. The holder learns it at its next renewal. */
-  forceRelease(): Promise<boolean> {
-    return submit(this, (id) => native.lockForceRelease(id, this.#handle));
+  async forceRelease(): Promise<boolean> {
+    return unwrap(await submit<boolean>(this, (id) => native.lockForceRelease(id, this.#handle)));
   }
 }

@@ -4,8 +4,8 @@
 import { binding } from "./binding.cjs";
 import type { Stats } from "./stats.js";
 
-/** Never 0, never reused; a stale one is refused. */
-export type Handle = bigint;
+/** Never 0, never reused; a stale one is refused. Nothing to reckon with: its bits are what counts. */
+export type Handle = number;
 
 /** Comes back with an operation's completion, or with a client's events. */
 export type Id = number;
@@ -17,13 +17,6 @@ export interface Failure {
   readonly op: string;
   readonly object?: string | null;
   readonly message: string;
-}
-
-/** A hold as the port brings it. */
-export interface Grant {
-  readonly handle: Handle;
-  readonly token: bigint;
-  readonly owner: string;
 }
 
 /** How a hold ended: without a reason when it was released. */
@@ -50,12 +43,22 @@ export interface NativeEvent {
   readonly message: string;
 }
 
-/** An operation's end (a value, a failure, or neither), or an event. */
-export interface Completion {
-  readonly id: Id;
-  readonly value?: unknown;
-  readonly failure?: Failure | null;
-  readonly event?: NativeEvent | null;
+/**
+ * What `drain` writes: how many completions there are, then for each a row: its id, its tag, and two numbers that mean what the
+ * tag says. `Other` and `Event` tell where in the array that `drain` returns the value is.
+ */
+export const ROW = 4;
+
+/** The tags of a row. */
+export const Tag = { Unit: 0, Bool: 1, Handle: 2, Held: 3, Other: 4, Event: 5 } as const;
+
+/** Who holds a lock, as the port brings it. */
+export interface NativeInspection {
+  readonly holder?: string | null;
+  readonly ours: boolean;
+  readonly ttlMs?: number | null;
+  readonly token?: bigint | null;
+  readonly queued: number;
 }
 
 /** A limiter's answer as the port brings it. */
@@ -110,21 +113,21 @@ export interface Rate {
 export interface Environment {
   /** Whether the loop shall stay alive for what is pending. */
   keepAlive(keep: boolean): void;
-  /** What is finished, `atMost` that many. Fewer mean that the port is empty, and rings for the next. */
-  drain(atMost: number): Answer<Completion[]>;
+  /** What is finished, as much as there is room for. Less means that the port is empty, and rings for the next. */
+  drain(rows: Float64Array): Answer<unknown[] | null>;
   /** Ends an operation with `CANCELLED`; false when it is finished already. */
   cancel(op: Handle): Answer<boolean>;
-  /** Gives a client, a lock or a hold back; a hold that is held stops being renewed. */
-  free(object: Handle): Answer<undefined>;
+  /** Gives a client, a lock or a hold back; true for a hold that is held, which is not renewed any more. */
+  free(object: Handle): Answer<boolean>;
 
   clientOpen(id: Id, url: string, options: [string, string][], logId?: Id): Submitted;
   clientClose(id: Id, client: Handle, release: boolean): Submitted;
   clientStats(client: Handle): Answer<Stats>;
 
   lockOpen(client: Handle, name: string, leaseMs?: number, reentrant?: boolean): Answer<Handle>;
-  /** No `waitMs` is for ever, no `leaseMs` the lock's own. Brings a `Grant`. */
+  /** No `waitMs` is for ever, no `leaseMs` the lock's own. Brings a hold. */
   lockAcquire(id: Id, lock: Handle, waitMs?: number, leaseMs?: number): Submitted;
-  /** Brings a `Grant`. */
+  /** Brings a hold. */
   lockAttach(id: Id, lock: Handle, detached: string): Submitted;
   /** Brings a boolean. */
   lockForceRelease(id: Id, lock: Handle): Submitted;
@@ -137,6 +140,7 @@ export interface Environment {
   limiterReset(id: Id, limiter: Handle): Submitted;
 
   heldValid(held: Handle): Answer<boolean>;
+  heldOwner(held: Handle): Answer<string>;
   heldRemainingMs(held: Handle): Answer<number>;
   heldLoss(held: Handle): Answer<Loss>;
   heldHoldCount(held: Handle): Answer<number>;

@@ -3,13 +3,28 @@
 // table before its completion can be.
 
 import { onAbort } from "./abort.js";
-import { DlockError, unwrap } from "./error.js";
-import { type Completion, Environment, type Id, type LogEvent, type NativeEvent, type Submitted } from "./native.js";
+import { isFailure, unwrap } from "./error.js";
+import {
+  type Answer,
+  Environment,
+  type Handle,
+  type Id,
+  type LogEvent,
+  type NativeEvent,
+  ROW,
+  type Submitted,
+  Tag,
+} from "./native.js";
 
-interface Pending {
+/** A new hold: its handle and its token. */
+export type Grant = readonly [handle: Handle, token: number];
+
+interface Operation {
   /** The object that the operation is about: not collected, and so its handle not given back, before the end. */
   readonly about: unknown;
-  readonly settle: (completion: Completion) => void;
+  readonly settle: (answer: unknown) => void;
+  /** Whether the process stays alive for it. */
+  readonly awaited: boolean;
 }
 
 /** Receives a client's events. */
@@ -17,53 +32,75 @@ export interface EventTarget {
   onEvent(event: LogEvent): void;
 }
 
-const pending = new Map<Id, Pending>();
+// By id. One whose operation has ended is given to another.
+const operations: (Operation | undefined)[] = [];
+const freeIds: Id[] = [];
 // Weak, because a client lives no longer than its program refers to it.
 const eventTargets = new Map<Id, WeakRef<EventTarget>>();
 const forgetTarget = new FinalizationRegistry<Id>((id) => eventTargets.delete(id));
 
 /** What one turn of the loop takes. */
 const BATCH = 1024;
+const rows = new Float64Array(1 + BATCH * ROW);
 
-let lastId = 0;
+let lastEventId = 0;
 let awaited = 0;
 
 /** This environment's native side. */
 export const native = new Environment(drain);
 
 /**
- * Carries out an operation about `about`; resolves with what it brings. The process stays alive until then. When `signal`
- * fires before the end, the operation is cancelled and the promise rejects with the signal's reason.
+ * Carries out an operation about `about`; resolves with what it brings, or with why it brings nothing. That is for the caller to
+ * `unwrap` where it awaits, so that the error's stack shows who called. The process stays alive until then. When `signal` fires
+ * before the end, the operation is cancelled and the promise rejects with the signal's reason.
  */
-export async function submit<T>(about: unknown, start: (id: Id) => Submitted, signal?: AbortSignal): Promise<T> {
-  signal?.throwIfAborted();
-  const id = ++lastId;
-  const op = unwrap(start(id));
-  // The completion of a cancelled operation comes through the port like any other.
-  const stopListening = signal && onAbort(signal, () => native.cancel(op));
-  keepAlive(1);
-  const { value, failure } = await new Promise<Completion>((settle) => pending.set(id, { about, settle }));
-  keepAlive(-1);
-  stopListening?.();
-  if (signal?.aborted && failure?.kind === "CANCELLED") throw signal.reason;
-  // Made here and not where the completion came in, so that its stack shows who called.
-  if (failure) throw new DlockError(failure);
-  return value as T;
+export function submit<T>(about: unknown, start: (id: Id) => Submitted, signal?: AbortSignal): Promise<Answer<T>> {
+  if (signal !== undefined) return submitUntil(signal, about, start);
+  return new Promise((resolve) => {
+    const settle = resolve as (answer: unknown) => void;
+    const op = begin({ about, settle, awaited: true }, start);
+    if (isFailure(op)) resolve(op);
+  });
+}
+
+function submitUntil<T>(signal: AbortSignal, about: unknown, start: (id: Id) => Submitted): Promise<Answer<T>> {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    let stopListening: (() => void) | undefined;
+    const settle = (answer: unknown): void => {
+      stopListening?.();
+      if (signal.aborted && isFailure(answer) && answer.kind === "CANCELLED") reject(signal.reason as Error);
+      else resolve(answer as Answer<T>);
+    };
+    const op = begin({ about, settle, awaited: true }, start);
+    if (isFailure(op)) resolve(op);
+    // The completion of a cancelled operation comes through the port like any other.
+    else stopListening = onAbort(signal, () => native.cancel(op));
+  });
 }
 
 /** Starts an operation that does not keep the process alive; `done` gets what it brings, unless it fails. */
 export function watch<T>(about: unknown, start: (id: Id) => Submitted, done: (value: T) => void): void {
-  const id = ++lastId;
-  unwrap(start(id));
-  const settle = ({ value, failure }: Completion): void => {
-    if (!failure) done(value as T);
+  const settle = (answer: unknown): void => {
+    if (!isFailure(answer)) done(answer as T);
   };
-  pending.set(id, { about, settle });
+  unwrap(begin({ about, settle, awaited: false }, start));
+}
+
+/** An operation that does not start leaves nothing behind. */
+function begin(operation: Operation, start: (id: Id) => Submitted): Submitted {
+  const id = freeIds.at(-1) ?? operations.length;
+  const op = start(id);
+  if (isFailure(op)) return op;
+  freeIds.pop();
+  operations[id] = operation;
+  if (operation.awaited) keepAlive(1);
+  return op;
 }
 
 /** An id under which a client's events reach `target`, as long as that lives. */
 export function eventId(target: EventTarget): Id {
-  const id = ++lastId;
+  const id = ++lastEventId;
   eventTargets.set(id, new WeakRef(target));
   forgetTarget.register(target, id);
   return id;
@@ -75,20 +112,44 @@ function keepAlive(change: 1 | -1): void {
 }
 
 function drain(): void {
-  const completions = unwrap(native.drain(BATCH));
-  for (const completion of completions) finish(completion);
+  const others = unwrap(native.drain(rows)) ?? [];
+  const count = number(0);
+  for (let row = 1; row <= count * ROW; row += ROW) {
+    const id = number(row);
+    const tag = number(row + 1);
+    if (tag === Tag.Event) tell(eventTargets.get(id)?.deref(), others[number(row + 2)] as NativeEvent);
+    else finish(id, value(tag, number(row + 2), number(row + 3), others));
+  }
   // A flood does not keep the loop from its other work.
-  if (completions.length === BATCH) setImmediate(drain);
+  if (count === BATCH) setImmediate(drain);
 }
 
-function finish(completion: Completion): void {
-  if (completion.event) {
-    tell(eventTargets.get(completion.id)?.deref(), completion.event);
-    return;
+function number(at: number): number {
+  return rows[at] ?? 0;
+}
+
+function value(tag: number, first: number, second: number, others: readonly unknown[]): unknown {
+  switch (tag) {
+    case Tag.Unit:
+      return undefined;
+    case Tag.Bool:
+      return first === 1;
+    case Tag.Handle:
+      return first;
+    case Tag.Held:
+      return [first, second] satisfies Grant;
+    default:
+      return others[first];
   }
-  const entry = pending.get(completion.id);
-  pending.delete(completion.id);
-  entry?.settle(completion);
+}
+
+function finish(id: Id, answer: unknown): void {
+  const operation = operations[id];
+  if (operation === undefined) return;
+  operations[id] = undefined;
+  freeIds.push(id);
+  if (operation.awaited) keepAlive(-1);
+  operation.settle(answer);
 }
 
 function tell(target: EventTarget | undefined, { level, object, message }: NativeEvent): void {

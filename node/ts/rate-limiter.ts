@@ -110,7 +110,7 @@ export class RateLimiter {
 
   /** Fills the bucket, for everybody. */
   async reset(): Promise<void> {
-    await submit(this, (id) => native.limiterReset(id, this.#handle));
+    unwrap(await submit(this, (id) => native.limiterReset(id, this.#handle)));
   }
 
   async #ask(cost: number, wait: number | undefined, signal?: AbortSignal): Promise<Decision> {
@@ -119,7 +119,7 @@ export class RateLimiter {
     const longest = anyMilliseconds(wait, "waitMs", op, this.name);
     const ask = (id: number): ReturnType<typeof native.limiterAcquire> =>
       native.limiterAcquire(id, this.#handle, tokens, longest);
-    const decision = await submit<NativeDecision>(this, ask, signal);
+    const decision = unwrap(await submit<NativeDecision>(this, ask, signal));
     const { retryAfterMs, serverTimeUs } = decision;
     return { ...decision, retryAfterMs: retryAfterMs ?? undefined, serverTimeUs: serverTimeUs ?? undefined };
   }
