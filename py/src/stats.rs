@@ -2,6 +2,7 @@
 
 use libdlock_bridge::ops::{self, Histogram, Stats};
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 use crate::call::quick;
 
@@ -9,16 +10,16 @@ use crate::call::quick;
 type Times = (u64, f64, f64, f64, f64, f64, Vec<u64>);
 
 /// The counters, and how long acquires waited and holds lasted.
-type Counted = (Vec<u64>, Times, Times);
+type Counted<'py> = (Bound<'py, PyTuple>, Times, Times);
 
 #[pyfunction]
-pub(crate) fn client_stats(py: Python<'_>, client: u64) -> PyResult<Counted> {
+pub(crate) fn client_stats(py: Python<'_>, client: u64) -> PyResult<Counted<'_>> {
     let stats = quick(py, "client_stats", |state| ops::client_stats(state, client))?;
-    Ok((counters(&stats), times(&stats.wait_time), times(&stats.hold_time)))
+    Ok((PyTuple::new(py, counters(&stats))?, times(&stats.wait_time), times(&stats.hold_time)))
 }
 
-fn counters(stats: &Stats) -> Vec<u64> {
-    vec![
+fn counters(stats: &Stats) -> [u64; 13] {
+    [
         stats.acquired,
         stats.contended,
         stats.handed_over_local,

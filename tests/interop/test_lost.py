@@ -14,9 +14,7 @@ EARLIEST = 50_000  # us
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_a_loss_is_told_in_time(
-    request: pytest.FixtureRequest, server: Server, start: Start, language: str
-) -> None:
+def test_a_loss_is_told_in_time(request: pytest.FixtureRequest, server: Server, start: Start, language: str) -> None:
     count: int = request.config.getoption("--losses")
     worker = start(language, server.url_with("lease=2s"))
     assert worker.ask(f"watch held {count}") == ["watching"]

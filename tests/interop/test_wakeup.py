@@ -38,8 +38,8 @@ def test_a_release_wakes_the_waiter_within_150_ms(
         eventually("nobody stands in the queue", lambda: server.standing(lock) == 0)
     assert not server.exists(lock)
     took.sort()
-    trip = round_trip(server)
-    print(f"{releasing} to {waiting}: p50 {took[len(took) // 2]} us, p99 {took[len(took) * 99 // 100]} us; a round trip {trip} us")
+    half, most = took[len(took) // 2], took[len(took) * 99 // 100]
+    print(f"{releasing} to {waiting}: p50 {half} us, p99 {most} us; a round trip p99 {round_trip(server)} us")
 
 
 def round_trip(server: Server) -> int:

@@ -5,8 +5,9 @@
 `acquire NAME` answers `acquired <us> <token>`, `release NAME` answers `released <us at the call>`; `contend NAME ROUNDS` says
 `hold <token> <from us> <to us>` for each round and `done` at the end; `spend NAME` takes one of the ten tokens an hour of a rate
 limiter and answers `spent <1 or 0> <remaining>`. `crowd NAME ROUNDS CALLERS` has that many callers contend, and says of all their
-rounds `hold <token> <from us> <to us> <asked us>` when they are done, then `done`. `watch NAME COUNT` acquires NAME-0, NAME-1, ...,
-answers `watching`, and says of each that is lost, when it learns it, `lost <us for which it is still valid>`. Times are of CLOCK_MONOTONIC, one for all processes.
+rounds `hold <token> <from us> <to us> <asked us>` when they are done, then `done`. `watch NAME COUNT` acquires NAME-0, NAME-1 and
+so on, answers `watching`, and says of each that is lost, when it learns it, `lost <us for which it is still valid>`. Times are of
+CLOCK_MONOTONIC, one for all processes.
 """
 
 from __future__ import annotations

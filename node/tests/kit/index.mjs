@@ -56,6 +56,7 @@ export function onBothBackends(define) {
       };
       before(async () => {
         server = backend === "redis" ? await RedisServer.start() : undefined;
+        context.server = server;
         context.url = server?.url ?? `memory://${freshName()}`;
         context.client = await context.open();
       });
