@@ -5,6 +5,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.libdlock.internal.Hold;
@@ -19,6 +20,9 @@ import org.libdlock.internal.Wire;
  * <p>Close or release it. One that is collected while it holds is no longer renewed, a warning is logged, and the lease runs out.
  */
 public final class LockHandle implements AutoCloseable {
+    /** The first loss in the life of a JVM comes 25 ms before the end of the lease: too short to load classes then. */
+    private static final AtomicBoolean REHEARSED = new AtomicBoolean();
+
     private final DistributedLock lock;
     private final Port port;
     private final Hold hold;
@@ -192,15 +196,17 @@ public final class LockHandle implements AutoCloseable {
     }
 
     static CompletableFuture<LossReason> lossOf(Port port, long held) {
-        return port.start(
-                (to, id) -> Native.heldWaitLost(to, id, held),
-                reply -> {
-                    if (reply == Wire.NOT_LOST) {
-                        throw released();
-                    }
-                    return LossReason.of(Replies.of(reply, String.class));
-                },
-                late -> {});
+        if (REHEARSED.compareAndSet(false, true)) {
+            Future<?> unused = port.rehearse("expired", LockHandle::loss).thenAccept(reason -> {});
+        }
+        return port.start((to, id) -> Native.heldWaitLost(to, id, held), LockHandle::loss, late -> {});
+    }
+
+    private static LossReason loss(Object reply) {
+        if (reply == Wire.NOT_LOST) {
+            throw released();
+        }
+        return LossReason.of(Replies.of(reply, String.class));
     }
 
     private static CancelledException released() {

@@ -113,6 +113,20 @@ public final class Port implements Wire.Sink {
         return promise;
     }
 
+    /**
+     * Has a reply go the way that one of {@link #start} goes, so that the JVM has loaded what lies on it before it matters.
+     *
+     * @param <T> what {@code convert} makes of it
+     * @param reply as {@link Wire} reads it
+     * @param convert as for {@link #start}
+     * @return completes as the one of {@link #start} does
+     */
+    public <T> CompletableFuture<T> rehearse(Object reply, Function<Object, T> convert) {
+        Promise<T> promise = new Promise<>(callbacks, convert, unwanted -> {});
+        promise.done(reply);
+        return promise;
+    }
+
     private long submit(Submit call, Pending waiting) {
         long id = ids.incrementAndGet();
         pending.put(id, waiting);
