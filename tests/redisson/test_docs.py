@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import workers
-from helpers import Fleet
+from helpers import Fleet, eventually
 from redisson import BUILD, JVM, STARTED
 from sides import Process, listening
 from wire import Wire
@@ -56,12 +56,18 @@ def test_the_programs_wait_for_one_another(
     other.tell_acquire(NAME)
     tokens = [other.got().token or 0]
 
+    def waits(holder: str) -> None:
+        if holder == "Redisson":
+            listening(fleet, NAME)
+        else:
+            eventually("the waiter stands in the queue", lambda: wire.command("ZCARD", f"dlock_queue:{{{NAME}}}") == 1)
+
     # Each is started while the lock is held, and has it when it is released.
     def after_release(holder: str, program: list[str]) -> None:
         said: list[str] = []
         thread = threading.Thread(target=lambda: said.append(run(program, url)))
         thread.start()
-        listening(fleet, NAME)
+        waits(holder)
         other.release(NAME)
         thread.join(STARTED)
         tokens.append(token(holder, said[0]))

@@ -24,7 +24,7 @@ def test_inspect_and_locked(ours: libdlock.Client, theirs: Redisson, name: str) 
     assert lock.locked()
     assert lock.held is None
     them.release(name)
-    assert lock.inspect() == libdlock.Inspection(holder=None, ours=False, ttl=None, token=None)
+    assert lock.inspect() == libdlock.Inspection(holder=None, ours=False, ttl=None, token=None, queued=0)
 
 
 def test_inspect_shows_a_fenced_locks_token(ours: libdlock.Client, theirs: Redisson, name: str) -> None:

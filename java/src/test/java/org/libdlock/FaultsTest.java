@@ -124,8 +124,12 @@ class FaultsTest extends WithServer {
                 return got;
             });
             String queue = "dlock_queue:{" + name + "}";
-            Eventually.holds("the waiter stands in the queue and listens", () -> own.command("ZCARD", queue).equals(1L)
-                    && !own.command("PUBSUB", "CHANNELS", "dlock_inbox:*").toString().equals("[]"));
+            Eventually.holds(
+                    "the waiter stands in the queue and listens",
+                    () -> own.command("ZCARD", queue).equals(1L)
+                            && !own.command("PUBSUB", "CHANNELS", "dlock_inbox:*")
+                                    .toString()
+                                    .equals("[]"));
             own.command("CLIENT", "KILL", "TYPE", "pubsub");
             long released = System.nanoTime();
             held.unlock();

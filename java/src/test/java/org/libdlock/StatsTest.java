@@ -27,7 +27,8 @@ class StatsTest extends WithServer {
             for (JsonElement row : rows) {
                 StringBuilder name = new StringBuilder();
                 for (String word : row.getAsString().split("_", -1)) {
-                    name.append(name.isEmpty() ? word : word.substring(0, 1).toUpperCase(Locale.ROOT) + word.substring(1));
+                    name.append(
+                            name.isEmpty() ? word : word.substring(0, 1).toUpperCase(Locale.ROOT) + word.substring(1));
                 }
                 names.add(name.toString());
             }
@@ -36,7 +37,9 @@ class StatsTest extends WithServer {
     }
 
     private static List<String> components(Class<?> type) {
-        return Arrays.stream(type.getRecordComponents()).map(RecordComponent::getName).toList();
+        return Arrays.stream(type.getRecordComponents())
+                .map(RecordComponent::getName)
+                .toList();
     }
 
     @Test
@@ -75,7 +78,9 @@ class StatsTest extends WithServer {
         assertThat(waits.count()).isEqualTo(2);
         assertThat(waits.p50()).isLessThanOrEqualTo(waits.p99());
         assertThat(waits.p99()).isLessThanOrEqualTo(waits.max());
-        assertThat(stats.holdTime().buckets().stream().mapToLong(Long::longValue).sum())
+        assertThat(stats.holdTime().buckets().stream()
+                        .mapToLong(Long::longValue)
+                        .sum())
                 .isEqualTo(2);
         client.close();
         assertThat(client.stats().acquired()).isEqualTo(2);
