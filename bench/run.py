@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+import traceback
 from datetime import datetime, timezone
 
 from driver.bench import Bench
@@ -51,11 +52,19 @@ def main() -> None:
         print("- a quick run: its figures say nothing")
     began = time.monotonic()
     goals: list[Goal] = []
+    failed = []
     for name in names:
-        goals += SECTIONS[name](bench)
+        # One that fails does not take the figures of the others along.
+        try:
+            goals += SECTIONS[name](bench)
+        except Exception:
+            traceback.print_exc()
+            failed.append(name)
     if goals:
         print_goals(goals)
     print(f"\nThis took {time.monotonic() - began:.0f} s, without building.")
+    if failed:
+        sys.exit(f"failed: {' '.join(failed)}")
 
 
 if __name__ == "__main__":
