@@ -111,7 +111,7 @@ def peers(bench: Bench) -> list[list[str]]:
             bench.say(f"contended, {program.name}, {processes}")
             started = small_jvm(program) if program is REDISSON and processes > 4 else program
             with Server() as server:
-                rows.append(row(program.name, processes, [contend(started, server, processes, WAITERS, bench.seconds(3.0))]))
+                rows.append(row(program.name, processes, [contend(started, server, processes, WAITERS, bench.seconds(2.0))]))
     return rows
 
 

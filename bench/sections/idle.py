@@ -43,7 +43,7 @@ def measure(bench: Bench) -> list[Goal]:
         (RSLOCK, RSLOCK),
     ):
         bench.say(f"idle, {program.name}")
-        commands, share = wait(program, holder, 2.0 if bench.quick else 10.0)
+        commands, share = wait(program, holder, 2.0 if bench.quick else 8.0)
         rows.append([program.name, f"{commands:.1f}", f"{100 * share:.1f} %"])
         if program is RUST:
             goals.append(at_most(f"{WAITERS} idle waiters of one held lock in one process: commands", 2, commands, "/s"))

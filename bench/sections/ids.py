@@ -14,7 +14,7 @@ def measure(bench: Bench) -> list[Goal]:
     programs = [program for program in OURS if program is not AIO]
     runs = {"ids": Runs(), "batches": Runs()}
     with Server() as server:
-        for number in range(bench.rounds(2)):
+        for number in range(bench.rounds(1)):
             bench.say(f"ids, round {number + 1}")
             for program in programs:
                 for what, found in runs.items():

@@ -19,7 +19,7 @@ def measure(bench: Bench) -> list[Goal]:
     """All in every round: a peer that asks from time to time is as slow as its timer, and no slower."""
     found: dict[str, list[Contention]] = {}
     with Server() as server:
-        for number in range(bench.rounds(3)):
+        for number in range(bench.rounds(2)):
             for program in (*WITH_BLOCKING, *(peer for peer in PEERS if peer is not FENCED)):
                 bench.say(f"local, round {number + 1}, {program.name}")
                 found.setdefault(program.name, []).append(contend(program, server, 1, CALLERS, bench.seconds(2.0)))

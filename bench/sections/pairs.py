@@ -35,7 +35,7 @@ def measured(bench: Bench, callers: int) -> Runs:
         for number in range(bench.rounds(3)):
             bench.say(f"pairs, {callers} callers, round {number + 1}")
             for program in programs:
-                runs.add(program.name, run(program, "pairs", server, callers, bench.seconds(1.5)))
+                runs.add(program.name, run(program, "pairs", server, callers, bench.seconds(1.2)))
     return runs
 
 
