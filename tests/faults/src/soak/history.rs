@@ -6,7 +6,7 @@
 //! * **Overlap.** A key that was taken away (DEL, FLUSHALL, a restart, a server's clock that moved ahead) lets a second
 //!   holder in while the first still believes, or before the first has its answer. Excused when the first one's grant (the one with
 //!   the smaller token) was asked for before the key went, the second one's came after it began to go, and the first believed no
-//!   longer than a lease after that.
+//!   longer than a lease after that. Which of the two has the smaller token does not count when the token was forgotten as below.
 //! * **A smaller token** behind a larger one. By the same rule; else only when the token key was lost *while the server's clock
 //!   was behind where it had been*.
 //! * **A loss** other than by expiry, **a release refused** although the hold was valid: only when the key was taken away
@@ -199,13 +199,18 @@ impl Line {
     }
 }
 
-/// Whether a removal let the later of the two in while the earlier still believed. The token tells which one is which:
-/// a reply may have been slow.
+/// Whether a removal let the later of the two in while the earlier still believed. The token tells which one is which, because
+/// a reply may have been slow; unless the removal made the server forget the token while its clock was behind: then it
+/// may be either.
 fn let_in(name: &str, one: &Hold, other: &Hold, removals: &VecDeque<Removal>) -> bool {
     let (first, second) = if one.token < other.token { (one, other) } else { (other, one) };
-    removals.iter().any(|r| {
-        r.concerns(name) && first.sent <= r.to && r.from <= second.acquired_at && first.ended_at <= r.to + first.lease
-    })
+    let excuses = |r: &Removal, first: &Hold, second: &Hold| {
+        first.sent <= r.to && r.from <= second.acquired_at && first.ended_at <= r.to + first.lease
+    };
+    removals
+        .iter()
+        .filter(|r| r.concerns(name))
+        .any(|r| excuses(r, first, second) || r.forgot_the_token && excuses(r, second, first))
 }
 
 #[cfg(test)]
@@ -270,6 +275,43 @@ mod tests {
         let holds = [slow, hold(2, 2, 300, 400)];
         assert_eq!(found(&holds, &[removal(200, false)]), (vec![], 1));
         finds("did not increase", &holds, &[removal(50, false)]);
+    }
+
+    /// As it was recorded, but for the ends of the restarts, which were not: the clock went back, the server was restarted from a
+    /// snapshot that had the lock, and a second later empty. The next grant has a smaller token; the first holder was told 155 ms
+    /// after that restart began.
+    #[test]
+    fn an_overlap_with_a_smaller_token_is_excused_when_the_token_was_forgotten_while_the_clock_was_behind() {
+        let first = Hold {
+            who: (11, 1),
+            token: 1_795_267_513_757_046,
+            owner: "60706bb9-dc76-81d3-9a6b-1b2bc75241c9:344".into(),
+            sent: 32_442_146_916,
+            acquired_at: 32_442_147_728,
+            ended_at: 32_444_152_618,
+            lease: LEASE,
+        };
+        let second = Hold {
+            who: (10, 1),
+            token: 1_795_267_510_067_223,
+            owner: "b71211f8-94c3-81aa-953f-c82731c62acf:1269".into(),
+            sent: 32_444_028_447,
+            acquired_at: 32_444_030_791,
+            ended_at: 32_444_035_088,
+            lease: 757_000,
+        };
+        let restart = |from, to, forgot_the_token| Removal { name: None, from, to, forgot_the_token };
+        let restarts =
+            |forgot| [restart(32_442_966_348, 32_442_990_000, forgot), restart(32_443_997_278, 32_444_025_000, forgot)];
+        let both = [first.clone(), second.clone()];
+        assert_eq!(found(&both, &restarts(true)), (vec![], 1));
+        // With a clock that was right the token would have grown.
+        finds("two holders", &both, &restarts(false));
+        // Nor does it excuse a holder that believes for longer than a lease after it,
+        let stubborn = Hold { ended_at: 32_444_025_001 + LEASE, ..first };
+        finds("two holders", &[stubborn, second], &restarts(true));
+        // or a second one that came before it.
+        finds("two holders", &both, &[restart(32_444_030_792, 32_444_050_000, true)]);
     }
 
     #[test]
