@@ -286,29 +286,6 @@ mod tests {
 
     use super::*;
 
-    /// What the other languages check against it is what core has.
-    #[test]
-    fn the_names_are_those_of_the_vectors() {
-        let vectors: serde_json::Value = serde_json::from_str(include_str!("../../tests/vectors/stats.json")).unwrap();
-        let words = |of: &str| -> Vec<String> {
-            vectors[of].as_array().unwrap().iter().map(|word| word.as_str().unwrap().to_owned()).collect()
-        };
-        let shown = format!("{:?}", Stats::default());
-        let at: Vec<usize> = [words("counters"), words("histograms")]
-            .concat()
-            .iter()
-            .map(|name| shown.find(&format!(" {name}: ")).unwrap_or_else(|| panic!("Stats has no {name}")))
-            .collect();
-        assert!(at.is_sorted(), "in another order: {shown}");
-        assert_eq!(at.len(), shown.matches(": ").count() - 2 * words_of_histogram(), "Stats has more");
-        assert_eq!(vectors["buckets"], HISTOGRAM_BUCKETS);
-    }
-
-    /// How many `name: ` a histogram shows.
-    fn words_of_histogram() -> usize {
-        format!("{:?}", Histogram::default()).matches(": ").count()
-    }
-
     #[test]
     fn a_length_falls_between_its_powers_of_two() {
         for (us, at) in [(0, 0), (1, 1), (2, 2), (3, 2), (4, 3), (1_000, 10), (u64::MAX, HISTOGRAM_BUCKETS - 1)] {
