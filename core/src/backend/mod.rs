@@ -46,6 +46,14 @@ pub(crate) struct Failed {
     pub(crate) away: bool,
 }
 
+/// Until when bytes of an attempt without an answer may take effect, if there was one.
+pub(crate) fn echo_until<R>(outcome: &Result<Done<R>, Failed>) -> Option<Tick> {
+    match outcome {
+        Ok(done) => done.echo_until,
+        Err(failed) => failed.echo_until,
+    }
+}
+
 /// An attempt that got no answer and is to be repeated, elsewhere.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Begun {

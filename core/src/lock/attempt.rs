@@ -2,15 +2,30 @@
 
 use std::sync::Arc;
 
-use super::contend::{self, Attempt, Came, First, Guard};
+use super::contend::{self, First, Guard};
 use super::line::Tenure;
 use super::release::undo;
 use super::shared::{Delivery, LockShared, Obstacle};
 use super::step::{self, Acquired};
-use crate::backend::{Done, Failed};
+use crate::backend::{Begun, Done, Failed, echo_until};
 use crate::error::Result;
 use crate::lease::{GrantSpec, Lease};
 use crate::stats::Way;
+use crate::time::Tick;
+
+/// A request for a line, and what came of it so far.
+pub(super) struct Attempt {
+    pub(super) kind: Lease,
+    pub(super) step: step::Acquire,
+    pub(super) sent: Tick,
+    pub(super) came: Came,
+}
+
+pub(super) enum Came {
+    /// It got no answer: the same again.
+    Nothing(Begun),
+    Outcome(Result<Done<Acquired>, Failed>),
+}
 
 /// What a try came to.
 pub(super) enum Tried {
@@ -112,6 +127,19 @@ impl LockShared {
         Tenure { token: spec.token, last_token: spec.token + step.block - 1, until: until.0 }
     }
 
+    /// An attempt without an answer may have been granted, or may yet be. Unless this is that grant, nobody will hold it.
+    pub(super) fn undo_unless_granted(
+        self: &Arc<Self>,
+        step: &step::Acquire,
+        outcome: &Result<Done<Acquired>, Failed>,
+    ) {
+        let echo_until = echo_until(outcome);
+        let granted = outcome.as_ref().is_ok_and(|done| matches!(done.reply, Acquired::Granted { .. }));
+        if echo_until.is_some() && !granted {
+            undo(self, step.owner.clone(), step.lease, echo_until);
+        }
+    }
+
     /// What came of a try; lets those who came meanwhile contend.
     pub(super) fn tried(self: &Arc<Self>, attempt: Try, outcome: Result<Done<Acquired>, Failed>) -> Result<Tried> {
         let contends = attempt.contends;
@@ -125,15 +153,7 @@ impl LockShared {
 
     fn judge(self: &Arc<Self>, attempt: Try, outcome: Result<Done<Acquired>, Failed>) -> Result<Tried> {
         let Try { kind, step, contends } = attempt;
-        // An attempt without an answer may have been granted, or may yet be. Unless this is that grant, nobody will hold it.
-        let echo_until = match &outcome {
-            Ok(done) => done.echo_until,
-            Err(failed) => failed.echo_until,
-        };
-        let granted = outcome.as_ref().is_ok_and(|done| matches!(done.reply, Acquired::Granted { .. }));
-        if echo_until.is_some() && !granted {
-            undo(self, step.owner.clone(), step.lease, echo_until);
-        }
+        self.undo_unless_granted(&step, &outcome);
         let done = outcome.map_err(|failed| failed.error)?;
         let token = match done.reply {
             Acquired::Granted { token, .. } => token,
@@ -143,7 +163,7 @@ impl LockShared {
         };
         let spec = self.grant_spec(kind, &step, token, &done);
         if spec.is_over(self.client().clock.now()) {
-            undo(self, step.owner, step.lease, echo_until);
+            undo(self, step.owner, step.lease, done.echo_until);
             return Ok(Tried::Late);
         }
         if contends {

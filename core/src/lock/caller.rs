@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use super::HolderId;
-use super::attempt::{Opened, Tried, Try};
-use super::contend::{self, Attempt, Came, First, Guard};
+use super::attempt::{Attempt, Came, Opened, Tried, Try};
+use super::contend::{self, First, Guard};
 use super::shared::{Delivery, LockShared, Obstacle, Ticket};
 use crate::backend::Directly;
 use crate::deadline::by_deadline;
@@ -117,23 +117,16 @@ impl<'a> Caller<'a> {
         let shared = self.shared;
         let (client, guard) = (shared.client(), Guard::new(shared));
         let (kind, step, sent) = (self.lease, shared.acquire_step(self.lease, true, true), self.asked_at);
-        let mut begun = None;
         if self.path == Path::Direct {
-            let outcome = match client.backend.run_directly(shared.name(), &step, deadline) {
-                Directly::Done(done) => Some(Ok(done)),
-                Directly::Failed(failed) => Some(Err(failed)),
-                Directly::Unanswered(unanswered) => {
-                    begun = Some(unanswered);
-                    None
-                }
+            let came = match client.backend.run_directly(shared.name(), &step, deadline) {
+                Directly::Done(done) => Some(Came::Outcome(Ok(done))),
+                Directly::Failed(failed) => Some(Came::Outcome(Err(failed))),
+                Directly::Unanswered(begun) => Some(Came::Nothing(begun)),
                 Directly::Unavailable => None,
             };
-            if let Some(outcome) = outcome {
-                return Ok(shared.opened(guard, Attempt { kind, step, sent, came: Came::Outcome(outcome) }));
+            if let Some(came) = came {
+                return Ok(shared.opened(guard, Attempt { kind, step, sent, came }));
             }
-        }
-        if let Some(begun) = begun {
-            return Ok(shared.opened(guard, Attempt { kind, step, sent, came: Came::Nothing(begun) }));
         }
         let (shared, until) = (shared.clone(), client.operation_deadline());
         let opening = client.tasks.operation(async move {

@@ -6,11 +6,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::attempt::{Attempt, Came};
 use super::line::Rest;
 use super::release::undo;
 use super::shared::{Delivery, LockShared, Obstacle};
 use super::step::{self, Acquired, Cancel, Cancelled, Release, Released};
-use crate::backend::{Begun, Done, Failed, Subscription};
+use crate::backend::{Begun, Done, Failed, Subscription, echo_until};
 use crate::error::ErrorKind;
 use crate::event::Level;
 use crate::lease::{GrantSpec, Lease};
@@ -44,20 +45,6 @@ pub(super) enum First {
     Joined { rank: u64, sent: Tick },
     /// Nobody waits, but there may be a place in the queue that has to be left.
     Leave,
-}
-
-/// A request of the contender, and what came of it so far.
-pub(super) struct Attempt {
-    pub(super) kind: Lease,
-    pub(super) step: step::Acquire,
-    pub(super) sent: Tick,
-    pub(super) came: Came,
-}
-
-pub(super) enum Came {
-    /// It got no answer: the same again.
-    Nothing(Begun),
-    Outcome(Result<Done<Acquired>, Failed>),
 }
 
 /// What the contender does next.
@@ -176,15 +163,7 @@ impl Contender {
         sent: Tick,
         outcome: Result<Done<Acquired>, Failed>,
     ) -> Next {
-        // What an attempt without an answer did, or may yet do, nobody wants, unless this is its grant.
-        let echo_until = match &outcome {
-            Ok(done) => done.echo_until,
-            Err(failed) => failed.echo_until,
-        };
-        let granted = outcome.as_ref().is_ok_and(|done| matches!(done.reply, Acquired::Granted { .. }));
-        if echo_until.is_some() && !granted {
-            undo(&self.shared, step.owner.clone(), step.lease, echo_until);
-        }
+        self.shared.undo_unless_granted(&step, &outcome);
         match outcome {
             Ok(done) => self.answered(kind, &step, sent, done).await,
             Err(failed) => self.failed(failed),
@@ -379,11 +358,7 @@ impl Contender {
                 return Next::Leave;
             }
             // Bytes of an unanswered one may yet take the place of somebody who comes after it.
-            let echo_until = match &left {
-                Ok(done) => done.echo_until,
-                Err(failed) => failed.echo_until,
-            };
-            if let Some(until) = echo_until {
+            if let Some(until) = echo_until(&left) {
                 shared.look_again_after(until);
             }
             if let Err(failed) = left

@@ -59,30 +59,37 @@ mod tests {
 
     use super::*;
 
-    #[tokio::test]
+    /// On a runtime that runs what was woken last first, as `current_thread` does not.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
     async fn it_comes_after_all_that_are_ready() {
         let (seen, bell) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Notify::new()));
+        let (begin, begun) = tokio::sync::oneshot::channel();
+        let (end, ended) = tokio::sync::oneshot::channel();
         let (its_seen, its_bell) = (seen.clone(), bell.clone());
         let _driver = Driver::start(async move {
+            begin.send(()).unwrap();
             its_bell.notified().await;
             its_seen.lock().unwrap().push("driver");
+            end.send(()).unwrap();
         });
-        tokio::task::yield_now().await;
-        tokio::task::yield_now().await;
-        let asking = ["first", "second"].map(|who| {
-            let (seen, bell) = (seen.clone(), bell.clone());
-            tokio::spawn(async move {
-                seen.lock().unwrap().push(who);
-                bell.notify_one();
-            })
+        begun.await.unwrap();
+        let its_seen = seen.clone();
+        // On the worker, so that both are ready before it turns to either.
+        let asking = tokio::spawn(async move {
+            for who in ["first", "second"] {
+                let (seen, bell) = (its_seen.clone(), bell.clone());
+                tokio::spawn(async move {
+                    seen.lock().unwrap().push(who);
+                    bell.notify_one();
+                });
+            }
         });
-        for task in asking {
-            task.await.unwrap();
-        }
-        while seen.lock().unwrap().len() < 3 {
-            tokio::task::yield_now().await;
-        }
-        assert_eq!(*seen.lock().unwrap(), ["first", "second", "driver"]);
+        asking.await.unwrap();
+        ended.await.unwrap();
+        let mut seen = seen.lock().unwrap();
+        assert_eq!(seen.pop(), Some("driver"), "before {seen:?}");
+        seen.sort_unstable();
+        assert_eq!(*seen, ["first", "second"]);
     }
 
     #[tokio::test]
