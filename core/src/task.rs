@@ -2,12 +2,13 @@
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 
 use tokio::runtime::Handle;
-use tokio::sync::watch;
+use tokio::sync::Notify;
 
 use crate::event::{Events, Level};
 
@@ -15,21 +16,42 @@ use crate::event::{Events, Level};
 #[derive(Clone)]
 pub(crate) struct Tasks {
     runtime: Handle,
-    life: Arc<watch::Sender<Life>>,
-    /// How many operations are under way.
-    operations: Arc<watch::Sender<usize>>,
+    state: Arc<State>,
     events: Events,
 }
 
+/// Looked at or counted in every call, so plain atomics; those who wait for a change are told of it.
+#[derive(Default)]
+struct State {
+    /// A [`Life`].
+    life: AtomicU8,
+    advanced: Notify,
+    /// How many operations are under way.
+    operations: AtomicUsize,
+    idle: Notify,
+}
+
 /// Counts as an operation under way for as long as it lives.
-pub(crate) struct UnderWay(Arc<watch::Sender<usize>>);
+pub(crate) struct UnderWay(Arc<State>);
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        self.0.send_if_modified(|count| {
-            *count -= 1;
-            *count == 0
-        });
+        if self.0.operations.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.0.idle.notify_waiters();
+        }
+    }
+}
+
+/// Completes with what `look` finds, as soon as it finds something after `changed` was told. Cancel safe.
+async fn found<T>(changed: &Notify, look: impl Fn() -> Option<T>) -> T {
+    loop {
+        let mut next = pin!(changed.notified());
+        // From here on no change is missed.
+        next.as_mut().enable();
+        if let Some(found) = look() {
+            return found;
+        }
+        next.await;
     }
 }
 
@@ -65,6 +87,7 @@ impl<T: Send + 'static> Drop for Operation<T> {
 
 /// The stages of a client, in the only order in which they can follow one another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
 pub(crate) enum Life {
     Open,
     /// Being closed by a caller who wants everything released first: nothing new begins, waits end.
@@ -76,7 +99,7 @@ pub(crate) enum Life {
 
 impl Tasks {
     pub(crate) fn new(runtime: Handle, events: Events) -> Tasks {
-        Tasks { runtime, life: Arc::new(watch::Sender::new(Life::Open)), operations: Arc::default(), events }
+        Tasks { runtime, state: Arc::default(), events }
     }
 
     pub(crate) fn runtime(&self) -> &Handle {
@@ -84,7 +107,7 @@ impl Tasks {
     }
 
     pub(crate) fn life(&self) -> Life {
-        *self.life.borrow()
+        [Life::Open, Life::Closing, Life::Failed, Life::Closed][usize::from(self.state.life.load(Ordering::SeqCst))]
     }
 
     pub(crate) fn begin_to_close(&self) {
@@ -96,25 +119,28 @@ impl Tasks {
     }
 
     fn advance(&self, to: Life) {
-        self.life.send_if_modified(|life| {
-            let later = to > *life;
-            *life = to.max(*life);
-            later
-        });
+        if self.state.life.fetch_max(to as u8, Ordering::SeqCst) < to as u8 {
+            self.state.advanced.notify_waiters();
+        }
+    }
+
+    async fn reached(&self, there: impl Fn(Life) -> bool) -> Life {
+        found(&self.state.advanced, || Some(self.life()).filter(|life| there(*life))).await
     }
 
     /// Completes when the client has left [`Life::Open`], and says for what. Cancel safe.
     pub(crate) async fn ended(&self) -> Life {
-        let mut life = self.life.subscribe();
-        // The sender lives in `self`.
-        life.wait_for(|life| *life != Life::Open).await.map_or(Life::Closed, |life| *life)
+        self.reached(|life| life != Life::Open).await
     }
 
     /// Completes when holds can no longer be looked after, and says why. Cancel safe.
     pub(crate) async fn over(&self) -> Life {
-        let mut life = self.life.subscribe();
-        // The sender lives in `self`.
-        life.wait_for(|life| *life > Life::Closing).await.map_or(Life::Closed, |life| *life)
+        self.reached(|life| life > Life::Closing).await
+    }
+
+    /// Completes when the client was closed. Cancel safe.
+    pub(crate) async fn closed(&self) {
+        self.reached(|life| life == Life::Closed).await;
     }
 
     /// Runs an operation on the server to its end, whatever happens to those who wait for it. A panic ends only itself.
@@ -138,18 +164,14 @@ impl Tasks {
     }
 
     pub(crate) fn under_way(&self) -> UnderWay {
-        // Nobody waits for one more.
-        self.operations.send_if_modified(|count| {
-            *count += 1;
-            false
-        });
-        UnderWay(self.operations.clone())
+        self.state.operations.fetch_add(1, Ordering::SeqCst);
+        UnderWay(self.state.clone())
     }
 
     /// Completes when no operation is under way. Cancel safe.
     pub(crate) async fn idle(&self) {
-        let mut operations = self.operations.subscribe();
-        let _ = operations.wait_for(|count| *count == 0).await;
+        let none = || (self.state.operations.load(Ordering::SeqCst) == 0).then_some(());
+        found(&self.state.idle, none).await;
     }
 
     /// Runs a task that nothing waits for. A panic in it ends only itself.
@@ -175,12 +197,6 @@ impl Tasks {
                 () = tasks.closed() => stop.abort(),
             }
         });
-    }
-
-    /// Completes when the client was closed. Cancel safe.
-    pub(crate) async fn closed(&self) {
-        let mut life = self.life.subscribe();
-        let _ = life.wait_for(|life| *life == Life::Closed).await;
     }
 }
 

@@ -23,7 +23,10 @@ impl Lock {
     /// # Cancel safety
     /// As [`Lock::acquire`].
     pub async fn acquire_as(&self, holder: HolderId, how: Acquire) -> Result<Held> {
-        self.acquire_by(holder, how, Path::Runtime).await
+        match self.reenter_held(holder, &how) {
+            Some(held) => Ok(held),
+            None => self.acquire_by(holder, how, Path::Runtime).await,
+        }
     }
 
     /// As [`Lock::acquire_as`], for a thread that may block: the first poll does its one round trip on the calling thread, on a

@@ -26,7 +26,10 @@ impl Lock {
     /// # Panics
     /// As [`Lock::blocking_acquire`].
     pub fn blocking_acquire_as(&self, holder: HolderId, how: Acquire) -> Result<Held> {
-        self.block_on(self.acquire_directly(holder, how))
+        match self.reenter_held(holder, &how) {
+            Some(held) => Ok(held),
+            None => self.block_on(self.acquire_directly(holder, how)),
+        }
     }
 
     /// As [`Lock::release_as`], on the calling thread.
@@ -37,7 +40,10 @@ impl Lock {
     /// # Panics
     /// As [`Lock::blocking_acquire`].
     pub fn blocking_release_as(&self, holder: HolderId) -> Result<()> {
-        self.block_on(self.release_directly(holder))
+        match self.leave(holder)? {
+            Some(grant) => self.block_on(self.shared.release_directly(grant)),
+            None => Ok(()),
+        }
     }
 
     /// Runs a future to its end. What is complete at once costs no more than its one poll.

@@ -61,10 +61,11 @@ impl Holds {
         hold.map(|hold| hold.count += 1).is_some()
     }
 
-    /// Counts one more acquire of what the holder holds, if its grant is `fit`.
-    pub(super) fn count_up(&mut self, holder: HolderId, fit: impl FnOnce(&Grant) -> bool) -> bool {
-        let hold = self.0.iter_mut().find(|hold| hold.holder == holder).filter(|hold| fit(&hold.grant));
-        hold.map(|hold| hold.count += 1).is_some()
+    /// Counts one more acquire of what the holder holds, if its grant is `fit`; that grant.
+    pub(super) fn count_up(&mut self, holder: HolderId, fit: impl FnOnce(&Grant) -> bool) -> Option<&Grant> {
+        let hold = self.0.iter_mut().find(|hold| hold.holder == holder).filter(|hold| fit(&hold.grant))?;
+        hold.count += 1;
+        Some(&hold.grant)
     }
 
     /// Takes one acquire back that is not the holder's last, if its grant is `fit`.

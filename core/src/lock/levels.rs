@@ -1,6 +1,6 @@
 //! One level more or less of a hold that stays: what costs neither I/O nor a future.
 
-use super::{Acquire, HolderId, Lock};
+use super::{Acquire, Held, HolderId, Lock};
 use crate::config::check_lease;
 use crate::lease::Lease;
 
@@ -10,6 +10,19 @@ impl Lock {
     /// Counts one more acquire of what `holder` holds, if that is all that [`Lock::acquire_as`] would do. False: nothing was
     /// done, and [`Lock::acquire_as`] does it or says why not.
     pub fn reenter_now(&self, holder: HolderId, how: &Acquire) -> bool {
+        let Some(lease) = self.may_reenter(how) else { return false };
+        self.shared.holds().count_up(holder, |grant| grant.covers(lease)).is_some()
+    }
+
+    /// As [`Lock::reenter_now`], as a hold.
+    pub(super) fn reenter_held(&self, holder: HolderId, how: &Acquire) -> Option<Held> {
+        let lease = self.may_reenter(how)?;
+        let grant = self.shared.holds().count_up(holder, |grant| grant.covers(lease)).cloned()?;
+        Some(Held::new(self.clone(), holder, grant))
+    }
+
+    /// The lease that an acquire asks for, if nothing about it is an error.
+    fn may_reenter(&self, how: &Acquire) -> Option<Lease> {
         let lease = how.lease.unwrap_or(self.lease);
         let lease_is_well = match lease {
             Lease::Watchdog => true,
@@ -19,7 +32,7 @@ impl Lock {
             && lease_is_well
             && how.wait.until(OP, &self.client().clock).is_ok()
             && self.shared.check_open(OP).is_ok();
-        may && self.shared.holds().count_up(holder, |grant| grant.covers(lease))
+        may.then_some(lease)
     }
 
     /// Takes back one acquire of `holder` that is not its last, if that is all that [`Lock::release_as`] would do. False:

@@ -47,7 +47,10 @@ impl Lock {
     }
 
     /// Takes one acquire of `holder` back; the grant if it was the last one.
-    fn leave(&self, holder: HolderId) -> Result<Option<Grant>> {
+    pub(super) fn leave(&self, holder: HolderId) -> Result<Option<Grant>> {
+        if self.leave_now(holder) {
+            return Ok(None);
+        }
         let leaving = self.shared.holds().leave(holder);
         match leaving {
             Leaving::NotHolding => {
@@ -87,7 +90,7 @@ impl LockShared {
         }
     }
 
-    async fn release_directly(self: &Arc<Self>, grant: Grant) -> Result<()> {
+    pub(super) async fn release_directly(self: &Arc<Self>, grant: Grant) -> Result<()> {
         let Some(freeing) = self.end_hold(&grant)? else { return Ok(()) };
         let client = self.client();
         let sent = client.clock.now();
