@@ -1,6 +1,7 @@
 //! What a client has counted.
 
-use libdlock_bridge::ops::{self, Histogram, Stats};
+use libdlock::Stats;
+use libdlock_bridge::ops::{self, Histogram};
 
 use crate::call::call;
 use crate::error::{dlock_error_t, dlock_status_t};
@@ -104,14 +105,14 @@ impl dlock_stats_t {
             released: stats.released,
             waiting: stats.waiting,
             held: stats.held,
-            wait_time: dlock_histogram_t::of(&stats.wait_time),
-            hold_time: dlock_histogram_t::of(&stats.hold_time),
+            wait_time: dlock_histogram_t::of(stats.wait_time.into()),
+            hold_time: dlock_histogram_t::of(stats.hold_time.into()),
         }
     }
 }
 
 impl dlock_histogram_t {
-    fn of(times: &Histogram) -> Self {
+    fn of(times: Histogram) -> Self {
         Self {
             count: times.count,
             sum_us: times.sum_us,

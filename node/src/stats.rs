@@ -50,8 +50,8 @@ impl Environment {
     }
 }
 
-impl From<ops::Stats> for Stats {
-    fn from(stats: ops::Stats) -> Self {
+impl From<libdlock::Stats> for Stats {
+    fn from(stats: libdlock::Stats) -> Self {
         Stats {
             acquired: stats.acquired as f64,
             contended: stats.contended as f64,
@@ -66,14 +66,15 @@ impl From<ops::Stats> for Stats {
             released: stats.released as f64,
             waiting: stats.waiting as f64,
             held: stats.held as f64,
-            wait_time: Histogram::from(&stats.wait_time),
-            hold_time: Histogram::from(&stats.hold_time),
+            wait_time: Histogram::from(stats.wait_time),
+            hold_time: Histogram::from(stats.hold_time),
         }
     }
 }
 
-impl From<&ops::Histogram> for Histogram {
-    fn from(times: &ops::Histogram) -> Self {
+impl From<libdlock::Histogram> for Histogram {
+    fn from(times: libdlock::Histogram) -> Self {
+        let times = ops::Histogram::from(times);
         let millis = |us: u64| us as f64 / 1000.0;
         Histogram {
             count: times.count as f64,

@@ -1,6 +1,6 @@
 //! What a client has counted, as plain tuples in the order of the fields of `libdlock.Stats`.
 
-use libdlock_bridge::ops::{self, Histogram, Stats};
+use libdlock_bridge::ops::{self, Histogram};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -15,28 +15,10 @@ type Counted<'py> = (Bound<'py, PyTuple>, Times, Times);
 #[pyfunction]
 pub(crate) fn client_stats(py: Python<'_>, client: u64) -> PyResult<Counted<'_>> {
     let stats = quick(py, "client_stats", |state| ops::client_stats(state, client))?;
-    Ok((PyTuple::new(py, counters(&stats))?, times(&stats.wait_time), times(&stats.hold_time)))
+    Ok((PyTuple::new(py, ops::counters(&stats))?, times(stats.wait_time.into()), times(stats.hold_time.into())))
 }
 
-fn counters(stats: &Stats) -> [u64; 13] {
-    [
-        stats.acquired,
-        stats.contended,
-        stats.handed_over_local,
-        stats.handed_over_remote,
-        stats.wait_timeouts,
-        stats.cancelled,
-        stats.retries,
-        stats.renewals,
-        stats.renewal_failures,
-        stats.lost,
-        stats.released,
-        stats.waiting,
-        stats.held,
-    ]
-}
-
-fn times(times: &Histogram) -> Times {
+fn times(times: Histogram) -> Times {
     let seconds = |us: u64| us as f64 / 1e6;
     (
         times.count,

@@ -39,6 +39,7 @@ def threads():
             assert held.valid and held.remaining and not held.lost.is_set() and not held.lost.wait(0.001)
             lock = client.lock("k")
             assert lock.hold_count == 1 and lock.held and lock.inspect().holder
+            assert client.stats().held == 1
             lock.extend(20)
             lock.attach(lock.detach())
             lock.acquire()

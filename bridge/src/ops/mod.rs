@@ -34,7 +34,7 @@ pub use self::snowflake::{
     SnowflakeArgs, id_encode, id_parse, layout, layout_named, snowflake_decode, snowflake_fill, snowflake_free,
     snowflake_layout, snowflake_next_id, snowflake_next_ids, snowflake_open,
 };
-pub use self::stats::{Histogram, Stats, client_stats};
+pub use self::stats::{Histogram, client_stats, counters};
 use crate::handle::Handle;
 use crate::state::State;
 

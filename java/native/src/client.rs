@@ -52,22 +52,9 @@ pub fn client_abandon(env: EnvUnowned<'_>, _: JClass<'_>, client: jlong, holder:
 pub fn client_stats<'local>(env: EnvUnowned<'local>, _: JClass<'local>, client: jlong) -> JLongArray<'local> {
     with_env(env, "clientStats", |state, env| {
         let stats = ops::client_stats(state, client as u64)?;
-        let mut numbers = vec![
-            stats.acquired,
-            stats.contended,
-            stats.handed_over_local,
-            stats.handed_over_remote,
-            stats.wait_timeouts,
-            stats.cancelled,
-            stats.retries,
-            stats.renewals,
-            stats.renewal_failures,
-            stats.lost,
-            stats.released,
-            stats.waiting,
-            stats.held,
-        ];
+        let mut numbers = ops::counters(&stats).to_vec();
         for times in [stats.wait_time, stats.hold_time] {
+            let times = ops::Histogram::from(times);
             numbers.extend([times.count, times.sum_us, times.mean_us, times.p50_us, times.p99_us, times.max_us]);
             numbers.extend(times.buckets);
         }
