@@ -19,6 +19,7 @@ from driver.programs import (
     SEMAPHORE,
     WITH_BLOCKING,
     C,
+    Program,
     floor,
 )
 from driver.server import Server
@@ -72,16 +73,15 @@ def alone(runs: Runs) -> list[Goal]:
     for program, bound in ((BLOCKING, 1.15), (C, 1.15), (JVM, 1.25), (PY, 1.25)):
         slower = median_ratio(runs.rates(SOCKETS), runs.rates(program))
         goals.append(at_most(f"pair, one caller, {program.name}: time of the floor's", bound, slower, "x"))
-    for ours, theirs, bound in (
+    return goals + beside_peers(
+        runs,
+        "pair, one caller",
         (JVM, REDISSON, 1.5),
         (PY, REDIS_PY, 1.5),
         (AIO, REDIS_PY_AIO, 0.7),
         (NODE, SEMAPHORE, 0.7),
         (RUST, RSLOCK, 0.7),
-    ):
-        row = f"pair, one caller, {ours.name} beside {theirs.name}: as often"
-        goals.append(at_least(row, bound, runs.faster(ours, theirs), "x"))
-    return goals
+    )
 
 
 def many(runs: Runs) -> list[Goal]:
@@ -90,16 +90,23 @@ def many(runs: Runs) -> list[Goal]:
         at_least(f"pairs, 64 callers, Rust: of the {other.name}", 0.85, runs.faster(RUST, other), "x")
         for other in (SOCKETS, PIPELINE)
     ]
-    for ours, theirs, bound in (
+    return goals + beside_peers(
+        runs,
+        "pairs, 64 callers",
         (PY, REDIS_PY, 5),
         (AIO, REDIS_PY_AIO, 5),
         (JVM, REDISSON, 2),
         (NODE, SEMAPHORE, 0.9),
         (RUST, RSLOCK, 0.7),
-    ):
-        row = f"pairs, 64 callers, {ours.name} beside {theirs.name}: as often"
-        goals.append(at_least(row, bound, runs.faster(ours, theirs), "x"))
-    return goals
+    )
+
+
+def beside_peers(runs: Runs, where: str, *pairs: tuple[Program, Program, float]) -> list[Goal]:
+    """How much more often than a peer each of ours has to do it."""
+    return [
+        at_least(f"{where}, {ours.name} beside {theirs.name}: as often", bound, runs.faster(ours, theirs), "x")
+        for ours, theirs, bound in pairs
+    ]
 
 
 def server_time(runs: Runs, callers: int) -> list[Goal]:
