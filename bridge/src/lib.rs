@@ -41,5 +41,5 @@ pub use self::guard::guard;
 pub use self::handle::{Handle, Kind};
 pub use self::holder::this_thread;
 pub use self::ops::{Held, Inspection, Outcome};
-pub use self::port::{Begun, Completion, What};
+pub use self::port::{Completion, What};
 pub use self::state::{Interrupt, State, enter};

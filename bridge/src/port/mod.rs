@@ -5,7 +5,6 @@
 //! * Threads of the runtime never enter the host: it drains when it likes.
 //! * What comes too late (a grant after its cancellation) is undone: nobody is left holding something unknown.
 
-mod begin;
 mod near;
 pub(crate) mod pending;
 pub(crate) mod queue;
@@ -19,7 +18,6 @@ use std::time::{Duration, Instant};
 
 use libdlock::{Error, ErrorKind, Event, Level, Result};
 
-pub use self::begin::Begun;
 use self::queue::Queue;
 pub(crate) use self::submit::OpEntry;
 use self::wake::{Descriptor, Parked, Wake};

@@ -6,7 +6,7 @@ use jni::errors::{Error as JniError, ThrowRuntimeExAndDefault};
 use jni::objects::{JByteArray, JLongArray, JThrowable};
 use jni::{Env, EnvUnowned, JValue, jni_sig, jni_str};
 use libdlock::{Error, ErrorKind, Result};
-use libdlock_bridge::{Begun, Outcome, State, enter, guard};
+use libdlock_bridge::{Outcome, State, enter, guard};
 
 /// For calls whose arguments and answer are numbers: the environment is not touched unless the call fails.
 pub(crate) fn plain<T: Default>(
@@ -60,28 +60,6 @@ where
 
 /// Stands for a wait or a lease that is not given.
 pub(crate) const NOT_GIVEN: i64 = i64::MIN;
-
-/// An operation that has ended with its first step, done on the caller's thread.
-const AT_ONCE: i64 = 0;
-
-/// As [`start`], for a thread that may block: what is over with its first step needs no way through the port and two threads
-/// either. Then `finish` takes the outcome, and the answer is [`AT_ONCE`].
-pub(crate) fn start_here<F, T>(
-    state: &'static State,
-    port: i64,
-    id: i64,
-    operation: F,
-    finish: impl FnOnce(Result<T>) -> Result<()>,
-) -> Result<i64>
-where
-    F: Future<Output = Result<T>> + Send + 'static,
-    T: Into<Outcome> + 'static,
-{
-    match state.begin(port as u64, id as u64, operation)? {
-        Begun::Goes(op) => Ok(op as i64),
-        Begun::Over(outcome) => finish(outcome).map(|()| AT_ONCE),
-    }
-}
 
 /// The bytes of a Java array.
 pub(crate) fn bytes(env: &Env<'_>, array: &JByteArray<'_>) -> Result<Vec<u8>> {

@@ -6,7 +6,7 @@ use jni::{EnvUnowned, jni_mangle};
 use libdlock::{ErrorKind, HolderId};
 use libdlock_bridge::ops::{self, Holding, given};
 
-use crate::call::{NOT_GIVEN, bytes, jvm_refused, plain, start, start_here, submit, with_env};
+use crate::call::{NOT_GIVEN, bytes, jvm_refused, plain, start, submit, with_env};
 
 /// `reentrant`: 0 no, 1 yes, anything else the client's option.
 #[jni_mangle("org.libdlock.internal.Native")]
@@ -58,33 +58,32 @@ pub fn lock_acquire(
     })
 }
 
-/// As [`lock_acquire`], for a thread that may block, which does the round trip. Where that is all, the answer is 0, and
-/// `granted` has handle and token of the hold, or 0 and 0 when the lock was busy.
+/// As [`lock_acquire`], for a thread that may block: it makes its round trip and waits in here, until somebody fires `cancel`
+/// (0 for none). `granted` gets handle and token of the hold; false when it was not to be had in that time.
 #[jni_mangle("org.libdlock.internal.Native")]
 pub fn lock_acquire_directly<'local>(
     env: EnvUnowned<'local>,
     _: JClass<'local>,
-    port: jlong,
-    id: jlong,
     lock: jlong,
     holder: jlong,
     wait_ms: jlong,
     lease_ms: jlong,
+    cancel: jlong,
     granted: JLongArray<'local>,
-) -> jlong {
+) -> jboolean {
     with_env(env, "lockAcquireDirectly", |state, env| {
         let (wait, lease) = (given(wait_ms, NOT_GIVEN), given(lease_ms, NOT_GIVEN));
         let acquire = ops::lock_acquire_directly(state, lock as u64, holding(holder), wait, lease);
-        start_here(state, port, id, acquire, |acquired| match acquired {
-            Ok(held) => {
-                let numbers = [held.handle as i64, held.token as i64];
-                granted.set_region(env, 0, &numbers).map_err(|error| {
-                    ops::held_undo(state, held.handle);
-                    jvm_refused(error)
-                })
-            }
-            Err(error) if error.kind() == ErrorKind::Busy => Ok(()),
-            Err(error) => Err(error),
+        let cancel = (cancel != 0).then_some(cancel as u64);
+        let held = match state.wait(state.with_cancel(cancel, acquire), None) {
+            Ok(held) => held,
+            Err(error) if error.kind() == ErrorKind::Busy => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        let numbers = [held.handle as i64, held.token as i64];
+        granted.set_region(env, 0, &numbers).map(|()| true).map_err(|error| {
+            ops::held_undo(state, held.handle);
+            jvm_refused(error)
         })
     })
 }
@@ -134,20 +133,12 @@ pub fn lock_release(env: EnvUnowned<'_>, _: JClass<'_>, port: jlong, id: jlong, 
     })
 }
 
-/// As [`lock_release`], for a thread that may block, which does the round trip. Where that is all, the answer is 0.
+/// As [`lock_release`], for a thread that may block: it makes its round trip, and waits in here for what that leaves to do.
 #[jni_mangle("org.libdlock.internal.Native")]
-pub fn lock_release_directly(
-    env: EnvUnowned<'_>,
-    _: JClass<'_>,
-    port: jlong,
-    id: jlong,
-    lock: jlong,
-    holder: jlong,
-) -> jlong {
+pub fn lock_release_directly(env: EnvUnowned<'_>, _: JClass<'_>, lock: jlong, holder: jlong) {
     plain(env, "lockReleaseDirectly", |state| {
-        let release = ops::lock_release_directly(state, lock as u64, HolderId(holder as u64));
-        start_here(state, port, id, release, |released| released)
-    })
+        state.wait(ops::lock_release_directly(state, lock as u64, HolderId(holder as u64)), None)
+    });
 }
 
 #[jni_mangle("org.libdlock.internal.Native")]

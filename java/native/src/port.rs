@@ -44,6 +44,22 @@ pub fn cancel(env: EnvUnowned<'_>, _: JClass<'_>, op: jlong) -> jboolean {
     plain(env, "cancel", |state| state.cancel(op as u64))
 }
 
+/// A token that ends calls which wait in native code.
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn cancel_new(env: EnvUnowned<'_>, _: JClass<'_>) -> jlong {
+    plain(env, "cancelNew", |state| state.cancel_new().map(|token| token as jlong))
+}
+
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn cancel_fire(env: EnvUnowned<'_>, _: JClass<'_>, token: jlong) {
+    plain(env, "cancelFire", |state| state.cancel_fire(token as u64));
+}
+
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn cancel_free(env: EnvUnowned<'_>, _: JClass<'_>, token: jlong) {
+    plain(env, "cancelFree", |state| state.cancel_free(token as u64));
+}
+
 /// A holder that did not exist before, for a thread.
 #[jni_mangle("org.libdlock.internal.Native")]
 pub fn holder_fresh(env: EnvUnowned<'_>, _: JClass<'_>) -> jlong {

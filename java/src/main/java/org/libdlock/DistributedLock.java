@@ -1,6 +1,5 @@
 package org.libdlock;
 
-import java.lang.ref.Reference;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -10,38 +9,29 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.libdlock.internal.Failure;
 import org.libdlock.internal.Hold;
-import org.libdlock.internal.Holders;
 import org.libdlock.internal.Native;
-import org.libdlock.internal.Port;
 import org.libdlock.internal.Seen;
-import org.libdlock.internal.Threads;
-import org.libdlock.internal.Wire;
 
 /**
  * A lock of one name, made by {@link Client#lock(String)}, with the rules of {@link java.util.concurrent.locks.ReentrantLock}: the holder
  * is the <em>thread</em> (platform or virtual), which may acquire again unless told otherwise, must release as often, and nobody else
  * can. The {@code ...Async} methods give holds that belong to a {@link LockHandle} instead, and to no thread.
  *
- * <p>Waiting threads sleep in Java. A thread that ends while it holds the lock is noticed within about a second: renewal stops, a
- * warning is logged, and the lease runs out. May be shared between threads.
+ * <p>A thread that ends while it holds the lock is noticed within about a second: renewal stops, a warning is logged, and the lease runs
+ * out. May be shared between threads.
  */
 public final class DistributedLock implements Lock {
-    private static final long NO_HOLDER = 0;
     private static final Failure BUSY =
             new Failure(Kind.BUSY.code(), "acquire", null, "acquire: held by somebody else");
 
     private final Client client;
     private final String name;
-    private final long handle;
-
-    /** Of the thread that was the last to acquire through this object: found without a map. Racy; who reads it compares the holder. */
-    private Holders.@Nullable Levels latest;
+    private final NativeLock inner;
 
     DistributedLock(Client client, String name, long handle) {
         this.client = client;
         this.name = name;
-        this.handle = handle;
-        Client.CLEANER.register(this, () -> Native.lockFree(handle));
+        this.inner = new NativeLock(client, name, handle);
     }
 
     /**
@@ -63,7 +53,7 @@ public final class DistributedLock implements Lock {
      */
     @Override
     public void lock() {
-        Replies.check(acquire(Arguments.NOT_GIVEN, Arguments.NOT_GIVEN));
+        require(inner.acquire(Arguments.NOT_GIVEN, Arguments.NOT_GIVEN));
     }
 
     /**
@@ -73,7 +63,7 @@ public final class DistributedLock implements Lock {
      */
     @Override
     public void lockInterruptibly() throws InterruptedException {
-        Replies.check(acquireInterruptibly(Arguments.NOT_GIVEN, Arguments.NOT_GIVEN));
+        require(inner.acquireInterruptibly(Arguments.NOT_GIVEN, Arguments.NOT_GIVEN));
     }
 
     /**
@@ -83,7 +73,7 @@ public final class DistributedLock implements Lock {
      */
     @Override
     public boolean tryLock() {
-        return Replies.doneOrBusy(acquire(0, Arguments.NOT_GIVEN));
+        return inner.acquire(0, Arguments.NOT_GIVEN);
     }
 
     /**
@@ -96,7 +86,7 @@ public final class DistributedLock implements Lock {
      */
     @Override
     public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
-        return Replies.doneOrBusy(acquireInterruptibly(Arguments.waitMillis(time, unit), Arguments.NOT_GIVEN));
+        return inner.acquireInterruptibly(Arguments.waitMillis(time, unit), Arguments.NOT_GIVEN);
     }
 
     /**
@@ -110,7 +100,7 @@ public final class DistributedLock implements Lock {
      */
     public boolean tryLock(long wait, long lease, TimeUnit unit) throws InterruptedException {
         long leaseMillis = Arguments.leaseMillis(lease, unit);
-        return Replies.doneOrBusy(acquireInterruptibly(Arguments.waitMillis(wait, unit), leaseMillis));
+        return inner.acquireInterruptibly(Arguments.waitMillis(wait, unit), leaseMillis);
     }
 
     /**
@@ -123,7 +113,7 @@ public final class DistributedLock implements Lock {
      */
     public boolean tryLock(@Nullable Duration wait, @Nullable Duration lease) throws InterruptedException {
         long leaseMillis = Arguments.leaseMillis(lease);
-        return Replies.doneOrBusy(acquireInterruptibly(Arguments.waitMillis(wait), leaseMillis));
+        return inner.acquireInterruptibly(Arguments.waitMillis(wait), leaseMillis);
     }
 
     /**
@@ -134,18 +124,7 @@ public final class DistributedLock implements Lock {
      */
     @Override
     public void unlock() {
-        long holder = Holders.thisThread();
-        Holders.Levels levels = levels(holder);
-        if (levels != null && leftInner(holder)) {
-            levels.take();
-            return;
-        }
-        latest = null;
-        try {
-            Replies.check(call(releasing(holder)));
-        } finally {
-            client.holders().leave(name);
-        }
+        inner.release();
     }
 
     /**
@@ -182,11 +161,7 @@ public final class DistributedLock implements Lock {
      * @return 0 when it does not hold the lock, or has lost it
      */
     public int getHoldCount() {
-        try {
-            return Native.lockHoldCount(handle, Holders.thisThread());
-        } finally {
-            Reference.reachabilityFence(this);
-        }
+        return inner.holdCount();
     }
 
     /**
@@ -215,7 +190,7 @@ public final class DistributedLock implements Lock {
      * @return false from the end of the lease on
      */
     public boolean isValid() {
-        Hold hold = client.holders().hold(name);
+        Hold hold = inner.hold();
         return hold != null && Native.heldValid(hold.handle());
     }
 
@@ -225,7 +200,7 @@ public final class DistributedLock implements Lock {
      * @return zero when it is over, or there is none
      */
     public Duration remaining() {
-        Hold hold = client.holders().hold(name);
+        Hold hold = inner.hold();
         return hold == null ? Duration.ZERO : Duration.ofNanos(Native.heldRemaining(hold.handle()));
     }
 
@@ -248,9 +223,8 @@ public final class DistributedLock implements Lock {
      * @throws NotHeldException when this thread does not hold it, or not any more
      */
     public void extend(Duration lease) {
-        long holder = Holders.thisThread();
         long millis = Arguments.millis(lease);
-        Replies.check(call((port, id) -> Native.lockExtend(port, id, handle, holder, millis)));
+        Replies.check(inner.call((port, id, lock, holder) -> Native.lockExtend(port, id, lock, holder, millis)));
     }
 
     /**
@@ -261,11 +235,8 @@ public final class DistributedLock implements Lock {
      * @throws InvalidArgumentException when it holds it more than once
      */
     public String detach() {
-        long holder = Holders.thisThread();
-        Object reply = call((port, id) -> Native.lockDetach(port, id, handle, holder));
-        String text = Replies.of(reply, String.class);
-        latest = null;
-        client.holders().leave(name);
+        String text = Replies.of(inner.call(Native::lockDetach), String.class);
+        inner.left();
         return text;
     }
 
@@ -277,9 +248,7 @@ public final class DistributedLock implements Lock {
      * @throws InvalidArgumentException for a text that is no detached hold of this lock
      */
     public void attach(String detached) {
-        byte[] text = Arguments.textBytes(detached, "detached hold", "attach");
-        long holder = Holders.thisThread();
-        Replies.check(entering(() -> call((port, id) -> Native.lockAttach(port, id, handle, holder, text))));
+        inner.attach(Arguments.textBytes(detached, "detached hold", "attach"));
     }
 
     /**
@@ -288,7 +257,7 @@ public final class DistributedLock implements Lock {
      * @return what it said
      */
     public Inspection inspect() {
-        Object reply = call((port, id) -> Native.lockInspect(port, id, handle));
+        Object reply = inner.call((port, id, lock, holder) -> Native.lockInspect(port, id, lock));
         return Inspection.of(Replies.of(reply, Seen.class));
     }
 
@@ -298,7 +267,8 @@ public final class DistributedLock implements Lock {
      * @return whether anybody did
      */
     public boolean forceRelease() {
-        return Replies.of(call((port, id) -> Native.lockForceRelease(port, id, handle)), Boolean.class);
+        Object reply = inner.call((port, id, lock, holder) -> Native.lockForceRelease(port, id, lock));
+        return Replies.of(reply, Boolean.class);
     }
 
     /**
@@ -346,8 +316,8 @@ public final class DistributedLock implements Lock {
     public CompletableFuture<LockHandle> attachAsync(String detached) {
         try {
             byte[] text = Arguments.textBytes(detached, "detached hold", "attach");
-            Port.Submit call = (port, id) -> Native.lockAttach(port, id, handle, NO_HOLDER, text);
-            return start(call, this::granted);
+            return inner.start(
+                    (port, id, lock, holder) -> Native.lockAttach(port, id, lock, holder, text), this::granted);
         } catch (InvalidArgumentException refused) {
             return CompletableFuture.failedFuture(refused);
         }
@@ -355,138 +325,23 @@ public final class DistributedLock implements Lock {
 
     private <T extends @Nullable LockHandle> CompletableFuture<T> acquireAsync(
             long waitMillis, long leaseMillis, Function<Object, T> convert) {
-        return start((port, id) -> Native.lockAcquire(port, id, handle, NO_HOLDER, waitMillis, leaseMillis), convert);
-    }
-
-    private <T extends @Nullable LockHandle> CompletableFuture<T> start(Port.Submit call, Function<Object, T> convert) {
-        try {
-            return client.port().start(call, convert, late -> {
-                if (late != null) {
-                    late.forget();
-                }
-            });
-        } finally {
-            Reference.reachabilityFence(this);
-        }
+        return inner.start(
+                (port, id, lock, holder) -> Native.lockAcquire(port, id, lock, holder, waitMillis, leaseMillis),
+                convert);
     }
 
     private LockHandle granted(Object reply) {
         return new LockHandle(this, client.port(), Replies.of(reply, Hold.class));
     }
 
-    private Object acquire(long waitMillis, long leaseMillis) {
-        long holder = Holders.thisThread();
-        if (entersAgain(holder, waitMillis, leaseMillis)) {
-            return Wire.DONE;
-        }
-        Hold direct = Threads.mayBlock() ? new Hold() : null;
-        return entering(() -> granted(call(acquiring(holder, waitMillis, leaseMillis, direct)), direct));
-    }
-
-    private Object acquireInterruptibly(long waitMillis, long leaseMillis) throws InterruptedException {
-        if (Thread.interrupted()) {
-            throw new InterruptedException();
-        }
-        long holder = Holders.thisThread();
-        if (entersAgain(holder, waitMillis, leaseMillis)) {
-            return Wire.DONE;
-        }
-        Hold direct = Threads.mayBlock() ? new Hold() : null;
-        Port.Submit asking = acquiring(holder, waitMillis, leaseMillis, direct);
-        return entering(() -> {
-            try {
-                return granted(client.port().callInterruptibly(asking), direct);
-            } finally {
-                Reference.reachabilityFence(this);
-            }
-        });
-    }
-
-    /** {@code direct}: to be filled by the round trip of a thread that may block. */
-    private Port.Submit acquiring(long holder, long waitMillis, long leaseMillis, @Nullable Hold direct) {
-        if (direct == null) {
-            return (port, id) -> Native.lockAcquire(port, id, handle, holder, waitMillis, leaseMillis);
-        }
-        return (port, id) ->
-                Native.lockAcquireDirectly(port, id, handle, holder, waitMillis, leaseMillis, direct.numbers());
-    }
-
-    private static Object granted(Object reply, @Nullable Hold direct) {
-        if (direct == null || reply != Wire.DONE) {
-            return reply;
-        }
-        return direct.handle() == 0 ? BUSY : direct;
-    }
-
-    private Port.Submit releasing(long holder) {
-        if (Threads.mayBlock()) {
-            return (port, id) -> Native.lockReleaseDirectly(port, id, handle, holder);
-        }
-        return (port, id) -> Native.lockRelease(port, id, handle, holder);
-    }
-
-    /** One more level of what this thread holds, if that takes no more than counting. */
-    private boolean entersAgain(long holder, long waitMillis, long leaseMillis) {
-        Holders.Levels levels = levels(holder);
-        try {
-            if (levels == null || !Native.lockReenter(handle, holder, waitMillis, leaseMillis)) {
-                return false;
-            }
-        } finally {
-            Reference.reachabilityFence(this);
-        }
-        levels.add();
-        return true;
-    }
-
-    private boolean leftInner(long holder) {
-        try {
-            return Native.lockLeave(handle, holder);
-        } finally {
-            Reference.reachabilityFence(this);
-        }
-    }
-
-    /** What this thread holds of the lock, through this object or another. */
-    private Holders.@Nullable Levels levels(long holder) {
-        Holders.Levels seen = latest;
-        return seen != null && seen.holder() == holder ? seen : client.holders().levels(name);
-    }
-
-    private interface Asking<E extends Exception> {
-        Object ask() throws E;
-    }
-
-    /** This thread is known to be a holder from before it asks until it has nothing any more. */
-    private <E extends Exception> Object entering(Asking<E> asking) throws E {
-        Holders holders = client.holders();
-        holders.enter(name, this);
-        boolean entered = false;
-        try {
-            Object reply = asking.ask();
-            entered = reply instanceof Hold || reply == Wire.DONE;
-            if (reply instanceof Hold hold) {
-                holders.granted(name, hold);
-                latest = holders.levels(name);
-            }
-            return reply;
-        } finally {
-            if (!entered) {
-                holders.leave(name);
-            }
-        }
-    }
-
-    private Object call(Port.Submit call) {
-        try {
-            return client.port().call(call);
-        } finally {
-            Reference.reachabilityFence(this);
+    private static void require(boolean granted) {
+        if (!granted) {
+            throw Errors.of(BUSY);
         }
     }
 
     private Hold hold(String op) {
-        Hold hold = client.holders().hold(name);
+        Hold hold = inner.hold();
         if (hold == null) {
             throw new NotHeldException(op + " \"" + name + "\": this thread does not hold the lock", op, name);
         }

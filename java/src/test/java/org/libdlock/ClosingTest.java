@@ -28,7 +28,7 @@ class ClosingTest extends WithServer {
                 lock.lock();
                 return null;
             }));
-            threads.get(i).parked();
+            threads.get(i).waits();
         }
         for (int i = 0; i < 900; i++) {
             futures.add(lock.lockAsync());

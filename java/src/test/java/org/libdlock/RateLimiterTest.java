@@ -108,12 +108,12 @@ class RateLimiterTest extends WithServer {
         RateLimiter limiter = client.rateLimiter(name, Rate.of(1, HOUR));
         assertThat(limiter.tryAcquire().allowed()).isTrue();
         Background<Decision> interrupted =
-                Background.run(() -> limiter.acquire()).parked();
+                Background.run(() -> limiter.acquire()).waits();
         interrupted.thread().interrupt();
         assertThat(interrupted.thrown()).isInstanceOf(InterruptedException.class);
         CompletableFuture<Decision> cancelled = limiter.acquireAsync(1, null);
         assertThat(cancelled.cancel(true)).isTrue();
-        Background<Decision> closed = Background.run(() -> limiter.acquire()).parked();
+        Background<Decision> closed = Background.run(() -> limiter.acquire()).waits();
         client.close();
         assertThat(closed.thrown()).isInstanceOf(ClosedException.class);
         assertThatThrownBy(limiter::tryAcquire).isInstanceOf(ClosedException.class);

@@ -66,7 +66,7 @@ class ReentrantRulesTest {
                             lock.unlock();
                         }
                     })
-                    .parked();
+                    .waits();
             assertThat(count(lock)).isEqualTo(1);
             lock.unlock();
             assertThat(waiter.get()).isEqualTo(1);
@@ -111,7 +111,7 @@ class ReentrantRulesTest {
             });
             Background<?> timed = Background.run(() -> lock.tryLock(1, TimeUnit.HOURS));
             for (Background<?> waiter : new Background<?>[] {interruptibly, timed}) {
-                Background<?> waiting = waiter == interruptibly ? waiter.parked() : waiter;
+                Background<?> waiting = waiter == interruptibly ? waiter.waits() : waiter;
                 waiting.thread().interrupt();
                 assertThat(waiting.thrown()).isInstanceOf(InterruptedException.class);
                 assertThat(waiting.thread().isInterrupted()).isFalse();
@@ -148,9 +148,9 @@ class ReentrantRulesTest {
                         lock.unlock();
                         return kept && Thread.interrupted();
                     })
-                    .parked();
+                    .waits();
             waiter.thread().interrupt();
-            waiter.parked();
+            waiter.waits();
             assertThat(waiter.isDone()).isFalse();
             lock.unlock();
             assertThat(waiter.get()).isTrue();

@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
  * name says otherwise.
  *
  * <p>Those that take {@code port} and {@code id} start an operation and return its handle, for {@link #cancel}; what comes of it is drained
- * from the port under that id; a handle of 0 says that it is done already. The others answer at once. All throw what {@code
+ * from the port under that id. The others answer at once, unless they say that they wait. All throw what {@code
  * org.libdlock.Errors} makes of an error.
  */
 public final class Native {
@@ -18,6 +18,12 @@ public final class Native {
     static native byte[] portDrain(long port, int max, long timeoutMs);
 
     static native boolean cancel(long op);
+
+    static native long cancelNew();
+
+    static native void cancelFire(long token);
+
+    static native void cancelFree(long token);
 
     static native long holderFresh();
 
@@ -39,9 +45,9 @@ public final class Native {
 
     public static native long lockAcquire(long port, long id, long lock, long holder, long waitMs, long leaseMs);
 
-    /** Blocks the thread for a round trip. What is done with it leaves handle and token in {@code granted}, zeros when it was busy. */
-    public static native long lockAcquireDirectly(
-            long port, long id, long lock, long holder, long waitMs, long leaseMs, long[] granted);
+    /** Waits in native code, until {@code cancel} (0 for none) is fired. {@code granted} gets handle and token; false when it was busy. */
+    public static native boolean lockAcquireDirectly(
+            long lock, long holder, long waitMs, long leaseMs, long cancel, long[] granted);
 
     /** One more level of what the holder holds; false when that takes more than counting. */
     public static native boolean lockReenter(long lock, long holder, long waitMs, long leaseMs);
@@ -53,8 +59,8 @@ public final class Native {
 
     public static native long lockRelease(long port, long id, long lock, long holder);
 
-    /** Blocks the thread for a round trip. */
-    public static native long lockReleaseDirectly(long port, long id, long lock, long holder);
+    /** Waits in native code. */
+    public static native void lockReleaseDirectly(long lock, long holder);
 
     public static native long lockExtend(long port, long id, long lock, long holder, long leaseMs);
 

@@ -15,8 +15,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The way to and from the native library: operations are started by whoever wants them, and one daemon thread fetches what came of them,
- * a batch at a time. Threads that wait sleep here, in Java, where they can be interrupted and virtual ones give up their carrier. No
- * native thread ever enters the JVM, so the JVM can exit at any time.
+ * a batch at a time. Threads that wait for one sleep here, in Java, where they can be interrupted and virtual ones give up their carrier.
+ * No native thread ever enters the JVM, so the JVM can exit at any time.
  */
 public final class Port implements Wire.Sink {
     private static final int BATCH = 256;
@@ -25,7 +25,6 @@ public final class Port implements Wire.Sink {
     /** So many events wait for a log handler that blocks; more are counted and dropped. */
     private static final int LOG_MAX = 1024;
 
-    private static final long AT_ONCE = 0;
     /** How often to look for threads that have ended while they held something. */
     private static final long LOOK_FOR_DEAD_MS = 1000;
 
@@ -65,7 +64,7 @@ public final class Port implements Wire.Sink {
          *
          * @param port the port's handle
          * @param id the number under which the operation is to be completed
-         * @return the operation's handle, or 0 when it is done already
+         * @return the operation's handle
          */
         long submit(long port, long id);
     }
@@ -78,7 +77,8 @@ public final class Port implements Wire.Sink {
      */
     public Object call(Submit call) {
         Parked parked = new Parked();
-        return submit(call, parked) == AT_ONCE ? Wire.DONE : parked.await();
+        submit(call, parked);
+        return parked.await();
     }
 
     /**
@@ -93,8 +93,7 @@ public final class Port implements Wire.Sink {
             throw new InterruptedException();
         }
         Parked parked = new Parked();
-        long op = submit(call, parked);
-        return op == AT_ONCE ? Wire.DONE : parked.awaitOrCancel(op);
+        return parked.awaitOrCancel(submit(call, parked));
     }
 
     /**
@@ -130,12 +129,13 @@ public final class Port implements Wire.Sink {
     private long submit(Submit call, Pending waiting) {
         long id = ids.incrementAndGet();
         pending.put(id, waiting);
-        long op = AT_ONCE;
+        boolean submitted = false;
         try {
-            op = call.submit(handle, id);
+            long op = call.submit(handle, id);
+            submitted = true;
             return op;
         } finally {
-            if (op == AT_ONCE) {
+            if (!submitted) {
                 pending.remove(id);
             }
         }

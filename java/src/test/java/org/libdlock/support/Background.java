@@ -30,10 +30,15 @@ public final class Background<T> {
         return thread;
     }
 
-    /** Waits until it sleeps in a lock's wait. */
-    public Background<T> parked() {
-        Eventually.holds("the thread waits", () -> thread.getState() == Thread.State.WAITING);
+    /** Waits until it does: in Java, or in the native call that acquires. */
+    public Background<T> waits() {
+        Eventually.holds("the thread waits", () -> thread.getState() == Thread.State.WAITING || acquiresInNativeCode());
         return this;
+    }
+
+    private boolean acquiresInNativeCode() {
+        StackTraceElement[] stack = thread.getStackTrace();
+        return stack.length > 0 && stack[0].getMethodName().equals("lockAcquireDirectly");
     }
 
     public boolean isDone() {

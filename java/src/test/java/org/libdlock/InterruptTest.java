@@ -1,0 +1,96 @@
+package org.libdlock;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.libdlock.support.Background;
+import org.libdlock.support.Eventually;
+
+/** Interrupts of platform threads, which wait in native code: with a connection for the thread's own round trip, and without. */
+@Timeout(60)
+class InterruptTest extends WithServer {
+    private static final int ROUNDS = 300;
+
+    private Client waiting(int connections) {
+        return connect(Options.defaults().blockingConnections(connections));
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 4})
+    void anInterruptEndsAWaitAtOnceAndLeavesNothing(int connections) {
+        Client holder = connect();
+        holder.lock(name).lock();
+        Client client = waiting(connections);
+        DistributedLock lock = client.lock(name);
+        for (boolean timed : new boolean[] {false, true}) {
+            Background<Boolean> waiter = Background.run(() -> {
+                if (timed) {
+                    return lock.tryLock(1, TimeUnit.HOURS);
+                }
+                lock.lockInterruptibly();
+                return true;
+            });
+            Eventually.holds("it waits", () -> holder.lock(name).inspect().queued() == 1);
+            long began = System.nanoTime();
+            waiter.thread().interrupt();
+            assertThat(waiter.thrown()).isInstanceOf(InterruptedException.class);
+            // It takes microseconds; this is a busy machine.
+            assertThat(Duration.ofNanos(System.nanoTime() - began)).isLessThan(Duration.ofMillis(300));
+            Eventually.holds(
+                    "its place is gone", () -> holder.lock(name).inspect().queued() == 0);
+            assertThat(client.stats().waiting()).isZero();
+        }
+        holder.lock(name).unlock();
+        assertThat(lock.tryLock()).isTrue();
+        lock.unlock();
+    }
+
+    /** An interrupt and the release, as near to each other as it gets. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 4})
+    void anInterruptThatMeetsTheGrantIsNotLostAndLeavesNothing(int connections) throws Exception {
+        Client client = waiting(connections);
+        DistributedLock lock = client.lock(name);
+        int granted = 0;
+        for (int round = 0; round < ROUNDS; round++) {
+            lock.lock();
+            Background<Boolean> waiter = Background.run(() -> {
+                try {
+                    lock.lockInterruptibly();
+                } catch (InterruptedException e) {
+                    assertThat(Thread.currentThread().isInterrupted()).isFalse();
+                    assertThat(lock.isHeldByCurrentThread()).isFalse();
+                    return false;
+                }
+                // Kept for later, or still to come.
+                while (!Thread.interrupted()) {
+                    Thread.onSpinWait();
+                }
+                lock.unlock();
+                return true;
+            });
+            Eventually.holds("it waits", () -> client.stats().waiting() == 1);
+            CountDownLatch go = new CountDownLatch(1);
+            int later = round;
+            Background<?> interrupting = Background.run(() -> {
+                go.await();
+                LockSupport.parkNanos(TimeUnit.MICROSECONDS.toNanos(later % 100));
+                waiter.thread().interrupt();
+                return null;
+            });
+            go.countDown();
+            lock.unlock();
+            interrupting.get();
+            granted += waiter.get() ? 1 : 0;
+            assertThat(lock.tryLock(5, TimeUnit.SECONDS)).isTrue();
+            lock.unlock();
+        }
+        assertThat(client.stats().acquired()).isEqualTo(2 * ROUNDS + granted);
+    }
+}
