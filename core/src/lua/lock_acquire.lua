@@ -17,6 +17,7 @@
 --
 -- Keeps I1 (one owner), I2 (always a TTL), I3 (tokens increase: the server's clock in us, or the last token + 1), I5, I6.
 -- Numbers stay below 2^53, where a Lua number is exact.
+local NO_TOKEN = 'WRONGTYPE the token key holds no token'
 local T = KEYS[2]
 local owner, lease, block, waits = ARGV[1], ARGV[2], tonumber(ARGV[5]), ARGV[6] == '1'
 local now = clock()
@@ -63,25 +64,19 @@ local function mint()
   return token
 end
 
-local function no_token()
-  return redis.error_reply('WRONGTYPE the token key holds no token')
-end
-
--- The tokens that this attempt got when it was first carried out, or others if the server has forgotten them.
-local function same_again()
-  local last = redis.call('GET', T)
-  if not last then
-    return mint()
-  end
-  last = string.match(last, '^%d+$') and tonumber(last)
-  return last and last >= block and last - block + 1
-end
-
 local holder = redis.call('HRANDFIELD', L)
 if holder == owner then
-  local token = same_again()
+  -- The tokens that this attempt got when it was first carried out, or others if the server has forgotten them.
+  local last = redis.call('GET', T)
+  local token
+  if last then
+    last = string.match(last, '^%d+$') and tonumber(last)
+    token = last and last >= block and last - block + 1
+  else
+    token = mint()
+  end
   if not token then
-    return no_token()
+    return redis.error_reply(NO_TOKEN)
   end
   if redis.call('PTTL', L) < tonumber(lease) then
     redis.call('PEXPIRE', L, lease)
@@ -89,64 +84,44 @@ if holder == owner then
   return {0, now, token}
 end
 
-local client = string.match(owner, '^(.*):')
-
--- Joins the queue, or says again that it waits; its rank. The entry in front may belong to a process that is gone: one that has
--- missed several looks is dropped.
-local function line_up()
-  local rank = stay(client, now)
-  if not rank then
-    return join(client, now)
-  end
-  if rank > 0 then
-    local front = redis.call('ZRANGE', Q, rank - 1, rank - 1)[1]
-    if silence(front, now) >= SILENCE_MS then
-      leave(front)
-      rank = rank - 1
-      if rank <= 1 then
-        moved_up(rank, now, true, client)
-      end
-    end
-  end
-  return rank
-end
-
+local head = not holder and redis.call('ZRANGE', Q, 0, 0)[1]
+local queue = (holder or head) and queue_at(now)
+local client = queue and string.match(owner, '^(.*):')
 if holder then
   local ttl = redis.call('PTTL', L)
-  return {1, now, ttl, holder, waits and line_up() or -1}
+  return {1, now, ttl, holder, waits and queue.line_up(client) or -1}
 end
 
-local head = redis.call('ZRANGE', Q, 0, 0)[1]
 -- A try may overtake those who wait, but not the same head for ever.
 local held_up = head and head ~= client and (waits or tonumber(redis.call('HGET', S, 'barged') or 0) >= 2)
 if held_up then
-  if silence(head, now) >= HEAD_SILENCE_MS then
+  if queue.is_silent(head, HEAD_SILENCE_MS) then
     -- What follows may end in an error, and an error changes nothing.
     local last = redis.call('GET', T)
     if last and not number(last) then
-      return no_token()
+      return redis.error_reply(NO_TOKEN)
     end
-    leave(head)
-    moved_up(0, now, true, waits and client)
-    head = redis.call('ZRANGE', Q, 0, 0)[1]
+    queue.leave(head)
+    queue.moved_up(0, true, waits and client)
+    head = queue.head()
     held_up = waits and head and head ~= client
   end
   if held_up then
-    return {3, now, waits and line_up() or -1}
+    return {3, now, waits and queue.line_up(client) or -1}
   end
 end
 
 local token = mint()
 if not token then
-  return no_token()
+  return redis.error_reply(NO_TOKEN)
 end
 -- What might fail, on a key that is none of ours, comes first.
-if head == client and waits then
-  leave(client)
-  moved_up(0, now, false, client)
-elseif head and head ~= client then
+if head and head ~= client then
   redis.call('HINCRBY', S, 'barged', 1)
-  keep()
+  queue.keep()
+elseif head and waits then
+  queue.leave(client)
+  queue.moved_up(0, false, client)
 end
 redis.call('HSET', L, owner, '1')
 redis.call('PEXPIRE', L, lease)

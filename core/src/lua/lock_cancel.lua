@@ -13,8 +13,9 @@ local now = clock()
 if now > tonumber(ARGV[2]) then
   return {2, now}
 end
-local rank = leave(ARGV[1])
+local queue = queue_at(now)
+local rank = queue.leave(ARGV[1])
 if rank and rank <= 1 then
-  moved_up(rank, now, true, ARGV[1])
+  queue.moved_up(rank, true, ARGV[1])
 end
 return {0, now, rank and 1 or 0}

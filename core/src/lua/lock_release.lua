@@ -23,8 +23,7 @@ local rank = -1
 if ARGV[3] == '1' then
   local client = string.match(ARGV[1], '^(.*):')
   local joined, place = pcall(function()
-    local now = clock()
-    return stay(client, now) or join(client, now)
+    return (queue_at(clock()).wait(client))
   end)
   rank = joined and place or -1
 end
