@@ -30,6 +30,7 @@ mod holder;
 mod near;
 mod objects;
 pub mod ops;
+mod park;
 mod port;
 mod slab;
 #[cfg(test)]
@@ -42,4 +43,4 @@ pub use self::handle::{Handle, Kind};
 pub use self::holder::this_thread;
 pub use self::ops::{Held, Inspection, Outcome};
 pub use self::port::{Completion, What};
-pub use self::state::{Interrupt, State, enter};
+pub use self::state::{Interrupt, Process, State, enter};

@@ -13,6 +13,7 @@ use tokio::runtime::{Builder, Runtime};
 use crate::cancel::CancelEntry;
 use crate::handle::{Handle, Kind, fork_bits, pack, unpack};
 use crate::objects::{ClientEntry, HeldEntry, LimiterEntry, LockEntry, SnowflakeEntry};
+use crate::park::Parker;
 use crate::port::{OpEntry, PortEntry};
 use crate::slab::{Missing, Slab};
 
@@ -45,6 +46,25 @@ pub fn enter() -> Result<&'static State> {
 /// This process's state, if a call has made it.
 pub(crate) fn current() -> Option<&'static State> {
     STATE.get()
+}
+
+/// Which process something was made in, of a line of forks: for hosts that keep handles in objects, whose ends come to a child
+/// too. Asks the system for nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Process(u32);
+
+impl Process {
+    /// This one. After the first [`enter`]: forks before it are not told apart.
+    #[must_use]
+    pub fn current() -> Self {
+        Self(libdlock_fork::generation())
+    }
+
+    /// Whether it is this one.
+    #[must_use]
+    pub fn is_current(self) -> bool {
+        self == Self::current()
+    }
 }
 
 /// A pause in a blocking wait in which the host may say that it wants out (Python: a pending Ctrl-C).
@@ -105,30 +125,26 @@ impl State {
     /// nothing behind) and the answer is `Cancelled`. While it is asked, the host may call the library as at any other time:
     /// a signal handler that closes a client is nothing unusual.
     pub fn wait<T>(&self, future: impl Future<Output = Result<T>>, interrupt: Option<Interrupt<'_>>) -> Result<T> {
-        let runtime = self.runtime()?;
-        // Also for what the future does when it is dropped below, outside of `block_on`.
-        let _context = runtime.enter();
+        // Its timers are the runtime's, and what it spawns, also when it is dropped.
+        let _context = self.runtime()?.enter();
         let mut future = pin!(future);
-        let begun = interrupt.is_some().then(Instant::now);
-        // `block_on` polls again, with a waker of its own.
-        if let Poll::Ready(result) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            return result;
-        }
-        let Some(Interrupt { every, check }) = interrupt else {
-            return runtime.block_on(future);
-        };
-        // The first step may have taken a round trip, during which the host was not asked.
-        let mut pause = every.saturating_sub(begun.map_or(Duration::ZERO, |begun| begun.elapsed()));
+        let parker = Parker::of_this_thread();
+        let waker = Waker::from(parker.clone());
+        let mut context = Context::from_waker(&waker);
+        // The first step may take a round trip, during which the host is not asked: its pause has begun.
+        let mut interrupt = interrupt.map(|interrupt| (Instant::now() + interrupt.every, interrupt));
         loop {
-            // A slice at a time, because a thread that is inside `block_on` may not enter it again, as `check` may have to.
-            let slice = async { tokio::time::timeout(pause, future.as_mut()).await };
-            if let Ok(result) = runtime.block_on(slice) {
+            // Also after the host was asked: what it called on this thread may have taken a wake-up that was meant for this.
+            if let Poll::Ready(result) = future.as_mut().poll(&mut context) {
                 return result;
             }
-            if check() {
-                return Err(Error::new(ErrorKind::Cancelled, "wait", "the caller was interrupted"));
+            let woken = parker.sleep(interrupt.as_ref().map(|(at, _)| *at));
+            if !woken && let Some((at, Interrupt { every, check })) = &mut interrupt {
+                if check() {
+                    return Err(Error::new(ErrorKind::Cancelled, "wait", "the caller was interrupted"));
+                }
+                *at = Instant::now() + *every;
             }
-            pause = every;
         }
     }
 

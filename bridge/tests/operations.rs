@@ -206,7 +206,7 @@ fn a_log_port_that_is_not_drained_keeps_a_bounded_number_of_events() {
 }
 
 #[test]
-fn what_is_complete_at_once_is_waited_for_without_a_wake_up() {
+fn a_wait_polls_once_and_once_more_for_each_wake_up() {
     let state = enter().unwrap();
     let polls = std::cell::Cell::new(0);
     let ready_at = |poll: u32| {
@@ -214,19 +214,42 @@ fn what_is_complete_at_once_is_waited_for_without_a_wake_up() {
         polls.set(0);
         std::future::poll_fn(move |context| {
             polls.set(polls.get() + 1);
-            // `block_on` has a waker that does something; the first look has not.
-            let inline = context.waker().will_wake(std::task::Waker::noop());
             context.waker().wake_by_ref();
             match polls.get() == poll {
-                true => std::task::Poll::Ready(Ok(inline)),
+                true => std::task::Poll::Ready(Ok(polls.get())),
                 false => std::task::Poll::Pending,
             }
         })
     };
-    assert!(state.wait(ready_at(1), None).unwrap());
-    assert!(!state.wait(ready_at(3), None).unwrap());
-    let check = &mut || false;
-    assert!(state.wait(ready_at(1), Some(Interrupt { every: Duration::from_millis(5), check })).unwrap());
+    assert_eq!(state.wait(ready_at(1), None).unwrap(), 1);
+    assert_eq!(state.wait(ready_at(3), None).unwrap(), 3);
+    let check = &mut || panic!("nothing to ask: it never slept");
+    assert_eq!(state.wait(ready_at(3), Some(Interrupt { every: Duration::from_secs(60), check })).unwrap(), 3);
+}
+
+/// Fails when the host is asked and the future not polled again.
+#[test]
+fn a_wake_up_that_a_call_of_the_hosts_took_is_not_lost() {
+    let state = enter().unwrap();
+    let (waker, ready) = (std::cell::RefCell::new(None::<std::task::Waker>), std::cell::Cell::new(false));
+    let waiting = std::future::poll_fn(|context| {
+        *waker.borrow_mut() = Some(context.waker().clone());
+        if ready.get() { std::task::Poll::Ready(Ok(())) } else { std::task::Poll::Pending }
+    });
+    let mut asked = 0;
+    let mut check = || {
+        asked += 1;
+        ready.set(true);
+        waker.borrow().as_ref().unwrap().wake_by_ref();
+        let mut polls = 0;
+        let second_poll = std::future::poll_fn(|_| {
+            polls += 1;
+            if polls == 2 { std::task::Poll::Ready(Ok(())) } else { std::task::Poll::Pending }
+        });
+        state.wait(second_poll, None).unwrap();
+        asked > 1
+    };
+    state.wait(waiting, Some(Interrupt { every: Duration::from_millis(5), check: &mut check })).unwrap();
 }
 
 #[test]

@@ -198,3 +198,23 @@ fn what_a_submission_wakes_is_complete_when_it_returns() {
     }
     state.port_free(port).unwrap();
 }
+
+/// Fails when what the draining call completes rings, or when what others complete meanwhile does not ring after all.
+#[test]
+fn what_a_draining_submission_completes_it_returns_and_the_descriptor_stays_quiet() {
+    let state = enter().unwrap();
+    let port = state.port_new().unwrap();
+    let (_, done) = state.submit_and_drain(port, 1, async { Ok(Outcome::Unit) }, 10).unwrap();
+    assert_eq!(done.iter().map(|completion| completion.user_data).collect::<Vec<_>>(), [1]);
+    assert!(!readable(port, 0));
+    state.submit(port, 2, async { Ok(Outcome::Unit) }).unwrap();
+    assert!(readable(port, 0));
+    let (_, done) = state.submit_and_drain(port, 3, async { Ok(Outcome::Unit) }, 1).unwrap();
+    assert_eq!(done[0].user_data, 2, "oldest first");
+    assert!(readable(port, 0), "one is left");
+    let (_, done) = state.submit_and_drain(port, 4, pending::<Result<Outcome>>(), 10).unwrap();
+    assert_eq!(done[0].user_data, 3);
+    assert!(!readable(port, 0));
+    state.port_free(port).unwrap();
+    assert!(state.submit_and_drain(port, 5, async { Ok(Outcome::Unit) }, 1).is_err());
+}

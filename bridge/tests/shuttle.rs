@@ -93,6 +93,37 @@ fn a_host_that_polls_and_drains_gets_everything_once() {
     );
 }
 
+/// Fails when a draining submission that leaves something behind, or comes too early for it, does not see to it that it rings.
+#[test]
+fn what_comes_while_somebody_is_about_to_drain_is_drained_or_rings() {
+    check_random(
+        || {
+            let queue = Arc::new(Queue::new(Wake::default()));
+            let producer = {
+                let queue = queue.clone();
+                thread::spawn(move || (0..3).for_each(|n| queue.push(n).unwrap()))
+            };
+            let comer = {
+                let queue = queue.clone();
+                thread::spawn(move || {
+                    let _coming = queue.coming();
+                    queue.push(10).unwrap();
+                    queue.drain(2)
+                })
+            };
+            let mut got = comer.join().unwrap();
+            while got.len() < 4 {
+                queue.wake().poll();
+                got.extend(queue.drain(1));
+            }
+            producer.join().unwrap();
+            got.sort_unstable();
+            assert_eq!(got, [0, 1, 2, 10]);
+        },
+        RUNS,
+    );
+}
+
 /// Fails when the work is looked at and taken in two steps, or when `end` does not wait for a step that is being taken.
 #[test]
 fn an_operation_that_finishes_while_it_is_cancelled_has_one_completion_and_it_is_there_when_cancelling_returns() {

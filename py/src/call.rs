@@ -4,11 +4,12 @@ use std::future::Future;
 use std::time::Duration;
 
 use libdlock::Result;
-use libdlock_bridge::{Handle, Interrupt, Outcome, State, enter, guard};
+use libdlock_bridge::{Handle, Interrupt, Outcome, Process, State, enter, guard};
 use pyo3::prelude::*;
 
 use crate::error::exception;
 use crate::main_thread::is_main_thread;
+use crate::port::{BATCH, Port};
 
 /// Ctrl-C is to break a wait within 100 ms; half of that leaves the other half for everything else.
 const SIGNALS_EVERY: Duration = Duration::from_millis(50);
@@ -56,12 +57,13 @@ where
     }
 }
 
-/// For operations whose answer comes through `port`, together with `key`. Keeps the interpreter lock: to queue an operation
+/// For operations whose answer comes through `port`, together with `key`; what this very call completes is among the port's
+/// answers when it returns. Keeps the interpreter lock: to queue an operation
 /// is a matter of microseconds, and giving the lock away in an event loop's thread invites every other thread in.
 pub(crate) fn submit<F, T>(
     py: Python<'_>,
     export: &'static str,
-    port: Handle,
+    port: &Port,
     key: u64,
     call: impl FnOnce(&'static State) -> F,
 ) -> PyResult<Handle>
@@ -69,17 +71,19 @@ where
     F: Future<Output = Result<T>> + Send + 'static,
     T: Into<Outcome>,
 {
-    guard(export, || {
+    let submitted = guard(export, || {
         let state = enter()?;
-        state.submit(port, key, call(state))
-    })
-    .map_err(|error| exception(py, &error))
+        state.submit_and_drain(port.handle, key, call(state), BATCH)
+    });
+    let (op, completions) = submitted.map_err(|error| exception(py, &error))?;
+    port.hand_out(py, completions)?;
+    Ok(op)
 }
 
 /// For handles that go with the Python object that kept them. In a process forked from the one that made the handle nothing
 /// is done, not even the look into the tables that would start a runtime there.
-pub(crate) fn free(made_in: u32, call: impl FnOnce(&'static State) -> Result<()>) {
-    if made_in == std::process::id() {
+pub(crate) fn free(made_in: Process, call: impl FnOnce(&'static State) -> Result<()>) {
+    if made_in.is_current() {
         // There is nobody to tell, and the only error is that it has been freed.
         let _ = guard("free", || call(enter()?));
     }

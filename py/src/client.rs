@@ -4,7 +4,7 @@ use std::future::Future;
 
 use libdlock::{HolderId, Result};
 use libdlock_bridge::ops::{self, LogTo};
-use libdlock_bridge::{Handle, State};
+use libdlock_bridge::{Handle, Process, State};
 use pyo3::prelude::*;
 
 use crate::call::{blocking, free, quick};
@@ -14,12 +14,12 @@ use crate::call::{blocking, free, quick};
 pub(crate) struct ClientHandle {
     #[pyo3(get)]
     handle: Handle,
-    process: u32,
+    process: Process,
 }
 
 impl ClientHandle {
     pub(crate) fn new(handle: Handle) -> Self {
-        ClientHandle { handle, process: std::process::id() }
+        ClientHandle { handle, process: Process::current() }
     }
 }
 

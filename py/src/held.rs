@@ -1,7 +1,7 @@
 //! Holds: what is known of one without asking the server.
 
 use libdlock::{ErrorKind, LossReason, Result};
-use libdlock_bridge::{Handle, Held, State, ops};
+use libdlock_bridge::{Handle, Held, Process, State, ops};
 use pyo3::prelude::*;
 
 use crate::call::{blocking, free, quick};
@@ -15,12 +15,12 @@ pub(crate) struct Grant {
     token: u64,
     #[pyo3(get)]
     owner: String,
-    process: u32,
+    process: Process,
 }
 
 impl From<Held> for Grant {
     fn from(held: Held) -> Self {
-        Grant { handle: held.handle, token: held.token, owner: held.owner, process: std::process::id() }
+        Grant { handle: held.handle, token: held.token, owner: held.owner, process: Process::current() }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Rate limiters: opened by name and rate, asked; their answers as plain values.
 
-use libdlock_bridge::Handle;
 use libdlock_bridge::ops::{self, Decision, RateArgs};
+use libdlock_bridge::{Handle, Process};
 use pyo3::prelude::*;
 
 use crate::call::{blocking, free, quick, submit};
@@ -12,7 +12,7 @@ use crate::port::Port;
 pub(crate) struct LimiterHandle {
     #[pyo3(get)]
     handle: Handle,
-    process: u32,
+    process: Process,
 }
 
 impl Drop for LimiterHandle {
@@ -37,7 +37,7 @@ pub(crate) fn limiter_open(
         let absent = ops::absent(&word, share_of)?;
         ops::limiter_open(state, client, &name, RateArgs { tokens, per_us, burst }, absent)
     })?;
-    Ok(LimiterHandle { handle, process: std::process::id() })
+    Ok(LimiterHandle { handle, process: Process::current() })
 }
 
 #[pyfunction]
@@ -59,12 +59,12 @@ pub(crate) fn submit_limiter_acquire(
     cost: i64,
     wait_ms: Option<i64>,
 ) -> PyResult<u64> {
-    submit(py, "submit_limiter_acquire", port.handle, key, |state| ops::limiter_acquire(state, limiter, cost, wait_ms))
+    submit(py, "submit_limiter_acquire", port, key, |state| ops::limiter_acquire(state, limiter, cost, wait_ms))
 }
 
 #[pyfunction]
 pub(crate) fn submit_limiter_reset(py: Python<'_>, port: &Port, key: u64, limiter: u64) -> PyResult<u64> {
-    submit(py, "submit_limiter_reset", port.handle, key, |state| ops::limiter_reset(state, limiter))
+    submit(py, "submit_limiter_reset", port, key, |state| ops::limiter_reset(state, limiter))
 }
 
 /// Allowed, granted, remaining, seconds to the next try (none: never), seconds until full, the limit, and the server's time

@@ -27,17 +27,16 @@ pub(crate) fn lock_open(
     quick(py, "lock_open", |state| ops::lock_open(state, client, &name, lease_ms, reentrant))
 }
 
-/// The grant is appended to `into`, not returned: a signal handler may raise just after this function, when a returned
+/// For the calling thread. The grant is appended to `into`, not returned: a signal handler may raise just after this function, when a returned
 /// value would be lost, and with it the knowledge that there is a hold to give back.
 #[pyfunction]
 pub(crate) fn lock_acquire(
     into: &Bound<'_, PyList>,
     lock: &LockHandle,
-    holder: u64,
     wait_ms: Option<i64>,
     lease_ms: Option<i64>,
 ) -> PyResult<()> {
-    let holding = Holding::ByHolder(HolderId(holder));
+    let holding = Holding::ByHolder(this_thread());
     let held = blocking(into.py(), "lock_acquire", |state| {
         ops::lock_acquire_directly(state, lock.handle, holding, wait_ms, lease_ms)
     })?;
@@ -47,8 +46,8 @@ pub(crate) fn lock_acquire(
 
 /// As `lock_acquire` for `into`.
 #[pyfunction]
-pub(crate) fn lock_attach(into: &Bound<'_, PyList>, lock: &LockHandle, holder: u64, detached: String) -> PyResult<()> {
-    let holding = Holding::ByHolder(HolderId(holder));
+pub(crate) fn lock_attach(into: &Bound<'_, PyList>, lock: &LockHandle, detached: String) -> PyResult<()> {
+    let holding = Holding::ByHolder(this_thread());
     let held = blocking(into.py(), "lock_attach", |state| {
         ops::lock_attach(state, lock.handle, holding, detached.into_bytes())
     })?;
@@ -57,8 +56,8 @@ pub(crate) fn lock_attach(into: &Bound<'_, PyList>, lock: &LockHandle, holder: u
 }
 
 #[pyfunction]
-pub(crate) fn lock_release(py: Python<'_>, lock: &LockHandle, holder: u64) -> PyResult<()> {
-    release(py, "lock_release", lock, HolderId(holder))
+pub(crate) fn lock_release(py: Python<'_>, lock: &LockHandle) -> PyResult<()> {
+    release(py, "lock_release", lock)
 }
 
 #[pyfunction]
@@ -67,8 +66,9 @@ pub(crate) fn lock_extend(py: Python<'_>, lock: u64, holder: u64, lease_ms: i64)
 }
 
 #[pyfunction]
-pub(crate) fn lock_detach(py: Python<'_>, lock: &LockHandle, holder: u64) -> PyResult<String> {
-    let text = blocking(py, "lock_detach", |state| ops::lock_detach(state, lock.handle, HolderId(holder)))?;
+pub(crate) fn lock_detach(py: Python<'_>, lock: &LockHandle) -> PyResult<String> {
+    let holder = this_thread();
+    let text = blocking(py, "lock_detach", |state| ops::lock_detach(state, lock.handle, holder))?;
     lock.left();
     Ok(text)
 }

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
-use libdlock::{ErrorKind, HolderId};
-use libdlock_bridge::{Handle, ops, this_thread};
+use libdlock::ErrorKind;
+use libdlock_bridge::{Handle, Process, ops, this_thread};
 use pyo3::prelude::*;
 
 use crate::call::{blocking, free};
@@ -16,7 +16,7 @@ pub(crate) struct LockHandle {
     pub(crate) handle: Handle,
     /// Acquired less released through this object.
     levels: AtomicI64,
-    process: u32,
+    process: Process,
 }
 
 impl LockHandle {
@@ -33,7 +33,7 @@ impl LockHandle {
 impl LockHandle {
     #[new]
     fn new(lock: u64) -> Self {
-        LockHandle { handle: lock, levels: AtomicI64::new(0), process: std::process::id() }
+        LockHandle { handle: lock, levels: AtomicI64::new(0), process: Process::current() }
     }
 
     #[pyo3(name = "_entered")]
@@ -56,7 +56,7 @@ impl LockHandle {
         traceback: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let _ = (kind, traceback);
-        let released = release(this.py(), "LockHandle._exit", this.get(), this_thread());
+        let released = release(this.py(), "LockHandle._exit", this.get());
         match (released, error) {
             (Err(failed), Some(_)) => {
                 this.call_method1("_release_failed", (failed,))?;
@@ -69,7 +69,7 @@ impl LockHandle {
     /// Whether more was acquired through this object, in this process, than was released through it.
     #[getter]
     fn _left_held(&self) -> bool {
-        self.levels.load(Ordering::Relaxed) > 0 && self.process == std::process::id()
+        self.levels.load(Ordering::Relaxed) > 0 && self.process.is_current()
     }
 }
 
@@ -79,8 +79,9 @@ impl Drop for LockHandle {
     }
 }
 
-/// Gives up one level, waiting for the answer.
-pub(crate) fn release(py: Python<'_>, export: &'static str, lock: &LockHandle, holder: HolderId) -> PyResult<()> {
+/// Gives up one level of the calling thread's, waiting for the answer.
+pub(crate) fn release(py: Python<'_>, export: &'static str, lock: &LockHandle) -> PyResult<()> {
+    let holder = this_thread();
     let held = AtomicBool::new(true);
     let noting = &held;
     let released = blocking(py, export, |state| async move {

@@ -3,6 +3,7 @@
 //! Asking `threading` at every call would run Python code before a release is sent, and a handler that raises just there
 //! would prevent it. So the answer is kept, and corrected after a fork.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use pyo3::prelude::*;
@@ -34,7 +35,18 @@ fn forked(py: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
+/// Asked for once by each thread: a fork does not change it.
 fn this_thread(py: Python<'_>) -> PyResult<u64> {
     static GET_IDENT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    GET_IDENT.import(py, "threading", "get_ident")?.call0()?.extract()
+    thread_local! {
+        static KNOWN: Cell<u64> = const { Cell::new(0) };
+    }
+    match KNOWN.get() {
+        0 => {
+            let ident = GET_IDENT.import(py, "threading", "get_ident")?.call0()?.extract()?;
+            KNOWN.set(ident);
+            Ok(ident)
+        }
+        known => Ok(known),
+    }
 }

@@ -1,9 +1,10 @@
 //! The completion port: one of the log thread's, and one of each event loop.
 
 use libdlock::Error;
-use libdlock_bridge::{Completion, Handle, Outcome, What, enter, guard};
+use libdlock_bridge::{Completion, Handle, Outcome, Process, What, enter, guard};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
+use pyo3::types::PyList;
 
 use crate::call::{free, quick};
 use crate::client::ClientHandle;
@@ -11,6 +12,9 @@ use crate::error::exception;
 use crate::held::Grant;
 use crate::limiter::decided;
 use crate::lock::inspected;
+
+/// More than any loop has pending at once.
+pub(crate) const BATCH: usize = 4096;
 
 /// Level, the lock's name, and the message of one log event.
 type Event = (&'static str, Option<String>, String);
@@ -21,7 +25,11 @@ type Event = (&'static str, Option<String>, String);
 pub(crate) struct Port {
     #[pyo3(get)]
     pub(crate) handle: Handle,
-    process: u32,
+    /// Of each operation that is done, the key it was submitted with, and its answer or the exception to raise; oldest first.
+    /// A list and no returned value: a signal handler may raise just after a call, when a returned value would be lost.
+    #[pyo3(get)]
+    answers: Py<PyList>,
+    process: Process,
 }
 
 #[pymethods]
@@ -29,7 +37,7 @@ impl Port {
     #[new]
     fn new(py: Python<'_>) -> PyResult<Self> {
         let handle = quick(py, "Port.__new__", |state| state.port_new())?;
-        Ok(Port { handle, process: std::process::id() })
+        Ok(Port { handle, answers: PyList::empty(py).unbind(), process: Process::current() })
     }
 
     /// To poll: readable while there is something to drain.
@@ -38,15 +46,9 @@ impl Port {
         quick(py, "Port.descriptor", |state| state.port_fd(self.handle))
     }
 
-    /// Of each operation that is done, the key it was submitted with, and its answer or the exception to raise.
-    fn drain(&self, py: Python<'_>, at_most: usize) -> PyResult<Vec<(u64, Py<PyAny>)>> {
-        let mut answers = Vec::new();
-        for Completion { user_data, what, .. } in self.taken(py, "Port.drain", at_most)? {
-            if let What::Done(result) = what {
-                answers.push((user_data, answer(py, result)?));
-            }
-        }
-        Ok(answers)
+    /// Adds to `answers` what is there, a batch at most; the rest comes with the loop's next turn.
+    fn drain(&self, py: Python<'_>) -> PyResult<()> {
+        self.hand_out(py, self.taken(py, "Port.drain", BATCH)?)
     }
 
     fn drain_log(&self, py: Python<'_>, at_most: usize) -> PyResult<Vec<Event>> {
@@ -71,7 +73,17 @@ impl Port {
 impl Port {
     /// A child has its parent's event loops and tasks too, and their ends come here.
     fn is_foreign(&self) -> bool {
-        self.process != std::process::id()
+        !self.process.is_current()
+    }
+
+    pub(crate) fn hand_out(&self, py: Python<'_>, completions: Vec<Completion>) -> PyResult<()> {
+        let answers = self.answers.bind(py);
+        for Completion { user_data, what, .. } in completions {
+            if let What::Done(result) = what {
+                answers.append((user_data, answer(py, result)?))?;
+            }
+        }
+        Ok(())
     }
 
     /// Keeps the interpreter lock, as `submit` does.

@@ -3,7 +3,7 @@
 use libdlock::Result;
 use libdlock::id::{Layout, Parts};
 use libdlock_bridge::ops::{self, SnowflakeArgs};
-use libdlock_bridge::{Handle, enter, guard};
+use libdlock_bridge::{Handle, Process, enter, guard};
 use pyo3::prelude::*;
 
 use crate::call::{free, quick};
@@ -19,7 +19,7 @@ type Apart = (i64, u32, u32, u32);
 #[pyclass(subclass, frozen, module = "libdlock._native")]
 pub(crate) struct Generator {
     handle: Handle,
-    process: u32,
+    process: Process,
 }
 
 #[pymethods]
@@ -38,7 +38,7 @@ impl Generator {
             let given = SnowflakeArgs { datacenter, worker, layout, borrow_ahead_ms, start_wait_ms };
             ops::snowflake_open(state, given)
         })?;
-        Ok(Generator { handle, process: std::process::id() })
+        Ok(Generator { handle, process: Process::current() })
     }
 
     /// The next id: larger than all that this process made before it as this worker. When those of this millisecond are used

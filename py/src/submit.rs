@@ -25,12 +25,12 @@ pub(crate) fn submit_client_open(
     options: Vec<(String, String)>,
     log_port: u64,
 ) -> PyResult<u64> {
-    submit(py, "submit_client_open", port.handle, key, |state| opening(state, url, options, log_port))
+    submit(py, "submit_client_open", port, key, |state| opening(state, url, options, log_port))
 }
 
 #[pyfunction]
 pub(crate) fn submit_client_close(py: Python<'_>, port: &Port, key: u64, client: u64, release: bool) -> PyResult<u64> {
-    submit(py, "submit_client_close", port.handle, key, |state| ops::client_close(state, client, release))
+    submit(py, "submit_client_close", port, key, |state| ops::client_close(state, client, release))
 }
 
 #[pyfunction]
@@ -44,9 +44,7 @@ pub(crate) fn submit_lock_acquire(
     lease_ms: Option<i64>,
 ) -> PyResult<u64> {
     let holding = Holding::ByHolder(HolderId(holder));
-    submit(py, "submit_lock_acquire", port.handle, key, |state| {
-        ops::lock_acquire(state, lock, holding, wait_ms, lease_ms)
-    })
+    submit(py, "submit_lock_acquire", port, key, |state| ops::lock_acquire(state, lock, holding, wait_ms, lease_ms))
 }
 
 #[pyfunction]
@@ -59,14 +57,12 @@ pub(crate) fn submit_lock_attach(
     detached: String,
 ) -> PyResult<u64> {
     let holding = Holding::ByHolder(HolderId(holder));
-    submit(py, "submit_lock_attach", port.handle, key, |state| {
-        ops::lock_attach(state, lock, holding, detached.into_bytes())
-    })
+    submit(py, "submit_lock_attach", port, key, |state| ops::lock_attach(state, lock, holding, detached.into_bytes()))
 }
 
 #[pyfunction]
 pub(crate) fn submit_lock_release(py: Python<'_>, port: &Port, key: u64, lock: u64, holder: u64) -> PyResult<u64> {
-    submit(py, "submit_lock_release", port.handle, key, |state| ops::lock_release(state, lock, HolderId(holder)))
+    submit(py, "submit_lock_release", port, key, |state| ops::lock_release(state, lock, HolderId(holder)))
 }
 
 #[pyfunction]
@@ -78,24 +74,22 @@ pub(crate) fn submit_lock_extend(
     holder: u64,
     lease_ms: i64,
 ) -> PyResult<u64> {
-    submit(py, "submit_lock_extend", port.handle, key, |state| {
-        ops::lock_extend(state, lock, HolderId(holder), lease_ms)
-    })
+    submit(py, "submit_lock_extend", port, key, |state| ops::lock_extend(state, lock, HolderId(holder), lease_ms))
 }
 
 #[pyfunction]
 pub(crate) fn submit_lock_detach(py: Python<'_>, port: &Port, key: u64, lock: u64, holder: u64) -> PyResult<u64> {
-    submit(py, "submit_lock_detach", port.handle, key, |state| ops::lock_detach(state, lock, HolderId(holder)))
+    submit(py, "submit_lock_detach", port, key, |state| ops::lock_detach(state, lock, HolderId(holder)))
 }
 
 #[pyfunction]
 pub(crate) fn submit_lock_force_release(py: Python<'_>, port: &Port, key: u64, lock: u64) -> PyResult<u64> {
-    submit(py, "submit_lock_force_release", port.handle, key, |state| ops::lock_force_release(state, lock))
+    submit(py, "submit_lock_force_release", port, key, |state| ops::lock_force_release(state, lock))
 }
 
 #[pyfunction]
 pub(crate) fn submit_lock_inspect(py: Python<'_>, port: &Port, key: u64, lock: u64) -> PyResult<u64> {
-    submit(py, "submit_lock_inspect", port.handle, key, |state| ops::lock_inspect(state, lock))
+    submit(py, "submit_lock_inspect", port, key, |state| ops::lock_inspect(state, lock))
 }
 
 #[pyfunction]
@@ -106,5 +100,5 @@ pub(crate) fn submit_held_wait_lost(
     held: u64,
     timeout_ms: Option<i64>,
 ) -> PyResult<u64> {
-    submit(py, "submit_held_wait_lost", port.handle, key, |state| waiting_for_loss(state, held, timeout_ms))
+    submit(py, "submit_held_wait_lost", port, key, |state| waiting_for_loss(state, held, timeout_ms))
 }

@@ -74,7 +74,7 @@ os.environ["DLOCK_PANIC"] = export
 direct = {
     "Port.__new__": _native.Port,
     "Port.descriptor": lambda: port.descriptor,
-    "Port.drain": lambda: port.drain(1),
+    "Port.drain": port.drain,
     "Port.drain_log": lambda: port.drain_log(1),
     "Port.cancel": lambda: port.cancel(0),
     "client_abandon": lambda: _native.client_abandon(0, 0),

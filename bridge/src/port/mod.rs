@@ -73,6 +73,15 @@ impl PortEntry {
         // A closed port has no reader left.
         let _ = self.queue.push(Completion { op: 0, user_data, what: What::Log(event) });
     }
+
+    fn take(&self, max: usize) -> Vec<Completion> {
+        let taken = self.queue.drain(max);
+        let logs = taken.iter().filter(|completion| matches!(completion.what, What::Log(_))).count();
+        if logs > 0 {
+            self.logs.fetch_sub(logs, Ordering::AcqRel);
+        }
+        taken
+    }
 }
 
 impl State {
@@ -143,11 +152,7 @@ impl State {
     /// Takes up to `max` completions, oldest first; none is an answer. What a completion carries (a held lock, a client)
     /// belongs to the host from here on.
     pub fn drain(&self, port: Handle, max: usize) -> Result<Vec<Completion>> {
-        let port = self.port(port)?;
-        let taken = port.queue.drain(max);
-        let logs = taken.iter().filter(|completion| matches!(completion.what, What::Log(_))).count();
-        port.logs.fetch_sub(logs, Ordering::AcqRel);
-        Ok(taken)
+        Ok(self.port(port)?.take(max))
     }
 
     /// Frees the port: operations under way are cancelled without a completion, completions that nobody drained are undone.

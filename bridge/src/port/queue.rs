@@ -1,8 +1,8 @@
 //! The queue of a completion port: many producers, any number of drainers, one wake-up for a whole batch.
 //!
-//! The invariant, kept under one mutex: **the wake is rung exactly while the queue holds something**. So a host that polls
-//! the descriptor misses nothing, whether it drains everything it finds or only a part, and a thousand completions that
-//! come before it wakes cost one byte.
+//! The invariant, kept under one mutex: **the wake is rung exactly while the queue holds something and nobody is about to
+//! drain it**. So a host that polls the descriptor misses nothing, whether it drains everything it finds or only a part, a
+//! thousand completions that come before it wakes cost one byte, and what a host's own call completes costs none.
 
 use std::collections::VecDeque;
 
@@ -16,13 +16,16 @@ pub(crate) struct Queue<T> {
 
 struct Inner<T> {
     items: VecDeque<T>,
+    rung: bool,
+    /// So many threads are about to drain.
+    coming: usize,
     /// A closed queue takes nothing in; what it held went to whoever closed it.
     closed: bool,
 }
 
 impl<T> Queue<T> {
     pub(crate) fn new(wake: Wake) -> Self {
-        let inner = Inner { items: VecDeque::new(), closed: false };
+        let inner = Inner { items: VecDeque::new(), rung: false, coming: 0, closed: false };
         Self { inner: Mutex::new(inner), wake }
     }
 
@@ -37,9 +40,7 @@ impl<T> Queue<T> {
             return Err(item);
         }
         inner.items.push_back(item);
-        if inner.items.len() == 1 {
-            self.wake.ring();
-        }
+        self.settle(&mut inner);
         Ok(())
     }
 
@@ -48,10 +49,14 @@ impl<T> Queue<T> {
         let mut inner = lock(&self.inner);
         let count = max.min(inner.items.len());
         let taken: Vec<T> = inner.items.drain(..count).collect();
-        if count > 0 && inner.items.is_empty() {
-            self.wake.clear();
-        }
+        self.settle(&mut inner);
         taken
+    }
+
+    /// The calling thread is going to drain: until what this returns is dropped, nothing rings.
+    pub(crate) fn coming(&self) -> Coming<'_, T> {
+        lock(&self.inner).coming += 1;
+        Coming(self)
     }
 
     /// Closes the queue and gives what was in it. The wake stays rung: a host that still polls learns at once.
@@ -59,9 +64,26 @@ impl<T> Queue<T> {
         let mut inner = lock(&self.inner);
         inner.closed = true;
         let left: Vec<T> = inner.items.drain(..).collect();
-        if left.is_empty() {
-            self.wake.ring();
-        }
+        self.settle(&mut inner);
         left
+    }
+
+    /// Brings the wake in line with the queue.
+    fn settle(&self, inner: &mut Inner<T>) {
+        let ring = inner.closed || (!inner.items.is_empty() && inner.coming == 0);
+        if ring != std::mem::replace(&mut inner.rung, ring) {
+            if ring { self.wake.ring() } else { self.wake.clear() }
+        }
+    }
+}
+
+/// See [`Queue::coming`].
+pub(crate) struct Coming<'a, T>(&'a Queue<T>);
+
+impl<T> Drop for Coming<'_, T> {
+    fn drop(&mut self) {
+        let mut inner = lock(&self.0.inner);
+        inner.coming -= 1;
+        self.0.settle(&mut inner);
     }
 }

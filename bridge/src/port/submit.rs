@@ -1,6 +1,6 @@
 //! Operations on a port: submitted, completed once, cancelled.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use libdlock::{Error, ErrorKind, Result};
 
 use super::near;
 use super::pending::{Advance, Pending};
-use super::{Completion, What};
+use super::{Completion, PortEntry, What};
 use crate::guard::internal;
 use crate::handle::{Handle, Kind};
 use crate::ops::Outcome;
@@ -47,8 +47,40 @@ impl State {
         T: Into<Outcome>,
     {
         let entry = self.port(port)?;
+        self.submit_to(&entry, port, user_data, future)
+    }
+
+    /// As [`State::submit`] and [`State::drain`] in one, for a host whose thread in this call is the one that drains: what this
+    /// call completes it returns, and the port does not ring for it.
+    ///
+    /// # Errors
+    /// As [`State::submit`]; then nothing was drained either.
+    pub fn submit_and_drain<F, T>(
+        &'static self,
+        port: Handle,
+        user_data: u64,
+        future: F,
+        max: usize,
+    ) -> Result<(Handle, Vec<Completion>)>
+    where
+        F: Future<Output = Result<T>> + Send + 'static,
+        T: Into<Outcome>,
+    {
+        let entry = self.port(port)?;
+        let _coming = entry.queue.coming();
+        let op = self.submit_to(&entry, port, user_data, future)?;
+        Ok((op, entry.take(max)))
+    }
+
+    fn submit_to<F, T>(&'static self, entry: &PortEntry, port: Handle, user_data: u64, future: F) -> Result<Handle>
+    where
+        F: Future<Output = Result<T>> + Send + 'static,
+        T: Into<Outcome>,
+    {
         let _context = self.runtime()?.enter();
-        let work: Work = Box::pin(async move { future.await.map(Into::into) });
+        // An `async` block around it would have room for it twice.
+        let mut future = Box::pin(future);
+        let work: Work = Box::pin(poll_fn(move |context| future.as_mut().poll(context).map_ok(Into::into)));
         let op = Arc::new(OpEntry {
             pending: Pending::new(entry.queue.clone(), work),
             user_data,

@@ -37,16 +37,22 @@ class Held(HoldView):
     Reading it costs no I/O. It may be read from any thread; `extend` and `release` are the holding thread's alone.
     """
 
+    __slots__ = ("_lock", "_lost")
+
     _label = "libdlock.Held"
+    _lost: Lost | None
 
     def __init__(self, lock: Lock, grant: _native.Grant) -> None:
-        super().__init__(lock.name, grant)
+        self._name = lock._name
+        self._grant = grant
         self._lock = lock
-        self._lost = Lost(grant)
+        self._lost = None
 
     @property
     def lost(self) -> Lost:
         """The signal that the hold was lost."""
+        if self._lost is None:  # few look at it
+            self._lost = Lost(self._grant)
         return self._lost
 
     def extend(self, lease: Seconds) -> None:

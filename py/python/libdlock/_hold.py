@@ -37,11 +37,11 @@ class LossView:
 class HoldView:
     """Token and time left of one acquisition. Reading it costs no I/O."""
 
-    _label: ClassVar[str]
+    __slots__ = ("__weakref__", "_grant", "_name")
 
-    def __init__(self, name: str, grant: _native.Grant) -> None:
-        self._name = name
-        self._grant = grant
+    _label: ClassVar[str]
+    _name: str
+    _grant: _native.Grant
 
     @property
     def token(self) -> int:

@@ -30,7 +30,7 @@ class Lock(NamedLock):
         """Acquires within the lock's `wait` (for ever when it has none), else raises `AcquireTimeout`."""
         got: list[_native.Grant] = []
         try:
-            _native.lock_acquire(got, self, _native.thread_holder(), self._wait, None)
+            _native.lock_acquire(got, self, self._wait, None)
             return Held(self, got[0])
         except BaseException:
             self._undo(got)
@@ -50,7 +50,7 @@ class Lock(NamedLock):
         waiting = acquire_wait_ms(blocking, timeout, self._name)
         got: list[_native.Grant] = []
         try:
-            _native.lock_acquire(got, self, _native.thread_holder(), waiting, None)
+            _native.lock_acquire(got, self, waiting, None)
         except BaseException as error:
             self._undo(got)
             if isinstance(error, AcquireTimeout):
@@ -60,7 +60,7 @@ class Lock(NamedLock):
 
     def release(self) -> None:
         """Gives up one level; the last one frees the lock. `NotHeld` when this thread does not hold it, or lost it."""
-        _native.lock_release(self, _native.thread_holder())
+        _native.lock_release(self)
 
     def extend(self, lease: Seconds) -> None:
         """Makes this thread's hold last `lease` from now, or as long as it did if that is longer. `NotHeld` without one."""
@@ -96,13 +96,13 @@ class Lock(NamedLock):
         The lock stays taken for a lease that starts anew, and is not renewed until it is attached. `InvalidArgument` when
         this thread holds it more than once.
         """
-        return _native.lock_detach(self, _native.thread_holder())
+        return _native.lock_detach(self)
 
     def attach(self, detached: str) -> Held:
         """Makes this thread the holder of what `detach` let go of, in this process or another, with the same token."""
         got: list[_native.Grant] = []
         try:
-            _native.lock_attach(got, self, _native.thread_holder(), detached)
+            _native.lock_attach(got, self, detached)
             return Held(self, got[0])
         except BaseException:
             self._undo(got)

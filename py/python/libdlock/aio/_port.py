@@ -1,7 +1,8 @@
 """One completion port for each event loop: operations go out with a key, answers come back in batches.
 
 The loop itself watches the port's descriptor. However many answers are there when it wakes, it makes one native call for all
-of them and sets their futures in one pass; no thread of the core ever enters Python.
+of them and sets their futures in one pass; no thread of the core ever enters Python. What a submission completes at once,
+its own operation or another that waited for it, is there when it returns and needs no turn of the loop.
 
 The port belongs to the loop: the reader that is registered there is what keeps it alive, so that a loop that is closed, or
 forgotten, takes its port along, and with it whatever was still pending.
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
     from typing_extensions import TypeVarTuple, Unpack
 
     _Ts = TypeVarTuple("_Ts")
-
-# More than any loop has pending at once; if not, the rest comes with the loop's next turn.
-_BATCH = 4096
 
 _ports: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, weakref.ref[Port]] = weakref.WeakKeyDictionary()
 
@@ -62,6 +60,7 @@ class Port:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
         self._native = _native.Port()
+        self._answers = self._native.answers
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._keys = itertools.count(1)
         loop.add_reader(self._native.descriptor, self._deliver)
@@ -71,11 +70,13 @@ class Port:
     ) -> Any:
         """Submits an operation and waits for its answer. A caller that is cancelled leaves nothing behind."""
         key = next(self._keys)
-        # Before the submission: the answer may be there before that returns.
+        # Before the submission: the answer may be there when that returns.
         future = self._waiting[key] = self.loop.create_future()
         op = None
         try:
             op = submit(self._native, key, *arguments)
+            if self._answers:
+                self._hand_out()
             return await future
         except BaseException as raised:
             if self._waiting.pop(key, None) is None:
@@ -94,6 +95,8 @@ class Port:
         future = self._waiting[key] = self.loop.create_future()
         try:
             submit(self._native, key, *arguments)
+            if self._answers:
+                self._hand_out()
             return await future
         except BaseException as raised:
             if self._waiting.pop(key, None) is None:
@@ -101,8 +104,15 @@ class Port:
             raise
 
     def _deliver(self) -> None:
-        waiting = self._waiting
-        for key, answer in self._native.drain(_BATCH):
+        self._native.drain()
+        self._hand_out()
+
+    def _hand_out(self) -> None:
+        waiting, answers = self._waiting, self._answers
+        if len(answers) > 1:
+            answers.reverse()
+        while answers:
+            key, answer = answers.pop()
             future = waiting.pop(key, None)
             if future is None or future.done():
                 _let_go(answer)
