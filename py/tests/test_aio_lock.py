@@ -10,6 +10,7 @@ import pytest
 
 import libdlock
 from libdlock import aio
+from libdlock.aio._port import running_port
 
 
 async def test_with_gives_the_hold_and_gives_it_back(aio_client: aio.Client, name: str) -> None:
@@ -270,3 +271,32 @@ async def test_without_a_task_there_is_no_holder(aio_client: aio.Client, name: s
 
     asyncio.get_running_loop().call_soon(called_by_the_loop)
     assert "no task" in await seen
+
+
+async def test_a_hand_over_within_the_loop_needs_no_word_from_outside(url: str, name: str) -> None:
+    """A release that hands the lock to a task of the same loop is over at once, and that task is ready then: nothing has to
+    come by the descriptor."""
+    loop, port = asyncio.get_running_loop(), running_port()
+    descriptor = port._native.descriptor
+    ready: list[int] = []
+    # However slow the machine, the hold may be handed on.
+    async with aio.connect(url, cohort_age=7) as client:
+        lock = client.lock(name)
+
+        async def take(number: int) -> None:
+            async with lock:
+                if number == 0:
+                    loop.remove_reader(descriptor)
+                ready.append(number)
+
+        # By way of the server, for the first hold has no tokens for others.
+        async with lock:
+            tasks = [asyncio.create_task(take(number)) for number in range(3)]
+            await asyncio.sleep(0)  # they have asked
+        while not ready:
+            await asyncio.sleep(0)
+        for _ in tasks:
+            await asyncio.sleep(0)
+        assert ready == [0, 1, 2]
+        loop.add_reader(descriptor, port._deliver)
+        await asyncio.gather(*tasks)
