@@ -58,15 +58,18 @@ async fn found<T>(changed: &Notify, look: impl Fn() -> Option<T>) -> T {
 /// Work that is done where it is awaited, without the way to another task and back, and that goes on in a task when it is
 /// dropped before its end. `None` when it panicked, which ends only itself.
 pub(crate) struct Operation<T: Send + 'static> {
-    work: Option<Pin<Box<dyn Future<Output = T> + Send>>>,
+    work: Option<Work<T>>,
     runtime: Handle,
 }
+
+/// What an operation does, and that it is under way. Side by side: an `async` block around the work would have room for it twice.
+type Work<T> = (Pin<Box<dyn Future<Output = T> + Send>>, UnderWay);
 
 impl<T: Send + 'static> Future for Operation<T> {
     type Output = Option<T>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
-        let Some(work) = &mut self.work else { return Poll::Ready(None) };
+        let Some((work, _)) = &mut self.work else { return Poll::Ready(None) };
         let done = match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context))) {
             Ok(Poll::Pending) => return Poll::Pending,
             Ok(Poll::Ready(done)) => Some(done),
@@ -79,8 +82,11 @@ impl<T: Send + 'static> Future for Operation<T> {
 
 impl<T: Send + 'static> Drop for Operation<T> {
     fn drop(&mut self) {
-        if let Some(work) = self.work.take() {
-            drop(self.runtime.spawn(async move { drop(work.await) }));
+        if let Some((work, under_way)) = self.work.take() {
+            drop(self.runtime.spawn(async move {
+                drop(work.await);
+                drop(under_way);
+            }));
         }
     }
 }
@@ -145,7 +151,8 @@ impl Tasks {
 
     /// Runs an operation on the server to its end, whatever happens to those who wait for it. A panic ends only itself.
     pub(crate) fn spawn_operation(&self, task: impl Future<Output = ()> + Send + 'static) {
-        let under_way = self.under_way();
+        // Boxed here: on its way into the runtime it is moved several times, and it is large.
+        let (task, under_way) = (Box::pin(task), self.under_way());
         self.spawn(async move {
             task.await;
             drop(under_way);
@@ -154,13 +161,7 @@ impl Tasks {
 
     /// An operation on the server that is carried out by whoever awaits it; see [`Operation`].
     pub(crate) fn operation<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> Operation<T> {
-        let under_way = self.under_way();
-        let work = async move {
-            let done = work.await;
-            drop(under_way);
-            done
-        };
-        Operation { work: Some(Box::pin(work)), runtime: self.runtime.clone() }
+        Operation { work: Some((Box::pin(work), self.under_way())), runtime: self.runtime.clone() }
     }
 
     pub(crate) fn under_way(&self) -> UnderWay {

@@ -52,9 +52,17 @@ enum Next {
     Ask,
     /// Until then at the latest.
     Sleep(Tick),
+    /// Free a grant that came for nobody.
+    GiveBack(Box<Unwanted>),
     /// Nobody waits any more.
     Leave,
     Over,
+}
+
+/// A grant that nobody wants any more, and what was asked for.
+struct Unwanted {
+    step: step::Acquire,
+    spec: GrantSpec,
 }
 
 struct Contender {
@@ -116,7 +124,7 @@ impl Contender {
         let mut next = match first {
             First::Ask { .. } => Next::Ask,
             First::Begun(Attempt { kind, step, sent, came: Came::Outcome(outcome) }) => {
-                self.came(kind, step, sent, outcome).await
+                self.came(kind, &step, sent, outcome)
             }
             First::Begun(Attempt { kind, step, sent, came: Came::Nothing(begun) }) => {
                 self.send(kind, step, sent, Some(begun)).await
@@ -128,6 +136,7 @@ impl Contender {
             next = match next {
                 Next::Ask => self.ask().await,
                 Next::Sleep(until) => self.sleep(until).await,
+                Next::GiveBack(unwanted) => self.give_back(*unwanted).await,
                 Next::Leave => self.leave().await,
                 Next::Over => return,
             };
@@ -153,29 +162,23 @@ impl Contender {
         let shared = &self.shared;
         let client = shared.client();
         let outcome = client.backend.run_from(shared.name(), &step, client.operation_deadline(), begun).await;
-        self.came(kind, step, sent, outcome).await
+        self.came(kind, &step, sent, outcome)
     }
 
-    async fn came(
-        &mut self,
-        kind: Lease,
-        step: step::Acquire,
-        sent: Tick,
-        outcome: Result<Done<Acquired>, Failed>,
-    ) -> Next {
-        self.shared.undo_unless_granted(&step, &outcome);
+    fn came(&mut self, kind: Lease, step: &step::Acquire, sent: Tick, outcome: Result<Done<Acquired>, Failed>) -> Next {
+        self.shared.undo_unless_granted(step, &outcome);
         match outcome {
-            Ok(done) => self.answered(kind, &step, sent, done).await,
+            Ok(done) => self.answered(kind, step, sent, done),
             Err(failed) => self.failed(failed),
         }
     }
 
-    async fn answered(&mut self, kind: Lease, step: &step::Acquire, sent: Tick, done: Done<Acquired>) -> Next {
+    fn answered(&mut self, kind: Lease, step: &step::Acquire, sent: Tick, done: Done<Acquired>) -> Next {
         if !matches!(done.reply, Acquired::Stale { .. }) {
             self.stale = 0;
         }
         match done.reply {
-            Acquired::Granted { token, .. } => self.granted(kind, step, token, &done).await,
+            Acquired::Granted { token, .. } => self.granted(kind, step, token, &done),
             Acquired::Stale { .. } if self.stale < STALE_IN_A_ROW => {
                 self.stale += 1;
                 Next::Ask
@@ -266,7 +269,7 @@ impl Contender {
         }
     }
 
-    async fn granted(&mut self, kind: Lease, step: &step::Acquire, token: u64, done: &Done<Acquired>) -> Next {
+    fn granted(&mut self, kind: Lease, step: &step::Acquire, token: u64, done: &Done<Acquired>) -> Next {
         let way = if self.queued {
             Way::Remote
         } else if self.waited {
@@ -283,7 +286,7 @@ impl Contender {
             return Next::Ask;
         }
         match self.deliver(kind, step, spec, way) {
-            Some(spec) => self.give_back(step, &spec).await,
+            Some(spec) => Next::GiveBack(Box::new(Unwanted { step: step.clone(), spec })),
             None => Next::Over,
         }
     }
@@ -302,15 +305,14 @@ impl Contender {
         None
     }
 
-    /// Frees a grant that came for nobody.
-    async fn give_back(&mut self, step: &step::Acquire, spec: &GrantSpec) -> Next {
+    async fn give_back(&mut self, Unwanted { step, spec }: Unwanted) -> Next {
         let client = self.shared.client();
         let rejoin = self.shared.line().wanted().is_some();
         let sent = client.clock.now();
         let release = Release { owner: step.owner.clone(), rejoin };
         let freed = client.backend.run(self.shared.name(), &release, sent.plus(step.lease)).await;
         if spec.echo_until.is_some() {
-            undo(&self.shared, step.owner.clone(), step.lease, spec.echo_until);
+            undo(&self.shared, step.owner, step.lease, spec.echo_until);
         }
         self.queued = rejoin;
         match freed {
