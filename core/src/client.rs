@@ -245,6 +245,10 @@ impl Inner {
 
     /// The lock with this key on the server, made if nobody here uses it.
     pub(crate) fn lock_of_key(self: &Arc<Inner>, key: &str) -> Option<Arc<LockShared>> {
+        // Nearly always somebody has it: a name need not be made.
+        if let Some(lock) = self.locks.get(key) {
+            return Some(lock);
+        }
         let given = key.strip_prefix(self.options.key_prefix.as_str())?;
         let name = ObjectName::new(&self.options.key_prefix, given).ok()?;
         Some(self.lock_shared(&name))

@@ -1,6 +1,8 @@
 //! Object names: which are allowed, and the keys that stand beside them on the server.
 
+use std::borrow::Borrow;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -9,7 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 pub const MAX_NAME_BYTES: usize = 512;
 
 /// An object's name as it stands on the server, checked. Cheap to clone.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone)]
 pub(crate) struct ObjectName {
     full: Arc<str>,
     /// Where what the user gave begins, behind the key prefix.
@@ -59,8 +61,34 @@ impl ObjectName {
 
     /// Redisson's rule for a helper key or channel: `kind:{name}`, or `kind:name` when the name brings its own braces.
     pub(crate) fn companion(&self, kind: &str) -> String {
+        self.companion_parts(kind).concat()
+    }
+
+    /// What [`ObjectName::companion`] is put together from.
+    pub(crate) fn companion_parts<'a>(&'a self, kind: &'a str) -> [&'a str; 4] {
         let name = self.as_str();
-        if name.contains('{') { format!("{kind}:{name}") } else { format!("{kind}:{{{name}}}") }
+        if name.contains('{') { [kind, ":", name, ""] } else { [kind, ":{", name, "}"] }
+    }
+}
+
+/// The key is what makes a name what it is, wherever its prefix ends: so it is found by the key alone.
+impl Borrow<str> for ObjectName {
+    fn borrow(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl PartialEq for ObjectName {
+    fn eq(&self, other: &ObjectName) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for ObjectName {}
+
+impl Hash for ObjectName {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_str().hash(state);
     }
 }
 

@@ -21,6 +21,11 @@ impl<T> Registry<T> {
         })
     }
 
+    /// The one of this key, if it is in use.
+    pub(crate) fn get(&self, key: &str) -> Option<Arc<T>> {
+        self.entries().get(key).and_then(Weak::upgrade)
+    }
+
     /// Called by a `T` of this name as it ends.
     pub(crate) fn forget(&self, name: &ObjectName) {
         let mut entries = self.entries();
