@@ -46,6 +46,13 @@ pub(crate) struct Failed {
     pub(crate) away: bool,
 }
 
+impl Failed {
+    /// Names the object in the error.
+    pub(crate) fn on(self, name: &ObjectName) -> Failed {
+        Failed { error: self.error.on(name.as_str()), ..self }
+    }
+}
+
 /// Until when bytes of an attempt without an answer may take effect, if there was one.
 pub(crate) fn echo_until<R>(outcome: &Result<Done<R>, Failed>) -> Option<Tick> {
     match outcome {

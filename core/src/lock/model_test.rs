@@ -163,7 +163,7 @@ impl Model for LockState {
     }
 
     fn read_back(pair: &mut Pair<LockState>) -> LockState {
-        let (lock, token) = (pair.name.as_str().to_owned(), step::token_key(&pair.name));
+        let (lock, token) = (pair.name.as_str().to_owned(), pair.name.companion(step::TOKEN));
         let (lock_deadline, token_deadline) = (pair.server_deadline(&lock), pair.server_deadline(&token));
         let fields = pair.server.cmd(&["HGETALL", &lock]).unwrap();
         let fields: Vec<&str> = fields.array().iter().map(Reply::text).collect();
@@ -180,7 +180,7 @@ impl Model for LockState {
 }
 
 fn read_queue(pair: &mut Pair<LockState>) -> Queue {
-    let (line, seen) = (step::queue_key(&pair.name), step::seen_key(&pair.name));
+    let (line, seen) = (pair.name.companion(step::QUEUE), pair.name.companion(step::SEEN));
     let (line_deadline, seen_deadline) = (pair.server_deadline(&line), pair.server_deadline(&seen));
     let range = pair.server.cmd(&["ZRANGE", &line, "0", "-1", "WITHSCORES"]).unwrap();
     let range: Vec<&str> = range.array().iter().map(Reply::text).collect();
@@ -194,7 +194,7 @@ fn read_queue(pair: &mut Pair<LockState>) -> Queue {
 }
 
 fn foreign(pair: &mut Pair<LockState>, action: &Foreign) {
-    let (lock, token) = (pair.name.as_str().to_owned(), step::token_key(&pair.name));
+    let (lock, token) = (pair.name.as_str().to_owned(), pair.name.companion(step::TOKEN));
     match action {
         Foreign::Hold { ttl_ms } => {
             let redisson = "6e3814a1-e847-452b-a982-45baf93a1df2:1";
@@ -222,11 +222,11 @@ fn foreign(pair: &mut Pair<LockState>, action: &Foreign) {
             pair.state.hash = None;
         }
         Foreign::DropQueue => {
-            pair.command(&["DEL", &step::queue_key(&pair.name)]);
+            pair.command(&["DEL", &pair.name.companion(step::QUEUE)]);
             pair.state.queue.line.clear();
         }
         Foreign::DropSeen => {
-            pair.command(&["DEL", &step::seen_key(&pair.name)]);
+            pair.command(&["DEL", &pair.name.companion(step::SEEN)]);
             pair.state.queue.seen.clear();
             pair.state.queue.barged = None;
         }
@@ -234,7 +234,7 @@ fn foreign(pair: &mut Pair<LockState>, action: &Foreign) {
             let client = client(*number);
             if pair.state.queue.seen.contains_key(&client) {
                 let later = pair.now.millis() + 3_600_000;
-                pair.command(&["HSET", &step::seen_key(&pair.name), &client, &later.to_string()]);
+                pair.command(&["HSET", &pair.name.companion(step::SEEN), &client, &later.to_string()]);
                 pair.state.queue.seen.insert(client, later);
             }
         }

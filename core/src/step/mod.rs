@@ -11,7 +11,7 @@ pub(crate) mod wire;
 
 use redis::Value;
 
-pub(crate) use script::{Call, Script};
+pub(crate) use script::{Call, Script, Words};
 
 use crate::name::ObjectName;
 use crate::time::ServerTime;

@@ -62,7 +62,7 @@ impl<M: Model> Pair<M> {
         step.encode(&self.name, attempt, &mut call);
         let keys = call.keys.len().to_string();
         let mut command = vec!["EVAL".to_owned(), S::script().text().to_owned(), keys];
-        command.extend(call.keys.into_iter().chain(call.args));
+        command.extend(call.keys.iter().chain(call.args.iter()).map(str::to_owned));
         let reply = self.server.cmd(&command).unwrap();
         let got = match &reply {
             Reply::Error(text) if text.contains("WRONGTYPE") => Err(WrongType),

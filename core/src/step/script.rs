@@ -25,6 +25,79 @@ impl Script {
 /// Keys and arguments of one script call.
 #[derive(Default, Debug)]
 pub(crate) struct Call {
-    pub(crate) keys: Vec<String>,
-    pub(crate) args: Vec<String>,
+    pub(crate) keys: Words,
+    pub(crate) args: Words,
+}
+
+/// Words end to end in one buffer: a request has a dozen, and an allocation for each would cost more than the rest of it.
+#[derive(Default, Debug)]
+pub(crate) struct Words {
+    text: String,
+    /// Where each of them ends.
+    ends: Vec<usize>,
+}
+
+impl Words {
+    pub(crate) fn push(&mut self, word: &str) {
+        self.join([word]);
+    }
+
+    /// One word, of parts.
+    pub(crate) fn join<'a>(&mut self, parts: impl IntoIterator<Item = &'a str>) {
+        if self.ends.is_empty() {
+            // As much as any single step needs, as a rule.
+            self.text.reserve(160);
+            self.ends.reserve(8);
+        }
+        parts.into_iter().for_each(|part| self.text.push_str(part));
+        self.ends.push(self.text.len());
+    }
+
+    /// A number, in decimal.
+    pub(crate) fn number(&mut self, mut number: u64) {
+        let mut digits = [0; 20];
+        let mut at = digits.len();
+        loop {
+            at -= 1;
+            digits[at] = b'0' + (number % 10) as u8;
+            number /= 10;
+            if number == 0 {
+                break;
+            }
+        }
+        self.push(std::str::from_utf8(&digits[at..]).unwrap_or_default());
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// All of them together, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.text.len()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
+        let mut from = 0;
+        self.ends.iter().map(move |&end| &self.text[std::mem::replace(&mut from, end)..end])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_come_out_as_they_went_in() {
+        let mut words = Words::default();
+        words.push("");
+        words.join(["a", "", "bc"]);
+        for number in [0, 9, 10, 4_294_967_296, u64::MAX] {
+            words.number(number);
+        }
+        words.push("");
+        let expected = ["", "abc", "0", "9", "10", "4294967296", "18446744073709551615", ""];
+        assert_eq!(words.iter().collect::<Vec<_>>(), expected);
+        assert_eq!((words.len(), words.bytes()), (8, expected.concat().len()));
+    }
 }

@@ -83,7 +83,8 @@ impl Dialler {
         let config = AsyncConnectionConfig::new()
             // Ours, below, covers the handshake too, and names the limit.
             .set_connection_timeout(None)
-            .set_response_timeout(Some(self.options.response_timeout))
+            // Each request has a limit of its own; this would be a second timer for it.
+            .set_response_timeout(None)
             .set_push_sender(push);
         let open = async {
             let opened = self.open(config).await;
@@ -132,9 +133,15 @@ impl Dialler {
         Ok(Hello { sighting, run_id: info.ok().and_then(read_run_id) })
     }
 
+    /// An answer within `response_timeout`.
+    pub(super) async fn in_time<T>(&self, answer: impl Future<Output = RedisResult<T>>) -> RedisResult<T> {
+        let timed_out = || Err(io::Error::from(io::ErrorKind::TimedOut).into());
+        tokio::time::timeout(self.options.response_timeout, answer).await.unwrap_or_else(|_| timed_out())
+    }
+
     /// Whether the connection answers.
     pub(super) async fn ping(&self, connection: &mut MultiplexedConnection) -> bool {
-        let answer = redis::cmd("PING").query_async::<Value>(connection).await;
+        let answer = self.in_time(redis::cmd("PING").query_async::<Value>(connection)).await;
         // An error reply ("I am busy") is an answer too.
         answer.map_or_else(|error| verdict::is_reply(&error), |_| true)
     }

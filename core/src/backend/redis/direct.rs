@@ -11,7 +11,7 @@ use redis::{RedisResult, Value};
 
 use super::dial::{Dialler, read_run_id};
 use super::socket::{PATIENCE, Socket};
-use super::verdict::{self, Verdict};
+use super::verdict::{self, Kind, Verdict};
 use super::{RedisBackend, Sent, command, outcome_unknown};
 use crate::backend::{Begun, Directly, Failed};
 use crate::config::Config;
@@ -87,19 +87,19 @@ impl RedisBackend {
         };
         let mut call = Call::default();
         step.encode(name, attempt, &mut call);
-        let failed = |failed: Failed| Directly::Failed(Failed { error: failed.error.on(name.as_str()), ..failed });
+        let failed = |failed: Failed| Directly::Failed(failed.on(name));
         let theirs = match loan.run(S::script(), &call) {
             Ok(value) => {
                 loan.give_back(self.clock.now());
                 let sent = Sent { first: sent, last: sent, echo_until: None };
-                return self.read::<S, _>(value, S::decode, sent).map_or_else(failed, |done| {
+                return self.read(S::OP, value, S::decode, sent).map_or_else(failed, |done| {
                     self.note_time::<S>(&done.reply);
                     Directly::Done(done)
                 });
             }
             Err(error) => error,
         };
-        match verdict::of::<S>(&theirs, &self.target) {
+        match verdict::of(Kind::of::<S>(), &theirs, &self.target) {
             Verdict::Unknown(error) => {
                 drop(loan);
                 self.direct.rest(verdict::how(&theirs));
@@ -107,7 +107,7 @@ impl RedisBackend {
                 match S::IDEMPOTENT {
                     true => Directly::Unanswered(Begun { sent, echo_until }),
                     false => {
-                        let error = outcome_unknown::<S>(&error);
+                        let error = outcome_unknown(S::OP, &error);
                         failed(Failed { error, echo_until: Some(echo_until), away: true })
                     }
                 }

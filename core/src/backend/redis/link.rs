@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
-use redis::{PushInfo, PushKind};
+use redis::{PushInfo, PushKind, RedisResult};
 use tokio::sync::{Notify, watch};
 
 use super::dial::{Dialled, Dialler, Hello};
@@ -24,7 +24,7 @@ const LONGEST_BACKOFF: Duration = Duration::from_secs(1);
 pub(super) struct Connected {
     pub(super) connection: MultiplexedConnection,
     pub(super) number: u64,
-    pub(super) hello: Hello,
+    pub(super) hello: Arc<Hello>,
     /// Whoever has the connection keeps it going.
     _driver: Driver,
 }
@@ -83,7 +83,7 @@ impl Link {
     }
 
     /// Dials once, for the caller of `connect`, who is to see the error.
-    pub(super) async fn dial_first(&self) -> Result<Hello> {
+    pub(super) async fn dial_first(&self) -> Result<Arc<Hello>> {
         let connected = self.0.dial(1).await?;
         let hello = connected.hello.clone();
         self.0.state.send_replace(State::Up(connected));
@@ -106,6 +106,9 @@ impl Link {
     /// # Errors
     /// [`ErrorKind::Connection`] with the reason why there is none; [`ErrorKind::Closed`].
     pub(super) async fn get(&self, deadline: Tick) -> Result<Connected> {
+        if let Some(connected) = self.up(Connected::clone) {
+            return Ok(connected);
+        }
         let mut state = self.0.state.subscribe();
         tokio::select! {
             biased;
@@ -153,6 +156,11 @@ impl Link {
                 std::future::pending::<()>().await;
             }
         }
+    }
+
+    /// See [`Dialler::in_time`].
+    pub(super) async fn in_time<T>(&self, answer: impl Future<Output = RedisResult<T>>) -> RedisResult<T> {
+        self.0.dialler.in_time(answer).await
     }
 
     /// Tells that a reply came.
@@ -206,7 +214,7 @@ impl Shared {
         };
         let Dialled { connection, driver, hello } = self.dialler.dial(push).await?;
         self.last_reply.fetch_max(self.clock.now().0, Ordering::Relaxed);
-        Ok(Connected { connection, number, hello, _driver: driver })
+        Ok(Connected { connection, number, hello: Arc::new(hello), _driver: driver })
     }
 
     async fn supervise(self: Arc<Self>, task: &'static str) {

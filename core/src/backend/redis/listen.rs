@@ -88,7 +88,8 @@ impl Keeper {
         let wanted = self.hub.wanted();
         let gone: Vec<&String> = had.keys().filter(|channel| !wanted.contains_key(*channel)).collect();
         if !gone.is_empty()
-            && connected.connection.unsubscribe(&gone).await.is_err_and(|error| !verdict::is_reply(&error))
+            && let Err(error) = self.link.in_time(connected.connection.unsubscribe(&gone)).await
+            && !verdict::is_reply(&error)
         {
             return false;
         }
@@ -106,7 +107,7 @@ impl Keeper {
     }
 
     async fn subscribe(&self, connection: &mut MultiplexedConnection, channels: &[&String]) -> bool {
-        match connection.subscribe(channels).await {
+        match self.link.in_time(connection.subscribe(channels)).await {
             Ok(()) => channels.iter().for_each(|channel| self.hub.tell(channel, Heard::LookAgain)),
             Err(error) if !verdict::is_reply(&error) => return false,
             // One forbidden channel refuses the whole command: one by one, so that the others get theirs.

@@ -8,16 +8,18 @@ mod listen;
 mod socket;
 mod verdict;
 
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use redis::{Cmd, RedisError, RedisResult, Value};
+use redis::aio::MultiplexedConnection;
+use redis::{Cmd, RedisResult, Value};
 
 use self::dial::{Dialler, Hello};
 use self::direct::Direct;
 use self::link::{Connected, Link};
 use self::listen::Listener;
-use self::verdict::Verdict;
+use self::verdict::{Kind, Verdict};
 use super::{Begun, Done, Failed, Listen, Sighting, Subscription};
 use crate::config::{Config, Target};
 use crate::error::{Error, ErrorKind, Result};
@@ -44,6 +46,14 @@ pub(crate) struct RedisBackend {
     counters: Arc<Counters>,
 }
 
+/// What the way to the server has to know of a step. One type for all of them: one piece of code serves them all.
+#[derive(Clone, Copy)]
+struct Request<'a> {
+    kind: Kind,
+    script: &'static Script,
+    encode: &'a (dyn Fn(Attempt) -> Call + Sync),
+}
+
 /// When a request was sent.
 #[derive(Clone, Copy)]
 struct Sent {
@@ -65,6 +75,12 @@ struct Server {
     generation: u64,
 }
 
+impl<'a> Request<'a> {
+    fn of<S: Step>(encode: &'a (dyn Fn(Attempt) -> Call + Sync)) -> Request<'a> {
+        Request { kind: Kind::of::<S>(), script: S::script(), encode }
+    }
+}
+
 impl RedisBackend {
     pub(super) async fn connect(
         target: &Target,
@@ -76,7 +92,8 @@ impl RedisBackend {
         let dialler = Dialler::new(target, &config.options, clock);
         // Nothing is pushed on this connection.
         let link = Link::new("commands", dialler.clone(), clock.clone(), events.clone(), Arc::new(|_| ()));
-        let Hello { sighting, run_id } = link.dial_first().await?;
+        let hello = link.dial_first().await?;
+        let Hello { sighting, run_id } = (*hello).clone();
         link.supervise("supervisor", tasks);
         Ok(RedisBackend {
             target: target.clone(),
@@ -122,10 +139,10 @@ impl RedisBackend {
             step.encode(name, attempt, &mut call);
             call
         };
-        let done = self
-            .call::<S, _>(encode, S::decode, deadline, begun)
-            .await
-            .map_err(|failed| Failed { error: failed.error.on(name.as_str()), ..failed })?;
+        // Boxed: whatever it is part of is moved about, and this is the large part.
+        let done = Box::pin(self.call(Request::of::<S>(&encode), deadline, begun)).await;
+        let done = done.and_then(|(value, sent)| self.read(S::OP, value, S::decode, sent));
+        let done = done.map_err(|failed| failed.on(name))?;
         self.note_time::<S>(&done.reply);
         Ok(done)
     }
@@ -152,17 +169,13 @@ impl RedisBackend {
             }
             call
         };
-        self.call::<S, _>(encode, S::decode_each, deadline, None).await
+        let (value, sent) = self.call(Request::of::<S>(&encode), deadline, None).await?;
+        self.read(S::OP, value, S::decode_each, sent)
     }
 
     /// Sends a script until it is answered, refused for good, or `deadline` has come. `begun` is an attempt before this.
-    async fn call<S: Step, R>(
-        &self,
-        encode: impl Fn(Attempt) -> Call,
-        decode: impl Fn(Value) -> Result<R, Malformed>,
-        deadline: Tick,
-        begun: Option<Begun>,
-    ) -> Result<Done<R>, Failed> {
+    async fn call(&self, request: Request<'_>, deadline: Tick, begun: Option<Begun>) -> Result<(Value, Sent), Failed> {
+        let kind = request.kind;
         let mut first_sent = begun.map(|begun| begun.sent);
         let mut echo_until = begun.map(|begun| begun.echo_until);
         let mut backoff = FIRST_BACKOFF;
@@ -170,26 +183,26 @@ impl RedisBackend {
         loop {
             let failed = |error: Error, echo_until| match echo_until {
                 None => Failed { error, echo_until, away: true },
-                Some(_) => Failed { error: outcome_unknown::<S>(&error), echo_until, away: true },
+                Some(_) => Failed { error: outcome_unknown(kind.op, &error), echo_until, away: true },
             };
             let mut connected =
-                self.link.get(deadline).await.map_err(|error| failed(rename::<S>(&error), echo_until))?;
+                self.link.get(deadline).await.map_err(|error| failed(rename(kind.op, &error), echo_until))?;
             let sent = self.clock.now();
             if sent >= deadline {
                 let silence =
-                    || Error::new(ErrorKind::Connection, S::OP, format!("{} did not answer in time", self.target));
+                    || Error::new(ErrorKind::Connection, kind.op, format!("{} did not answer in time", self.target));
                 return Err(failed(last_error.unwrap_or_else(silence), echo_until));
             }
             let first = *first_sent.get_or_insert(sent);
-            let call = encode(self.attempt_on(&connected, sent));
-            let theirs = match self.send(&mut connected, S::script(), &call, deadline).await {
+            let call = (request.encode)(self.attempt_on(&connected, sent));
+            let theirs = match self.send(&mut connected, request.script, &call, deadline).await {
                 Ok(value) => {
                     self.link.replied();
-                    return self.read::<S, R>(value, decode, Sent { first, last: sent, echo_until });
+                    return Ok((value, Sent { first, last: sent, echo_until }));
                 }
                 Err(error) => error,
             };
-            match verdict::of::<S>(&theirs, &self.target) {
+            match verdict::of(kind, &theirs, &self.target) {
                 Verdict::Unknown(error) => {
                     let now = self.clock.now();
                     echo_until = Some(self.echo_of(sent));
@@ -197,7 +210,7 @@ impl RedisBackend {
                     if !theirs.is_timeout() || now.since(sent) >= self.response_timeout {
                         self.link.report_broken(connected.number, verdict::how(&theirs));
                     }
-                    if !S::IDEMPOTENT || now >= deadline {
+                    if !kind.idempotent || now >= deadline {
                         return Err(failed(error, echo_until));
                     }
                     self.clock.sleep_until(now.plus(backoff.mul_f64(fastrand::f64())).min(deadline)).await;
@@ -233,15 +246,16 @@ impl RedisBackend {
     }
 
     /// The answer to a script.
-    fn read<S: Step, R>(
+    fn read<R>(
         &self,
+        op: &'static str,
         value: Value,
         decode: impl Fn(Value) -> Result<R, Malformed>,
         sent: Sent,
     ) -> Result<Done<R>, Failed> {
         let malformed = |Malformed| {
             let message = format!("{} answered a script as no version of libdlock does", self.target);
-            let error = Error::new(ErrorKind::Server, S::OP, message);
+            let error = Error::new(ErrorKind::Server, op, message);
             Failed { error, echo_until: Some(self.echo_of(sent.last)), away: false }
         };
         Ok(Done { reply: decode(value).map_err(malformed)?, sent: sent.first, echo_until: sent.echo_until })
@@ -266,17 +280,22 @@ impl RedisBackend {
     ) -> RedisResult<Value> {
         let left = deadline.since(self.clock.now()).min(self.response_timeout);
         let attempt = async {
-            let by_hash = command("EVALSHA", script.sha1(), call).query_async(&mut connected.connection).await;
-            match by_hash {
+            let connection = &mut connected.connection;
+            match ask(connection, &command("EVALSHA", script.sha1(), call)).await {
                 // A script can be evicted at any time, also between these two: EVAL brings it along.
                 Err(error) if error.code() == Some("NOSCRIPT") => {
-                    command("EVAL", script.text(), call).query_async(&mut connected.connection).await
+                    ask(connection, &command("EVAL", script.text(), call)).await
                 }
                 other => other,
             }
         };
-        let timed_out = || RedisError::from(std::io::Error::from(std::io::ErrorKind::TimedOut));
-        tokio::time::timeout(left, attempt).await.unwrap_or_else(|_| Err(timed_out()))
+        // Both where they are: to make a time-out of them would move them.
+        let (mut attempt, mut limit) = (pin!(attempt), pin!(tokio::time::sleep(left)));
+        tokio::select! {
+            biased;
+            answer = &mut attempt => answer,
+            () = &mut limit => Err(std::io::Error::from(std::io::ErrorKind::TimedOut).into()),
+        }
     }
 
     /// The server's time now, as far as the client knows it; learnt afresh from every new connection, which may lead to
@@ -296,17 +315,30 @@ impl RedisBackend {
     }
 }
 
+/// One request on the connection. Not by `query_async`, which would put it into a box.
+async fn ask(connection: &mut MultiplexedConnection, command: &Cmd) -> RedisResult<Value> {
+    match connection.send_packed_command(command).await? {
+        Value::ServerError(error) => Err(error.into()),
+        value => Ok(value),
+    }
+}
+
 fn command(verb: &str, script: &str, call: &Call) -> Cmd {
-    let mut command = Cmd::new();
-    command.arg(verb).arg(script).arg(call.keys.len()).arg(&call.keys).arg(&call.args);
+    let words = 3 + call.keys.len() + call.args.len();
+    let bytes = script.len() + call.keys.bytes() + call.args.bytes() + 16;
+    let mut command = Cmd::with_capacity(words, bytes);
+    command.arg(verb).arg(script).arg(call.keys.len());
+    for word in call.keys.iter().chain(call.args.iter()) {
+        command.arg(word);
+    }
     command
 }
 
-fn rename<S: Step>(error: &Error) -> Error {
-    Error::new(error.kind(), S::OP, error.message())
+fn rename(op: &'static str, error: &Error) -> Error {
+    Error::new(error.kind(), op, error.message())
 }
 
-fn outcome_unknown<S: Step>(error: &Error) -> Error {
+fn outcome_unknown(op: &'static str, error: &Error) -> Error {
     let message = format!("{}; the request was sent, and it is not known whether it was carried out", error.message());
-    Error::new(ErrorKind::OutcomeUnknown, S::OP, message)
+    Error::new(ErrorKind::OutcomeUnknown, op, message)
 }

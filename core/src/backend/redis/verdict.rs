@@ -18,9 +18,24 @@ pub(super) enum Verdict {
     Fatal { error: Error, halfway: bool },
 }
 
-/// Judges the error that running step `S` met.
-pub(super) fn of<S: Step>(error: &RedisError, target: &Target) -> Verdict {
-    let say = |kind, message: String| Error::new(kind, S::OP, message);
+/// What kind of step it is that met an error.
+#[derive(Clone, Copy)]
+pub(super) struct Kind {
+    pub(super) op: &'static str,
+    pub(super) idempotent: bool,
+    /// See [`State::ACCESS`].
+    access: &'static str,
+}
+
+impl Kind {
+    pub(super) fn of<S: Step>() -> Kind {
+        Kind { op: S::OP, idempotent: S::IDEMPOTENT, access: S::State::ACCESS }
+    }
+}
+
+/// Judges the error that running a step of this kind met.
+pub(super) fn of(step: Kind, error: &RedisError, target: &Target) -> Verdict {
+    let say = |kind, message: String| Error::new(kind, step.op, message);
     let fatal = |kind, message: &str| Verdict::Fatal { error: say(kind, message.to_owned()), halfway: false };
     // A script's errors come back with the script's own line behind them: only the code is passed on.
     match code(error) {
@@ -36,7 +51,7 @@ pub(super) fn of<S: Step>(error: &RedisError, target: &Target) -> Verdict {
         Some("NOPERM") => Verdict::Fatal {
             error: say(
                 ErrorKind::NoPermission,
-                format!("the server's access rules forbid it; the user needs {}", S::State::ACCESS),
+                format!("the server's access rules forbid it; the user needs {}", step.access),
             ),
             halfway: true,
         },

@@ -2,7 +2,7 @@ use redis::Value;
 
 use super::super::rate::Rate;
 use super::super::tat::Span;
-use super::{LimitState, key};
+use super::{KIND, LimitState};
 use crate::name::ObjectName;
 use crate::step::{Attempt, Call, Malformed, Notice, Script, Step, WrongType, wire};
 use crate::time::ServerTime;
@@ -86,9 +86,9 @@ impl Step for Gcra {
     }
 
     fn encode(&self, name: &ObjectName, _attempt: Attempt, call: &mut Call) {
-        call.keys.push(key(name));
+        call.keys.join(name.companion_parts(KIND));
         let Span { us, part } = self.horizon;
-        call.args.extend([self.unit, self.cost.us, self.cost.part, us, part].map(|number| number.to_string()));
+        [self.unit, self.cost.us, self.cost.part, us, part].into_iter().for_each(|number| call.args.number(number));
     }
 
     fn decode(value: Value) -> Result<Judged, Malformed> {

@@ -11,10 +11,8 @@ use crate::name::ObjectName;
 use crate::step::State;
 use crate::time::ServerTime;
 
-/// The key of a GCRA limiter: its theoretical arrival time.
-fn key(name: &ObjectName) -> String {
-    name.companion("dlock_limit")
-}
+/// The kind of key of a GCRA limiter: its theoretical arrival time.
+const KIND: &str = "dlock_limit";
 
 /// The limiter's one key. The deadline is in ms of the server's clock; the key is gone when now > deadline.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,7 +32,7 @@ impl State for LimitState {
     }
 
     fn main_key(name: &ObjectName) -> String {
-        key(name)
+        name.companion(KIND)
     }
 
     fn of(cell: &mut Cell) -> Option<&mut LimitState> {

@@ -1,6 +1,6 @@
 use redis::Value;
 
-use super::{LimitState, key};
+use super::{KIND, LimitState};
 use crate::name::ObjectName;
 use crate::step::{Attempt, Call, Malformed, Notice, Script, Step, WrongType, wire};
 use crate::time::ServerTime;
@@ -33,7 +33,7 @@ impl Step for Reset {
     }
 
     fn encode(&self, name: &ObjectName, _attempt: Attempt, call: &mut Call) {
-        call.keys.push(key(name));
+        call.keys.join(name.companion_parts(KIND));
     }
 
     fn decode(value: Value) -> Result<bool, Malformed> {

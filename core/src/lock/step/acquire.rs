@@ -3,7 +3,7 @@ use std::time::Duration;
 use redis::Value;
 
 use super::queue::{HEAD_SILENCE_MS, Line, MAY_BARGE, Queue};
-use super::{LockHash, LockState, MAX_TOKEN, TokenKey, client_of, token_key, with_queue};
+use super::{LockHash, LockState, MAX_TOKEN, TOKEN, TokenKey, client_of, with_queue};
 use crate::name::ObjectName;
 use crate::step::{Attempt, Call, Malformed, Notice, Script, Step, WrongType, wire};
 use crate::time::{ServerTime, millis};
@@ -147,16 +147,15 @@ impl Step for Acquire {
     }
 
     fn encode(&self, name: &ObjectName, attempt: Attempt, call: &mut Call) {
-        call.keys.extend([name.as_str().to_owned(), token_key(name)]);
-        call.keys.extend(Queue::keys(name));
-        call.args.extend([
-            self.owner.clone(),
-            millis(self.lease).to_string(),
-            attempt.not_after.0.to_string(),
-            self.token_ttl.map_or(0, millis).to_string(),
-            self.block.to_string(),
-            u8::from(self.waits).to_string(),
-        ]);
+        call.keys.push(name.as_str());
+        call.keys.join(name.companion_parts(TOKEN));
+        Queue::keys(name, &mut call.keys);
+        call.args.push(&self.owner);
+        call.args.number(millis(self.lease));
+        call.args.number(attempt.not_after.0);
+        call.args.number(self.token_ttl.map_or(0, millis));
+        call.args.number(self.block);
+        call.args.number(self.waits.into());
     }
 
     fn decode(value: Value) -> Result<Acquired, Malformed> {

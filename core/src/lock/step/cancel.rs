@@ -56,9 +56,10 @@ impl Step for Cancel {
     }
 
     fn encode(&self, name: &ObjectName, attempt: Attempt, call: &mut Call) {
-        call.keys.push(name.as_str().to_owned());
-        call.keys.extend(Queue::keys(name));
-        call.args.extend([self.client.clone(), attempt.not_after.0.to_string()]);
+        call.keys.push(name.as_str());
+        Queue::keys(name, &mut call.keys);
+        call.args.push(&self.client);
+        call.args.number(attempt.not_after.0);
     }
 
     fn decode(value: Value) -> Result<Cancelled, Malformed> {

@@ -1,7 +1,7 @@
 use redis::Value;
 
 use super::queue::{Line, Queue};
-use super::{LockState, announce, channel, client_of, with_queue};
+use super::{CHANNEL, LockState, announce, client_of, with_queue};
 use crate::name::ObjectName;
 use crate::step::{Attempt, Call, Malformed, Notice, Script, Step, WrongType, wire};
 use crate::time::ServerTime;
@@ -44,9 +44,9 @@ impl Step for ForceRelease {
     }
 
     fn encode(&self, name: &ObjectName, _attempt: Attempt, call: &mut Call) {
-        call.keys.push(name.as_str().to_owned());
-        call.keys.extend(Queue::keys(name));
-        call.args.push(channel(name));
+        call.keys.push(name.as_str());
+        Queue::keys(name, &mut call.keys);
+        call.args.join(name.companion_parts(CHANNEL));
     }
 
     fn decode(value: Value) -> Result<bool, Malformed> {

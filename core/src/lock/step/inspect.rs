@@ -1,6 +1,6 @@
 use redis::Value;
 
-use super::{LockState, queue_key, token_key};
+use super::{LockState, QUEUE, TOKEN};
 use crate::name::ObjectName;
 use crate::step::{Attempt, Call, Malformed, Notice, Script, Step, WrongType, wire};
 use crate::time::ServerTime;
@@ -48,7 +48,9 @@ impl Step for Inspect {
     }
 
     fn encode(&self, name: &ObjectName, _attempt: Attempt, call: &mut Call) {
-        call.keys.extend([name.as_str().to_owned(), token_key(name), queue_key(name)]);
+        call.keys.push(name.as_str());
+        call.keys.join(name.companion_parts(TOKEN));
+        call.keys.join(name.companion_parts(QUEUE));
     }
 
     fn decode(value: Value) -> Result<Inspected, Malformed> {

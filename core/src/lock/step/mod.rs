@@ -31,24 +31,21 @@ const FREE: &str = "0";
 /// The largest token: beyond 2^53 a number of Lua is not exact.
 const MAX_TOKEN: u64 = (1 << 53) - 1;
 
-/// The key of the last fencing token (Redisson's RFencedLock).
-pub(super) fn token_key(name: &ObjectName) -> String {
-    name.companion("redisson_lock_token")
-}
+/// The kind of key of the last fencing token (Redisson's RFencedLock).
+pub(crate) const TOKEN: &str = "redisson_lock_token";
 
-/// Where a release is announced (Redisson's RLock).
+/// The kind of channel where a release is announced (Redisson's RLock).
+const CHANNEL: &str = "redisson_lock__channel";
+
+/// The kind of key of the waiting clients.
+pub(crate) const QUEUE: &str = "dlock_queue";
+
+/// The kind of key of when the waiting clients were last seen.
+pub(crate) const SEEN: &str = "dlock_seen";
+
+/// Where a release is announced.
 pub(crate) fn channel(name: &ObjectName) -> String {
-    name.companion("redisson_lock__channel")
-}
-
-/// The key of the waiting clients.
-pub(crate) fn queue_key(name: &ObjectName) -> String {
-    name.companion("dlock_queue")
-}
-
-/// The key of when the waiting clients were last seen.
-pub(crate) fn seen_key(name: &ObjectName) -> String {
-    name.companion("dlock_seen")
+    name.companion(CHANNEL)
 }
 
 /// Where a client hears of all the locks that it waits for or holds.

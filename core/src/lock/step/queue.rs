@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{inbox, queue_key, seen_key};
+use super::{QUEUE, SEEN, inbox};
 use crate::name::ObjectName;
-use crate::step::Notice;
+use crate::step::{Notice, Words};
 use crate::time::ServerTime;
 
 /// A head that the lock is free for and that has not been heard of for so long is dropped.
@@ -39,8 +39,10 @@ pub(super) struct Line<'a> {
 }
 
 impl Queue {
-    pub(super) fn keys(name: &ObjectName) -> [String; 2] {
-        [queue_key(name), seen_key(name)]
+    /// Adds Q and S of that lock.
+    pub(super) fn keys(name: &ObjectName, keys: &mut Words) {
+        keys.join(name.companion_parts(QUEUE));
+        keys.join(name.companion_parts(SEEN));
     }
 
     pub(super) fn head(&self) -> Option<&str> {

@@ -1,7 +1,7 @@
 use redis::Value;
 
 use super::queue::{Line, Queue};
-use super::{LockState, announce, channel, client_of, with_queue};
+use super::{CHANNEL, LockState, announce, client_of, with_queue};
 use crate::name::ObjectName;
 use crate::step::{Attempt, Call, Malformed, Notice, Script, Step, WrongType, wire};
 use crate::time::ServerTime;
@@ -60,9 +60,11 @@ impl Step for Release {
     }
 
     fn encode(&self, name: &ObjectName, _attempt: Attempt, call: &mut Call) {
-        call.keys.push(name.as_str().to_owned());
-        call.keys.extend(Queue::keys(name));
-        call.args.extend([self.owner.clone(), channel(name), u8::from(self.rejoin).to_string()]);
+        call.keys.push(name.as_str());
+        Queue::keys(name, &mut call.keys);
+        call.args.push(&self.owner);
+        call.args.join(name.companion_parts(CHANNEL));
+        call.args.number(self.rejoin.into());
     }
 
     fn decode(value: Value) -> Result<Released, Malformed> {

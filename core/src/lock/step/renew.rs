@@ -59,8 +59,10 @@ impl Step for Renew {
     }
 
     fn encode(&self, name: &ObjectName, _attempt: Attempt, call: &mut Call) {
-        call.keys.push(name.as_str().to_owned());
-        call.args.extend([self.owner.clone(), millis(self.lease).to_string(), self.cut.map_or(0, millis).to_string()]);
+        call.keys.push(name.as_str());
+        call.args.push(&self.owner);
+        call.args.number(millis(self.lease));
+        call.args.number(self.cut.map_or(0, millis));
     }
 
     fn decode(value: Value) -> Result<Renewed, Malformed> {

@@ -59,13 +59,11 @@ impl Step for Transfer {
     }
 
     fn encode(&self, name: &ObjectName, attempt: Attempt, call: &mut Call) {
-        call.keys.push(name.as_str().to_owned());
-        call.args.extend([
-            self.from.clone(),
-            self.to.clone(),
-            millis(self.lease).to_string(),
-            attempt.not_after.0.to_string(),
-        ]);
+        call.keys.push(name.as_str());
+        call.args.push(&self.from);
+        call.args.push(&self.to);
+        call.args.number(millis(self.lease));
+        call.args.number(attempt.not_after.0);
     }
 
     fn decode(value: Value) -> Result<Transferred, Malformed> {
