@@ -3,6 +3,7 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.StringJoiner;
@@ -150,15 +151,17 @@ final class Callers {
         Lock lock = open.apply("bench");
         ready();
         long end = System.nanoTime() + (long) (seconds * 1e9);
-        StringJoiner turns = new StringJoiner(", ");
+        List<long[]> turns = new ArrayList<>();
         while (System.nanoTime() < end) {
             lock.lock();
             long taken = System.nanoTime();
             Thread.sleep(HOLD_MS);
             long released = System.nanoTime();
             lock.unlock();
-            turns.add("[" + taken + ", " + released + "]");
+            turns.add(new long[] {taken, released});
         }
-        answer("{\"turns\": [" + turns + "]}");
+        StringJoiner told = new StringJoiner(", ");
+        turns.forEach(turn -> told.add(Arrays.toString(turn)));
+        answer("{\"turns\": [" + told + "]}");
     }
 }
