@@ -61,6 +61,11 @@ where
 /// Stands for a wait or a lease that is not given.
 pub(crate) const NOT_GIVEN: i64 = i64::MIN;
 
+/// A cancel token, of which 0 is none.
+pub(crate) fn token(cancel: i64) -> Option<u64> {
+    (cancel != 0).then_some(cancel as u64)
+}
+
 /// The bytes of a Java array.
 pub(crate) fn bytes(env: &Env<'_>, array: &JByteArray<'_>) -> Result<Vec<u8>> {
     env.convert_byte_array(array).map_err(jvm_refused)

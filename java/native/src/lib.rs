@@ -3,7 +3,7 @@
 //! * Java keeps handles and numbers, as `long`. Texts cross as UTF-8 bytes, never in Java's modified UTF-8.
 //! * An operation that may wait is submitted under a number that Java chose, and comes back with it through the completion
 //!   port, which one thread of Java's own drains (`port.rs`). No thread of libdlock ever enters the JVM.
-//! * A platform thread acquires and releases locks in here by itself, and waits in here.
+//! * A platform thread acquires and releases locks, and asks rate limiters, in here by itself, and waits in here.
 //! * An error becomes an exception that `org.libdlock.Errors` makes from its number (`call.rs`).
 //!
 //! What the functions mean stands in `Native.java`.

@@ -1,12 +1,13 @@
 //! Rate limiters.
 
-use jni::objects::{JByteArray, JClass};
+use jni::objects::{JByteArray, JClass, JLongArray};
 use jni::sys::{jboolean, jlong};
 use jni::{EnvUnowned, jni_mangle};
 use libdlock::{Error, ErrorKind};
 use libdlock_bridge::ops::{self, RateArgs, given};
 
-use crate::call::{NOT_GIVEN, bytes, plain, submit, with_env};
+use crate::call::{NOT_GIVEN, bytes, jvm_refused, plain, submit, token, with_env};
+use crate::wire;
 
 /// `burst` counts only where there is one. `absent` is a policy's word, `share_of` what goes with it.
 #[jni_mangle("org.libdlock.internal.Native")]
@@ -49,6 +50,28 @@ pub fn limiter_acquire(
 ) -> jlong {
     submit(env, "limiterAcquire", port, id, async move |state| {
         ops::limiter_acquire(state, limiter as u64, cost, given(wait_ms, NOT_GIVEN)).await
+    })
+}
+
+/// As [`limiter_acquire`], for a thread that may block: it makes its round trip and waits in here, until somebody fires `cancel`
+/// (0 for none). `numbers` gets what [`wire::decision`] gives; the answer is whether the tokens were granted.
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn limiter_acquire_directly<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    limiter: jlong,
+    cost: jlong,
+    wait_ms: jlong,
+    cancel: jlong,
+    numbers: JLongArray<'local>,
+) -> jboolean {
+    with_env(env, "limiterAcquireDirectly", |state, env| {
+        // It asks when it is called, and so not before the token was looked at.
+        let asking =
+            async { ops::limiter_acquire_direct(state, limiter as u64, cost, given(wait_ms, NOT_GIVEN)).await };
+        let decision = state.wait(state.with_cancel(token(cancel), asking), None)?;
+        numbers.set_region(env, 0, &wire::decision(&decision)).map_err(jvm_refused)?;
+        Ok(decision.allowed)
     })
 }
 

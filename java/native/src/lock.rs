@@ -6,7 +6,7 @@ use jni::{EnvUnowned, jni_mangle};
 use libdlock::{ErrorKind, HolderId};
 use libdlock_bridge::ops::{self, Holding, given};
 
-use crate::call::{NOT_GIVEN, bytes, jvm_refused, plain, start, submit, with_env};
+use crate::call::{NOT_GIVEN, bytes, jvm_refused, plain, start, submit, token, with_env};
 
 /// `reentrant`: 0 no, 1 yes, anything else the client's option.
 #[jni_mangle("org.libdlock.internal.Native")]
@@ -74,8 +74,7 @@ pub fn lock_acquire_directly<'local>(
     with_env(env, "lockAcquireDirectly", |state, env| {
         let (wait, lease) = (given(wait_ms, NOT_GIVEN), given(lease_ms, NOT_GIVEN));
         let acquire = ops::lock_acquire_directly(state, lock as u64, holding(holder), wait, lease);
-        let cancel = (cancel != 0).then_some(cancel as u64);
-        let held = match state.wait(state.with_cancel(cancel, acquire), None) {
+        let held = match state.wait(state.with_cancel(token(cancel), acquire), None) {
             Ok(held) => held,
             Err(error) if error.kind() == ErrorKind::Busy => return Ok(false),
             Err(error) => return Err(error),

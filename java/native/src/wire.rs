@@ -36,6 +36,18 @@ pub(crate) fn completions(batch: &[Completion]) -> Vec<u8> {
     bytes.0
 }
 
+/// A decision's numbers, in the order of `org.libdlock.internal.Judged`.
+pub(crate) fn decision(given: &Decision) -> [i64; 6] {
+    [
+        given.granted as i64,
+        given.remaining as i64,
+        given.retry_after_us.map_or(NONE, |us| us as i64),
+        given.reset_after_us as i64,
+        given.limit as i64,
+        given.server_time_us.map_or(NONE, |us| us as i64),
+    ]
+}
+
 /// The texts in `bytes`, one after the other, as Java packed them.
 pub(crate) fn texts(mut bytes: &[u8]) -> Result<Vec<String>> {
     let mut texts = Vec::new();
@@ -90,15 +102,12 @@ impl Bytes {
         }
     }
 
-    fn decision(&mut self, decision: &Decision) {
+    fn decision(&mut self, given: &Decision) {
         self.byte(DECISION);
-        self.byte(u8::from(decision.allowed));
-        self.int64(decision.granted as i64);
-        self.int64(decision.remaining as i64);
-        self.int64(decision.retry_after_us.map_or(NONE, |us| us as i64));
-        self.int64(decision.reset_after_us as i64);
-        self.int64(decision.limit as i64);
-        self.int64(decision.server_time_us.map_or(NONE, |us| us as i64));
+        self.byte(u8::from(given.allowed));
+        for number in decision(given) {
+            self.int64(number);
+        }
     }
 
     fn failure(&mut self, error: &Error) {

@@ -4,8 +4,11 @@ import java.lang.ref.Reference;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
+import org.libdlock.internal.Judged;
 import org.libdlock.internal.Native;
+import org.libdlock.internal.NativeWait;
 import org.libdlock.internal.Port;
+import org.libdlock.internal.Threads;
 
 /**
  * A rate limit of one name, made by {@link Client#rateLimiter(String, Rate)} and shared by all that any process makes of that name. May be
@@ -52,7 +55,11 @@ public final class RateLimiter {
      * @throws InvalidArgumentException for a cost above the burst, which could never be granted
      */
     public Decision tryAcquire(long cost) {
-        return Decision.of(call((port, id) -> Native.limiterAcquire(port, id, handle, cost, 0)));
+        if (!Threads.mayBlock()) {
+            return Decision.of(call((port, id) -> Native.limiterAcquire(port, id, handle, cost, 0)));
+        }
+        long[] numbers = new long[Judged.NUMBERS];
+        return Decision.of(Judged.of(acquireDirectly(cost, 0, 0, numbers), numbers));
     }
 
     /**
@@ -77,6 +84,11 @@ public final class RateLimiter {
      */
     public Decision acquire(long cost, @Nullable Duration wait) throws InterruptedException {
         long millis = Arguments.waitMillis(wait);
+        if (Threads.mayBlock()) {
+            long[] numbers = new long[Judged.NUMBERS];
+            boolean allowed = NativeWait.interruptibly(cancel -> acquireDirectly(cost, millis, cancel, numbers));
+            return Decision.of(Judged.of(allowed, numbers));
+        }
         try {
             return Decision.of(client.port()
                     .callInterruptibly((port, id) -> Native.limiterAcquire(port, id, handle, cost, millis)));
@@ -124,6 +136,14 @@ public final class RateLimiter {
     /** Fills the bucket, for everybody: for operators and tests. */
     public void reset() {
         Replies.check(call((port, id) -> Native.limiterReset(port, id, handle)));
+    }
+
+    private boolean acquireDirectly(long cost, long waitMillis, long cancel, long[] numbers) {
+        try {
+            return Native.limiterAcquireDirectly(handle, cost, waitMillis, cancel, numbers);
+        } finally {
+            Reference.reachabilityFence(this);
+        }
     }
 
     private Object call(Port.Submit call) {

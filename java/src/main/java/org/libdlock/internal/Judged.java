@@ -18,4 +18,18 @@ public record Judged(
         long retryAfterMicros,
         long resetAfterMicros,
         long limit,
-        long serverTimeMicros) {}
+        long serverTimeMicros) {
+    /** How many numbers there are besides the answer. */
+    public static final int NUMBERS = 6;
+
+    /**
+     * As {@link Native#limiterAcquireDirectly} gives it.
+     *
+     * @param allowed its answer
+     * @param numbers what it has written
+     * @return both together
+     */
+    public static Judged of(boolean allowed, long[] numbers) {
+        return new Judged(allowed, numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5]);
+    }
+}

@@ -107,6 +107,10 @@ public final class Native {
 
     public static native long limiterAcquire(long port, long id, long limiter, long cost, long waitMs);
 
+    /** Waits in native code, until {@code cancel} (0 for none) is fired. {@code numbers} gets what {@link Judged} has besides the answer. */
+    public static native boolean limiterAcquireDirectly(
+            long limiter, long cost, long waitMs, long cancel, long[] numbers);
+
     public static native long limiterReset(long port, long id, long limiter);
 
     /** A layout is its epoch and the bits of time, datacenter, worker and sequence; null for the default. */

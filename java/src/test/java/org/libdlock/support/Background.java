@@ -30,15 +30,15 @@ public final class Background<T> {
         return thread;
     }
 
-    /** Waits until it does: in Java, or in the native call that acquires. */
+    /** Waits until it does: in Java, or in the native call that asks. */
     public Background<T> waits() {
-        Eventually.holds("the thread waits", () -> thread.getState() == Thread.State.WAITING || acquiresInNativeCode());
+        Eventually.holds("the thread waits", () -> thread.getState() == Thread.State.WAITING || asksInNativeCode());
         return this;
     }
 
-    private boolean acquiresInNativeCode() {
+    private boolean asksInNativeCode() {
         StackTraceElement[] stack = thread.getStackTrace();
-        return stack.length > 0 && stack[0].getMethodName().equals("lockAcquireDirectly");
+        return stack.length > 0 && stack[0].getMethodName().endsWith("AcquireDirectly");
     }
 
     public boolean isDone() {
