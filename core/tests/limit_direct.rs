@@ -2,6 +2,7 @@
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -30,11 +31,23 @@ fn at_once(asked: impl Future<Output = Result<Decision>>) -> Option<Result<Decis
     }
 }
 
-/// Until a blocking connection is open the runtime is needed; and for a while after one that a busy machine kept waiting.
-fn warm_up(limiter: &RateLimiter) {
-    let answered = |decision: Decision| decision.server_time.is_some();
-    let asked = || at_once(limiter.acquire_directly(0, Wait::Try)).is_some_and(|answer| answer.is_ok_and(answered));
-    eventually(SOON, "a blocking connection answers", asked);
+/// Until a blocking connection is open the runtime is needed; and for a while after one that a busy machine kept waiting. What
+/// is answered while the runtime does nothing was asked by this thread.
+fn warm_up(runtime: &Runtime, limiter: &RateLimiter) {
+    let asked_here = || {
+        let (idle, until) = mpsc::channel::<()>();
+        let (stop, stopped) = mpsc::channel();
+        let blocked = runtime.spawn(async move {
+            stop.send(()).unwrap();
+            assert!(until.recv().is_err());
+        });
+        stopped.recv().unwrap();
+        let answer = at_once(limiter.acquire_directly(0, Wait::Try));
+        drop(idle);
+        runtime.block_on(blocked).unwrap();
+        answer.is_some_and(|answer| answer.is_ok_and(|decision| decision.server_time.is_some()))
+    };
+    eventually(SOON, "a blocking connection answers", asked_here);
 }
 
 #[test]
@@ -42,7 +55,7 @@ fn a_decision_is_complete_when_the_call_returns() {
     let (server, runtime) = (Server::start(), runtime());
     let limiter = limiter(&runtime, &server.url(), LimiterOptions::new(Rate::new(1, A_DAY).burst(3)));
     let _context = runtime.enter();
-    warm_up(&limiter);
+    warm_up(&runtime, &limiter);
     for left in [2, 1, 0] {
         let decision = at_once(limiter.acquire_directly(1, Wait::For(SOON))).unwrap().unwrap();
         assert_eq!((decision.allowed, decision.remaining), (true, left));
@@ -59,7 +72,7 @@ fn who_is_refused_waits_first_in_line_for_what_the_answer_said() {
     let options = LimiterOptions::new(Rate::new(1, Duration::from_millis(200)).burst(1));
     let limiter = limiter(&runtime, &server.url(), options);
     let _context = runtime.enter();
-    warm_up(&limiter);
+    warm_up(&runtime, &limiter);
     runtime.block_on(limiter.reset()).unwrap();
     assert!(at_once(limiter.acquire_directly(1, Wait::Try)).unwrap().unwrap().allowed);
     let start = Instant::now();
@@ -81,14 +94,14 @@ fn a_lost_answer_counts_as_spent_and_is_not_asked_for_again() {
     let failing = limiter(&runtime, &proxy.url(), LimiterOptions::new(rate));
     let denying = limiter(&runtime, &proxy.url(), LimiterOptions { rate, absent: Absent::Deny });
     let _context = runtime.enter();
-    warm_up(&failing);
-    warm_up(&denying);
+    warm_up(&runtime, &failing);
+    warm_up(&runtime, &denying);
     proxy.hold(Side::Replies);
     let start = Instant::now();
     let error = at_once(failing.acquire_directly(3, Wait::Try)).unwrap().unwrap_err();
     let denied = at_once(denying.acquire_directly(3, Wait::Try)).unwrap().unwrap();
-    // 40 ms each, and as long again for a busy machine.
-    assert!(start.elapsed() < Duration::from_millis(160), "{:?}", start.elapsed());
+    // 40 ms each, and much more for a busy machine; other attempts have ten times as long.
+    assert!(start.elapsed() < Duration::from_millis(800), "{:?}", start.elapsed());
     assert_eq!((error.kind(), denied.allowed, denied.server_time), (ErrorKind::OutcomeUnknown, false, None));
     proxy.heal();
     let left = runtime.block_on(failing.peek()).unwrap().remaining;
@@ -110,9 +123,9 @@ fn signals_lose_no_answer() {
     extern "C" fn nothing(_: libc::c_int) {}
     let (server, runtime) = (Server::start(), runtime());
     let proxy = Proxy::start(server.address());
-    let limiter = limiter(&runtime, &proxy.url(), LimiterOptions::new(Rate::new(1, A_DAY).burst(1_000)));
+    let limiter = limiter(&runtime, &proxy.url(), LimiterOptions::new(Rate::new(1_000_000, SOON)));
     let _context = runtime.enter();
-    warm_up(&limiter);
+    warm_up(&runtime, &limiter);
     proxy.delay(Side::Replies, Duration::from_millis(5));
     // SAFETY: the handler does nothing, and the struct is filled in by sigemptyset and the two assignments.
     unsafe {
@@ -131,11 +144,17 @@ fn signals_lose_no_answer() {
                 std::thread::sleep(Duration::from_millis(1));
             }
         });
-        let ask = |_: &u32| {
-            matches!(at_once(limiter.acquire_directly(1, Wait::Try)), Some(Ok(Decision { allowed: true, .. })))
-        };
-        let answered = (0..100).filter(ask).count();
+        let (mut answered, mut lost) = (0, None);
+        while answered < 100 && lost.is_none() {
+            let start = Instant::now();
+            match at_once(limiter.acquire_directly(1, Wait::Try)) {
+                Some(Ok(decision)) => answered += u32::from(decision.allowed),
+                // On a busy machine it may really take that long. Then the runtime asks for a while.
+                Some(Err(error)) => lost = (start.elapsed() < Duration::from_millis(40)).then_some(error),
+                None => std::thread::sleep(Duration::from_millis(10)),
+            }
+        }
         DONE.store(true, Ordering::Relaxed);
-        assert_eq!(answered, 100);
+        assert!(lost.is_none(), "its 40 ms were not over: {lost:?}");
     });
 }
