@@ -85,5 +85,5 @@ def test_handovers_while_processes_stand_in_the_queue(
     check_disjoint(hold for hold, _ in holds)
     holds.sort()
     changes = sum(first[1] != second[1] for first, second in pairwise(holds))
-    # Redisson asks again at once and may come before the queue's head, also several times in a row; so not every other hold is its.
+    # Redisson asks again at once and may come before the queue's head, also several times in a row: not every other hold is its.
     assert changes > rounds // 10, f"only {changes} hand-overs from one side to the other among {len(holds)} holds"
