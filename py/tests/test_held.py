@@ -53,8 +53,8 @@ def test_a_lease_may_be_a_timedelta_and_is_not_renewed(client: libdlock.Client, 
 
 
 def test_a_watchdog_lease_is_renewed(url: str, name: str) -> None:
-    with libdlock.connect(url, lease=0.3) as client, client.lock(name) as held:
-        assert not held.lost.wait(1)  # three leases
+    with libdlock.connect(url, lease=0.6) as client, client.lock(name) as held:
+        assert not held.lost.wait(2)  # three leases
         assert held.valid
 
 
