@@ -242,7 +242,7 @@ class RateLimiterTest extends WithServer {
     @Test
     void family37ALostReplyCountsAsSpent() {
         try (Proxy proxy = new Proxy(server)) {
-            // Without the blocking calls' connections: the reply that is lost is the decision's, and not that of one being opened.
+            // Without blocking connections: the reply that is lost is the decision's, not that of one being opened.
             Client client = closing(Dlock.connect(proxy.url() + "?blocking_connections=0"));
             RateLimiter limiter = client.rateLimiter(name, Rate.of(5, HOUR));
             assertThat(limiter.tryAcquire().remaining()).isEqualTo(4);
