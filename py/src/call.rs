@@ -58,8 +58,8 @@ where
 }
 
 /// For operations whose answer comes through `port`, together with `key`; what this very call completes is among the port's
-/// answers when it returns. Keeps the interpreter lock: to queue an operation
-/// is a matter of microseconds, and giving the lock away in an event loop's thread invites every other thread in.
+/// answers when it returns. Keeps the interpreter lock: to queue an operation is a matter of microseconds, and giving the
+/// lock away in an event loop's thread invites every other thread in.
 pub(crate) fn submit<F, T>(
     py: Python<'_>,
     export: &'static str,

@@ -27,8 +27,8 @@ pub(crate) fn lock_open(
     quick(py, "lock_open", |state| ops::lock_open(state, client, &name, lease_ms, reentrant))
 }
 
-/// For the calling thread. The grant is appended to `into`, not returned: a signal handler may raise just after this function, when a returned
-/// value would be lost, and with it the knowledge that there is a hold to give back.
+/// For the calling thread. The grant is appended to `into`, not returned: a signal handler may raise just after this
+/// function, when a returned value would be lost, and with it the knowledge that there is a hold to give back.
 #[pyfunction]
 pub(crate) fn lock_acquire(
     into: &Bound<'_, PyList>,
