@@ -15,7 +15,7 @@ from workers import LANGUAGES
 TURNS = 2
 #: A process counts as waiting from its call on, and stands in the queue when the request has arrived. A busy machine may stop it
 #: in between: of so many turns one may look overtaken, and two besides.
-ONE_IN = 200
+ONE_IN = 500
 
 
 class Hold(NamedTuple):
