@@ -1,11 +1,13 @@
 """The totals are what everybody trusts, so they have tests of their own (`python3 -m unittest`, no packages needed)."""
 
+import os
 import subprocess
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
-from totals import Counts, read
+from totals import Counts, names_failure, read
 
 TOTALS = str(Path(__file__).with_name("totals.py"))
 
@@ -47,9 +49,40 @@ class ClosingLines(unittest.TestCase):
                 self.assertIsNone(read(line))
 
 
+class Failures(unittest.TestCase):
+    def test_each_runners_line_that_names_one_is_seen(self) -> None:
+        for line in (
+            "FAILED tests/test_lock.py::test_it[memory] - AssertionError: 3 != 4",
+            "ERROR tests/test_lock.py::test_it - the fixture failed",
+            "---- a_client_that_is_killed stdout ----",
+            "\x1b[31m\N{HEAVY MULTIPLICATION X} a lock (3.2ms)\x1b[39m",
+            "not ok 3 - a lock",
+            "[\x1b[1;31mERROR\x1b[m] org.libdlock.LockTest.it -- Time elapsed: 0.1 s <<< FAILURE!",
+            "FAILED  rustfmt: cargo fmt --all --check",
+            "run 7 FAILED:",
+            "| FAILED tests/interop/test_order.py::test_order - assert 3 < 2",
+        ):
+            with self.subTest(line):
+                self.assertIsNotNone(names_failure(line))
+
+    def test_other_lines_are_not(self) -> None:
+        for line in (
+            "ok 3 - a lock",
+            "failures:",
+            "[ERROR] Failures:",
+            "run 7: 45 passed",
+            "thread 'x' panicked at a.rs:1:1:",
+        ):
+            with self.subTest(line):
+                self.assertIsNone(names_failure(line))
+
+
 class Runs(unittest.TestCase):
     def totals(self, *groups: str) -> tuple[int, str]:
-        done = subprocess.run([sys.executable, TOTALS, *groups], capture_output=True, text=True, check=False)
+        # What fails here on purpose has no place in the report of the run that these tests are part of.
+        environment = {name: value for name, value in os.environ.items() if name != "TOTALS_REPORT"}
+        command = [sys.executable, TOTALS, *groups]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
         return done.returncode, done.stdout.splitlines()[-1]
 
     def test_groups_are_summed(self) -> None:
@@ -69,6 +102,21 @@ class Runs(unittest.TestCase):
 
     def test_a_crash_after_good_news_is_a_failure(self) -> None:
         self.assertEqual(self.totals("a=echo 2 passed, 0 failed; exit 3"), (1, "2 passed, 1 failed, 0 skipped"))
+
+    def test_what_failed_is_named_again_at_the_end_and_in_the_report(self) -> None:
+        groups = (
+            "a=echo not ok 2 - it; seq 1000; echo 2 passed, 1 failed",
+            "b=echo 1 passed, 0 failed; exit 4",
+            "c=echo 1 passed, 0 failed",
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            report = Path(folder, "report")
+            environment = os.environ | {"TOTALS_REPORT": str(report)}
+            command = [sys.executable, TOTALS, *groups]
+            done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+            named = ["a: not ok 2 - it", "b: exited with 4"]
+            self.assertEqual(report.read_text().splitlines(), named)
+        self.assertEqual([line.strip() for line in done.stdout.splitlines()[-3:-1]], named)
 
     def test_a_group_without_tests_has_failed(self) -> None:
         self.assertEqual(self.totals("a=true"), (1, "0 passed, 1 failed, 0 skipped"))

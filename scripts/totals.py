@@ -5,16 +5,18 @@
 
 A group fails when its command exits non-zero or when it says that something failed; a group in which no test ran has failed
 too, because silence is how a broken runner looks. Every group runs, whatever the others did. Counted are the closing lines of
-cargo test, pytest, node:test and Maven's surefire, and the plain `N passed, N failed[, N skipped]`.
+cargo test, pytest, node:test and Maven's surefire, and the plain `N passed, N failed[, N skipped]`. What failed is named again
+at the end, and in the file that TOTALS_REPORT names: the output above it may have a hundred thousand lines.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 CARGO = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored;")
 PYTEST = re.compile(
@@ -25,6 +27,12 @@ PLAIN = re.compile(r"^(?:\w+: )?(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$"
 SUREFIRE = re.compile(r"^(?:\[\w+\] )?Tests run: (\d+), Failures: (\d+), Errors: (\d+), Skipped: (\d+)$")
 # node:test closes with a line for each outcome: `# pass 3` as TAP; for people it has an i in a circle.
 NODE = re.compile("^[#\N{INFORMATION SOURCE}] (pass|fail|cancelled|skipped|todo) (\\d+)$")
+# How a runner names a test that failed: pytest and lint.sh, cargo test, node:test, surefire, repeat.sh (which marks with a bar
+# what its command said).
+FAILURE = re.compile(
+    r"^(?:\| )?(?:(?:FAILED|ERROR) +\S|---- .* stdout ----$|\u2716 |not ok |\[ERROR\] .*<<< (?:FAILURE|ERROR)!|run \d+ FAILED)"
+)
+NAMED = 20  # of a group at most: a broken build fails everything
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -66,44 +74,78 @@ def read(line: str) -> Counts | None:
     return None
 
 
-def run(name: str, command: str) -> Counts:
+def names_failure(line: str) -> str | None:
+    """A line in which a runner names a test that failed, as it is to be repeated at the end; None for any other line."""
+    line = COLOUR.sub("", line).strip()
+    return line[:300] if FAILURE.match(line) else None
+
+
+@dataclass
+class Group:
+    """How the run of one group ended."""
+
+    name: str
+    counts: Counts = field(default_factory=Counts)
+    seconds: float = 0
+    failures: list[str] = field(default_factory=list)
+
+    def failed(self, why: str) -> None:
+        """Counts a failure that no runner counted."""
+        print(f"--- {self.name} {why}", flush=True)
+        self.counts.failed += 1
+        self.failures.append(why)
+
+    def report(self) -> list[str]:
+        """The lines that say what failed, none when nothing did."""
+        if not self.counts.failed:
+            return []
+        # The same test may be named twice by its runner, once where it failed and once in a list.
+        named = list(dict.fromkeys(self.failures)) or ["(no test was named)"]
+        more = [f"... and {len(named) - NAMED} lines more"] if len(named) > NAMED else []
+        return [f"{self.name}: {line}" for line in named[:NAMED] + more]
+
+
+def run(name: str, command: str) -> Group:
     """Runs one group, its output passed on as it comes."""
     print(f"\n=== {name}: {command}", flush=True)
-    counts = Counts()
+    group = Group(name)
+    begun = time.monotonic()
     process = subprocess.Popen(["bash", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     assert process.stdout is not None
     for raw in process.stdout:
         sys.stdout.buffer.write(raw)
         sys.stdout.buffer.flush()
-        if found := read(raw.decode(errors="replace")):
-            counts += found
+        line = raw.decode(errors="replace")
+        if found := read(line):
+            group.counts += found
+        elif failure := names_failure(line):
+            group.failures.append(failure)
     status = process.wait()
-    if status != 0 and counts.failed == 0:
-        print(f"--- {name} exited with {status}", flush=True)
-        counts.failed += 1
-    elif status == 0 and counts == Counts():
-        print(f"--- {name} ran no test", flush=True)
-        counts.failed += 1
-    return counts
+    if status != 0 and group.counts.failed == 0:
+        group.failed(f"exited with {status}")
+    elif status == 0 and group.counts == Counts():
+        group.failed("ran no test")
+    group.seconds = time.monotonic() - begun
+    # Not in the form of a closing line: nobody who adds those up shall count this group twice.
+    print(f"=== {name}: {group.counts} ({group.seconds:.0f} s)", flush=True)
+    return group
 
 
 def main(arguments: list[str]) -> int:
     """Runs all groups; 0 when nothing failed."""
+    groups = [run(*argument.split("=", 1)) for argument in arguments]
     total = Counts()
-    summary = []
-    for argument in arguments:
-        name, _, command = argument.partition("=")
-        begun = time.monotonic()
-        counts = run(name, command)
-        seconds = time.monotonic() - begun
-        # Not in the form of a closing line: nobody who adds those up shall count this group twice.
-        print(f"=== {name}: {counts} ({seconds:.0f} s)", flush=True)
-        summary.append((name, counts, seconds))
-        total += counts
     print()
-    for name, counts, seconds in summary:
-        print(f"    {name:<12} {seconds:>5.0f} s   {counts}")
-    print(f"    {'all':<12} {sum(seconds for _, _, seconds in summary):>5.0f} s")
+    for group in groups:
+        print(f"    {group.name:<12} {group.seconds:>5.0f} s   {group.counts}")
+        total += group.counts
+    print(f"    {'all':<12} {sum(group.seconds for group in groups):>5.0f} s")
+    report = [line for group in groups for line in group.report()]
+    if report:
+        print("\nwhat failed:", *report, sep="\n    ")
+    if path := os.environ.get("TOTALS_REPORT"):
+        with open(path, "a", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in report)
     print(total, flush=True)
     return 1 if total.failed or not total.passed else 0
 

@@ -1,7 +1,7 @@
 //! faults.md 32, the part of the background tasks: a defect in one of them is told, costs no more than this client, and
 //! never hangs anybody. (The exported functions are tested in the bindings.)
 
-use std::time::Duration;
+use std::{ffi::OsStr, path::Path, time::Duration};
 
 use libdlock_faults::{Peer, SOON, is_held, peer::held, wait_until_waiting, with_options, worker};
 use libdlock_testkit::{Server, eventually, temp::TempDir};
@@ -9,12 +9,18 @@ use libdlock_testkit::{Server, eventually, temp::TempDir};
 /// Renewals every 500 ms and a PING every 200: each task comes by its fault point within that.
 const OPTIONS: &str = "lease=1500ms&ping_interval=200ms";
 
+/// A worker whose task panics once `file` names it. Without a back trace: it would only hide what else a run prints.
+fn start_victim(url: &str, file: &Path) -> Peer {
+    let environment = [("DLOCK_PANIC_TASK_FILE", file.as_os_str()), ("RUST_BACKTRACE", OsStr::new("0"))];
+    Peer::start_with(worker!(), url, &environment)
+}
+
 fn a_panic_in(task: &str) {
     let server = Server::start();
     let url = with_options(&server.url(), OPTIONS);
     let dir = TempDir::new();
     let file = dir.path().join("panic");
-    let mut victim = Peer::start_with(worker!(), &url, &[("DLOCK_PANIC_TASK_FILE", file.as_os_str())]);
+    let mut victim = start_victim(&url, &file);
     let mut other = Peer::start(worker!(), &url);
     let theirs = other.acquire("theirs");
     let ours = victim.acquire("ours");
@@ -67,7 +73,7 @@ fn a_panic_in_the_task_that_contends_for_a_lock_is_told_to_its_waiters_and_to_no
     let url = with_options(&server.url(), OPTIONS);
     let dir = TempDir::new();
     let file = dir.path().join("panic");
-    let mut victim = Peer::start_with(worker!(), &url, &[("DLOCK_PANIC_TASK_FILE", file.as_os_str())]);
+    let mut victim = start_victim(&url, &file);
     let mut other = Peer::start(worker!(), &url);
     other.acquire("theirs");
     victim.acquire("ours");
