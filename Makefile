@@ -3,6 +3,7 @@
 SHELL := /bin/bash
 PREFIX ?= /usr/local
 N ?= 2000
+REPEATS ?= 20
 MINUTES ?= 60
 .DEFAULT_GOAL := help
 .PHONY: help deps demo test check-long soak bench lint fmt dist
@@ -21,9 +22,9 @@ test: ## every test of every language, then one line of totals
 	@scripts/deps.sh test
 	@scripts/test.sh
 
-check-long: ## what is slow: repeats, exits, soak
+check-long: ## what is slow: exits, soak, the tests between languages REPEATS=20 times in a row
 	@scripts/deps.sh test
-	@scripts/check-long.sh
+	@REPEATS=$(REPEATS) scripts/check-long.sh
 
 soak: ## processes under random faults for MINUTES=60, with every hold watched; SEED=... repeats a run's faults
 	@scripts/deps.sh test

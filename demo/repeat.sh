@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # The demo's verdict many times in a row, and once without the lock to see that the verdict can fail.
-#   demo/repeat.sh [TIMES]      20
+#   demo/repeat.sh      REPEATS=20 times
 set -uo pipefail
 cd "$(dirname "$0")"
 status=0
-N=500 ../scripts/repeat.sh "${1:-20}" ./run.sh || status=1
+N=500 ../scripts/repeat.sh "${REPEATS:-20}" ./run.sh || status=1
 if output=$(N=2000 WITHOUT_LOCK=1 ./run.sh 2>&1); then
     echo "without the lock the verdict should have failed:"
     echo "$output"

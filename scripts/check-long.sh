@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What is too slow for every run: repeats, exits, soak, the tests between languages and the demo's verdict 20 times in a row. Ends with
-# one line of totals.
+# What is too slow for every run: repeats, exits, soak; the tests between languages and the demo's verdict REPEATS=20 times in a row.
+# Ends with one line of totals.
 #   scripts/check-long.sh           everything
 #   scripts/check-long.sh GROUP...  only these groups: rust c python node java interop redisson demo soak
 set -euo pipefail
@@ -14,7 +14,7 @@ declare -A command=(
     [java]="java/run-tests.sh long"
     [interop]="scripts/interop.sh long"
     [redisson]="tests/redisson/run.sh long"
-    [demo]="demo/repeat.sh 20"
+    [demo]="demo/repeat.sh"
     [soak]="scripts/soak.sh 3"
 )
 [ $# -gt 0 ] || set -- rust c python node java interop redisson demo soak

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Tests between languages, with what is built and installed for them.
 #   scripts/interop.sh         once
-#   scripts/interop.sh long    10,000 hand-overs, 100 losses in each language; then 20 times in a row
+#   scripts/interop.sh long    10,000 hand-overs, 100 losses in each language; then REPEATS=20 times in a row
 # Further arguments go to pytest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -11,7 +11,7 @@ tests() { build/venv/bin/python -m pytest -p no:cacheprovider tests/interop "$@"
 if [ "${1:-}" = long ]; then
     shift
     tests --handovers 10000 --losses 100 --rounds 100 -rP "$@"
-    scripts/repeat.sh 20 scripts/interop.sh "$@"
+    scripts/repeat.sh "${REPEATS:-20}" scripts/interop.sh "$@"
 else
     tests "$@"
 fi
