@@ -54,14 +54,18 @@ def row(name: str, processes: int, runs: list[Contention]) -> list[str]:
     def of(value: Callable[[Contention], float]) -> float:
         return statistics.median(value(found) for found in runs)
 
+    def if_any(text: str) -> str:
+        """Of those who were granted nothing there is no wait to tell."""
+        return text if of(lambda found: found.waits.done) else "none"
+
     return [
         name,
         str(processes),
         f"{of(lambda found: found.waits.per_second):.0f}",
         f"{of(lambda found: found.requests):.2f}",
-        f"{of(lambda found: found.waits.p50_ms):.2f} ms",
-        f"{of(lambda found: found.waits.p99_ms):.2f} ms",
-        f"{of(lambda found: found.waits.p99_ms / found.waits.mean_ms):.2f}",
+        if_any(f"{of(lambda found: found.waits.p50_ms):.2f} ms"),
+        if_any(f"{of(lambda found: found.waits.p99_ms):.2f} ms"),
+        if_any(f"{of(lambda found: found.waits.p99_ms / found.waits.mean_ms):.2f}"),
         f"{of(lambda found: found.server_share):.2f}",
         f"{of(lambda found: found.client_share):.2f}",
     ]
