@@ -191,12 +191,13 @@ impl Contender {
                 let rank = rank.unwrap_or(FRONT);
                 self.listen(rank == 0 && !is_ours(&holder));
                 self.in_the_way(Obstacle::Holder { holder, ttl });
-                self.queue_up(rank, ttl, sent)
+                self.queue_up(ttl, self.interval(rank), sent)
             }
-            Acquired::NotYourTurn { rank, .. } => {
+            Acquired::NotYourTurn { .. } => {
                 self.listen(false);
                 self.in_the_way(Obstacle::Queue);
-                self.queue_up(rank.unwrap_or(FRONT), -1, sent)
+                // The head may be dead, and so may those be who follow it: whoever has seen that sees to it, at any rank.
+                self.queue_up(-1, self.shared.client().options.poll_interval, sent)
             }
         }
     }
@@ -216,8 +217,14 @@ impl Contender {
         }
     }
 
-    /// The process has a place in the queue.
-    fn queue_up(&mut self, rank: u64, ttl: i64, sent: Tick) -> Next {
+    /// How often a process at that rank looks while somebody holds the lock.
+    fn interval(&self, rank: u64) -> Duration {
+        let options = &self.shared.client().options;
+        if rank < FRONT { options.poll_interval } else { options.queue_poll_interval }
+    }
+
+    /// The process has a place in the queue, and looks again when the lease in the way is over or the interval is.
+    fn queue_up(&mut self, ttl: i64, interval: Duration, sent: Tick) -> Next {
         self.queued = true;
         let mail = {
             let mut line = self.shared.line();
@@ -229,10 +236,8 @@ impl Contender {
         if mail.ask || mail.next {
             return Next::Ask;
         }
-        let options = &self.shared.client().options;
-        let poll = if rank < FRONT { options.poll_interval } else { options.queue_poll_interval };
         // Counted from the sending: a process that was stopped must not sleep on an answer of then.
-        Next::Sleep(sent.plus(next_look(ttl, poll.min(LONGEST_SILENCE))))
+        Next::Sleep(sent.plus(next_look(ttl, interval.min(LONGEST_SILENCE))))
     }
 
     fn joined(&mut self, rank: u64, sent: Tick) -> Next {
@@ -240,7 +245,7 @@ impl Contender {
         if rank == 0 || self.shared.listen() {
             return Next::Ask;
         }
-        self.queue_up(rank, -1, sent)
+        self.queue_up(-1, self.interval(rank), sent)
     }
 
     async fn sleep(&mut self, until: Tick) -> Next {

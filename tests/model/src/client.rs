@@ -146,8 +146,8 @@ pub fn answered(state: &mut State, config: &Config, p: usize, reply: Reply) {
 fn timer(config: &Config, reply: Reply) -> u8 {
     match reply {
         Reply::Busy { ttl, rank, .. } => ttl.min(if rank < 2 { SHORT } else { LONG }),
+        Reply::NotYourTurn { .. } if config.rules.stays_short => SHORT,
         Reply::NotYourTurn { rank: 2.., .. } => LONG,
-        Reply::NotYourTurn { .. } if config.rules.next_stays_short => SHORT,
         Reply::NotYourTurn { silent, .. } => crate::config::HEAD_LIMIT.saturating_sub(silent).max(SHORT),
         _ => SHORT,
     }

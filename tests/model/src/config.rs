@@ -161,8 +161,9 @@ pub struct Rules {
     pub clock_tokens: bool,
     /// Who tells the second of the queue that it is now second. The draft: the release. Mended: the take, which is what moves it.
     pub take_tells_next: bool,
-    /// A next that finds the lock free but not its own sleeps no longer than `SHORT`. The draft: until the head counts as dead.
-    pub next_stays_short: bool,
+    /// Who finds the lock free but not its own sleeps no longer than `SHORT`. The draft: next until the head counts as dead, and those
+    /// behind for `LONG`.
+    pub stays_short: bool,
     /// A message for a lock that nobody here waits for is answered with a cancel.
     pub strays_cancel: bool,
     /// A process that waits again after a cancel without an answer asks once more when that cancel's `not_after` has passed, because its
@@ -203,7 +204,7 @@ impl Rules {
         cancel_tells: true,
         clock_tokens: true,
         take_tells_next: true,
-        next_stays_short: true,
+        stays_short: true,
         strays_cancel: true,
         late_cancel_rejoins: true,
         late_cancel_repeats: true,

@@ -19,7 +19,7 @@ fn the_take_tells_who_is_next() {
 /// itself, for up to 2.5 s without a look.
 #[test]
 fn next_keeps_its_short_timer_when_it_is_not_its_turn() {
-    let draft = Rules { next_stays_short: false, ..R };
+    let draft = Rules { stays_short: false, ..R };
     let config = Config::new(&[1, 1, 1]);
     holds("next stays short", config.clone());
     counterexample("next sleeps as long as the head may", Config { rules: draft, ..config }, name::I5_HEAD);
