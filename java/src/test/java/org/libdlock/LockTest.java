@@ -170,7 +170,8 @@ class LockTest extends WithServer {
         for (int time = 0; time < 3; time++) {
             assertThat(lock.tryLock(1000, 300, TimeUnit.MILLISECONDS)).isTrue();
             CompletableFuture<LossReason> lost = lock.onLost();
-            left.add(lost.thenApply(reason -> (Long) server.command("PTTL", name)).get(2, TimeUnit.SECONDS));
+            left.add(lost.thenApply(reason -> (Long) server.command("PTTL", name))
+                    .get(2, TimeUnit.SECONDS));
             assertThat(lost.get()).isEqualTo(LossReason.EXPIRED);
         }
         assertThat(left).as("milliseconds left on the server").anyMatch(milliseconds -> milliseconds > 0);
