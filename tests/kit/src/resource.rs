@@ -6,6 +6,7 @@ use std::{
     io::Read,
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 /// A number in a file. Adding reads, then writes: two processes that add at the same time lose an addition, unless
@@ -82,12 +83,22 @@ impl Register {
 
     /// The largest token and the value written with it.
     pub fn read(&self) -> (u64, String) {
-        let mut file = fs::File::open(&self.0).expect("open the register");
+        let file = fs::File::open(&self.0).expect("open the register");
         crate::sys::lock_exclusively(&file);
-        let mut text = String::new();
-        file.read_to_string(&mut text).expect("read the register");
-        parse(&text)
+        read(file)
     }
+
+    /// The same; `None` when it could not be had within `bound`, because somebody stands still who was writing.
+    pub fn read_within(&self, bound: Duration) -> Option<(u64, String)> {
+        let file = fs::File::open(&self.0).expect("open the register");
+        crate::within(bound, || crate::sys::try_lock_exclusively(&file)).then(|| read(file))
+    }
+}
+
+fn read(mut register: fs::File) -> (u64, String) {
+    let mut text = String::new();
+    register.read_to_string(&mut text).expect("read the register");
+    parse(&text)
 }
 
 fn parse(text: &str) -> (u64, String) {
@@ -121,5 +132,16 @@ mod tests {
         assert_eq!(register.read(), (5, "five again".into()));
         assert_eq!(register.write(60, ""), Ok(()));
         assert_eq!(register.read(), (60, String::new()), "a shorter line hides what is left of a longer one");
+    }
+
+    #[test]
+    fn who_has_the_register_locked_keeps_a_reader_waiting_for_its_bound_at_most() {
+        let dir = TempDir::new();
+        let register = Register::create(&dir.path().join("r"));
+        let writing = fs::File::open(dir.path().join("r")).expect("open");
+        crate::sys::lock_exclusively(&writing);
+        assert_eq!(register.read_within(Duration::from_millis(20)), None);
+        drop(writing);
+        assert_eq!(register.read_within(Duration::from_millis(20)), Some((0, String::new())));
     }
 }

@@ -53,6 +53,15 @@ pub fn lock_exclusively(file: &File) {
     assert_eq!(result, 0, "flock: {}", io::Error::last_os_error());
 }
 
+/// The same if nobody else has it locked now; whether it did.
+pub fn try_lock_exclusively(file: &File) -> bool {
+    // SAFETY: as in `lock_exclusively`.
+    let result = unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) };
+    let error = io::Error::last_os_error();
+    assert!(result == 0 || error.kind() == io::ErrorKind::WouldBlock, "flock: {error}");
+    result == 0
+}
+
 /// Integers at the start of a file, shared with every process that maps it. Never unmapped: a handful of pages a test run.
 pub fn shared_integers<const N: usize>(file: &File) -> &'static [AtomicI64; N] {
     let size = size_of::<[AtomicI64; N]>();
