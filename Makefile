@@ -3,7 +3,6 @@
 SHELL := /bin/bash
 PREFIX ?= /usr/local
 N ?= 2000
-REPEATS ?= 20
 MINUTES ?= 60
 .DEFAULT_GOAL := help
 .PHONY: help deps demo test check-long soak bench lint fmt dist

@@ -17,7 +17,8 @@ pub(crate) struct Options {
     pub operation_timeout: Duration,
     /// The watchdog's lease. 30 s is Redisson's; it is renewed at a third.
     pub lease: Duration,
-    /// How often the first two of the queue look by themselves, in case a message was lost. 1 s bounds a lost wake-up.
+    /// How often the first two of the queue look by themselves, in case a message was lost, and whoever saw the lock free and not
+    /// its own. 1 s bounds a lost wake-up.
     pub poll_interval: Duration,
     /// How often those behind them do. 5 s: they wait for others anyway.
     pub queue_poll_interval: Duration,

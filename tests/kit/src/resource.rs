@@ -67,11 +67,9 @@ impl Register {
 
     /// Writes `value`, which is one line, unless a larger token has written before. Atomic between processes.
     pub fn write(&self, token: u64, value: &str) -> Result<(), Refused> {
-        let mut file = OpenOptions::new().read(true).write(true).open(&self.0).expect("open the register");
+        let file = OpenOptions::new().read(true).write(true).open(&self.0).expect("open the register");
         crate::sys::lock_exclusively(&file);
-        let mut text = String::new();
-        file.read_to_string(&mut text).expect("read the register");
-        let highest = parse(&text).0;
+        let highest = read(&file).0;
         if token < highest {
             return Err(Refused { highest });
         }
@@ -85,17 +83,17 @@ impl Register {
     pub fn read(&self) -> (u64, String) {
         let file = fs::File::open(&self.0).expect("open the register");
         crate::sys::lock_exclusively(&file);
-        read(file)
+        read(&file)
     }
 
     /// The same; `None` when it could not be had within `bound`, because somebody stands still who was writing.
     pub fn read_within(&self, bound: Duration) -> Option<(u64, String)> {
         let file = fs::File::open(&self.0).expect("open the register");
-        crate::within(bound, || crate::sys::try_lock_exclusively(&file)).then(|| read(file))
+        crate::within(bound, || crate::sys::try_lock_exclusively(&file)).then(|| read(&file))
     }
 }
 
-fn read(mut register: fs::File) -> (u64, String) {
+fn read(mut register: &fs::File) -> (u64, String) {
     let mut text = String::new();
     register.read_to_string(&mut text).expect("read the register");
     parse(&text)
