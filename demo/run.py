@@ -154,6 +154,9 @@ def run(options: argparse.Namespace, url: str, folder: str) -> int:
     problems += verdict.problems
     rate = verdict.lines / taken
     print(f"\n  {verdict.lines} changes in {taken:.1f} s ({rate:.0f}/s); the counter says {verdict.counter}")
+    if verdict.turns:
+        most, least = max(verdict.turns.values()), min(verdict.turns.values())
+        print(f"  while all contended, turns of each {least} to {most}: a ratio of {most / max(least, 1):.2f}")
     for problem in problems:
         print(f"  WRONG: {problem}")
     if problems:
@@ -162,6 +165,7 @@ def run(options: argparse.Namespace, url: str, folder: str) -> int:
     print(
         "verdict: the total is exact, fencing tokens strictly increase in the order of the file; the limiter let no more "
         f"through than {LIMIT.rate}/s and a burst of {LIMIT.burst}; all ids differ, and each worker's grow"
+        + ("; all get turns evenly" if verdict.turns else "")
     )
     return 0
 

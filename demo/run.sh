@@ -14,7 +14,7 @@ build() {
     scripts/c-library.sh
     if [ ! "$out/worker" -nt demo/worker.cpp ] || [ -n "$(find include -newer "$out/worker" -name '*.h*' -print -quit)" ]; then
         "${CXX:-c++}" -std=c++17 -O2 -Wall -Wextra -Werror -o "$out/worker" demo/worker.cpp \
-            -Ibuild/c/include -Lbuild/c/lib -ldlock -Wl,-rpath,"$PWD/build/c/lib"
+            -Ibuild/c/include -Lbuild/c/lib -ldlock -Wl,-rpath,"$PWD/build/c/lib" -pthread
     fi
     scripts/python-venv.sh
     scripts/node-app.sh

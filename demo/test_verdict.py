@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 import unittest
+from typing import ClassVar
 
-from verdict import Expected, Limit, judge
+from verdict import Change, Expected, Limit, evenness, judge, turns_while_all_contend
 
 LIMIT = Limit(rate=1000, burst=3)
 EXPECTED = {"A": Expected(3, worker=1), "B": Expected(2, worker=2)}
@@ -75,6 +76,41 @@ class Judged(unittest.TestCase):
 
     def test_the_id_of_another_worker(self) -> None:
         self.check(3, (16, 6_000, id_of(3, 3), "A"), "an id of A is another worker's")
+
+
+class Evenness(unittest.TestCase):
+    """Two workers of 2,000 turns each."""
+
+    EXPECTED: ClassVar = {"A": Expected(2000, worker=1), "B": Expected(2000, worker=2)}
+
+    def turns(self, order: str) -> dict[str, int]:
+        """Those that count, when the workers have the lock in this order."""
+        return turns_while_all_contend([Change(0, 0, 0, who) for who in order], self.EXPECTED)
+
+    def test_turns_by_turns(self) -> None:
+        turns = self.turns("AB" * 2000)
+        self.assertEqual(turns, {"A": 1800, "B": 1799})
+        self.assertEqual(evenness(turns), [])
+
+    def test_one_gets_twice_as_much(self) -> None:
+        (problem,) = evenness(self.turns("AAB" * 1000 + "B" * 1000))
+        self.assertIn("A 1600, B 799; none may have more than 1.5 times", problem)
+
+    def test_one_gets_nothing(self) -> None:
+        (problem,) = evenness(self.turns("AB" * 200 + "A" * 1800))
+        self.assertIn("A 1800, B 0", problem)
+
+    def test_a_late_start_and_the_rest_of_the_last_do_not_count(self) -> None:
+        self.assertEqual(evenness(self.turns("A" * 600 + "AB" * 1400 + "B" * 600)), [])
+
+    def test_one_is_kept_out_until_the_other_has_ended(self) -> None:
+        (problem,) = evenness(self.turns("A" * 2000 + "B" * 2000))
+        self.assertIn("A 2000, B 0", problem)
+
+    def test_too_few_turns_say_nothing(self) -> None:
+        few = {"A": Expected(500, worker=1), "B": Expected(500, worker=2)}
+        changes = [Change(0, 0, 0, who) for who in "A" * 400 + "AB" * 100 + "B" * 400]
+        self.assertEqual(turns_while_all_contend(changes, few), {})
 
 
 if __name__ == "__main__":

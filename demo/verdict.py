@@ -10,6 +10,15 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+#: The turns of the worker that got most, to those of the one that got least, while all of them contend with as many
+#: callers each. A process that the machine does not run asks for nothing meanwhile, so the bound leaves room for one that
+#: stands still for a third of the time; a process that is passed over, or has one caller where the others have two, gets
+#: half as many and fewer.
+EVEN = 1.5
+#: With fewer turns each, the pauses of a busy machine and what a runtime compiles at its start are a large part of them
+#: (Node got 221 of 399 on two cores with a load of 17): nothing is said then.
+ENOUGH = 1000
+
 
 @dataclass(frozen=True)
 class Limit:
@@ -44,6 +53,8 @@ class Verdict:
     counter: int
     lines: int
     problems: list[str] = field(default_factory=list)
+    #: Turns of each while all contended; empty when there were too few.
+    turns: dict[str, int] = field(default_factory=dict)
 
 
 def judge(text: str, expected: dict[str, Expected], limit: Limit) -> Verdict:
@@ -67,7 +78,38 @@ def judge(text: str, expected: dict[str, Expected], limit: Limit) -> Verdict:
         *bound_of_the_limiter(changes, limit),
         *identity_of_ids(changes, expected),
     ]
+    verdict.turns = turns_while_all_contend(changes, expected)
+    verdict.problems += evenness(verdict.turns)
     return verdict
+
+
+def turns_while_all_contend(changes: list[Change], expected: dict[str, Expected]) -> dict[str, int]:
+    """How often each had the lock between when the last of them had made a tenth of its changes, so that none of them is still
+    warming up, and the first one's last change. Whoever has not come so far by then has been kept out: then all turns count."""
+    made: Counter[str] = Counter()
+    begun: set[str] = set()
+    turns: Counter[str] = Counter()
+    for who in (change.who for change in changes):
+        if begun == expected.keys():
+            turns[who] += 1
+        made[who] += 1
+        if who in expected and made[who] * 10 >= expected[who].times:
+            begun.add(who)
+        if who in expected and made[who] == expected[who].times:
+            break
+    if begun != expected.keys():
+        turns = made
+    enough = max(turns.values(), default=0) >= ENOUGH
+    return {who: turns[who] for who in expected} if enough else {}
+
+
+def evenness(turns: dict[str, int]) -> list[str]:
+    """The queue serves the processes in turn. In one turn a process makes as many holds as fit into `cohort_age`, so the holds of
+    all workers have to be about equally long."""
+    if not turns or max(turns.values()) <= EVEN * min(turns.values()):
+        return []
+    counts = ", ".join(f"{who} {count}" for who, count in turns.items())
+    return [f"turns while all contended: {counts}; none may have more than {EVEN} times another's"]
 
 
 def who_wrote(changes: list[Change], expected: dict[str, Expected]) -> list[str]:

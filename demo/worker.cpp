@@ -1,5 +1,5 @@
-// One C++ process of the demo: TIMES times waits for the rate limiter, takes the lock, and changes the shared file
-// inside.
+// One C++ process of the demo: threads that TIMES times between them wait for the rate limiter, take the lock, and
+// change the shared file inside.
 //
 //     worker URL NAME FILE TIMES WHO WORKER RATE BURST [without-lock]
 //
@@ -7,12 +7,15 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <fstream>
+#include <future>
 #include <iostream>
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "dlock.hpp"
 
@@ -21,6 +24,7 @@ namespace {
 using steady = std::chrono::steady_clock;
 using seconds = std::chrono::duration<double>;
 
+constexpr int threads = 2; // as many callers as each other worker of the demo has
 constexpr auto report_every = std::chrono::milliseconds(250);
 constexpr int counter_width = 12; // digits on the file's first line
 
@@ -77,26 +81,42 @@ void run(const arguments& given) {
     std::string line;
     std::getline(std::cin, line);
 
+    std::mutex counting;
+    long turns = given.times;
     progress all;
     auto reported = steady::now();
-    for (long turn = 1; turn <= given.times; turn++) {
-        const auto granted = limiter.acquire().server_time.value().time_since_epoch().count();
-        const auto asked = steady::now();
-        std::unique_lock guard{mutex, std::defer_lock};
-        if (given.locked) guard.lock();
-        const double wait = seconds(steady::now() - asked).count();
-        const auto token = given.locked ? mutex.held().token() : static_cast<std::uint64_t>(turn);
-        const auto line = std::to_string(token) + ' ' + std::to_string(granted) + ' ' + std::to_string(ids.next_id());
-        all.handovers += change(given.path, line, given.who);
-        if (given.locked) guard.unlock();
-        all.done++;
-        all.waited += wait;
-        all.longest = std::max(all.longest, wait);
-        if (steady::now() - reported > report_every) {
-            all.print();
-            reported = steady::now();
+    const auto another_turn = [&] {
+        const std::lock_guard guard{counting};
+        return turns > 0 && turns-- > 0;
+    };
+    const auto take_turns = [&] {
+        std::uint64_t invented = 0;
+        while (another_turn()) {
+            const auto granted = limiter.acquire().server_time.value().time_since_epoch().count();
+            const auto asked = steady::now();
+            std::unique_lock guard{mutex, std::defer_lock};
+            if (given.locked) guard.lock();
+            const double wait = seconds(steady::now() - asked).count();
+            const auto token = given.locked ? mutex.held().token() : ++invented;
+            const auto line =
+                std::to_string(token) + ' ' + std::to_string(granted) + ' ' + std::to_string(ids.next_id());
+            const bool other = change(given.path, line, given.who);
+            if (given.locked) guard.unlock();
+            const std::lock_guard counted{counting};
+            all.done++;
+            all.handovers += other;
+            all.waited += wait;
+            all.longest = std::max(all.longest, wait);
+            if (steady::now() - reported > report_every) {
+                all.print();
+                reported = steady::now();
+            }
         }
-    }
+    };
+    // What a thread throws comes out of get().
+    std::vector<std::future<void>> running;
+    for (int thread = 0; thread < threads; thread++) running.push_back(std::async(std::launch::async, take_turns));
+    for (auto& one : running) one.get();
     all.print();
 }
 

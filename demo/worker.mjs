@@ -5,7 +5,7 @@
 //
 // Prints `ready`, starts on a line of input, then prints its progress as JSON lines.
 
-import { open } from "node:fs/promises";
+import { closeSync, fstatSync, openSync, readSync, writeSync } from "node:fs";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 
@@ -19,19 +19,25 @@ const [url, name, path, times, who, workerId, rate, burst, ...flags] = process.a
 const locked = !flags.includes("without-lock");
 
 // Reads, changes and rewrites the shared file, in steps that nothing but the lock protects: the counter on its first line, and a line
-// at its end. Says whether the file was last changed by somebody else.
-async function change(line) {
-  const file = await open(path, "r+");
+// at its end. Says whether the file was last changed by somebody else. Blocks the event loop for some microseconds as the other
+// languages block their threads: the promises of node:fs would hold the lock ten times as long for the same work.
+function change(line) {
+  const file = openSync(path, "r+");
+  const read = (length, from) => {
+    const buffer = Buffer.alloc(length);
+    readSync(file, buffer, 0, length, from);
+    return buffer.toString();
+  };
   try {
-    const counter = Number((await file.read(Buffer.alloc(COUNTER_WIDTH), 0, COUNTER_WIDTH, 0)).buffer.toString());
-    const { size } = await file.stat();
+    const counter = Number(read(COUNTER_WIDTH, 0));
+    const { size } = fstatSync(file);
     const start = Math.max(0, size - 128);
-    const tail = (await file.read(Buffer.alloc(size - start), 0, size - start, start)).buffer.toString();
-    await file.write(`${line} ${who}\n`, size);
-    await file.write(String(counter + 1).padStart(COUNTER_WIDTH, "0"), 0);
+    const tail = read(size - start, start);
+    writeSync(file, `${line} ${who}\n`, size);
+    writeSync(file, String(counter + 1).padStart(COUNTER_WIDTH, "0"), 0);
     return !tail.endsWith(` ${who}\n`);
   } finally {
-    await file.close();
+    closeSync(file);
   }
 }
 

@@ -1,6 +1,9 @@
 # The C library, for the Makefile at the root, which sets PREFIX.
 
-.PHONY: install
+.PHONY: install uninstall
 install: ## C library, headers, pkg-config file, CMake package into PREFIX=/usr/local (DESTDIR= is served too)
 	@cargo build --release --package libdlock-ffi
-	@ffi-c/install.sh target/release $(PREFIX)
+	@ffi-c/install.sh "$${CARGO_TARGET_DIR:-target}/release" "$(PREFIX)"
+
+uninstall: ## remove what `make install` with the same PREFIX and DESTDIR put there
+	@ffi-c/install.sh --uninstall "$(PREFIX)"

@@ -18,10 +18,12 @@
  *   pass must be valid for the call, no longer; NULL and absurd lengths are refused.
  * - Times are int64_t milliseconds (_ms), those of limiters microseconds (_us): -1 waits for ever, 0 does not wait.
  * - Every function may be called from any thread at any time. A lock acquired by a synchronous call is held by the
- *   calling *thread*, which releases it; one acquired through a port belongs to its dlock_held_t.
+ *   calling *thread*, which releases it; one that is taken, or acquired through a port, belongs to its dlock_held_t.
+ * - Calls work to the very end: in destructors of thread-local values and thread keys, in atexit handlers, in static
+ *   destructors. After dlock_shutdown() they return DLOCK_CLOSED.
  * - No function calls back into your code, and libdlock's own thread never runs any of it.
  *
- * docs/c.md explains them with examples; dlock.hpp is the same for C++17.
+ * docs/c/README.md explains them with examples; dlock.hpp is the same for C++17.
  */
 /* clang-format off: cbindgen decides the layout. */
 
@@ -41,6 +43,11 @@
  * Bytes of an operation's name, its NUL included.
  */
 #define DLOCK_OP_SIZE 32
+
+/**
+ * Bytes of what an error says is allowed, the NUL included.
+ */
+#define DLOCK_ALLOWED_SIZE 256
 
 /**
  * The version of the binary interface that this header describes: the number in the SONAME. It changes when a program
@@ -197,7 +204,43 @@ typedef struct dlock_error_t {
    * What happened and what to do about it; never a password.
    */
   char message[DLOCK_MESSAGE_SIZE];
+  /**
+   * The owner in the way, as it stands on the server; of a busy error, where the server named one; empty when
+   * there is none.
+   */
+  char holder[DLOCK_OWNER_SIZE];
+  /**
+   * How much of that holder's lease was left when it was seen; the holder may renew it; -1 when it is not known.
+   */
+  int64_t remaining_ms;
+  /**
+   * After how long asking again can succeed, at the soonest; of a limiter's refusal; -1 when it is not known.
+   */
+  int64_t retry_after_us;
+  /**
+   * What is allowed in place of the value that was refused, such as `100 ms to 24 h`; empty when there is none.
+   */
+  char allowed[DLOCK_ALLOWED_SIZE];
+  /**
+   * Whether the same call, made again later, can succeed although the program changes nothing; after an unknown
+   * outcome it may find that the first call was carried out.
+   */
+  bool retryable;
 } dlock_error_t;
+
+/**
+ * What a client has counted since it was opened that is its own; its kinds of objects have structs of their own. Begin with DLOCK_STATS_INIT.
+ */
+typedef struct dlock_stats_t {
+  /**
+   * `sizeof(dlock_stats_t)`.
+   */
+  size_t struct_size;
+  /**
+   * Requests sent again because no answer came.
+   */
+  uint64_t retries;
+} dlock_stats_t;
 
 /**
  * How often something took how long, in microseconds.
@@ -234,19 +277,19 @@ typedef struct dlock_histogram_t {
 } dlock_histogram_t;
 
 /**
- * What a client has counted since it was opened. Begin with DLOCK_STATS_INIT.
+ * What the locks of a client have counted. Begin with DLOCK_LOCK_STATS_INIT.
  */
-typedef struct dlock_stats_t {
+typedef struct dlock_lock_stats_t {
   /**
-   * `sizeof(dlock_stats_t)`.
+   * `sizeof(dlock_lock_stats_t)`.
    */
   size_t struct_size;
   /**
-   * Holds granted to a caller; re-entries are none.
+   * Holds granted to a caller; taking over a detached hold counts, a re-entry does not.
    */
   uint64_t acquired;
   /**
-   * Of those, the ones that had to wait.
+   * Acquires that had to wait, and were granted.
    */
   uint64_t contended;
   /**
@@ -262,27 +305,23 @@ typedef struct dlock_stats_t {
    */
   uint64_t wait_timeouts;
   /**
-   * Acquires whose caller gave up while they waited.
+   * Acquires whose caller gave up while it waited.
    */
   uint64_t cancelled;
-  /**
-   * Requests sent again because no answer came.
-   */
-  uint64_t retries;
   /**
    * Leases prolonged by the watchdog, one for each lock and time.
    */
   uint64_t renewals;
   /**
-   * Renewals that failed and were tried again while the lease lasted.
+   * Renewals that got no answer or a passing error, and were tried again while the lease lasted.
    */
   uint64_t renewal_failures;
   /**
-   * Holds that were lost.
+   * Holds that were lost, abandoned ones included.
    */
   uint64_t lost;
   /**
-   * Holds that ended by a release.
+   * Holds that ended by a release; detaching is one.
    */
   uint64_t released;
   /**
@@ -294,14 +333,48 @@ typedef struct dlock_stats_t {
    */
   uint64_t held;
   /**
-   * From the call of an acquire to its grant: as many as `acquired`.
+   * From the call of an acquire to its grant, waited or not: as many as `acquired`.
    */
   struct dlock_histogram_t wait_time;
   /**
    * From a grant to the beginning of its release: as many as `released`.
    */
   struct dlock_histogram_t hold_time;
-} dlock_stats_t;
+} dlock_lock_stats_t;
+
+/**
+ * What the rate limiters of a client have counted; a peek is not counted. Begin with DLOCK_LIMITER_STATS_INIT.
+ */
+typedef struct dlock_limiter_stats_t {
+  /**
+   * `sizeof(dlock_limiter_stats_t)`.
+   */
+  size_t struct_size;
+  /**
+   * Calls that got their tokens.
+   */
+  uint64_t granted;
+  /**
+   * Calls that were refused.
+   */
+  uint64_t refused;
+  /**
+   * Tokens that were granted.
+   */
+  uint64_t tokens;
+  /**
+   * Of all these calls, the ones that a policy decided while the server was away.
+   */
+  uint64_t by_policy;
+  /**
+   * Callers that wait now.
+   */
+  uint64_t waiting;
+  /**
+   * From a call to its grant, waited or not: as many as `granted`.
+   */
+  struct dlock_histogram_t wait_time;
+} dlock_limiter_stats_t;
 
 /**
  * How to open a lock. Begin with DLOCK_LOCK_OPTIONS_INIT.
@@ -312,14 +385,19 @@ typedef struct dlock_lock_options_t {
    */
   size_t struct_size;
   /**
-   * 0: the client's lease, renewed for as long as the lock is held. Otherwise a lease of 100 to 86400000 ms that is not
-   * renewed.
+   * 0: a lease that is renewed for as long as the lock is held, see `watchdog_lease_ms`. Otherwise a lease of 100 to
+   * 86400000 ms that is not renewed.
    */
   int64_t lease_ms;
   /**
    * 1: the holder may acquire again. 0: that fails with DLOCK_DEADLOCK. -1: as the client's option says.
    */
   int32_t reentrant;
+  /**
+   * With `lease_ms` 0: the lease that is renewed, 100 to 86400000 ms, every third of it; 0 is the client's. With another
+   * `lease_ms` it has to be 0.
+   */
+  int64_t watchdog_lease_ms;
 } dlock_lock_options_t;
 
 /**
@@ -331,7 +409,7 @@ typedef struct dlock_acquire_options_t {
    */
   size_t struct_size;
   /**
-   * How long to wait: -1 for ever, 0 not at all, at most 86400000.
+   * How long to wait: -1 for ever, 0 not at all.
    */
   int64_t wait_ms;
   /**
@@ -428,7 +506,7 @@ typedef struct dlock_rate_limiter_options_t {
    */
   dlock_absent_t absent;
   /**
-   * With DLOCK_ABSENT_LOCAL_SHARE: among how many processes the rate is shared then, 1 to 1000000.
+   * With DLOCK_ABSENT_LOCAL_SHARE: among how many clients the rate is shared then, 1 to 1000000.
    */
   int64_t share_of;
 } dlock_rate_limiter_options_t;
@@ -442,7 +520,7 @@ typedef struct dlock_decision_t {
    */
   size_t struct_size;
   /**
-   * Whether the tokens were granted; for a cost of 0, whether one could be had.
+   * Whether the tokens were granted; of a `peek`, whether one could be had.
    */
   bool allowed;
   /**
@@ -454,7 +532,7 @@ typedef struct dlock_decision_t {
    */
   int64_t remaining;
   /**
-   * How long until the same cost can be granted if nobody else takes any; 0 when it was, -1 for never (a rate of 0).
+   * How long until the same cost can be granted, at the soonest: zero when it was granted, -1 for never.
    */
   int64_t retry_after_us;
   /**
@@ -462,11 +540,12 @@ typedef struct dlock_decision_t {
    */
   int64_t reset_after_us;
   /**
-   * The most that can be had at once: the burst.
+   * The most that can be had at once: the burst, or this client's share of it when a policy granted that.
    */
   int64_t limit;
   /**
-   * When it was decided, on the server's clock, in us since 1970; -1 when a policy decided without the server.
+   * When it was decided, or from when on the tokens that were waited for may be used, on the server's clock, in
+   * microseconds since 1970; -1 when a policy decided without the server.
    */
   int64_t server_time_us;
 } dlock_decision_t;
@@ -515,15 +594,15 @@ typedef struct dlock_id_parts_t {
    */
   int64_t time_ms;
   /**
-   * Where.
+   * The datacenter's number.
    */
   uint32_t datacenter;
   /**
-   * By whom.
+   * The worker's number.
    */
   uint32_t worker;
   /**
-   * The how manieth of its millisecond, from 0.
+   * Sequence number within the millisecond, from 0.
    */
   uint32_t sequence;
 } dlock_id_parts_t;
@@ -633,7 +712,7 @@ typedef struct dlock_completion_t {
 #define DLOCK_OK 0
 
 /**
- * Not acquired within the wait (or, for a wait for a loss: not lost within it).
+ * Not acquired within the wait; for a wait for a loss, not lost within it.
  */
 #define DLOCK_BUSY 1
 
@@ -643,32 +722,33 @@ typedef struct dlock_completion_t {
 #define DLOCK_LIMITED 2
 
 /**
- * An argument was refused before any I/O.
+ * A value was refused before any I/O; the message says which, and what is allowed.
  */
 #define DLOCK_INVALID_ARGUMENT -1
 
 /**
- * A name was refused before any I/O.
+ * A name was refused before any I/O: empty, longer than 512 bytes, not UTF-8, with a NUL, with braces that are
+ * no cluster's hash tag, or the name of a companion key such as `dlock_seen:{a}`.
  */
 #define DLOCK_INVALID_NAME -2
 
 /**
- * Released or extended by somebody who does not hold it (any more).
+ * Release or extend by a caller that does not hold the lock, or not any more.
  */
 #define DLOCK_NOT_HELD -3
 
 /**
- * The lease ran out, or was taken away, while it was held.
+ * The lease ran out, or the lock was taken away, while it was held.
  */
 #define DLOCK_LOST -4
 
 /**
- * The holder asked again for a lock that is not re-entrant.
+ * The holder acquired a lock again that is not re-entrant.
  */
 #define DLOCK_DEADLOCK -5
 
 /**
- * The server could not be reached; nothing was done there.
+ * The server cannot be reached, or refuses the connection or the password; nothing was done there.
  */
 #define DLOCK_CONNECTION -6
 
@@ -678,27 +758,27 @@ typedef struct dlock_completion_t {
 #define DLOCK_OUTCOME_UNKNOWN -7
 
 /**
- * The server answered with an error that has no code of its own.
+ * The server answered with an error that has no kind of its own.
  */
 #define DLOCK_SERVER -8
 
 /**
- * The key holds something that is not this kind of object; it is untouched.
+ * The key holds something else; it was left untouched.
  */
 #define DLOCK_WRONG_TYPE -9
 
 /**
- * The server is over its memory limit.
+ * The server is at its memory limit and refused to write.
  */
 #define DLOCK_OUT_OF_MEMORY -10
 
 /**
- * The server's access rules refuse it.
+ * The server's access list forbids the command, key or channel; the message names the missing rule.
  */
 #define DLOCK_NO_PERMISSION -11
 
 /**
- * The caller cancelled it.
+ * The caller cancelled the operation.
  */
 #define DLOCK_CANCELLED -12
 
@@ -708,57 +788,62 @@ typedef struct dlock_completion_t {
 #define DLOCK_CLOSED -13
 
 /**
- * The object belongs to the process that forked this one.
+ * An object from before a fork was used in the child; connect again there.
  */
 #define DLOCK_FORKED -14
 
 /**
- * A clock is unusable for what was asked.
+ * A clock error that waiting cannot correct.
  */
 #define DLOCK_CLOCK -15
 
 /**
- * A defect in libdlock.
+ * A defect in libdlock; panics end here too.
  */
 #define DLOCK_INTERNAL -16
 
 /**
- * It was not.
+ * This server, or this version of libdlock, cannot do it; the message says what can.
+ */
+#define DLOCK_UNSUPPORTED -17
+
+/**
+ * Not lost.
  */
 #define DLOCK_LOSS_NONE 0
 
 /**
- * No renewal succeeded in time: the lease ran out.
+ * The lease ran out: it was given and is over, or the server could not be reached to renew it.
  */
 #define DLOCK_LOSS_EXPIRED 1
 
 /**
- * The server shows another owner.
+ * Another holder has the lock now.
  */
 #define DLOCK_LOSS_TAKEN 2
 
 /**
- * The key was removed: by a forced release, or by hand.
+ * The key is gone: deleted, flushed or force-released.
  */
 #define DLOCK_LOSS_DELETED 3
 
 /**
- * The server is not the one that granted it.
+ * The key is gone, and so is the server that had it: a restart or a failover.
  */
 #define DLOCK_LOSS_SERVER_CHANGED 4
 
 /**
- * The client was closed.
+ * The client was closed, or the holder went away without a release; the lease runs out by itself.
  */
 #define DLOCK_LOSS_CLOSED 5
 
 /**
- * libdlock failed to keep it: a defect.
+ * A defect in libdlock ended the renewals.
  */
 #define DLOCK_LOSS_INTERNAL 6
 
 /**
- * The error that it is: DLOCK_CONNECTION, DLOCK_OUTCOME_UNKNOWN.
+ * Returns the error: DLOCK_CONNECTION, DLOCK_OUTCOME_UNKNOWN.
  */
 #define DLOCK_ABSENT_FAIL 0
 
@@ -773,7 +858,7 @@ typedef struct dlock_completion_t {
 #define DLOCK_ABSENT_ALLOW 2
 
 /**
- * What this process's share of the rate allows; see `share_of`.
+ * What this client's share of the rate allows; see `share_of`.
  */
 #define DLOCK_ABSENT_LOCAL_SHARE 3
 
@@ -818,7 +903,8 @@ typedef struct dlock_completion_t {
 #define DLOCK_COMPLETION_LOSS 7
 
 /**
- * A client's log event, of no operation: `log_level`, the message in `text`, the object, if any, in `error.name`.
+ * A client's log event, of no operation: `log_level`, the message in `text`, the object, if any, in
+ * `error.name`.
  */
 #define DLOCK_COMPLETION_LOG 8
 
@@ -867,8 +953,9 @@ uint32_t dlock_abi_version(void);
 const char *dlock_version(void);
 
 /**
- * Connects to `url` (`redis://[user:password@]host:port/db`, `redis+unix:///path`, `memory://`) and makes a client.
- * `options` may be NULL. DLOCK_CONNECTION when the server cannot be reached within connect_timeout.
+ * Connects to `url` (`redis://[user:password@]host:port/db`, `unix:///path`, `memory://`) and makes a client.
+ * `options` may be NULL. DLOCK_CONNECTION when the server cannot be reached within connect_timeout, or within connect_wait if
+ * that option is longer.
  */
 dlock_status_t dlock_client_open(const char *url,
                                  size_t url_len,
@@ -895,12 +982,28 @@ dlock_status_t dlock_client_is_closed(const struct dlock_client_t *client,
 dlock_status_t dlock_client_free(struct dlock_client_t *client);
 
 /**
- * What the client has counted since it was opened, for its locks; rate limiters are not counted. No I/O; also of a client
+ * What the client has counted since it was opened, but for what its kinds of objects count. No I/O; also of a client
  * that was closed. Begin the answer with DLOCK_STATS_INIT.
  */
 dlock_status_t dlock_client_stats(const struct dlock_client_t *client,
                                   struct dlock_stats_t *out_stats,
                                   struct dlock_error_t *error);
+
+/**
+ * What the locks of the client have counted since it was opened. No I/O; also of a client that was closed. Begin the
+ * answer with DLOCK_LOCK_STATS_INIT.
+ */
+dlock_status_t dlock_client_lock_stats(const struct dlock_client_t *client,
+                                       struct dlock_lock_stats_t *out_stats,
+                                       struct dlock_error_t *error);
+
+/**
+ * What the rate limiters of the client have counted since it was opened. No I/O; also of a client that was closed. Begin
+ * the answer with DLOCK_LIMITER_STATS_INIT.
+ */
+dlock_status_t dlock_client_limiter_stats(const struct dlock_client_t *client,
+                                          struct dlock_limiter_stats_t *out_stats,
+                                          struct dlock_error_t *error);
 
 /**
  * Makes a lock with a name of 1 to 512 bytes of UTF-8. No I/O. `options` may be NULL. DLOCK_INVALID_NAME for a name that
@@ -930,7 +1033,7 @@ dlock_status_t dlock_lock_name(const struct dlock_lock_t *lock,
 
 /**
  * Acquires the lock for the calling thread, which may hold it already (see `reentrant`). `options` may be NULL: waits for
- * ever. DLOCK_BUSY when it was not to be had within the wait. `out_held` may be NULL when neither token nor loss matter;
+ * ever. DLOCK_BUSY if it was not acquired within the wait. `out_held` may be NULL when neither token nor loss matter;
  * otherwise free what it gets with dlock_held_free(), before or after the release. The hold ends with
  * dlock_lock_release() by the same thread.
  */
@@ -940,11 +1043,22 @@ dlock_status_t dlock_lock_acquire(const struct dlock_lock_t *lock,
                                   struct dlock_error_t *error);
 
 /**
- * Acquires the lock if it is free, without waiting; DLOCK_BUSY if not. Otherwise as dlock_lock_acquire().
+ * Acquires the lock if it is free, without waiting; DLOCK_BUSY if not. On a server that is gone it tries for operation_timeout,
+ * 10 s by default. Otherwise as dlock_lock_acquire().
  */
 dlock_status_t dlock_lock_try_acquire(const struct dlock_lock_t *lock,
                                       struct dlock_held_t **out_held,
                                       struct dlock_error_t *error);
+
+/**
+ * Acquires the lock for the hold itself and for no thread: any thread may release it, with dlock_held_release(), and a second
+ * acquire, by this thread too, waits for the first. Otherwise as dlock_lock_acquire(). `out_held` gets the hold: free it with
+ * dlock_held_free() after the release, for without one the lease has to run out.
+ */
+dlock_status_t dlock_lock_take(const struct dlock_lock_t *lock,
+                               const struct dlock_acquire_options_t *options,
+                               struct dlock_held_t **out_held,
+                               struct dlock_error_t *error);
 
 /**
  * Undoes one acquire of the calling thread; the last one frees the lock. DLOCK_NOT_HELD when the thread does not hold it
@@ -954,10 +1068,12 @@ dlock_status_t dlock_lock_release(const struct dlock_lock_t *lock,
                                   struct dlock_error_t *error);
 
 /**
- * Sets the lease of the calling thread's hold to `lease_ms` (100 to 86400000) from now. DLOCK_NOT_HELD when it does not
- * hold the lock.
+ * Makes the calling thread's hold last `lease_ms` (100 to 86400000) from now, or as long as it did if that is longer. Asks
+ * the server in any case. DLOCK_NOT_HELD when the thread does not hold the lock or has lost it.
  */
-dlock_status_t dlock_lock_extend(const struct dlock_lock_t *lock, int64_t lease_ms, struct dlock_error_t *error);
+dlock_status_t dlock_lock_extend(const struct dlock_lock_t *lock,
+                                 int64_t lease_ms,
+                                 struct dlock_error_t *error);
 
 /**
  * Frees the lock whoever holds it; the holder is told that it lost it. `out_was_held` may be NULL.
@@ -974,9 +1090,12 @@ dlock_status_t dlock_lock_inspect(const struct dlock_lock_t *lock,
                                   struct dlock_error_t *error);
 
 /**
- * How many times the calling thread holds the lock; 0 when it does not. No I/O.
+ * How many times the calling thread holds the lock; 0 when it does not, or has lost it. No I/O. An answer of 0 tells the thread
+ * of a loss: its next acquire begins anew, as after any error that told it.
  */
-dlock_status_t dlock_lock_hold_count(const struct dlock_lock_t *lock, uint32_t *out_count, struct dlock_error_t *error);
+dlock_status_t dlock_lock_hold_count(const struct dlock_lock_t *lock,
+                                     uint32_t *out_count,
+                                     struct dlock_error_t *error);
 
 /**
  * A handle of the hold that the calling thread has, lost or not, to ask for its token or loss. DLOCK_NOT_HELD when it has
@@ -1046,7 +1165,7 @@ dlock_status_t dlock_held_wait_lost(const struct dlock_held_t *held,
                                     struct dlock_error_t *error);
 
 /**
- * Takes a hold that is the handle's own (acquired through a port) once more, without I/O; it is to be released as often.
+ * Takes a hold that is the handle's own (taken, or acquired through a port) once more, without I/O; it is to be released as often.
  * DLOCK_DEADLOCK when its lock is not re-entrant, DLOCK_LOST when the hold is.
  */
 dlock_status_t dlock_held_reenter(const struct dlock_held_t *held,
@@ -1058,7 +1177,7 @@ dlock_status_t dlock_held_reenter(const struct dlock_held_t *held,
 dlock_status_t dlock_held_hold_count(const struct dlock_held_t *held, uint32_t *out_count, struct dlock_error_t *error);
 
 /**
- * Undoes one acquire or re-entry of a hold that is the handle's own (acquired through a port), from any thread; the last one
+ * Undoes one acquire or re-entry of a hold that is the handle's own (taken, or acquired through a port), from any thread; the last one
  * frees the lock. DLOCK_INVALID_ARGUMENT for a thread's hold: that thread releases it with dlock_lock_release().
  */
 dlock_status_t dlock_held_release(const struct dlock_held_t *held,
@@ -1111,10 +1230,11 @@ dlock_status_t dlock_rate_limiter_name(const struct dlock_rate_limiter_t *limite
                                        struct dlock_error_t *error);
 
 /**
- * Takes `cost` tokens, waiting for them at most `wait_ms`: -1 for ever, 0 not at all, at most 86400000. Those who wait in one
- * process are served in order. DLOCK_LIMITED when they were not to be had within the wait. The decision is written with
- * DLOCK_OK and DLOCK_LIMITED alike; `out_decision` may be NULL. DLOCK_INVALID_ARGUMENT for more than the burst. After
- * DLOCK_OUTCOME_UNKNOWN and DLOCK_CANCELLED count the tokens as spent. `cancel` may be NULL.
+ * Takes `cost` tokens, waiting for them at most `wait_ms`: -1 for ever, 0 not at all. All that wait, in all
+ * processes, are served in the order in which their requests reach the server. DLOCK_LIMITED, at once, when they are not to be had
+ * within the wait. A cost of 0 asks how things stand for one token, and never waits. The decision is written with DLOCK_OK and
+ * DLOCK_LIMITED alike; `out_decision` may be NULL. DLOCK_INVALID_ARGUMENT for more than the burst. After DLOCK_OUTCOME_UNKNOWN
+ * count the tokens as spent; DLOCK_CANCELLED gives them back, unless the decision was under way. `cancel` may be NULL.
  */
 dlock_status_t dlock_rate_limiter_acquire(const struct dlock_rate_limiter_t *limiter,
                                           int64_t cost,
@@ -1299,7 +1419,7 @@ dlock_status_t dlock_submit_client_close(const struct dlock_port_t *port,
                                          struct dlock_error_t *error);
 
 /**
- * Acquires a lock; completes with DLOCK_COMPLETION_HELD, or with DLOCK_BUSY when it was not to be had within the wait.
+ * Acquires a lock; completes with DLOCK_COMPLETION_HELD, or with DLOCK_BUSY if it was not acquired within the wait.
  * The hold is the handle's own: any thread may release it, dlock_held_reenter() takes it once more, and a second acquire
  * waits for the first. Cancelled, it leaves no hold behind.
  */
@@ -1384,7 +1504,7 @@ dlock_status_t dlock_submit_wait_lost(const struct dlock_port_t *port,
 
 /**
  * Takes `cost` tokens of a limiter, waiting for them at most `wait_ms` (see dlock_rate_limiter_acquire()); completes with
- * DLOCK_COMPLETION_DECISION, whose status is DLOCK_OK or DLOCK_LIMITED. Tokens of a cancelled operation may be spent.
+ * DLOCK_COMPLETION_DECISION, whose status is DLOCK_OK or DLOCK_LIMITED. A cancelled operation gives its tokens back, as a cancelled wait does.
  */
 dlock_status_t dlock_submit_rate_limit(const struct dlock_port_t *port,
                                        const struct dlock_rate_limiter_t *limiter,
@@ -1403,6 +1523,18 @@ dlock_status_t dlock_submit_rate_limit_reset(const struct dlock_port_t *port,
                                              struct dlock_op_t **out_op,
                                              struct dlock_error_t *error);
 
+/**
+ * Ends libdlock in this process: every object, its thread, its connections. Of its memory a few hundred bytes are left, of a size
+ * that does not grow: what tells later calls that it has ended, the last ids, the table of the `memory://` stores; see
+ * share/dlock/valgrind.supp. Programs need not call it: it is for tools that report what is left at exit, and for plugins with
+ * libdlock.a in them, before they are unloaded. Calls that wait in other threads return DLOCK_CLOSED, and so does every call from
+ * now on but this one, which then does nothing, the `_free` functions included. What came of a call that was under way and returned
+ * DLOCK_CLOSED is unknown: a lock that it got all the same is free when its lease runs out. Descriptors of ports are closed.
+ * Clients are closed without a release, since a thread may still be at work: release first what is to be free at once. May be
+ * called from an atexit handler. DLOCK_BUSY when a call of another thread has not ended after 5 s: call it again.
+ */
+dlock_status_t dlock_shutdown(struct dlock_error_t *error);
+
 #ifdef __cplusplus
 }  // extern "C"
 #endif  // __cplusplus
@@ -1410,22 +1542,32 @@ dlock_status_t dlock_submit_rate_limit_reset(const struct dlock_port_t *port,
 #endif  /* DLOCK_H */
 
 
+/* NULL without a warning, whatever the language. */
+#ifdef __cplusplus
+#if __cplusplus >= 201103L
+#define DLOCK_NULL nullptr
+#endif
+#endif
+#ifndef DLOCK_NULL
+#define DLOCK_NULL NULL
+#endif
+
 /* The struct with nothing said: start from it, then set what you need. */
 #define DLOCK_ERROR_INIT \
   { \
-    sizeof(dlock_error_t), DLOCK_OK, {0}, {0}, { 0 } \
+    sizeof(dlock_error_t), DLOCK_OK, {0}, {0}, {0}, {0}, -1, -1, {0}, false \
   }
 #define DLOCK_CLIENT_OPTIONS_INIT \
   { \
-    sizeof(dlock_client_options_t), 0, 0, 0, 0 \
+    sizeof(dlock_client_options_t), DLOCK_NULL, 0, DLOCK_NULL, DLOCK_NULL \
   }
 #define DLOCK_LOCK_OPTIONS_INIT \
   { \
-    sizeof(dlock_lock_options_t), 0, -1 \
+    sizeof(dlock_lock_options_t), 0, -1, 0 \
   }
 #define DLOCK_ACQUIRE_OPTIONS_INIT \
   { \
-    sizeof(dlock_acquire_options_t), -1, 0, 0 \
+    sizeof(dlock_acquire_options_t), -1, 0, DLOCK_NULL \
   }
 #define DLOCK_INSPECTION_INIT \
   { \
@@ -1433,7 +1575,15 @@ dlock_status_t dlock_submit_rate_limit_reset(const struct dlock_port_t *port,
   }
 #define DLOCK_STATS_INIT \
   { \
-    sizeof(dlock_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0, 0, 0, 0, 0, 0, {0}}, { 0, 0, 0, 0, 0, 0, {0} } \
+    sizeof(dlock_stats_t), 0 \
+  }
+#define DLOCK_LOCK_STATS_INIT \
+  { \
+    sizeof(dlock_lock_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0, 0, 0, 0, 0, 0, {0}}, { 0, 0, 0, 0, 0, 0, {0} } \
+  }
+#define DLOCK_LIMITER_STATS_INIT \
+  { \
+    sizeof(dlock_limiter_stats_t), 0, 0, 0, 0, 0, { 0, 0, 0, 0, 0, 0, {0} } \
   }
 #define DLOCK_DETACHED_INIT \
   { \
@@ -1453,7 +1603,7 @@ dlock_status_t dlock_submit_rate_limit_reset(const struct dlock_port_t *port,
   }
 #define DLOCK_SNOWFLAKE_OPTIONS_INIT \
   { \
-    sizeof(dlock_snowflake_options_t), 0, 0, -1 \
+    sizeof(dlock_snowflake_options_t), DLOCK_NULL, 0, -1 \
   }
 #define DLOCK_ID_PARTS_INIT \
   { \

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the jar and tests it; ends with surefire's closing lines.
-#   java/run-tests.sh         the tests, and those of a second project that depends on what was installed
-#   java/run-tests.sh long    the long ones too, all of them once more on the newest JDK here, and a panic in every export
+#   java/run-tests.sh         the tests, those of a project that depends on what was installed, and a program that shades it
+#   java/run-tests.sh long    only what that leaves out: the long ones, the others on the newest JDK here, a panic in every export
 # The whole run is under -Xcheck:jni, and a warning of it is a failure.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -25,8 +25,16 @@ run_maven() {
 ./build-native.sh "$build/native"
 if [ "${1:-}" != long ]; then
     run_maven test
+    run_maven install -DskipTests >/dev/null
+    run_maven -f consumer test
+    run_maven -f consumer-shaded package
+    java -Xcheck:jni -cp "$build/consumer-shaded/shaded-1.jar:$(ls "$build"/maven/libdlock-*[0-9].jar)" example.Shaded both >"$build/shaded.log" 2>&1 &&
+        ! grep -nE 'in native method|^Warning: SIG' "$build/shaded.log" || {
+        cat "$build/shaded.log" >&2
+        exit 1
+    }
 else
-    run_maven test -Dexcluded.groups=panic
+    run_maven test -Donly.groups=long -Dexcluded.groups=panic
     newest=${NEWEST_JDK:-$(ls -d /usr/lib/jvm/*/ | while read -r jdk; do
         version=$(sed -n 's/^JAVA_VERSION="\([0-9]*\).*/\1/p' "$jdk/release" 2>/dev/null || true)
         [ -z "$version" ] || echo "$version ${jdk%/}"
@@ -36,5 +44,3 @@ else
     ./build-native.sh "$build/native-fault-injection" --profile=dev --features=fault-injection
     run_maven test -Dnative.dir="$build/native-fault-injection" -Dbuild.dir="$build/fault-injection" -Donly.groups=panic -Dexcluded.groups=
 fi
-run_maven install -DskipTests >/dev/null
-run_maven -f consumer test

@@ -21,7 +21,7 @@ if [ $# -gt 0 ]; then
     exec "$tools/prettier" --log-level warn --config "$here/.prettierrc.json" --check "${files[@]}"
 fi
 cd "$here"
-"$tools/tsc" -p tsconfig.json --noEmit
-"$tools/tsc" -p tsconfig.cjs.json --noEmit
+node node_modules/typescript/bin/tsc -p tsconfig.json --noEmit
+node node_modules/typescript/bin/tsc -p tsconfig.cjs.json --noEmit
 "$tools/eslint" --max-warnings 0 ts tests ./*.mjs
 "$tools/prettier" --log-level warn --check .

@@ -14,8 +14,11 @@ trap 'rm -rf "$build"' EXIT
 stage=$build/stage
 
 ./install-tools.sh
-node_modules/.bin/tsc -p tsconfig.json --outDir "$build/dist/esm"
-node_modules/.bin/tsc -p tsconfig.cjs.json --outDir "$build/dist/cjs"
+node node_modules/typescript/bin/tsc -p tsconfig.json --outDir "$build/dist/esm"
+node node_modules/typescript/bin/tsc -p tsconfig.cjs.json --outDir "$build/dist/cjs"
+# Each build has one of the two files that say where it is.
+rm "$build"/dist/esm/here.require.*
+for kind in js d.ts; do mv "$build/dist/cjs/here.require.$kind" "$build/dist/cjs/here.$kind"; done
 echo '{ "type": "commonjs" }' >"$build/dist/cjs/package.json"
 
 cargo build --quiet --locked --manifest-path "$root/Cargo.toml" --package libdlock-node --profile "$profile" \

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # Packs both packages, installs them into a fresh folder, copies the tests there and runs them on what was installed.
 #   node/run-tests.sh            the normal run
-#   node/run-tests.sh long       also what `make check-long` holds: 200 exits, repeats, other versions of Node, a panic in every
-#                                export
+#   node/run-tests.sh long       what that leaves out: 200 exits, repeats, other versions of Node, a panic in every export
 # DLOCK_NODE_PROFILE is the cargo profile of the library (release). Further arguments go to node's test runner, files of
 # tests/ first: node/run-tests.sh '' lock.test.mjs
 set -euo pipefail
@@ -30,7 +29,8 @@ profile=${DLOCK_NODE_PROFILE:-release}
 if [ $# -gt 0 ]; then
     run_tests "$profile" "" "$@"
 elif [ "$long" = long ]; then
-    DLOCK_LONG=1 run_tests "$profile" ""
+    mapfile -t long_tests < <(cd tests && grep -l 'LONG' ./*.test.mjs)
+    DLOCK_LONG=1 run_tests "$profile" "" "${long_tests[@]}"
     DLOCK_ROOT=$root ./other-nodes.sh "$app"
     RUST_BACKTRACE=0 DLOCK_FAULT_INJECTION=1 run_tests dev fault-injection native.test.mjs
 else

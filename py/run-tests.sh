@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the wheel, installs it into a fresh virtual environment and tests what was installed.
 #   py/run-tests.sh            the normal run
-#   py/run-tests.sh long       also what `make check-long` holds: 200 exits, a panic in every export, other Pythons
+#   py/run-tests.sh long       only what that leaves out: 200 exits, a panic in every export, other Pythons
 # PYTHON chooses the interpreter (python3), DLOCK_PY_PROFILE the cargo profile of the wheel (release).
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -37,7 +37,7 @@ build_wheel "${DLOCK_PY_PROFILE:-release}" "$build/wheels"
 install_wheel "$build/wheels"
 (cd tests && "$venv/bin/python" -m mypy.stubtest --concise libdlock._native)
 if [ "${1:-}" = long ]; then
-    run_pytest --long
+    run_pytest --long -m long --durations=5
     ./other-pythons.sh "$build"/wheels/libdlock-*.whl
     build_wheel dev "$build/wheels-fault-injection" --features fault-injection
     install_wheel "$build/wheels-fault-injection"

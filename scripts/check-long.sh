@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # What is too slow for every run: repeats, exits, soak; the tests between languages and the demo's verdict REPEATS=20 times in a row.
+# Fewer REPEATS also shorten property tests, hand-overs and the soak in proportion.
 # Ends with one line of totals.
 #   scripts/check-long.sh           everything
 #   scripts/check-long.sh GROUP...  only these groups: rust c python node java interop redisson demo soak
@@ -15,7 +16,7 @@ declare -A command=(
     [interop]="scripts/interop.sh long"
     [redisson]="tests/redisson/run.sh long"
     [demo]="demo/repeat.sh"
-    [soak]="scripts/soak.sh 3"
+    [soak]="scripts/soak.sh $(((${REPEATS:-20} + 6) / 7))" # minutes
 )
 [ $# -gt 0 ] || set -- rust c python node java interop redisson demo soak
 groups=()

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What would be published, in build/dist: the crate, the wheel, the npm packages, the jar, and the C library as an archive to unpack
+# What would be published, in build/dist: the crate, the wheel, the npm packages, the jars, and the C library as an archive to unpack
 # into a prefix.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -16,7 +16,7 @@ cp "$target/package/libdlock-$version.crate" "$target/package/libdlock-fork-$ver
 scripts/python-venv.sh
 cp build/venv-wheel/libdlock-*.whl "$out/"
 node/package.sh "$out"
-java/package.sh "$out"
+java/package.sh "$out" all
 
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT

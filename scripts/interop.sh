@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Tests between languages, with what is built and installed for them.
+# Tests between languages, with what is built and installed for them, and the scenarios that every language runs.
 #   scripts/interop.sh         once
-#   scripts/interop.sh long    10,000 hand-overs, 100 losses in each language; then REPEATS=20 times in a row
+#   scripts/interop.sh long    with REPEATS=20: 10,000 hand-overs, 100 losses in each language; then 20 times in a row
 # Further arguments go to pytest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -10,8 +10,12 @@ tests() { build/venv/bin/python -m pytest -p no:cacheprovider tests/interop "$@"
 
 if [ "${1:-}" = long ]; then
     shift
-    tests --handovers 10000 --losses 100 --rounds 100 -rP "$@"
-    scripts/repeat.sh "${REPEATS:-20}" scripts/interop.sh "$@"
+    repeats=${REPEATS:-20}
+    tests --handovers $((500 * repeats)) --losses $((5 * repeats)) --rounds $((5 * repeats)) -rP "$@"
+    scripts/repeat.sh "$repeats" scripts/interop.sh "$@"
 else
-    tests "$@"
+    status=0
+    tests "$@" || status=$?
+    [ $# -gt 0 ] || build/venv/bin/python -m pytest -p no:cacheprovider tests/scenarios || status=$?
+    exit $status
 fi

@@ -22,7 +22,7 @@ clang_format() { c_files | xargs --no-run-if-empty clang-format --dry-run -Werro
 python_rest() {
     local tools=build/py-lint-venv/bin
     "$tools/ruff" check --quiet --config ruff.toml "$1" && "$tools/ruff" format --quiet --check --config ruff.toml "$1" &&
-        MYPYPATH=py/python:scripts:tests/interop "$tools/mypy" --strict --no-error-summary --python-version 3.10 "$1"
+        MYPYPATH=py/python:scripts:tests/interop:tests/scenarios:api "$tools/mypy" --strict --no-error-summary --python-version 3.10 "$1"
 }
 
 check "rustfmt" cargo fmt --all --check
@@ -30,11 +30,11 @@ check "clippy" cargo clippy --quiet --workspace --all-targets -- -D warnings
 check "rustdoc" env RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps -p libdlock
 check "clang-format" clang_format
 check "ruff and mypy --strict: py" py/lint.sh
-for folder in scripts bench demo tests/interop tests/redisson ffi-c/tests; do
+for folder in api scripts bench demo examples tests/interop tests/scenarios tests/redisson ffi-c/tests; do
     check "ruff and mypy --strict: $folder" python_rest "$folder"
 done
 check "tsc, eslint and prettier: node" node/lint.sh
-check "eslint and prettier: demo, bench, tests/interop" node/lint.sh demo bench tests/interop
+check "eslint and prettier: demo, bench, examples, tests" node/lint.sh demo bench examples tests/interop tests/scenarios
 check "Error Prone, NullAway, formatter and javadoc: java" java/lint.sh
 check "bash -n" bash -c 'git ls-files -co --exclude-standard -- "*.sh" .ci/run | xargs -n 1 bash -n'
 echo "$passed passed, $failed failed"

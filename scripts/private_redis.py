@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import subprocess
 import tempfile
@@ -9,9 +10,27 @@ import time
 from pathlib import Path
 from types import TracebackType
 
+#: The user of this module's own commands, who may do everything.
+ADMIN = "private-admin"
+
+
+def minimal_rights() -> list[str]:
+    """The rights of `tests/vectors/access.json`, on any key and channel: what the documentation says libdlock needs.
+
+    Rights that only servers from 7.2 on know are left out: an older server refuses the whole rule because of them.
+    """
+    path = Path(__file__).resolve().parents[1] / "tests" / "vectors" / "access.json"
+    table: dict[str, list[str]] = json.loads(path.read_text())
+    return ["~*", "&*", "-@all", *(f"+{command}" for command in table["connection"] + table["scripts"])]
+
 
 class PrivateRedis:
-    """Starts on entering, stops by its process id on leaving."""
+    """Starts on entering, stops by its process id on leaving.
+
+    Connections without a user get the minimal rights, unless `every_right` is set: other libraries need more.
+    """
+
+    every_right = False
 
     def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="libdlock-redis-")
@@ -22,6 +41,11 @@ class PrivateRedis:
     def url(self) -> str:
         """Where it listens."""
         return f"redis://127.0.0.1:{self.port}/0"
+
+    @property
+    def admin_url(self) -> str:
+        """The same as a user who may do everything, for clients of other libraries."""
+        return f"redis://{ADMIN}:any-password@127.0.0.1:{self.port}/0"
 
     @property
     def pid(self) -> int:
@@ -47,6 +71,9 @@ class PrivateRedis:
     def _start(self) -> bool:
         command = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
         command += ["--dir", self._folder.name, "--logfile", str(self._log())]
+        rights = ["~*", "&*", "+@all"]
+        command += ["--user", "default", "reset", "on", "nopass", *(rights if self.every_right else minimal_rights())]
+        command += ["--user", ADMIN, "on", "nopass", *rights]
         # Its own session: Ctrl-C at the terminal ends its users first, and they end it.
         self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
         deadline = time.monotonic() + 10
@@ -65,10 +92,13 @@ class PrivateRedis:
             socket.create_connection(("127.0.0.1", self.port), timeout=10) as connection,
             connection.makefile("rwb") as file,
         ):
-            file.write(b"*%d\r\n" % len(words))
-            for word in words:
-                file.write(b"$%d\r\n%s\r\n" % (len(word.encode()), word.encode()))
+            for request in (("AUTH", ADMIN, "any password"), words):
+                file.write(b"*%d\r\n" % len(request))
+                for word in request:
+                    file.write(b"$%d\r\n%s\r\n" % (len(word.encode()), word.encode()))
             file.flush()
+            if not file.readline().startswith(b"+OK"):
+                raise RuntimeError("the server does not know its administrator")
             head = file.readline().decode().rstrip("\r\n")
             if head.startswith("$"):
                 return file.read(int(head[1:]) + 2)[:-2].decode()

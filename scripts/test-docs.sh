@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Compiles and runs the programs of the README and the quickstart, as a reader would.
+# Compiles and runs the programs of the README, the quickstart and examples/, as a reader would.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/c-library.sh
 scripts/python-venv.sh
 scripts/node-app.sh
 scripts/java-jar.sh
+python3 scripts/test_examples.py
 exec python3 scripts/test_docs.py

@@ -1,6 +1,6 @@
-"""Runs what the documentation shows: the programs of README.md, the quickstart, and the links between the pages.
+"""Runs what the documentation shows: the programs of README.md, the quickstart; and checks the pages: links, line length.
 
-The pages of the languages (docs/c.md, docs/python.md, ...) are run by the tests of those languages.
+The pages of the languages (docs/c, docs/python, ...) are run by the tests of those languages.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from private_redis import PrivateRedis
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
 BUILD = ROOT / "build/docs"
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / page for page in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
+PAGES += [ROOT / folder / "README.md" for folder in ("api", "bench", "examples")]
+PAGES += [*sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "tests").glob("*/README.md"))]
 LIBRARY = ["-Ibuild/c/include", "-Lbuild/c/lib", "-ldlock", f"-Wl,-rpath,{ROOT}/build/c/lib"]
 WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 
@@ -99,13 +101,43 @@ class Programs(unittest.TestCase):
             self.assertIn("12 turns, never two holders at once", output)
 
 
-class Links(unittest.TestCase):
-    def test_every_page_that_is_linked_exists(self) -> None:
+def too_long(page: Path) -> list[str]:
+    """The lines of prose beyond 100 columns. Tables, code and links may be longer."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    prose = [line for line in text.splitlines() if not re.match(r"\s*\||    ", line) and "](" not in line]
+    return [line for line in prose if len(line) > 100]
+
+
+def anchors(page: Path) -> set[str]:
+    """What a link may name behind the page's `#`: GitHub's form of its headings."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    titles = re.findall(r"^#{1,6} (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+class Pages(unittest.TestCase):
+    def test_every_design_question_is_in_the_index(self) -> None:
+        index, _, questions = (ROOT / "docs/DESIGN.md").read_text().partition("\n## ")
+        self.assertEqual(
+            re.findall(r"^- \[(.*)\]\(#", index, re.MULTILINE), re.findall(r"^### (.*)$", questions, re.MULTILINE)
+        )
+
+    def test_prose_wraps_at_100_columns(self) -> None:
         for page in PAGES:
-            for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
-                if "://" not in target:
-                    with self.subTest(page=page.name, target=target):
-                        self.assertTrue((page.parent / target).exists(), f"{page.name} links to {target}")
+            with self.subTest(page=str(page.relative_to(ROOT))):
+                self.assertEqual(too_long(page), [])
+
+    def test_every_page_and_heading_that_is_linked_exists(self) -> None:
+        for page in PAGES:
+            for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
+                if "://" in link:
+                    continue
+                with self.subTest(page=str(page.relative_to(ROOT)), link=link):
+                    name, _, heading = link.partition("#")
+                    target = page.parent / name if name else page
+                    self.assertTrue(target.exists(), "no such file")
+                    if heading:
+                        self.assertIn(heading, anchors(target), "no such heading")
 
 
 if __name__ == "__main__":

@@ -118,6 +118,20 @@ class Runs(unittest.TestCase):
             self.assertEqual(report.read_text().splitlines(), named)
         self.assertEqual([line.strip() for line in done.stdout.splitlines()[-3:-1]], named)
 
+    def test_a_brief_run_shows_what_tells_of_failures(self) -> None:
+        groups = (
+            "good=seq 7000 7009; echo 1 passed, 0 failed",
+            "bad=seq 300; echo not ok 2 - it; seq 1000 1999; echo 0 passed, 1 failed",
+        )
+        environment = {name: value for name, value in os.environ.items() if name != "TOTALS_REPORT"} | {"TOTALS_BRIEF": "1"}
+        command = [sys.executable, TOTALS, *groups]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+        shown = done.stdout.splitlines()
+        for line in ("not ok 2 - it", "1000", "1038", "[...]", "1999", "=== good: 1 passed, 0 failed, 0 skipped (0 s)"):
+            self.assertIn(line, shown)
+        for line in ("7003", "150", "1039"):
+            self.assertNotIn(line, shown)
+
     def test_a_group_without_tests_has_failed(self) -> None:
         self.assertEqual(self.totals("a=true"), (1, "0 passed, 1 failed, 0 skipped"))
 

@@ -1,4 +1,4 @@
-"""Every language's tests read every file of tests/vectors, and its README describes each: a file that one language forgets would
+"""Every language's tests read every file of tests/vectors, and a README describes each: a file that one language forgets would
 let that language drift."""
 
 from __future__ import annotations
@@ -8,10 +8,12 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-VECTORS = sorted(path.name for path in (ROOT / "tests/vectors").glob("*.json"))
+FOLDERS = {folder: sorted(path.name for path in (ROOT / folder).glob("*.json")) for folder in ("api", "tests/vectors")}
+# Of api/ what tests compare with the library that runs; the rest is in the sources.
+VECTORS = [*FOLDERS["tests/vectors"], "errors.json", "options.json"]
 TESTS = {
     "Rust": ["core/src", "core/tests"],
-    "C": ["ffi-c/tests"],
+    "C": ["ffi-c/tests", "scripts"],  # its servers are those of scripts/private_redis.py
     "Python": ["py/tests"],
     "Node": ["node/tests"],
     "Java": ["java/src/test"],
@@ -35,10 +37,11 @@ class Vectors(unittest.TestCase):
                     self.assertTrue(name in text or f'"{name.removesuffix(".json")}"' in text, f"{language}: {name}")
 
     def test_the_readme_tells_what_each_holds(self) -> None:
-        readme = (ROOT / "tests/vectors/README.md").read_text()
-        for name in VECTORS:
-            with self.subTest(name=name):
-                self.assertIn(f"| `{name}` |", readme)
+        for folder, names in FOLDERS.items():
+            readme = (ROOT / folder / "README.md").read_text()
+            for name in names:
+                with self.subTest(folder=folder, name=name):
+                    self.assertIn(f"| `{name}` |", readme)
 
 
 if __name__ == "__main__":

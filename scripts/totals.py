@@ -7,6 +7,9 @@ A group fails when its command exits non-zero or when it says that something fai
 too, because silence is how a broken runner looks. Every group runs, whatever the others did. Counted are the closing lines of
 cargo test, pytest, node:test and Maven's surefire, and the plain `N passed, N failed[, N skipped]`. What failed is named again
 at the end, and in the file that TOTALS_REPORT names: the output above it may have a hundred thousand lines.
+
+TOTALS_BRIEF=1 is for a run whose output is read afterwards, from its end and perhaps cut: a group that passed prints its totals
+only, and one that failed prints the lines that follow each failure, then its last lines.
 """
 
 from __future__ import annotations
@@ -32,7 +35,11 @@ NODE = re.compile("^[#\N{INFORMATION SOURCE}] (pass|fail|cancelled|skipped|todo)
 FAILURE = re.compile(
     r"^(?:\| )?(?:(?:FAILED|ERROR) +\S|---- .* stdout ----$|\u2716 |not ok |\[ERROR\] .*<<< (?:FAILURE|ERROR)!|run \d+ FAILED)"
 )
+# Where pytest begins to tell of one test.
+DETAILS = re.compile(r"^_{3,} .+ _{3,}$")
 NAMED = 20  # of a group at most: a broken build fails everything
+AFTER_FAILURE = 40  # lines that a brief run shows of each failure
+LAST = 60  # lines that a brief run shows of the end of a group that failed
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -80,6 +87,20 @@ def names_failure(line: str) -> str | None:
     return line[:300] if FAILURE.match(line) else None
 
 
+def excerpt(lines: list[str]) -> list[str]:
+    """What a brief run shows of a failed group: the lines after each failure (of the first `NAMED`), and the last ones."""
+    starts = [at for at, line in enumerate(lines) if names_failure(line) or DETAILS.match(COLOUR.sub("", line).strip())]
+    shown = set(range(max(0, len(lines) - LAST), len(lines)))
+    for at in starts[:NAMED]:
+        shown.update(range(at, min(at + AFTER_FAILURE, len(lines))))
+    taken: list[str] = []
+    for at in sorted(shown):
+        if at > 0 and at - 1 not in shown:
+            taken.append("[...]")
+        taken.append(lines[at])
+    return taken
+
+
 @dataclass
 class Group:
     """How the run of one group ended."""
@@ -106,16 +127,21 @@ class Group:
 
 
 def run(name: str, command: str) -> Group:
-    """Runs one group, its output passed on as it comes."""
+    """Runs one group, its output passed on as it comes (or, in a brief run, at its end and only what tells of failures)."""
     print(f"\n=== {name}: {command}", flush=True)
     group = Group(name)
+    brief = bool(os.environ.get("TOTALS_BRIEF"))
+    lines: list[str] = []
     begun = time.monotonic()
     process = subprocess.Popen(["bash", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     assert process.stdout is not None
     for raw in process.stdout:
-        sys.stdout.buffer.write(raw)
-        sys.stdout.buffer.flush()
         line = raw.decode(errors="replace")
+        if brief:
+            lines.append(line.rstrip("\n"))
+        else:
+            sys.stdout.buffer.write(raw)
+            sys.stdout.buffer.flush()
         if found := read(line):
             group.counts += found
         elif failure := names_failure(line):
@@ -125,6 +151,8 @@ def run(name: str, command: str) -> Group:
         group.failed(f"exited with {status}")
     elif status == 0 and group.counts == Counts():
         group.failed("ran no test")
+    if brief and group.counts.failed:
+        print(*excerpt(lines), sep="\n", flush=True)
     group.seconds = time.monotonic() - begun
     # Not in the form of a closing line: nobody who adds those up shall count this group twice.
     print(f"=== {name}: {group.counts} ({group.seconds:.0f} s)", flush=True)

@@ -1,4 +1,4 @@
-"""What it costs to hold many locks, which are all renewed."""
+"""What it costs to hold many locks, which are all renewed, and to wait for as many that others hold."""
 
 from __future__ import annotations
 
@@ -15,6 +15,15 @@ from driver.worker import Worker
 #: Seconds: a third of the lease of 30 s, which all of them have unless they are told otherwise.
 RENEWAL = 10.0
 COUNTS = (10_000, 100_000)
+WAITED = (3_000, 10_000, 100_000)
+
+
+#: Locks that others hold without a word, as one script of the server's makes them.
+QUIET = """for n = tonumber(ARGV[1]), tonumber(ARGV[2]) do
+  redis.call('HSET', 'bench-' .. n, '11111111-2222-8333-8444-555555555555:1', '1')
+  redis.call('PEXPIRE', 'bench-' .. n, 86400000)
+end
+return ARGV[2]"""
 
 
 @dataclass(frozen=True)
@@ -51,6 +60,60 @@ def hold(program: Program, count: int, intervals: int) -> Holding:
     )
 
 
+def wait(program: Program, count: int, seconds: float) -> Holding:
+    """Waits for them, all held by others, then looks on for a while."""
+    with Server() as server, Worker(program.start("waited", server, count, 0)) as worker:
+        for first in range(0, count, 1000):
+            server.command("EVAL", QUIET, "0", str(first), str(first + 999))
+        worker.ready()
+        threads, kib = worker.status("Threads"), worker.status("VmRSS")
+        worker.go()
+        answer = worker.answer()
+        assert answer["done"] == count
+        kib = worker.status("VmRSS") - kib
+        time.sleep(3)  # the first looks of all are over
+        before, cpu, began = server.spent(program.requests), worker.cpu(), time.monotonic()
+        time.sleep(seconds)
+        spent, cpu, took = server.spent(program.requests) - before, worker.cpu() - cpu, time.monotonic() - began
+        more = worker.status("Threads") - threads
+        present = int(server.command("DBSIZE"))
+        assert present >= 3 * count, f"of {count} locks some have no queue: {present} keys"
+    return Holding(
+        answer["seconds"], spent.requests / took, spent.cpu_us * 1e-6 / took, cpu / took, 1024 * kib / count, more
+    )
+
+
+def measure_waits(bench: Bench) -> list[Goal]:
+    """One client that waits, as the head of every queue: the case with the most looks."""
+    rows, goals = [], []
+    for count in WAITED:
+        if bench.quick and count == WAITED[-1]:
+            continue
+        bench.say(f"waited for, {RUST.name}, {count}")
+        found = wait(RUST, count, 3 if bench.quick else 10)
+        rows.append(
+            [
+                RUST.name,
+                f"{count:,}",
+                f"{found.scripts:.0f}",
+                f"{100 * found.server_share:.1f} %",
+                f"{100 * found.client_share:.1f} %",
+                f"{found.bytes_each:.0f}",
+                str(found.threads),
+            ]
+        )
+        if count == WAITED[-1]:
+            where = f"{count:,} locks that others hold, waited for"
+            goals = [
+                at_most(f"{where}: scripts", 300, found.scripts, "/s"),
+                at_most(f"{where}: server CPU, of a core", 50, 100 * found.server_share, "%"),
+                at_most(f"{where}: each in the client", 4096, found.bytes_each, "bytes"),
+            ]
+    header = ["", "locks", "scripts/s", "server CPU", "client CPU", "bytes each", "threads more"]
+    print_table("Locks that others hold, with one client that waits for them all", header, rows)
+    return goals
+
+
 def measure(bench: Bench) -> list[Goal]:
     """Redisson holds the smaller number."""
     rows, goals = [], []
@@ -81,4 +144,4 @@ def measure(bench: Bench) -> list[Goal]:
             ]
     header = ["", "locks", "taken in", "scripts in 10 s", "server CPU", "client CPU", "bytes each", "threads more"]
     print_table("Locks that are held and renewed, leases of 30 s", header, rows)
-    return goals
+    return goals + measure_waits(bench)

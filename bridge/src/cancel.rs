@@ -6,7 +6,8 @@ use std::sync::Arc;
 use libdlock::{Error, ErrorKind, Result};
 use tokio::sync::watch;
 
-use crate::handle::{Handle, Kind};
+use crate::handle::Handle;
+use crate::kinds::Object;
 use crate::state::State;
 
 /// Once fired it stays fired.
@@ -14,23 +15,20 @@ pub(crate) struct CancelEntry {
     fired: watch::Sender<bool>,
 }
 
+impl Object for CancelEntry {}
+
 impl State {
-    /// A new cancel token.
+    /// A new cancel token. Given up with [`State::free`]; calls that were given it go on.
     pub fn cancel_new(&self) -> Result<Handle> {
         let fired = watch::Sender::new(false);
-        self.insert(Kind::Cancel, &self.cancels, Arc::new(CancelEntry { fired }))
+        self.insert(Arc::new(CancelEntry { fired }))
     }
 
     /// Ends every call that was given the token, now and from now on, with `Cancelled`.
     pub fn cancel_fire(&self, token: Handle) -> Result<()> {
-        let entry = self.get(Kind::Cancel, &self.cancels, token, "cancel")?;
+        let entry = self.get::<CancelEntry>(token, "cancel")?;
         entry.fired.send_replace(true);
         Ok(())
-    }
-
-    /// Gives the token up; calls that were given it go on.
-    pub fn cancel_free(&self, token: Handle) -> Result<()> {
-        self.remove(Kind::Cancel, &self.cancels, token, "free").map(drop)
     }
 
     /// `future`, ended early with `Cancelled` when `token` is fired; without a token, `future`.
@@ -45,7 +43,7 @@ impl State {
         let Some(token) = token else {
             return future.await;
         };
-        let entry = self.get(Kind::Cancel, &self.cancels, token, "cancel")?;
+        let entry = self.get::<CancelEntry>(token, "cancel")?;
         let mut fired = entry.fired.subscribe();
         tokio::select! {
             biased;
@@ -62,7 +60,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::enter;
+    use crate::{Kind, enter};
 
     #[test]
     fn a_token_ends_a_wait_from_another_thread_and_stays_fired() {
@@ -75,7 +73,7 @@ mod tests {
             assert_eq!(result.unwrap_err().kind(), ErrorKind::Cancelled);
         }
         firing.join().unwrap();
-        state.cancel_free(token).unwrap();
+        state.free(Kind::Cancel, token).unwrap();
         assert_eq!(state.cancel_fire(token).unwrap_err().kind(), ErrorKind::Closed);
     }
 

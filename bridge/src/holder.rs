@@ -1,61 +1,97 @@
-//! The holder of a thread: who a synchronous call acts for.
+//! The holder of a thread: who a synchronous call acts for, and what the thread leaves when it ends.
 
-use std::cell::RefCell;
+use std::cell::Cell;
+use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
-use libdlock::HolderId;
+use libdlock::lease::HolderId;
 
+use crate::guard::guard;
 use crate::objects::ClientEntry;
+use crate::park::Parker;
 use crate::state;
+use crate::sync::{Mutex, lock};
 
+// Nothing to drop in either, so that they are there until the thread's very end: a guard that is destroyed at the end of the
+// process or of the thread releases what the thread holds.
 thread_local! {
-    static THREAD: Thread = Thread {
-        id: HolderId::fresh(),
-        clients: RefCell::new(Vec::new()),
-    };
-}
-
-/// What a thread leaves when it ends.
-struct Thread {
-    id: HolderId,
-    /// The clients through which this thread may hold something. Weak: a thread keeps no client alive.
-    clients: RefCell<Vec<Weak<ClientEntry>>>,
+    static HOLDER: Cell<Option<HolderId>> = const { Cell::new(None) };
+    /// The serial number of the client that was remembered last; 0 is none.
+    static REMEMBERED: Cell<u64> = const { Cell::new(0) };
 }
 
 /// The calling thread's holder id, made on first use and never reused.
-///
-/// # Errors
-/// None on a thread that lives; a thread whose thread-local values are being destroyed gets a fresh id.
 pub fn this_thread() -> HolderId {
-    THREAD.try_with(|thread| thread.id).unwrap_or_else(|_| HolderId::fresh())
+    HOLDER.get().unwrap_or_else(|| {
+        let fresh = HolderId::fresh();
+        HOLDER.set(Some(fresh));
+        fresh
+    })
 }
 
-/// Notes that the calling thread may hold locks of `client`, so that its end can stop their renewal.
-pub(crate) fn remember(holder: HolderId, client: &Arc<ClientEntry>) {
-    // On a thread that is ending there is nobody left to note it for.
-    let _ = THREAD.try_with(|thread| {
-        if thread.id != holder {
+/// The clients through which each thread may hold something. Weak: a thread keeps no client alive.
+#[derive(Default)]
+pub(crate) struct Threads(Mutex<Known>);
+
+#[derive(Default)]
+struct Known {
+    clients: HashMap<HolderId, Vec<Weak<ClientEntry>>>,
+    /// The end of a thread is not noticed any more.
+    closed: bool,
+}
+
+impl Threads {
+    /// Notes that the calling thread may hold locks of `client`, so that its end can stop their renewal. On the thread that
+    /// calls the library, which need not be the one that carries the call out.
+    pub(crate) fn remember(&self, holder: HolderId, client: &Arc<ClientEntry>) {
+        if REMEMBERED.get() == client.serial || HOLDER.get() != Some(holder) {
             return;
         }
-        let mut clients = thread.clients.borrow_mut();
+        let ending = Parker::none_here();
+        let mut known = lock(&self.0);
+        if known.closed {
+            return;
+        }
+        // Without a hook for its end a thread can hold all the same: then its lease is renewed until the client closes.
+        let _ = libdlock_fork::at_thread_end(ended, ending);
+        let clients = known.clients.entry(holder).or_default();
         if !clients.iter().any(|known| std::ptr::eq(known.as_ptr(), Arc::as_ptr(client))) {
             clients.retain(|known| known.strong_count() > 0);
             clients.push(Arc::downgrade(client));
         }
-    });
-}
+        drop(known);
+        REMEMBERED.set(client.serial);
+    }
 
-impl Drop for Thread {
-    /// The end of the holding thread stops renewal and warns, without talking to the server: the lease then runs out.
-    fn drop(&mut self) {
-        let Some(state) = state::current() else {
-            return;
-        };
-        for client in self.clients.get_mut().drain(..) {
-            // A client of the process that forked this one may be locked by a thread that is not here: hands off.
-            if let Some(client) = client.upgrade().filter(|client| client.generation == state.generation()) {
-                client.client.abandon(self.id);
-            }
+    /// Forgets everything; the end of a thread is no longer noticed, so that a plugin with this library in it may be unloaded.
+    pub(crate) fn close(&self) {
+        let mut known = lock(&self.0);
+        known.clients = HashMap::new();
+        // Once: the key that a forked child makes meanwhile is the child's.
+        if !std::mem::replace(&mut known.closed, true) {
+            libdlock_fork::no_thread_ends();
         }
     }
+
+    fn take(&self, holder: HolderId) -> Vec<Weak<ClientEntry>> {
+        lock(&self.0).clients.remove(&holder).unwrap_or_default()
+    }
+}
+
+/// The end of a holding thread stops renewal and warns, without talking to the server: the lease then runs out. At the end of
+/// the process this is not called. A destructor that runs after it may acquire again, and is noted again.
+fn ended() {
+    REMEMBERED.set(0);
+    let abandon = || {
+        // In a forked child nothing of the parent's is known.
+        let (Some(state), Some(holder)) = (state::current(), HOLDER.get()) else { return Ok(()) };
+        for client in state.threads.take(holder) {
+            if let Some(client) = client.upgrade() {
+                client.client.abandon(holder);
+            }
+        }
+        Ok(())
+    };
+    // A panic in here would end the process.
+    let _ = guard("the end of a thread", abandon);
 }

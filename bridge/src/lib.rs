@@ -6,7 +6,7 @@
 //! ```text
 //! guard("dlock_lock_release", || {
 //!     let state = enter()?;
-//!     state.wait(ops::lock_release(state, lock, this_thread()), None)
+//!     state.wait(ops::lock_release(state, lock, this_thread(), None), None)
 //! })
 //! ```
 //!
@@ -24,14 +24,21 @@
 #![forbid(unsafe_code)]
 
 mod cancel;
+mod ending;
+mod engine;
 mod guard;
 mod handle;
 mod holder;
+mod kinds;
+mod leased;
+#[cfg(test)]
+mod leased_tests;
 mod near;
 mod objects;
 pub mod ops;
 mod park;
 mod port;
+mod shutdown;
 mod slab;
 #[cfg(test)]
 mod slab_tests;
@@ -39,8 +46,10 @@ mod state;
 mod sync;
 
 pub use self::guard::guard;
-pub use self::handle::{Handle, Kind};
+pub use self::handle::Handle;
 pub use self::holder::this_thread;
+pub use self::kinds::Kind;
 pub use self::ops::{Held, Inspection, Outcome};
 pub use self::port::{Completion, What};
+pub use self::shutdown::shutdown;
 pub use self::state::{Interrupt, Process, State, enter};

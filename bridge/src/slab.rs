@@ -35,6 +35,8 @@ struct Inner<T> {
     slots: Vec<Slot<T>>,
     free: Vec<u32>,
     last_generation: u32,
+    /// Takes nothing in any more: its keys would begin anew.
+    closed: bool,
 }
 
 struct Slot<T> {
@@ -49,13 +51,16 @@ impl<T> Slab<T> {
 
     /// A slab whose slots are retired after `last` (tests make it small).
     pub(crate) fn with_generations(last: u32) -> Self {
-        let inner = Inner { slots: Vec::new(), free: Vec::new(), last_generation: last };
+        let inner = Inner { slots: Vec::new(), free: Vec::new(), last_generation: last, closed: false };
         Self { inner: Mutex::new(inner) }
     }
 
-    /// Puts `value` into a free slot; `None` when 2^24 objects are alive.
+    /// Puts `value` into a free slot; `None` when 2^24 objects are alive, or the table was closed.
     pub(crate) fn insert(&self, value: Arc<T>) -> Option<Key> {
         let mut inner = lock(&self.inner);
+        if inner.closed {
+            return None;
+        }
         if let Some(index) = inner.free.pop() {
             let slot = &mut inner.slots[index as usize];
             slot.value = Some(value);
@@ -77,10 +82,18 @@ impl<T> Slab<T> {
         }
     }
 
-    /// Those of whom `which` says so.
+    /// The objects for which `which` holds.
     pub(crate) fn all(&self, which: impl Fn(&T) -> bool) -> Vec<Arc<T>> {
         let inner = lock(&self.inner);
         inner.slots.iter().filter_map(|slot| slot.value.as_ref().filter(|value| which(value)).cloned()).collect()
+    }
+
+    /// Takes every object out, gives the table's memory back and closes it: nothing is found in it any more, nor put there.
+    pub(crate) fn close(&self) -> Vec<Arc<T>> {
+        let mut inner = lock(&self.inner);
+        inner.closed = true;
+        inner.free = Vec::new();
+        std::mem::take(&mut inner.slots).into_iter().filter_map(|slot| slot.value).collect()
     }
 
     /// Takes the object under `key` out: of several callers exactly one gets it.

@@ -49,6 +49,18 @@ fn a_slot_is_retired_rather_than_its_generations_used_twice() {
 }
 
 #[test]
+fn a_closed_slab_takes_nothing_in() {
+    let slab = Slab::new();
+    let key = slab.insert(Arc::new(1)).unwrap();
+    assert_eq!(slab.close().len(), 1);
+    let late = Arc::new(2);
+    assert_eq!(slab.insert(late.clone()), None, "its key would be that of the first");
+    assert_eq!(Arc::strong_count(&late), 1);
+    assert_eq!(slab.get(key).unwrap_err(), Missing::NeverThere);
+    assert!(slab.close().is_empty());
+}
+
+#[test]
 fn a_removed_object_lives_as_long_as_somebody_uses_it() {
     let slab = Slab::new();
     let key = slab.insert(Arc::new(7)).unwrap();

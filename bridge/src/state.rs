@@ -2,43 +2,43 @@
 
 use std::future::Future;
 use std::pin::pin;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use libdlock::{Error, ErrorKind, Result};
+use libdlock::{Error, ErrorKind, Result, may_block};
 use libdlock_fork::PerProcess;
-use tokio::runtime::{Builder, Runtime};
 
-use crate::cancel::CancelEntry;
-use crate::handle::{Handle, Kind, fork_bits, pack, unpack};
-use crate::objects::{ClientEntry, HeldEntry, LimiterEntry, LockEntry, SnowflakeEntry};
+use crate::ending::elsewhere;
+use crate::engine::{Engine, Using};
+use crate::handle::{Handle, fork_bits, pack, unpack};
+use crate::holder::Threads;
+use crate::kinds::{Entry, Kind, Tables};
 use crate::park::Parker;
-use crate::port::{OpEntry, PortEntry};
-use crate::slab::{Missing, Slab};
+use crate::slab::Missing;
 
 static STATE: PerProcess<State> = PerProcess::new();
 
 /// What libdlock keeps for this process. A forked child gets a new one with its first call; its parent's is leaked there.
 pub struct State {
     generation: u32,
-    /// Made by what needs it first; see [`State::runtime`].
-    runtime: OnceLock<Runtime>,
-    pub(crate) clients: Slab<ClientEntry>,
-    pub(crate) locks: Slab<LockEntry>,
-    pub(crate) helds: Slab<HeldEntry>,
-    pub(crate) ports: Slab<PortEntry>,
-    pub(crate) ops: Slab<OpEntry>,
-    pub(crate) cancels: Slab<CancelEntry>,
-    pub(crate) limiters: Slab<LimiterEntry>,
-    pub(crate) snowflakes: Slab<SnowflakeEntry>,
+    pub(crate) engine: Engine,
+    pub(crate) tables: Tables,
+    pub(crate) threads: Threads,
 }
 
 /// This process's state, made on the first call and after a fork. Every exported function begins with it.
 ///
 /// # Errors
-/// `Internal` when the operating system refuses what a fork is noticed by.
+/// `Internal` when the operating system refuses what a fork is noticed by; `Closed` after [`shutdown`](crate::shutdown).
 pub fn enter() -> Result<&'static State> {
+    let state = known()?;
+    state.engine.check()?;
+    Ok(state)
+}
+
+/// As [`enter`], also after [`shutdown`](crate::shutdown).
+pub(crate) fn known() -> Result<&'static State> {
     libdlock_fork::watch().map_err(|error| refused(&error))?;
     STATE.get_or_try_init(State::new)
 }
@@ -77,65 +77,60 @@ pub struct Interrupt<'a> {
 
 impl State {
     fn new(generation: u32) -> Result<Self> {
-        Ok(Self {
-            generation,
-            runtime: OnceLock::new(),
-            clients: Slab::new(),
-            locks: Slab::new(),
-            helds: Slab::new(),
-            ports: Slab::new(),
-            ops: Slab::new(),
-            cancels: Slab::new(),
-            limiters: Slab::new(),
-            snowflakes: Slab::new(),
-        })
+        Ok(Self { generation, engine: Engine::default(), tables: Tables::new(), threads: Threads::default() })
     }
 
-    /// The fork generation that this state belongs to.
-    pub(crate) fn generation(&self) -> u32 {
-        self.generation
-    }
-
-    /// The runtime. It has one worker, because it only moves bytes and timers and on a small machine that is faster than two,
-    /// unless the first client that is opened wants more.
+    /// The runtime, for as long as the caller keeps what it gets.
     ///
     /// # Errors
-    /// `Internal` when the operating system refuses a thread or a descriptor.
-    pub(crate) fn runtime(&self) -> Result<&Runtime> {
-        self.runtime_of(1)
+    /// `Internal` when the operating system refuses a thread or a descriptor; `Closed` after [`shutdown`](crate::shutdown).
+    pub(crate) fn runtime(&self) -> Result<Using<'_>> {
+        self.engine.using(1)
     }
 
-    /// The runtime, with so many workers if it is not there yet.
-    pub(crate) fn runtime_of(&self, workers: usize) -> Result<&Runtime> {
-        if let Some(runtime) = self.runtime.get() {
-            return Ok(runtime);
-        }
-        let mut made = Builder::new_multi_thread();
-        made.worker_threads(workers).thread_name("libdlock").enable_io().enable_time();
-        let mut made = Some(made.build().map_err(|error| refused(&error))?);
-        let runtime = self.runtime.get_or_init(|| made.take().expect("it is taken once"));
-        // Somebody else was quicker. To drop it as it is would wait for its threads.
-        made.into_iter().for_each(Runtime::shutdown_background);
-        Ok(runtime)
-    }
-
-    /// Runs `future` to its end on the calling thread. One that is complete at once costs no wake-up.
+    /// Runs `future` to its end on the calling thread, which may block: it does a round trip itself where it can. One that is
+    /// complete at once costs no wake-up.
     ///
     /// With an [`Interrupt`] the host is asked every so often whether it wants out; then the future is dropped (core leaves
     /// nothing behind) and the answer is `Cancelled`. While it is asked, the host may call the library as at any other time:
     /// a signal handler that closes a client is nothing unusual.
-    pub fn wait<T>(&self, future: impl Future<Output = Result<T>>, interrupt: Option<Interrupt<'_>>) -> Result<T> {
+    ///
+    /// On a thread that is ending (see `ending.rs`) another thread runs it, and no host is asked.
+    pub fn wait<T: Send>(
+        &self,
+        future: impl Future<Output = Result<T>> + Send,
+        interrupt: Option<Interrupt<'_>>,
+    ) -> Result<T> {
+        match Parker::of_this_thread() {
+            Some(parker) => self.wait_parked(&parker, future, interrupt),
+            None => elsewhere(|| match Parker::of_this_thread() {
+                Some(parker) => self.wait_parked(&parker, future, None),
+                None => unreachable!("a thread that has just begun has all of its values"),
+            })?,
+        }
+    }
+
+    fn wait_parked<T>(
+        &self,
+        parker: &Arc<Parker>,
+        future: impl Future<Output = Result<T>>,
+        interrupt: Option<Interrupt<'_>>,
+    ) -> Result<T> {
+        if parker.enlist(self.generation) {
+            self.engine.enlist(parker);
+        }
         // Its timers are the runtime's, and what it spawns, also when it is dropped.
-        let _context = self.runtime()?.enter();
+        let runtime = self.runtime()?;
+        let _context = runtime.enter();
         let mut future = pin!(future);
-        let parker = Parker::of_this_thread();
         let waker = Waker::from(parker.clone());
         let mut context = Context::from_waker(&waker);
         // The first step may take a round trip, during which the host is not asked: its pause has begun.
         let mut interrupt = interrupt.map(|interrupt| (Instant::now() + interrupt.every, interrupt));
         loop {
+            self.engine.check()?;
             // Also after the host was asked: what it called on this thread may have taken a wake-up that was meant for this.
-            if let Poll::Ready(result) = future.as_mut().poll(&mut context) {
+            if let Poll::Ready(result) = may_block(|| future.as_mut().poll(&mut context)) {
                 return result;
             }
             let woken = parker.sleep(interrupt.as_ref().map(|(at, _)| *at));
@@ -148,29 +143,44 @@ impl State {
         }
     }
 
+    /// Does `work` within the runtime, for what starts tasks or timers there: on the calling thread, or for one that is ending
+    /// on another.
+    pub(crate) fn within<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T> {
+        let here = || {
+            let runtime = self.runtime()?;
+            let _context = runtime.enter();
+            Ok(work())
+        };
+        if Parker::none_here() { elsewhere(here)? } else { here() }
+    }
+
     /// Starts `future` on the runtime; nobody waits for it.
     pub(crate) fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
         // Without a runtime there is nothing yet that could need it.
-        if let Some(runtime) = self.runtime.get() {
+        if let Some(runtime) = self.engine.made() {
             runtime.spawn(future);
         }
     }
 
-    pub(crate) fn insert<T>(&self, kind: Kind, slab: &Slab<T>, value: Arc<T>) -> Result<Handle> {
-        let key = slab
-            .insert(value)
-            .ok_or_else(|| Error::new(ErrorKind::Internal, "handle", "2^24 objects of one kind are open"))?;
-        Ok(pack(kind, self.generation, key))
+    /// Gives an object its handle.
+    pub(crate) fn insert<E: Entry>(&self, object: Arc<E>) -> Result<Handle> {
+        let Some(key) = E::table(&self.tables).insert(object) else {
+            // The end of the library closes its tables.
+            self.engine.check()?;
+            return Err(Error::new(ErrorKind::Internal, "handle", "2^24 objects of one kind are open"));
+        };
+        Ok(pack(E::KIND, self.generation, key))
     }
 
-    pub(crate) fn get<T>(&self, kind: Kind, slab: &Slab<T>, handle: Handle, op: &'static str) -> Result<Arc<T>> {
-        let key = self.key(kind, handle, op)?;
-        slab.get(key).map_err(|missing| explain(missing, kind, op))
+    pub(crate) fn get<E: Entry>(&self, handle: Handle, op: &'static str) -> Result<Arc<E>> {
+        let key = self.key(E::KIND, handle, op)?;
+        E::table(&self.tables).get(key).map_err(|missing| explain(missing, E::KIND, op))
     }
 
-    pub(crate) fn remove<T>(&self, kind: Kind, slab: &Slab<T>, handle: Handle, op: &'static str) -> Result<Arc<T>> {
-        let key = self.key(kind, handle, op)?;
-        slab.remove(key).map_err(|missing| explain(missing, kind, op))
+    /// Takes an object out of its table: of several callers one gets it.
+    pub(crate) fn take<E: Entry>(&self, handle: Handle, op: &'static str) -> Result<Arc<E>> {
+        let key = self.key(E::KIND, handle, op)?;
+        E::table(&self.tables).remove(key).map_err(|missing| explain(missing, E::KIND, op))
     }
 
     /// Refuses a handle of another kind, or from before a fork.
@@ -202,7 +212,7 @@ fn explain(missing: Missing, kind: Kind, op: &'static str) -> Error {
     }
 }
 
-fn refused(error: &std::io::Error) -> Error {
+pub(crate) fn refused(error: &std::io::Error) -> Error {
     let message = format!("the operating system refuses what libdlock's runtime needs: {error}");
     Error::new(ErrorKind::Internal, "start", message)
 }

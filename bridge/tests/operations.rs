@@ -1,11 +1,15 @@
 //! The operations over handles, on `memory://`: what the bridge adds to core.
 
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use libdlock::{Absent, ErrorKind, HolderId, LossReason};
+use libdlock::ErrorKind;
+use libdlock::lease::{HolderId, LossReason};
+use libdlock::limit::Absent;
 use libdlock_bridge::ops::{self, Holding, LogTo, RateArgs};
-use libdlock_bridge::{Handle, Interrupt, Outcome, State, What, enter, this_thread};
+use libdlock_bridge::{Handle, Interrupt, Kind, Outcome, State, What, enter, this_thread};
 
 /// What events of the tests' clients carry.
 const MINE: u64 = 77;
@@ -17,7 +21,7 @@ fn client(state: &'static State, log_port: Option<Handle>) -> Handle {
 }
 
 fn lock(state: &'static State, client: Handle, name: &str) -> Handle {
-    ops::lock_open(state, client, name.as_bytes(), None, None).unwrap()
+    ops::lock_open(state, client, name.as_bytes(), None, None, None).unwrap()
 }
 
 fn try_by(state: &'static State, lock: Handle, holder: HolderId) -> libdlock::Result<ops::Held> {
@@ -31,17 +35,52 @@ fn a_thread_is_a_holder_and_another_is_another() {
 }
 
 #[test]
+fn a_thread_s_hold_outlives_every_handle_of_its_lock() {
+    let state = enter().unwrap();
+    let client = client(state, None);
+    let made = || lock(state, client, "kept");
+    let first = made();
+    let held = try_by(state, first, this_thread()).unwrap();
+    state.free(Kind::Held, held.handle).unwrap();
+    state.free(Kind::Lock, first).unwrap();
+    let again = made();
+    assert_eq!(try_by(state, again, HolderId::fresh()).unwrap_err().kind(), ErrorKind::Busy);
+    assert_eq!(ops::lock_hold_count(state, again, this_thread()).unwrap(), 1);
+    state.wait(ops::lock_release(state, again, this_thread(), None), None).unwrap();
+    try_by(state, again, HolderId::fresh()).unwrap();
+}
+
+#[test]
+fn a_hold_ends_with_the_last_handle_of_client_and_lock() {
+    let state = enter().unwrap();
+    let opening = || ops::client_open(state, "memory://kept-no-longer?lease=200ms".to_owned(), Vec::new(), None);
+    let (mine, other) = (state.wait(opening(), None).unwrap(), state.wait(opening(), None).unwrap());
+    let held_lock = lock(state, mine, "kept");
+    let held = try_by(state, held_lock, this_thread()).unwrap();
+    for free in [state.free(Kind::Held, held.handle), state.free(Kind::Lock, held_lock), state.free(Kind::Client, mine)]
+    {
+        free.unwrap();
+    }
+    let waiting = lock(state, other, "kept");
+    let by = Holding::ByHolder(HolderId::fresh());
+    state.wait(ops::lock_acquire(state, waiting, by, Some(5_000), None), None).expect("nobody renews the first hold");
+}
+
+#[test]
 fn objects_outlive_the_handles_they_were_made_from() {
     let state = enter().unwrap();
     let client = client(state, None);
     let lock = lock(state, client, "outlive");
-    ops::client_free(state, client).unwrap();
+    state.free(Kind::Client, client).unwrap();
     let held = try_by(state, lock, this_thread()).unwrap();
-    ops::lock_free(state, lock).unwrap();
+    state.free(Kind::Lock, lock).unwrap();
     assert!(ops::held_valid(state, held.handle).unwrap());
     assert_eq!(ops::held_token(state, held.handle).unwrap(), held.token);
-    assert_eq!(state.wait(ops::lock_release(state, lock, this_thread()), None).unwrap_err().kind(), ErrorKind::Closed);
-    ops::held_free(state, held.handle).unwrap();
+    assert_eq!(
+        state.wait(ops::lock_release(state, lock, this_thread(), None), None).unwrap_err().kind(),
+        ErrorKind::Closed
+    );
+    state.free(Kind::Held, held.handle).unwrap();
 }
 
 #[test]
@@ -58,7 +97,7 @@ fn an_interrupt_ends_a_wait_and_leaves_nothing() {
     let waiting = ops::lock_acquire(state, lock, Holding::ByHolder(this_thread()), None, None);
     let interrupt = Interrupt { every: Duration::from_millis(5), check: &mut check };
     assert_eq!(state.wait(waiting, Some(interrupt)).unwrap_err().kind(), ErrorKind::Cancelled);
-    state.wait(ops::lock_release(state, lock, holder), None).unwrap();
+    state.wait(ops::lock_release(state, lock, holder, None), None).unwrap();
     try_by(state, lock, HolderId::fresh()).unwrap();
 }
 
@@ -73,7 +112,7 @@ fn the_library_may_be_used_while_a_wait_asks_its_host() {
     let mut check = || {
         asked += 1;
         if asked == 1 {
-            state.wait(ops::lock_release(state, lock, holder), None).unwrap();
+            state.wait(ops::lock_release(state, lock, holder, None), None).unwrap();
         }
         false
     };
@@ -89,7 +128,7 @@ fn a_hold_of_a_handle_is_released_through_it_and_one_of_a_thread_is_not() {
     let of_thread = try_by(state, lock, this_thread()).unwrap();
     let refused = state.wait(ops::held_release(state, of_thread.handle), None).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::InvalidArgument);
-    state.wait(ops::lock_release(state, lock, this_thread()), None).unwrap();
+    state.wait(ops::lock_release(state, lock, this_thread(), None), None).unwrap();
     let of_handle = state.wait(ops::lock_acquire(state, lock, Holding::ByHandle, Some(0), None), None).unwrap();
     assert_eq!(try_by(state, lock, this_thread()).unwrap_err().kind(), ErrorKind::Busy);
     state.wait(ops::held_release(state, of_handle.handle), None).unwrap();
@@ -111,7 +150,7 @@ fn a_grant_that_nobody_drained_is_released_with_its_port() {
     };
     state.submit(port, 0, submitted).unwrap();
     let handle = was_granted.recv_timeout(Duration::from_secs(5)).unwrap();
-    state.port_free(port).unwrap();
+    state.free(Kind::Port, port).unwrap();
     // Waits for the release in the background.
     let next = ops::lock_acquire(state, lock, Holding::ByHolder(this_thread()), Some(5_000), None);
     state.wait(next, None).unwrap();
@@ -128,7 +167,7 @@ fn the_end_of_a_holding_thread_ends_its_hold_here_and_warns() {
     let warned = state.drain(port, 100).unwrap().into_iter().any(|completion| match completion.what {
         What::Log(event) => {
             assert_eq!((completion.op, completion.user_data), (0, MINE));
-            event.level >= libdlock::Level::Warn && event.name.as_deref() == Some("ended")
+            event.level >= libdlock::event::Level::Warn && event.name.as_deref() == Some("ended")
         }
         What::Done(_) => false,
     });
@@ -166,7 +205,7 @@ fn a_hold_of_a_handle_is_entered_again_and_released_as_often() {
     assert_eq!(ops::held_hold_count(state, held).unwrap(), 0);
     assert_eq!(ops::held_reenter(state, held).unwrap_err().kind(), ErrorKind::NotHeld);
 
-    let once = ops::lock_open(state, client, b"once", None, Some(false)).unwrap();
+    let once = ops::lock_open(state, client, b"once", None, None, Some(false)).unwrap();
     let held = state.wait(ops::lock_acquire(state, once, Holding::ByHandle, Some(0), None), None).unwrap().handle;
     assert_eq!(ops::held_reenter(state, held).unwrap_err().kind(), ErrorKind::Deadlock);
     state.wait(ops::held_release(state, held), None).unwrap();
@@ -194,13 +233,13 @@ fn a_log_port_that_is_not_drained_keeps_a_bounded_number_of_events() {
     for _ in 0..rounds {
         let held = state.wait(ops::lock_acquire(state, lock, Holding::ByHandle, Some(0), None), None).unwrap();
         // One warning each.
-        ops::held_free(state, held.handle).unwrap();
+        state.free(Kind::Held, held.handle).unwrap();
         state.wait(ops::lock_force_release(state, lock), None).unwrap();
     }
     let kept = state.drain(port, 2 * rounds).unwrap().len();
     assert_eq!(kept, 1_024);
     let held = state.wait(ops::lock_acquire(state, lock, Holding::ByHandle, Some(0), None), None).unwrap();
-    ops::held_free(state, held.handle).unwrap();
+    state.free(Kind::Held, held.handle).unwrap();
     let What::Log(event) = state.drain(port, 1).unwrap().remove(0).what else { panic!("a log event") };
     assert!(event.message.contains("dropped"), "{}", event.message);
 }
@@ -208,15 +247,13 @@ fn a_log_port_that_is_not_drained_keeps_a_bounded_number_of_events() {
 #[test]
 fn a_wait_polls_once_and_once_more_for_each_wake_up() {
     let state = enter().unwrap();
-    let polls = std::cell::Cell::new(0);
     let ready_at = |poll: u32| {
-        let polls = &polls;
-        polls.set(0);
+        let mut polls = 0;
         std::future::poll_fn(move |context| {
-            polls.set(polls.get() + 1);
+            polls += 1;
             context.waker().wake_by_ref();
-            match polls.get() == poll {
-                true => std::task::Poll::Ready(Ok(polls.get())),
+            match polls == poll {
+                true => std::task::Poll::Ready(Ok(polls)),
                 false => std::task::Poll::Pending,
             }
         })
@@ -231,16 +268,16 @@ fn a_wait_polls_once_and_once_more_for_each_wake_up() {
 #[test]
 fn a_wake_up_that_a_call_of_the_hosts_took_is_not_lost() {
     let state = enter().unwrap();
-    let (waker, ready) = (std::cell::RefCell::new(None::<std::task::Waker>), std::cell::Cell::new(false));
+    let (waker, ready) = (Mutex::new(None::<std::task::Waker>), AtomicBool::new(false));
     let waiting = std::future::poll_fn(|context| {
-        *waker.borrow_mut() = Some(context.waker().clone());
-        if ready.get() { std::task::Poll::Ready(Ok(())) } else { std::task::Poll::Pending }
+        *waker.lock().unwrap() = Some(context.waker().clone());
+        if ready.load(Ordering::SeqCst) { std::task::Poll::Ready(Ok(())) } else { std::task::Poll::Pending }
     });
     let mut asked = 0;
     let mut check = || {
         asked += 1;
-        ready.set(true);
-        waker.borrow().as_ref().unwrap().wake_by_ref();
+        ready.store(true, Ordering::SeqCst);
+        waker.lock().unwrap().as_ref().unwrap().wake_by_ref();
         let mut polls = 0;
         let second_poll = std::future::poll_fn(|_| {
             polls += 1;
@@ -258,12 +295,14 @@ fn the_statistics_of_a_client_outlive_its_end() {
     let client = client(state, None);
     let lock = lock(state, client, "counted");
     let held = try_by(state, lock, this_thread()).unwrap();
-    assert_eq!(ops::client_stats(state, client).unwrap().held, 1);
+    assert_eq!(ops::client_stats(state, client).unwrap().lock.held, 1);
     state.wait(ops::client_close(state, client, false), None).unwrap();
-    let stats = ops::client_stats(state, client).unwrap();
+    let all = ops::client_stats(state, client).unwrap();
+    let stats = all.lock;
     assert_eq!((stats.held, stats.lost, stats.released, stats.wait_time.count()), (0, 1, 0, 1));
-    assert_eq!(ops::counters(&stats)[9], 1, "`lost` is the tenth");
-    ops::held_free(state, held.handle).unwrap();
+    assert_eq!(ops::counters(&all)[9], 1, "`lost` is the tenth");
+    assert_eq!(ops::histograms(&all)[0].count, 1, "`lock.wait_time` is the first");
+    state.free(Kind::Held, held.handle).unwrap();
 }
 
 #[test]
@@ -290,7 +329,7 @@ fn a_limiter_answers_in_plain_numbers_and_refuses_what_cannot_be() {
     let error = ask(1, Some(-2)).unwrap_err();
     assert_eq!((error.kind(), error.name()), (ErrorKind::InvalidArgument, Some("api")));
 
-    let directly = |cost, wait_ms| state.wait(ops::limiter_acquire_direct(state, limiter, cost, wait_ms), None);
+    let directly = |cost, wait_ms| state.wait(ops::limiter_acquire(state, limiter, cost, wait_ms), None);
     state.wait(ops::limiter_reset(state, limiter), None).unwrap();
     assert_eq!(directly(3, None).unwrap().granted, 3);
     assert!(directly(1, Some(5_000)).unwrap().allowed, "it waits for its token");
@@ -308,7 +347,7 @@ fn a_limiter_answers_in_plain_numbers_and_refuses_what_cannot_be() {
     assert_eq!(ops::absent("local_share", Some(-1)).unwrap_err().kind(), ErrorKind::InvalidArgument);
     assert_eq!(ops::absent("allow", Some(4)).unwrap_err().kind(), ErrorKind::InvalidArgument);
     assert!(ops::absent("maybe", None).unwrap_err().message().contains("maybe"));
-    ops::limiter_free(state, limiter).unwrap();
+    state.free(Kind::Limiter, limiter).unwrap();
     assert_eq!(ask(1, Some(0)).unwrap_err().kind(), ErrorKind::Closed);
 }
 
@@ -321,11 +360,11 @@ fn what_was_submitted_has_begun_and_needs_its_handles_no_more() {
         let name = format!("begun {round}");
         let first = lock(state, client, &name);
         state.submit(port, 1, ops::lock_acquire(state, first, Holding::ByHandle, None, None)).unwrap();
-        ops::lock_free(state, first).unwrap();
+        state.free(Kind::Lock, first).unwrap();
         let What::Done(Ok(Outcome::Held(held))) = next(state, port) else { panic!("acquired") };
         state.submit(port, 2, ops::held_release(state, held.handle)).unwrap();
-        ops::held_free(state, held.handle).unwrap();
-        state.port_free(port).unwrap();
+        state.free(Kind::Held, held.handle).unwrap();
+        state.free(Kind::Port, port).unwrap();
         // Nobody is left to hear of the release; it is carried out.
         let again = lock(state, client, &name);
         let waited = ops::lock_acquire(state, again, Holding::ByHandle, Some(5_000), None);
@@ -355,4 +394,30 @@ fn next(state: &State, port: Handle) -> What {
         std::thread::sleep(Duration::from_millis(1));
     }
     panic!("no completion within 5 s")
+}
+
+#[test]
+fn a_release_by_token_leaves_the_next_hold_alone() {
+    let state = enter().unwrap();
+    let lock = lock(state, client(state, None), "told once");
+    let holder = HolderId::fresh();
+    let short = ops::lock_acquire(state, lock, Holding::ByHolder(holder), Some(0), Some(100));
+    let lost = state.wait(short, None).unwrap();
+    let over = state.wait(ops::held_wait_lost(state, lost.handle, Some(5_000)), None).unwrap();
+    assert_eq!(over, Some(LossReason::Expired));
+    // It is announced a little before its end.
+    let told = (0..1_000).any(|_| {
+        std::thread::sleep(Duration::from_millis(1));
+        ops::lock_hold_count(state, lock, holder).unwrap() == 0
+    });
+    assert!(told, "this tells of the loss");
+    let acquiring = ops::lock_acquire(state, lock, Holding::ByHolder(holder), Some(5_000), None);
+    let next = state.wait(acquiring, None).unwrap();
+    for _ in 0..2 {
+        assert!(!ops::lock_leave(state, lock, holder, Some(lost.token)).unwrap());
+        let released = state.wait(ops::lock_release(state, lock, holder, Some(lost.token)), None);
+        assert_eq!(released.unwrap_err().kind(), ErrorKind::NotHeld);
+    }
+    assert_eq!(ops::lock_hold_count(state, lock, holder).unwrap(), 1);
+    state.wait(ops::lock_release(state, lock, holder, Some(next.token)), None).unwrap();
 }

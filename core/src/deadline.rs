@@ -1,16 +1,26 @@
 //! How long a call may take: a wait as the caller says it, and the instant at which it is over.
 
+use std::pin::Pin;
 use std::time::Duration;
 
-use crate::error::{Error, ErrorKind, Result};
 use crate::time::{Clock, Tick};
 
 /// How long an acquire may wait.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use libdlock::lock::Acquire;
+/// use libdlock::Wait;
+///
+/// let patient = Acquire::default(); // as long as it takes
+/// let quick = Acquire::default().wait(Wait::For(Duration::from_millis(500)));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Wait {
     /// Not at all: one attempt.
     Try,
-    /// This long, from the call on, at most 24 h. Zero is the same as [`Wait::Try`].
+    /// This long, from the call on. Zero is the same as [`Wait::Try`].
     For(Duration),
     /// Without bound.
     #[default]
@@ -19,27 +29,41 @@ pub enum Wait {
 
 impl Wait {
     /// The instant at which the wait is over; `None` for a call that does not wait.
-    pub(crate) fn until(self, op: &'static str, clock: &Clock) -> Result<Option<Tick>> {
+    pub(crate) fn until(self, clock: &Clock) -> Option<Tick> {
         match self {
-            Wait::Try | Wait::For(Duration::ZERO) => Ok(None),
-            Wait::For(wait) if wait <= MAX_WAIT => Ok(Some(clock.now().plus(wait))),
-            Wait::For(wait) => {
-                let message = format!("a wait of {wait:?} is not possible; it is 0 to 24 h, or without bound");
-                Err(Error::new(ErrorKind::InvalidArgument, op, message))
-            }
-            Wait::Forever => Ok(Some(Tick::NEVER)),
+            Wait::Try | Wait::For(Duration::ZERO) => None,
+            // Beyond the clock's range, some centuries, it is without bound.
+            Wait::For(wait) => Some(clock.now().plus(wait)),
+            Wait::Forever => Some(Tick::NEVER),
         }
     }
 }
 
-/// The longest wait with a bound; a longer one is taken for a mistake of units.
-const MAX_WAIT: Duration = Duration::from_secs(24 * 3600);
-
-/// Runs something until it completes or the time is over (`None`).
-pub(crate) async fn by_deadline<T>(clock: &Clock, deadline: Tick, work: impl Future<Output = T>) -> Option<T> {
+/// Runs something until it completes or the time is over (`None`). By reference as in [`while_open`](crate::wait::while_open).
+pub(crate) async fn by_deadline<T>(
+    clock: &Clock,
+    deadline: Tick,
+    work: Pin<&mut impl Future<Output = T>>,
+) -> Option<T> {
     tokio::select! {
         biased;
         done = work => Some(done),
         () = clock.sleep_until(deadline) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::ManualClock;
+
+    #[test]
+    fn a_wait_may_be_as_long_as_a_duration() {
+        let clock = Clock::Manual(ManualClock::new());
+        let days = Duration::from_secs(2 * 24 * 3600);
+        assert_eq!(Wait::For(days).until(&clock), Some(clock.now().plus(days)));
+        assert_eq!(Wait::For(Duration::MAX).until(&clock), Some(Tick::NEVER));
+        assert_eq!(Wait::Forever.until(&clock), Some(Tick::NEVER));
+        assert_eq!(Wait::For(Duration::ZERO).until(&clock), None);
     }
 }

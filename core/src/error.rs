@@ -2,15 +2,18 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
+
+use crate::text;
 
 /// Shorthand used by every fallible function of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 macro_rules! kinds {
-    ($($(#[$doc:meta])* $variant:ident = $code:literal, $text:literal;)*) => {
+    ($($(#[$doc:meta])* $variant:ident = $code:literal, $text:literal, $family:expr, $retryable:literal;)*) => {
         /// What went wrong, as a class that a program can decide on.
         ///
-        /// The numbers are frozen: they are the status codes of the C ABI and stand in `tests/vectors/errors.json`, which
+        /// The numbers are frozen: they are the status codes of the C ABI and stand in `api/errors.json`, which
         /// every language checks. Zero is success; positive numbers are ordinary outcomes, negative ones errors.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
@@ -34,47 +37,67 @@ macro_rules! kinds {
                     $(ErrorKind::$variant => $text,)*
                 }
             }
+
+            /// The family to which the kind belongs, if it belongs to one.
+            pub const fn family(self) -> Option<ErrorFamily> {
+                match self {
+                    $(ErrorKind::$variant => $family,)*
+                }
+            }
+
+            /// Whether the same call, made again later, can succeed although the program changes nothing. After
+            /// [`ErrorKind::OutcomeUnknown`] it may find that the first call was carried out.
+            pub const fn is_retryable(self) -> bool {
+                match self {
+                    $(ErrorKind::$variant => $retryable,)*
+                }
+            }
         }
     };
 }
 
 kinds! {
-    /// Not acquired within the wait: somebody else holds it.
-    Busy = 1, "BUSY";
+    // <api:kinds> written by `python3 api/write.py` from api/errors.json
+    /// Not acquired within the wait: another holder has it.
+    Busy = 1, "BUSY", None, true;
     /// A rate limiter refused for now.
-    Limited = 2, "LIMITED";
-    /// An argument was refused before any I/O.
-    InvalidArgument = -1, "INVALID_ARGUMENT";
-    /// An object name was refused before any I/O.
-    InvalidName = -2, "INVALID_NAME";
-    /// Released or extended by somebody who does not hold it (any more).
-    NotHeld = -3, "NOT_HELD";
-    /// The lease ran out, or was taken away, while it was held.
-    Lost = -4, "LOST";
-    /// The holder asked again for a lock that is not re-entrant.
-    Deadlock = -5, "DEADLOCK";
-    /// The server could not be reached; nothing was done there.
-    Connection = -6, "CONNECTION";
+    Limited = 2, "LIMITED", None, true;
+    /// A value was refused before any I/O; the message says which, and what is allowed.
+    InvalidArgument = -1, "INVALID_ARGUMENT", Some(ErrorFamily::Usage), false;
+    /// A name was refused before any I/O: empty, longer than 512 bytes, not UTF-8, with a NUL, with braces that are
+    /// no cluster's hash tag, or the name of a companion key such as `dlock_seen:{a}`.
+    InvalidName = -2, "INVALID_NAME", Some(ErrorFamily::Usage), false;
+    /// Release or extend by a caller that does not hold the lock, or not any more.
+    NotHeld = -3, "NOT_HELD", Some(ErrorFamily::HoldOver), false;
+    /// The lease ran out, or the lock was taken away, while it was held.
+    Lost = -4, "LOST", Some(ErrorFamily::HoldOver), false;
+    /// The holder acquired a lock again that is not re-entrant.
+    Deadlock = -5, "DEADLOCK", Some(ErrorFamily::Usage), false;
+    /// The server cannot be reached, or refuses the connection or the password; nothing was done there.
+    Connection = -6, "CONNECTION", Some(ErrorFamily::Unavailable), true;
     /// The request was sent and no reply came: it may or may not have been carried out.
-    OutcomeUnknown = -7, "OUTCOME_UNKNOWN";
+    OutcomeUnknown = -7, "OUTCOME_UNKNOWN", Some(ErrorFamily::Unavailable), true;
     /// The server answered with an error that has no kind of its own.
-    Server = -8, "SERVER";
-    /// The key holds something that is not this kind of object. The data is untouched.
-    WrongType = -9, "WRONG_TYPE";
-    /// The server is over its memory limit.
-    OutOfMemory = -10, "OUT_OF_MEMORY";
-    /// The server's access rules refuse the command, key or channel.
-    NoPermission = -11, "NO_PERMISSION";
+    Server = -8, "SERVER", Some(ErrorFamily::Unavailable), true;
+    /// The key holds something else; it was left untouched.
+    WrongType = -9, "WRONG_TYPE", Some(ErrorFamily::Usage), false;
+    /// The server is at its memory limit and refused to write.
+    OutOfMemory = -10, "OUT_OF_MEMORY", Some(ErrorFamily::Unavailable), true;
+    /// The server's access list forbids the command, key or channel; the message names the missing rule.
+    NoPermission = -11, "NO_PERMISSION", Some(ErrorFamily::Unavailable), false;
     /// The caller cancelled the operation.
-    Cancelled = -12, "CANCELLED";
-    /// The object was closed.
-    Closed = -13, "CLOSED";
-    /// The object belongs to the process that forked this one.
-    Forked = -14, "FORKED";
-    /// A clock is unusable for what was asked.
-    Clock = -15, "CLOCK";
-    /// A defect in libdlock.
-    Internal = -16, "INTERNAL";
+    Cancelled = -12, "CANCELLED", None, false;
+    /// The client was closed, before the call or during it.
+    Closed = -13, "CLOSED", None, false;
+    /// An object from before a fork was used in the child; connect again there.
+    Forked = -14, "FORKED", Some(ErrorFamily::Usage), false;
+    /// A clock error that waiting cannot correct.
+    Clock = -15, "CLOCK", None, false;
+    /// A defect in libdlock; please report it.
+    Internal = -16, "INTERNAL", None, false;
+    /// This server, or this version of libdlock, cannot do it; the message says what can.
+    Unsupported = -17, "UNSUPPORTED", Some(ErrorFamily::Usage), false;
+    // </api:kinds>
 }
 
 impl ErrorKind {
@@ -84,34 +107,108 @@ impl ErrorKind {
     }
 }
 
+/// Kinds that a program handles alike. A kind that belongs to no family is an outcome of its own, such as
+/// [`ErrorKind::Busy`] or [`ErrorKind::Closed`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorFamily {
+    // <api:families> written by `python3 api/write.py` from api/errors.json
+    /// The program asks for something that cannot be; it has to be changed.
+    Usage,
+    /// The server, or the way to it, does not do what was asked.
+    Unavailable,
+    /// The caller does not hold what it acts on, or not any more.
+    HoldOver,
+    // </api:families>
+}
+
 /// What happened, to which object, and what to do about it.
 ///
-/// Never carries a password, a script's text or another library's error. Cheap to clone.
+/// Beside the text, an error carries the facts that a program can act on: [`holder`](Error::holder),
+/// [`remaining`](Error::remaining), [`retry_after`](Error::retry_after), [`allowed`](Error::allowed) and
+/// [`is_retryable`](Error::is_retryable).
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use libdlock::error::ErrorFamily;
+/// use libdlock::lease::Lease;
+/// use libdlock::lock::LockOptions;
+/// use libdlock::{Client, ErrorKind};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> libdlock::Result<()> {
+/// let client = Client::connect("memory://").await?;
+/// let held = client.lock("orders")?.acquire().await?;
+///
+/// let busy = client.lock("orders")?.acquire_timeout(Duration::ZERO).await.unwrap_err();
+/// assert_eq!((busy.kind(), busy.holder()), (ErrorKind::Busy, Some(held.owner())));
+/// assert!(busy.is_retryable() && busy.remaining() <= Some(Duration::from_secs(30)));
+///
+/// let short = LockOptions::default().lease(Lease::Fixed(Duration::from_millis(5)));
+/// let refused = client.lock_with("invoices", short).unwrap_err();
+/// assert_eq!(refused.allowed(), Some("100 ms to 24 h"));
+/// assert_eq!(refused.kind().family(), Some(ErrorFamily::Usage));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Never carries a password, a script's text or another library's error. The message is one line: control characters of foreign
+/// text (owners, a server's errors) and those that change the direction of text are escaped, and what is long is cut. Cheap to clone.
 #[derive(Clone)]
 pub struct Error(Arc<Repr>);
 
+#[derive(Clone)]
 struct Repr {
     kind: ErrorKind,
     op: &'static str,
     name: Option<String>,
     message: String,
+    facts: Facts,
+}
+
+/// What a program can read from an error. Inline, because only callers that fail pay for it.
+#[derive(Clone, Default)]
+struct Facts {
+    holder: Option<String>,
+    remaining: Option<Duration>,
+    retry_after: Option<Duration>,
+    allowed: Option<String>,
 }
 
 impl Error {
     /// An error of `kind` met during `op` (a short verb phrase such as `"acquire"`).
     pub fn new(kind: ErrorKind, op: &'static str, message: impl Into<String>) -> Error {
-        Error(Arc::new(Repr { kind, op, name: None, message: message.into() }))
+        Error(Arc::new(Repr { kind, op, name: None, message: text::message(message), facts: Facts::default() }))
+    }
+
+    /// An error about a value that is not allowed: `what` was wrong, as a clause, and what is `allowed`. Writes the message
+    /// `WHAT; allowed: ALLOWED`.
+    pub fn refused(kind: ErrorKind, op: &'static str, what: impl fmt::Display, allowed: impl Into<String>) -> Error {
+        let allowed = allowed.into();
+        let message = format!("{what}; allowed: {allowed}");
+        Error::new(kind, op, message).with(|facts| facts.allowed = Some(allowed))
+    }
+
+    /// The same error, naming the owner in the way and how much of its lease is left, if the lease ends.
+    pub fn held_by(self, holder: impl Into<String>, remaining: Option<Duration>) -> Error {
+        self.with(|facts| (facts.holder, facts.remaining) = (Some(holder.into()), remaining))
+    }
+
+    /// The same error, saying after how long asking again can succeed.
+    pub fn retry_in(self, retry_after: Option<Duration>) -> Error {
+        self.with(|facts| facts.retry_after = retry_after)
+    }
+
+    fn with(mut self, set: impl FnOnce(&mut Facts)) -> Error {
+        set(&mut Arc::make_mut(&mut self.0).facts);
+        self
     }
 
     /// The same error, naming the object it happened to.
-    pub fn on(self, name: &str) -> Error {
-        let repr = &*self.0;
-        Error(Arc::new(Repr {
-            kind: repr.kind,
-            op: repr.op,
-            name: Some(name.to_owned()),
-            message: repr.message.clone(),
-        }))
+    pub fn on(mut self, name: &str) -> Error {
+        Arc::make_mut(&mut self.0).name = Some(name.to_owned());
+        self
     }
 
     /// The class of the error.
@@ -124,7 +221,7 @@ impl Error {
         self.0.op
     }
 
-    /// The name of the object, where the operation was on one.
+    /// The name of the object, where the operation was on one, as it is: not escaped.
     pub fn name(&self) -> Option<&str> {
         self.0.name.as_deref()
     }
@@ -132,6 +229,33 @@ impl Error {
     /// What happened and what to do, without operation and name.
     pub fn message(&self) -> &str {
         &self.0.message
+    }
+
+    /// The owner in the way, as it stands on the server and as it is: not escaped. Of an error
+    /// [`Busy`](ErrorKind::Busy), where the server named one.
+    pub fn holder(&self) -> Option<&str> {
+        self.0.facts.holder.as_deref()
+    }
+
+    /// How much of the [`holder`](Self::holder)'s lease was left when it was seen; the holder may renew it. `None` without
+    /// a holder, and for a lease that does not end.
+    pub fn remaining(&self) -> Option<Duration> {
+        self.0.facts.remaining
+    }
+
+    /// After how long asking again can succeed, at the soonest: of an error [`Limited`](ErrorKind::Limited).
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.0.facts.retry_after
+    }
+
+    /// What is allowed in place of the value that was refused, such as `100 ms to 24 h`.
+    pub fn allowed(&self) -> Option<&str> {
+        self.0.facts.allowed.as_deref()
+    }
+
+    /// Whether the same call, made again later, can succeed: [`ErrorKind::is_retryable`].
+    pub fn is_retryable(&self) -> bool {
+        self.0.kind.is_retryable()
     }
 }
 
@@ -159,7 +283,7 @@ mod tests {
 
     #[test]
     fn numbers_and_names_are_those_of_the_vectors() {
-        let text = include_str!("../../tests/vectors/errors.json");
+        let text = include_str!("../../api/errors.json");
         let vectors: serde_json::Value = serde_json::from_str(text).unwrap();
         let rows = vectors["errors"].as_array().unwrap();
         let expected: Vec<(String, i64)> = rows
@@ -167,6 +291,8 @@ mod tests {
             .map(|row| (row["name"].as_str().unwrap().to_owned(), row["code"].as_i64().unwrap()))
             .filter(|(_, code)| *code != 0)
             .collect();
+        let retryable: Vec<bool> = rows.iter().skip(1).map(|row| row["retryable"] == true).collect();
+        assert_eq!(ErrorKind::ALL.iter().map(|kind| kind.is_retryable()).collect::<Vec<_>>(), retryable);
         let ours: Vec<(String, i64)> =
             ErrorKind::ALL.iter().map(|kind| (kind.as_str().to_owned(), i64::from(kind.code()))).collect();
         assert_eq!(ours, expected);
@@ -181,5 +307,24 @@ mod tests {
         let error = Error::new(ErrorKind::Busy, "acquire", "held by somebody").on("jobs\n1");
         assert_eq!(error.to_string(), r#"acquire "jobs\n1": held by somebody"#);
         assert_eq!((error.op(), error.name(), error.kind()), ("acquire", Some("jobs\n1"), ErrorKind::Busy));
+    }
+
+    #[test]
+    fn facts_stay_with_the_error_and_its_clones() {
+        let plain = Error::new(ErrorKind::Busy, "acquire", "held");
+        let busy = plain.clone().held_by("a:1", Some(Duration::from_secs(2))).on("jobs");
+        for error in [busy.clone(), busy] {
+            assert_eq!((error.holder(), error.remaining()), (Some("a:1"), Some(Duration::from_secs(2))));
+            assert_eq!((error.retry_after(), error.allowed(), error.name()), (None, None, Some("jobs")));
+        }
+        assert_eq!((plain.holder(), plain.name()), (None, None), "a clone has facts of its own");
+    }
+
+    #[test]
+    fn a_refusal_says_once_what_is_allowed() {
+        let refused = Error::refused(ErrorKind::InvalidArgument, "lock", "a lease of 5 ms was given", "100 ms to 24 h");
+        assert_eq!(refused.to_string(), "lock: a lease of 5 ms was given; allowed: 100 ms to 24 h");
+        assert_eq!(refused.allowed(), Some("100 ms to 24 h"));
+        assert!(!refused.is_retryable());
     }
 }

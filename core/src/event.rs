@@ -4,6 +4,8 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use crate::text;
+
 /// How much an [`Event`] matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
@@ -30,14 +32,34 @@ impl Level {
 }
 
 /// Something that happened in the background: a connection lost, a hold lost, a renewal that is late.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use libdlock::event::{Event, Level};
+/// use libdlock::{Client, Config};
+///
+/// let mut config = Config::from_url("memory://")?;
+/// config.on_event(Arc::new(|event: &Event| {
+///     if event.level >= Level::Warn {
+///         eprintln!("{}: {}", event.name.as_deref().unwrap_or("libdlock"), event.message);
+///     }
+/// }));
+/// let client = Client::blocking_connect_with(config)?;
+/// # Ok::<(), libdlock::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Event {
     /// How much it matters.
     pub level: Level,
-    /// The object it is about, if it is about one.
+    /// The object it is about, if it is about one; its name as it is, not escaped.
     pub name: Option<String>,
-    /// One sentence; never a secret.
+    /// The fencing token of the hold it is about, if it is about one.
+    pub token: Option<u64>,
+    /// The owner's field of that hold on the server, `<client uuid>:<n>`.
+    pub owner: Option<String>,
+    /// One sentence in one line, without control characters; never a secret.
     pub message: String,
 }
 
@@ -48,15 +70,35 @@ pub type EventSink = Arc<dyn Fn(&Event) + Send + Sync>;
 #[derive(Clone, Default)]
 pub(crate) struct Events(pub(crate) Option<EventSink>);
 
+/// The hold that an event is about.
+pub(crate) struct OfHold<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) token: u64,
+    pub(crate) owner: &'a str,
+}
+
 impl Events {
+    /// Tells of something about the client, or about one object of it.
     pub(crate) fn emit(&self, level: Level, name: Option<&str>, message: impl Into<String>) {
-        let event = Event { level, name: name.map(str::to_owned), message: message.into() };
-        let (object, text) = (event.name.as_deref().unwrap_or(""), event.message.as_str());
-        match level {
-            Level::Debug => tracing::debug!(object, "{text}"),
-            Level::Info => tracing::info!(object, "{text}"),
-            Level::Warn => tracing::warn!(object, "{text}"),
-            Level::Error => tracing::error!(object, "{text}"),
+        let name = name.map(str::to_owned);
+        self.send(Event { level, name, token: None, owner: None, message: text::message(message) });
+    }
+
+    /// Tells of something about one hold.
+    pub(crate) fn emit_of(&self, level: Level, hold: OfHold<'_>, message: impl Into<String>) {
+        let (name, owner) = (Some(hold.name.to_owned()), Some(hold.owner.to_owned()));
+        self.send(Event { level, name, token: Some(hold.token), owner, message: text::message(message) });
+    }
+
+    fn send(&self, event: Event) {
+        // An `Option` that is `None` is no field of the tracing event.
+        let (object, token, owner) = (event.name.as_deref().unwrap_or(""), event.token, event.owner.as_deref());
+        let text = event.message.as_str();
+        match event.level {
+            Level::Debug => tracing::debug!(object, token, owner, "{text}"),
+            Level::Info => tracing::info!(object, token, owner, "{text}"),
+            Level::Warn => tracing::warn!(object, token, owner, "{text}"),
+            Level::Error => tracing::error!(object, token, owner, "{text}"),
         }
         if let Some(sink) = &self.0 {
             // A sink that panics is the user's; it must not take the client along.

@@ -20,33 +20,37 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(test)]
+mod access_test;
 mod backend;
+mod blocking;
 mod client;
-mod config;
+pub mod config;
+mod contended;
+mod context;
 mod deadline;
-mod error;
-mod event;
+pub mod error;
+pub mod event;
 pub mod id;
-mod lease;
-mod limit;
-mod lock;
+pub mod lease;
+pub mod limit;
+pub mod lock;
 mod name;
-mod registry;
-mod stats;
+mod objects;
+pub mod stats;
 mod step;
 mod task;
+mod text;
 mod time;
 mod wait;
 
+pub use blocking::may_block;
 pub use client::Client;
-pub use config::{Config, MAX_LEASE, MIN_LEASE};
+pub use config::Config;
 pub use deadline::Wait;
 pub use error::{Error, ErrorKind, Result};
-pub use event::{Event, EventSink, Level};
 pub use id::Snowflake;
-pub use lease::{Grant, HoldState, Lease, LossReason};
-pub use limit::{Absent, Decision, LimiterOptions, Rate, RateLimiter};
-pub use lock::{Acquire, Held, HolderId, Inspection, Lock, LockOptions};
+pub use limit::{Decision, Rate, RateLimiter};
+pub use lock::{Held, Lock};
 pub use name::{MAX_NAME_BYTES, name_from_utf8};
-pub use stats::{HISTOGRAM_BUCKETS, Histogram, Stats};
 pub use time::ManualClock;

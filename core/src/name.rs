@@ -24,26 +24,32 @@ impl ObjectName {
     /// One rule in every mode, so that a name that works on one server also works in a cluster: the name and its
     /// companion keys must hash to the same slot.
     pub(crate) fn new(prefix: &str, name: &str) -> Result<ObjectName> {
-        let refuse = |why: String| Err(Error::new(ErrorKind::InvalidName, "check name", why).on(&shorten(name)));
+        let refuse = |what: &str, allowed: &str| {
+            Err(Error::refused(ErrorKind::InvalidName, "check name", what, allowed).on(&shorten(name)))
+        };
+        let any = || format!("1 to {MAX_NAME_BYTES} bytes of UTF-8 without NUL, key prefix included");
         if name.is_empty() {
-            return refuse(format!("the name is empty; a name is 1 to {MAX_NAME_BYTES} bytes of UTF-8"));
+            return refuse("the name is empty", &any());
         }
         let raw = format!("{prefix}{name}");
         if raw.len() > MAX_NAME_BYTES {
-            let len = raw.len();
-            return refuse(format!(
-                "the name is {len} bytes long, key prefix included; at most {MAX_NAME_BYTES} are allowed"
-            ));
+            return refuse(&format!("the name is {} bytes long, key prefix included", raw.len()), &any());
         }
         if let Some(at) = raw.find('\0') {
-            return refuse(format!("the name holds a NUL at byte {at}; NUL is not allowed"));
+            return refuse(&format!("the name holds a NUL at byte {at}"), &any());
+        }
+        if is_companion(&raw) {
+            return refuse(
+                "the name is a companion key of another object: `dlock_KIND:{NAME}` and `redisson_KIND:{NAME}` are kept for \
+                 those",
+                "names that do not begin so, such as `NAME:KIND`",
+            );
         }
         let name = ObjectName { full: raw.into(), given_at: prefix.len() };
         if hash_tag(&name.companion("p")) != hash_tag(&name.full) {
             return refuse(
-                "the braces in the name form no usable hash tag, so its companion keys would lie in another cluster slot; \
-                 write no braces, or one tag that is not empty, such as `orders:{42}`"
-                    .to_owned(),
+                "the braces in the name form no usable hash tag, so its companion keys would lie in another cluster slot",
+                "no braces, or one tag that is not empty, such as `orders:{42}`",
             );
         }
         Ok(name)
@@ -111,6 +117,18 @@ pub fn name_from_utf8(bytes: &[u8]) -> Result<&str> {
     })
 }
 
+/// Whether a key is one that this library or Redisson keeps beside another object: `kind:{name}`, or `kind:name` for a name with braces
+/// of its own. The kinds are not listed, so that those of later versions are refused today.
+fn is_companion(key: &str) -> bool {
+    let is_kind = |kind: &str| {
+        (kind.starts_with("dlock_") || kind.starts_with("redisson_"))
+            && kind.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_'))
+    };
+    let named = key.split_once(':').is_some_and(|(kind, name)| is_kind(kind) && name.contains('{'));
+    // Redisson's read-write lock alone: `{name}:<owner>:rwlock_timeout:<n>`.
+    named || key.contains(":rwlock_timeout:")
+}
+
 /// What Redis Cluster hashes: between the first `{` and the first `}` after it, unless that is empty; else everything.
 fn hash_tag(key: &str) -> &str {
     let Some(open) = key.find('{') else { return key };
@@ -164,6 +182,8 @@ mod tests {
         assert_eq!(ObjectName::new("app:", "jobs").unwrap().as_str(), "app:jobs");
         assert!(ObjectName::new("{", "jobs").is_err());
         assert!(ObjectName::new("{x}", "a{").is_ok());
+        assert!(ObjectName::new("app:", "dlock_seen:{jobs}").is_ok());
+        assert!(ObjectName::new("dlock_seen:", "{jobs}").is_err());
         assert!(ObjectName::new("p", &"n".repeat(512)).is_err());
     }
 }

@@ -1,21 +1,26 @@
 //! Background tasks: where they run, and what happens when one of them panics.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
-use tokio::runtime::Handle;
+use libdlock_fork::generation;
+use tokio::runtime::{Handle, Runtime};
 use tokio::sync::Notify;
 
+use crate::blocking::may_block;
 use crate::event::{Events, Level};
 
 /// Spawns a client's tasks and knows whether the client is still to be trusted. Clones share one state.
 #[derive(Clone)]
 pub(crate) struct Tasks {
     runtime: Handle,
+    /// The fork generation that the client belongs to.
+    born: u32,
     state: Arc<State>,
     events: Events,
 }
@@ -32,12 +37,22 @@ struct State {
 }
 
 /// Counts as an operation under way for as long as it lives.
-pub(crate) struct UnderWay(Arc<State>);
+pub(crate) struct UnderWay {
+    state: Arc<State>,
+    born: u32,
+}
+
+impl UnderWay {
+    fn is_forked(&self) -> bool {
+        self.born != generation()
+    }
+}
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        if self.0.operations.fetch_sub(1, Ordering::SeqCst) == 1 {
-            self.0.idle.notify_waiters();
+        // In a forked child nobody waits for it, and telling that could wait for a thread that is not there.
+        if !self.is_forked() && self.state.operations.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.state.idle.notify_waiters();
         }
     }
 }
@@ -83,6 +98,11 @@ impl<T: Send + 'static> Future for Operation<T> {
 impl<T: Send + 'static> Drop for Operation<T> {
     fn drop(&mut self) {
         if let Some((work, under_way)) = self.work.take() {
+            if under_way.is_forked() {
+                // As the client: leaked in a forked child.
+                mem::forget(work);
+                return;
+            }
             drop(self.runtime.spawn(async move {
                 drop(work.await);
                 drop(under_way);
@@ -98,14 +118,23 @@ pub(crate) enum Life {
     Open,
     /// Being closed by a caller who wants everything released first: nothing new begins, waits end.
     Closing,
+    /// Being closed by a caller that waits for no more than a moment: holds are over, and what is owed is done now or never.
+    Leaving,
     /// A background task panicked: what it looked after can no longer be trusted.
     Failed,
     Closed,
+    /// This process is a forked child of the client's. Its threads are not here, and what they had locked stays locked: nothing
+    /// of the client may be touched, or dropped.
+    Forked,
 }
 
 impl Tasks {
     pub(crate) fn new(runtime: Handle, events: Events) -> Tasks {
-        Tasks { runtime, state: Arc::default(), events }
+        Tasks { runtime, born: generation(), state: Arc::default(), events }
+    }
+
+    pub(crate) fn is_forked(&self) -> bool {
+        self.born != generation()
     }
 
     pub(crate) fn runtime(&self) -> &Handle {
@@ -113,11 +142,19 @@ impl Tasks {
     }
 
     pub(crate) fn life(&self) -> Life {
-        [Life::Open, Life::Closing, Life::Failed, Life::Closed][usize::from(self.state.life.load(Ordering::SeqCst))]
+        if self.is_forked() {
+            return Life::Forked;
+        }
+        [Life::Open, Life::Closing, Life::Leaving, Life::Failed, Life::Closed]
+            [usize::from(self.state.life.load(Ordering::SeqCst))]
     }
 
     pub(crate) fn begin_to_close(&self) {
         self.advance(Life::Closing);
+    }
+
+    pub(crate) fn begin_to_leave(&self) {
+        self.advance(Life::Leaving);
     }
 
     pub(crate) fn close(&self) {
@@ -125,6 +162,9 @@ impl Tasks {
     }
 
     fn advance(&self, to: Life) {
+        if self.is_forked() {
+            return;
+        }
         if self.state.life.fetch_max(to as u8, Ordering::SeqCst) < to as u8 {
             self.state.advanced.notify_waiters();
         }
@@ -142,6 +182,11 @@ impl Tasks {
     /// Completes when holds can no longer be looked after, and says why. Cancel safe.
     pub(crate) async fn over(&self) -> Life {
         self.reached(|life| life > Life::Closing).await
+    }
+
+    /// Completes when the client closes within a moment, or was closed, and says which. Cancel safe.
+    pub(crate) async fn leaving(&self) -> Life {
+        self.reached(|life| matches!(life, Life::Leaving | Life::Closed)).await
     }
 
     /// Completes when the client was closed. Cancel safe.
@@ -166,13 +211,26 @@ impl Tasks {
 
     pub(crate) fn under_way(&self) -> UnderWay {
         self.state.operations.fetch_add(1, Ordering::SeqCst);
-        UnderWay(self.state.clone())
+        UnderWay { state: self.state.clone(), born: self.born }
     }
 
     /// Completes when no operation is under way. Cancel safe.
     pub(crate) async fn idle(&self) {
         let none = || (self.state.operations.load(Ordering::SeqCst) == 0).then_some(());
         found(&self.state.idle, none).await;
+    }
+
+    /// Runs a future to its end on the calling thread, which may block. What is complete at once costs no more than its one poll.
+    pub(crate) fn block_on<T>(&self, work: impl Future<Output = T>) -> T {
+        let mut work = pin!(work);
+        let poll = |context: &mut Context<'_>, work: Pin<&mut _>| may_block(|| Future::poll(work, context));
+        {
+            let _context = self.runtime.enter();
+            if let Poll::Ready(done) = poll(&mut Context::from_waker(Waker::noop()), work.as_mut()) {
+                return done;
+            }
+        }
+        self.runtime.block_on(poll_fn(|context| poll(context, work.as_mut())))
     }
 
     /// Runs a task that nothing waits for. A panic in it ends only itself.
@@ -201,9 +259,28 @@ impl Tasks {
     }
 }
 
-/// Panics where a fault test asks for it: in a build with `fault-injection`, when the file that the environment's
+/// A runtime that ends when it is dropped, without waiting: the last reference to a client may go in one of its tasks.
+pub(crate) struct OwnRuntime(Option<Runtime>);
+
+impl OwnRuntime {
+    pub(crate) fn new(runtime: Runtime) -> OwnRuntime {
+        OwnRuntime(Some(runtime))
+    }
+
+    pub(crate) fn get(&self) -> &Runtime {
+        self.0.as_ref().expect("there until it is dropped")
+    }
+}
+
+impl Drop for OwnRuntime {
+    fn drop(&mut self) {
+        self.0.take().into_iter().for_each(Runtime::shutdown_background);
+    }
+}
+
+/// Panics where a fault test asks for it: in a debug build, when the file that the environment's
 /// `DLOCK_PANIC_TASK_FILE` names exists and holds `name`.
-#[cfg(feature = "fault-injection")]
+#[cfg(debug_assertions)]
 pub(crate) fn fault_point(name: &str) {
     let wanted = std::env::var_os("DLOCK_PANIC_TASK_FILE").and_then(|path| std::fs::read_to_string(path).ok());
     if wanted.is_some_and(|wanted| wanted.trim() == name) {
@@ -211,5 +288,5 @@ pub(crate) fn fault_point(name: &str) {
     }
 }
 
-#[cfg(not(feature = "fault-injection"))]
+#[cfg(not(debug_assertions))]
 pub(crate) fn fault_point(_name: &str) {}

@@ -37,6 +37,12 @@ fn nanos(duration: Duration) -> u64 {
 pub(crate) struct ServerTime(pub(crate) u64);
 
 impl ServerTime {
+    /// A time that a server has told, in microseconds; none beyond 2^53, the year 2255, which Lua and JavaScript do not count
+    /// exactly, and which no sum of a time and a duration exceeds by much.
+    pub(crate) fn told(us: u64) -> Option<ServerTime> {
+        (us < 1 << 53).then_some(ServerTime(us))
+    }
+
     /// Redis keeps deadlines of keys in milliseconds.
     pub(crate) fn millis(self) -> u64 {
         self.0 / 1_000
@@ -54,6 +60,10 @@ pub(crate) fn millis(duration: Duration) -> u64 {
 
 /// How late a timer can be after the machine was suspended.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
+
+/// How long a blocking thread sleeps at a time where tokio's own clock is paused. A waiter that was dropped occupies the thread
+/// for so long.
+const PAUSED_SLEEP: Duration = Duration::from_millis(50);
 
 /// Where "now" comes from.
 #[derive(Clone, Debug, Default)]
@@ -86,7 +96,14 @@ impl Clock {
                 if now >= at {
                     return;
                 }
-                tokio::time::sleep(at.since(now).min(LONGEST_SLEEP)).await;
+                let step = at.since(now).min(LONGEST_SLEEP);
+                tokio::time::sleep(step).await;
+                // A paused clock of tokio (`tokio::time::pause`) jumps ahead instead of waiting. Leases run by the machine's clock, so
+                // this waits there, and does not poll without pause.
+                if system_now().since(now) < step / 2 {
+                    let nap = step.min(PAUSED_SLEEP);
+                    let _ = tokio::task::spawn_blocking(move || std::thread::sleep(nap)).await;
+                }
             },
             Clock::Manual(clock) => {
                 let mut moved = clock.0.subscribe();
@@ -110,6 +127,24 @@ fn system_now() -> Tick {
 /// A clock that stands still until it is told to move: for tests on `memory://`.
 ///
 /// Clones share one time. Starts at one second.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use libdlock::lease::Lease;
+/// use libdlock::lock::LockOptions;
+/// use libdlock::{Client, Config, ManualClock};
+///
+/// let clock = ManualClock::new();
+/// let mut config = Config::from_url("memory://")?;
+/// config.clock(clock.clone())?;
+/// let client = Client::blocking_connect_with(config)?;
+/// let options = LockOptions::default().lease(Lease::Fixed(Duration::from_secs(5)));
+/// let held = client.block_on(client.lock_with("orders/42", options)?.acquire())?;
+/// clock.advance(Duration::from_secs(6)); // no test has to sleep
+/// assert!(!held.is_valid());
+/// # Ok::<(), libdlock::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct ManualClock(Arc<watch::Sender<u64>>);
 

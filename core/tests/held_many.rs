@@ -84,7 +84,7 @@ async fn a_hundred_thousand_holds_cost_little_and_none_is_lost() {
         println!("{sent} scripts in {took:?}; server {:.1} % of a core, {:.1} % at 30 s", cpu * 1e2, of_30_s * 1e2);
         assert!(took <= interval && sent <= LOCKS / CHUNK, "{sent} scripts in {took:?}");
     }
-    let stats = client.stats();
+    let stats = client.stats().lock;
     assert_eq!((stats.held, stats.lost, stats.renewal_failures), (LOCKS as u64, 0, 0));
     assert!(held.iter().all(|held| held.is_valid()), "none is lost");
     assert_eq!(threads(), threads_before);

@@ -5,8 +5,8 @@ mod common;
 use std::time::Duration;
 
 use common::{client, settle};
-use libdlock::{Absent, Client, Decision, ErrorKind, LimiterOptions, ManualClock, Rate, RateLimiter, Wait};
-use serde_json::Value;
+use libdlock::limit::{Absent, LimiterOptions};
+use libdlock::{Client, Decision, ErrorKind, ManualClock, Rate, RateLimiter, Wait};
 use tokio::sync::mpsc;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -21,48 +21,6 @@ async fn waiting(limiter: &RateLimiter, id: u32, cost: u64, wait: Wait, done: &m
     let (limiter, done) = (limiter.clone(), done.clone());
     tokio::spawn(async move { done.send((id, limiter.acquire(cost, wait).await.unwrap())) });
     settle().await;
-}
-
-#[tokio::test]
-async fn the_vectors_hold() {
-    let vectors: Value = serde_json::from_str(include_str!("../../tests/vectors/gcra.json")).unwrap();
-    let (client, _clock) = client().await;
-    let rate = |row: &Value| -> Option<Rate> {
-        let per = Duration::from_millis(row["per_ms"].as_u64()?);
-        let rate = Rate::new(row["tokens"].as_u64()?, per);
-        match &row["burst"] {
-            Value::Null => Some(rate),
-            burst => Some(rate.burst(burst.as_u64()?)),
-        }
-    };
-    let ms = |length: Duration| length.as_micros().div_ceil(1_000) as u64;
-    for (number, row) in vectors["limiters"].as_array().unwrap().iter().enumerate() {
-        let limiter = client.rate_limiter(&format!("vector-{number}"), rate(row).unwrap()).unwrap();
-        for call in row["calls"].as_array().unwrap() {
-            let decision = limiter.try_acquire(call["cost"].as_u64().unwrap()).await.unwrap();
-            let what = format!("{}: {call}", row["why"]);
-            assert_eq!(decision.allowed, call["allowed"].as_bool().unwrap(), "{what}");
-            assert_eq!(decision.granted, call["granted"].as_u64().unwrap(), "{what}");
-            assert_eq!(decision.remaining, call["remaining"].as_u64().unwrap(), "{what}");
-            assert_eq!(decision.retry_after.map(ms), call["retry_after_ms"].as_u64(), "{what}");
-            assert_eq!(Some(ms(decision.reset_after)), call["reset_after_ms"].as_u64(), "{what}");
-            assert_eq!(decision.limit, row["limit"].as_u64().unwrap(), "{what}");
-        }
-    }
-    // Numbers below zero cannot be said in Rust.
-    for row in vectors["invalid_rates"].as_array().unwrap() {
-        if let Some(rate) = rate(row) {
-            let error = client.rate_limiter("api", rate).unwrap_err();
-            assert_eq!((error.kind(), error.name()), (ErrorKind::InvalidArgument, Some("api")), "{row}");
-        }
-    }
-    for row in vectors["invalid_costs"].as_array().unwrap() {
-        if let Some(cost) = row["cost"].as_u64() {
-            let error = client.rate_limiter("api", rate(row).unwrap()).unwrap().try_acquire(cost).await.unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{row}");
-            assert!(error.message().contains(&cost.to_string()), "{error}");
-        }
-    }
 }
 
 #[tokio::test]
@@ -84,7 +42,7 @@ async fn odd_periods_and_costs_are_refused_with_what_is_allowed() {
         assert_eq!(api.try_acquire(cost).await.unwrap_err().kind(), ErrorKind::InvalidArgument);
         assert_eq!(api.acquire(cost, Wait::Forever).await.unwrap_err().kind(), ErrorKind::InvalidArgument);
     }
-    let share = |of| LimiterOptions { rate: Rate::new(1, SECOND), absent: Absent::LocalShare { of } };
+    let share = |of| LimiterOptions::new(Rate::new(1, SECOND)).absent(Absent::LocalShare { of });
     assert_eq!(client.rate_limiter_with("api", share(0)).unwrap_err().kind(), ErrorKind::InvalidArgument);
     assert!(client.rate_limiter_with("api", share(1_000_000)).is_ok());
     assert_eq!(client.rate_limiter("a{", Rate::new(1, SECOND)).unwrap_err().kind(), ErrorKind::InvalidName);
@@ -126,32 +84,44 @@ async fn a_wait_that_cannot_be_long_enough_is_refused_at_once_and_spends_nothing
 }
 
 #[tokio::test]
-async fn a_wait_that_ends_in_the_line_is_refused_with_what_is_known() {
+async fn a_wait_behind_others_that_is_too_short_is_refused_at_once() {
     let (limiter, clock) = limiter(Rate::new(1, SECOND).burst(10)).await;
     assert!(limiter.try_acquire(10).await.unwrap().allowed);
     let (done, mut served) = mpsc::unbounded_channel();
     waiting(&limiter, 1, 10, Wait::Forever, &done).await;
-    waiting(&limiter, 2, 10, Wait::For(2 * SECOND), &done).await;
-    clock.advance(2 * SECOND);
-    settle().await;
-    let (id, decision) = served.try_recv().unwrap();
-    assert_eq!((id, decision.allowed, decision.remaining, decision.server_time), (2, false, 2, None));
-    assert_eq!(decision.retry_after, Some(8 * SECOND));
+    // Ten seconds for the one in front, and one more.
+    let refused = limiter.acquire(1, Wait::For(10 * SECOND)).await.unwrap();
+    assert_eq!((refused.allowed, refused.remaining, refused.retry_after), (false, 0, Some(11 * SECOND)));
+    assert!(refused.server_time.is_some());
+    assert!(!limiter.try_acquire(1).await.unwrap().allowed);
+    waiting(&limiter, 2, 1, Wait::For(11 * SECOND), &done).await;
+    for expected in [1, 2] {
+        clock.advance(if expected == 1 { 10 * SECOND } else { SECOND });
+        settle().await;
+        let (id, decision) = served.try_recv().unwrap();
+        assert_eq!((id, decision.allowed, decision.retry_after), (expected, true, Some(Duration::ZERO)));
+    }
 }
 
 #[tokio::test]
-async fn one_behind_a_larger_cost_is_not_told_to_come_back_at_once() {
-    let (limiter, clock) = limiter(Rate::new(1, SECOND).burst(10)).await;
-    assert!(limiter.try_acquire(10).await.unwrap().allowed);
-    let (done, mut served) = mpsc::unbounded_channel();
-    waiting(&limiter, 1, 10, Wait::Forever, &done).await;
-    waiting(&limiter, 2, 1, Wait::For(3 * SECOND), &done).await;
-    clock.advance(3 * SECOND);
+async fn what_a_waiter_gives_up_goes_to_others() {
+    let (limiter, clock) = limiter(Rate::new(1, SECOND).burst(2)).await;
+    assert!(limiter.try_acquire(2).await.unwrap().allowed);
+    let waiters: Vec<_> = (0..5)
+        .map(|_| {
+            let limiter = limiter.clone();
+            tokio::spawn(async move { limiter.acquire(1, Wait::Forever).await })
+        })
+        .collect();
     settle().await;
-    let (id, decision) = served.try_recv().unwrap();
-    // Three tokens are there, and the one in front waits seven seconds more for ten of them.
-    assert_eq!((id, decision.allowed, decision.remaining), (2, false, 3));
-    assert_eq!(decision.retry_after, Some(7 * SECOND));
+    assert_eq!(limiter.peek().await.unwrap().retry_after, Some(6 * SECOND));
+    // All at once: what they leave is given back one by one, the last first.
+    waiters[..4].iter().for_each(tokio::task::JoinHandle::abort);
+    settle().await;
+    assert_eq!(limiter.peek().await.unwrap().retry_after, Some(2 * SECOND), "one waits");
+    clock.advance(SECOND);
+    settle().await;
+    assert!(waiters.into_iter().nth(4).unwrap().await.unwrap().unwrap().allowed, "it has moved up");
 }
 
 #[tokio::test]
@@ -182,6 +152,26 @@ async fn a_reset_fills_the_bucket_and_looking_spends_nothing() {
         let seen = limiter.peek().await.unwrap();
         assert_eq!((seen.allowed, seen.granted, seen.remaining), (true, 0, 3));
     }
+}
+
+#[tokio::test]
+async fn a_wait_after_a_reset_is_not_behind_longer_ones() {
+    let (limiter, clock) = limiter(Rate::new(2, SECOND).burst(60)).await;
+    assert!(limiter.try_acquire(60).await.unwrap().allowed);
+    let (done, mut served) = mpsc::unbounded_channel();
+    waiting(&limiter, 1, 60, Wait::Forever, &done).await;
+    waiting(&limiter, 2, 1, Wait::Forever, &done).await; // in 30.5 s
+    limiter.reset().await.unwrap();
+    assert!(limiter.try_acquire(60).await.unwrap().allowed);
+    waiting(&limiter, 3, 1, Wait::For(SECOND), &done).await; // in 0.5 s
+    clock.advance(SECOND / 2);
+    settle().await;
+    assert_eq!(served.try_recv().ok().map(|(id, decision)| (id, decision.allowed)), Some((3, true)));
+    clock.advance(30 * SECOND);
+    settle().await;
+    let mut rest = [served.try_recv().unwrap().0, served.try_recv().unwrap().0];
+    rest.sort_unstable();
+    assert_eq!(rest, [1, 2]);
 }
 
 #[tokio::test]

@@ -1,10 +1,11 @@
 //! What a user is told when the server, or the way to it, says no. Each on a real server.
 
 use std::net::TcpListener;
+use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
 use libdlock::{Client, Error, ErrorKind};
-use libdlock_testkit::{Reply, Server};
+use libdlock_testkit::{Proxy, Reply, Server, Side, within};
 
 async fn refused(url: &str) -> Error {
     let error = Client::connect(url).await.expect_err("connected");
@@ -54,6 +55,45 @@ async fn a_database_that_does_not_exist_is_refused() {
     let server = Server::start();
     let error = refused(&format!("{}/99", server.url().trim_end_matches("/0").trim_end_matches('/'))).await;
     assert!(error.message().contains("DB index"), "{error}");
+}
+
+/// A renamed command is as missing as one that an old server does not have yet.
+#[tokio::test]
+async fn a_missing_command_is_unsupported_and_named() {
+    let server = Server::options().password("s3cret").args(&["--rename-command", "HELLO", ""]).start();
+    let error = refused(&format!("redis://:s3cret@{}", server.address())).await;
+    assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+    assert!(error.message().contains("(HELLO)") && error.message().contains("Redis 6.2"), "{error}");
+    // Another of the script: servers do not say which.
+    for (missing, named) in [("EVALSHA", "(EVALSHA)"), ("HSET", "")] {
+        let server = Server::options().args(&["--rename-command", missing, ""]).start();
+        let client = Client::connect(&server.url()).await.unwrap();
+        let lock = client.lock("ROOM").unwrap();
+        let started = Instant::now();
+        let error = lock.acquire().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported, "{missing}: {error}");
+        assert!(error.message().contains(named) && error.message().contains("Valkey 7.2"), "{missing}: {error}");
+        assert!(started.elapsed() < Duration::from_secs(5), "{missing}: {:?}", started.elapsed());
+        assert_eq!(server.cmd(&["EXISTS", "ROOM"]).int(), 0, "{missing}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_cluster_cannot_do_is_unsupported() {
+    let node = || Server::options().args(&["--cluster-enabled", "yes"]).start();
+    let (one, other) = (node(), node());
+    let error = refused(&format!("redis://{}/1", one.address())).await;
+    assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+    assert!(error.message().contains("option db at 0"), "{error}");
+
+    other.cmd(&["CLUSTER", "ADDSLOTSRANGE", "0", "16383"]);
+    one.cmd(&["CLUSTER", "MEET", "127.0.0.1", &other.address().port().to_string()]);
+    let moved = || matches!(one.cmd(&["GET", "jobs"]), Reply::Error(error) if error.starts_with("MOVED"));
+    tokio::task::block_in_place(|| within(Duration::from_secs(20), moved));
+    let client = Client::connect(&format!("{}?operation_timeout=200ms", one.url())).await.unwrap();
+    let error = client.lock("jobs").unwrap().try_acquire().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+    assert!(error.message().contains("another node serves this name"), "{error}");
 }
 
 #[tokio::test]
@@ -140,7 +180,9 @@ async fn a_release_without_the_right_to_publish_is_done_and_says_so() {
     let held = client.lock("job").unwrap().acquire().await.unwrap();
     held.release().await.unwrap();
     assert_eq!(server.cmd(&["EXISTS", "job"]).int(), 0);
-    assert!(told.recv().await.unwrap().contains("forbid to tell the waiters"));
+    // That the inbox is refused is told too, before or after.
+    let told = [told.recv().await.unwrap(), told.recv().await.unwrap()];
+    assert!(told.iter().any(|message| message.contains("forbid to tell the waiters")), "{told:?}");
 }
 
 #[tokio::test]
@@ -159,4 +201,28 @@ async fn a_replica_that_takes_no_writes_costs_the_operation_timeout_and_is_named
     server.cmd(&["CONFIG", "SET", "min-replicas-to-write", "0"]);
     assert!(waiting.await.unwrap().is_ok());
     assert_ne!(server.cmd(&["PING"]), Reply::Nil);
+}
+
+/// While the hold lasts nothing is asked of the server, so that nothing is heard of it either.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wait_that_ends_during_a_release_is_busy() {
+    let server = Server::start();
+    let proxy = Proxy::start(server.address());
+    let client = Client::connect(&proxy.url()).await.unwrap();
+    let lock = client.lock("jobs").unwrap();
+    let held = lock.acquire().await.unwrap();
+    // The inbox is confirmed, which has the client look at its hold: from here on nothing is asked.
+    tokio::task::block_in_place(|| within(Duration::from_secs(1), || client.stats().lock.renewals > 0));
+    let wait = Duration::from_millis(150);
+    let mut waiting = Box::pin(lock.acquire_timeout(wait));
+    assert!(waiting.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    // The wait is over when the release begins, and notices it while that is under way.
+    tokio::time::sleep(wait).await;
+    proxy.hold(Side::Replies);
+    let mut release = Box::pin(held.release());
+    assert!(release.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    let error = waiting.await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Busy, "{error}");
+    proxy.heal();
+    release.await.unwrap();
 }

@@ -10,7 +10,7 @@ use shuttle::sync::{Condvar, Mutex};
 use shuttle::{check_random, thread};
 
 #[allow(dead_code, reason = "the library's own file; not every function is of interest here")]
-#[path = "../src/lock/line.rs"]
+#[path = "../src/contended/line.rs"]
 mod line;
 
 use line::{Line, Pass, Rest, Tenure};

@@ -1,20 +1,30 @@
 
+/* NULL without a warning, whatever the language. */
+#ifdef __cplusplus
+#if __cplusplus >= 201103L
+#define DLOCK_NULL nullptr
+#endif
+#endif
+#ifndef DLOCK_NULL
+#define DLOCK_NULL NULL
+#endif
+
 /* The struct with nothing said: start from it, then set what you need. */
 #define DLOCK_ERROR_INIT \
   { \
-    sizeof(dlock_error_t), DLOCK_OK, {0}, {0}, { 0 } \
+    sizeof(dlock_error_t), DLOCK_OK, {0}, {0}, {0}, {0}, -1, -1, {0}, false \
   }
 #define DLOCK_CLIENT_OPTIONS_INIT \
   { \
-    sizeof(dlock_client_options_t), 0, 0, 0, 0 \
+    sizeof(dlock_client_options_t), DLOCK_NULL, 0, DLOCK_NULL, DLOCK_NULL \
   }
 #define DLOCK_LOCK_OPTIONS_INIT \
   { \
-    sizeof(dlock_lock_options_t), 0, -1 \
+    sizeof(dlock_lock_options_t), 0, -1, 0 \
   }
 #define DLOCK_ACQUIRE_OPTIONS_INIT \
   { \
-    sizeof(dlock_acquire_options_t), -1, 0, 0 \
+    sizeof(dlock_acquire_options_t), -1, 0, DLOCK_NULL \
   }
 #define DLOCK_INSPECTION_INIT \
   { \
@@ -22,7 +32,15 @@
   }
 #define DLOCK_STATS_INIT \
   { \
-    sizeof(dlock_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0, 0, 0, 0, 0, 0, {0}}, { 0, 0, 0, 0, 0, 0, {0} } \
+    sizeof(dlock_stats_t), 0 \
+  }
+#define DLOCK_LOCK_STATS_INIT \
+  { \
+    sizeof(dlock_lock_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0, 0, 0, 0, 0, 0, {0}}, { 0, 0, 0, 0, 0, 0, {0} } \
+  }
+#define DLOCK_LIMITER_STATS_INIT \
+  { \
+    sizeof(dlock_limiter_stats_t), 0, 0, 0, 0, 0, { 0, 0, 0, 0, 0, 0, {0} } \
   }
 #define DLOCK_DETACHED_INIT \
   { \
@@ -42,7 +60,7 @@
   }
 #define DLOCK_SNOWFLAKE_OPTIONS_INIT \
   { \
-    sizeof(dlock_snowflake_options_t), 0, 0, -1 \
+    sizeof(dlock_snowflake_options_t), DLOCK_NULL, 0, -1 \
   }
 #define DLOCK_ID_PARTS_INIT \
   { \

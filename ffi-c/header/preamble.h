@@ -18,9 +18,11 @@
  *   pass must be valid for the call, no longer; NULL and absurd lengths are refused.
  * - Times are int64_t milliseconds (_ms), those of limiters microseconds (_us): -1 waits for ever, 0 does not wait.
  * - Every function may be called from any thread at any time. A lock acquired by a synchronous call is held by the
- *   calling *thread*, which releases it; one acquired through a port belongs to its dlock_held_t.
+ *   calling *thread*, which releases it; one that is taken, or acquired through a port, belongs to its dlock_held_t.
+ * - Calls work to the very end: in destructors of thread-local values and thread keys, in atexit handlers, in static
+ *   destructors. After dlock_shutdown() they return DLOCK_CLOSED.
  * - No function calls back into your code, and libdlock's own thread never runs any of it.
  *
- * docs/c.md explains them with examples; dlock.hpp is the same for C++17.
+ * docs/c/README.md explains them with examples; dlock.hpp is the same for C++17.
  */
 /* clang-format off: cbindgen decides the layout. */

@@ -1,10 +1,11 @@
 //! What every exported function does around its own work.
 
 use libdlock::{Error, Result};
-use libdlock_bridge::{State, enter, guard};
+use libdlock_bridge::{Kind, State, enter, guard};
 
 use crate::error::{DLOCK_OK, dlock_error_t, dlock_status_t};
 use crate::out::{Out, sized_out};
+use crate::types::id;
 
 /// Runs the body of `export` with this process's state; a panic or an error becomes a status and fills `error` in.
 ///
@@ -23,6 +24,15 @@ pub(crate) unsafe fn call(
         }
         body(enter()?)
     });
+    // SAFETY: passed on.
+    unsafe { status(result, error) }
+}
+
+/// The status of `result`, whose error fills `error` in.
+///
+/// # Safety
+/// As [`call`].
+pub(crate) unsafe fn status(result: Result<()>, error: *mut dlock_error_t) -> dlock_status_t {
     match result {
         Ok(()) => DLOCK_OK,
         // SAFETY: passed on.
@@ -51,12 +61,8 @@ pub(crate) unsafe fn ask<T>(
 }
 
 /// As [`call`], for `_free`: NULL is no object and nothing to do.
-pub(crate) fn free<T>(
-    export: &'static str,
-    handle: *const T,
-    body: impl FnOnce(&'static State) -> Result<()>,
-) -> dlock_status_t {
-    let result = guard(export, || if handle.is_null() { Ok(()) } else { body(enter()?) });
+pub(crate) fn free<T>(export: &'static str, kind: Kind, object: *const T) -> dlock_status_t {
+    let result = guard(export, || if object.is_null() { Ok(()) } else { enter()?.free(kind, id(object)) });
     result.map_or_else(|cause| cause.kind().code(), |()| DLOCK_OK)
 }
 

@@ -3,8 +3,8 @@
 use std::ffi::c_char;
 
 use libdlock::Result;
-use libdlock_bridge::Handle;
 use libdlock_bridge::ops::{self, LogTo};
+use libdlock_bridge::{Handle, Kind};
 
 use crate::call::{ask, call, free};
 use crate::error::{dlock_error_t, dlock_status_t, refuse};
@@ -15,8 +15,9 @@ use crate::types::{dlock_client_options_t, dlock_client_t, handle, id, optional_
 /// No table of options is longer; what claims to be is a wild length.
 const OPTIONS_MAX: usize = 256;
 
-/// Connects to `url` (`redis://[user:password@]host:port/db`, `redis+unix:///path`, `memory://`) and makes a client.
-/// `options` may be NULL. DLOCK_CONNECTION when the server cannot be reached within connect_timeout.
+/// Connects to `url` (`redis://[user:password@]host:port/db`, `unix:///path`, `memory://`) and makes a client.
+/// `options` may be NULL. DLOCK_CONNECTION when the server cannot be reached within connect_timeout, or within connect_wait if
+/// that option is longer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlock_client_open(
     url: *const c_char,
@@ -66,7 +67,7 @@ pub unsafe extern "C" fn dlock_client_is_closed(
 /// Gives the handle up. The client itself ends with the last of its locks and holds; to end it now, close it first.
 #[unsafe(no_mangle)]
 pub extern "C" fn dlock_client_free(client: *mut dlock_client_t) -> dlock_status_t {
-    free("dlock_client_free", client, |state| ops::client_free(state, id(client)))
+    free("dlock_client_free", Kind::Client, client)
 }
 
 /// The arguments of opening a client, checked.

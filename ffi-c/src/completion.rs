@@ -2,7 +2,8 @@
 
 use std::ffi::{c_char, c_void};
 
-use libdlock::{Error, Level};
+use libdlock::Error;
+use libdlock::event::Level;
 use libdlock_bridge::{Completion, Outcome, What};
 
 use crate::decision::dlock_decision_t;
@@ -13,6 +14,7 @@ use crate::types::{DLOCK_DETACHED_SIZE, dlock_client_t, dlock_held_t, dlock_insp
 
 /// What a completion brings, and so which of its fields are filled in.
 pub type dlock_completion_kind_t = i32;
+// <api:completions> written by `python3 api/write.py` from api/wire.json
 /// The operation failed: `status` and `error`.
 pub const DLOCK_COMPLETION_ERROR: dlock_completion_kind_t = 0;
 /// The operation is done and has no answer.
@@ -29,11 +31,12 @@ pub const DLOCK_COMPLETION_TEXT: dlock_completion_kind_t = 5;
 pub const DLOCK_COMPLETION_INSPECTION: dlock_completion_kind_t = 6;
 /// A hold is over: `loss` says why it was lost, DLOCK_LOSS_NONE that it was released.
 pub const DLOCK_COMPLETION_LOSS: dlock_completion_kind_t = 7;
-/// A client's log event, of no operation: `log_level`, the message in `text`, the object, if any, in `error.name`.
+/// A client's log event, of no operation: `log_level`, the message in `text`, the object, if any, in
+/// `error.name`.
 pub const DLOCK_COMPLETION_LOG: dlock_completion_kind_t = 8;
-
 /// A rate limiter's answer: `decision`, and `status` DLOCK_LIMITED when it refused.
 pub const DLOCK_COMPLETION_DECISION: dlock_completion_kind_t = 9;
+// </api:completions>
 
 /// How much a log event matters.
 pub type dlock_log_level_t = i32;

@@ -8,20 +8,23 @@ use libdlock_bridge::ops::Decision;
 pub struct dlock_decision_t {
     /// `sizeof(dlock_decision_t)`.
     pub struct_size: usize,
-    /// Whether the tokens were granted; for a cost of 0, whether one could be had.
+    // <api:decision> written by `python3 api/write.py` from api/records.json
+    /// Whether the tokens were granted; of a `peek`, whether one could be had.
     pub allowed: bool,
     /// How many were: the cost, or 0.
     pub granted: i64,
     /// How many could be had at once now.
     pub remaining: i64,
-    /// How long until the same cost can be granted if nobody else takes any; 0 when it was, -1 for never (a rate of 0).
+    /// How long until the same cost can be granted, at the soonest: zero when it was granted, -1 for never.
     pub retry_after_us: i64,
     /// How long until the bucket is full again.
     pub reset_after_us: i64,
-    /// The most that can be had at once: the burst.
+    /// The most that can be had at once: the burst, or this client's share of it when a policy granted that.
     pub limit: i64,
-    /// When it was decided, on the server's clock, in us since 1970; -1 when a policy decided without the server.
+    /// When it was decided, or from when on the tokens that were waited for may be used, on the server's clock, in
+    /// microseconds since 1970; -1 when a policy decided without the server.
     pub server_time_us: i64,
+    // </api:decision>
 }
 
 impl dlock_decision_t {
@@ -38,6 +41,7 @@ impl dlock_decision_t {
 
     pub(crate) fn of(decision: &Decision) -> Self {
         Self {
+            // <api:decision-of> written by `python3 api/write.py` from api/records.json
             allowed: decision.allowed,
             granted: decision.granted as i64,
             remaining: decision.remaining as i64,
@@ -45,6 +49,7 @@ impl dlock_decision_t {
             reset_after_us: decision.reset_after_us as i64,
             limit: decision.limit as i64,
             server_time_us: decision.server_time_us.map_or(-1, |us| us as i64),
+            // </api:decision-of>
             ..Self::EMPTY
         }
     }

@@ -1,59 +1,70 @@
 //! Status codes, and the error that the caller owns.
 
 use std::ffi::{CStr, c_char};
+use std::fmt::Display;
 
 use libdlock::{Error, ErrorKind};
 
 use crate::text::fill;
-use crate::types::DLOCK_NAME_SIZE;
+use crate::types::{DLOCK_NAME_SIZE, DLOCK_OWNER_SIZE};
 
 /// What came of a call: 0 is success, a positive number an ordinary outcome, a negative one an error. The numbers are
 /// frozen.
 pub type dlock_status_t = i32;
 
+// <api:statuses> written by `python3 api/write.py` from api/errors.json
 /// Done.
 pub const DLOCK_OK: dlock_status_t = 0;
-/// Not acquired within the wait (or, for a wait for a loss: not lost within it).
+/// Not acquired within the wait; for a wait for a loss, not lost within it.
 pub const DLOCK_BUSY: dlock_status_t = 1;
 /// A rate limiter refused for now.
 pub const DLOCK_LIMITED: dlock_status_t = 2;
-/// An argument was refused before any I/O.
+/// A value was refused before any I/O; the message says which, and what is allowed.
 pub const DLOCK_INVALID_ARGUMENT: dlock_status_t = -1;
-/// A name was refused before any I/O.
+/// A name was refused before any I/O: empty, longer than 512 bytes, not UTF-8, with a NUL, with braces that are
+/// no cluster's hash tag, or the name of a companion key such as `dlock_seen:{a}`.
 pub const DLOCK_INVALID_NAME: dlock_status_t = -2;
-/// Released or extended by somebody who does not hold it (any more).
+/// Release or extend by a caller that does not hold the lock, or not any more.
 pub const DLOCK_NOT_HELD: dlock_status_t = -3;
-/// The lease ran out, or was taken away, while it was held.
+/// The lease ran out, or the lock was taken away, while it was held.
 pub const DLOCK_LOST: dlock_status_t = -4;
-/// The holder asked again for a lock that is not re-entrant.
+/// The holder acquired a lock again that is not re-entrant.
 pub const DLOCK_DEADLOCK: dlock_status_t = -5;
-/// The server could not be reached; nothing was done there.
+/// The server cannot be reached, or refuses the connection or the password; nothing was done there.
 pub const DLOCK_CONNECTION: dlock_status_t = -6;
 /// The request was sent and no reply came: it may or may not have been carried out.
 pub const DLOCK_OUTCOME_UNKNOWN: dlock_status_t = -7;
-/// The server answered with an error that has no code of its own.
+/// The server answered with an error that has no kind of its own.
 pub const DLOCK_SERVER: dlock_status_t = -8;
-/// The key holds something that is not this kind of object; it is untouched.
+/// The key holds something else; it was left untouched.
 pub const DLOCK_WRONG_TYPE: dlock_status_t = -9;
-/// The server is over its memory limit.
+/// The server is at its memory limit and refused to write.
 pub const DLOCK_OUT_OF_MEMORY: dlock_status_t = -10;
-/// The server's access rules refuse it.
+/// The server's access list forbids the command, key or channel; the message names the missing rule.
 pub const DLOCK_NO_PERMISSION: dlock_status_t = -11;
-/// The caller cancelled it.
+/// The caller cancelled the operation.
 pub const DLOCK_CANCELLED: dlock_status_t = -12;
 /// The object was closed or freed.
 pub const DLOCK_CLOSED: dlock_status_t = -13;
-/// The object belongs to the process that forked this one.
+/// An object from before a fork was used in the child; connect again there.
 pub const DLOCK_FORKED: dlock_status_t = -14;
-/// A clock is unusable for what was asked.
+/// A clock error that waiting cannot correct.
 pub const DLOCK_CLOCK: dlock_status_t = -15;
-/// A defect in libdlock.
+/// A defect in libdlock; panics end here too.
 pub const DLOCK_INTERNAL: dlock_status_t = -16;
+/// This server, or this version of libdlock, cannot do it; the message says what can.
+pub const DLOCK_UNSUPPORTED: dlock_status_t = -17;
+// </api:statuses>
 
 /// Bytes of a message, its NUL included.
 pub const DLOCK_MESSAGE_SIZE: usize = 512;
 /// Bytes of an operation's name, its NUL included.
 pub const DLOCK_OP_SIZE: usize = 32;
+/// Bytes of what an error says is allowed, the NUL included.
+pub const DLOCK_ALLOWED_SIZE: usize = 256;
+
+/// A duration that an error does not carry.
+const NOT_KNOWN: i64 = -1;
 
 /// What went wrong, in memory of the caller. Begin with DLOCK_ERROR_INIT. A call that returns DLOCK_OK does not touch it;
 /// every other call fills it in. Each text is NUL-terminated UTF-8, cut where it does not fit.
@@ -70,6 +81,20 @@ pub struct dlock_error_t {
     pub name: [c_char; DLOCK_NAME_SIZE],
     /// What happened and what to do about it; never a password.
     pub message: [c_char; DLOCK_MESSAGE_SIZE],
+    // <api:facts> written by `python3 api/write.py` from api/errors.json
+    /// The owner in the way, as it stands on the server; of a busy error, where the server named one; empty when
+    /// there is none.
+    pub holder: [c_char; DLOCK_OWNER_SIZE],
+    /// How much of that holder's lease was left when it was seen; the holder may renew it; -1 when it is not known.
+    pub remaining_ms: i64,
+    /// After how long asking again can succeed, at the soonest; of a limiter's refusal; -1 when it is not known.
+    pub retry_after_us: i64,
+    /// What is allowed in place of the value that was refused, such as `100 ms to 24 h`; empty when there is none.
+    pub allowed: [c_char; DLOCK_ALLOWED_SIZE],
+    /// Whether the same call, made again later, can succeed although the program changes nothing; after an unknown
+    /// outcome it may find that the first call was carried out.
+    pub retryable: bool,
+    // </api:facts>
 }
 
 impl dlock_error_t {
@@ -79,6 +104,11 @@ impl dlock_error_t {
         op: [0; DLOCK_OP_SIZE],
         name: [0; DLOCK_NAME_SIZE],
         message: [0; DLOCK_MESSAGE_SIZE],
+        holder: [0; DLOCK_OWNER_SIZE],
+        remaining_ms: NOT_KNOWN,
+        retry_after_us: NOT_KNOWN,
+        allowed: [0; DLOCK_ALLOWED_SIZE],
+        retryable: false,
     };
 
     pub(crate) fn of(error: &Error) -> Self {
@@ -86,6 +116,11 @@ impl dlock_error_t {
         fill(&mut answer.op, error.op());
         fill(&mut answer.name, error.name().unwrap_or(""));
         fill(&mut answer.message, error.message());
+        fill(&mut answer.holder, error.holder().unwrap_or(""));
+        fill(&mut answer.allowed, error.allowed().unwrap_or(""));
+        answer.remaining_ms = error.remaining().map_or(NOT_KNOWN, |left| left.as_millis() as i64);
+        answer.retry_after_us = error.retry_after().map_or(NOT_KNOWN, |after| after.as_micros() as i64);
+        answer.retryable = error.is_retryable();
         answer
     }
 }
@@ -99,6 +134,7 @@ pub extern "C" fn dlock_status_name(status: dlock_status_t) -> *const c_char {
 
 fn status_name(status: dlock_status_t) -> &'static CStr {
     match status {
+        // <api:names> written by `python3 api/write.py` from api/errors.json
         DLOCK_OK => c"OK",
         DLOCK_BUSY => c"BUSY",
         DLOCK_LIMITED => c"LIMITED",
@@ -118,6 +154,8 @@ fn status_name(status: dlock_status_t) -> &'static CStr {
         DLOCK_FORKED => c"FORKED",
         DLOCK_CLOCK => c"CLOCK",
         DLOCK_INTERNAL => c"INTERNAL",
+        DLOCK_UNSUPPORTED => c"UNSUPPORTED",
+        // </api:names>
         _ => c"UNKNOWN",
     }
 }
@@ -125,6 +163,11 @@ fn status_name(status: dlock_status_t) -> &'static CStr {
 /// A bad argument, refused by the C layer itself.
 pub(crate) fn refuse(op: &'static str, message: impl Into<String>) -> Error {
     Error::new(ErrorKind::InvalidArgument, op, message)
+}
+
+/// As [`refuse`], where something else is allowed.
+pub(crate) fn refuse_for(op: &'static str, what: impl Display, allowed: impl Into<String>) -> Error {
+    Error::refused(ErrorKind::InvalidArgument, op, what, allowed)
 }
 
 #[cfg(test)]
@@ -136,7 +179,7 @@ mod tests {
         for kind in ErrorKind::ALL {
             assert_eq!(status_name(kind.code()).to_str(), Ok(kind.as_str()));
         }
-        assert_eq!(status_name(-17), c"UNKNOWN");
+        assert_eq!(status_name(i32::MIN), c"UNKNOWN");
         assert_eq!(status_name(3), c"UNKNOWN");
     }
 }

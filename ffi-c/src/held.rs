@@ -2,8 +2,8 @@
 
 use std::ffi::c_char;
 
-use libdlock::LossReason;
-use libdlock_bridge::ops;
+use libdlock::lease::LossReason;
+use libdlock_bridge::{Kind, ops};
 
 use crate::call::{ask, call, free};
 use crate::error::{dlock_error_t, dlock_status_t};
@@ -13,29 +13,33 @@ use crate::types::{dlock_cancel_t, dlock_detached_t, dlock_held_t, id, optional_
 
 /// Why a hold was lost.
 pub type dlock_loss_t = i32;
-/// It was not.
+/// Not lost.
 pub const DLOCK_LOSS_NONE: dlock_loss_t = 0;
-/// No renewal succeeded in time: the lease ran out.
+// <api:losses> written by `python3 api/write.py` from api/losses.json
+/// The lease ran out: it was given and is over, or the server could not be reached to renew it.
 pub const DLOCK_LOSS_EXPIRED: dlock_loss_t = 1;
-/// The server shows another owner.
+/// Another holder has the lock now.
 pub const DLOCK_LOSS_TAKEN: dlock_loss_t = 2;
-/// The key was removed: by a forced release, or by hand.
+/// The key is gone: deleted, flushed or force-released.
 pub const DLOCK_LOSS_DELETED: dlock_loss_t = 3;
-/// The server is not the one that granted it.
+/// The key is gone, and so is the server that had it: a restart or a failover.
 pub const DLOCK_LOSS_SERVER_CHANGED: dlock_loss_t = 4;
-/// The client was closed.
+/// The client was closed, or the holder went away without a release; the lease runs out by itself.
 pub const DLOCK_LOSS_CLOSED: dlock_loss_t = 5;
-/// libdlock failed to keep it: a defect.
+/// A defect in libdlock ended the renewals.
 pub const DLOCK_LOSS_INTERNAL: dlock_loss_t = 6;
+// </api:losses>
 
 pub(crate) fn loss(reason: Option<LossReason>) -> dlock_loss_t {
     match reason {
         None => DLOCK_LOSS_NONE,
+        // <api:loss-of> written by `python3 api/write.py` from api/losses.json
         Some(LossReason::Expired) => DLOCK_LOSS_EXPIRED,
         Some(LossReason::Taken) => DLOCK_LOSS_TAKEN,
         Some(LossReason::Deleted) => DLOCK_LOSS_DELETED,
         Some(LossReason::ServerChanged) => DLOCK_LOSS_SERVER_CHANGED,
         Some(LossReason::Closed) => DLOCK_LOSS_CLOSED,
+        // </api:loss-of>
         Some(_) => DLOCK_LOSS_INTERNAL,
     }
 }
@@ -125,7 +129,7 @@ pub unsafe extern "C" fn dlock_held_wait_lost(
     }
 }
 
-/// Takes a hold that is the handle's own (acquired through a port) once more, without I/O; it is to be released as often.
+/// Takes a hold that is the handle's own (taken, or acquired through a port) once more, without I/O; it is to be released as often.
 /// DLOCK_DEADLOCK when its lock is not re-entrant, DLOCK_LOST when the hold is.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlock_held_reenter(held: *const dlock_held_t, error: *mut dlock_error_t) -> dlock_status_t {
@@ -144,12 +148,12 @@ pub unsafe extern "C" fn dlock_held_hold_count(
     unsafe { ask("dlock_held_hold_count", out_count, error, |state| ops::held_hold_count(state, id(held))) }
 }
 
-/// Undoes one acquire or re-entry of a hold that is the handle's own (acquired through a port), from any thread; the last one
+/// Undoes one acquire or re-entry of a hold that is the handle's own (taken, or acquired through a port), from any thread; the last one
 /// frees the lock. DLOCK_INVALID_ARGUMENT for a thread's hold: that thread releases it with dlock_lock_release().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlock_held_release(held: *const dlock_held_t, error: *mut dlock_error_t) -> dlock_status_t {
     // SAFETY: the caller's promise, see the header.
-    unsafe { call("dlock_held_release", error, |state| state.wait(ops::held_release_directly(state, id(held)), None)) }
+    unsafe { call("dlock_held_release", error, |state| state.wait(ops::held_release(state, id(held)), None)) }
 }
 
 /// As dlock_lock_extend(), for a hold that is the handle's own.
@@ -186,5 +190,5 @@ pub unsafe extern "C" fn dlock_held_detach(
 /// to the server: renewal stops, and the lease runs out.
 #[unsafe(no_mangle)]
 pub extern "C" fn dlock_held_free(held: *mut dlock_held_t) -> dlock_status_t {
-    free("dlock_held_free", held, |state| ops::held_free(state, id(held)))
+    free("dlock_held_free", Kind::Held, held)
 }

@@ -2,7 +2,7 @@
 //!
 //! A function here marshals and nothing else: it checks its pointers, calls the bridge inside `call::call` (panic guard,
 //! state of the process, error buffer), and writes its out parameters. The conventions stand at the head of the header
-//! (`header/preamble.h`) and in docs/c.md.
+//! (`header/preamble.h`) and in docs/c/README.md.
 #![allow(non_camel_case_types, reason = "these are the names of the header")]
 #![allow(
     clippy::missing_safety_doc,
@@ -24,6 +24,7 @@ mod lock;
 mod out;
 mod port;
 mod rate_limiter;
+mod shutdown;
 mod snowflake;
 mod stats;
 mod submit;
@@ -40,6 +41,7 @@ pub use self::held::*;
 pub use self::lock::*;
 pub use self::port::*;
 pub use self::rate_limiter::*;
+pub use self::shutdown::*;
 pub use self::snowflake::*;
 pub use self::stats::*;
 pub use self::submit::*;

@@ -4,10 +4,10 @@ use std::ffi::c_char;
 
 use libdlock::{Error, ErrorKind, Result};
 use libdlock_bridge::ops::{self, Holding};
-use libdlock_bridge::{Handle, Held, State, this_thread};
+use libdlock_bridge::{Handle, Held, Kind, State, this_thread};
 
 use crate::call::{call, free};
-use crate::error::{dlock_error_t, dlock_status_t, refuse};
+use crate::error::{dlock_error_t, dlock_status_t, refuse_for};
 use crate::out::{Out, sized, sized_out};
 use crate::text;
 use crate::types::{
@@ -32,13 +32,14 @@ pub unsafe extern "C" fn dlock_lock_open(
         call(op, error, |state| {
             let out = Out::required(out_lock, "out_lock", op)?;
             let name = text::name(name, name_len, op)?;
-            let (lease_ms, reentrant) = if options.is_null() {
-                (0, None)
+            let (lease_ms, watchdog_lease_ms, reentrant) = if options.is_null() {
+                (0, 0, None)
             } else {
                 let options = sized(options, "options", op)?;
-                (options.lease_ms, reentrant(options.reentrant, op)?)
+                (options.lease_ms, options.watchdog_lease_ms, reentrant(options.reentrant, op)?)
             };
-            out.put(handle(ops::lock_open(state, id(client), name, lease(lease_ms), reentrant)?));
+            let (lease, watchdog_lease) = (lease(lease_ms), lease(watchdog_lease_ms));
+            out.put(handle(ops::lock_open(state, id(client), name, lease, watchdog_lease, reentrant)?));
             Ok(())
         })
     }
@@ -47,7 +48,7 @@ pub unsafe extern "C" fn dlock_lock_open(
 /// Gives the handle up. Holds of the lock stay; other handles of the same name do too.
 #[unsafe(no_mangle)]
 pub extern "C" fn dlock_lock_free(lock: *mut dlock_lock_t) -> dlock_status_t {
-    free("dlock_lock_free", lock, |state| ops::lock_free(state, id(lock)))
+    free("dlock_lock_free", Kind::Lock, lock)
 }
 
 /// Writes the lock's name and a NUL to `buffer`, and its bytes without the NUL to `out_len`. A buffer of DLOCK_NAME_SIZE
@@ -74,7 +75,7 @@ pub unsafe extern "C" fn dlock_lock_name(
 }
 
 /// Acquires the lock for the calling thread, which may hold it already (see `reentrant`). `options` may be NULL: waits for
-/// ever. DLOCK_BUSY when it was not to be had within the wait. `out_held` may be NULL when neither token nor loss matter;
+/// ever. DLOCK_BUSY if it was not acquired within the wait. `out_held` may be NULL when neither token nor loss matter;
 /// otherwise free what it gets with dlock_held_free(), before or after the release. The hold ends with
 /// dlock_lock_release() by the same thread.
 #[unsafe(no_mangle)]
@@ -94,7 +95,8 @@ pub unsafe extern "C" fn dlock_lock_acquire(
     }
 }
 
-/// Acquires the lock if it is free, without waiting; DLOCK_BUSY if not. Otherwise as dlock_lock_acquire().
+/// Acquires the lock if it is free, without waiting; DLOCK_BUSY if not. On a server that is gone it tries for operation_timeout,
+/// 10 s by default. Otherwise as dlock_lock_acquire().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlock_lock_try_acquire(
     lock: *const dlock_lock_t,
@@ -109,6 +111,29 @@ pub unsafe extern "C" fn dlock_lock_try_acquire(
     }
 }
 
+/// Acquires the lock for the hold itself and for no thread: any thread may release it, with dlock_held_release(), and a second
+/// acquire, by this thread too, waits for the first. Otherwise as dlock_lock_acquire(). `out_held` gets the hold: free it with
+/// dlock_held_free() after the release, for without one the lease has to run out.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_lock_take(
+    lock: *const dlock_lock_t,
+    options: *const dlock_acquire_options_t,
+    out_held: *mut *mut dlock_held_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    let op = "dlock_lock_take";
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        call(op, error, |state| {
+            let out = Out::required(out_held, "out_held", op)?;
+            let how = How::read(options, op)?;
+            let taking = ops::lock_acquire(state, id(lock), Holding::ByHandle, how.wait_ms, how.lease_ms);
+            out.put(handle(state.wait(state.with_cancel(how.cancel, taking), None)?.handle));
+            Ok(())
+        })
+    }
+}
+
 /// Undoes one acquire of the calling thread; the last one frees the lock. DLOCK_NOT_HELD when the thread does not hold it
 /// (any more: a lease that ran out is told here too).
 #[unsafe(no_mangle)]
@@ -117,16 +142,16 @@ pub unsafe extern "C" fn dlock_lock_release(lock: *const dlock_lock_t, error: *m
     unsafe {
         call("dlock_lock_release", error, |state| {
             let holder = this_thread();
-            if ops::lock_leave(state, id(lock), holder)? {
+            if ops::lock_leave(state, id(lock), holder, None)? {
                 return Ok(());
             }
-            state.wait(ops::lock_release_directly(state, id(lock), holder), None)
+            state.wait(ops::lock_release(state, id(lock), holder, None), None)
         })
     }
 }
 
-/// Sets the lease of the calling thread's hold to `lease_ms` (100 to 86400000) from now. DLOCK_NOT_HELD when it does not
-/// hold the lock.
+/// Makes the calling thread's hold last `lease_ms` (100 to 86400000) from now, or as long as it did if that is longer. Asks
+/// the server in any case. DLOCK_NOT_HELD when the thread does not hold the lock or has lost it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlock_lock_extend(
     lock: *const dlock_lock_t,
@@ -180,7 +205,8 @@ pub unsafe extern "C" fn dlock_lock_inspect(
     }
 }
 
-/// How many times the calling thread holds the lock; 0 when it does not. No I/O.
+/// How many times the calling thread holds the lock; 0 when it does not, or has lost it. No I/O. An answer of 0 tells the thread
+/// of a loss: its next acquire begins anew, as after any error that told it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlock_lock_hold_count(
     lock: *const dlock_lock_t,
@@ -287,7 +313,7 @@ unsafe fn acquire(state: &'static State, lock: Handle, how: &How, out_held: *mut
         return Ok(());
     }
     let holding = Holding::ByHolder(holder);
-    let acquiring = ops::lock_acquire_directly(state, lock, holding, how.wait_ms, how.lease_ms);
+    let acquiring = ops::lock_acquire(state, lock, holding, how.wait_ms, how.lease_ms);
     let held = state.wait(state.with_cancel(how.cancel, acquiring), None)?;
     // SAFETY: passed on.
     unsafe { hand_out(state, held, out_held) }
@@ -301,7 +327,7 @@ unsafe fn hand_out(state: &'static State, held: Held, out_held: *mut *mut dlock_
             out.put(handle(held.handle));
             Ok(())
         }
-        Err(_) => ops::held_free(state, held.handle),
+        Err(_) => state.free(Kind::Held, held.handle),
     }
 }
 
@@ -314,6 +340,6 @@ fn reentrant(given: i32, op: &'static str) -> Result<Option<bool>> {
         -1 => Ok(None),
         0 => Ok(Some(false)),
         1 => Ok(Some(true)),
-        _ => Err(refuse(op, format!("reentrant is {given}; allowed are -1 (the client's option), 0 and 1"))),
+        _ => Err(refuse_for(op, format_args!("reentrant is {given}"), "-1 (the client's option), 0 and 1")),
     }
 }

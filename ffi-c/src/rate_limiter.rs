@@ -1,14 +1,16 @@
 //! Rate limiters.
 
 use std::ffi::c_char;
+use std::time::Duration;
 
-use libdlock::{Absent, Error, ErrorKind, Result};
+use libdlock::limit::Absent;
+use libdlock::{Error, ErrorKind, Result};
 use libdlock_bridge::ops::{self, Decision, RateArgs};
-use libdlock_bridge::{Handle, State};
+use libdlock_bridge::{Handle, Kind, State};
 
 use crate::call::{ask, call, free};
 use crate::decision::dlock_decision_t;
-use crate::error::{dlock_error_t, dlock_status_t, refuse};
+use crate::error::{dlock_error_t, dlock_status_t, refuse_for};
 use crate::out::{Out, sized, sized_out};
 use crate::text;
 use crate::types::{dlock_cancel_t, dlock_client_t, handle, id, optional_id, wait};
@@ -18,13 +20,13 @@ pub struct dlock_rate_limiter_t(());
 
 /// What a rate limiter answers while the server cannot be reached.
 pub type dlock_absent_t = i32;
-/// The error that it is: DLOCK_CONNECTION, DLOCK_OUTCOME_UNKNOWN.
+/// Returns the error: DLOCK_CONNECTION, DLOCK_OUTCOME_UNKNOWN.
 pub const DLOCK_ABSENT_FAIL: dlock_absent_t = 0;
 /// No to everything.
 pub const DLOCK_ABSENT_DENY: dlock_absent_t = 1;
 /// Yes to everything.
 pub const DLOCK_ABSENT_ALLOW: dlock_absent_t = 2;
-/// What this process's share of the rate allows; see `share_of`.
+/// What this client's share of the rate allows; see `share_of`.
 pub const DLOCK_ABSENT_LOCAL_SHARE: dlock_absent_t = 3;
 
 /// How to make a rate limiter. Begin with DLOCK_RATE_LIMITER_OPTIONS_INIT.
@@ -39,7 +41,7 @@ pub struct dlock_rate_limiter_options_t {
     pub burst: i64,
     /// What it answers while the server cannot be reached.
     pub absent: dlock_absent_t,
-    /// With DLOCK_ABSENT_LOCAL_SHARE: among how many processes the rate is shared then, 1 to 1000000.
+    /// With DLOCK_ABSENT_LOCAL_SHARE: among how many clients the rate is shared then, 1 to 1000000.
     pub share_of: i64,
 }
 
@@ -77,7 +79,7 @@ pub unsafe extern "C" fn dlock_rate_limiter_open(
 /// Gives the handle up; the bucket stays.
 #[unsafe(no_mangle)]
 pub extern "C" fn dlock_rate_limiter_free(limiter: *mut dlock_rate_limiter_t) -> dlock_status_t {
-    free("dlock_rate_limiter_free", limiter, |state| ops::limiter_free(state, id(limiter)))
+    free("dlock_rate_limiter_free", Kind::Limiter, limiter)
 }
 
 /// Writes the limiter's name and a NUL to `buffer`, and its bytes without the NUL to
@@ -101,10 +103,11 @@ pub unsafe extern "C" fn dlock_rate_limiter_name(
     }
 }
 
-/// Takes `cost` tokens, waiting for them at most `wait_ms`: -1 for ever, 0 not at all, at most 86400000. Those who wait in one
-/// process are served in order. DLOCK_LIMITED when they were not to be had within the wait. The decision is written with
-/// DLOCK_OK and DLOCK_LIMITED alike; `out_decision` may be NULL. DLOCK_INVALID_ARGUMENT for more than the burst. After
-/// DLOCK_OUTCOME_UNKNOWN and DLOCK_CANCELLED count the tokens as spent. `cancel` may be NULL.
+/// Takes `cost` tokens, waiting for them at most `wait_ms`: -1 for ever, 0 not at all. All that wait, in all
+/// processes, are served in the order in which their requests reach the server. DLOCK_LIMITED, at once, when they are not to be had
+/// within the wait. A cost of 0 asks how things stand for one token, and never waits. The decision is written with DLOCK_OK and
+/// DLOCK_LIMITED alike; `out_decision` may be NULL. DLOCK_INVALID_ARGUMENT for more than the burst. After DLOCK_OUTCOME_UNKNOWN
+/// count the tokens as spent; DLOCK_CANCELLED gives them back, unless the decision was under way. `cancel` may be NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlock_rate_limiter_acquire(
     limiter: *const dlock_rate_limiter_t,
@@ -171,8 +174,7 @@ unsafe fn decide(
         // SAFETY: passed on.
         Some(unsafe { sized_out(out_decision, "out_decision", "rate limit")? })
     };
-    // Asked when it is first polled: not when the token was fired before.
-    let deciding = async move { ops::limiter_acquire_direct(state, limiter, cost, wait(wait_ms)).await };
+    let deciding = ops::limiter_acquire(state, limiter, cost, wait(wait_ms));
     let decision = state.wait(state.with_cancel(cancel, deciding), None)?;
     if let Some(out) = out {
         out.put(dlock_decision_t::of(&decision));
@@ -191,10 +193,10 @@ unsafe fn decide(
 /// A refusal as the error of a status that must not be taken for success.
 fn refused(decision: &Decision) -> Error {
     let message = match decision.retry_after_us {
-        Some(us) => format!("{} tokens are there; these in {us} us", decision.remaining),
+        Some(us) => format!("rate limited: {} tokens available, retry in {us} us", decision.remaining),
         None => "a rate of 0 tokens refuses everything".to_owned(),
     };
-    Error::new(ErrorKind::Limited, "rate limit", message)
+    Error::new(ErrorKind::Limited, "rate limit", message).retry_in(decision.retry_after_us.map(Duration::from_micros))
 }
 
 fn absent(given: dlock_absent_t, share_of: i64, op: &'static str) -> Result<Absent> {
@@ -203,7 +205,7 @@ fn absent(given: dlock_absent_t, share_of: i64, op: &'static str) -> Result<Abse
         DLOCK_ABSENT_DENY => "deny",
         DLOCK_ABSENT_ALLOW => "allow",
         DLOCK_ABSENT_LOCAL_SHARE => "local_share",
-        _ => return Err(refuse(op, format!("absent is {given}; allowed are the DLOCK_ABSENT_ numbers, 0 to 3"))),
+        _ => return Err(refuse_for(op, format_args!("absent is {given}"), "the DLOCK_ABSENT_ numbers, 0 to 3")),
     };
     ops::absent(word, ops::given(share_of, 0))
 }

@@ -1,6 +1,6 @@
 //! What a client has counted.
 
-use libdlock::Stats;
+use libdlock::stats::{LimiterStats, LockStats, Stats};
 use libdlock_bridge::ops::{self, Histogram};
 
 use crate::call::call;
@@ -9,12 +9,15 @@ use crate::out::sized_out;
 use crate::types::{dlock_client_t, id};
 
 /// How many buckets a histogram has.
+// <api:buckets> written by `python3 api/write.py` from api/records.json
 pub const DLOCK_HISTOGRAM_BUCKETS: usize = 40;
+// </api:buckets>
 
 /// How often something took how long, in microseconds.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct dlock_histogram_t {
+    // <api:histogram> written by `python3 api/write.py` from api/records.json
     /// How many there were.
     pub count: u64,
     /// All together.
@@ -29,17 +32,31 @@ pub struct dlock_histogram_t {
     pub max_us: u64,
     /// How many took less than 1 us, 1 to 2 us, 2 to 4 us, and so on; the last one counts everything longer too.
     pub buckets: [u64; DLOCK_HISTOGRAM_BUCKETS],
+    // </api:histogram>
 }
 
-/// What a client has counted since it was opened. Begin with DLOCK_STATS_INIT.
+/// What a client has counted since it was opened that is its own; its kinds of objects have structs of their own. Begin with DLOCK_STATS_INIT.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct dlock_stats_t {
     /// `sizeof(dlock_stats_t)`.
     pub struct_size: usize,
-    /// Holds granted to a caller; re-entries are none.
+    // <api:stats> written by `python3 api/write.py` from api/records.json
+    /// Requests sent again because no answer came.
+    pub retries: u64,
+    // </api:stats>
+}
+
+/// What the locks of a client have counted. Begin with DLOCK_LOCK_STATS_INIT.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct dlock_lock_stats_t {
+    /// `sizeof(dlock_lock_stats_t)`.
+    pub struct_size: usize,
+    // <api:lock-stats> written by `python3 api/write.py` from api/records.json
+    /// Holds granted to a caller; taking over a detached hold counts, a re-entry does not.
     pub acquired: u64,
-    /// Of those, the ones that had to wait.
+    /// Acquires that had to wait, and were granted.
     pub contended: u64,
     /// Of those that waited, the ones that a holder of this process handed over.
     pub handed_over_local: u64,
@@ -47,29 +64,50 @@ pub struct dlock_stats_t {
     pub handed_over_remote: u64,
     /// Acquires that were not granted within their wait.
     pub wait_timeouts: u64,
-    /// Acquires whose caller gave up while they waited.
+    /// Acquires whose caller gave up while it waited.
     pub cancelled: u64,
-    /// Requests sent again because no answer came.
-    pub retries: u64,
     /// Leases prolonged by the watchdog, one for each lock and time.
     pub renewals: u64,
-    /// Renewals that failed and were tried again while the lease lasted.
+    /// Renewals that got no answer or a passing error, and were tried again while the lease lasted.
     pub renewal_failures: u64,
-    /// Holds that were lost.
+    /// Holds that were lost, abandoned ones included.
     pub lost: u64,
-    /// Holds that ended by a release.
+    /// Holds that ended by a release; detaching is one.
     pub released: u64,
     /// Callers that wait now.
     pub waiting: u64,
     /// Holds that are looked after now.
     pub held: u64,
-    /// From the call of an acquire to its grant: as many as `acquired`.
+    /// From the call of an acquire to its grant, waited or not: as many as `acquired`.
     pub wait_time: dlock_histogram_t,
     /// From a grant to the beginning of its release: as many as `released`.
     pub hold_time: dlock_histogram_t,
+    // </api:lock-stats>
 }
 
-/// What the client has counted since it was opened, for its locks; rate limiters are not counted. No I/O; also of a client
+/// What the rate limiters of a client have counted; a peek is not counted. Begin with DLOCK_LIMITER_STATS_INIT.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct dlock_limiter_stats_t {
+    /// `sizeof(dlock_limiter_stats_t)`.
+    pub struct_size: usize,
+    // <api:limiter-stats> written by `python3 api/write.py` from api/records.json
+    /// Calls that got their tokens.
+    pub granted: u64,
+    /// Calls that were refused.
+    pub refused: u64,
+    /// Tokens that were granted.
+    pub tokens: u64,
+    /// Of all these calls, the ones that a policy decided while the server was away.
+    pub by_policy: u64,
+    /// Callers that wait now.
+    pub waiting: u64,
+    /// From a call to its grant, waited or not: as many as `granted`.
+    pub wait_time: dlock_histogram_t,
+    // </api:limiter-stats>
+}
+
+/// What the client has counted since it was opened, but for what its kinds of objects count. No I/O; also of a client
 /// that was closed. Begin the answer with DLOCK_STATS_INIT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlock_client_stats(
@@ -82,7 +120,48 @@ pub unsafe extern "C" fn dlock_client_stats(
     unsafe {
         call(op, error, |state| {
             let out = sized_out(out_stats, "out_stats", op)?;
-            out.put(dlock_stats_t::of(&ops::client_stats(state, id(client))?));
+            let stats = ops::client_stats(state, id(client))?;
+            out.put(dlock_stats_t::of(&stats));
+            Ok(())
+        })
+    }
+}
+
+/// What the locks of the client have counted since it was opened. No I/O; also of a client that was closed. Begin the
+/// answer with DLOCK_LOCK_STATS_INIT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_client_lock_stats(
+    client: *const dlock_client_t,
+    out_stats: *mut dlock_lock_stats_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    let op = "dlock_client_lock_stats";
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        call(op, error, |state| {
+            let out = sized_out(out_stats, "out_stats", op)?;
+            let stats = ops::client_stats(state, id(client))?;
+            out.put(dlock_lock_stats_t::of(&stats.lock));
+            Ok(())
+        })
+    }
+}
+
+/// What the rate limiters of the client have counted since it was opened. No I/O; also of a client that was closed. Begin
+/// the answer with DLOCK_LIMITER_STATS_INIT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_client_limiter_stats(
+    client: *const dlock_client_t,
+    out_stats: *mut dlock_limiter_stats_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    let op = "dlock_client_limiter_stats";
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        call(op, error, |state| {
+            let out = sized_out(out_stats, "out_stats", op)?;
+            let stats = ops::client_stats(state, id(client))?;
+            out.put(dlock_limiter_stats_t::of(&stats.limiter));
             Ok(())
         })
     }
@@ -92,13 +171,24 @@ impl dlock_stats_t {
     fn of(stats: &Stats) -> Self {
         Self {
             struct_size: size_of::<Self>(),
+            // <api:stats-of> written by `python3 api/write.py` from api/records.json
+            retries: stats.retries,
+            // </api:stats-of>
+        }
+    }
+}
+
+impl dlock_lock_stats_t {
+    fn of(stats: &LockStats) -> Self {
+        Self {
+            struct_size: size_of::<Self>(),
+            // <api:lock-stats-of> written by `python3 api/write.py` from api/records.json
             acquired: stats.acquired,
             contended: stats.contended,
             handed_over_local: stats.handed_over_local,
             handed_over_remote: stats.handed_over_remote,
             wait_timeouts: stats.wait_timeouts,
             cancelled: stats.cancelled,
-            retries: stats.retries,
             renewals: stats.renewals,
             renewal_failures: stats.renewal_failures,
             lost: stats.lost,
@@ -107,6 +197,23 @@ impl dlock_stats_t {
             held: stats.held,
             wait_time: dlock_histogram_t::of(stats.wait_time.into()),
             hold_time: dlock_histogram_t::of(stats.hold_time.into()),
+            // </api:lock-stats-of>
+        }
+    }
+}
+
+impl dlock_limiter_stats_t {
+    fn of(stats: &LimiterStats) -> Self {
+        Self {
+            struct_size: size_of::<Self>(),
+            // <api:limiter-stats-of> written by `python3 api/write.py` from api/records.json
+            granted: stats.granted,
+            refused: stats.refused,
+            tokens: stats.tokens,
+            by_policy: stats.by_policy,
+            waiting: stats.waiting,
+            wait_time: dlock_histogram_t::of(stats.wait_time.into()),
+            // </api:limiter-stats-of>
         }
     }
 }
@@ -114,6 +221,7 @@ impl dlock_stats_t {
 impl dlock_histogram_t {
     fn of(times: Histogram) -> Self {
         Self {
+            // <api:histogram-of> written by `python3 api/write.py` from api/records.json
             count: times.count,
             sum_us: times.sum_us,
             mean_us: times.mean_us,
@@ -121,6 +229,7 @@ impl dlock_histogram_t {
             p99_us: times.p99_us,
             max_us: times.max_us,
             buckets: times.buckets,
+            // </api:histogram-of>
         }
     }
 }

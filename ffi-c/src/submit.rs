@@ -61,7 +61,7 @@ pub unsafe extern "C" fn dlock_submit_client_close(
     }
 }
 
-/// Acquires a lock; completes with DLOCK_COMPLETION_HELD, or with DLOCK_BUSY when it was not to be had within the wait.
+/// Acquires a lock; completes with DLOCK_COMPLETION_HELD, or with DLOCK_BUSY if it was not acquired within the wait.
 /// The hold is the handle's own: any thread may release it, dlock_held_reenter() takes it once more, and a second acquire
 /// waits for the first. Cancelled, it leaves no hold behind.
 #[unsafe(no_mangle)]
@@ -215,7 +215,7 @@ pub unsafe extern "C" fn dlock_submit_wait_lost(
 }
 
 /// Takes `cost` tokens of a limiter, waiting for them at most `wait_ms` (see dlock_rate_limiter_acquire()); completes with
-/// DLOCK_COMPLETION_DECISION, whose status is DLOCK_OK or DLOCK_LIMITED. Tokens of a cancelled operation may be spent.
+/// DLOCK_COMPLETION_DECISION, whose status is DLOCK_OK or DLOCK_LIMITED. A cancelled operation gives its tokens back, as a cancelled wait does.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlock_submit_rate_limit(
     port: *const dlock_port_t,

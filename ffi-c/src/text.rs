@@ -42,7 +42,8 @@ pub(crate) unsafe fn bytes<'a>(pointer: *const c_char, len: usize, what: &str, o
         return refuse(format!("the {what} is NULL with a length of {len}"));
     }
     if len > TEXT_MAX {
-        return refuse(format!("the {what} has {len} bytes; at most {TEXT_MAX} are allowed"));
+        let what = format_args!("the {what} has {len} bytes");
+        return Err(Error::refused(ErrorKind::InvalidArgument, op, what, format!("at most {TEXT_MAX} bytes")));
     }
     // SAFETY: not null, of a sane length, and readable by the caller's promise.
     Ok(unsafe { std::slice::from_raw_parts(pointer.cast(), len) })
@@ -54,8 +55,8 @@ pub(crate) unsafe fn bytes<'a>(pointer: *const c_char, len: usize, what: &str, o
 /// As [`bytes`].
 pub(crate) unsafe fn name<'a>(pointer: *const c_char, len: usize, op: &'static str) -> Result<&'a [u8]> {
     if len > NAME_MAX {
-        let message = format!("the name has {len} bytes; 1 to 512 are allowed");
-        return Err(Error::new(ErrorKind::InvalidName, op, message));
+        let what = format_args!("the name has {len} bytes");
+        return Err(Error::refused(ErrorKind::InvalidName, op, what, "1 to 512 bytes of UTF-8 without NUL"));
     }
     // SAFETY: passed on.
     unsafe { bytes(pointer, len, "name", op) }

@@ -69,11 +69,14 @@ pub struct dlock_client_options_t {
 pub struct dlock_lock_options_t {
     /// `sizeof(dlock_lock_options_t)`.
     pub struct_size: usize,
-    /// 0: the client's lease, renewed for as long as the lock is held. Otherwise a lease of 100 to 86400000 ms that is not
-    /// renewed.
+    /// 0: a lease that is renewed for as long as the lock is held, see `watchdog_lease_ms`. Otherwise a lease of 100 to
+    /// 86400000 ms that is not renewed.
     pub lease_ms: i64,
     /// 1: the holder may acquire again. 0: that fails with DLOCK_DEADLOCK. -1: as the client's option says.
     pub reentrant: i32,
+    /// With `lease_ms` 0: the lease that is renewed, 100 to 86400000 ms, every third of it; 0 is the client's. With another
+    /// `lease_ms` it has to be 0.
+    pub watchdog_lease_ms: i64,
 }
 
 /// How to acquire. Begin with DLOCK_ACQUIRE_OPTIONS_INIT.
@@ -82,7 +85,7 @@ pub struct dlock_lock_options_t {
 pub struct dlock_acquire_options_t {
     /// `sizeof(dlock_acquire_options_t)`.
     pub struct_size: usize,
-    /// How long to wait: -1 for ever, 0 not at all, at most 86400000.
+    /// How long to wait: -1 for ever, 0 not at all.
     pub wait_ms: i64,
     /// 0: the lock's own. Otherwise a lease of 100 to 86400000 ms that is not renewed.
     pub lease_ms: i64,

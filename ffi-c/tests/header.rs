@@ -9,7 +9,7 @@ use std::process::Command;
 use cbindgen::{Builder, Config, DocumentationStyle, ExportConfig, Language, Style};
 
 /// The header's order: what a reader needs first comes first.
-const SOURCES: [&str; 14] = [
+const SOURCES: [&str; 15] = [
     "error.rs",
     "version.rs",
     "types.rs",
@@ -24,6 +24,7 @@ const SOURCES: [&str; 14] = [
     "completion.rs",
     "port.rs",
     "submit.rs",
+    "shutdown.rs",
 ];
 
 fn crate_dir() -> &'static Path {

@@ -18,10 +18,14 @@ BUILD = ROOT / "build" / "c-tests"
 sys.path.insert(0, str(ROOT / "scripts"))
 sys.path.insert(0, str(HERE))
 
+import packages  # noqa: E402
 import vectors  # noqa: E402
 from private_redis import PrivateRedis  # noqa: E402
 
-PROGRAMS = ("lock", "lock_static", "port", "misuse", "vectors", "limits", "ids", "fork", "cpp17", "cpp20", "cpp_limits_ids")
+PROGRAMS = (
+    *("lock", "lock_static", "port", "misuse", "vectors", "limits", "ids", "fork"),
+    *("cpp17", "cpp20", "cpp_limits_ids", "coroutines", "at_exit"),
+)
 # The others are left to `long`.
 UNDER_VALGRIND = ("misuse", "lock", "port", "limits", "ids", "cpp17")
 
@@ -86,7 +90,7 @@ def build_programs(prefix: Path) -> Path:
     """Compiles all programs through find_package."""
     generated = BUILD / "generated"
     generated.mkdir(parents=True, exist_ok=True)
-    for name, header in (("", vectors.header), ("_limits", vectors.limits_header), ("_ids", vectors.ids_header)):
+    for name, header in (("", vectors.header), ("_ids", vectors.ids_header)):
         (generated / f"vectors{name}.h").write_text(header(ROOT / "tests/vectors"))
     programs = BUILD / "programs"
     call("cmake", "-S", HERE, "-B", programs, f"-DCMAKE_PREFIX_PATH={prefix}", f"-DGENERATED={generated}")
@@ -122,6 +126,15 @@ def under_valgrind(tests: Tests, programs: Path, names: Sequence[str], env: dict
         tests.program([*command, str(programs / name)], env | SLOWED, f"{name} under valgrind", timeout=300)
 
 
+def shutdowns(tests: Tests, programs: Path, places: Sequence[str], env: dict[str, str]) -> None:
+    """After dlock_shutdown() nothing is left, still reachable or not, but what the suppression file gives a reason for."""
+    suppressions = BUILD / "prefix/share/dlock/valgrind.supp"
+    for where in places:
+        command = ["valgrind", "--quiet", "--error-exitcode=99", "--leak-check=full", "--show-leak-kinds=all"]
+        command += ["--errors-for-leak-kinds=all", f"--suppressions={suppressions}"]
+        tests.program([*command, str(programs / "shutdown"), where], env | SLOWED, f"shutdown {where} under valgrind")
+
+
 def exports(tests: Tests, prefix: Path) -> None:
     """The list of exports.h, which misuse.c and panics.c go through, is what the library exports."""
     symbols = call("nm", "--dynamic", "--defined-only", "--format=posix", prefix / "lib/libdlock.so")
@@ -138,24 +151,30 @@ def panics(tests: Tests, programs: Path, redis: dict[str, str]) -> None:
     tests.program([str(programs / "panics")], env | redis | quiet, "panics against the library with fault injection")
 
 
+def cpp_standard(code: str) -> str:
+    """The oldest that a documented program needs."""
+    return "-std=c++20" if "co_await" in code else "-std=c++17"
+
+
 def documentation(tests: Tests, env: dict[str, str], redis: dict[str, str]) -> None:
-    """The complete programs that docs/c.md shows, compiled and run as they stand."""
-    text = (ROOT / "docs/c.md").read_text()
+    """The complete programs that the pages of docs/c show, compiled and run as they stand."""
     flags = call("pkg-config", "--cflags", "--libs", "dlock", env=env).split()
-    blocks = re.findall(r"^```(c|cpp)\n(.*?)^```", text, re.M | re.S)
-    programs = [(language, code) for language, code in blocks if "int main(" in code]
-    for number, (language, code) in enumerate(programs, 1):
-        source = BUILD / f"docs-{number}.{language}"
+    programs = [
+        (f"{page.stem.lower()}_{number}", language, code)
+        for page in sorted((ROOT / "docs/c").glob("*.md"))
+        for number, (language, code) in enumerate(re.findall(r"^```(c|cpp)\n(.*?)^```", page.read_text(), re.M | re.S), 1)
+        if "int main(" in code
+    ]
+    for name, language, code in programs:
+        source = BUILD / f"docs-{name}.{language}"
         source.write_text(code)
         program = source.with_suffix("")
-        compiler = ["cc", "-std=c11", "-D_POSIX_C_SOURCE=200809L"] if language == "c" else ["c++", "-std=c++17"]
+        compiler = ["cc", "-std=c11", "-D_POSIX_C_SOURCE=200809L"] if language == "c" else ["c++", cpp_standard(code)]
         call(*compiler, "-Wall", "-Wextra", "-Werror", source, "-o", program, *flags, "-pthread")
         run = subprocess.run([program], env=os.environ | env | redis, capture_output=True, text=True, timeout=60)
-        tests.result(
-            f"docs_c_md_program_{number}", "" if run.returncode == 0 else f"{run.returncode}: {run.stdout}{run.stderr}"
-        )
+        tests.result(f"docs_c_{name}", "" if run.returncode == 0 else f"{run.returncode}: {run.stdout}{run.stderr}")
     if not programs:
-        tests.result("docs_c_md", "shows no program")
+        tests.result("docs_c", "shows no program")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -170,11 +189,19 @@ def main(arguments: Sequence[str]) -> int:
             for _ in range(200):
                 tests.program([str(programs / "exits")], env | redis, "exits", timeout=20)
             under_valgrind(tests, programs, PROGRAMS, env | redis)
+            shutdowns(tests, programs, ("busy", "atexit"), env | redis)
+            shutdowns(tests, programs, ("main",), env | {"REDIS_URL": "memory://shutdown"})
         else:
             for name in PROGRAMS:
                 tests.program([str(programs / name)], env | redis, name)
             tests.program([str(programs / "exits")], env | redis, "exits", timeout=20)
+            for where in ("busy", "atexit"):
+                tests.program([str(programs / "shutdown"), where], env | redis, f"shutdown {where}")
+            shutdowns(tests, programs, ("main",), env | redis)
             exports(tests, prefix)
+            packages.headers(tests.result, prefix, BUILD)
+            packages.moved(tests.result, BUILD)
+            packages.elsewhere(tests.result, BUILD)
             through_pkg_config(tests, env, redis)
             documentation(tests, env, redis)
             panics(tests, programs, redis)

@@ -1,4 +1,4 @@
-"""tests/vectors as C headers."""
+"""api/ and tests/vectors as C headers."""
 
 from __future__ import annotations
 
@@ -7,20 +7,33 @@ from pathlib import Path
 from typing import Any
 
 
+def tables(folder: Path, name: str) -> dict[str, Any]:
+    """The file of that name in api/, or in the folder of vectors."""
+    fact = folder.parent.parent / "api" / f"{name}.json"
+    read: dict[str, Any] = json.loads((fact if fact.exists() else folder / f"{name}.json").read_text())
+    return read
+
+
 def quoted(data: bytes) -> str:
     """A C string literal. Octal escapes: unlike hexadecimal ones they end by themselves."""
     return '"' + "".join(f"\\{byte:03o}" for byte in data) + '"'
 
 
-def header(folder: Path) -> str:
-    """The rows of errors, names and options that C checks."""
+def names_of(option: dict[str, object]) -> list[str]:
+    """As a table of options may call it: with its group, and if it is older than that without."""
+    name, group = str(option["name"]), option.get("group")
+    return [*([f"{group}.{name}"] if group else [name]), *([name] if option.get("flat") else [])]
 
-    def rows(name: str) -> list[dict[str, object]]:
-        table: dict[str, list[dict[str, object]]] = json.loads((folder / f"{name}.json").read_text())
-        return table[name]
+
+def header(folder: Path) -> str:
+    """The rows of errors, names, options and bad URLs that C checks."""
+
+    def rows(name: str, part: str | None = None) -> list[dict[str, object]]:
+        table: list[dict[str, object]] = tables(folder, name)[part or name]
+        return table
 
     macros: list[str] = []
-    lines = ["#include <stdbool.h>", "#include <stddef.h>"]
+    lines = ["#include <stdbool.h>", "#include <stddef.h>", "#include <stdint.h>"]
     lines.append("static const struct { const char *name; int code; } vector_errors[] = {")
     lines += [f'    {{"{row["name"]}", {row["code"]}}},' for row in rows("errors")]
     lines += ["};", "static const struct { const char *bytes; size_t length; bool ok; const char *why; } vector_names[] = {"]
@@ -28,42 +41,24 @@ def header(folder: Path) -> str:
         data = bytes.fromhex(str(row["hex"]))
         lines.append(f"    {{{quoted(data)}, {len(data)}, {str(row['ok']).lower()}, {json.dumps(row['why'])}}},")
     lines += ["};", "static const struct { const char *name; const char *value; } vector_options[] = {"]
-    lines += [f'    {{"{row["name"]}", {value(row)}}},' for row in rows("options")]
-    stats = json.loads((folder / "stats.json").read_text())
-    for table in ("counters", "histograms", "histogram"):
-        each = " ".join(f"X({name})" for name in stats[table])
+    for row in rows("options"):
+        lines += [f'    {{"{name}", {value(row)}}},' for name in names_of(row)]
+    lines += ["};", "static const struct { const char *name; int64_t min, max; } vector_lock_options[] = {"]
+    durations = [row for row in rows("options", "lock") if row["type"] == "duration"]
+    lines += [f'    {{"{row["name"]}", {row["min"]}, {row["max"]}}},' for row in durations]
+    lines += ["};", "static const struct { const char *url; const char *says; const char *kind; } vector_bad_urls[] = {"]
+    urls = json.loads((folder / "urls.json").read_text())
+    for row in urls["bad"]:
+        url, says, kind = row["url"], row["says"], row.get("kind", "INVALID_ARGUMENT")
+        lines.append(f'    {{{quoted(url.encode())}, {quoted(says.encode())}, "{kind}"}},')
+    stats = tables(folder, "stats")
+    lists = {"counters": stats["counters"], "histogram": stats["histogram"]}
+    for block, of in stats["blocks"].items():
+        lists |= {f"{block}_{table}": of[table] for table in ("counters", "histograms")}
+    for table, names in lists.items():
+        each = " ".join(f"X({name})" for name in names)
         macros.append(f"#define VECTOR_{table.upper()}(X) {each}")
     return "\n".join([*lines, "};", *macros, f"#define VECTOR_BUCKETS {stats['buckets']}", ""])
-
-
-def limits_header(folder: Path) -> str:
-    """The rows of gcra.json; -1 stands for never and for no burst."""
-    table = json.loads((folder / "gcra.json").read_text())
-
-    def number(given: int | None) -> str:
-        return f"INT64_C({-1 if given is None else given})"
-
-    def rate(row: dict[str, Any]) -> str:
-        burst = row["burst"]
-        has_burst = str(burst is not None).lower()
-        return f"{json.dumps(row['why'])}, {number(row['tokens'])}, {number(row['per_ms'])}, {has_burst}, {number(burst)}"
-
-    fields = "const char *why; int64_t tokens, per_ms; bool has_burst; int64_t burst"
-    answer = ("cost", "granted", "remaining", "retry_after_ms", "reset_after_ms")
-    lines = ["#include <stdbool.h>", "#include <stddef.h>", "#include <stdint.h>"]
-    lines.append(f"static const struct {{ {fields}, limit; size_t first_call, calls; }} vector_limiters[] = {{")
-    calls: list[dict[str, Any]] = []
-    for row in table["limiters"]:
-        lines.append(f"    {{{rate(row)}, {number(row['limit'])}, {len(calls)}, {len(row['calls'])}}},")
-        calls += row["calls"]
-    lines += ["};", f"static const struct {{ bool allowed; int64_t {', '.join(answer)}; }} vector_calls[] = {{"]
-    for call in calls:
-        lines.append(f"    {{{str(call['allowed']).lower()}, {', '.join(number(call[name]) for name in answer)}}},")
-    lines += ["};", f"static const struct {{ {fields}; }} vector_invalid_rates[] = {{"]
-    lines += [f"    {{{rate(row)}}}," for row in table["invalid_rates"]]
-    lines += ["};", f"static const struct {{ {fields}, cost; }} vector_invalid_costs[] = {{"]
-    lines += [f"    {{{rate(row)}, {number(row['cost'])}}}," for row in table["invalid_costs"]]
-    return "\n".join([*lines, "};", ""])
 
 
 def ids_header(folder: Path) -> str:

@@ -33,30 +33,35 @@ struct absent {
     dlock_absent_t policy = DLOCK_ABSENT_FAIL;
     std::int64_t share_of = 0;
 
-    /// The error that it is.
+    /// Throws the error.
     [[nodiscard]] static absent fail() noexcept { return {}; }
     [[nodiscard]] static absent deny() noexcept { return {DLOCK_ABSENT_DENY, 0}; }
     [[nodiscard]] static absent allow() noexcept { return {DLOCK_ABSENT_ALLOW, 0}; }
-    /// What the share of one in `processes` allows.
-    [[nodiscard]] static absent local_share(std::int64_t processes) noexcept {
-        return {DLOCK_ABSENT_LOCAL_SHARE, processes};
+    /// What the share of one in `clients` allows.
+    [[nodiscard]] static absent local_share(std::int64_t clients) noexcept {
+        return {DLOCK_ABSENT_LOCAL_SHARE, clients};
     }
 };
 
 /// A limiter's answer; true when it allowed.
 struct decision {
+    // <api:decision> written by `python3 api/write.py` from api/records.json
+    /// Whether the tokens were granted; of a `peek`, whether one could be had.
     bool allowed = false;
+    /// How many were: the cost, or 0.
     std::int64_t granted = 0;
     /// How many could be had at once now.
     std::int64_t remaining = 0;
-    /// Until the same cost can be granted; nothing: never.
+    /// How long until the same cost can be granted, at the soonest: zero when it was granted, nothing for never.
     std::optional<std::chrono::microseconds> retry_after;
-    /// Until the bucket is full again.
+    /// How long until the bucket is full again.
     std::chrono::microseconds reset_after{0};
-    /// The burst.
+    /// The most that can be had at once: the burst, or this client's share of it when a policy granted that.
     std::int64_t limit = 0;
-    /// On the server's clock; nothing when a policy decided.
+    /// When it was decided, or from when on the tokens that were waited for may be used, on the server's clock, in
+    /// microseconds since 1970; nothing when a policy decided without the server.
     std::optional<std::chrono::time_point<std::chrono::system_clock, std::chrono::microseconds>> server_time;
+    // </api:decision>
 
     explicit decision(const dlock_decision_t& told)
         : allowed(told.allowed), granted(told.granted), remaining(told.remaining), reset_after(told.reset_after_us),
@@ -87,8 +92,8 @@ public:
         return decide(
             [&](auto* told, auto* cause) { return dlock_rate_limiter_try_acquire(limiter_.get(), cost, told, cause); });
     }
-    /// Takes `cost` tokens, waiting for them as long as it takes. Throws dlock::cancelled when `cancel` is fired; count
-    /// the tokens as spent then.
+    /// Takes `cost` tokens, waiting for them as long as it takes. Throws dlock::cancelled when `cancel` is fired; the
+    /// tokens are given back then, as dlock_rate_limiter_acquire() says.
     [[nodiscard]] decision acquire(std::int64_t cost = 1, const cancel_token* cancel = nullptr) {
         return acquire_ms(cost, -1, cancel);
     }

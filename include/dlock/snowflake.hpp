@@ -56,7 +56,7 @@ public:
         detail::check([&](auto* cause) { return dlock_layout_named(name.data(), name.size(), &layout_, cause); });
     }
     /// A layout of one's own.
-    explicit layout(const dlock_layout_t& layout) noexcept : layout_(layout) {}
+    explicit layout(const dlock_layout_t& given) noexcept : layout_(given) {}
 
     /// Takes an id apart without a generator.
     [[nodiscard]] id_parts decode(std::int64_t id) const {

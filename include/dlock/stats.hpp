@@ -17,30 +17,39 @@ namespace dlock {
 
 /// How often something took how long.
 struct histogram {
+    // <api:histogram> written by `python3 api/write.py` from api/records.json
+    /// How many there were.
     std::uint64_t count = 0;
+    /// All together.
     std::chrono::microseconds sum{};
+    /// On average.
     std::chrono::microseconds mean{};
     /// What half of them did not exceed: never too small, less than twice too large.
     std::chrono::microseconds p50{};
     /// What 99 of 100 did not exceed, as precise.
     std::chrono::microseconds p99{};
+    /// The longest.
     std::chrono::microseconds max{};
-    /// Less than 1 us, 1 to 2 us, 2 to 4 us, and so on; the last one counts everything longer too.
+    /// How many took less than 1 us, 1 to 2 us, 2 to 4 us, and so on; the last one counts everything longer too.
     std::array<std::uint64_t, DLOCK_HISTOGRAM_BUCKETS> buckets{};
+    // </api:histogram>
 
     histogram() = default;
+    // <api:histogram-of> written by `python3 api/write.py` from api/records.json
     explicit histogram(const dlock_histogram_t& times)
         : count(times.count), sum(times.sum_us), mean(times.mean_us), p50(times.p50_us), p99(times.p99_us),
           max(times.max_us) {
+        // </api:histogram-of>
         for (std::size_t i = 0; i < buckets.size(); i++) buckets[i] = times.buckets[i];
     }
 };
 
-/// What a client has counted since it was opened, for its locks.
-struct stats {
-    /// Holds granted to a caller; re-entries are none.
+/// What the locks of a client have counted.
+struct lock_stats {
+    // <api:lock-stats> written by `python3 api/write.py` from api/records.json
+    /// Holds granted to a caller; taking over a detached hold counts, a re-entry does not.
     std::uint64_t acquired = 0;
-    /// Of those, the ones that had to wait.
+    /// Acquires that had to wait, and were granted.
     std::uint64_t contended = 0;
     /// Of those that waited, the ones that a holder of this process handed over.
     std::uint64_t handed_over_local = 0;
@@ -48,34 +57,77 @@ struct stats {
     std::uint64_t handed_over_remote = 0;
     /// Acquires that were not granted within their wait.
     std::uint64_t wait_timeouts = 0;
-    /// Acquires whose caller gave up while they waited.
+    /// Acquires whose caller gave up while it waited.
     std::uint64_t cancelled = 0;
-    /// Requests sent again because no answer came.
-    std::uint64_t retries = 0;
     /// Leases prolonged by the watchdog, one for each lock and time.
     std::uint64_t renewals = 0;
-    /// Renewals that failed and were tried again while the lease lasted.
+    /// Renewals that got no answer or a passing error, and were tried again while the lease lasted.
     std::uint64_t renewal_failures = 0;
-    /// Holds that were lost.
+    /// Holds that were lost, abandoned ones included.
     std::uint64_t lost = 0;
-    /// Holds that ended by a release.
+    /// Holds that ended by a release; detaching is one.
     std::uint64_t released = 0;
     /// Callers that wait now.
     std::uint64_t waiting = 0;
     /// Holds that are looked after now.
     std::uint64_t held = 0;
-    /// From the call of an acquire to its grant: as many as `acquired`.
+    /// From the call of an acquire to its grant, waited or not: as many as `acquired`.
     histogram wait_time;
     /// From a grant to the beginning of its release: as many as `released`.
     histogram hold_time;
+    // </api:lock-stats>
 
-    stats() = default;
-    explicit stats(const dlock_stats_t& seen)
+    lock_stats() = default;
+    // <api:lock-stats-of> written by `python3 api/write.py` from api/records.json
+    explicit lock_stats(const dlock_lock_stats_t& seen)
         : acquired(seen.acquired), contended(seen.contended), handed_over_local(seen.handed_over_local),
           handed_over_remote(seen.handed_over_remote), wait_timeouts(seen.wait_timeouts), cancelled(seen.cancelled),
-          retries(seen.retries), renewals(seen.renewals), renewal_failures(seen.renewal_failures), lost(seen.lost),
-          released(seen.released), waiting(seen.waiting), held(seen.held), wait_time(seen.wait_time),
-          hold_time(seen.hold_time) {}
+          renewals(seen.renewals), renewal_failures(seen.renewal_failures), lost(seen.lost), released(seen.released),
+          waiting(seen.waiting), held(seen.held), wait_time(seen.wait_time), hold_time(seen.hold_time) {}
+    // </api:lock-stats-of>
+};
+
+/// What the rate limiters of a client have counted; a peek is not counted.
+struct limiter_stats {
+    // <api:limiter-stats> written by `python3 api/write.py` from api/records.json
+    /// Calls that got their tokens.
+    std::uint64_t granted = 0;
+    /// Calls that were refused.
+    std::uint64_t refused = 0;
+    /// Tokens that were granted.
+    std::uint64_t tokens = 0;
+    /// Of all these calls, the ones that a policy decided while the server was away.
+    std::uint64_t by_policy = 0;
+    /// Callers that wait now.
+    std::uint64_t waiting = 0;
+    /// From a call to its grant, waited or not: as many as `granted`.
+    histogram wait_time;
+    // </api:limiter-stats>
+
+    limiter_stats() = default;
+    // <api:limiter-stats-of> written by `python3 api/write.py` from api/records.json
+    explicit limiter_stats(const dlock_limiter_stats_t& seen)
+        : granted(seen.granted), refused(seen.refused), tokens(seen.tokens), by_policy(seen.by_policy),
+          waiting(seen.waiting), wait_time(seen.wait_time) {}
+    // </api:limiter-stats-of>
+};
+
+/// What a client has counted since it was opened: what is its own, and a block for each kind of object.
+struct stats {
+    // <api:stats> written by `python3 api/write.py` from api/records.json
+    /// Requests sent again because no answer came.
+    std::uint64_t retries = 0;
+    /// What its locks have counted.
+    lock_stats lock;
+    /// What its rate limiters have counted.
+    limiter_stats limiter;
+    // </api:stats>
+
+    stats() = default;
+    // <api:stats-of> written by `python3 api/write.py` from api/records.json
+    stats(const dlock_stats_t& seen, const lock_stats& of_lock, const limiter_stats& of_limiter)
+        : retries(seen.retries), lock(of_lock), limiter(of_limiter) {}
+    // </api:stats-of>
 };
 
 } // namespace dlock

@@ -13,6 +13,10 @@ pub struct Failure {
     pub op: String,
     pub object: Option<String>,
     pub message: String,
+    pub holder: Option<String>,
+    pub remaining_ms: Option<f64>,
+    pub retry_after_ms: Option<f64>,
+    pub allowed: Option<String>,
 }
 
 impl From<&Error> for Failure {
@@ -23,6 +27,10 @@ impl From<&Error> for Failure {
             op: error.op().to_owned(),
             object: error.name().map(str::to_owned),
             message: error.to_string(),
+            holder: error.holder().map(str::to_owned),
+            remaining_ms: error.remaining().map(|left| left.as_millis() as f64),
+            retry_after_ms: error.retry_after().map(|after| after.as_micros() as f64 / 1_000.0),
+            allowed: error.allowed().map(str::to_owned),
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use libdlock::{Event, LossReason};
+use libdlock::event::Event;
+use libdlock::lease::LossReason;
 use libdlock_bridge::{self as bridge, Kind, Outcome, What};
 use napi::bindgen_prelude::Either6;
 use napi_derive::napi;
@@ -17,6 +18,7 @@ pub(crate) const ROW: usize = 4;
 /// What the numbers of a row mean.
 #[derive(Clone, Copy)]
 enum Tag {
+    // <api:tags> written by `python3 api/write.py` from api/wire.json
     /// Nothing but that it is done.
     Unit = 0,
     /// 1 or 0.
@@ -29,6 +31,7 @@ enum Tag {
     Other = 4,
     /// Where an event is.
     Event = 5,
+    // </api:tags>
 }
 
 /// What is no number.

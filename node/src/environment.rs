@@ -44,9 +44,9 @@ impl Inner {
     }
 
     /// Takes back what JavaScript has no use for any more.
-    pub(crate) fn take_back(&self, state: &State, handle: Handle) -> Result<()> {
+    pub(crate) fn take_back(&self, state: &'static State, handle: Handle) -> Result<()> {
         match self.live().remove(&handle) {
-            Some(kind) => free(state, kind, handle),
+            Some(kind) => state.free(kind, handle),
             None => Ok(()),
         }
     }
@@ -58,21 +58,10 @@ impl Inner {
         // There is nobody to tell about an error, and one must not keep the rest; a panic must not reach Node.
         let _ = guard("environmentEnd", || {
             let state = enter()?;
-            let freed = state.port_free(self.port);
+            let freed = state.free(Kind::Port, self.port);
             let left = std::mem::take(&mut *self.live());
-            left.into_iter().fold(freed, |result, (handle, kind)| result.and(free(state, kind, handle)))
+            left.into_iter().fold(freed, |result, (handle, kind)| result.and(state.free(kind, handle)))
         });
-    }
-}
-
-fn free(state: &State, kind: Kind, handle: Handle) -> Result<()> {
-    match kind {
-        Kind::Client => ops::client_free(state, handle),
-        Kind::Lock => ops::lock_free(state, handle),
-        Kind::Held => ops::held_free(state, handle),
-        Kind::Limiter => ops::limiter_free(state, handle),
-        Kind::Snowflake => ops::snowflake_free(state, handle),
-        Kind::Port | Kind::Op | Kind::Cancel => Ok(()),
     }
 }
 
@@ -116,7 +105,7 @@ impl Environment {
         answer("cancel", |state| state.cancel(handle(op)))
     }
 
-    /// Gives a client, a lock or a held lock back. One that was given back already is no error. `true` for a hold that was valid:
+    /// Gives an object back. One that was given back already is no error. `true` for a hold that was valid:
     /// it is not renewed any more.
     #[napi(catch_unwind)]
     pub fn free(&self, object: Given) -> Answer<bool> {

@@ -16,10 +16,11 @@ impl Environment {
         client: Given,
         name: String,
         lease_ms: Option<i64>,
+        watchdog_lease_ms: Option<i64>,
         reentrant: Option<bool>,
     ) -> Answer<Given> {
         answer("lockOpen", |state| {
-            let lock = ops::lock_open(state, handle(client), name.as_bytes(), lease_ms, reentrant)?;
+            let lock = ops::lock_open(state, handle(client), name.as_bytes(), lease_ms, watchdog_lease_ms, reentrant)?;
             self.inner.lend(Kind::Lock, lock);
             Ok(give(lock))
         })

@@ -10,6 +10,7 @@ use crate::environment::Environment;
 /// How often something took how long. Times are in milliseconds, with their fraction.
 #[napi(object, object_from_js = false)]
 pub struct Histogram {
+    // <api:histogram> written by `python3 api/write.py` from api/records.json
     pub count: f64,
     pub sum_ms: f64,
     pub mean_ms: f64,
@@ -19,18 +20,19 @@ pub struct Histogram {
     pub p99_ms: f64,
     pub max_ms: f64,
     pub buckets: Vec<f64>,
+    // </api:histogram>
 }
 
-/// A client's counters; JavaScript's numbers are exact up to 2^53.
+/// The locks' counters; JavaScript's numbers are exact up to 2^53.
 #[napi(object, object_from_js = false)]
-pub struct Stats {
+pub struct LockStats {
+    // <api:lock-stats> written by `python3 api/write.py` from api/records.json
     pub acquired: f64,
     pub contended: f64,
     pub handed_over_local: f64,
     pub handed_over_remote: f64,
     pub wait_timeouts: f64,
     pub cancelled: f64,
-    pub retries: f64,
     pub renewals: f64,
     pub renewal_failures: f64,
     pub lost: f64,
@@ -39,6 +41,30 @@ pub struct Stats {
     pub held: f64,
     pub wait_time: Histogram,
     pub hold_time: Histogram,
+    // </api:lock-stats>
+}
+
+/// The rate limiters' counters; JavaScript's numbers are exact up to 2^53.
+#[napi(object, object_from_js = false)]
+pub struct LimiterStats {
+    // <api:limiter-stats> written by `python3 api/write.py` from api/records.json
+    pub granted: f64,
+    pub refused: f64,
+    pub tokens: f64,
+    pub by_policy: f64,
+    pub waiting: f64,
+    pub wait_time: Histogram,
+    // </api:limiter-stats>
+}
+
+/// A client's counters; JavaScript's numbers are exact up to 2^53.
+#[napi(object, object_from_js = false)]
+pub struct Stats {
+    // <api:stats> written by `python3 api/write.py` from api/records.json
+    pub retries: f64,
+    pub lock: LockStats,
+    pub limiter: LimiterStats,
+    // </api:stats>
 }
 
 #[napi]
@@ -50,16 +76,16 @@ impl Environment {
     }
 }
 
-impl From<libdlock::Stats> for Stats {
-    fn from(stats: libdlock::Stats) -> Self {
-        Stats {
+impl From<libdlock::stats::LockStats> for LockStats {
+    fn from(stats: libdlock::stats::LockStats) -> Self {
+        LockStats {
+            // <api:lock-stats-of> written by `python3 api/write.py` from api/records.json
             acquired: stats.acquired as f64,
             contended: stats.contended as f64,
             handed_over_local: stats.handed_over_local as f64,
             handed_over_remote: stats.handed_over_remote as f64,
             wait_timeouts: stats.wait_timeouts as f64,
             cancelled: stats.cancelled as f64,
-            retries: stats.retries as f64,
             renewals: stats.renewals as f64,
             renewal_failures: stats.renewal_failures as f64,
             lost: stats.lost as f64,
@@ -68,15 +94,44 @@ impl From<libdlock::Stats> for Stats {
             held: stats.held as f64,
             wait_time: Histogram::from(stats.wait_time),
             hold_time: Histogram::from(stats.hold_time),
+            // </api:lock-stats-of>
         }
     }
 }
 
-impl From<libdlock::Histogram> for Histogram {
-    fn from(times: libdlock::Histogram) -> Self {
+impl From<libdlock::stats::LimiterStats> for LimiterStats {
+    fn from(stats: libdlock::stats::LimiterStats) -> Self {
+        LimiterStats {
+            // <api:limiter-stats-of> written by `python3 api/write.py` from api/records.json
+            granted: stats.granted as f64,
+            refused: stats.refused as f64,
+            tokens: stats.tokens as f64,
+            by_policy: stats.by_policy as f64,
+            waiting: stats.waiting as f64,
+            wait_time: Histogram::from(stats.wait_time),
+            // </api:limiter-stats-of>
+        }
+    }
+}
+
+impl From<libdlock::stats::Stats> for Stats {
+    fn from(stats: libdlock::stats::Stats) -> Self {
+        Stats {
+            // <api:stats-of> written by `python3 api/write.py` from api/records.json
+            retries: stats.retries as f64,
+            lock: LockStats::from(stats.lock),
+            limiter: LimiterStats::from(stats.limiter),
+            // </api:stats-of>
+        }
+    }
+}
+
+impl From<libdlock::stats::Histogram> for Histogram {
+    fn from(times: libdlock::stats::Histogram) -> Self {
         let times = ops::Histogram::from(times);
         let millis = |us: u64| us as f64 / 1000.0;
         Histogram {
+            // <api:histogram-of> written by `python3 api/write.py` from api/records.json
             count: times.count as f64,
             sum_ms: millis(times.sum_us),
             mean_ms: millis(times.mean_us),
@@ -84,6 +139,7 @@ impl From<libdlock::Histogram> for Histogram {
             p99_ms: millis(times.p99_us),
             max_ms: millis(times.max_us),
             buckets: times.buckets.iter().map(|count| *count as f64).collect(),
+            // </api:histogram-of>
         }
     }
 }

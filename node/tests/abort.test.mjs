@@ -3,11 +3,21 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { describe, it } from "node:test";
-import { setTimeout as pause } from "node:timers/promises";
+import { inspect } from "node:util";
 
 import { connect } from "libdlock";
 
-import { Proxy, freshName, onBothBackends, rejects, useServer } from "./kit/index.mjs";
+import { Proxy, freshName, onBothBackends, rejects, until, useServer } from "./kit/index.mjs";
+
+/** As the signals of Node before 17.2, which the package abort-controller still makes. */
+class OldSignal extends EventTarget {
+  aborted = false;
+
+  abort() {
+    this.aborted = true;
+    this.dispatchEvent(new Event("abort"));
+  }
+}
 
 onBothBackends((context) => {
   it("a signal that fires ends the wait with its reason, and nothing is held", async () => {
@@ -48,11 +58,90 @@ onBothBackends((context) => {
     await held.release();
   });
 
+  it("a signal that fires before the promise settles rejects it", async () => {
+    const name = freshName();
+    const { client } = context;
+    const lock = client.lock(name);
+    const reason = new Error("changed my mind");
+    for (let round = 0; round < 200; round++) {
+      const controller = new AbortController();
+      const { signal } = controller;
+      const all = [
+        lock.acquire({ signal }),
+        client.lock(`${name}-1`).withLock({ signal }, () => assert.fail("it was given up")),
+        client.withLock(`${name}-2`, { signal }, () => assert.fail("it was given up")),
+        client.rateLimiter(name, { tokens: 1_000, perMs: 1 }).acquire(1, { signal }),
+      ];
+      controller.abort(reason);
+      for (const outcome of await Promise.allSettled(all)) assert.equal(outcome.reason, reason);
+    }
+    assert.equal(client.stats().lock.held, 0);
+    for (const left of [name, `${name}-1`, `${name}-2`]) {
+      await client.withLock(left, { waitMs: 2_000 }, () => undefined); // given back in the background
+    }
+  });
+
+  it("a signal that cannot be listened to begins nothing", async () => {
+    const lock = context.client.lock(freshName());
+    const refusal = new Error("no listeners");
+    const signal = new AbortController().signal;
+    signal.addEventListener = () => {
+      throw refusal;
+    };
+    for (const acquire of [
+      () => lock.acquire({ signal, waitMs: 2_000 }),
+      () => lock.withLock({ signal, waitMs: 2_000 }, assert.fail),
+    ])
+      await assert.rejects(acquire(), (error) => error === refusal);
+    assert.equal((await lock.inspect()).token, undefined);
+    delete signal.addEventListener;
+    const held = await lock.acquire({ signal });
+    await held.release();
+  });
+
+  it("a signal whose listener cannot be removed harms nobody", async () => {
+    const lock = context.client.lock(freshName());
+    const { signal } = new AbortController();
+    signal.removeEventListener = () => {
+      throw new Error("it stays");
+    };
+    const [held] = await Promise.all([
+      lock.acquire({ signal }),
+      context.client.withLock(freshName(), { signal }, () => undefined),
+    ]);
+    await held.release();
+    assert.equal(await lock.locked(), false);
+  });
+
   it("AbortSignal.timeout works as with Node's own functions", async () => {
     const lock = context.client.lock(freshName());
     const held = await lock.acquire();
     await assert.rejects(lock.acquire({ signal: AbortSignal.timeout(20) }), { name: "TimeoutError" });
     await held.release();
+  });
+
+  it("a signal of the package abort-controller works, without reason", async () => {
+    const lock = context.client.lock(freshName());
+    const held = await lock.acquire();
+    const signal = new OldSignal();
+    const waiting = lock.acquire({ signal });
+    signal.abort();
+    const limiter = context.client.rateLimiter(freshName(), { tokens: 1, perMs: 1_000 });
+    const outcomes = await Promise.allSettled([
+      waiting,
+      lock.acquire({ signal }),
+      lock.withLock({ signal }, assert.fail),
+      limiter.acquire(1, { signal }),
+      connect("memory://", { signal }),
+    ]);
+    for (const { reason } of outcomes) assert.equal(reason?.name, "AbortError", inspect(reason));
+    await held.release();
+    const half = { aborted: false, addEventListener: () => undefined };
+    await assert.rejects(lock.acquire({ signal: half }), {
+      name: "TypeError",
+      message: /signal must be an AbortSignal/,
+    });
+    assert.equal(await lock.locked(), false);
   });
 
   it("fired from everywhere in the life of an acquire, it leaves a lock that is free", async () => {
@@ -96,6 +185,48 @@ describe("connect", () => {
   });
 });
 
+describe("a batch of completions", () => {
+  it("rejects what the signal that one of them fires belongs to", async () => {
+    const [first, second] = [freshName(), freshName()];
+    const client = await connect("memory://");
+    for (let round = 0; round < 50; round++) {
+      const controller = new AbortController();
+      const { signal } = controller;
+      const firing = client.withLock(first, () => controller.abort());
+      const given = [
+        client.lock(second).acquire({ signal }),
+        client.lock(`${second}-2`).withLock({ signal }, () => assert.fail("it ran after the signal")),
+      ];
+      for (const outcome of await Promise.allSettled(given)) assert.equal(outcome.reason, signal.reason);
+      await firing;
+    }
+    await client.withLock(second, { waitMs: 2_000 }, () => undefined);
+    await client.close();
+  });
+});
+
+describe("connect given up as it connects", () => {
+  const shared = useServer();
+
+  it("rejects, and leaves no connection", async () => {
+    for (const url of [shared.server.url, "memory://"]) {
+      for (let round = 0; round < 20; round++) {
+        const controller = new AbortController();
+        const connecting = connect(url, { signal: controller.signal });
+        let client;
+        const connected = connecting.then((opened) => (client = opened));
+        // memory:// is connected when the call returns; a server somewhere between.
+        for (let turn = 0; turn < round; turn++) await new Promise((resolve) => setImmediate(resolve));
+        controller.abort();
+        if (client === undefined) await assert.rejects(connected, { name: "AbortError" });
+        await client?.close();
+      }
+    }
+    const others = async () => (await shared.server.command("CLIENT", "LIST")).match(/name=libdlock/g) ?? [];
+    await until(async () => (await others()).length === 0);
+  });
+});
+
 describe("faults.md 14", () => {
   const shared = useServer();
 
@@ -121,11 +252,3 @@ describe("faults.md 14", () => {
     await client.close();
   });
 });
-
-async function until(condition) {
-  const deadline = performance.now() + 30_000;
-  while (!(await condition())) {
-    assert.ok(performance.now() < deadline, "it never came true");
-    await pause(5);
-  }
-}

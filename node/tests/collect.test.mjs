@@ -39,8 +39,17 @@ onBothBackends((context) => {
     })();
     const warning = await warned("DLOCK_COLLECTED", name);
     assert.equal(warning.name, "DlockWarning");
+    assert.match(warning.message, /release\(\) it, or use withLock$/);
     const held = await context.client.lock(name).acquire({ waitMs: 2_000 });
     await held.release();
+  });
+
+  it("a withLock that can never end is not told to use withLock", async () => {
+    const name = freshName();
+    (() => void context.client.withLock(name, { leaseMs: 300 }, () => new Promise(() => undefined)))();
+    const { message } = await warned("DLOCK_COLLECTED", name);
+    assert.match(message, /its withLock waits for a promise that nothing can settle/);
+    assert.doesNotMatch(message, /use withLock/);
   });
 
   it("a hold that was released goes without a word", async () => {
@@ -57,14 +66,14 @@ onBothBackends((context) => {
   });
 
   it("a hold whose signal was asked for stays, because somebody may be listening", async () => {
-    const client = await context.open({ leaseMs: 300 });
+    const client = await context.open({ leaseMs: 1000 });
     const name = freshName();
     const told = [];
     await (async () => {
       const { signal } = await client.lock(name).acquire();
       signal.addEventListener("abort", () => told.push(signal.reason.lossReason));
     })();
-    const until = performance.now() + 700; // two leases
+    const until = performance.now() + 2000; // two leases
     while (performance.now() < until) {
       gc();
       await turn();

@@ -1,17 +1,34 @@
-// docs/node.md and the package's README do what they say.
+// The pages of docs/node and the package's README do what they say.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
 import { promisify } from "node:util";
 
 import { ROOT, TESTS, useServer, vectors } from "./kit/index.mjs";
 
-const GUIDE = readFileSync(join(ROOT, "docs/node.md"), "utf8");
-const examplesOf = (page) => [...page.matchAll(/^```js\n([^]*?)^```$/gm)].map(([, example]) => example);
-const EXAMPLES = examplesOf(GUIDE);
+const page = (name) => readFileSync(join(ROOT, "docs/node", name), "utf8");
+const examplesOf = (text) => [...text.matchAll(/^```js\n([^]*?)^```$/gm)].map(([, example]) => example);
+const GUIDE = page("README.md");
+const FIRST = examplesOf(GUIDE)[0];
+/** What the examples of each page say, among other things. */
+const SAID = {
+  "README.md": [
+    /^BUSY: held by .+, at most \d+ ms$/m,
+    /^1 acquired, 0 waited, 99 of 100 within [\d.]+ ms$/m,
+    /^theirs: null$/m,
+  ],
+  "lock.md": [
+    /^processes in the queue: 0$/m,
+    /^gave up: AbortError$/m,
+    /^stop everything: expired true$/m,
+    /^handed over: true$/m,
+  ],
+  "rate-limiter.md": [/^go, and 19 more at once$/m, /^paced: true 20$/m],
+  "ids.md": [/^the same: true$/m, /^id of worker 7 made just now$/m],
+};
 
 describe("the documentation", () => {
   const shared = useServer();
@@ -26,41 +43,39 @@ describe("the documentation", () => {
   }
 
   it("begins with a program that runs as shown", async () => {
-    assert.ok(GUIDE.startsWith(`# libdlock for Node\n\n\`\`\`js\n${EXAMPLES[0]}`));
-    assert.match(await run("first.mjs", EXAMPLES[0]), /^held, fencing token \d{16}n\nfree again: true\n$/);
+    assert.ok(GUIDE.startsWith(`# libdlock for Node\n\n\`\`\`js\n${FIRST}`));
+    assert.match(await run("first.mjs", FIRST), /^held, fencing token \d{16}n\nfree again: true\n$/);
   });
 
-  it("has examples that run one after the other", async () => {
-    assert.ok(EXAMPLES.length > 6);
-    const out = await run("all.mjs", [importOf(EXAMPLES[0]), ...EXAMPLES.slice(1)].join("\n"));
-    assert.match(out, /^go, and 19 more at once$/m);
-    assert.match(out, /^\d+ acquired, \d+ waited, 99 of 100 within [\d.]+ ms$/m);
-    for (const line of [
-      "processes in the queue: 0",
-      "gave up: AbortError",
-      "stop everything: expired true",
-      "handed over: true",
-      "theirs: null",
-      "paced: true 20",
-      "the same: true",
-      "id of worker 7 made just now",
-    ]) {
-      assert.ok(out.includes(`${line}\n`), out);
-    }
+  it("has a check for each page", () => {
+    assert.deepEqual(readdirSync(join(ROOT, "docs/node")).sort(), Object.keys(SAID).sort());
   });
+
+  for (const [name, said] of Object.entries(SAID)) {
+    it(`has examples that run in order: ${name}`, async () => {
+      const examples = examplesOf(page(name)).filter((example) => example !== FIRST);
+      const out = await run(name.replace(".md", ".mjs"), [importOf(FIRST), ...examples].join("\n"));
+      for (const line of said) assert.match(out, line);
+    });
+  }
 
   it("names every error and every option", () => {
     for (const { node } of vectors("errors")) {
       if (node) assert.ok(GUIDE.includes(`\`${node}\``), node);
     }
     const source = readFileSync(join(ROOT, "node/ts/options.ts"), "utf8");
-    const [, list] = /const OPTIONS[^=]*= \[([^\]]*)\]/.exec(source);
-    const options = [...list.matchAll(/"(\w+)"/g)].map(([, option]) => option);
-    for (const option of [...options, "signal", "onEvent"]) assert.ok(GUIDE.includes(`\`${option}\``), option);
+    const [, list, group] = /const CORE = \{([^}]*) lock: group\(\{([^}]*)\}\)/.exec(source);
+    const names = (readers) => [...readers.matchAll(/(\w+):/g)].map(([, option]) => option);
     const camel = ({ name, type }) =>
       name.replace(/_./g, ([, c]) => c.toUpperCase()) + (type === "duration" ? "Ms" : "");
-    const known = [...vectors("options").map(camel), "passwordEnv", "passwordFile"];
-    assert.deepEqual(options.sort(), known.sort());
+    const facts = vectors("options");
+    const inGroup = facts.filter((option) => option.group).map(camel);
+    const atTop = [...facts.filter((option) => !option.group).map(camel), "passwordEnv", "passwordFile"];
+    for (const option of [...atTop, "signal", "onEvent"]) assert.ok(GUIDE.includes(`\`${option}\``), option);
+    for (const option of inGroup) assert.ok(GUIDE.includes(`\`lock.${option}\``), option);
+    const flat = facts.filter((option) => option.flat).map(camel);
+    assert.deepEqual(names(list).sort(), [...atTop, ...flat].sort());
+    assert.deepEqual(names(group).sort(), inGroup.sort());
   });
 
   it("of the package itself has a program that runs", async () => {

@@ -32,6 +32,25 @@ describe("DlockError", () => {
     );
   });
 
+  it("has the family and the retryability of the vectors", () => {
+    for (const row of vectors("errors").filter((row) => row.node)) {
+      const error = new DlockError(failure(row));
+      assert.deepEqual([error.family, error.retryable], [row.family, row.retryable ?? false], row.name);
+    }
+  });
+
+  it("carries facts, which JSON and inspect show, and no others", () => {
+    const facts = { holder: "a:1", remainingMs: 2500, retryAfterMs: 0.25, allowed: "1 to 5" };
+    const error = new DlockError({ ...failure({ code: 1, name: "BUSY" }), ...facts });
+    const written = JSON.parse(JSON.stringify(error));
+    for (const [fact, value] of Object.entries(facts)) {
+      assert.deepEqual([error[fact], written[fact]], [value, value]);
+      assert.match(inspect(error), new RegExp(`${fact}: '?${String(value)}`));
+    }
+    const bare = new DlockError(failure({ code: -13, name: "CLOSED" }));
+    assert.doesNotMatch(inspect(bare), /holder|remainingMs|retryAfterMs|allowed|family/);
+  });
+
   it("is an Error, also that of the package's other copy", () => {
     const { DlockError: Required } = createRequire(import.meta.url)("libdlock");
     for (const Class of [DlockError, Required]) {
@@ -47,6 +66,15 @@ describe("DlockError", () => {
     const derived = new Derived(failure({ code: 1, name: "BUSY" }));
     assert.equal(error instanceof Derived, false);
     assert.ok(derived instanceof Derived && derived instanceof DlockError);
+  });
+
+  it("refuses the bad URLs of the vectors and shows none of their secrets", async () => {
+    const { bad } = JSON.parse(readFileSync(join(ROOT, "tests/vectors/urls.json"), "utf8"));
+    for (const { url, says, kind } of bad) {
+      const error = await rejects(connect(url), kind ?? "INVALID_ARGUMENT");
+      assert.ok(error.message.includes(says), `${url}: ${error.message}`);
+      assert.ok(!error.message.includes("cret"), `${url}: ${error.message}`);
+    }
   });
 
   it("says in its stack who called", async () => {
@@ -100,6 +128,34 @@ describe("the server's errors", () => {
       await rejects(client.lock(freshName()).acquire({ waitMs: 100 }), "OUT_OF_MEMORY");
     } finally {
       await shared.server.command("CONFIG", "SET", "maxmemory", "0");
+    }
+    await client.close();
+  });
+
+  it("a held lock: BUSY, with the holder and the rest of its lease", async () => {
+    const [ours, theirs] = [await connect(shared.server.url), await connect(shared.server.url)];
+    const name = freshName();
+    const held = await theirs.lock(name).acquire();
+    const error = await rejects(ours.lock(name).acquire({ waitMs: 0 }), "BUSY");
+    assert.deepEqual([error.holder, error.object, error.retryable], [held.owner, name, true]);
+    assert.ok(error.remainingMs > 20_000 && error.remainingMs <= 30_000, String(error.remainingMs));
+    assert.deepEqual([error.family, error.allowed, error.retryAfterMs], [undefined, undefined, undefined]);
+    await Promise.all([ours.close(), theirs.close({ release: true })]);
+  });
+
+  it("a value out of range: INVALID_ARGUMENT, with what is allowed", async () => {
+    const client = await connect(shared.server.url);
+    const calls = [
+      [() => client.lock("k", { leaseMs: 5 }), "100 ms to 24 h"],
+      [() => client.lock("k", { leaseMs: 0.5 }), "whole milliseconds"],
+      [() => client.rateLimiter("k", { tokens: 1, perMs: 1, absent: "maybe" }), '"fail", "deny"'],
+      [() => connect("memory://", { cohortMax: 1e9 }), "whole numbers from "],
+    ];
+    for (const [call, allowed] of calls) {
+      const error = await rejects((async () => call())(), "INVALID_ARGUMENT");
+      assert.ok(error.allowed.startsWith(allowed), error.allowed);
+      assert.ok(error.message.endsWith(`; allowed: ${error.allowed}`), error.message);
+      assert.deepEqual([error.family, error.retryable], ["USAGE", false]);
     }
     await client.close();
   });

@@ -150,6 +150,37 @@ onBothBackends((context) => {
       await held[Symbol.asyncDispose]();
     });
 
+    it("waits for an end that is under way, and has its outcome", async () => {
+      const lock = context.client.lock(freshName());
+      const dispose = (held) => held[Symbol.asyncDispose]();
+      for (const first of [dispose, (held) => held.release(), (held) => held.detach()]) {
+        const held = await lock.acquire({ leaseMs: 60_000 });
+        const ends = [first(held), dispose(held), dispose(held)];
+        await ends[1];
+        assert.equal(held.holdCount, 0);
+        const [text] = await Promise.all(ends);
+        if (text !== undefined) await (await lock.attach(text)).release();
+        assert.equal(await lock.locked(), false);
+      }
+      const lost = await lock.acquire();
+      await lock.forceRelease();
+      const outcomes = await Promise.allSettled([lost.release(), dispose(lost)]);
+      assert.deepEqual(
+        outcomes.map(({ reason }) => reason?.kind),
+        ["NOT_HELD", "NOT_HELD"],
+      );
+    });
+
+    it("releases what a detach under way could not", async () => {
+      const lock = context.client.lock(freshName());
+      const held = await lock.acquire();
+      held.reenter();
+      const detached = rejects(held.detach(), "INVALID_ARGUMENT");
+      await held[Symbol.asyncDispose]();
+      await detached;
+      assert.equal(await lock.locked(), false);
+    });
+
     it("rejects when the hold was lost after the release of an inner level", async () => {
       const lock = context.client.lock(freshName());
       const held = await lock.acquire({ leaseMs: 150 });
@@ -225,6 +256,25 @@ onBothBackends((context) => {
       await rejects(lock.inspect(), "CLOSED");
       await rejects(lock.forceRelease(), "CLOSED");
       await rejects(lock.attach("x"), "CLOSED");
+    });
+
+    it("with release under a running withLock tells that the hold is lost", async () => {
+      const client = await context.open();
+      const lock = client.lock(freshName());
+      let release, entered;
+      const running = new Promise((resolve) => (entered = resolve));
+      const working = lock.withLock(async ({ signal }) => {
+        entered(signal);
+        await new Promise((resolve) => (release = resolve));
+      });
+      const outcome = rejects(working, "CLOSED");
+      const signal = await running;
+      const other = context.client.lock(lock.name).acquire();
+      await client.close({ release: true });
+      assert.equal((await fired(signal)).lossReason, "closed");
+      await (await other).release();
+      release();
+      await outcome;
     });
 
     it("with release frees what is held", async () => {

@@ -36,7 +36,7 @@ const plausible = {
 const parameters = Object.fromEntries(
   [...declaration.matchAll(/^ {2}(\w+)\(([^)]*)\)/gm)].map(([, name, list]) => [
     name,
-    [...list.matchAll(/\w+\??: ([^,[]+|\[[^\]]*\]\[\])(?:, |,?\s*$)/g)].map(([, type]) => type.trim()),
+    [...list.matchAll(/\w+\??: ([^,[]+|\[[^\]]*\]\[\])(?:,\s*|\s*$)/g)].map(([, type]) => type.trim()),
   ]),
 );
 /** What is no method of an environment: ids need none. */

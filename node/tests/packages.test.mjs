@@ -81,21 +81,27 @@ describe("a consumer", () => {
     });
   }
 
-  for (const [module, resolution, ...kinds] of [
-    ["nodenext", "nodenext", "mts", "cts"],
-    ["esnext", "bundler", "ts"],
-  ]) {
-    it(`in TypeScript: ${kinds.join(" and ")}, module ${module}, resolution ${resolution}`, async () => {
-      const sources = kinds.map((kind) => join(APP, `consumer.${kind}`));
-      for (const source of sources) cpSync(join(TESTS, "consumers/consumer.ts.txt"), source);
-      // No skipLibCheck: the declarations themselves have to be right.
-      const options = ["--strict", "--noEmit", "--exactOptionalPropertyTypes", "--target", "es2022"];
-      const types = ["--types", "node", "--typeRoots", join(TOOLS, "@types")];
-      const modules = ["--module", module, "--moduleResolution", resolution];
-      const tsc = join(TOOLS, "typescript/bin/tsc");
-      const command = [tsc, ...options, ...types, ...modules, ...sources];
-      await run(process.execPath, command, { cwd: APP }).catch(({ stdout }) => assert.fail(stdout));
-    });
+  // The oldest compiler that the declarations are for, and the newest.
+  for (const compiler of ["typescript-oldest", "typescript-newest"]) {
+    const { version } = JSON.parse(readFileSync(join(TOOLS, compiler, "package.json"), "utf8"));
+    for (const [module, resolution, lib, ...kinds] of [
+      ["node16", "node16", "es2022", "mts", "cts"],
+      ["nodenext", "nodenext", "es2022", "mts", "cts"],
+      ["esnext", "bundler", "es2022,dom", "ts"],
+    ]) {
+      // The same to the oldest.
+      if (module === "nodenext" && compiler === "typescript-oldest") continue;
+      it(`in TypeScript ${version}: ${kinds.join(" and ")}, module ${module}, resolution ${resolution}`, async () => {
+        const sources = kinds.map((kind) => join(APP, `consumer.${kind}`));
+        for (const source of sources) cpSync(join(TESTS, "consumers/consumer.ts.txt"), source);
+        // No skipLibCheck: the declarations themselves have to be right.
+        const options = ["--strict", "--noEmit", "--exactOptionalPropertyTypes", "--target", "es2022", "--lib", lib];
+        const types = ["--types", "node", "--typeRoots", join(TOOLS, "@types"), "--skipLibCheck", "false"];
+        const modules = ["--module", module, "--moduleResolution", resolution];
+        const command = [join(TOOLS, compiler, "bin/tsc"), ...options, ...types, ...modules, ...sources];
+        await run(process.execPath, command, { cwd: APP }).catch(({ stdout }) => assert.fail(stdout));
+      });
+    }
   }
 });
 

@@ -1,45 +1,17 @@
-// The rate limiter: the vectors of every language, waits, policies; faults.md 36, 37 and 38.
+// The rate limiter in Node: values of JavaScript, waits, policies; faults.md 36, 37 and 38. Decisions are checked by tests/scenarios.
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { setTimeout } from "node:timers/promises";
 
 import { connect } from "libdlock";
 
-import { Proxy, freshName, onBothBackends, rejects, throws, useServer, vectorFile } from "./kit/index.mjs";
+import { Proxy, freshName, onBothBackends, rejects, throws, useServer } from "./kit/index.mjs";
 
-const VECTORS = vectorFile("gcra");
 const HOUR = 3_600_000;
-const rateOf = ({ tokens, per_ms, burst }) => ({ tokens, perMs: per_ms, burst: burst ?? undefined });
 
 onBothBackends((context) => {
-  for (const row of VECTORS.limiters) {
-    it(row.why, async () => {
-      const limiter = context.client.rateLimiter(freshName(), rateOf(row));
-      const began = performance.now();
-      for (const { cost, ...expected } of row.calls) {
-        const decision = await (cost === 0 ? limiter.peek() : limiter.tryAcquire(cost));
-        const passed = performance.now() - began + 1;
-        assert.equal(decision.limit, row.limit);
-        assert.deepEqual(
-          [decision.allowed, decision.granted, decision.remaining],
-          [expected.allowed, expected.granted, expected.remaining],
-        );
-        near(decision.retryAfterMs, expected.retry_after_ms, passed);
-        near(decision.resetAfterMs, expected.reset_after_ms, passed);
-        assert.equal(typeof decision.serverTimeUs, "bigint");
-        assert.ok(Math.abs(Number(decision.serverTimeUs / 1000n) - Date.now()) < 60_000);
-      }
-    });
-  }
-
   it("refuses rates that are none, with the value and the range", () => {
-    for (const row of VECTORS.invalid_rates) {
-      const { code, message } = throws(() => context.client.rateLimiter("k", rateOf(row)), "INVALID_ARGUMENT");
-      assert.equal(code, "DLOCK_INVALID_ARGUMENT");
-      // A period is written in core's units: there the range tells which value it is about.
-      const odd = row.burst ?? (row.tokens === 1 ? "1 us to 100 years" : row.tokens);
-      assert.match(message, new RegExp(`(^|\\s)${odd}\\b`), `${row.why}: ${message}`);
-    }
     const beyond = throws(() => context.client.rateLimiter("k", { tokens: 1, perMs: 2 ** 53 - 1 }), "INVALID_ARGUMENT");
     assert.ok(beyond.message.includes("9007199254740991"), beyond.message);
     for (const rate of [
@@ -81,15 +53,9 @@ onBothBackends((context) => {
   });
 
   it("refuses costs that could never be granted, and waits that are none", async () => {
-    for (const row of VECTORS.invalid_costs) {
-      const limiter = context.client.rateLimiter(freshName(), rateOf(row));
-      const error = await rejects(limiter.tryAcquire(row.cost), "INVALID_ARGUMENT");
-      assert.ok(error.message.includes(String(row.cost)), error.message);
-      assert.equal((await limiter.peek()).remaining, (await limiter.peek()).limit);
-    }
     const limiter = context.client.rateLimiter(freshName(), { tokens: 5, perMs: 1_000 });
     for (const cost of [0.5, NaN, Infinity, 2 ** 53]) await rejects(limiter.tryAcquire(cost), "INVALID_ARGUMENT");
-    for (const waitMs of [-1, 0.5, NaN, 86_400_001]) await rejects(limiter.acquire(1, { waitMs }), "INVALID_ARGUMENT");
+    for (const waitMs of [-1, 0.5, NaN]) await rejects(limiter.acquire(1, { waitMs }), "INVALID_ARGUMENT");
     for (const cost of ["1", null, 1n]) await assert.rejects(limiter.tryAcquire(cost), TypeError);
   });
 
@@ -107,7 +73,10 @@ onBothBackends((context) => {
     assert.deepEqual(order, [1, 2, 3]);
     // Three tokens at one in 20 ms, the first of them on its way already.
     assert.ok(took > 40 && took < 2_000, `${took} ms`);
-    const refused = await limiter.acquire(1, { waitMs: 5 });
+    // Of an hourly token: however late a busy machine asks, the next one is not due.
+    const slow = context.client.rateLimiter(freshName(), { tokens: 1, perMs: HOUR, burst: 1 });
+    assert.equal((await slow.tryAcquire()).allowed, true);
+    const refused = await slow.acquire(1, { waitMs: 5 });
     assert.equal(refused.allowed, false);
     assert.ok(refused.retryAfterMs > 5);
   });
@@ -118,24 +87,18 @@ onBothBackends((context) => {
     const controller = new AbortController();
     const waiting = limiter.acquire(1, { signal: controller.signal });
     const behind = await limiter.acquire(1, { waitMs: 20 });
-    assert.deepEqual([behind.allowed, behind.limit, behind.serverTimeUs], [false, 1, undefined]);
-    assert.ok(behind.retryAfterMs > 0, "nobody in the line can be served sooner than its head");
+    assert.deepEqual([behind.allowed, behind.limit], [false, 1]);
+    assert.ok(behind.retryAfterMs > HOUR / 10, "it is behind the one that waits");
     controller.abort();
     await assert.rejects(waiting, { name: "AbortError" });
     await assert.rejects(limiter.acquire(1, { signal: AbortSignal.abort() }), { name: "AbortError" });
-    const { resetAfterMs } = await limiter.peek();
-    assert.ok(resetAfterMs > 0 && resetAfterMs <= HOUR / 10);
-  });
-
-  it("reset fills the bucket, for everybody", async () => {
-    const name = freshName();
-    const rate = { tokens: 2, perMs: HOUR };
-    const other = await context.open();
-    const limiter = context.client.rateLimiter(name, rate);
-    assert.equal((await limiter.tryAcquire(2)).remaining, 0);
-    assert.equal((await other.rateLimiter(name, rate).tryAcquire()).allowed, false);
-    await limiter.reset();
-    assert.equal((await other.rateLimiter(name, rate).peek()).remaining, 2);
+    // The tokens are given back in the background: a busy machine may be late with it.
+    let resetAfterMs = Infinity;
+    for (const began = performance.now(); resetAfterMs > HOUR / 10 && performance.now() - began < 5_000;) {
+      ({ resetAfterMs } = await limiter.peek());
+      await setTimeout(1);
+    }
+    assert.ok(resetAfterMs > 0 && resetAfterMs <= HOUR / 10, `${resetAfterMs}`);
   });
 
   it("ends with its client", async () => {
@@ -217,9 +180,3 @@ describe("a limiter's server", () => {
     await client.close();
   });
 });
-
-/** `given` is what was expected, less by no more than what has passed. Undefined is never. */
-function near(given, expected, passedMs) {
-  if (expected === null) assert.equal(given, undefined);
-  else assert.ok(given <= expected && given >= expected - passedMs, `${given}, not ${expected}`);
-}

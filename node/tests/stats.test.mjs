@@ -11,11 +11,15 @@ const names = vectorFile("stats");
 onBothBackends((context) => {
   it("has the names of every language, in camel case", () => {
     const stats = context.client.stats();
-    assert.deepEqual(Object.keys(stats), [...names.counters, ...names.histograms].map(camel));
-    for (const histogram of names.histograms.map(camel)) {
-      const withUnit = (name) => (["count", "buckets"].includes(name) ? name : `${name}Ms`);
-      assert.deepEqual(Object.keys(stats[histogram]).sort(), names.histogram.map(withUnit).sort());
-      assert.equal(stats[histogram].buckets.length, names.buckets);
+    assert.deepEqual(Object.keys(stats), [...names.counters, ...Object.keys(names.blocks)].map(camel));
+    for (const [block, { counters, histograms }] of Object.entries(names.blocks)) {
+      const seen = stats[camel(block)];
+      assert.deepEqual(Object.keys(seen), [...counters, ...histograms].map(camel));
+      for (const histogram of histograms.map(camel)) {
+        const withUnit = (name) => (["count", "buckets"].includes(name) ? name : `${name}Ms`);
+        assert.deepEqual(Object.keys(seen[histogram]).sort(), names.histogram.map(withUnit).sort());
+        assert.equal(seen[histogram].buckets.length, names.buckets);
+      }
     }
   });
 
@@ -26,11 +30,15 @@ onBothBackends((context) => {
     first.reenter(); // no acquire
     await rejects(lock.acquire({ waitMs: 0 }), "BUSY");
     const second = lock.acquire();
-    assert.deepEqual([client.stats().held, client.stats().waiting, client.stats().waitTimeouts], [1, 1, 1]);
+    assert.deepEqual(
+      [client.stats().lock.held, client.stats().lock.waiting, client.stats().lock.waitTimeouts],
+      [1, 1, 1],
+    );
     await first.release();
     await first.release();
     await (await second).release();
-    const { acquired, contended, handedOverLocal, handedOverRemote, released, held, waiting, ...rest } = client.stats();
+    const { acquired, contended, handedOverLocal, handedOverRemote, released, held, waiting, ...rest } =
+      client.stats().lock;
     assert.deepEqual([acquired, contended, handedOverLocal + handedOverRemote], [2, 1, 1]);
     assert.deepEqual([released, held, waiting, rest.lost, rest.cancelled], [2, 0, 0, 0, 0]);
     assert.equal(rest.waitTime.count, 2);
@@ -40,7 +48,20 @@ onBothBackends((context) => {
       2,
     );
     await client.close();
-    assert.equal(client.stats().acquired, 2);
+    assert.equal(client.stats().lock.acquired, 2);
+  });
+
+  it("counts what a client's rate limiters do", async () => {
+    const client = await context.open();
+    const limiter = client.rateLimiter(freshName(), { tokens: 3, perMs: 60_000 });
+    assert.ok((await limiter.tryAcquire(2)).allowed);
+    assert.ok(!(await limiter.tryAcquire(2)).allowed);
+    assert.ok((await limiter.acquire(1, { waitMs: 1_000 })).allowed);
+    await limiter.peek();
+    const { granted, refused, tokens, byPolicy, waiting, waitTime } = client.stats().limiter;
+    assert.deepEqual([granted, refused, tokens, byPolicy, waiting, waitTime.count], [2, 1, 3, 0, 0, 2]);
+    assert.equal(client.stats().lock.acquired, 0);
+    await client.close();
   });
 
   it("tells how many processes stand in the queue", async () => {

@@ -6,9 +6,18 @@ interface Acts {
   readonly listener: () => void;
 }
 
+/**
+ * What a call that was given `signal` rejects with after it has fired. A signal that has no reason, such as one of the package
+ * abort-controller, stands for the error that an AbortController gives.
+ */
+export function reasonOf(signal: AbortSignal): unknown {
+  const reason: unknown = signal.reason;
+  return reason === undefined ? new DOMException("This operation was aborted", "AbortError") : reason;
+}
+
 const actsOf = new WeakMap<AbortSignal, Acts>();
 
-/** Calls `act` when `signal` fires, unless the function that is returned was called before. */
+/** Calls `act` when `signal` fires, unless the function that is returned was called before. That function never throws. */
 export function onAbort(signal: AbortSignal, act: () => void): () => void {
   const acts = actsOf.get(signal) ?? listen(signal);
   acts.set.add(act);
@@ -16,7 +25,11 @@ export function onAbort(signal: AbortSignal, act: () => void): () => void {
     acts.set.delete(act);
     if (acts.set.size > 0 || actsOf.get(signal) !== acts) return;
     actsOf.delete(signal);
-    signal.removeEventListener("abort", acts.listener);
+    try {
+      signal.removeEventListener("abort", acts.listener);
+    } catch {
+      // A listener that stays has nothing to do. Thrown on, the error would end a batch of completions that are not the signal's.
+    }
   };
 }
 
@@ -26,7 +39,7 @@ function listen(signal: AbortSignal): Acts {
     for (const act of set) act();
   };
   const acts = { set, listener };
-  actsOf.set(signal, acts);
   signal.addEventListener("abort", listener, { once: true });
+  actsOf.set(signal, acts);
   return acts;
 }

@@ -1,34 +1,41 @@
-import { text, wrongType } from "./convert.js";
+import { boolean, readOptions } from "./arguments.js";
+import { text } from "./convert.js";
 import { unwrap } from "./error.js";
 import type { Held } from "./held.js";
-import { type AcquireOptions, Lock, type LockOptions, openLock } from "./lock.js";
+import { type AcquireOptions, type Lock, type LockOptions, openAndRun, openLock } from "./lock.js";
 import type { Handle } from "./native.js";
-import { type ConnectOptions, optionTexts } from "./options.js";
-import { type EventTarget, eventId, native, submit } from "./port.js";
+import { type ConnectOptions, connectOptions } from "./options.js";
+import { type EventTarget, discard, eventId, native, submit, unlessAborted } from "./port.js";
 import { type RateLimiter, type RateLimiterOptions, openLimiter } from "./rate-limiter.js";
 import type { Stats } from "./stats.js";
 import { warn } from "./warning.js";
 
 /**
- * Connects to `redis://`, `redis+unix://` or `memory://`. Options may also stand in the URL's query.
+ * Connects to `redis://`, `unix://` or `memory://`. Options may also stand in the URL's query.
  *
  * Rejects with `DLOCK_INVALID_ARGUMENT` for a bad URL or option, before any I/O; with `DLOCK_CONNECTION` within
  * `connectTimeoutMs` when the server does not answer, refuses, or does not take the password; with the reason of `signal` when that fires.
+ * With `connectWaitMs` it keeps trying for that long while the server is not up yet.
  */
-export async function connect(url: string, options: ConnectOptions = {}): Promise<Client> {
-  const { onEvent, signal } = options;
+export async function connect(url: string, options?: ConnectOptions): Promise<Client> {
+  const { onEvent, signal, texts, inOwnWords } = connectOptions(options);
   const target = onEvent && { onEvent };
-  const texts = optionTexts(options);
   const address = text(url, "url", "connect");
   const logId = target && eventId(target);
   const opened = await submit<Handle>(target, (id) => native.clientOpen(id, address, texts, logId), signal);
-  const client = new Client(unwrap(opened));
+  const client = new Client(unlessAborted(inOwnWords(opened), signal, closeUnused));
   if (target) listening.set(client, target);
   return client;
 }
 
+function closeUnused(handle: Handle): void {
+  discard(handle, (id) => native.clientClose(id, handle, false));
+}
+
 // The port refers to a listener weakly: it lives as long as its client, and does not keep that alive.
 const listening = new WeakMap<Client, EventTarget>();
+
+const CLOSE = { release: boolean };
 
 interface Opened {
   readonly handle: Handle;
@@ -58,7 +65,7 @@ export class Client implements AsyncDisposable {
    *
    * Throws `DLOCK_INVALID_NAME`, `DLOCK_INVALID_ARGUMENT`, and `DLOCK_CLOSED` when the client is.
    */
-  lock(name: string, options: LockOptions = {}): Lock {
+  lock(name: string, options?: LockOptions): Lock {
     return openLock(this, this.#opened.handle, name, options);
   }
 
@@ -74,15 +81,8 @@ export class Client implements AsyncDisposable {
   /** As `lock(name, options).withLock(options, run)`. */
   withLock<T>(name: string, run: (held: Held) => T | PromiseLike<T>): Promise<T>;
   withLock<T>(name: string, options: LockOptions & AcquireOptions, run: (held: Held) => T | PromiseLike<T>): Promise<T>;
-  async withLock<T>(
-    name: string,
-    ...[first, second]:
-      | [run: (held: Held) => T | PromiseLike<T>]
-      | [options: LockOptions & AcquireOptions, run: (held: Held) => T | PromiseLike<T>]
-  ): Promise<T> {
-    const [options, run] = typeof first === "function" ? [{}, first] : [first, second];
-    if (typeof run !== "function") throw wrongType("run", "a function", run);
-    return this.lock(name, options).withLock(options, run);
+  withLock<T>(name: string, first: unknown, second?: unknown, ...surplus: unknown[]): Promise<T> {
+    return openAndRun(this, this.#opened.handle, name, first, second, surplus);
   }
 
   /** What it has counted since it was opened. No I/O; also when it is closed. */
@@ -100,7 +100,8 @@ export class Client implements AsyncDisposable {
    * `release` they are released first; rejects with what kept one from it, and is closed all the same. Closing again does
    * nothing.
    */
-  async close({ release = false }: { release?: boolean | undefined } = {}): Promise<void> {
+  async close(options?: { release?: boolean | undefined }): Promise<void> {
+    const { release = false } = readOptions(options, CLOSE, "close(options)", { op: "close" });
     this.#opened.closed = true;
     unwrap(await submit(this, (id) => native.clientClose(id, this.#opened.handle, release)));
   }

@@ -6,7 +6,7 @@ import { invalidArgument, invalidName } from "./error.js";
 /** Whole milliseconds: fractions, NaN and infinities do not fit what crosses. */
 export function milliseconds(value: number, what: string, op: string, object?: string): number {
   if (typeof value !== "number") throw wrongType(what, "a number of milliseconds", value);
-  return fits(value, `${what}: ${String(value)} given; allowed are whole milliseconds below 2^53`, op, object);
+  return fits(value, value, what, "whole milliseconds below 2^53", op, object);
 }
 
 /** The same where none may be given. */
@@ -26,18 +26,18 @@ export function anyMilliseconds(
 export function microseconds(value: number, what: string, op: string, object?: string): number {
   if (typeof value !== "number") throw wrongType(what, "a number of milliseconds", value);
   const us = Math.round(value * 1000);
-  const refusal = `${what}: ${String(value)} given; allowed are milliseconds in steps of 0.001, below 2^53 of these`;
-  return fits(us / 1000 === value ? us : NaN, refusal, op, object);
+  const allowed = "milliseconds in steps of 0.001, below 2^53 of these";
+  return fits(us / 1000 === value ? us : NaN, value, what, allowed, op, object);
 }
 
 /** A whole number, for the same reason. */
 export function whole(value: number, what: string, op: string, object?: string): number {
   if (typeof value !== "number") throw wrongType(what, "a number", value);
-  return fits(value, `${what}: ${String(value)} given; allowed are whole numbers below 2^53`, op, object);
+  return fits(value, value, what, "whole numbers below 2^53", op, object);
 }
 
-function fits(value: number, refusal: string, op: string, object?: string): number {
-  if (!Number.isSafeInteger(value)) throw invalidArgument(op, refusal, object);
+function fits(value: number, given: number, what: string, allowed: string, op: string, object?: string): number {
+  if (!Number.isSafeInteger(value)) throw invalidArgument(op, `${what}: ${String(given)} given`, allowed, object);
   return value;
 }
 
@@ -45,7 +45,8 @@ function fits(value: number, refusal: string, op: string, object?: string): numb
 export function objectName(name: string, op: string): string {
   if (typeof name !== "string") throw wrongType("name", "a string", name);
   if (!name.isWellFormed()) {
-    throw invalidName(op, `name ${JSON.stringify(name)} has a lone surrogate; allowed are 1 to 512 bytes of UTF-8`);
+    const what = `name ${JSON.stringify(name)} has a lone surrogate`;
+    throw invalidName(op, what, "1 to 512 bytes of UTF-8 without NUL");
   }
   return name;
 }
@@ -53,12 +54,29 @@ export function objectName(name: string, op: string): string {
 /** A text that may hold a password, so that no error repeats it. */
 export function text(value: string, what: string, op: string): string {
   if (typeof value !== "string") throw wrongType(what, "a string", value);
-  if (!value.isWellFormed()) throw invalidArgument(op, `${what} has a lone surrogate`);
+  if (!value.isWellFormed()) throw invalidArgument(op, `${what} has a lone surrogate`, "text without lone surrogates");
   return value;
 }
 
 /** As Node's own functions say it. */
-export function wrongType(what: string, expected: string, value: unknown): TypeError {
-  const error = new TypeError(`${what} must be ${expected}, not ${value === null ? "null" : typeof value}`);
+export function wrongType(what: string, expected: string, value: unknown, hint = ""): TypeError {
+  const error = new TypeError(`${what} must be ${expected}, not ${kindOf(value)}${hint}`);
   return Object.assign(error, { code: "ERR_INVALID_ARG_TYPE" });
+}
+
+/** What a value is, and not which: it may be a password. */
+export function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  if (Array.isArray(value)) return "an array";
+  if (typeof value !== "object") return `a ${typeof value}`;
+  const tag = tagOf(value);
+  if (tag === "Object") return "an object";
+  // A tag may be any text, and then is not ours to repeat.
+  if (!/^[A-Z][A-Za-z0-9]{0,39}$/.test(tag)) return "an object of another kind";
+  return `${/^[AEIO]/.test(tag) ? "an" : "a"} ${tag} object`;
+}
+
+/** What kind of object a value is, in whatever realm it was made: `"Object"` for literals and for classes without a tag. */
+export function tagOf(value: unknown): string {
+  return Object.prototype.toString.call(value).slice("[object ".length, -1);
 }

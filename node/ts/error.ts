@@ -4,6 +4,7 @@ import type { Failure, LossReason } from "./native.js";
 const BRAND: unique symbol = Symbol.for("libdlock.DlockError");
 
 /** The kinds of errors. Names and numbers are frozen, and the same in every language. */
+// <api:kinds> written by `python3 api/write.py` from api/errors.json
 export type ErrorKind =
   | "BUSY"
   | "INVALID_ARGUMENT"
@@ -21,7 +22,65 @@ export type ErrorKind =
   | "CLOSED"
   | "FORKED"
   | "CLOCK"
-  | "INTERNAL";
+  | "INTERNAL"
+  | "UNSUPPORTED";
+// </api:kinds>
+
+// <api:numbers> written by `python3 api/write.py` from api/errors.json
+const ERRNO = {
+  BUSY: 1,
+  INVALID_ARGUMENT: -1,
+  INVALID_NAME: -2,
+  NOT_HELD: -3,
+  LOST: -4,
+  DEADLOCK: -5,
+  CONNECTION: -6,
+  OUTCOME_UNKNOWN: -7,
+  SERVER: -8,
+  WRONG_TYPE: -9,
+  OUT_OF_MEMORY: -10,
+  NO_PERMISSION: -11,
+  CANCELLED: -12,
+  CLOSED: -13,
+  FORKED: -14,
+  CLOCK: -15,
+  INTERNAL: -16,
+  UNSUPPORTED: -17,
+} satisfies Record<ErrorKind, number>;
+// </api:numbers>
+
+/** Kinds that a program handles alike. */
+// <api:families> written by `python3 api/write.py` from api/errors.json
+export type ErrorFamily = "USAGE" | "UNAVAILABLE" | "HOLD_OVER";
+// </api:families>
+
+// <api:above> written by `python3 api/write.py` from api/errors.json
+const FAMILY: Partial<Record<ErrorKind, ErrorFamily>> = {
+  INVALID_ARGUMENT: "USAGE",
+  INVALID_NAME: "USAGE",
+  NOT_HELD: "HOLD_OVER",
+  LOST: "HOLD_OVER",
+  DEADLOCK: "USAGE",
+  CONNECTION: "UNAVAILABLE",
+  OUTCOME_UNKNOWN: "UNAVAILABLE",
+  SERVER: "UNAVAILABLE",
+  WRONG_TYPE: "USAGE",
+  OUT_OF_MEMORY: "UNAVAILABLE",
+  NO_PERMISSION: "UNAVAILABLE",
+  FORKED: "USAGE",
+  UNSUPPORTED: "USAGE",
+};
+// </api:above>
+
+// <api:retryable> written by `python3 api/write.py` from api/errors.json
+const RETRYABLE: ReadonlySet<ErrorKind> = new Set<ErrorKind>([
+  "BUSY",
+  "CONNECTION",
+  "OUTCOME_UNKNOWN",
+  "SERVER",
+  "OUT_OF_MEMORY",
+]);
+// </api:retryable>
 
 /** Every error that libdlock reports. `message` says what happened and what was allowed, and never holds a password. */
 export class DlockError extends Error {
@@ -36,6 +95,26 @@ export class DlockError extends Error {
   readonly op: string;
   /** The name of the lock, where one was involved. */
   readonly object: string | undefined;
+  /**
+   * What the kind has in common with others that a program handles alike; of no family are `BUSY`, `CANCELLED`, `CLOSED`, `CLOCK`
+   * and `INTERNAL`.
+   */
+  declare readonly family?: ErrorFamily;
+  // <api:facts> written by `python3 api/write.py` from api/errors.json
+  /** The owner in the way, as it stands on the server; of a busy error, where the server named one. */
+  declare readonly holder?: string;
+  /** How much of that holder's lease was left when it was seen; the holder may renew it. */
+  declare readonly remainingMs?: number;
+  /** After how long asking again can succeed, at the soonest; of a limiter's refusal. */
+  declare readonly retryAfterMs?: number;
+  /** What is allowed in place of the value that was refused, such as `100 ms to 24 h`. */
+  declare readonly allowed?: string;
+  /**
+   * Whether the same call, made again later, can succeed although the program changes nothing; after an unknown
+   * outcome it may find that the first call was carried out.
+   */
+  readonly retryable: boolean;
+  // </api:facts>
   /** Why the hold was lost: on the `reason` of a held lock's `signal`. */
   declare readonly lossReason?: LossReason;
 
@@ -47,6 +126,11 @@ export class DlockError extends Error {
     this.errno = failure.errno;
     this.op = failure.op;
     this.object = failure.object ?? undefined;
+    this.retryable = RETRYABLE.has(this.kind);
+    const { holder, remainingMs, retryAfterMs, allowed } = failure;
+    const present = Object.entries({ family: FAMILY[this.kind], holder, remainingMs, retryAfterMs, allowed });
+    // An error has only the facts that it knows, so that what prints it shows no others.
+    Object.assign(this, Object.fromEntries(present.filter(([, fact]) => fact !== undefined && fact !== null)));
     if (lossReason !== undefined) this.lossReason = lossReason;
     Object.defineProperty(this, BRAND, { value: true });
   }
@@ -69,18 +153,35 @@ export function isFailure(answer: unknown): answer is Failure {
   return typeof answer === "object" && answer !== null && "errno" in answer;
 }
 
-/** A value that could not be carried to the core unchanged. What a value may be is the core's to say. */
-export function invalidArgument(op: string, message: string, object?: string): DlockError {
-  return new DlockError({ errno: -1, kind: "INVALID_ARGUMENT", op, object: object ?? null, message });
+function failure(kind: ErrorKind, op: string, message: string, object?: string): Failure {
+  return { errno: ERRNO[kind], kind, op, object: object ?? null, message };
+}
+
+/** A value that could not be carried to the core unchanged: what was wrong, and what is allowed. Ranges are the core's to say. */
+export function invalidArgument(op: string, what: string, allowed: string, object?: string): DlockError {
+  return new DlockError({ ...failure("INVALID_ARGUMENT", op, `${what}; allowed: ${allowed}`, object), allowed });
 }
 
 /** A name that is no text. */
-export function invalidName(op: string, message: string): DlockError {
-  return new DlockError({ errno: -2, kind: "INVALID_NAME", op, message });
+export function invalidName(op: string, what: string, allowed: string): DlockError {
+  return new DlockError({ ...failure("INVALID_NAME", op, `${what}; allowed: ${allowed}`), allowed });
+}
+
+/**
+ * A wait that may never end: the call runs in the context of a `withLock` that holds the lock. Whether that waits for the call cannot
+ * be known here.
+ */
+export function deadlock(name: string): DlockError {
+  const message =
+    `acquire ${JSON.stringify(name)}: this call was started inside of a withLock whose function still runs and holds the lock. ` +
+    "If that function waits for this call, neither would ever end: use the hold that it was given (held.reenter() adds a level). " +
+    "If not, set waitMs. If a pool or batcher that was made inside of it runs this call for another caller, make that outside, with " +
+    "AsyncLocalStorage.snapshot(), or hand it AsyncResource.bind(job)";
+  return new DlockError(failure("DEADLOCK", "acquire", message, name));
 }
 
 /** The reason with which a held lock's `signal` fires. */
 export function lost(name: string, reason: LossReason): DlockError {
   const message = `the hold of ${JSON.stringify(name)} was lost: ${reason}`;
-  return new DlockError({ errno: -4, kind: "LOST", op: "held", object: name, message }, reason);
+  return new DlockError(failure("LOST", "held", message, name), reason);
 }

@@ -18,11 +18,11 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
 export { type Client, connect } from "./client.js";
-export { DlockError, type ErrorKind } from "./error.js";
+export { DlockError, type ErrorFamily, type ErrorKind } from "./error.js";
 export type { Held } from "./held.js";
 export type { AcquireOptions, Inspection, Lock, LockOptions } from "./lock.js";
 export type { Layout, LogEvent, LossReason, Parts } from "./native.js";
-export type { ConnectOptions } from "./options.js";
+export type { ConnectOptions, LockDefaults } from "./options.js";
 export type { Decision, RateLimiter, RateLimiterOptions } from "./rate-limiter.js";
-export type { Histogram, Stats } from "./stats.js";
+export type { Histogram, LimiterStats, LockStats, Stats } from "./stats.js";
 export { type Base, type LayoutName, Snowflake, type SnowflakeOptions } from "./snowflake.js";

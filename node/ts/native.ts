@@ -1,7 +1,7 @@
 // What the native module exports (node/src), and the one instance of it that this copy of the package has. A test compares
 // the names.
 
-import { binding } from "./binding.cjs";
+import { binding } from "./binding.js";
 import type { Stats } from "./stats.js";
 
 /** Never 0, never reused; a stale one is refused. Nothing to reckon with: its bits are what counts. */
@@ -17,6 +17,12 @@ export interface Failure {
   readonly op: string;
   readonly object?: string | null;
   readonly message: string;
+  // <api:facts> written by `python3 api/write.py` from api/errors.json
+  readonly holder?: string | null;
+  readonly remainingMs?: number | null;
+  readonly retryAfterMs?: number | null;
+  readonly allowed?: string | null;
+  // </api:facts>
 }
 
 /** How a hold ended: without a reason when it was released. */
@@ -24,8 +30,10 @@ export interface Loss {
   readonly reason?: LossReason | null;
 }
 
+// <api:losses> written by `python3 api/write.py` from api/losses.json
 /** Why a hold was lost. */
 export type LossReason = "expired" | "taken" | "deleted" | "server_changed" | "closed" | "internal";
+// </api:losses>
 
 /** Something that happened in the background, for a log. */
 export interface LogEvent {
@@ -49,20 +57,25 @@ export interface NativeEvent {
  */
 export const ROW = 4;
 
-/** The tags of a row. */
+// The tags of a row.
+// <api:tags> written by `python3 api/write.py` from api/wire.json
 export const Tag = { Unit: 0, Bool: 1, Handle: 2, Held: 3, Other: 4, Event: 5 } as const;
+// </api:tags>
 
 /** Who holds a lock, as the port brings it. */
 export interface NativeInspection {
+  // <api:inspection> written by `python3 api/write.py` from api/records.json
   readonly holder?: string | null;
   readonly ours: boolean;
   readonly ttlMs?: number | null;
   readonly token?: bigint | null;
   readonly queued: number;
+  // </api:inspection>
 }
 
 /** A limiter's answer as the port brings it. */
 export interface NativeDecision {
+  // <api:decision> written by `python3 api/write.py` from api/records.json
   readonly allowed: boolean;
   readonly granted: number;
   readonly remaining: number;
@@ -70,6 +83,7 @@ export interface NativeDecision {
   readonly resetAfterMs: number;
   readonly limit: number;
   readonly serverTimeUs?: bigint | null;
+  // </api:decision>
 }
 
 /** Which bits of an id hold what. */
@@ -92,7 +106,7 @@ export interface Parts {
   readonly timeMs: number;
   readonly datacenter: number;
   readonly worker: number;
-  /** The how manieth of its millisecond, from 0. */
+  /** Sequence number within the millisecond, from 0. */
   readonly sequence: number;
 }
 
@@ -111,52 +125,57 @@ export interface Rate {
 
 /** The native side of one JavaScript environment (the main thread, a worker). */
 export interface Environment {
+  // <api:natives> written by `python3 api/write.py` from api/natives.json
   /** Whether the loop shall stay alive for what is pending. */
   keepAlive(keep: boolean): void;
   /** What is finished, as much as there is room for. Less means that the port is empty, and rings for the next. */
   drain(rows: Float64Array): Answer<unknown[] | null>;
   /** Ends an operation with `CANCELLED`; false when it is finished already. */
   cancel(op: Handle): Answer<boolean>;
-  /** Gives a client, a lock or a hold back; true for a hold that is held, which is not renewed any more. */
+  /** Gives an object back; true for a hold that is held, which is not renewed any more. */
   free(object: Handle): Answer<boolean>;
-
+  /** Brings a client. */
   clientOpen(id: Id, url: string, options: [string, string][], logId?: Id): Submitted;
   clientClose(id: Id, client: Handle, release: boolean): Submitted;
   clientStats(client: Handle): Answer<Stats>;
-
-  lockOpen(client: Handle, name: string, leaseMs?: number, reentrant?: boolean): Answer<Handle>;
-  /** No `waitMs` is for ever, no `leaseMs` the lock's own. Brings a hold. */
+  lockOpen(
+    client: Handle,
+    name: string,
+    leaseMs?: number,
+    watchdogLeaseMs?: number,
+    reentrant?: boolean,
+  ): Answer<Handle>;
+  /** No wait is for ever, no lease the lock's own. Brings a hold. */
   lockAcquire(id: Id, lock: Handle, waitMs?: number, leaseMs?: number): Submitted;
   /** Brings a hold. */
   lockAttach(id: Id, lock: Handle, detached: string): Submitted;
-  /** Brings a boolean. */
+  /** Brings a flag. */
   lockForceRelease(id: Id, lock: Handle): Submitted;
-  /** Brings an `Inspection`. */
+  /** Brings an inspection. */
   lockInspect(id: Id, lock: Handle): Submitted;
-
-  limiterOpen(client: Handle, name: string, rate: Rate, absent: string, shareOf?: number): Answer<Handle>;
-  /** Brings a `NativeDecision`. */
-  limiterAcquire(id: Id, limiter: Handle, cost: number, waitMs?: number): Submitted;
-  limiterReset(id: Id, limiter: Handle): Submitted;
-
   heldValid(held: Handle): Answer<boolean>;
   heldOwner(held: Handle): Answer<string>;
   heldRemainingMs(held: Handle): Answer<number>;
   heldLoss(held: Handle): Answer<Loss>;
   heldHoldCount(held: Handle): Answer<number>;
   heldReenter(held: Handle): Answer<undefined>;
-  /** Brings a `Loss` when the hold is over. */
+  /** Brings a loss when the hold is over. */
   heldWaitLost(id: Id, held: Handle): Submitted;
   heldRelease(id: Id, held: Handle): Submitted;
   heldExtend(id: Id, held: Handle, leaseMs: number): Submitted;
   /** Brings a text. */
   heldDetach(id: Id, held: Handle): Submitted;
+  limiterOpen(client: Handle, name: string, rate: Rate, absent: string, shareOf?: number): Answer<Handle>;
+  /** Brings a decision. */
+  limiterAcquire(id: Id, limiter: Handle, cost: number, waitMs?: number): Submitted;
+  limiterReset(id: Id, limiter: Handle): Submitted;
+  // </api:natives>
 }
 
 /** A generator of ids. */
 export interface Generator {
   nextId(): Answer<bigint>;
-  nextIds(count: number): BigInt64Array<ArrayBuffer> | Failure;
+  nextIds(count: number): BigInt64Array | Failure;
 }
 
 /** The native module. */

@@ -1,108 +1,199 @@
-import { milliseconds, text, wrongType } from "./convert.js";
-import { invalidArgument } from "./error.js";
-import type { LogEvent } from "./native.js";
+import {
+  type ReadersOf,
+  abortSignal,
+  boolean,
+  callback,
+  duration,
+  durationOrNone,
+  group,
+  integer,
+  optional,
+  readOptions,
+  words,
+} from "./arguments.js";
+import { isFailure } from "./error.js";
+import type { Answer, LogEvent } from "./native.js";
+
+// <api:groups> written by `python3 api/write.py` from api/options.json
+/** What holds for every lock of the client. */
+export interface LockDefaults {
+  /**
+   * How long a token key outlives its last use; `"none"` for fleets that run Redisson's fenced lock. 1000 to
+   * 31622400000; 3600000 by default.
+   */
+  tokenTtlMs?: number | "none" | undefined;
+  /** Whether a hold may be entered again. True by default. */
+  reentrant?: boolean | undefined;
+  /**
+   * Whether each release goes to the queue head, so that waiters of the same process have no advantage. False by
+   * default.
+   */
+  strictFifo?: boolean | undefined;
+  /**
+   * How many holders in a row, the first included, a process may have by handing a lock over within itself before
+   * other processes get their turn; 1 turns that off. 1 to 1024; 32 by default.
+   */
+  cohortMax?: number | undefined;
+  /**
+   * How long after the server's grant a process may hand a lock over within itself before other processes get their
+   * turn. 1 to 10000; 1 by default.
+   */
+  cohortAgeMs?: number | undefined;
+}
+// </api:groups>
 
 /**
  * Options of `connect`, on top of what the URL says. Durations are whole milliseconds. Defaults and limits are the core's,
  * the same in every language.
  */
 export interface ConnectOptions {
-  /** TCP, handshake and password together; 5000. */
+  // <api:options> written by `python3 api/write.py` from api/options.json
+  /** TCP connect, handshake and login together. 1 to 86400000; 5000 by default. */
   connectTimeoutMs?: number | undefined;
-  /** One attempt at one request; 1000. */
+  /**
+   * How long `connect` keeps trying while the server is not up yet; a wrong password ends it at once. 0 to 86400000; 0
+   * by default.
+   */
+  connectWaitMs?: number | undefined;
+  /** One attempt at one request. 1 to 86400000; 1000 by default. */
   responseTimeoutMs?: number | undefined;
-  /** A call that does not wait, its retries included; 10000. */
+  /**
+   * A call that does not wait, such as `tryAcquire` and `release`, including its retries; also an unbounded wait while
+   * the server does not answer. 1 to 86400000; 10000 by default.
+   */
   operationTimeoutMs?: number | undefined;
-  /** The lease of locks that give none, renewed every third of it; 30000, from 100 to 86400000. */
+  /**
+   * The lease that the watchdog renews every third of it, for locks without `watchdogLeaseMs`. 100 to 86400000; 30000
+   * by default.
+   */
   leaseMs?: number | undefined;
-  /** How often the first two of the queue look by themselves, should a message be lost; 1000. */
+  /**
+   * The margin of a fixed lease in percent: how much the clocks of client and server may differ in rate. A time daemon
+   * slews a clock by up to 8.3 %. 0 to 50; 1 by default.
+   */
+  clockDrift?: number | undefined;
+  /**
+   * How often the first two waiters of the queue ask by themselves, in case a message is lost; capped at 2 s. 20 to
+   * 3600000; 1000 by default.
+   */
   pollIntervalMs?: number | undefined;
-  /** How often those behind them do; 5000. */
+  /** How often the waiters behind the first two ask by themselves. 20 to 3600000; 5000 by default. */
   queuePollIntervalMs?: number | undefined;
-  /** How long a connection may be idle before it is tried; 5000. */
+  /** How long a connection may be idle before the client tests it. 100 to 3600000; 5000 by default. */
   pingIntervalMs?: number | undefined;
-  /** How long the token's key outlives its last use; 3600000. `"none"` for fleets that run Redisson's fenced lock. */
+  /** As `lock.tokenTtlMs`. */
   tokenTtlMs?: number | "none" | undefined;
-  /** Whether a hold may be entered again; true. */
+  /** As `lock.reentrant`. */
   reentrant?: boolean | undefined;
-  /** Whether each release goes to the head of the queue, so that this process's own waiters have no advantage; false. */
+  /** As `lock.strictFifo`. */
   strictFifo?: boolean | undefined;
-  /** How often a lock may change hands within the process before others get their turn; 32, 1 is not at all. */
+  /** As `lock.cohortMax`. */
   cohortMax?: number | undefined;
-  /** For how long it may; 50. */
+  /** As `lock.cohortAgeMs`. */
   cohortAgeMs?: number | undefined;
-  /** The most connections for blocking calls, 0 to 64; 4. Calls of Node do not block and use none. */
+  /** For blocking calls, which Node does not have. 0 to 64; 4 by default. */
   blockingConnections?: number | undefined;
-  /** Worker threads of libdlock, 1 to 64; 1. The first client of the process decides. */
+  /** Worker threads of libdlock; the first client of the process decides. 1 to 64; 1 by default. */
   runtimeThreads?: number | undefined;
-  /** Put before every name. */
+  /** Put before every name, as Redisson's NameMapper does. */
   keyPrefix?: string | undefined;
+  /** The user that logs in. */
   user?: string | undefined;
+  /** The password of the login; no error and no log shows it. */
   password?: string | undefined;
-  /** The environment variable that has the password. */
+  /** The environment variable with the password, read again for each connection; not in a URL. */
   passwordEnv?: string | undefined;
-  /** The file that has the password. */
+  /** The file with the password, read again for each connection; not in a URL. */
   passwordFile?: string | undefined;
-  /** The number of the database; 0. */
+  /** Number of the database. 0 to 65535; 0 by default. */
   db?: number | undefined;
-  /** As the server's `CLIENT LIST` shows it; `libdlock-<version>`. */
+  /** As the server's `CLIENT LIST` shows it. Printable ASCII without spaces; `libdlock-<version>` by default. */
   clientName?: string | undefined;
+  /** What holds for every lock of the client. */
+  lock?: LockDefaults | undefined;
+  // </api:options>
   /** Ends the attempt: the promise rejects with the signal's reason, and no connection is left. */
   signal?: AbortSignal | undefined;
   /** Told what happens in the background: a connection lost, a hold lost, a renewal that is late. */
   onEvent?: ((event: LogEvent) => void) | undefined;
 }
 
-// Not the core's: what they are is JavaScript's own affair.
-const OWN = ["signal", "onEvent"];
+// The options that JavaScript does not pass on: what they are is its own affair.
+const OWN = { signal: abortSignal, onEvent: callback<ConnectOptions["onEvent"]> };
 
-type OptionName = Exclude<keyof ConnectOptions, "signal" | "onEvent">;
+// <api:readers> written by `python3 api/write.py` from api/options.json
+const CORE = {
+  connectTimeoutMs: duration,
+  connectWaitMs: duration,
+  responseTimeoutMs: duration,
+  operationTimeoutMs: duration,
+  leaseMs: duration,
+  clockDrift: optional(integer),
+  pollIntervalMs: duration,
+  queuePollIntervalMs: duration,
+  pingIntervalMs: duration,
+  tokenTtlMs: durationOrNone,
+  reentrant: boolean,
+  strictFifo: boolean,
+  cohortMax: optional(integer),
+  cohortAgeMs: duration,
+  blockingConnections: optional(integer),
+  runtimeThreads: optional(integer),
+  keyPrefix: words,
+  user: words,
+  password: words,
+  passwordEnv: words,
+  passwordFile: words,
+  db: optional(integer),
+  clientName: words,
+  lock: group({
+    tokenTtlMs: durationOrNone,
+    reentrant: boolean,
+    strictFifo: boolean,
+    cohortMax: optional(integer),
+    cohortAgeMs: duration,
+  }),
+};
+// </api:readers>
 
-const OPTIONS: readonly OptionName[] = [
-  "connectTimeoutMs",
-  "responseTimeoutMs",
-  "operationTimeoutMs",
-  "leaseMs",
-  "pollIntervalMs",
-  "queuePollIntervalMs",
-  "pingIntervalMs",
-  "tokenTtlMs",
-  "reentrant",
-  "strictFifo",
-  "cohortMax",
-  "cohortAgeMs",
-  "blockingConnections",
-  "runtimeThreads",
-  "keyPrefix",
-  "user",
-  "password",
-  "passwordEnv",
-  "passwordFile",
-  "db",
-  "clientName",
-];
+const CONNECT = { ...CORE, ...OWN } satisfies ReadersOf<ConnectOptions>;
 
-/** The options as the texts that the core parses. One that is undefined counts as not given. */
-export function optionTexts(options: ConnectOptions): [string, string][] {
-  return Object.entries(options)
-    .filter(([name, value]) => !OWN.includes(name) && value !== undefined)
-    .map(([name, value]) => {
-      if (!OPTIONS.includes(name as OptionName)) {
-        throw invalidArgument("connect", `there is no option ${name}; there are ${[...OPTIONS, ...OWN].join(", ")}`);
-      }
-      return [coreName(name), optionText(name, value)];
-    });
+/** Options as the texts that the core parses, and what JavaScript keeps to itself. */
+export interface Connect {
+  readonly texts: [string, string][];
+  readonly signal: AbortSignal | undefined;
+  readonly onEvent: ((event: LogEvent) => void) | undefined;
+  /** Names an option that the core refuses as it was given here. */
+  readonly inOwnWords: <T>(answer: Answer<T>) => Answer<T>;
+}
+
+/** Reads what `connect` was given. */
+export function connectOptions(given: unknown): Connect {
+  const { signal, onEvent, ...forCore } = readOptions(given, CONNECT, "connect(url, options)", { op: "connect" });
+  const entries = Object.entries(forCore)
+    .flatMap(inItsGroup)
+    .filter(([, value]) => value !== undefined);
+  const texts = entries.map(([name, value]): [string, string] => [coreName(name), coreText(name, value)]);
+  const inOwnWords = <T>(answer: Answer<T>): Answer<T> => {
+    if (!isFailure(answer) || answer.kind !== "INVALID_ARGUMENT") return answer;
+    // One that stands in the URL keeps the name that it has there.
+    const own = (core: string): string => entries.find(([name]) => coreName(name) === core)?.[0] ?? core;
+    const message = answer.message.replace(/(?<=^[^"]*\b(?:option|also given as) )[a-z_.]+(?=[:;] )/g, own);
+    return { ...answer, message };
+  };
+  return { texts, signal, onEvent, inOwnWords };
+}
+
+/** The options of a group, under the group's name and theirs. */
+function inItsGroup([name, value]: [string, unknown]): [string, unknown][] {
+  if (typeof value !== "object" || value === null) return [[name, value]];
+  return Object.entries(value).map(([member, of]) => [`${name}.${member}`, of]);
 }
 
 function coreName(name: string): string {
   return name.replace(/Ms$/, "").replace(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`);
 }
 
-function optionText(name: string, value: unknown): string {
-  if (typeof value === "string") return text(value, `option ${name}`, "connect");
-  if (typeof value === "number") {
-    return name.endsWith("Ms") ? `${String(milliseconds(value, name, "connect"))}ms` : String(value);
-  }
-  if (typeof value === "boolean") return String(value);
-  throw wrongType(`option ${name}`, "a string, a number or a boolean", value);
+function coreText(name: string, value: unknown): string {
+  return typeof value === "number" && name.endsWith("Ms") ? `${String(value)}ms` : String(value);
 }

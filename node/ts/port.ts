@@ -2,7 +2,7 @@
 // come since the last. It calls `drain` on this loop and never in the middle of other JavaScript, so an operation is in the
 // table before its completion can be.
 
-import { onAbort } from "./abort.js";
+import { onAbort, reasonOf } from "./abort.js";
 import { isFailure, unwrap } from "./error.js";
 import {
   type Answer,
@@ -52,7 +52,7 @@ export const native = new Environment(drain);
 /**
  * Carries out an operation about `about`; resolves with what it brings, or with why it brings nothing. That is for the caller to
  * `unwrap` where it awaits, so that the error's stack shows who called. The process stays alive until then. When `signal` fires
- * before the end, the operation is cancelled and the promise rejects with the signal's reason.
+ * before the end, the operation is cancelled: `unlessAborted` takes the place of `unwrap`.
  */
 export function submit<T>(about: unknown, start: (id: Id) => Submitted, signal?: AbortSignal): Promise<Answer<T>> {
   if (signal !== undefined) return submitUntil(signal, about, start);
@@ -64,19 +64,45 @@ export function submit<T>(about: unknown, start: (id: Id) => Submitted, signal?:
 }
 
 function submitUntil<T>(signal: AbortSignal, about: unknown, start: (id: Id) => Submitted): Promise<Answer<T>> {
-  return new Promise((resolve, reject) => {
-    signal.throwIfAborted();
-    let stopListening: (() => void) | undefined;
+  return new Promise((resolve) => {
+    if (signal.aborted) throw reasonOf(signal);
+    let cancel = (): void => undefined;
+    // Before the operation begins: a signal that cannot be listened to throws.
+    const stopListening = onAbort(signal, () => {
+      cancel();
+    });
     const settle = (answer: unknown): void => {
-      stopListening?.();
-      if (signal.aborted && isFailure(answer) && answer.kind === "CANCELLED") reject(signal.reason as Error);
-      else resolve(answer as Answer<T>);
+      stopListening();
+      resolve(answer as Answer<T>);
     };
     const op = begin({ about, settle, awaited: true }, start);
-    if (isFailure(op)) resolve(op);
+    if (isFailure(op)) settle(op);
     // The completion of a cancelled operation comes through the port like any other.
-    else stopListening = onAbort(signal, () => native.cancel(op));
+    else cancel = () => void native.cancel(op);
   });
+}
+
+/**
+ * As `unwrap`, for an operation that had a signal: throws the signal's reason if that has fired, also when it fired after the
+ * operation had ended and before its caller ran. What was granted then goes to `giveBack`. To be called in the function whose
+ * promise the user has, so that nothing runs between this look and the end of that promise.
+ */
+export function unlessAborted<T>(
+  answer: Answer<T>,
+  signal: AbortSignal | undefined,
+  giveBack: (granted: T) => void,
+): T {
+  if (signal?.aborted === true) {
+    if (!isFailure(answer)) giveBack(answer);
+    throw reasonOf(signal);
+  }
+  return unwrap(answer);
+}
+
+/** Ends what nobody got, in the background: the operation that ends it, then its handle. The process stays alive until then. */
+export function discard(handle: Handle, end: (id: Id) => Submitted): void {
+  // Whatever came of it: a lock that cannot be released comes free as its lease runs out.
+  void submit(handle, end).then(() => native.free(handle));
 }
 
 /** Starts an operation that does not keep the process alive; `done` gets what it brings, unless it fails. */

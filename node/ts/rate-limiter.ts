@@ -1,8 +1,20 @@
 import type { Client } from "./client.js";
-import { anyMilliseconds, microseconds, objectName, whole, wrongType } from "./convert.js";
-import { unwrap } from "./error.js";
+import {
+  type About,
+  type Read,
+  type ReadersOf,
+  abortSignal,
+  duration,
+  integer,
+  optional,
+  readOptions,
+  refuseSurplus,
+} from "./arguments.js";
+import { microseconds, objectName, whole, wrongType } from "./convert.js";
+import { invalidArgument, unwrap } from "./error.js";
+import { jsonFields } from "./json.js";
 import type { Handle, NativeDecision } from "./native.js";
-import { native, submit } from "./port.js";
+import { native, submit, unlessAborted } from "./port.js";
 
 /** What a limiter lets through: `tokens` in `perMs`, and at most `burst` of them at once. */
 export interface RateLimiterOptions {
@@ -21,26 +33,53 @@ export interface RateLimiterOptions {
 
 /** A limiter's answer. Lengths of time are in milliseconds, with their fraction. */
 export interface Decision {
+  // <api:decision> written by `python3 api/write.py` from api/records.json
   /** Whether the tokens were granted; of a `peek`, whether one could be had. */
   readonly allowed: boolean;
-  /** How many were. */
+  /** How many were: the cost, or 0. */
   readonly granted: number;
   /** How many could be had at once now. */
   readonly remaining: number;
-  /** Until the same cost can be granted, at the soonest; undefined is never. */
+  /** How long until the same cost can be granted, at the soonest: zero when it was granted, undefined for never. */
   readonly retryAfterMs: number | undefined;
-  /** Until the bucket is full. */
+  /** How long until the bucket is full again. */
   readonly resetAfterMs: number;
-  /** The burst: the most that can be had at once. Of this client's share while `localShare` decides. */
+  /** The most that can be had at once: the burst, or this client's share of it when a policy granted that. */
   readonly limit: number;
   /**
-   * When, on the server's clock, in microseconds since 1970; undefined when the server was not asked: a policy decided, or a
-   * wait ended in the line before its turn.
+   * When it was decided, or from when on the tokens that were waited for may be used, on the server's clock, in
+   * microseconds since 1970; undefined when a policy decided without the server.
    */
   readonly serverTimeUs: bigint | undefined;
+  // </api:decision>
 }
 
-const NO_WAIT = 0;
+/** A class for its `toJSON` alone: to define that on each object takes longer than all else. */
+class Decided implements Decision {
+  // <api:decided> written by `python3 api/write.py` from api/records.json
+  readonly allowed: boolean;
+  readonly granted: number;
+  readonly remaining: number;
+  readonly retryAfterMs: number | undefined;
+  readonly resetAfterMs: number;
+  readonly limit: number;
+  readonly serverTimeUs: bigint | undefined;
+
+  constructor(decision: NativeDecision) {
+    this.allowed = decision.allowed;
+    this.granted = decision.granted;
+    this.remaining = decision.remaining;
+    this.retryAfterMs = decision.retryAfterMs ?? undefined;
+    this.resetAfterMs = decision.resetAfterMs;
+    this.limit = decision.limit;
+    this.serverTimeUs = decision.serverTimeUs ?? undefined;
+  }
+  // </api:decided>
+
+  toJSON(): object {
+    return jsonFields(this);
+  }
+}
 
 const collected = new FinalizationRegistry<Handle>((handle) => native.free(handle));
 
@@ -48,23 +87,48 @@ const collected = new FinalizationRegistry<Handle>((handle) => native.free(handl
 export function openLimiter(client: Client, handle: Handle, name: string, options: RateLimiterOptions): RateLimiter {
   const op = "rate limiter";
   const wanted = objectName(name, op);
-  const { tokens, perMs, burst, absent = "fail" } = options;
-  const rate = {
-    tokens: whole(tokens, "tokens", op, wanted),
-    perUs: microseconds(perMs, "perMs", op, wanted),
-    burst: burst === undefined ? undefined : whole(burst, "burst", op, wanted),
-  };
-  const [policy, shareOf] =
-    typeof absent === "string" ? [absent, undefined] : ["local_share", shareOfPolicy(absent, wanted)];
-  return new RateLimiter(client, wanted, unwrap(native.limiterOpen(handle, wanted, rate, policy, shareOf)));
+  if ((options as unknown) === undefined) throw wrongType("options", "an object with tokens and perMs", options);
+  const about = { op, object: wanted };
+  const { tokens, perMs: perUs, burst, absent } = readOptions(options, OPEN, "rateLimiter(name, options)", about);
+  const rate = { tokens, perUs, burst };
+  return new RateLimiter(client, wanted, unwrap(native.limiterOpen(handle, wanted, rate, ...absent)));
 }
 
-function shareOfPolicy(absent: { readonly localShare: number }, name: string): number {
+const SHARE = { localShare: integer };
+
+type Absent = RateLimiterOptions["absent"];
+
+/** A policy's word, and for a local share one in how many it is. */
+function policy(absent: Absent, what: string, about: About): [word: string, shareOf?: number] {
+  if (absent === undefined) return ["fail"];
+  if (typeof absent === "string") return [policyWord(absent, about)];
   if (typeof absent !== "object" || (absent as unknown) === null) {
-    throw wrongType("absent", "a policy's name or { localShare }", absent);
+    throw wrongType(what, "a policy's name or { localShare }", absent);
   }
-  return whole(absent.localShare, "localShare", "rate limiter", name);
+  return ["local_share", readOptions(absent, SHARE, what, about).localShare];
 }
+
+// Core has a word for the share too, which in JavaScript is an object.
+function policyWord(word: string, { op, object }: About): string {
+  if (["fail", "deny", "allow"].includes(word)) return word;
+  const allowed = '"fail", "deny", "allow" and { localShare: 8 }';
+  throw invalidArgument(op, `absent: ${JSON.stringify(word)} given`, allowed, object);
+}
+
+const OPEN = {
+  tokens: integer,
+  perMs: (value: number, what: string, { op, object }: About) => microseconds(value, what, op, object),
+  burst: optional(integer),
+  absent: policy,
+} satisfies ReadersOf<RateLimiterOptions>;
+
+interface AcquireOptions {
+  waitMs?: number | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+const ACQUIRE = { waitMs: duration, signal: abortSignal } satisfies ReadersOf<AcquireOptions>;
+const AT_ONCE: Read<typeof ACQUIRE> = { waitMs: 0, signal: undefined };
 
 /**
  * A rate limit of one name, made by `Client.rateLimiter` and shared by all that any process makes of that name. It is
@@ -87,25 +151,27 @@ export class RateLimiter {
   }
 
   /** Takes `cost` tokens if they are there now. A refusal is a decision, not an error. */
-  tryAcquire(cost = 1): Promise<Decision> {
-    return this.#ask(cost, NO_WAIT);
+  tryAcquire(cost?: number): Promise<Decision>;
+  async tryAcquire(cost?: number, ...surplus: unknown[]): Promise<Decision> {
+    refuseSurplus(surplus, "tryAcquire(cost) has no options: acquire(cost, { waitMs }) waits");
+    return this.#ask(cost, AT_ONCE);
   }
 
   /**
-   * Takes `cost` tokens, waiting for them at most `waitMs` (up to 24 h; none is for ever). Those who wait in one process are served in
-   * the order in which they came; a wait that cannot be long enough is refused at once. A `signal` that fires gives up the
-   * place in the line, and may have spent the tokens when the decision was under way.
+   * Takes `cost` tokens, waiting for them at most `waitMs` (none is for ever). All that wait, in all processes, are
+   * served in the order in which their requests reach the server; a wait that cannot be long enough is refused at once. A `signal`
+   * that fires gives the tokens back, unless they could be used already. A cost of 0 asks how things stand, as `peek`, and never waits.
    */
   acquire(
-    cost = 1,
-    options: { waitMs?: number | undefined; signal?: AbortSignal | undefined } = {},
+    cost?: number,
+    options?: { waitMs?: number | undefined; signal?: AbortSignal | undefined },
   ): Promise<Decision> {
-    return this.#ask(cost, options.waitMs, options.signal);
+    return this.#ask(cost, options);
   }
 
   /** How things stand for one token, without spending any. */
   peek(): Promise<Decision> {
-    return this.#ask(0, NO_WAIT);
+    return this.#ask(0, AT_ONCE);
   }
 
   /** Fills the bucket, for everybody. */
@@ -113,14 +179,15 @@ export class RateLimiter {
     unwrap(await submit(this, (id) => native.limiterReset(id, this.#handle)));
   }
 
-  async #ask(cost: number, wait: number | undefined, signal?: AbortSignal): Promise<Decision> {
+  async #ask(cost: number | undefined, options: AcquireOptions | undefined): Promise<Decision> {
     const op = "rate limit";
-    const tokens = whole(cost, "cost", op, this.name);
-    const longest = anyMilliseconds(wait, "waitMs", op, this.name);
+    const tokens = cost === undefined ? 1 : whole(cost, "cost", op, this.name);
+    const about = { op, object: this.name };
+    const { waitMs, signal } =
+      options === AT_ONCE ? AT_ONCE : readOptions(options, ACQUIRE, "acquire(cost, options)", about);
     const ask = (id: number): ReturnType<typeof native.limiterAcquire> =>
-      native.limiterAcquire(id, this.#handle, tokens, longest);
-    const decision = unwrap(await submit<NativeDecision>(this, ask, signal));
-    const { retryAfterMs, serverTimeUs } = decision;
-    return { ...decision, retryAfterMs: retryAfterMs ?? undefined, serverTimeUs: serverTimeUs ?? undefined };
+      native.limiterAcquire(id, this.#handle, tokens, waitMs);
+    const decision = unlessAborted(await submit<NativeDecision>(this, ask, signal), signal, () => undefined);
+    return new Decided(decision);
   }
 }

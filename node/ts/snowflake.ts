@@ -1,4 +1,5 @@
-import { anyMilliseconds, milliseconds, text, whole, wrongType } from "./convert.js";
+import { type About, type ReadersOf, duration, integer, readOptions } from "./arguments.js";
+import { text, whole, wrongType } from "./convert.js";
 import { invalidArgument, unwrap } from "./error.js";
 import { type Generator, type Layout, type Parts, binding } from "./native.js";
 
@@ -22,7 +23,22 @@ export interface SnowflakeOptions {
   startWaitMs?: number | undefined;
 }
 
-const OP = "snowflake";
+const field = (value: number, what: string, { op }: About): number => whole(value, `layout.${what}`, op);
+const LAYOUT = {
+  epochMs: field,
+  timeBits: field,
+  datacenterBits: field,
+  workerBits: field,
+  sequenceBits: field,
+} satisfies ReadersOf<Layout>;
+
+const OPEN = {
+  datacenter: integer,
+  worker: integer,
+  layout: checkedLayout,
+  borrowAheadMs: duration,
+  startWaitMs: duration,
+} satisfies ReadersOf<SnowflakeOptions>;
 
 /**
  * A generator of ids without a server: 63-bit numbers that grow with time and that no two workers share. Generators of one
@@ -35,12 +51,12 @@ export class Snowflake {
   readonly #layout: LayoutName | Layout;
 
   /** Throws `DLOCK_INVALID_ARGUMENT` for numbers that do not fit the layout, `DLOCK_CLOCK` for a time that does not. */
-  constructor({ datacenter, worker, layout = "default", borrowAheadMs = 0, startWaitMs }: SnowflakeOptions) {
-    this.#layout = checkedLayout(layout);
-    const wait = anyMilliseconds(startWaitMs, "startWaitMs", OP);
-    const ahead = milliseconds(borrowAheadMs, "borrowAheadMs", OP);
-    const [where, who] = [whole(datacenter, "datacenter", OP), whole(worker, "worker", OP)];
-    this.#generator = unwrap(binding.snowflakeOpen(where, who, this.#layout, ahead, wait));
+  constructor(options: SnowflakeOptions) {
+    if ((options as unknown) === undefined) throw wrongType("options", "an object with datacenter and worker", options);
+    const read = readOptions(options, OPEN, "new Snowflake(options)", { op: "snowflake" });
+    const { datacenter, worker, layout, borrowAheadMs = 0, startWaitMs } = read;
+    this.#layout = layout;
+    this.#generator = unwrap(binding.snowflakeOpen(datacenter, worker, layout, borrowAheadMs, startWaitMs));
   }
 
   /** The next id. Blocks for less than a millisecond when those of this millisecond are used up. */
@@ -52,7 +68,7 @@ export class Snowflake {
    * The next `count` ids in increasing order, 1 to 1,000,000. Blocks as long as the layout makes it take: 1 ms for every
    * 4,096 of the default one.
    */
-  nextIds(count: number): BigInt64Array<ArrayBuffer> {
+  nextIds(count: number): BigInt64Array {
     return unwrap(this.#generator.nextIds(whole(count, "count", "next ids")));
   }
 
@@ -62,7 +78,7 @@ export class Snowflake {
   }
 
   /** Takes an id of that layout apart; no generator is needed. */
-  static decode(id: bigint, layout: LayoutName | Layout = "default"): Parts {
+  static decode(id: bigint, layout?: LayoutName | Layout): Parts {
     return unwrap(binding.idDecode(checkedId(id, "decode"), checkedLayout(layout)));
   }
 
@@ -80,20 +96,14 @@ export class Snowflake {
 /** An id has 64 bits; what has more does not fit what crosses. */
 function checkedId(id: bigint, op: string): bigint {
   if (typeof id !== "bigint") throw wrongType("id", "a bigint", id);
-  if (BigInt.asIntN(64, id) !== id) throw invalidArgument(op, `id: ${String(id)} given; an id has 63 bits`);
+  if (BigInt.asIntN(64, id) !== id) throw invalidArgument(op, `id: ${String(id)} given`, "ids of 63 bits");
   return id;
 }
 
-function checkedLayout(layout: LayoutName | Layout): LayoutName | Layout {
+function checkedLayout(layout: LayoutName | Layout = "default"): LayoutName | Layout {
   if (typeof layout === "string") return text(layout, "layout", "layout") as LayoutName;
-  if (typeof layout !== "object" || (layout as unknown) === null)
+  if (typeof layout !== "object" || (layout as unknown) === null) {
     throw wrongType("layout", "a name or a layout", layout);
-  const { epochMs, timeBits, datacenterBits, workerBits, sequenceBits } = layout;
-  return {
-    epochMs: whole(epochMs, "epochMs", "layout"),
-    timeBits: whole(timeBits, "timeBits", "layout"),
-    datacenterBits: whole(datacenterBits, "datacenterBits", "layout"),
-    workerBits: whole(workerBits, "workerBits", "layout"),
-    sequenceBits: whole(sequenceBits, "sequenceBits", "layout"),
-  };
+  }
+  return readOptions(layout, LAYOUT, "layout", { op: "layout" });
 }

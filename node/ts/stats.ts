@@ -1,22 +1,29 @@
 /** How often something took how long; times are in milliseconds, with their fraction. */
 export interface Histogram {
+  // <api:histogram> written by `python3 api/write.py` from api/records.json
+  /** How many there were. */
   readonly count: number;
+  /** All together. */
   readonly sumMs: number;
+  /** On average. */
   readonly meanMs: number;
   /** What half of them did not exceed: never too small, less than twice too large. */
   readonly p50Ms: number;
   /** What 99 of 100 did not exceed, as precise. */
   readonly p99Ms: number;
+  /** The longest. */
   readonly maxMs: number;
   /** How many took less than 1 us, 1 to 2 us, 2 to 4 us, and so on; the last one counts everything longer too. */
   readonly buckets: readonly number[];
+  // </api:histogram>
 }
 
-/** What a client has counted since it was opened, for its locks; rate limiters are not counted. */
-export interface Stats {
-  /** Holds granted; re-entries are none. */
+/** What the locks of a client have counted. */
+export interface LockStats {
+  // <api:lock-stats> written by `python3 api/write.py` from api/records.json
+  /** Holds granted to a caller; taking over a detached hold counts, a re-entry does not. */
   readonly acquired: number;
-  /** Of those, the ones that had to wait. */
+  /** Acquires that had to wait, and were granted. */
   readonly contended: number;
   /** Of those that waited, the ones that a holder of this process handed over. */
   readonly handedOverLocal: number;
@@ -24,24 +31,53 @@ export interface Stats {
   readonly handedOverRemote: number;
   /** Acquires that were not granted within their wait. */
   readonly waitTimeouts: number;
-  /** Acquires whose caller gave up while they waited. */
+  /** Acquires whose caller gave up while it waited. */
   readonly cancelled: number;
-  /** Requests sent again because no answer came. */
-  readonly retries: number;
   /** Leases prolonged by the watchdog, one for each lock and time. */
   readonly renewals: number;
-  /** Renewals that failed and were tried again while the lease lasted. */
+  /** Renewals that got no answer or a passing error, and were tried again while the lease lasted. */
   readonly renewalFailures: number;
-  /** Holds that were lost. */
+  /** Holds that were lost, abandoned ones included. */
   readonly lost: number;
-  /** Holds that ended by a release. */
+  /** Holds that ended by a release; detaching is one. */
   readonly released: number;
   /** Callers that wait now. */
   readonly waiting: number;
   /** Holds that are looked after now. */
   readonly held: number;
-  /** From the call of an acquire to its grant: as many as `acquired`. */
+  /** From the call of an acquire to its grant, waited or not: as many as `acquired`. */
   readonly waitTime: Histogram;
   /** From a grant to the beginning of its release: as many as `released`. */
   readonly holdTime: Histogram;
+  // </api:lock-stats>
+}
+
+/** What the rate limiters of a client have counted; a `peek` is not counted. */
+export interface LimiterStats {
+  // <api:limiter-stats> written by `python3 api/write.py` from api/records.json
+  /** Calls that got their tokens. */
+  readonly granted: number;
+  /** Calls that were refused. */
+  readonly refused: number;
+  /** Tokens that were granted. */
+  readonly tokens: number;
+  /** Of all these calls, the ones that a policy decided while the server was away. */
+  readonly byPolicy: number;
+  /** Callers that wait now. */
+  readonly waiting: number;
+  /** From a call to its grant, waited or not: as many as `granted`. */
+  readonly waitTime: Histogram;
+  // </api:limiter-stats>
+}
+
+/** What a client has counted since it was opened: what is its own, and a block for each kind of object. */
+export interface Stats {
+  // <api:stats> written by `python3 api/write.py` from api/records.json
+  /** Requests sent again because no answer came. */
+  readonly retries: number;
+  /** What its locks have counted. */
+  readonly lock: LockStats;
+  /** What its rate limiters have counted. */
+  readonly limiter: LimiterStats;
+  // </api:stats>
 }

@@ -33,7 +33,7 @@ pub(crate) fn blocking<T, F>(
 ) -> PyResult<T>
 where
     T: Send,
-    F: Future<Output = Result<T>>,
+    F: Future<Output = Result<T>> + Send,
 {
     let mut raised = None;
     let on_main = is_main_thread(py);
@@ -80,11 +80,14 @@ where
     Ok(op)
 }
 
-/// For handles that go with the Python object that kept them. In a process forked from the one that made the handle nothing
-/// is done, not even the look into the tables that would start a runtime there.
+/// For handles that go with the Python object that kept them.
 pub(crate) fn free(made_in: Process, call: impl FnOnce(&'static State) -> Result<()>) {
-    if made_in.is_current() {
-        // There is nobody to tell, and the only error is that it has been freed.
-        let _ = guard("free", || call(enter()?));
-    }
+    unheard(made_in, call);
+}
+
+/// For calls at the end of a Python object, whose errors nobody hears: the only one is that the handle has been freed. In a
+/// process forked from the one that made the handle nothing is done, not even the look into the tables that would start a
+/// runtime there.
+pub(crate) fn unheard<T>(made_in: Process, call: impl FnOnce(&'static State) -> Result<T>) -> Option<T> {
+    made_in.is_current().then(|| guard("free", || call(enter()?)).ok()).flatten()
 }

@@ -2,9 +2,10 @@
 
 use std::future::Future;
 
-use libdlock::{HolderId, Result};
+use libdlock::Result;
+use libdlock::lease::HolderId;
 use libdlock_bridge::ops::{self, LogTo};
-use libdlock_bridge::{Handle, Process, State};
+use libdlock_bridge::{Handle, Kind, Process, State};
 use pyo3::prelude::*;
 
 use crate::call::{blocking, free, quick};
@@ -28,7 +29,7 @@ impl ClientHandle {
     /// Closes a client that reached nobody, without waiting for it.
     fn undo(&self) {
         free(self.process, |state| {
-            ops::client_undo(state, self.handle);
+            state.undo(self.handle);
             Ok(())
         });
     }
@@ -36,7 +37,7 @@ impl ClientHandle {
 
 impl Drop for ClientHandle {
     fn drop(&mut self) {
-        free(self.process, |state| ops::client_free(state, self.handle));
+        free(self.process, |state| state.free(Kind::Client, self.handle));
     }
 }
 

@@ -1,18 +1,24 @@
 //! Holds: what is known of one without asking the server.
 
-use libdlock::{ErrorKind, LossReason, Result};
-use libdlock_bridge::{Handle, Held, Process, State, ops};
+use std::ffi::CString;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use libdlock::lease::LossReason;
+use libdlock::{ErrorKind, Result};
+use libdlock_bridge::{Handle, Held, Kind, Process, State, ops};
+use pyo3::exceptions::PyResourceWarning;
 use pyo3::prelude::*;
 
-use crate::call::{blocking, free, quick};
+use crate::call::{blocking, free, quick, unheard};
+use crate::greenlets;
 
 /// A hold's handle with what does not change about it. The handle is given back with the object.
 #[pyclass(frozen, module = "libdlock._native")]
 pub(crate) struct Grant {
     #[pyo3(get)]
-    handle: Handle,
+    pub(crate) handle: Handle,
     #[pyo3(get)]
-    token: u64,
+    pub(crate) token: u64,
     #[pyo3(get)]
     owner: String,
     process: Process,
@@ -30,7 +36,7 @@ impl Grant {
     /// in the background.
     fn undo(&self) {
         free(self.process, |state| {
-            ops::held_undo(state, self.handle);
+            state.undo(self.handle);
             Ok(())
         });
     }
@@ -38,8 +44,109 @@ impl Grant {
 
 impl Drop for Grant {
     fn drop(&mut self) {
-        free(self.process, |state| ops::held_free(state, self.handle));
+        free(self.process, |state| state.free(Kind::Held, self.handle));
     }
+}
+
+/// The base class of holds that belong to their object: what ends it may come from any thread.
+#[pyclass(subclass, frozen, module = "libdlock._native")]
+pub(crate) struct HoldHandle {
+    grant: Py<Grant>,
+    /// For the warning about one that is lost sight of while held.
+    description: String,
+    /// A release or a detach went through this object, so the end of its scope has nothing left to do.
+    ended: AtomicBool,
+}
+
+/// Native, and not a `__del__`: a signal handler that raises in one has its exception swallowed, and each hold comes here.
+impl Drop for HoldHandle {
+    fn drop(&mut self) {
+        let Grant { handle, process, .. } = *self.grant.get();
+        let held =
+            unheard(process, |state| Ok(ops::held_valid(state, handle)? && ops::held_loss(state, handle)?.is_none()));
+        if *self.ended.get_mut() || held != Some(true) {
+            return;
+        }
+        Python::attach(|py| {
+            // It may go while an exception is on its way.
+            let pending = PyErr::take(py);
+            let text = format!("{} collected while held: its lease is not renewed any more", self.description);
+            let text = CString::new(text.replace('\0', "")).unwrap_or_default();
+            if let Err(raised) = PyErr::warn(py, &py.get_type::<PyResourceWarning>(), &text, 1) {
+                raised.write_unraisable(py, None);
+            }
+            pending.into_iter().for_each(|pending| pending.restore(py));
+        });
+    }
+}
+
+#[pymethods]
+impl HoldHandle {
+    #[new]
+    fn new(grant: Py<Grant>, description: String) -> Self {
+        HoldHandle { grant, description, ended: AtomicBool::new(false) }
+    }
+
+    /// The `__enter__` of a scope. Native for the reason that `LockHandle::_exit` is: an interrupt at the beginning of a
+    /// Python function would leave the scope unentered, and the hold unreleased.
+    fn _enter(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    /// The `__exit__` of a scope.
+    fn _exit(
+        this: &Bound<'_, Self>,
+        kind: Option<&Bound<'_, PyAny>>,
+        error: Option<&Bound<'_, PyAny>>,
+        traceback: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        if this.get().ended.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        if greenlets::seen() {
+            return this.call_method1("_exit_among_greenlets", (kind, error, traceback)).map(drop);
+        }
+        match (this.get().release(this.py(), "HoldHandle._exit"), error) {
+            (Err(failed), Some(_)) => {
+                this.call_method1("_release_failed", (failed,))?;
+                Ok(())
+            }
+            (released, _) => released,
+        }
+    }
+
+    fn __repr__(&self) -> &str {
+        &self.description
+    }
+
+    fn _release(&self, py: Python<'_>) -> PyResult<()> {
+        self.release(py, "HoldHandle._release")
+    }
+
+    /// Notes that it was ended by a submitted operation.
+    fn _end(&self) {
+        self.ended.store(true, Ordering::Relaxed);
+    }
+
+    fn _detach(&self, py: Python<'_>) -> PyResult<String> {
+        let handle = self.grant.get().handle;
+        let text = blocking(py, "HoldHandle._detach", |state| ops::held_detach(state, handle))?;
+        self.ended.store(true, Ordering::Relaxed);
+        Ok(text)
+    }
+}
+
+impl HoldHandle {
+    fn release(&self, py: Python<'_>, export: &'static str) -> PyResult<()> {
+        self.ended.store(true, Ordering::Relaxed);
+        let handle = self.grant.get().handle;
+        blocking(py, export, |state| ops::held_release(state, handle))
+    }
+}
+
+#[pyfunction]
+pub(crate) fn held_extend(py: Python<'_>, held: u64, lease_ms: i64) -> PyResult<()> {
+    blocking(py, "held_extend", |state| ops::held_extend(state, held, lease_ms))
 }
 
 #[pyfunction]

@@ -7,6 +7,7 @@
 mod call;
 mod client;
 mod error;
+mod greenlets;
 mod held;
 mod limiter;
 mod lock;
@@ -24,7 +25,9 @@ mod _native {
     #[pymodule_export]
     use crate::client::{ClientHandle, client_abandon, client_close, client_open};
     #[pymodule_export]
-    use crate::held::{Grant, held_loss, held_remaining, held_valid, held_wait_lost};
+    use crate::greenlets::greenlets_seen;
+    #[pymodule_export]
+    use crate::held::{Grant, HoldHandle, held_extend, held_loss, held_remaining, held_valid, held_wait_lost};
     #[pymodule_export]
     use crate::limiter::{
         LimiterHandle, limiter_acquire, limiter_open, limiter_reset, submit_limiter_acquire, submit_limiter_reset,
@@ -32,7 +35,7 @@ mod _native {
     #[pymodule_export]
     use crate::lock::{
         lock_acquire, lock_attach, lock_detach, lock_extend, lock_force_release, lock_grant, lock_hold_count,
-        lock_inspect, lock_open, lock_release, thread_holder,
+        lock_inspect, lock_open, lock_release, lock_take, thread_holder,
     };
     #[pymodule_export]
     use crate::lock_handle::LockHandle;
@@ -44,9 +47,9 @@ mod _native {
     use crate::stats::client_stats;
     #[pymodule_export]
     use crate::submit::{
-        fresh_holder, submit_client_close, submit_client_open, submit_held_wait_lost, submit_lock_acquire,
-        submit_lock_attach, submit_lock_detach, submit_lock_extend, submit_lock_force_release, submit_lock_inspect,
-        submit_lock_release,
+        fresh_holder, submit_client_close, submit_client_open, submit_held_detach, submit_held_extend,
+        submit_held_release, submit_held_wait_lost, submit_lock_acquire, submit_lock_attach, submit_lock_detach,
+        submit_lock_extend, submit_lock_force_release, submit_lock_inspect, submit_lock_release, submit_lock_take,
     };
 
     use pyo3::prelude::*;

@@ -1,7 +1,7 @@
 //! Rate limiters: opened by name and rate, asked; their answers as plain values.
 
 use libdlock_bridge::ops::{self, Decision, RateArgs};
-use libdlock_bridge::{Handle, Process};
+use libdlock_bridge::{Handle, Kind, Process};
 use pyo3::prelude::*;
 
 use crate::call::{blocking, free, quick, submit};
@@ -17,7 +17,7 @@ pub(crate) struct LimiterHandle {
 
 impl Drop for LimiterHandle {
     fn drop(&mut self) {
-        free(self.process, |state| ops::limiter_free(state, self.handle));
+        free(self.process, |state| state.free(Kind::Limiter, self.handle));
     }
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn limiter_open(
 
 #[pyfunction]
 pub(crate) fn limiter_acquire(py: Python<'_>, limiter: u64, cost: i64, wait_ms: Option<i64>) -> PyResult<Decided> {
-    blocking(py, "limiter_acquire", |state| ops::limiter_acquire_direct(state, limiter, cost, wait_ms)).map(decided)
+    blocking(py, "limiter_acquire", |state| ops::limiter_acquire(state, limiter, cost, wait_ms)).map(decided)
 }
 
 #[pyfunction]

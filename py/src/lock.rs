@@ -1,6 +1,6 @@
 //! Locks: opened by name, acquired and released for a holder.
 
-use libdlock::HolderId;
+use libdlock::lease::HolderId;
 use libdlock_bridge::ops::{self, Holding};
 use libdlock_bridge::{Inspection, this_thread};
 use pyo3::prelude::*;
@@ -8,7 +8,7 @@ use pyo3::types::PyList;
 
 use crate::call::{blocking, quick};
 use crate::held::Grant;
-use crate::lock_handle::{LockHandle, release};
+use crate::lock_handle::{self, LockHandle};
 
 #[pyfunction]
 pub(crate) fn thread_holder() -> u64 {
@@ -16,48 +16,63 @@ pub(crate) fn thread_holder() -> u64 {
 }
 
 #[pyfunction]
-#[pyo3(signature = (client, name, lease_ms, reentrant))]
+#[pyo3(signature = (client, name, lease_ms, watchdog_lease_ms, wait_ms, reentrant))]
 pub(crate) fn lock_open(
     py: Python<'_>,
     client: u64,
     name: Vec<u8>,
     lease_ms: Option<i64>,
+    watchdog_lease_ms: Option<i64>,
+    wait_ms: Option<i64>,
     reentrant: Option<bool>,
 ) -> PyResult<u64> {
-    quick(py, "lock_open", |state| ops::lock_open(state, client, &name, lease_ms, reentrant))
+    quick(py, "lock_open", |state| {
+        ops::lock_check_wait(wait_ms)?;
+        ops::lock_open(state, client, &name, lease_ms, watchdog_lease_ms, reentrant)
+    })
 }
 
 /// For the calling thread. The grant is appended to `into`, not returned: a signal handler may raise just after this
-/// function, when a returned value would be lost, and with it the knowledge that there is a hold to give back.
+/// function, when a returned value would be lost, and with it the knowledge that there is a hold to give back. With `scope` it
+/// is the hold of a `with` block, which `LockHandle._exit` ends.
 #[pyfunction]
 pub(crate) fn lock_acquire(
     into: &Bound<'_, PyList>,
     lock: &LockHandle,
     wait_ms: Option<i64>,
-    lease_ms: Option<i64>,
+    scope: bool,
 ) -> PyResult<()> {
-    let holding = Holding::ByHolder(this_thread());
+    let holder = this_thread();
     let held = blocking(into.py(), "lock_acquire", |state| {
-        ops::lock_acquire_directly(state, lock.handle, holding, wait_ms, lease_ms)
+        ops::lock_acquire(state, lock.handle, Holding::ByHolder(holder), wait_ms, None)
     })?;
-    lock.entered();
+    let grant = Py::new(into.py(), Grant::from(held))?;
+    if scope {
+        lock.enter_scope(holder.0, grant.clone_ref(into.py()));
+    }
+    into.append(grant)
+}
+
+/// As `lock_acquire`, for a hold that belongs to the grant and to no thread.
+#[pyfunction]
+pub(crate) fn lock_take(into: &Bound<'_, PyList>, lock: u64, wait_ms: Option<i64>) -> PyResult<()> {
+    let held =
+        blocking(into.py(), "lock_take", |state| ops::lock_acquire(state, lock, Holding::ByHandle, wait_ms, None))?;
     into.append(Grant::from(held))
 }
 
 /// As `lock_acquire` for `into`.
 #[pyfunction]
-pub(crate) fn lock_attach(into: &Bound<'_, PyList>, lock: &LockHandle, detached: String) -> PyResult<()> {
+pub(crate) fn lock_attach(into: &Bound<'_, PyList>, lock: u64, detached: String) -> PyResult<()> {
     let holding = Holding::ByHolder(this_thread());
-    let held = blocking(into.py(), "lock_attach", |state| {
-        ops::lock_attach(state, lock.handle, holding, detached.into_bytes())
-    })?;
-    lock.entered();
+    let held =
+        blocking(into.py(), "lock_attach", |state| ops::lock_attach(state, lock, holding, detached.into_bytes()))?;
     into.append(Grant::from(held))
 }
 
 #[pyfunction]
-pub(crate) fn lock_release(py: Python<'_>, lock: &LockHandle) -> PyResult<()> {
-    release(py, "lock_release", lock)
+pub(crate) fn lock_release(py: Python<'_>, lock: u64, token: Option<u64>) -> PyResult<()> {
+    lock_handle::release(py, "lock_release", lock, token)
 }
 
 #[pyfunction]
@@ -66,11 +81,9 @@ pub(crate) fn lock_extend(py: Python<'_>, lock: u64, holder: u64, lease_ms: i64)
 }
 
 #[pyfunction]
-pub(crate) fn lock_detach(py: Python<'_>, lock: &LockHandle) -> PyResult<String> {
+pub(crate) fn lock_detach(py: Python<'_>, lock: u64) -> PyResult<String> {
     let holder = this_thread();
-    let text = blocking(py, "lock_detach", |state| ops::lock_detach(state, lock.handle, holder))?;
-    lock.left();
-    Ok(text)
+    blocking(py, "lock_detach", |state| ops::lock_detach(state, lock, holder))
 }
 
 #[pyfunction]
@@ -90,9 +103,18 @@ pub(crate) fn inspected(seen: Inspection) -> Inspected {
     (seen.holder, seen.ours, seen.ttl.map(|ttl| ttl.as_secs_f64()), seen.token, seen.queued)
 }
 
+/// None also after a loss, which this tells the holder.
 #[pyfunction]
 pub(crate) fn lock_grant(py: Python<'_>, lock: u64, holder: u64) -> PyResult<Option<Grant>> {
-    quick(py, "lock_grant", |state| ops::lock_held(state, lock, HolderId(holder))).map(|held| held.map(Grant::from))
+    let holder = HolderId(holder);
+    let held = quick(py, "lock_grant", |state| match ops::lock_hold_count(state, lock, holder)? {
+        0 => Ok(None),
+        _ => ops::lock_held(state, lock, holder),
+    })?;
+    let Some(grant) = held.map(Grant::from) else { return Ok(None) };
+    // A loss is announced a little before the end of validity.
+    let lost = quick(py, "lock_grant", |state| ops::held_loss(state, grant.handle))?.is_some();
+    Ok((!lost).then_some(grant))
 }
 
 #[pyfunction]

@@ -1,31 +1,49 @@
 //! The base class of the locks of both packages.
 
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use libdlock::ErrorKind;
-use libdlock_bridge::{Handle, Process, ops, this_thread};
+use libdlock_bridge::{Handle, Kind, Process, ops, this_thread};
 use pyo3::prelude::*;
 
-use crate::call::{blocking, free};
+use crate::call::{blocking, free, unheard};
+use crate::greenlets;
+use crate::held::Grant;
 
-/// A lock's handle, given back with the object, and how much was acquired through it, so that one that is lost sight of
-/// while held can be warned about.
+/// A lock's handle, given back with the object, and the scopes (`with` blocks) that were entered through it.
 #[pyclass(subclass, frozen, module = "libdlock._native")]
 pub(crate) struct LockHandle {
     #[pyo3(get, name = "_handle")]
     pub(crate) handle: Handle,
-    /// Acquired less released through this object.
-    levels: AtomicI64,
+    /// Entered and not left. The scope of a lost hold ends nothing else: its holder may have acquired anew.
+    scopes: Mutex<Vec<Scope>>,
     process: Process,
 }
 
+struct Scope {
+    holder: u64,
+    grant: Py<Grant>,
+}
+
 impl LockHandle {
-    pub(crate) fn entered(&self) {
-        self.levels.fetch_add(1, Ordering::Relaxed);
+    fn scopes(&self) -> MutexGuard<'_, Vec<Scope>> {
+        self.scopes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn left(&self) {
-        self.levels.fetch_sub(1, Ordering::Relaxed);
+    pub(crate) fn enter_scope(&self, holder: u64, grant: Py<Grant>) {
+        self.scopes().push(Scope { holder, grant });
+    }
+
+    /// Takes out the holder's innermost scope. Its token if its hold was lost: then the release names it. A hold that was released
+    /// on purpose and acquired anew within the scope is the scope's to end.
+    fn leave_scope(&self, holder: u64) -> Option<u64> {
+        let scope = {
+            let mut scopes = self.scopes();
+            let innermost = scopes.iter().rposition(|scope| scope.holder == holder)?;
+            scopes.remove(innermost)
+        };
+        let grant = scope.grant.get();
+        let lost = unheard(self.process, |state| Ok(ops::held_loss(state, grant.handle)?.is_some()));
+        (lost == Some(true)).then_some(grant.token)
     }
 }
 
@@ -33,17 +51,17 @@ impl LockHandle {
 impl LockHandle {
     #[new]
     fn new(lock: u64) -> Self {
-        LockHandle { handle: lock, levels: AtomicI64::new(0), process: Process::current() }
+        LockHandle { handle: lock, scopes: Mutex::new(Vec::new()), process: Process::current() }
     }
 
-    #[pyo3(name = "_entered")]
-    fn py_entered(&self) {
-        self.entered();
+    #[pyo3(name = "_enter_scope")]
+    fn py_enter_scope(&self, holder: u64, grant: Py<Grant>) {
+        self.enter_scope(holder, grant);
     }
 
-    #[pyo3(name = "_left")]
-    fn py_left(&self) {
-        self.left();
+    #[pyo3(name = "_leave_scope")]
+    fn py_leave_scope(&self, holder: u64) -> Option<u64> {
+        self.leave_scope(holder)
     }
 
     /// The `__exit__` of the lock of threads. Native because a signal may arrive just as a function written in Python begins:
@@ -55,9 +73,23 @@ impl LockHandle {
         error: Option<&Bound<'_, PyAny>>,
         traceback: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
+        if greenlets::seen() {
+            return this.call_method1("_exit_among_greenlets", (kind, error, traceback)).map(drop);
+        }
+        Self::_exit_thread(this, kind, error, traceback)
+    }
+
+    /// As `_exit`, for the calling thread.
+    fn _exit_thread(
+        this: &Bound<'_, Self>,
+        kind: Option<&Bound<'_, PyAny>>,
+        error: Option<&Bound<'_, PyAny>>,
+        traceback: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
         let _ = (kind, traceback);
-        let released = release(this.py(), "LockHandle._exit", this.get());
-        match (released, error) {
+        let lock = this.get();
+        let token = lock.leave_scope(this_thread().0);
+        match (release(this.py(), "LockHandle._exit", lock.handle, token), error) {
             (Err(failed), Some(_)) => {
                 this.call_method1("_release_failed", (failed,))?;
                 Ok(())
@@ -65,34 +97,16 @@ impl LockHandle {
             (released, _) => released,
         }
     }
-
-    /// Whether more was acquired through this object, in this process, than was released through it.
-    #[getter]
-    fn _left_held(&self) -> bool {
-        self.levels.load(Ordering::Relaxed) > 0 && self.process.is_current()
-    }
 }
 
 impl Drop for LockHandle {
     fn drop(&mut self) {
-        free(self.process, |state| ops::lock_free(state, self.handle));
+        free(self.process, |state| state.free(Kind::Lock, self.handle));
     }
 }
 
-/// Gives up one level of the calling thread's, waiting for the answer.
-pub(crate) fn release(py: Python<'_>, export: &'static str, lock: &LockHandle) -> PyResult<()> {
+/// Gives up one level of the calling thread's, waiting for the answer: of the hold with this token, if one is given.
+pub(crate) fn release(py: Python<'_>, export: &'static str, lock: Handle, token: Option<u64>) -> PyResult<()> {
     let holder = this_thread();
-    let held = AtomicBool::new(true);
-    let noting = &held;
-    let released = blocking(py, export, |state| async move {
-        let released = ops::lock_release_directly(state, lock.handle, holder).await;
-        let not_held = released.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotHeld);
-        noting.store(!not_held, Ordering::Relaxed);
-        released
-    });
-    // Any other failure ends the hold too. Who did not hold it took nothing off what others have.
-    if held.into_inner() {
-        lock.left();
-    }
-    released
+    blocking(py, export, |state| ops::lock_release(state, lock, holder, token))
 }

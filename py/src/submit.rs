@@ -1,7 +1,7 @@
 //! The operations for an event loop: each is started here and answered through the loop's port, with the `key` it was given.
 //! What they mean stands with their blocking namesakes in `client.rs`, `lock.rs` and `held.rs`.
 
-use libdlock::HolderId;
+use libdlock::lease::HolderId;
 use libdlock_bridge::ops::{self, Holding};
 use pyo3::prelude::*;
 
@@ -48,6 +48,32 @@ pub(crate) fn submit_lock_acquire(
 }
 
 #[pyfunction]
+pub(crate) fn submit_lock_take(
+    py: Python<'_>,
+    port: &Port,
+    key: u64,
+    lock: u64,
+    wait_ms: Option<i64>,
+) -> PyResult<u64> {
+    submit(py, "submit_lock_take", port, key, |state| ops::lock_acquire(state, lock, Holding::ByHandle, wait_ms, None))
+}
+
+#[pyfunction]
+pub(crate) fn submit_held_release(py: Python<'_>, port: &Port, key: u64, held: u64) -> PyResult<u64> {
+    submit(py, "submit_held_release", port, key, |state| ops::held_release(state, held))
+}
+
+#[pyfunction]
+pub(crate) fn submit_held_extend(py: Python<'_>, port: &Port, key: u64, held: u64, lease_ms: i64) -> PyResult<u64> {
+    submit(py, "submit_held_extend", port, key, |state| ops::held_extend(state, held, lease_ms))
+}
+
+#[pyfunction]
+pub(crate) fn submit_held_detach(py: Python<'_>, port: &Port, key: u64, held: u64) -> PyResult<u64> {
+    submit(py, "submit_held_detach", port, key, |state| ops::held_detach(state, held))
+}
+
+#[pyfunction]
 pub(crate) fn submit_lock_attach(
     py: Python<'_>,
     port: &Port,
@@ -61,8 +87,15 @@ pub(crate) fn submit_lock_attach(
 }
 
 #[pyfunction]
-pub(crate) fn submit_lock_release(py: Python<'_>, port: &Port, key: u64, lock: u64, holder: u64) -> PyResult<u64> {
-    submit(py, "submit_lock_release", port, key, |state| ops::lock_release(state, lock, HolderId(holder)))
+pub(crate) fn submit_lock_release(
+    py: Python<'_>,
+    port: &Port,
+    key: u64,
+    lock: u64,
+    holder: u64,
+    token: Option<u64>,
+) -> PyResult<u64> {
+    submit(py, "submit_lock_release", port, key, |state| ops::lock_release(state, lock, HolderId(holder), token))
 }
 
 #[pyfunction]

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import socket
 import subprocess
 import tempfile
+from pathlib import Path
 from types import TracebackType
 
 from typing_extensions import Self
 
 Reply = bytes | int | list["Reply"] | None
+
+
+#: The user of the tests' own commands, who may do everything.
+ADMIN = "test-admin"
+
+VECTORS = Path(__file__).resolve().parents[2] / "tests" / "vectors"
+
+
+def users() -> list[str]:
+    """The default user, as which libdlock connects, gets the documented minimal rights; the tests' own commands have all."""
+    table: dict[str, list[str]] = json.loads((VECTORS / "access.json").read_text())
+    commands = [f"+{command}" for command in table["connection"] + table["scripts"]]
+    default = ["--user", "default", "reset", "on", "nopass", "~*", "&*", "-@all", *commands]
+    return [*default, "--user", ADMIN, "on", "nopass", "~*", "&*", "+@all"]
 
 
 class ReplyError(Exception):
@@ -38,6 +54,8 @@ class RedisServer:
     def start(self) -> Self:
         command = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", ""]
         command += ["--appendonly", "no", "--dir", self._folder, *self._arguments]
+        if "--requirepass" not in self._arguments:  # that is the default user's password
+            command += users()
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self._process.stdout is not None
         for line in self._process.stdout:
@@ -81,6 +99,7 @@ class Connection:
     def __init__(self, port: int) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port), timeout=10)
         self._input = self._socket.makefile("rb")
+        self.command("AUTH", ADMIN, "any password")
 
     def command(self, *words: str | bytes) -> Reply:
         self.send(*words)

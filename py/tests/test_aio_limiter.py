@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import Any
 
 import pytest
 
@@ -12,28 +11,6 @@ import libdlock
 from libdlock import aio
 from proxy import Proxy
 from redis_server import RedisServer
-from test_limiter import GCRA, check
-
-
-@pytest.mark.parametrize("row", GCRA["limiters"], ids=lambda row: row["why"])
-async def test_the_vectors(aio_client: aio.Client, name: str, row: dict[str, Any]) -> None:
-    limiter = aio_client.rate_limiter(name, rate=row["tokens"], per=row["per_ms"] / 1000, burst=row["burst"])
-    for call in row["calls"]:
-        decision = await (limiter.peek() if call["cost"] == 0 else limiter.try_acquire(call["cost"]))
-        check(decision, call, row["limit"])
-
-
-async def test_36_rates_and_costs_that_are_refused(aio_client: aio.Client, name: str) -> None:
-    for row in GCRA["invalid_rates"]:
-        with pytest.raises(libdlock.InvalidArgument):
-            aio_client.rate_limiter("k", rate=row["tokens"], per=row["per_ms"] / 1000, burst=row["burst"])
-    for row in GCRA["invalid_costs"]:
-        limiter = aio_client.rate_limiter(
-            name, rate=row["tokens"], per=row["per_ms"] / 1000, burst=row["burst"]
-        )
-        for ask in (limiter.try_acquire, limiter.acquire):
-            with pytest.raises(libdlock.InvalidArgument):
-                await ask(row["cost"])
 
 
 async def test_those_who_wait_are_served_in_the_order_in_which_they_came(

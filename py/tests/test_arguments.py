@@ -12,7 +12,7 @@ import pytest
 import libdlock
 from redis_server import RedisServer
 
-NOT_TO_BE_CARRIED = [math.nan, math.inf, -math.inf, 2.0**54, 1e308, 10**400]
+NOT_TO_BE_CARRIED = [math.nan, math.inf, -math.inf, 2.0**54, 1e308, 10**400, timedelta.min, timedelta.max]
 NEGATIVE = [-1.5, -0.001, -0.0001, timedelta(days=-1), timedelta(microseconds=-1)]
 NOT_A_DURATION = [*NOT_TO_BE_CARRIED, *NEGATIVE]
 
@@ -148,9 +148,27 @@ def test_options_as_keywords_and_in_the_url() -> None:
                 client.lock("k").acquire()
 
 
+def test_options_of_a_group_stand_in_a_mapping() -> None:
+    for client in (
+        libdlock.connect("memory://", lock={"reentrant": False, "cohort_age": timedelta(seconds=1)}),
+        libdlock.connect("memory://", lock=libdlock.LockDefaults(reentrant=False)),
+        libdlock.connect("memory://?lock.reentrant=false", lock=None),  # type: ignore[arg-type]
+        libdlock.connect("memory://", **{"lock.reentrant": False}),  # type: ignore[arg-type]
+    ):
+        with client, client.lock("k"), pytest.raises(libdlock.Deadlock):
+            client.lock("k").acquire()
+    with pytest.raises(libdlock.InvalidArgument, match=r"option lock\.cohort_age: also given as cohort_age"):
+        libdlock.connect("memory://", cohort_age=1, lock={"cohort_age": 1})
+    with pytest.raises(
+        libdlock.InvalidArgument, match=r"\"lock\.cohortMax\" \(did you mean lock.cohort_max\?\)"
+    ):
+        libdlock.connect("memory://", lock={"cohortMax": 1})  # type: ignore[typeddict-unknown-key]
+    with pytest.raises(TypeError, match="option lock: int is not a mapping"):
+        libdlock.connect("memory://", lock=5)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
-    "url",
-    ["", "redis", "http://127.0.0.1", "redis://:se\ud800cret@h", "redis://h:99999", "rediss://127.0.0.1"],
+    "url", ["", "redis", "http://127.0.0.1", "redis://:se\ud800cret@h", "redis://h:99999"]
 )
 def test_bad_urls(url: str) -> None:
     with pytest.raises(libdlock.InvalidArgument) as caught:

@@ -1,7 +1,8 @@
-"""docs/python.md and the package's README do what they say."""
+"""The pages of docs/python and the package's README do what they say."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -10,11 +11,25 @@ import sys
 import pytest
 
 import libdlock
-from conftest import ROOT
+from conftest import FACTS, ROOT
 from redis_server import RedisServer
 
-GUIDE = (ROOT / "docs" / "python.md").read_text()
-EXAMPLES = re.findall(r"^```python\n(.*?)^```$", GUIDE, re.DOTALL | re.MULTILINE)
+PAGES = {page.name: page.read_text() for page in (ROOT / "docs" / "python").glob("*.md")}
+GUIDE = PAGES["README.md"]
+
+
+def examples(page: str) -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+
+
+FIRST = examples(GUIDE)[0]
+#: What the examples of each page say, among other things.
+SAID = {
+    "README.md": [" s; retry: True\n", "stopped: expired\n", "1 acquired, 0 waited, 99 of 100 within 0.0"],
+    "lock.md": ["stop everything: expired", "processes in the queue: 0\n"],
+    "rate-limiter.md": ["go ahead, 19 left\n"],
+    "ids.md": ["worker=7"],
+}
 
 
 def run(program: str, server: RedisServer) -> str:
@@ -26,39 +41,37 @@ def run(program: str, server: RedisServer) -> str:
 
 
 def test_the_guide_starts_with_a_program_that_runs_as_shown(server: RedisServer) -> None:
-    assert GUIDE.startswith("# libdlock for Python\n\n```python\n" + EXAMPLES[0])
-    out = run(EXAMPLES[0], server)
+    assert GUIDE.startswith("# libdlock for Python\n\n```python\n" + FIRST)
+    out = run(FIRST, server)
     assert re.fullmatch(r"held, fencing token \d+\nfree again: True\n", out)
 
 
 def test_the_section_on_asyncio_starts_with_a_program_that_runs_as_shown(server: RedisServer) -> None:
     before, section = GUIDE.split("\n## asyncio\n")
-    first = EXAMPLES[before.count("```python\n")]
+    first = examples(GUIDE)[len(examples(before))]
     assert section.startswith("\n```python\n" + first)
     assert re.fullmatch(r"held, fencing token \d+\nfree again: True\n", run(first, server))
 
 
-def test_every_example_runs_in_order(server: RedisServer) -> None:
-    assert len(EXAMPLES) > 6
-    out = run("\n".join(EXAMPLES), server)
-    assert "stop everything: expired" in out
-    assert "stopped: expired" in out
-    assert "processes in the queue: 0\n" in out
-    assert "1 acquired, 0 waited, 99 of 100 within 0.0" in out
+@pytest.mark.parametrize("page", sorted(PAGES))
+def test_the_examples_of_a_page_run_in_order(server: RedisServer, page: str) -> None:
+    out = run("\n".join([FIRST, *(example for example in examples(PAGES[page]) if example != FIRST)]), server)
+    for said in SAID[page]:
+        assert said in out
 
 
 def test_the_guide_names_every_exception_and_every_option() -> None:
-    from libdlock._options import Options
-
+    rows = json.loads((FACTS / "options.json").read_text())["options"]
+    options = {f"{row['group']}.{row['name']}" if "group" in row else row["name"] for row in rows}
     public = {name for name in libdlock.__all__ if isinstance(getattr(libdlock, name), type)}
     errors = {name for name in public if issubclass(getattr(libdlock, name), libdlock.DlockError)}
-    for name in errors | set(Options.__annotations__):
+    for name in {*errors, *options, "password_env", "password_file"}:
         assert f"`{name}`" in GUIDE, name
 
 
 def test_the_readme_s_example_runs(server: RedisServer) -> None:
     readme = (ROOT / "py" / "README.md").read_text()
-    (example,) = re.findall(r"^```python\n(.*?)^```$", readme, re.DOTALL | re.MULTILINE)
+    (example,) = examples(readme)
     if "redis://127.0.0.1:6379/0" not in example:
         pytest.fail("the README's URL changed, and this test with it")
     run("def write_report(fence): pass\n" + example.replace("redis://127.0.0.1:6379/0", server.url), server)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 import libdlock
-from conftest import VECTORS
+from conftest import FACTS, VECTORS
 from libdlock import _errors
 from libdlock._options import DURATIONS, Options
+from redis_server import RedisServer
 
 BUILT_IN: dict[str, type[Exception]] = {
     "AcquireTimeout": TimeoutError,
@@ -31,11 +34,13 @@ BUILT_IN: dict[str, type[Exception]] = {
     "Forked": RuntimeError,
     "ClockError": Exception,
     "InternalError": Exception,
+    "Unsupported": NotImplementedError,
 }
 
 
 def rows(file: str, key: str) -> list[dict[str, Any]]:
-    found = json.loads((VECTORS / file).read_text())[key]
+    folder = FACTS if (FACTS / file).exists() else VECTORS
+    found = json.loads((folder / file).read_text())[key]
     assert isinstance(found, list)
     return found
 
@@ -55,11 +60,63 @@ def test_every_error_of_the_vectors_has_its_class() -> None:
 
 @pytest.mark.parametrize("cls", _errors._BY_CODE.values(), ids=lambda cls: cls.__name__)
 def test_an_error_carries_what_and_where_and_survives_pickling(cls: type[libdlock.DlockError]) -> None:
-    error = _errors.from_native(cls.code, "acquire", "k", "what happened")
-    for each in (error, pickle.loads(pickle.dumps(error))):
+    facts = {"holder": "a:1", "remaining": 2.5, "retry_after": 0.25, "allowed": "1 to 5"}
+    error = _errors.from_native(cls.code, "acquire", "k", "what happened", **facts)  # type: ignore[arg-type]
+    for each in (error, pickle.loads(pickle.dumps(error)), copy.copy(error), copy.deepcopy(error)):
+        assert {name: getattr(each, name) for name in facts} == facts
         assert type(each) is cls
         assert (each.code, each.kind, each.op, each.name) == (cls.code, cls.kind, "acquire", "k")
         assert str(each) == "what happened"
+
+
+def test_kinds_are_below_their_families_and_know_whether_to_retry() -> None:
+    families = {row["name"]: getattr(libdlock, row["python"]) for row in rows("errors.json", "families")}
+    assert set(families) == {"USAGE", "UNAVAILABLE", "HOLD_OVER"}
+    for row in rows("errors.json", "errors"):
+        if not row["python"]:
+            continue
+        cls = getattr(libdlock, row["python"])
+        assert cls.retryable is row.get("retryable", False)
+        above = {name for name, family in families.items() if issubclass(cls, family)}
+        assert above == {row["family"]} if "family" in row else not above
+
+
+def test_busy_carries_the_holder_and_the_rest_of_its_lease(server: RedisServer, name: str) -> None:
+    with libdlock.connect(server.url) as ours, libdlock.connect(server.url) as theirs:
+        with theirs.lock(name) as held, pytest.raises(libdlock.AcquireTimeout) as busy:
+            ours.lock(name).take(wait=0)
+        error = busy.value
+        assert (error.holder, error.name, error.retryable) == (held.owner, name, True)
+        assert error.remaining is not None
+        assert 20 < error.remaining <= 30
+        assert (error.retry_after, error.allowed) == (None, None)
+
+
+def test_a_refused_value_carries_what_is_allowed(client: libdlock.Client) -> None:
+    calls: list[tuple[Callable[[], object], str]] = [
+        (lambda: client.lock("k", lease=0.005), "100 ms to 24 h"),
+        (lambda: client.lock("k", lease=float("nan")), "seconds, finite"),
+        (lambda: client.lock("k").acquire(False, 1), "-1 and None"),
+        (lambda: client.lock("\udc80"), "1 to 512 bytes of UTF-8"),
+        (lambda: libdlock.connect("memory://", cohort_max=10**9), "whole numbers from "),
+    ]
+    for call, allowed in calls:
+        with pytest.raises(libdlock.UsageError) as refused:
+            call()
+        error = refused.value
+        assert error.allowed is not None
+        assert error.allowed.startswith(allowed)
+        assert str(error).endswith(f"; allowed: {error.allowed}")
+        assert (error.retryable, error.holder, error.remaining) == (False, None, None)
+
+
+def test_families_catch_what_a_program_handles_alike(client: libdlock.Client) -> None:
+    with pytest.raises(libdlock.HoldOver):
+        client.lock("k").release()
+    with pytest.raises(libdlock.Unavailable) as away:
+        libdlock.connect("redis://127.0.0.1:1", connect_timeout=0.3)
+    assert away.value.retryable
+    assert isinstance(away.value, ConnectionError)
 
 
 def test_every_name_of_the_vectors(client: libdlock.Client) -> None:
@@ -73,10 +130,39 @@ def test_every_name_of_the_vectors(client: libdlock.Client) -> None:
                 client.lock(name)
 
 
+def test_bad_urls_of_the_vectors_are_refused_without_their_secrets() -> None:
+    for row in rows("urls.json", "bad"):
+        with pytest.raises(libdlock.DlockError) as refused:
+            libdlock.connect(row["url"])
+        assert refused.value.kind == row.get("kind", "INVALID_ARGUMENT"), row["url"]
+        shown = str(refused.value)
+        assert row["says"] in shown, (row["url"], shown)
+        assert "cret" not in shown, (row["url"], shown)
+
+
 def test_options_are_those_of_the_vectors() -> None:
-    named = {row["name"]: row["type"] for row in rows("options.json", "options")}
-    assert {*named, "password_env", "password_file"} == set(Options.__annotations__)
+    options = rows("options.json", "options")
+    named = {row["name"]: row["type"] for row in options}
+    top = {row["name"] for row in options if row.get("flat") or "group" not in row}
+    groups = {row["name"] for row in rows("options.json", "groups")}
+    assert {*top, *groups, "password_env", "password_file"} == set(Options.__annotations__)
+    grouped = {row["name"] for row in options if row.get("group") == "lock"}
+    assert grouped == set(libdlock.LockDefaults.__annotations__)
     assert {name for name, kind in named.items() if kind == "duration"} == DURATIONS
+
+
+def test_options_of_a_lock_are_those_of_the_vectors(client: libdlock.Client) -> None:
+    for row in rows("options.json", "lock"):
+        if row["type"] != "duration":
+            continue
+        for bound, step in (("min", -1), ("max", 1)):
+            client.lock("k", **{row["name"]: row[bound] / 1000})
+            with pytest.raises(libdlock.InvalidArgument, match=row["name"].replace("_", " ")):
+                client.lock("k", **{row["name"]: (row[bound] + step) / 1000})
+            with pytest.raises(libdlock.InvalidArgument, match="one of them"):
+                client.lock("k", **dict.fromkeys((row["name"], row["not_with"]), row["min"] / 1000))
+    with pytest.raises(TypeError, match="watchdog_lease"):
+        client.lock("k", watchdog_lease="5s")  # type: ignore[arg-type]
 
 
 def test_limits_of_the_vectors_hold() -> None:
@@ -87,6 +173,9 @@ def test_limits_of_the_vectors_hold() -> None:
             if row.get(bound) is None:
                 continue
             libdlock.connect("memory://", **{row["name"]: row[bound] / 1000}).close()
+            if group := row.get("group"):
+                grouped: dict[str, Any] = {group: {row["name"]: row[bound] / 1000}}
+                libdlock.connect("memory://", **grouped).close()
             beyond = row[bound] + step
             if beyond < 0:
                 continue

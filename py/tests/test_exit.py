@@ -180,7 +180,7 @@ class Late:
         # Module teardown: whatever happens here may not crash.
         try:
             lock.acquire(timeout=1)
-            lock.release()
+            client.lock("a{")
         except BaseException:
             pass
 
@@ -193,6 +193,33 @@ def test_atexit_handlers_and_finalisers_may_use_locks(server: RedisServer, name:
     done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
     assert (done.returncode, done.stdout) == (0, "still works\n"), done.stderr
     assert server.command("EXISTS", name) == 0
+
+
+# Errors are made by Python code; the interpreter may end while threads are in it.
+FAILING = """
+import sys, threading, libdlock
+sys.setswitchinterval(1e-6)
+client = libdlock.connect("memory://")
+failed = threading.Semaphore(0)
+
+def fail():
+    while True:
+        try:
+            client.lock("a{")
+        except libdlock.InvalidName:
+            failed.release()
+
+for _ in range(30):
+    threading.Thread(target=fail, daemon=True).start()
+for _ in range(100):
+    failed.acquire()
+sys.exit(7)
+"""
+
+
+def test_exit_while_threads_are_told_errors() -> None:
+    for _ in range(10):
+        leave("", "", "", FAILING)
 
 
 LAST_WORDS = """

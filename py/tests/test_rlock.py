@@ -124,8 +124,11 @@ def test_acquire_takes_its_arguments_as_rlock_does(client: libdlock.Client, name
         assert threading.RLock().acquire(*arguments)
         assert lock.acquire(*arguments)
         lock.release()
-    with pytest.raises(TypeError):
-        lock.acquire(timeout=None)  # type: ignore[arg-type]
+    assert lock.acquire(timeout=None) and lock.acquire(
+        False, None
+    )  # more than RLock takes: for ever, and not at all
+    lock.release()
+    lock.release()
     with pytest.raises(TypeError):
         lock.acquire(timeout="1")  # type: ignore[arg-type]
 

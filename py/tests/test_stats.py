@@ -20,10 +20,13 @@ def fields(of: type) -> list[str]:
 
 def test_the_names_are_those_of_every_language() -> None:
     names = json.loads((VECTORS / "stats.json").read_text())
-    assert fields(libdlock.Stats) == names["counters"] + names["histograms"]
+    blocks = names["blocks"]
+    assert fields(libdlock.Stats) == [*names["counters"], *names["histograms"], *blocks]
+    for block, cls in (("lock", libdlock.LockStats), ("limiter", libdlock.LimiterStats)):
+        assert fields(cls) == blocks[block]["counters"] + blocks[block]["histograms"]
     assert fields(libdlock.Histogram) == names["histogram"]
     with libdlock.connect("memory://") as client:
-        assert len(client.stats().wait_time.buckets) == names["buckets"]
+        assert len(client.stats().lock.wait_time.buckets) == names["buckets"]
 
 
 def test_a_client_counts_what_its_threads_do(client: libdlock.Client, name: str) -> None:
@@ -36,11 +39,11 @@ def test_a_client_counts_what_its_threads_do(client: libdlock.Client, name: str)
     waiter = threading.Thread(target=wait)
     with lock, lock:  # a re-entry is no acquire
         waiter.start()
-        while not client.stats().waiting:
+        while not client.stats().lock.waiting:
             pass
-        assert client.stats().held == 1
+        assert client.stats().lock.held == 1
     waiter.join()
-    stats = client.stats()
+    stats = client.stats().lock
     assert (stats.acquired, stats.contended, stats.handed_over_local + stats.handed_over_remote) == (2, 1, 1)
     assert (stats.released, stats.held, stats.waiting, stats.lost) == (2, 0, 0, 0)
     assert stats.wait_time.count == stats.hold_time.count == sum(stats.hold_time.buckets) == 2
@@ -48,7 +51,19 @@ def test_a_client_counts_what_its_threads_do(client: libdlock.Client, name: str)
     with pytest.raises(dataclasses.FrozenInstanceError):
         stats.acquired = 0  # type: ignore[misc]
     client.close()
-    assert client.stats().acquired == 2
+    assert client.stats().lock.acquired == 2
+
+
+def test_a_client_counts_what_its_limiters_do(client: libdlock.Client, name: str) -> None:
+    limiter = client.rate_limiter(name, rate=3, per=60)
+    assert limiter.try_acquire(2).allowed
+    assert not limiter.try_acquire(2).allowed
+    assert limiter.acquire(wait=1).allowed
+    limiter.peek()
+    stats = client.stats().limiter
+    assert (stats.granted, stats.refused, stats.tokens) == (2, 1, 3)
+    assert (stats.by_policy, stats.waiting, stats.wait_time.count) == (0, 0, 2)
+    assert client.stats().lock.acquired == 0
 
 
 async def test_a_client_counts_what_its_tasks_do(
@@ -58,14 +73,14 @@ async def test_a_client_counts_what_its_tasks_do(
     async with aio_other.lock(name):
         assert not await lock.acquire(timeout=0)
         waiter = asyncio.create_task(lock.acquire())
-        while not aio_client.stats().waiting:
+        while not aio_client.stats().lock.waiting:
             await asyncio.sleep(0)
         while (await lock.inspect()).queued == 0:
             pass
         assert (await lock.inspect()).queued == 1
-        assert aio_client.stats().wait_timeouts == 1
+        assert aio_client.stats().lock.wait_timeouts == 1
         waiter.cancel()
         with pytest.raises(asyncio.CancelledError):
             await waiter
-    stats = aio_client.stats()
+    stats = aio_client.stats().lock
     assert (stats.acquired, stats.cancelled, stats.waiting) == (0, 1, 0)

@@ -13,6 +13,7 @@ import org.libdlock.Decision;
 import org.libdlock.DistributedLock;
 import org.libdlock.Dlock;
 import org.libdlock.LockHandle;
+import org.libdlock.LockOptions;
 import org.libdlock.Rate;
 
 /** The Java process of the interop tests: does what the lines on its input say, see worker.py for the protocol. */
@@ -68,6 +69,14 @@ public final class Worker {
         String[] words = request.split(" ");
         if (words[0].equals("watch")) {
             watch(words[1], Integer.parseInt(words[2]));
+            return;
+        }
+        if (words[0].equals("renew")) {
+            Duration lease = Duration.ofMillis(Long.parseLong(words[2]));
+            DistributedLock renewed = client.lock(words[1], LockOptions.defaults().watchdogLease(lease));
+            locks.put(words[1], renewed);
+            renewed.lock();
+            System.out.println("renewed");
             return;
         }
         if (words[0].equals("spend")) {

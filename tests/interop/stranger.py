@@ -1,30 +1,49 @@
-"""A client of the lock that knows nothing but docs/protocol.md: scripts of its own, written from that page, over a bare socket.
+"""A client of the lock that knows nothing but docs/protocol: scripts of its own, written from its pages, over a bare socket.
 
-What the page leaves open, or says wrongly, shows here: it stands in one queue with the library's processes.
+What the pages leave open, or say wrongly, shows here: it stands in one queue with the library's processes.
 """
 
 from __future__ import annotations
 
 import uuid
+from dataclasses import dataclass
 
 from wire import Reply, Wire
 
 LEASE_MS = 30_000
 TOKEN_TTL_MS = 3_600_000
 
-#: What several steps do (page: The queue). `up` is "move up from r": `free` when the new head is to be told, `me` is not told.
+#: What several steps do (lock.md: The queue). `up` is "move up from r": `free` when the new head is to be told, `me` is not told.
 COMMON = """
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local ms = math.floor(us / 1000)
 local function str(n) return string.format('%.0f', n) end
 local function stamp(c) redis.call('HSET', S, c, str(ms)) end
-local function tell(c, word) redis.pcall('PUBLISH', 'dlock_inbox:' .. c, word .. ';' .. L) end
+local function tell(c, word)
+  local n = redis.pcall('PUBLISH', 'dlock_inbox:' .. c, word .. ';' .. L)
+  return type(n) == 'table' or n > 0
+end
 local function keep() redis.call('PEXPIRE', Q, 60000); redis.call('PEXPIRE', S, 60000) end
 local function silence(c)
   local seen = redis.call('HGET', S, c)
   if not seen or tonumber(seen) > ms then stamp(c); return 0 end
   return ms - tonumber(seen)
+end
+local function deaf(c)
+  local since = tonumber(redis.call('HGET', S, 'deaf:' .. c) or nil)
+  if not since or since > ms then
+    redis.call('HSET', S, 'deaf:' .. c, str(ms))
+    return 0
+  end
+  return ms - since
+end
+local function tell_free(me)
+  for i, c in ipairs(redis.call('ZRANGE', Q, 0, 499)) do
+    if i > 1 and c == me or tell(c, 'free') then break end
+    deaf(c)
+    keep()
+  end
 end
 local function up(r, free, me)
   if r == 0 then redis.call('HDEL', S, 'barged') end
@@ -33,13 +52,13 @@ local function up(r, free, me)
     if rank - 1 >= r then stamp(c) end
   end
   if two[1] then keep() end
-  if two[1] and r == 0 and free and two[1] ~= me then tell(two[1], 'free') end
+  if two[1] and r == 0 and free and two[1] ~= me then tell_free(me) end
   if two[2] and two[2] ~= me then tell(two[2], 'next') end
 end
-local function drop(c) redis.call('HDEL', S, c); redis.call('ZREM', Q, c) end
+local function drop(c) redis.call('HDEL', S, c, 'deaf:' .. c); redis.call('ZREM', Q, c) end
 local function join(c)
   stamp(c)
-  local last = redis.call('ZREVRANGE', Q, 0, 0, 'WITHSCORES')[2]
+  local last = redis.call('ZRANGE', Q, -1, -1, 'WITHSCORES')[2]
   redis.call('ZADD', Q, 'NX', str(last and math.max(us, last + 1) or us), c)
   keep()
 end
@@ -63,6 +82,7 @@ local function line_up()
     join(me)
   else
     stamp(me)
+    redis.call('HDEL', S, 'deaf:' .. me)
     if rank > 0 then
       local front = redis.call('ZRANGE', Q, rank - 1, rank - 1)[1]
       if silence(front) >= 15000 then
@@ -74,23 +94,36 @@ local function line_up()
   end
   return redis.call('ZRANK', Q, me)
 end
-if pttl ~= -2 then return {1, us, pttl, redis.call('HKEYS', L)[1], line_up()} end
+if pttl ~= -2 then return {1, us, pttl, redis.call('HRANDFIELD', L), line_up()} end
 local function head() return redis.call('ZRANGE', Q, 0, 0)[1] end
 local first = head()
 if first and first ~= me and (waits or tonumber(redis.call('HGET', S, 'barged') or '0') >= 2) then
-  local held_up = true
-  if silence(first) >= 2500 then
-    drop(first)
-    up(0, true, waits and me)
-    first = head()
-    held_up = waits and first and first ~= me
+  local r
+  for i, c in ipairs(redis.call('ZRANGE', Q, 0, 499)) do
+    if c == me then break end
+    local gone = silence(c) >= (i == 1 and 2500 or 15000)
+    if not gone then
+      if tell(c, 'here') then
+        redis.call('HDEL', S, 'deaf:' .. c)
+        break
+      end
+      gone = deaf(c) >= 2500
+    end
+    if gone then
+      drop(c)
+      r = r or i - 1
+    end
   end
+  if r and r <= 1 then up(r, true, waits and me) end
+  local before = first
+  first = head()
+  local held_up = first and first ~= me and (waits or first == before)
   if held_up then return {3, us, line_up()} end
 end
 local last = redis.call('GET', T)
 local token = last and math.max(us, last + 1) or us
 if not last or redis.call('PTTL', T) ~= -1 then
-  redis.call('SET', T, str(token + block - 1), 'PX', ttl)
+  redis.call('SET', T, str(token + block - 1), 'PX', str(ttl + math.ceil((token - us) / 1000)))
 else
   redis.call('SET', T, str(token + block - 1))
 end
@@ -112,8 +145,7 @@ COMMON
 if redis.call('HEXISTS', L, ARGV[1]) == 0 then return {0} end
 redis.call('DEL', L)
 redis.pcall('PUBLISH', ARGV[2], '0')
-local first = redis.call('ZRANGE', Q, 0, 0)[1]
-if first then tell(first, 'free') end
+tell_free()
 if ARGV[3] == '0' then return {1, 1, -1} end
 local me = string.match(ARGV[1], '^(.*):%d+$')
 join(me)
@@ -131,6 +163,82 @@ if rank <= 1 then up(rank, true, ARGV[1]) end
 return {0, us, 1}
 """
 
+#: Both steps of a limiter (rate-limiter.md): reads the key into `us`, `part`, `at`; `keep` stores.
+LIMIT = """
+local t = redis.call('TIME')
+local unix = t[1] * 1000000 + t[2]
+local now, unit = unix - 1735689600000000, tonumber(ARGV[1])
+local cost, cost_part, ahead, ahead_part = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local function later(a, a_part, b, b_part) return a > b or (a == b and a_part > b_part) end
+local function plus(a, a_part, b, b_part)
+  if a_part + b_part >= unit then return a + b + 1, a_part + b_part - unit end
+  return a + b, a_part + b_part
+end
+local top, top_part = plus(now, 0, ahead, ahead_part)
+local us, part, at, text = 0, 0, nil, redis.call('GET', KEYS[1])
+if text then
+  local whole, fraction, per = string.match(text, '^(%d+)%+(%d+)/(%d+)$')
+  us = tonumber(whole or text)
+  if not us then return redis.error_reply('WRONGTYPE') end
+  if per and #per > 16 then
+    at, fraction, per = tonumber(string.sub(fraction, -16)), string.sub(fraction, 1, -17), string.sub(per, 1, -17)
+  end
+  part = tonumber(fraction or 0)
+  if part > 0 and tonumber(per) ~= unit then us, part = us + 1, 0 end
+end
+local function settle()
+  if at and at > now then us = us - (at - now) end
+  if not at and later(us, part, top, top_part) then us, part = top, top_part end
+  if us < now then us, part = now, 0 end
+end
+local function keep()
+  local value = string.format('%.0f', us)
+  if later(us, part, top, top_part) then
+    value = string.format('%s+%.0f%016.0f/%.0f0000000000000000', value, part, now, unit)
+  elseif part > 0 then
+    value = string.format('%s+%.0f/%.0f', value, part, unit)
+  end
+  redis.call('SET', KEYS[1], value, 'PX', string.format('%.0f', math.ceil((us - now + 1) / 1000) + 1))
+end
+"""
+
+JUDGE = """
+LIMIT
+settle()
+local next, next_part = plus(us, part, cost, cost_part)
+if later(next, next_part, top + tonumber(ARGV[6]), top_part) then return {0, unix, us, part} end
+us, part = next, next_part
+if cost + cost_part > 0 then keep() end
+return {1, unix, us, part}
+"""
+
+GIVE_BACK = """
+LIMIT
+local left, left_part = tonumber(ARGV[6]), tonumber(ARGV[7])
+if not text or later(left, left_part, us, part) then return 1 end
+local soon, soon_part = plus(now, 0, cost, cost_part)
+if later(us, part, left, left_part) or later(soon, soon_part, left, left_part) then return 0 end
+us, part = us - cost, part - cost_part
+if part < 0 then us, part = us - 1, part + unit end
+settle()
+keep()
+return 1
+"""
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """A limiter by the page: its name and rate, the period in us."""
+
+    name: str
+    tokens: int
+    per_us: int
+    burst: int
+
+    def span(self, cost: int) -> list[str]:
+        """What so many tokens take: whole us, and parts."""
+        return [str(number) for number in divmod(cost * self.per_us, self.tokens)]
+
 
 class Stranger:
     """One process of another client: one place in each queue, and an inbox that is listened to from the start."""
@@ -140,7 +248,7 @@ class Stranger:
         bits[14] = "8"
         self.client = "".join(bits)
         self._attempts = 0
-        self._wire, self._inbox = Wire(port), Wire(port)
+        self._wire, self._inbox = Wire(port, every_right=False), Wire(port, every_right=False)
         inbox = f"dlock_inbox:{self.client}"
         assert self._inbox.command("SUBSCRIBE", inbox) == ["subscribe", inbox, 1]
 
@@ -179,6 +287,20 @@ class Stranger:
     def cancel(self, lock: str) -> list[Reply]:
         """Leaves the queue."""
         return self._run(CANCEL, [lock, *queue_keys(lock)], self.client, self._not_after())
+
+    def judge(self, bucket: Bucket, cost: int, *, wait_us: int = 0) -> list[int]:
+        """Asks for tokens: whether they were granted, when that was, and the TAT, as they are on the page."""
+        reply = self._limit(JUDGE, bucket, cost, str(wait_us))
+        assert isinstance(reply, list)
+        return [int(str(number)) for number in reply]
+
+    def give_back(self, bucket: Bucket, cost: int, tat: list[int]) -> int:
+        """Gives back what left that TAT."""
+        return int(str(self._limit(GIVE_BACK, bucket, cost, *map(str, tat))))
+
+    def _limit(self, script: str, bucket: Bucket, cost: int, *more: str) -> Reply:
+        arguments = [str(bucket.tokens), *bucket.span(cost), *bucket.span(bucket.burst), *more]
+        return self._wire.command("EVAL", script.replace("LIMIT", LIMIT), "1", f"dlock_limit:{{{bucket.name}}}", *arguments)
 
     def message(self) -> str:
         """The next message in the inbox."""

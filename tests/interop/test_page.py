@@ -1,4 +1,4 @@
-"""docs/protocol.md and the library's scripts say the same: those written from the page do to the keys what the library's do.
+"""docs/protocol/lock.md and the library's scripts say the same: those written from the page do to the keys what the library's do.
 
 Each sequence of random steps is carried out twice, on a lock by the library's scripts and on another by the page's; replies,
 messages and keys are compared after every step. (That the library's do what its specification in Rust says is tested in core.)

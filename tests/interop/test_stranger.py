@@ -1,4 +1,4 @@
-"""A client made from docs/protocol.md alone stands in one queue with the library, and each keeps the place of the other."""
+"""A client made from docs/protocol alone stands in one queue with the library, and each keeps the place of the other."""
 
 from __future__ import annotations
 

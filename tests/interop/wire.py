@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from helpers import SOON
+from private_redis import ADMIN
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -22,13 +23,15 @@ Reply = str | int | None | list["Reply"]
 
 
 class Wire:
-    """One connection, in RESP 2."""
+    """One connection, in RESP 2, of a user who may do everything, or of one with the documented minimal rights."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, every_right: bool = True) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port), timeout=SOON)
         # A script is longer than one write.
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._file = self._socket.makefile("rwb")
+        if every_right:
+            self.command("AUTH", ADMIN, "any password")
 
     def __enter__(self) -> Self:
         return self

@@ -33,6 +33,14 @@ public:
         if (verb == "acquire") {
             const auto held = lock(name).acquire();
             std::cout << "acquired " << now_us() << ' ' << held.token() << std::endl;
+        } else if (verb == "renew") {
+            dlock::mutex_options how;
+            int lease_ms = 0;
+            words >> lease_ms;
+            how.watchdog_lease = std::chrono::milliseconds(lease_ms);
+            locks_[name] = std::make_unique<dlock::mutex>(client_, name, how);
+            locks_[name]->lock();
+            std::cout << "renewed" << std::endl;
         } else if (verb == "release") {
             const auto called = now_us();
             lock(name).release();

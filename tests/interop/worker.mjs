@@ -17,6 +17,11 @@ async function acquire(name) {
   console.log(`acquired ${acquired} ${held.token}`);
 }
 
+async function renew(name, watchdogLeaseMs) {
+  holds.set(name, await client.lock(name, { watchdogLeaseMs }).acquire());
+  console.log("renewed");
+}
+
 async function release(name) {
   const called = nowUs();
   await holds.get(name).release();
@@ -64,7 +69,7 @@ async function spend(name) {
   console.log(`spent ${Number(allowed)} ${remaining}`);
 }
 
-const verbs = { acquire, release, contend, crowd, watch, spend };
+const verbs = { acquire, renew, release, contend, crowd, watch, spend };
 console.log("ready");
 for await (const line of createInterface({ input: process.stdin })) {
   const [verb, name, ...numbers] = line.split(" ");

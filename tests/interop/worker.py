@@ -2,7 +2,8 @@
 
     worker.py URL
 
-`acquire NAME` answers `acquired <us> <token>`, `release NAME` answers `released <us at the call>`; `contend NAME ROUNDS` says
+`acquire NAME` answers `acquired <us> <token>`, `renew NAME MS` acquires with that watchdog lease and answers `renewed`,
+`release NAME` answers `released <us at the call>`; `contend NAME ROUNDS` says
 `hold <token> <from us> <to us>` for each round and `done` at the end; `spend NAME` takes one of the ten tokens an hour of a rate
 limiter and answers `spent <1 or 0> <remaining>`. `crowd NAME ROUNDS CALLERS` has that many callers contend, and says of all their
 rounds `hold <token> <from us> <to us> <asked us>` when they are done, then `done`. `watch NAME COUNT` acquires NAME-0, NAME-1 and
@@ -60,6 +61,7 @@ def watch(locks: list[libdlock.Lock]) -> None:
 def main() -> None:
     client = libdlock.connect(sys.argv[1])
     lock = functools.cache(client.lock)
+    renewed: list[libdlock.Lock] = []
     print("ready", flush=True)
     for line in sys.stdin:
         match line.split():
@@ -69,6 +71,10 @@ def main() -> None:
                 held = lock(name).held
                 assert held is not None
                 print("acquired", acquired, held.token, flush=True)
+            case ["renew", name, lease_ms]:
+                renewed.append(client.lock(name, watchdog_lease=int(lease_ms) / 1000))
+                renewed[-1].acquire()
+                print("renewed", flush=True)
             case ["release", name]:
                 called = now_us()
                 lock(name).release()

@@ -45,6 +45,7 @@ async def tell(held: libdlock.aio.Held) -> None:
 async def main() -> None:
     client = await libdlock.aio.connect(sys.argv[1])
     lock = functools.cache(client.lock)
+    renewed: list[libdlock.aio.Lock] = []
     watching: list[asyncio.Task[None]] = []
     lines = await requests()
     print("ready", flush=True)
@@ -56,6 +57,10 @@ async def main() -> None:
                 held = lock(name).held
                 assert held is not None
                 print("acquired", acquired, held.token, flush=True)
+            case ["renew", name, lease_ms]:
+                renewed.append(client.lock(name, watchdog_lease=int(lease_ms) / 1000))
+                await renewed[-1].acquire()
+                print("renewed", flush=True)
             case ["release", name]:
                 called = now_us()
                 await lock(name).release()

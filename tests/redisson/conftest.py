@@ -39,7 +39,7 @@ def peer() -> Iterator[Peer]:
 @pytest.fixture(scope="session")
 def theirs(peer: Peer, fleet: Fleet) -> Iterator[Redisson]:
     """A Redisson client with its defaults."""
-    redisson = peer.open(fleet.server.url)
+    redisson = peer.open(fleet.server.admin_url)
     yield redisson
     redisson.close()
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Tests beside the real Redisson, in a JVM of its own.
 #   tests/redisson/run.sh         once
-#   tests/redisson/run.sh long    10,000 alternating hand-overs; then REPEATS=20 times in a row
+#   tests/redisson/run.sh long    with REPEATS=20: 10,000 alternating hand-overs; then 20 times in a row
 # Further arguments go to pytest. JDK 17 and Maven have to be there; Maven needs the network the first time only.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -21,8 +21,9 @@ tests() { build/venv/bin/python -m pytest -p no:cacheprovider tests/redisson "$@
 
 if [ "${1:-}" = long ]; then
     shift
-    tests --handovers 10000 -k alternating "$@"
-    scripts/repeat.sh "${REPEATS:-20}" tests/redisson/run.sh "$@"
+    repeats=${REPEATS:-20}
+    tests --handovers $((500 * repeats)) -k alternating "$@"
+    scripts/repeat.sh "$repeats" tests/redisson/run.sh "$@"
 else
     tests --durations=5 "$@"
 fi

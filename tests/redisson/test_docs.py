@@ -51,7 +51,7 @@ def token(holder: str, said: str) -> int:
 def test_the_programs_wait_for_one_another(
     fleet: Fleet, command: workers.Command, process: Callable[[str], Process], wire: Wire, tmp_path: Path
 ) -> None:
-    url = fleet.server.url
+    url = fleet.server.admin_url
     other = process("Python")
     other.tell_acquire(NAME)
     tokens = [other.got().token or 0]

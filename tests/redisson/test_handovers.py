@@ -51,7 +51,7 @@ def test_a_crowd_of_both_sides(
     fleet: Fleet, process: Callable[[str], Process], peer: Peer, theirs: Redisson, name: str, kind: str
 ) -> None:
     rounds = 100
-    other = peer.open(fleet.server.url)
+    other = peer.open(fleet.server.admin_url)
     crowd: list[Side] = [process(language) for language in LANGUAGES]
     # As many of theirs: threads of two clients by turns.
     crowd += [client.thread(kind) for client in islice(cycle([theirs, other]), max(2, len(LANGUAGES)))]

@@ -60,7 +60,7 @@ def test_every_name_that_we_take(wire: Wire, ours: libdlock.Client, theirs: Redi
 
 @pytest.mark.parametrize("prefix", ["shop:", "{shop}:", "überall "])
 def test_our_key_prefix_is_its_name_mapper(peer: Peer, fleet: Fleet, wire: Wire, here: Thread, prefix: str) -> None:
-    redisson = peer.open(fleet.server.url, prefix=prefix)
+    redisson = peer.open(fleet.server.admin_url, prefix=prefix)
     with libdlock.connect(fleet.server.url, key_prefix=prefix, poll_interval=30) as ours:
         for name in ("stock", "order 7"):
             share(wire, ours.lock(name), redisson, here, name, key=prefix + name)

@@ -30,7 +30,7 @@ def await_renewals(monitor: Monitor, name: str, count: int) -> None:
 def test_redissons_watchdog_keeps_it_from_our_waiter(
     peer: Peer, fleet: Fleet, ours: libdlock.Client, here: Thread, name: str
 ) -> None:
-    brisk = peer.open(fleet.server.url, watchdog_ms=600)
+    brisk = peer.open(fleet.server.admin_url, watchdog_ms=600)
     lock, them = ours.lock(name), brisk.thread()
     them.acquire(name)
     acquired = here.start(lock.acquire)
@@ -46,7 +46,7 @@ def test_redissons_watchdog_keeps_it_from_our_waiter(
 
 def test_redissons_watchdog_outlives_the_thread(peer: Peer, fleet: Fleet, ours: libdlock.Client, name: str) -> None:
     """What docs/redisson.md tells of it; with ours the renewal ends with the thread."""
-    brisk = peer.open(fleet.server.url, watchdog_ms=600)
+    brisk = peer.open(fleet.server.admin_url, watchdog_ms=600)
     them, operator = brisk.thread(), brisk.thread()
     them.acquire(name)
     them.end()
@@ -85,7 +85,7 @@ def lets_go(fleet: Fleet, lock: libdlock.Lock, here: Thread, wire: Wire, end: Ca
 def test_a_redisson_client_that_is_shut_down_lets_go_at_the_end_of_its_lease(
     peer: Peer, fleet: Fleet, ours: libdlock.Client, here: Thread, wire: Wire, name: str
 ) -> None:
-    mortal = peer.open(fleet.server.url, watchdog_ms=900)
+    mortal = peer.open(fleet.server.admin_url, watchdog_ms=900)
     mortal.thread().acquire(name)
     lets_go(fleet, ours.lock(name), here, wire, mortal.close)
 
@@ -94,7 +94,7 @@ def test_a_killed_jvm_lets_go_at_the_end_of_its_lease(
     fleet: Fleet, ours: libdlock.Client, here: Thread, wire: Wire, name: str
 ) -> None:
     mortal = Peer()
-    mortal.open(fleet.server.url, watchdog_ms=900).thread().acquire(name)
+    mortal.open(fleet.server.admin_url, watchdog_ms=900).thread().acquire(name)
     lets_go(fleet, ours.lock(name), here, wire, mortal.kill)
 
 

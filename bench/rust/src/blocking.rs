@@ -5,7 +5,9 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use libdlock::{Acquire, Client, HolderId};
+use libdlock::lease::HolderId;
+use libdlock::lock::Acquire;
+use libdlock::{Client, Lock};
 
 use crate::protocol;
 use crate::waits::{Waits, told};
@@ -13,12 +15,16 @@ use crate::waits::{Waits, told};
 /// Between two looks at the clock.
 const BATCH: usize = 1000;
 
+async fn pair(lock: &Lock) -> libdlock::Result<()> {
+    lock.acquire().await?.release().await
+}
+
 /// A thread for each caller, each with a lock of its own.
 pub fn pairs(client: &Client, callers: usize, length: Duration) -> Result<(), Box<dyn Error>> {
     let mut locks = Vec::new();
     for caller in 0..callers {
         let lock = client.lock(&format!("bench-{caller}"))?;
-        lock.blocking_acquire()?.blocking_release()?; // connections and keys are warm
+        client.block_on(pair(&lock))?; // connections and keys are warm
         locks.push(lock);
     }
     protocol::ready()?;
@@ -33,7 +39,7 @@ pub fn pairs(client: &Client, callers: usize, length: Duration) -> Result<(), Bo
                     start_line.wait();
                     let mut done = 0;
                     while begun.elapsed() < length {
-                        lock.blocking_acquire()?.blocking_release()?;
+                        client.block_on(pair(&lock))?;
                         done += 1;
                     }
                     Ok(done)
@@ -50,13 +56,13 @@ pub fn pairs(client: &Client, callers: usize, length: Duration) -> Result<(), Bo
 /// Lock and unlock of what the thread holds.
 pub fn reentry(client: &Client, length: Duration) -> Result<(), Box<dyn Error>> {
     let (lock, holder) = (client.lock("bench-0")?, HolderId::fresh());
-    let _held = lock.blocking_acquire_as(holder, Acquire::default())?;
+    let _held = client.block_on(lock.acquire_as(holder, Acquire::default()))?;
     protocol::ready()?;
     let begun = Instant::now();
     let mut done = 0;
     while begun.elapsed() < length {
         for _ in 0..BATCH {
-            lock.blocking_acquire_as(holder, Acquire::default())?.blocking_release()?;
+            drop(lock.reenter_as(holder)?); // the end of an inner level needs no server
         }
         done += BATCH;
     }
@@ -66,7 +72,7 @@ pub fn reentry(client: &Client, length: Duration) -> Result<(), Box<dyn Error>> 
 
 /// Threads that all want `bench`.
 pub fn contended(client: &Client, callers: usize, length: Duration) -> Result<(), Box<dyn Error>> {
-    client.lock(&format!("warm-{}", std::process::id()))?.blocking_acquire()?.blocking_release()?;
+    client.block_on(pair(&client.lock(&format!("warm-{}", std::process::id()))?))?;
     let lock = client.lock("bench")?;
     protocol::ready()?;
     let begun = Instant::now();
@@ -78,9 +84,9 @@ pub fn contended(client: &Client, callers: usize, length: Duration) -> Result<()
                 if !waits.goes_on(asked) {
                     return Ok(waits);
                 }
-                let held = lock.blocking_acquire()?;
+                let held = client.block_on(lock.acquire())?;
                 waits.granted(asked);
-                held.blocking_release()?;
+                client.block_on(held.release())?;
             }
         };
         let threads: Vec<_> = (0..callers).map(|_| scope.spawn(caller)).collect();

@@ -8,8 +8,13 @@ use libdlock::Client;
 use crate::protocol;
 use crate::waits::{Waits, told};
 
-/// All callers take `bench` and let go of it at once, again and again.
-pub async fn contended(client: &Client, callers: usize, length: Duration) -> Result<(), Box<dyn Error>> {
+/// All callers take `bench`, hold it for `work` and let go of it, again and again.
+pub async fn contended(
+    client: &Client,
+    callers: usize,
+    length: Duration,
+    work: Duration,
+) -> Result<(), Box<dyn Error>> {
     client.lock(&format!("warm-{}", std::process::id()))?.acquire().await?.release().await?;
     let lock = client.lock("bench")?;
     protocol::ready()?;
@@ -26,6 +31,9 @@ pub async fn contended(client: &Client, callers: usize, length: Duration) -> Res
                     }
                     let held = lock.acquire().await?;
                     waits.granted(asked);
+                    if !work.is_zero() {
+                        tokio::time::sleep(work).await;
+                    }
                     held.release().await?;
                 }
             })

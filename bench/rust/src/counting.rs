@@ -1,8 +1,8 @@
 //! What it costs to count: core's own counters, without anything to count.
 
 // Core keeps them to itself; they stand on nothing but std.
-#[allow(dead_code, reason = "only the dearest events are measured")]
-#[path = "../../../core/src/stats.rs"]
+#[allow(dead_code, unused_imports, reason = "only the dearest events are measured")]
+#[path = "../../../core/src/stats/mod.rs"]
 mod stats;
 
 use std::error::Error;
@@ -10,14 +10,14 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use crate::protocol;
-use stats::{Counters, Way};
+use stats::{HoldCounts, Way};
 
 /// So many between two looks at the clock.
 const BATCH: u32 = 1000;
 
 /// A hold's two events again and again: that it was granted after a wait, and that it was released.
 pub fn counting(length: Duration) -> Result<(), Box<dyn Error>> {
-    let counters = Counters::default();
+    let counters = HoldCounts::default();
     protocol::ready()?;
     let begun = Instant::now();
     let mut done = 0_u64;

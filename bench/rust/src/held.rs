@@ -51,6 +51,34 @@ pub async fn held(client: &Client, count: usize) -> Result<(), Box<dyn Error>> {
     std::process::exit(0)
 }
 
+/// Waits for so many locks that others hold, until the driver is done.
+pub async fn waited(client: &Client, count: usize) -> Result<(), Box<dyn Error>> {
+    let warm = client.lock("warm")?.acquire().await?;
+    warm.release().await?;
+    protocol::ready()?;
+    let begun = Instant::now();
+    for number in 0..count {
+        let lock = client.lock(&format!("bench-{number}"))?;
+        tokio::spawn(async move { lock.acquire().await.map(Held::into_grant) });
+        // So many at a time that the server is busy and answers none of them late.
+        if number % 1_000 == 999 {
+            all_wait(client, number + 1).await;
+        }
+    }
+    all_wait(client, count).await;
+    let (seconds, done) = (begun.elapsed().as_secs_f64(), client.stats().lock.waiting);
+    protocol::answer(&format!(r#"{{"done": {done}, "seconds": {seconds}}}"#))?;
+    // They belong to the driver: nothing to leave one by one.
+    std::process::exit(0)
+}
+
+/// A caller is counted as waiting once the server has answered its first attempt. The driver bounds it.
+async fn all_wait(client: &Client, count: usize) {
+    while (client.stats().lock.waiting as usize) < count {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
 /// Holds so many locks; from the start on the server does not answer. Tells how long before each lease's end its lost signal came.
 pub async fn lost(client: &Client, count: usize) -> Result<(), Box<dyn Error>> {
     let mut holds = Vec::new();

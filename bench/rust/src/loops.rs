@@ -3,7 +3,9 @@
 use std::error::Error;
 use std::time::{Duration, Instant};
 
-use libdlock::{Acquire, Client, Held, HolderId, Lock, Rate, RateLimiter, Snowflake};
+use libdlock::lease::HolderId;
+use libdlock::lock::Acquire;
+use libdlock::{Client, Held, Lock, Rate, RateLimiter, Snowflake};
 
 use crate::protocol;
 

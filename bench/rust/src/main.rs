@@ -17,6 +17,9 @@ use std::time::Duration;
 use libdlock::Client;
 use tokio::runtime::Builder;
 
+/// How long `unequal` holds the lock.
+const UNEQUAL_WORK: Duration = Duration::from_millis(2);
+
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [callers_are, what, url, callers, seconds] = arguments.as_slice() else {
@@ -33,11 +36,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         (_, "counting") => counting::counting(length),
         ("tasks", what) => runtime.block_on(async {
             match what {
-                "contended" => contended::contended(&client, callers, length).await,
+                "contended" => contended::contended(&client, callers, length, Duration::ZERO).await,
+                "unequal" => contended::contended(&client, callers, length, UNEQUAL_WORK).await,
                 "idle" => contended::idle(&client, callers).await,
                 "handover" => handover::handover(&client, length).await,
                 "hold" => held::hold(&client).await,
                 "held" => held::held(&client, callers).await,
+                "waited" => held::waited(&client, callers).await,
                 "lost" => held::lost(&client, callers).await,
                 other => loops::run(other, &client, callers, length).await,
             }

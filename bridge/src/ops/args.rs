@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use libdlock::{Error, ErrorKind, Lease, Result, Wait};
+use libdlock::lease::Lease;
+use libdlock::{Error, ErrorKind, Result, Wait};
 
 /// A number for whose absence its interface has a number of its own, as C and JNI must: none when it is that.
 #[must_use]
@@ -14,7 +15,7 @@ pub fn given(number: i64, absent: i64) -> Option<i64> {
 pub(crate) fn wait(wait_ms: Option<i64>, op: &'static str) -> Result<Wait> {
     match wait_ms {
         None => Ok(Wait::Forever),
-        Some(wait_ms) => Ok(Wait::For(millis(wait_ms, "wait", "0 to 24 h, or none for one without bound", op)?)),
+        Some(wait_ms) => Ok(Wait::For(millis(wait_ms, "wait", "0 or more, or none for one without bound", op)?)),
     }
 }
 
@@ -23,21 +24,26 @@ pub(crate) fn lease(lease_ms: Option<i64>, op: &'static str) -> Result<Option<Le
     lease_ms.map(|lease_ms| given_lease(lease_ms, op).map(Lease::Fixed)).transpose()
 }
 
+/// None means the client's.
+pub(crate) fn watchdog_lease(lease_ms: Option<i64>, op: &'static str) -> Result<Option<Duration>> {
+    let allowed = "100 ms to 24 h, or none for the client's lease";
+    lease_ms.map(|lease_ms| millis(lease_ms, "watchdog lease", allowed, op)).transpose()
+}
+
 pub(crate) fn given_lease(lease_ms: i64, op: &'static str) -> Result<Duration> {
     millis(lease_ms, "lease", "100 ms to 24 h, or none for one that is renewed", op)
 }
 
 pub(crate) fn millis(given: i64, what: &str, allowed: &str, op: &'static str) -> Result<Duration> {
     u64::try_from(given).map(Duration::from_millis).map_err(|_| {
-        let message = format!("a {what} of {given} ms was given; allowed is {allowed}");
-        Error::new(ErrorKind::InvalidArgument, op, message)
+        Error::refused(ErrorKind::InvalidArgument, op, format_args!("a {what} of {given} ms was given"), allowed)
     })
 }
 
 /// A number that cannot be negative.
 pub(crate) fn count(given: i64, what: &str, allowed: &str, op: &'static str) -> Result<u64> {
     u64::try_from(given).map_err(|_| {
-        Error::new(ErrorKind::InvalidArgument, op, format!("a {what} of {given} was given; allowed is {allowed}"))
+        Error::refused(ErrorKind::InvalidArgument, op, format_args!("a {what} of {given} was given"), allowed)
     })
 }
 

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use libdlock::{Client, Config, Event, HolderId, Result};
+use libdlock::event::Event;
+use libdlock::lease::HolderId;
+use libdlock::{Client, Config, Result};
 
-use crate::handle::{Handle, Kind};
+use crate::handle::Handle;
 use crate::objects::ClientEntry;
 use crate::state::State;
 
@@ -35,8 +37,7 @@ pub fn client_open(
     let config = configure(state, &url, &options, log);
     async move {
         let client = Client::connect_with(config?).await?;
-        let entry = ClientEntry { client, generation: state.generation() };
-        state.insert(Kind::Client, &state.clients, Arc::new(entry))
+        state.insert(Arc::new(ClientEntry::new(client)))
     }
 }
 
@@ -53,7 +54,7 @@ fn configure(state: &State, url: &str, options: &[(String, String)], log: Option
             }
         }));
     }
-    state.runtime_of(config.runtime_threads())?;
+    state.engine.using(config.runtime_threads())?;
     Ok(config)
 }
 
@@ -63,7 +64,7 @@ fn configure(state: &State, url: &str, options: &[(String, String)], log: Option
 /// # Errors
 /// With `release`: what kept a hold from being released. The client is closed all the same.
 pub async fn client_close(state: &'static State, client: Handle, release: bool) -> Result<()> {
-    let entry = state.get(Kind::Client, &state.clients, client, "close")?;
+    let entry = state.get::<ClientEntry>(client, "close")?;
     if release {
         entry.client.close_releasing().await
     } else {
@@ -74,24 +75,12 @@ pub async fn client_close(state: &'static State, client: Handle, release: bool) 
 
 /// Whether the client was closed, or is being closed.
 pub fn client_is_closed(state: &State, client: Handle) -> Result<bool> {
-    Ok(state.get(Kind::Client, &state.clients, client, "is closed")?.client.is_closed())
+    Ok(state.get::<ClientEntry>(client, "is closed")?.client.is_closed())
 }
 
 /// Stops the renewal of everything that `holder` holds through the client, with a warning and no I/O: for the end of a task
 /// or of a thread that the host notices. The leases then run out.
 pub fn client_abandon(state: &State, client: Handle, holder: HolderId) -> Result<()> {
-    state.get(Kind::Client, &state.clients, client, "abandon")?.client.abandon(holder);
+    state.get::<ClientEntry>(client, "abandon")?.client.abandon(holder);
     Ok(())
-}
-
-/// Gives the handle up. The client itself ends with the last of its locks and holds, or by [`client_close`].
-pub fn client_free(state: &State, client: Handle) -> Result<()> {
-    state.remove(Kind::Client, &state.clients, client, "free").map(drop)
-}
-
-/// Closes, in the background, a client that was opened for nobody.
-pub fn client_undo(state: &'static State, client: Handle) {
-    if let Ok(entry) = state.remove(Kind::Client, &state.clients, client, "undo") {
-        state.spawn(async move { entry.client.close().await });
-    }
 }

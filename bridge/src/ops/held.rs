@@ -1,14 +1,62 @@
-//! Holds: asked for token, validity and loss, and, where the hold is the handle's own, released through it.
+//! Holds, of whatever kind: asked for token, validity and loss, and, where the hold is the handle's own, released through it.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use libdlock::{Error, ErrorKind, LossReason, Result};
+use libdlock::lease::{Grant, HolderId, LossReason};
+use libdlock::{Error, ErrorKind, Result};
 
 use super::args;
-use crate::handle::{Handle, Kind};
+use crate::handle::Handle;
+use crate::leased::Leased;
 use crate::objects::HeldEntry;
 use crate::state::State;
+
+/// Whose the hold is that an operation makes.
+#[derive(Clone, Copy, Debug)]
+pub enum Holding {
+    /// The holder's, a thread or a task: re-entrant, and released by it through the object. The handle is a view.
+    ByHolder(HolderId),
+    /// The handle's own: released through that handle, and given up with it.
+    ByHandle,
+}
+
+impl Holding {
+    pub(super) fn holder(self) -> HolderId {
+        match self {
+            Holding::ByHolder(holder) => holder,
+            Holding::ByHandle => HolderId::fresh(),
+        }
+    }
+}
+
+/// A hold as its holder gets it: the handle, and what does not change about it.
+///
+/// A handle that is given up ([`State::free`]) ends a hold that was its own as a finaliser would: renewal stops with a warning, and
+/// the lease runs out. A hold of a thread or a task stays.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// To ask for validity and loss, and to free.
+    pub handle: Handle,
+    /// The fencing token: larger than any granted before it under this name.
+    pub token: u64,
+    /// The owner on the wire, `<client uuid>:<n>`.
+    pub owner: String,
+}
+
+/// Gives a hold that has just been got its handle. No await: what is got is never dropped on the way.
+pub(crate) fn keep(
+    state: &State,
+    of: Arc<dyn Leased>,
+    holding: Holding,
+    holder: HolderId,
+    grant: Grant,
+) -> Result<Held> {
+    let (token, owner) = (grant.token(), grant.owner().to_owned());
+    let owns_hold = matches!(holding, Holding::ByHandle);
+    let handle = state.insert(Arc::new(HeldEntry { of, holder, grant, owns_hold }))?;
+    Ok(Held { handle, token, owner })
+}
 
 /// The fencing token of the hold.
 pub fn held_token(state: &State, held: Handle) -> Result<u64> {
@@ -51,68 +99,39 @@ pub async fn held_wait_lost(state: &'static State, held: Handle, wait_ms: Option
 /// How many levels of a hold that is the handle's own are held; 0 when it is not held any more.
 pub fn held_hold_count(state: &State, held: Handle) -> Result<u32> {
     let entry = owning(state, held, "hold count")?;
-    Ok(entry.lock.lock.hold_count(entry.holder))
+    Ok(entry.of.hold_count(entry.holder))
 }
 
 /// Acquires a hold that is the handle's own once more, without I/O: it then takes one more release to end it.
 ///
 /// # Errors
-/// `Deadlock` when the lock is not re-entrant; `NotHeld` when the hold is over, `Lost` when it was lost.
+/// `Deadlock` when the object is not re-entrant; `NotHeld` when the hold is over, `Lost` when it was lost.
 pub fn held_reenter(state: &State, held: Handle) -> Result<()> {
     let entry = owning(state, held, "acquire")?;
-    // Dropping what it gives would start a task of the runtime.
-    entry.lock.lock.reenter_as(entry.holder).map(|level| drop(level.into_grant()))
+    entry.of.reenter(entry.holder)
 }
 
 /// Releases a hold that is the handle's own, one level.
 ///
 /// # Errors
 /// `NotHeld` when it is not held (any more); `InvalidArgument` when the hold is a thread's or a task's: only that may
-/// release it, through the lock.
+/// release it, through the object.
 pub async fn held_release(state: &'static State, held: Handle) -> Result<()> {
     let entry = owning(state, held, "release")?;
-    entry.lock.lock.release_as(entry.holder).await
-}
-
-/// As [`held_release`], for [`State::wait`] on a thread that may block: its one round trip is done on that thread.
-///
-/// # Errors
-/// As [`held_release`].
-pub async fn held_release_directly(state: &'static State, held: Handle) -> Result<()> {
-    let entry = owning(state, held, "release")?;
-    entry.lock.lock.release_directly(entry.holder).await
+    entry.of.release(entry.holder).await
 }
 
 /// Sets the lease of the hold to `lease_ms` from now.
 pub async fn held_extend(state: &'static State, held: Handle, lease_ms: i64) -> Result<()> {
     let entry = owning(state, held, "extend")?;
-    let lease = args::given_lease(lease_ms, "extend").map_err(|error| error.on(entry.lock.lock.key()))?;
-    entry.lock.lock.extend_as(entry.holder, lease).await
+    let lease = args::given_lease(lease_ms, "extend").map_err(|error| error.on(entry.of.key()))?;
+    entry.of.extend(entry.holder, lease).await
 }
 
 /// Ends the hold here without releasing it; see `lock_detach`.
 pub async fn held_detach(state: &'static State, held: Handle) -> Result<String> {
     let entry = owning(state, held, "detach")?;
-    entry.lock.lock.detach_as(entry.holder).await
-}
-
-/// Gives the handle up. A hold of a thread or a task stays; a hold that was the handle's own ends as by a finaliser:
-/// renewal stops with a warning, and the lease runs out.
-pub fn held_free(state: &State, held: Handle) -> Result<()> {
-    let entry = state.remove(Kind::Held, &state.helds, held, "free")?;
-    if entry.owns_hold {
-        entry.lock.lock.abandon_as(entry.holder);
-    }
-    Ok(())
-}
-
-/// Gives back a hold that reaches nobody: its caller gave up when the completion was already on its way. The holder does not
-/// have it any more when this returns, so that it may ask again at once; the server is told in the background.
-pub fn held_undo(state: &State, held: Handle) {
-    if let Ok(entry) = state.remove(Kind::Held, &state.helds, held, "undo") {
-        // Core retries and, should the server stay away, lets the lease run out: there is nobody to tell.
-        entry.lock.lock.release_in_background(entry.holder);
-    }
+    entry.of.detach(entry.holder).await
 }
 
 fn owning(state: &State, held: Handle, op: &'static str) -> Result<Arc<HeldEntry>> {
@@ -120,10 +139,10 @@ fn owning(state: &State, held: Handle, op: &'static str) -> Result<Arc<HeldEntry
     if entry.owns_hold {
         return Ok(entry);
     }
-    let message = "this hold belongs to the thread or task that acquired it, which ends it through the lock";
-    Err(Error::new(ErrorKind::InvalidArgument, op, message).on(entry.lock.lock.name()))
+    let message = "this hold belongs to the thread or task that acquired it, which ends it through the object";
+    Err(Error::new(ErrorKind::InvalidArgument, op, message).on(entry.of.name()))
 }
 
 fn find(state: &State, held: Handle, op: &'static str) -> Result<Arc<HeldEntry>> {
-    state.get(Kind::Held, &state.helds, held, op)
+    state.get(held, op)
 }

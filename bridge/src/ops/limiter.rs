@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use libdlock::{Absent, Error, ErrorKind, LimiterOptions, Rate, Result, Wait};
+use libdlock::limit::{Absent, LimiterOptions};
+use libdlock::{Error, ErrorKind, Rate, Result, Wait};
 
 use super::args;
-use crate::handle::{Handle, Kind};
-use crate::objects::LimiterEntry;
+use crate::handle::Handle;
+use crate::objects::{ClientEntry, LimiterEntry};
 use crate::state::State;
 
 /// A rate in plain numbers. Ranges are core's to check.
@@ -61,20 +62,25 @@ impl From<libdlock::Decision> for Decision {
 /// # Errors
 /// `InvalidArgument` for any other word, and for a share that is missing, negative or out of place.
 pub fn absent(word: &str, share_of: Option<i64>) -> Result<Absent> {
-    let refuse = |message: String| Err(Error::new(ErrorKind::InvalidArgument, "rate limiter", message));
+    const WORDS: &str = "fail, deny, allow and local_share";
+    let refuse =
+        |what: String, allowed: &str| Err(Error::refused(ErrorKind::InvalidArgument, "rate limiter", what, allowed));
     match (word, share_of) {
         ("fail", None) => Ok(Absent::Fail),
         ("deny", None) => Ok(Absent::Deny),
         ("allow", None) => Ok(Absent::Allow),
         ("local_share", Some(share_of)) => match u32::try_from(share_of) {
             Ok(of) => Ok(Absent::LocalShare { of }),
-            Err(_) => refuse(format!("a local share of one in {share_of} is not possible; it is one in 1 to 1000000")),
+            Err(_) => refuse(format!("a local share of one in {share_of} is not possible"), "one in 1 to 1000000"),
         },
-        ("local_share", None) => refuse("the policy local_share needs to know one in how many the share is".to_owned()),
-        ("fail" | "deny" | "allow", Some(share_of)) => {
-            refuse(format!("a share of one in {share_of} was given with the policy {word}; it belongs to local_share"))
+        ("local_share", None) => {
+            refuse("the policy local_share was given without its share".to_owned(), "one in 1 to 1000000")
         }
-        _ => refuse(format!("there is no policy {word:?}; allowed are fail, deny, allow and local_share")),
+        ("fail" | "deny" | "allow", Some(share_of)) => {
+            let what = format!("a share of one in {share_of} was given with the policy {word}");
+            refuse(what, "a share with local_share alone")
+        }
+        _ => refuse(format!("there is no policy {word:?}"), WORDS),
     }
 }
 
@@ -84,13 +90,13 @@ pub fn absent(word: &str, share_of: Option<i64>) -> Result<Absent> {
 /// `InvalidName`, `InvalidArgument`, `Closed`.
 pub fn limiter_open(state: &State, client: Handle, name: &[u8], rate: RateArgs, absent: Absent) -> Result<Handle> {
     let op = "rate limiter";
-    let client = state.get(Kind::Client, &state.clients, client, op)?;
+    let client = state.get::<ClientEntry>(client, op)?;
     let name = libdlock::name_from_utf8(name)?;
     let key = client.client.key_of(name)?;
     let rate = read_rate(rate, op).map_err(|error| error.on(&key))?;
-    let options = LimiterOptions { rate, absent };
+    let options = LimiterOptions::new(rate).absent(absent);
     let limiter = client.client.rate_limiter_with(name, options)?;
-    state.insert(Kind::Limiter, &state.limiters, Arc::new(LimiterEntry { limiter }))
+    state.insert(Arc::new(LimiterEntry { limiter }))
 }
 
 fn read_rate(given: RateArgs, op: &'static str) -> Result<Rate> {
@@ -103,11 +109,6 @@ fn read_rate(given: RateArgs, op: &'static str) -> Result<Rate> {
     }
 }
 
-/// Gives the handle up.
-pub fn limiter_free(state: &State, limiter: Handle) -> Result<()> {
-    state.remove(Kind::Limiter, &state.limiters, limiter, "free").map(drop)
-}
-
 /// The name that it was made with.
 pub fn limiter_name(state: &State, limiter: Handle) -> Result<String> {
     Ok(find(state, limiter, "name")?.limiter.name().to_owned())
@@ -118,13 +119,14 @@ pub fn limiter_key(state: &State, limiter: Handle) -> Result<String> {
     Ok(find(state, limiter, "name")?.limiter.key().to_owned())
 }
 
-/// Takes `cost` tokens. `wait_ms`: none waits for ever, 0 does not wait. A cost of 0 only looks.
+/// Takes `cost` tokens. `wait_ms`: none waits for ever, 0 does not wait. A cost of 0 asks how things stand
+/// for one token, and never waits.
 ///
 /// # Errors
 /// As `RateLimiter::acquire` of core. A refusal is no error.
 ///
 /// # Cancel safety
-/// Dropping it may have spent the tokens.
+/// As `RateLimiter::acquire` of core: dropped while it waits, it gives the tokens back.
 pub async fn limiter_acquire(
     state: &'static State,
     limiter: Handle,
@@ -133,19 +135,6 @@ pub async fn limiter_acquire(
 ) -> Result<Decision> {
     let (entry, cost, wait) = asked(state, limiter, cost, wait_ms)?;
     Ok(entry.limiter.acquire(cost, wait).await?.into())
-}
-
-/// As [`limiter_acquire`], for a host's own thread that may block: it has asked the server, if it could, when this returns. That
-/// takes 40 ms at most; the future is the rest, for [`State::wait`].
-pub fn limiter_acquire_direct(
-    state: &State,
-    limiter: Handle,
-    cost: i64,
-    wait_ms: Option<i64>,
-) -> impl Future<Output = Result<Decision>> + Send + use<> {
-    let asking =
-        asked(state, limiter, cost, wait_ms).map(|(entry, cost, wait)| entry.limiter.acquire_directly(cost, wait));
-    async move { Ok(asking?.await?.into()) }
 }
 
 fn asked(state: &State, limiter: Handle, cost: i64, wait_ms: Option<i64>) -> Result<(Arc<LimiterEntry>, u64, Wait)> {
@@ -163,5 +152,5 @@ pub async fn limiter_reset(state: &'static State, limiter: Handle) -> Result<()>
 }
 
 fn find(state: &State, limiter: Handle, op: &'static str) -> Result<Arc<LimiterEntry>> {
-    state.get(Kind::Limiter, &state.limiters, limiter, op)
+    state.get(limiter, op)
 }

@@ -1,38 +1,24 @@
 //! Locks: opened by name, acquired and released by a holder.
 
+use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use libdlock::{Acquire, Grant, HolderId, LockOptions, Result};
+use libdlock::Result;
+use libdlock::lease::{Grant, HolderId};
+use libdlock::lock::{Acquire, LockOptions};
 
-use super::args;
-use super::{Held, Inspection};
-use crate::handle::{Handle, Kind};
-use crate::holder;
-use crate::near::Near;
-use crate::objects::{HeldEntry, LockEntry};
+use super::held::keep;
+use super::{Held, Holding, Inspection, args};
+use crate::handle::Handle;
+use crate::near::Freed;
+use crate::objects::{ClientEntry, LockEntry};
 use crate::state::State;
 
-/// Whose the hold is that an operation makes.
-#[derive(Clone, Copy, Debug)]
-pub enum Holding {
-    /// The holder's, a thread or a task: re-entrant, and released by it through the lock. The held handle is a view.
-    ByHolder(HolderId),
-    /// The held handle's own: released through that handle, and given up with it.
-    ByHandle,
-}
-
-impl Holding {
-    fn holder(self) -> HolderId {
-        match self {
-            Holding::ByHolder(holder) => holder,
-            Holding::ByHandle => HolderId::fresh(),
-        }
-    }
-}
-
-/// The lock `name` of `client`. No I/O. `lease_ms` none is the client's lease, renewed by its watchdog; otherwise the lease
-/// of every acquire that gives none. `reentrant` none is the client's option.
+/// The lock `name` of `client`. No I/O. When its handle is given up a hold of a thread or a task stays: its holder may release it
+/// through another handle of the same name.
+///
+/// `lease_ms` none is a lease that the client's watchdog renews, of `watchdog_lease_ms` each
+/// time, none is the client's lease; otherwise the lease of every acquire that gives none. `reentrant` none is the client's option.
 ///
 /// # Errors
 /// `InvalidName`, `InvalidArgument`, `Closed`.
@@ -41,24 +27,27 @@ pub fn lock_open(
     client: Handle,
     name: &[u8],
     lease_ms: Option<i64>,
+    watchdog_lease_ms: Option<i64>,
     reentrant: Option<bool>,
 ) -> Result<Handle> {
-    let client = state.get(Kind::Client, &state.clients, client, "lock")?;
+    let client = state.get::<ClientEntry>(client, "lock")?;
     let name = libdlock::name_from_utf8(name)?;
     let mut options = LockOptions::default();
     if let Some(lease) = args::lease(lease_ms, "lock")? {
         options.lease = lease;
     }
+    options.watchdog_lease = args::watchdog_lease(watchdog_lease_ms, "lock")?;
     options.reentrant = reentrant;
     let lock = client.client.lock_with(name, options)?;
-    state.insert(Kind::Lock, &state.locks, Arc::new(LockEntry { lock, client, freed: AtomicBool::new(false) }))
+    state.insert(Arc::new(LockEntry { lock, client, freed: Freed::default() }))
 }
 
-/// Gives the handle up; holds of the lock stay.
-pub fn lock_free(state: &State, lock: Handle) -> Result<()> {
-    let entry = state.remove(Kind::Lock, &state.locks, lock, "free")?;
-    entry.freed.store(true, Ordering::Relaxed);
-    Ok(())
+/// Refuses a wait that no acquire would take, for hosts whose locks have one of their own. `wait_ms` is as in [`lock_acquire`].
+///
+/// # Errors
+/// `InvalidArgument`.
+pub fn lock_check_wait(wait_ms: Option<i64>) -> Result<()> {
+    args::wait(wait_ms, "lock").map(drop)
 }
 
 /// The name the lock was opened with.
@@ -66,7 +55,8 @@ pub fn lock_name(state: &State, lock: Handle) -> Result<String> {
     Ok(find(state, lock, "name")?.lock.name().to_owned())
 }
 
-/// How many times `holder` holds the lock; 0 when it does not, or not any more.
+/// How many times `holder` holds the lock; 0 when it does not, or not any more: that tells it of a loss, after which it may
+/// acquire again.
 pub fn lock_hold_count(state: &State, lock: Handle, holder: HolderId) -> Result<u32> {
     Ok(find(state, lock, "hold count")?.lock.hold_count(holder))
 }
@@ -75,44 +65,30 @@ pub fn lock_hold_count(state: &State, lock: Handle, holder: HolderId) -> Result<
 pub fn lock_held(state: &State, lock: Handle, holder: HolderId) -> Result<Option<Held>> {
     let entry = find(state, lock, "held")?;
     let grant = entry.lock.grant_of(holder);
-    grant.map(|grant| keep(state, entry, Holding::ByHolder(holder), holder, grant)).transpose()
+    grant.map(|grant| view(state, entry, Holding::ByHolder(holder), holder, grant)).transpose()
 }
 
 /// Takes the lock. `wait_ms`: none waits for ever, 0 does not wait. `lease_ms`: none is the lock's own.
 ///
 /// # Errors
-/// `Busy` when it was not to be had within the wait; `Deadlock`; `InvalidArgument`; those of the server.
+/// `Busy` if it was not acquired within the wait; `Deadlock`; `InvalidArgument`; those of the server.
 ///
 /// # Cancel safety
 /// Dropped at any point it leaves no hold and no queue entry behind.
-pub async fn lock_acquire(
+pub fn lock_acquire(
     state: &'static State,
     lock: Handle,
     holding: Holding,
     wait_ms: Option<i64>,
     lease_ms: Option<i64>,
-) -> Result<Held> {
-    let entry = find(state, lock, "acquire")?;
-    let (how, holder) = (how(&entry, wait_ms, lease_ms)?, holding.holder());
-    let grant = entry.lock.acquire_as(holder, how).await?.into_grant();
-    keep(state, entry, holding, holder, grant)
-}
-
-/// As [`lock_acquire`], for [`State::wait`] on a thread that may block: its one round trip is done on that thread.
-///
-/// # Errors and cancel safety
-/// As [`lock_acquire`].
-pub async fn lock_acquire_directly(
-    state: &'static State,
-    lock: Handle,
-    holding: Holding,
-    wait_ms: Option<i64>,
-    lease_ms: Option<i64>,
-) -> Result<Held> {
-    let entry = find(state, lock, "acquire")?;
-    let (how, holder) = (how(&entry, wait_ms, lease_ms)?, holding.holder());
-    let grant = entry.lock.acquire_directly(holder, how).await?.into_grant();
-    keep(state, entry, holding, holder, grant)
+) -> impl Future<Output = Result<Held>> + Send + 'static {
+    let begun = begin(state, lock, holding, "acquire");
+    async move {
+        let (entry, holder) = begun?;
+        let how = how(&entry, wait_ms, lease_ms)?;
+        let grant = entry.lock.acquire_as(holder, how).await?.into_grant();
+        view(state, entry, holding, holder, grant)
+    }
 }
 
 /// Counts one more acquire of what `holder` holds, if that is all that [`lock_acquire`] would do: for hosts that need no further
@@ -127,46 +103,47 @@ pub fn lock_reenter(
     wait_ms: Option<i64>,
     lease_ms: Option<i64>,
 ) -> Result<bool> {
-    let entry = near(state, lock, "acquire")?;
-    Ok(entry.lock.reenter_now(holder, &how(&entry, wait_ms, lease_ms)?))
+    let entry = state.near::<LockEntry>(lock, "acquire")?;
+    Ok(entry.lock.add_level(holder, &how(&entry, wait_ms, lease_ms)?))
 }
 
 fn how(entry: &LockEntry, wait_ms: Option<i64>, lease_ms: Option<i64>) -> Result<Acquire> {
     let on = |error: libdlock::Error| error.on(entry.lock.key());
-    Ok(Acquire {
-        wait: args::wait(wait_ms, "acquire").map_err(on)?,
-        lease: args::lease(lease_ms, "acquire").map_err(on)?,
-    })
+    let mut how = Acquire::default().wait(args::wait(wait_ms, "acquire").map_err(on)?);
+    how.lease = args::lease(lease_ms, "acquire").map_err(on)?;
+    Ok(how)
 }
 
 /// Takes over a hold that was detached, here or in another process.
 ///
 /// # Errors
 /// `NotHeld` when that hold is over, `InvalidArgument` for a text that is no detached hold.
-pub async fn lock_attach(state: &'static State, lock: Handle, holding: Holding, detached: Vec<u8>) -> Result<Held> {
-    let entry = find(state, lock, "attach")?;
-    let detached = args::text(&detached, "detached hold", "attach")?;
-    let holder = holding.holder();
-    let grant = entry.lock.attach_as(holder, detached).await?.into_grant();
-    keep(state, entry, holding, holder, grant)
+pub fn lock_attach(
+    state: &'static State,
+    lock: Handle,
+    holding: Holding,
+    detached: Vec<u8>,
+) -> impl Future<Output = Result<Held>> + Send + 'static {
+    let begun = begin(state, lock, holding, "attach");
+    async move {
+        let (entry, holder) = begun?;
+        let detached = args::text(&detached, "detached hold", "attach")?;
+        let grant = entry.lock.attach_as(holder, detached).await?.into_grant();
+        view(state, entry, holding, holder, grant)
+    }
 }
 
-/// Undoes one acquire of `holder`; the last one frees the lock.
+/// Undoes one acquire of `holder`; the last one frees the lock. With a token, only of the hold that has it: a scope which knows
+/// its hold never ends a later one of the same holder.
 ///
 /// # Errors
 /// `NotHeld` when it does not hold it (any more).
-pub async fn lock_release(state: &'static State, lock: Handle, holder: HolderId) -> Result<()> {
+pub async fn lock_release(state: &'static State, lock: Handle, holder: HolderId, token: Option<u64>) -> Result<()> {
     let entry = find(state, lock, "release")?;
-    entry.lock.release_as(holder).await
-}
-
-/// As [`lock_release`], for [`State::wait`] on a thread that may block: its one round trip is done on that thread.
-///
-/// # Errors
-/// As [`lock_release`].
-pub async fn lock_release_directly(state: &'static State, lock: Handle, holder: HolderId) -> Result<()> {
-    let entry = find(state, lock, "release")?;
-    entry.lock.release_directly(holder).await
+    match token {
+        None => entry.lock.release_as(holder).await,
+        Some(token) => entry.lock.release_hold_as(holder, token).await,
+    }
 }
 
 /// Takes back one acquire of `holder` that is not its last, if that is all that [`lock_release`] would do. No I/O, no future.
@@ -174,8 +151,8 @@ pub async fn lock_release_directly(state: &'static State, lock: Handle, holder: 
 ///
 /// # Errors
 /// That of a handle which is no lock.
-pub fn lock_leave(state: &State, lock: Handle, holder: HolderId) -> Result<bool> {
-    Ok(near(state, lock, "release")?.lock.leave_now(holder))
+pub fn lock_leave(state: &State, lock: Handle, holder: HolderId, token: Option<u64>) -> Result<bool> {
+    Ok(state.near::<LockEntry>(lock, "release")?.lock.drop_level(holder, token))
 }
 
 /// Sets the lease of the holder's hold to `lease_ms` from now.
@@ -205,28 +182,21 @@ pub async fn lock_inspect(state: &'static State, lock: Handle) -> Result<Inspect
 }
 
 fn find(state: &State, lock: Handle, op: &'static str) -> Result<Arc<LockEntry>> {
-    state.get(Kind::Lock, &state.locks, lock, op)
+    state.get(lock, op)
 }
 
-/// As [`find`], for calls that are over so soon that the table's lock would be most of them.
-fn near(state: &State, lock: Handle, op: &'static str) -> Result<Arc<LockEntry>> {
-    thread_local! {
-        static NEAR: Near<LockEntry> = const { Near::new() };
+/// The lock and the holder of a hold that is to be made. Not within the operation's future: for a thread that is ending another
+/// one polls that, and this notes what the calling thread may leave.
+fn begin(state: &State, lock: Handle, holding: Holding, op: &'static str) -> Result<(Arc<LockEntry>, HolderId)> {
+    let (entry, holder) = (find(state, lock, op)?, holding.holder());
+    state.threads.remember(holder, &entry.client);
+    Ok((entry, holder))
+}
+
+/// The handle of a hold that has just been got.
+fn view(state: &State, lock: Arc<LockEntry>, holding: Holding, holder: HolderId, grant: Grant) -> Result<Held> {
+    if matches!(holding, Holding::ByHolder(_)) {
+        lock.lock.keep_while_held(&grant);
     }
-    // At hand may also be what was there before a fork.
-    state.check(Kind::Lock, lock, op)?;
-    let known =
-        |near: &Near<LockEntry>| near.get(lock, |entry| !entry.freed.load(Ordering::Relaxed), || find(state, lock, op));
-    // A thread that is ending has nothing near.
-    NEAR.try_with(known).unwrap_or_else(|_| find(state, lock, op))
-}
-
-/// Gives a hold that has just been got its handle. No await: what is got is never dropped on the way.
-fn keep(state: &State, lock: Arc<LockEntry>, holding: Holding, holder: HolderId, grant: Grant) -> Result<Held> {
-    holder::remember(holder, &lock.client);
-    let (token, owner) = (grant.token(), grant.owner().to_owned());
-    let owns_hold = matches!(holding, Holding::ByHandle);
-    let entry = HeldEntry { lock, holder, grant, owns_hold };
-    let handle = state.insert(Kind::Held, &state.helds, Arc::new(entry))?;
-    Ok(Held { handle, token, owner })
+    keep(state, lock, holding, holder, grant)
 }

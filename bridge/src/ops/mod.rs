@@ -13,41 +13,30 @@ mod stats;
 
 use std::time::Duration;
 
-use libdlock::LossReason;
+use libdlock::lease::LossReason;
 
 pub use self::args::given;
-pub use self::client::{LogTo, client_abandon, client_close, client_free, client_is_closed, client_open, client_undo};
+pub use self::client::{LogTo, client_abandon, client_close, client_is_closed, client_open};
+#[cfg(test)]
+pub(crate) use self::held::keep;
 pub use self::held::{
-    held_detach, held_extend, held_free, held_hold_count, held_loss, held_owner, held_reenter, held_release,
-    held_release_directly, held_remaining, held_token, held_undo, held_valid, held_wait_lost,
+    Held, Holding, held_detach, held_extend, held_hold_count, held_loss, held_owner, held_reenter, held_release,
+    held_remaining, held_token, held_valid, held_wait_lost,
 };
 pub use self::limiter::{
-    Decision, RateArgs, absent, limiter_acquire, limiter_acquire_direct, limiter_free, limiter_key, limiter_name,
-    limiter_open, limiter_reset,
+    Decision, RateArgs, absent, limiter_acquire, limiter_key, limiter_name, limiter_open, limiter_reset,
 };
 pub use self::lock::{
-    Holding, lock_acquire, lock_acquire_directly, lock_attach, lock_detach, lock_extend, lock_force_release, lock_free,
-    lock_held, lock_hold_count, lock_inspect, lock_leave, lock_name, lock_open, lock_reenter, lock_release,
-    lock_release_directly,
+    lock_acquire, lock_attach, lock_check_wait, lock_detach, lock_extend, lock_force_release, lock_held,
+    lock_hold_count, lock_inspect, lock_leave, lock_name, lock_open, lock_reenter, lock_release,
 };
 pub use self::snowflake::{
-    SnowflakeArgs, id_encode, id_parse, layout, layout_named, snowflake_decode, snowflake_fill, snowflake_free,
-    snowflake_layout, snowflake_next_id, snowflake_next_ids, snowflake_open,
+    SnowflakeArgs, id_encode, id_parse, layout, layout_named, snowflake_decode, snowflake_fill, snowflake_layout,
+    snowflake_next_id, snowflake_next_ids, snowflake_open,
 };
-pub use self::stats::{Histogram, client_stats, counters};
+pub use self::stats::{Histogram, client_stats, counters, histograms};
 use crate::handle::Handle;
 use crate::state::State;
-
-/// A lock as held by somebody: the handle of the hold, and what does not change about it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Held {
-    /// To ask for validity and loss, and to free.
-    pub handle: Handle,
-    /// The fencing token: larger than any granted before it under this name.
-    pub token: u64,
-    /// The owner on the wire, `<client uuid>:<n>`.
-    pub owner: String,
-}
 
 /// Who holds a lock, as the server sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,10 +75,9 @@ pub enum Outcome {
 }
 
 /// Lets go of an outcome that reaches nobody, in the background.
-pub(crate) fn undo(state: &'static State, outcome: Outcome) {
+pub(crate) fn undo(state: &'static State, outcome: &Outcome) {
     match outcome {
-        Outcome::Held(held) => held_undo(state, held.handle),
-        Outcome::Handle(client) => client_undo(state, client),
+        Outcome::Held(Held { handle, .. }) | Outcome::Handle(handle) => state.undo(*handle),
         Outcome::Unit
         | Outcome::Bool(_)
         | Outcome::Text(_)

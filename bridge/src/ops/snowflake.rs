@@ -1,14 +1,13 @@
 //! Ids without a server: generators, and ids taken apart and written. Nothing here waits for I/O, so nothing is `async`.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use libdlock::Result;
 use libdlock::id::{self, Layout, Parts, Snowflake};
 
 use super::args;
-use crate::handle::{Handle, Kind};
-use crate::near::Near;
+use crate::handle::Handle;
+use crate::near::Freed;
 use crate::objects::SnowflakeEntry;
 use crate::state::State;
 
@@ -55,7 +54,7 @@ pub fn layout(epoch_ms: i64, bits: [i64; 4]) -> Result<Layout> {
     })
 }
 
-/// A generator. Blocks, within `start_wait`, only when the clock was set back since an earlier one of this identity.
+/// A generator. What was made stays unique when its handle is given up: the next generator of this identity goes on after it. Blocks, within `start_wait`, only when the clock was set back since an earlier one of this identity.
 ///
 /// # Errors
 /// `InvalidArgument`, `Clock`.
@@ -71,15 +70,8 @@ pub fn snowflake_open(state: &State, given: SnowflakeArgs) -> Result<Handle> {
     if let Some(start_wait_ms) = given.start_wait_ms {
         builder = builder.start_wait(args::millis(start_wait_ms, "start wait", "0 to 60000", op)?);
     }
-    let entry = SnowflakeEntry { ids: builder.build()?, freed: AtomicBool::new(false) };
-    state.insert(Kind::Snowflake, &state.snowflakes, Arc::new(entry))
-}
-
-/// Gives the handle up. What was made stays unique: the next generator of this identity goes on after it.
-pub fn snowflake_free(state: &State, snowflake: Handle) -> Result<()> {
-    let entry = state.remove(Kind::Snowflake, &state.snowflakes, snowflake, "free")?;
-    entry.freed.store(true, Ordering::Relaxed);
-    Ok(())
+    let entry = SnowflakeEntry { ids: builder.build()?, freed: Freed::default() };
+    state.insert(Arc::new(entry))
 }
 
 /// The next id. Blocks for less than a millisecond when those of this millisecond are used up.
@@ -87,7 +79,7 @@ pub fn snowflake_free(state: &State, snowflake: Handle) -> Result<()> {
 /// # Errors
 /// `Clock` past the end of the layout's time.
 pub fn snowflake_next_id(state: &State, snowflake: Handle) -> Result<i64> {
-    near(state, snowflake, "next id")?.ids.next_id()
+    state.near::<SnowflakeEntry>(snowflake, "next id")?.ids.next_id()
 }
 
 /// As many ids as `ids` has room for, 1 to 1,000,000. Blocks as long as the layout makes it take: 244 ms for a million.
@@ -95,23 +87,23 @@ pub fn snowflake_next_id(state: &State, snowflake: Handle) -> Result<i64> {
 /// # Errors
 /// As [`snowflake_next_id`]; `InvalidArgument` for the number.
 pub fn snowflake_fill(state: &State, snowflake: Handle, ids: &mut [i64]) -> Result<()> {
-    near(state, snowflake, "next ids")?.ids.fill(ids)
+    state.near::<SnowflakeEntry>(snowflake, "next ids")?.ids.fill(ids)
 }
 
 /// As [`snowflake_fill`], for hosts that take a list of their own.
 pub fn snowflake_next_ids(state: &State, snowflake: Handle, count: i64) -> Result<Vec<i64>> {
     let count = args::count(count, "batch", "1 to 1000000", "next ids")?;
-    near(state, snowflake, "next ids")?.ids.next_ids(usize::try_from(count).unwrap_or(usize::MAX))
+    state.near::<SnowflakeEntry>(snowflake, "next ids")?.ids.next_ids(usize::try_from(count).unwrap_or(usize::MAX))
 }
 
 /// Takes an id of the generator's layout apart.
 pub fn snowflake_decode(state: &State, snowflake: Handle, id: i64) -> Result<Parts> {
-    near(state, snowflake, "decode")?.ids.decode(id)
+    state.near::<SnowflakeEntry>(snowflake, "decode")?.ids.decode(id)
 }
 
 /// The layout of the generator's ids.
 pub fn snowflake_layout(state: &State, snowflake: Handle) -> Result<Layout> {
-    Ok(near(state, snowflake, "layout")?.ids.layout())
+    Ok(state.near::<SnowflakeEntry>(snowflake, "layout")?.ids.layout())
 }
 
 /// Writes an id in base 10, 32, 36, 58 or 62.
@@ -127,16 +119,4 @@ pub fn id_parse(text: &[u8], base: i64) -> Result<i64> {
 fn radix(base: i64, op: &'static str) -> Result<u32> {
     let base = args::count(base, "base", "10, 32, 36, 58, 62", op)?;
     Ok(u32::try_from(base).unwrap_or(u32::MAX))
-}
-
-fn near(state: &State, snowflake: Handle, op: &'static str) -> Result<Arc<SnowflakeEntry>> {
-    thread_local! {
-        static NEAR: Near<SnowflakeEntry> = const { Near::new() };
-    }
-    // At hand may also be what was there before a fork.
-    state.check(Kind::Snowflake, snowflake, op)?;
-    let find = || state.get(Kind::Snowflake, &state.snowflakes, snowflake, op);
-    let known = |near: &Near<SnowflakeEntry>| near.get(snowflake, |entry| !entry.freed.load(Ordering::Relaxed), find);
-    // A thread that is ending has nothing near.
-    NEAR.try_with(known).unwrap_or_else(|_| find())
 }

@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
-use libdlock::{HISTOGRAM_BUCKETS, Result, Stats};
+use libdlock::Result;
+use libdlock::stats::{HISTOGRAM_BUCKETS, Stats};
 
-use crate::handle::{Handle, Kind};
+use crate::handle::Handle;
+use crate::objects::ClientEntry;
 use crate::state::State;
 
-/// Lengths of time in microseconds; see `libdlock::Histogram`.
+/// Lengths of time in microseconds; see `libdlock::stats::Histogram`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Histogram {
     /// How many.
@@ -26,8 +28,8 @@ pub struct Histogram {
     pub buckets: [u64; HISTOGRAM_BUCKETS],
 }
 
-impl From<libdlock::Histogram> for Histogram {
-    fn from(times: libdlock::Histogram) -> Self {
+impl From<libdlock::stats::Histogram> for Histogram {
+    fn from(times: libdlock::stats::Histogram) -> Self {
         let us = |length: Duration| u64::try_from(length.as_micros()).unwrap_or(u64::MAX);
         Histogram {
             count: times.count(),
@@ -43,24 +45,38 @@ impl From<libdlock::Histogram> for Histogram {
 
 /// What the client has counted since it was opened. No I/O; also of a client that was closed.
 pub fn client_stats(state: &State, client: Handle) -> Result<Stats> {
-    Ok(state.get(Kind::Client, &state.clients, client, "stats")?.client.stats())
+    Ok(state.get::<ClientEntry>(client, "stats")?.client.stats())
 }
 
-/// The plain counters in the order in which [`Stats`] has them, for hosts that are given a list.
-pub fn counters(stats: &Stats) -> [u64; 13] {
+/// All counters as a list, a client's own and then those of each kind, for hosts that are given one.
+// <api:counters> written by `python3 api/write.py` from api/records.json
+pub fn counters(stats: &Stats) -> [u64; 18] {
     [
-        stats.acquired,
-        stats.contended,
-        stats.handed_over_local,
-        stats.handed_over_remote,
-        stats.wait_timeouts,
-        stats.cancelled,
         stats.retries,
-        stats.renewals,
-        stats.renewal_failures,
-        stats.lost,
-        stats.released,
-        stats.waiting,
-        stats.held,
+        stats.lock.acquired,
+        stats.lock.contended,
+        stats.lock.handed_over_local,
+        stats.lock.handed_over_remote,
+        stats.lock.wait_timeouts,
+        stats.lock.cancelled,
+        stats.lock.renewals,
+        stats.lock.renewal_failures,
+        stats.lock.lost,
+        stats.lock.released,
+        stats.lock.waiting,
+        stats.lock.held,
+        stats.limiter.granted,
+        stats.limiter.refused,
+        stats.limiter.tokens,
+        stats.limiter.by_policy,
+        stats.limiter.waiting,
     ]
 }
+// </api:counters>
+
+/// All histograms, in the same order.
+// <api:histograms> written by `python3 api/write.py` from api/records.json
+pub fn histograms(stats: &Stats) -> [Histogram; 3] {
+    [stats.lock.wait_time, stats.lock.hold_time, stats.limiter.wait_time].map(Histogram::from)
+}
+// </api:histograms>

@@ -16,13 +16,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use libdlock::{Error, ErrorKind, Event, Level, Result};
+use libdlock::event::{Event, Level};
+use libdlock::{Error, ErrorKind, Result};
 
 use self::queue::Queue;
 pub(crate) use self::submit::OpEntry;
 use self::wake::{Descriptor, Parked, Wake};
-use crate::handle::{Handle, Kind};
-use crate::ops::Outcome;
+use crate::handle::Handle;
+use crate::kinds::Object;
+use crate::ops::{Outcome, undo};
 use crate::state::State;
 
 /// Log events that may wait in one port; more are counted and dropped, so that a host that forgets to drain does not grow.
@@ -50,7 +52,7 @@ pub enum What {
 
 pub(crate) struct PortEntry {
     queue: Arc<Queue<Completion>>,
-    closed: AtomicBool,
+    pub(crate) closed: AtomicBool,
     logs: AtomicUsize,
     logs_dropped: AtomicUsize,
 }
@@ -81,6 +83,17 @@ impl PortEntry {
             self.logs.fetch_sub(logs, Ordering::AcqRel);
         }
         taken
+    }
+}
+
+impl Object for PortEntry {
+    /// Operations under way are cancelled without a completion, completions that nobody drained are undone.
+    fn freed(self: Arc<Self>, state: &'static State, port: Handle) -> Result<()> {
+        self.closed.store(true, Ordering::SeqCst);
+        let abandoned = state.abandon_operations(port);
+        // In any case: what completes now finds no queue, and is undone.
+        state.close_port(&self);
+        abandoned
     }
 }
 
@@ -115,7 +128,7 @@ impl State {
             logs: AtomicUsize::new(0),
             logs_dropped: AtomicUsize::new(0),
         };
-        self.insert(Kind::Port, &self.ports, Arc::new(port))
+        self.insert(Arc::new(port))
     }
 
     /// The descriptor to poll: readable while the port has completions. Never read from it, never close it.
@@ -155,26 +168,19 @@ impl State {
         Ok(self.port(port)?.take(max))
     }
 
-    /// Frees the port: operations under way are cancelled without a completion, completions that nobody drained are undone.
-    pub fn port_free(&'static self, port: Handle) -> Result<()> {
-        let handle = port;
-        let port = self.remove(Kind::Port, &self.ports, handle, "free")?;
-        port.closed.store(true, Ordering::SeqCst);
-        self.abandon_operations(handle)?;
-        for completion in port.queue.close() {
-            self.undo(completion);
-        }
-        Ok(())
+    /// Closes the queue of a port that is no longer in the table.
+    pub(crate) fn close_port(&'static self, port: &PortEntry) {
+        port.queue.close().into_iter().for_each(|completion| self.undo_completion(completion));
     }
 
     pub(crate) fn port(&self, port: Handle) -> Result<Arc<PortEntry>> {
-        self.get(Kind::Port, &self.ports, port, "port")
+        self.get(port, "port")
     }
 
     /// Lets go of what a completion that nobody gets has brought.
-    fn undo(&'static self, completion: Completion) {
+    fn undo_completion(&'static self, completion: Completion) {
         if let What::Done(Ok(outcome)) = completion.what {
-            crate::ops::undo(self, outcome);
+            undo(self, &outcome);
         }
     }
 }

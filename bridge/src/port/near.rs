@@ -17,11 +17,14 @@ thread_local! {
 /// Runs `submit`, then the steps of those operations that were woken meanwhile on this thread.
 pub(super) fn while_submitting(submit: impl FnOnce()) {
     // A host's callback may submit within a submission: the outer one carries all of it on.
-    let outermost = WOKEN.with_borrow_mut(|woken| {
+    let begin = |woken: &RefCell<Option<VecDeque<_>>>| {
+        let mut woken = woken.borrow_mut();
         let outermost = woken.is_none();
         woken.get_or_insert_default();
         outermost
-    });
+    };
+    // A thread that is ending keeps nothing.
+    let Ok(outermost) = WOKEN.try_with(begin) else { return submit() };
     let _end = outermost.then_some(End);
     submit();
     if outermost {

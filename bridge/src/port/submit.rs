@@ -13,7 +13,8 @@ use super::near;
 use super::pending::{Advance, Pending};
 use super::{Completion, PortEntry, What};
 use crate::guard::internal;
-use crate::handle::{Handle, Kind};
+use crate::handle::Handle;
+use crate::kinds::Object;
 use crate::ops::Outcome;
 use crate::state::State;
 
@@ -77,7 +78,6 @@ impl State {
         F: Future<Output = Result<T>> + Send + 'static,
         T: Into<Outcome>,
     {
-        let _context = self.runtime()?.enter();
         // An `async` block around it would have room for it twice.
         let mut future = Box::pin(future);
         let work: Work = Box::pin(poll_fn(move |context| future.as_mut().poll(context).map_ok(Into::into)));
@@ -89,9 +89,13 @@ impl State {
             handle: AtomicU64::new(0),
             woken: AtomicBool::new(false),
         });
-        let handle = self.insert(Kind::Op, &self.ops, op.clone())?;
+        let handle = self.insert(op.clone())?;
         op.handle.store(handle, Ordering::Release);
-        near::while_submitting(|| op.step());
+        let begun = self.within(|| near::while_submitting(|| op.step()));
+        if let Err(error) = begun {
+            op.abandon();
+            return Err(error);
+        }
         // The port may have gone before this operation was there to be found.
         if entry.closed.load(Ordering::SeqCst) {
             op.abandon();
@@ -102,7 +106,7 @@ impl State {
     /// Cancels an operation: it completes at once with `Cancelled`. `false` when it was too late, that is, when its one
     /// completion has already been queued.
     pub fn cancel(&self, op: Handle) -> Result<bool> {
-        let entry = match self.get(Kind::Op, &self.ops, op, "cancel") {
+        let entry = match self.get::<OpEntry>(op, "cancel") {
             Ok(entry) => entry,
             Err(error) if error.kind() == ErrorKind::Closed => return Ok(false),
             Err(error) => return Err(error),
@@ -113,20 +117,25 @@ impl State {
             return Ok(false);
         };
         // Whatever it was waiting for, core now leaves nothing behind; for that it needs the runtime.
-        let _context = self.runtime()?.enter();
-        drop(work);
+        self.within(|| drop(work))?;
         entry.forget();
         Ok(true)
     }
 
     /// Ends the operations of a port that has gone, without completions.
     pub(super) fn abandon_operations(&self, port: Handle) -> Result<()> {
-        let left = self.ops.all(|op| op.port == port);
+        let left = self.tables.ops.all(|op| op.port == port);
         if !left.is_empty() {
-            let _context = self.runtime()?.enter();
-            left.iter().for_each(|op| op.abandon());
+            self.within(|| left.iter().for_each(|op| op.abandon()))?;
         }
         Ok(())
+    }
+}
+
+impl Object for OpEntry {
+    /// It ends without a completion.
+    fn freed(self: Arc<Self>, state: &'static State, _handle: Handle) -> Result<()> {
+        state.within(|| self.abandon())
     }
 }
 
@@ -147,7 +156,7 @@ impl OpEntry {
         match advanced {
             Advance::Pending => return,
             Advance::Over => {}
-            Advance::Undelivered(completion) => self.state.undo(completion),
+            Advance::Undelivered(completion) => self.state.undo_completion(completion),
         }
         self.forget();
     }
@@ -158,14 +167,14 @@ impl OpEntry {
         state.spawn(async move { self.step() });
     }
 
-    fn abandon(&self) {
+    pub(crate) fn abandon(&self) {
         drop(self.pending.abandon());
         self.forget();
     }
 
     /// The handle of an operation that is over is no use any more; whoever ended it first takes it away.
     fn forget(&self) {
-        let _ = self.state.remove(Kind::Op, &self.state.ops, self.handle.load(Ordering::Acquire), "complete");
+        let _ = self.state.take::<Self>(self.handle.load(Ordering::Acquire), "complete");
     }
 }
 

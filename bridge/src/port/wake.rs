@@ -1,10 +1,13 @@
 //! How a port tells its host to come and drain. A port has one of three ways, chosen for what the host can wait on.
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, Read};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
+use rustix::net::{SendFlags, send};
 
 use crate::sync::lock;
 
@@ -61,11 +64,12 @@ impl Descriptor {
     /// Makes the descriptor readable. The queue rings at most once between two clears, so there is always room; should a
     /// host have closed the descriptor under us there is nobody left to wake.
     fn ring(&self) {
-        while let Err(error) = (&self.writer).write(&[1]) {
-            if error.kind() != ErrorKind::Interrupted {
-                return;
-            }
-        }
+        // Not by `write`, which raises SIGPIPE in such a host.
+        #[cfg(target_vendor = "apple")]
+        let flags = SendFlags::empty();
+        #[cfg(not(target_vendor = "apple"))]
+        let flags = SendFlags::NOSIGNAL;
+        while let Err(Errno::INTR) = send(&self.writer, &[1], flags) {}
     }
 
     /// Takes the byte back: the descriptor is not readable any more.

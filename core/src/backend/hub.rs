@@ -10,8 +10,13 @@ use tokio::sync::Notify;
 pub(crate) enum Heard<'a> {
     /// A message, as it was published.
     Message(&'a str),
-    /// The channel has just been subscribed, for the first time or once more: what was said before never came.
+    /// The channel has just been subscribed, for the first time or once more: earlier messages were not delivered.
     LookAgain,
+    /// The connection broke: nothing will be heard until the channel is subscribed once more.
+    Interrupted,
+    /// The server does not let this user listen: nothing is heard until [`Heard::LookAgain`]. What was said before never came
+    /// either.
+    Refused,
 }
 
 /// What a listener does. Called on whichever thread brings the message: it must only take note.
@@ -78,6 +83,11 @@ impl Hub {
     pub(super) fn tell(&self, channel: &str, what: Heard<'_>) {
         let listeners = self.lock().by_name.get(channel).map(|channel| channel.listeners.clone());
         listeners.into_iter().flatten().for_each(|listen| listen(what));
+    }
+
+    /// Whether anybody listens on the channel.
+    pub(super) fn hears(&self, channel: &str) -> bool {
+        self.lock().by_name.contains_key(channel)
     }
 
     /// The channels that are listened to now, each with a number that it has until its last listener leaves.

@@ -11,20 +11,11 @@ pub(crate) use hub::{Heard, Listen, Subscription};
 
 use crate::config::{Config, Target};
 use crate::error::{Error, Result};
-use crate::limit::LimitState;
-use crate::lock::LockState;
 use crate::name::ObjectName;
 use crate::stats::Counters;
 use crate::step::{Batch, BatchStep, Step};
 use crate::task::Tasks;
 use crate::time::{ServerTime, Tick};
-
-/// The state of one object of any kind, in the memory backend.
-#[derive(Clone)]
-pub(crate) enum Cell {
-    Lock(LockState),
-    Limit(LimitState),
-}
 
 /// A step that was carried out.
 #[derive(Debug)]
@@ -34,9 +25,21 @@ pub(crate) struct Done<R> {
     pub(crate) sent: Tick,
     /// Set when an earlier attempt got no reply: its bytes may still arrive, and take effect until this time.
     pub(crate) echo_until: Option<Tick>,
+    /// The server that carried it out.
+    pub(crate) reached: Reached,
 }
 
-/// A step that was not, or of which that is not known.
+/// The server that a connection has reached, as far as the client can tell servers apart. An answer is that server's, whatever
+/// the client has found out while it was on its way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Reached {
+    /// See [`Backend::server_generation`].
+    pub(crate) generation: u64,
+    /// See [`Backend::moves`].
+    pub(crate) moves: u64,
+}
+
+/// A step that failed, or whose outcome is unknown.
 #[derive(Debug)]
 pub(crate) struct Failed {
     pub(crate) error: Error,
@@ -61,25 +64,6 @@ pub(crate) fn echo_until<R>(outcome: &Result<Done<R>, Failed>) -> Option<Tick> {
     }
 }
 
-/// An attempt that got no answer and is to be repeated, elsewhere.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Begun {
-    pub(crate) sent: Tick,
-    /// Until when its bytes may take effect.
-    pub(crate) echo_until: Tick,
-}
-
-/// What came of a step's one attempt on the calling thread.
-#[derive(Debug)]
-pub(crate) enum Directly<R> {
-    Done(Done<R>),
-    /// Nothing was done: there is no connection for it, or the server refuses for now. Run it as usual.
-    Unavailable,
-    /// No answer to an idempotent step: [`Backend::run_from`] goes on with the same step.
-    Unanswered(Begun),
-    Failed(Failed),
-}
-
 impl From<Error> for Failed {
     fn from(error: Error) -> Failed {
         Failed { error, echo_until: None, away: false }
@@ -101,52 +85,61 @@ impl Backend {
         })
     }
 
-    /// Runs one step on one object, with retries until `deadline` where the step allows them.
+    /// Runs one step on one object, with retries until `deadline` where the step allows them. The first attempt is made on the
+    /// calling thread if that [may block](crate::may_block).
     pub(crate) async fn run<S: Step>(
         &self,
         name: &ObjectName,
         step: &S,
         deadline: Tick,
     ) -> Result<Done<S::Reply>, Failed> {
-        self.run_from(name, step, deadline, None).await
+        self.run_for(name, step, deadline, deadline).await
     }
 
-    /// As [`Backend::run`], for a step of which an attempt was sent already: the lease counts from that one.
-    pub(crate) async fn run_from<S: Step>(
+    /// As [`Backend::run`], for a caller that waits until `caller`: its thread is not blocked for longer.
+    pub(crate) async fn run_for<S: Step>(
         &self,
         name: &ObjectName,
         step: &S,
         deadline: Tick,
-        begun: Option<Begun>,
+        caller: Tick,
     ) -> Result<Done<S::Reply>, Failed> {
         match self {
-            Backend::Redis(redis) => redis.run(name, step, deadline, begun).await,
+            Backend::Redis(redis) => redis.run(name, step, deadline, caller).await,
             Backend::Memory(memory) => memory.run(name, step).map_err(Failed::from),
         }
     }
 
-    /// Runs one step on one object on the calling thread, which it blocks for 40 ms at most. Not for a thread that runs a
-    /// runtime's tasks.
-    pub(crate) fn run_directly<S: Step>(&self, name: &ObjectName, step: &S, deadline: Tick) -> Directly<S::Reply> {
+    /// As [`Backend::run`], for a caller with an answer of its own: one attempt, which fails as soon as the server refuses for
+    /// now or there is no connection to it. Unless it is `known_away`, a broken connection gets a moment to be replaced.
+    pub(crate) async fn run_while_there<S: Step>(
+        &self,
+        name: &ObjectName,
+        step: &S,
+        deadline: Tick,
+        known_away: bool,
+    ) -> Result<Done<S::Reply>, Failed> {
         match self {
-            Backend::Redis(redis) => redis.run_directly(name, step, deadline),
-            Backend::Memory(memory) => match memory.run(name, step) {
-                Ok(done) => Directly::Done(done),
-                Err(error) => Directly::Failed(error.into()),
-            },
+            Backend::Redis(redis) => redis.run_while_there(name, step, deadline, known_away).await,
+            Backend::Memory(memory) => memory.run(name, step).map_err(Failed::from),
         }
     }
 
-    /// Runs one kind of step over many names, in one script call. At most [`BatchStep::CHUNK`] of them.
-    pub(crate) async fn run_batch<S: BatchStep>(&self, batch: Batch<S>, deadline: Tick) -> Result<Done<Vec<S::Reply>>> {
+    /// Runs one kind of step over many names, in one script call: a reply for each. At most [`BatchStep::CHUNK`] of them.
+    pub(crate) async fn run_batch<S: BatchStep>(
+        &self,
+        batch: Batch<S>,
+        deadline: Tick,
+    ) -> Result<Done<Vec<S::Reply>>, Failed> {
         match self {
-            Backend::Redis(redis) => redis.run_batch(&batch, deadline).await.map_err(|failed| failed.error),
-            Backend::Memory(memory) => memory.run_batch(&batch),
+            Backend::Redis(redis) => redis.run_batch(&batch, deadline).await,
+            Backend::Memory(memory) => Ok(memory.run_batch(&batch)),
         }
     }
 
     /// Listens on a channel until the subscription is dropped. The listener hears every message, and
-    /// [`Heard::LookAgain`] when the server has confirmed the subscription and after every interruption.
+    /// [`Heard::LookAgain`] when the server has confirmed the subscription and after every interruption, [`Heard::Interrupted`] at
+    /// its beginning, or [`Heard::Refused`].
     pub(crate) fn subscribe(&self, channel: &str, listen: Listen) -> Subscription {
         match self {
             Backend::Redis(redis) => redis.subscribe(channel, listen),
@@ -159,6 +152,31 @@ impl Backend {
         match self {
             Backend::Redis(redis) => redis.server_generation(),
             Backend::Memory(_) => 0,
+        }
+    }
+
+    /// How often the client may have found itself on another server: as [`Backend::server_generation`], and also where the two
+    /// cannot be told apart.
+    pub(crate) fn moves(&self) -> u64 {
+        match self {
+            Backend::Redis(redis) => redis.moves(),
+            Backend::Memory(_) => 0,
+        }
+    }
+
+    /// Completes when [`Backend::moves`] is more than `seen`, with that. Cancel safe.
+    pub(crate) async fn moved_since(&self, seen: u64) -> u64 {
+        match self {
+            Backend::Redis(redis) => redis.moved_since(seen).await,
+            Backend::Memory(_) => std::future::pending().await,
+        }
+    }
+
+    /// When the server last answered any call of this client.
+    pub(crate) fn heard_at(&self) -> Tick {
+        match self {
+            Backend::Redis(redis) => redis.heard_at(),
+            Backend::Memory(_) => Tick::NEVER,
         }
     }
 

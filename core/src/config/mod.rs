@@ -1,6 +1,9 @@
 //! How a client is set up: where the server is, and every option with its unit, bounds and default.
 
+mod names;
 mod options;
+mod spec;
+mod table;
 mod url;
 
 use std::fmt;
@@ -8,16 +11,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(crate) use options::Options;
+pub(crate) use options::{Options, Secret};
+pub use table::{MAX_LEASE, MIN_LEASE};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, Events};
 use crate::time::{Clock, ManualClock};
-
-/// The longest lease, given or as the watchdog's.
-pub const MAX_LEASE: Duration = Duration::from_secs(24 * 3600);
-/// The shortest lease.
-pub const MIN_LEASE: Duration = Duration::from_millis(100);
 
 /// Where the state lives.
 #[derive(Clone, PartialEq, Eq)]
@@ -53,41 +52,53 @@ impl fmt::Display for Target {
 pub struct Config {
     pub(crate) target: Target,
     pub(crate) options: Options,
+    /// By [`Config::set`].
+    given: names::Given,
     pub(crate) clock: Clock,
     pub(crate) events: Events,
 }
 
 impl Config {
-    /// Reads a URL. No I/O, except for `password_file`.
+    /// Reads a URL. No I/O.
     ///
     /// | form | meaning |
     /// |---|---|
     /// | `redis://[user[:password]@]host[:port][/db][?option=value&...]` | TCP, port 6379 by default |
-    /// | `redis+unix:///path/of/socket[?db=0&...]` | Unix socket |
+    /// | `unix://[user[:password]@]/path/of/socket[?db=0&...]` | Unix socket |
     /// | `memory://` and `memory://NAME` | in this process: private to the client, or shared under a name |
     ///
-    /// Options are those of [`Config::set`].
+    /// `valkey` stands for `redis`, `redis+unix` and `valkey+unix` for `unix`. Options are those of [`Config::set`], but for
+    /// `password_file` and `password_env`; none may be given twice. What a URL cannot hold as it is (`@ : / ? # & + %` and control
+    /// characters in a user, password or value) is percent-encoded.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidArgument`], saying which part was refused and what is allowed.
+    /// [`ErrorKind::InvalidArgument`], saying which part was refused and what is allowed; [`ErrorKind::Unsupported`] for
+    /// `rediss` and `valkeys`.
     pub fn from_url(url: &str) -> Result<Config> {
         url::parse(url)
     }
 
     pub(crate) fn for_target(target: Target) -> Config {
-        Config { target, options: Options::default(), clock: Clock::default(), events: Events::default() }
+        Config {
+            target,
+            options: Options::default(),
+            given: names::Given::default(),
+            clock: Clock::default(),
+            events: Events::default(),
+        }
     }
 
-    /// Sets one option by its name in the table of defaults.
+    /// Sets one option by its name in the table of defaults: `lock.cohort_max`, or without the group, `cohort_max`.
     ///
     /// Durations are a number with `us`, `ms`, `s`, `m` or `h`, or a bare number of milliseconds; booleans are `true` and
     /// `false`; `token_ttl` may be `none`. `password_env` and `password_file` read the password from the environment or a
-    /// file, so that it stands in no command line.
+    /// file, now and again for each connection, so that it stands in no command line and may be changed.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidArgument`] names the option, the value given and what is allowed; an unknown option lists the
-    /// known ones. A refused password is never repeated.
+    /// known ones; one that is set under both its names is refused. A refused password is never repeated.
     pub fn set(&mut self, option: &str, value: &str) -> Result<()> {
+        self.given.note(option, false)?;
         self.options.set(option, value)
     }
 
@@ -106,11 +117,11 @@ impl Config {
     /// Lets a test move the time of a private `memory://` client.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidArgument`] for any other target: a server keeps its own time.
+    /// [`ErrorKind::Unsupported`] for any other target: a server keeps its own time.
     pub fn clock(&mut self, clock: ManualClock) -> Result<()> {
         if self.target != Target::Memory(None) {
             let message = "a manual clock works only with a private memory:// client: a server keeps its own time";
-            return Err(invalid(message));
+            return Err(Error::new(ErrorKind::Unsupported, "configure", message));
         }
         self.clock = Clock::Manual(clock);
         Ok(())
@@ -128,11 +139,38 @@ pub(crate) fn invalid(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::InvalidArgument, "configure", message)
 }
 
+fn refused(what: impl fmt::Display, allowed: impl Into<String>) -> Error {
+    Error::refused(ErrorKind::InvalidArgument, "configure", what, allowed)
+}
+
 /// Refuses a lease outside [`MIN_LEASE`] to [`MAX_LEASE`].
 pub(crate) fn check_lease(op: &'static str, lease: Duration) -> Result<Duration> {
+    check_length(op, "lease", lease)
+}
+
+/// As [`check_lease`], of the lease that a lock's watchdog renews.
+pub(crate) fn check_watchdog_lease(op: &'static str, lease: Duration) -> Result<Duration> {
+    check_length(op, "watchdog lease", lease)
+}
+
+fn check_length(op: &'static str, what: &str, lease: Duration) -> Result<Duration> {
     if (MIN_LEASE..=MAX_LEASE).contains(&lease) {
         return Ok(lease);
     }
-    let message = format!("a lease of {lease:?} is not possible; it must be 100 ms to 24 h");
-    Err(Error::new(ErrorKind::InvalidArgument, op, message))
+    let given = format_args!("a {what} of {lease:?} was given");
+    Err(Error::refused(ErrorKind::InvalidArgument, op, given, "100 ms to 24 h"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_private_memory_client_supports_a_manual_clock() {
+        for (url, supported) in [("memory://", true), ("memory://shared", false), ("redis://h", false)] {
+            let set = Config::from_url(url).unwrap().clock(ManualClock::default());
+            let kind = set.map_err(|error| error.kind());
+            assert_eq!(kind, if supported { Ok(()) } else { Err(ErrorKind::Unsupported) }, "{url}");
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! The generator as users see it.
 
 use std::fmt;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use super::identity::{Identities, Identity, Member, Shared};
 use super::layout::{Fields, Layout, Parts, refuse};
 use super::timeline::Machine;
 use crate::error::{Error, ErrorKind, Result};
+use crate::event::{EventSink, Events, Level};
 
 /// The most ids that one call makes.
 pub const MAX_BATCH: usize = 1_000_000;
@@ -30,9 +32,17 @@ const START_WAIT: Duration = Duration::from_secs(1);
 /// no more than a task may do between two awaits. [`next_ids`](Snowflake::next_ids) sleeps as often as it needs
 /// milliseconds, 244 of them for a million ids of the default layout: give a large batch to `spawn_blocking`.
 ///
-/// # Fork
-/// A forked child has no part in its parent's generators: all calls fail with [`ErrorKind::Forked`] there. It makes its own,
+/// # Fork and snapshots
+/// A copy of a process that shares its memory's past makes the same ids under the same numbers: after a restored snapshot (a
+/// cloned virtual machine, CRaC) make generators anew, each copy with a worker number of its own. A forked child has no part in its parent's generators: all calls fail with [`ErrorKind::Forked`] there. It makes its own,
 /// under a worker number of its own.
+///
+/// ```
+/// let ids = libdlock::Snowflake::new(1, 7)?; // this process's numbers, and no other's
+/// let order = ids.next_id()?;
+/// assert!(ids.next_ids(1000)?.iter().all(|line| *line > order));
+/// # Ok::<(), libdlock::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Snowflake(Arc<Inner>);
 
@@ -44,16 +54,40 @@ struct Inner {
     place: u64,
     borrow_ms: u64,
     member: Member,
+    /// Its sink never sees a panic go by, and nothing of it is left halfway.
+    events: AssertUnwindSafe<Events>,
 }
 
 /// How to make a [`Snowflake`]; begun by [`Snowflake::builder`].
-#[derive(Clone, Debug)]
+///
+/// ```
+/// use libdlock::Snowflake;
+/// use libdlock::id::Layout;
+///
+/// let ids = Snowflake::builder(0, 7).layout(Layout::named("js53")?).build()?;
+/// assert!(ids.next_id()? < 1 << 53);
+/// # Ok::<(), libdlock::Error>(())
+/// ```
+#[derive(Clone)]
 pub struct SnowflakeBuilder {
     datacenter: u64,
     worker: u64,
     layout: Layout,
     borrow_ahead: Duration,
     start_wait: Duration,
+    events: Events,
+}
+
+impl fmt::Debug for SnowflakeBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SnowflakeBuilder")
+            .field("datacenter", &self.datacenter)
+            .field("worker", &self.worker)
+            .field("layout", &self.layout)
+            .field("borrow_ahead", &self.borrow_ahead)
+            .field("start_wait", &self.start_wait)
+            .finish_non_exhaustive()
+    }
 }
 
 impl SnowflakeBuilder {
@@ -64,8 +98,9 @@ impl SnowflakeBuilder {
     }
 
     /// How far ids may run ahead of the clock instead of waiting for the next millisecond: whole milliseconds up to
-    /// [`MAX_BORROW`], none by default. It shortens bursts; the rate over time stays that of the layout. A process that
-    /// starts again has to wait until the clock is past what its predecessor borrowed.
+    /// [`MAX_BORROW`], none by default. It shortens bursts; the rate over time stays that of the layout. The first
+    /// [`build`](Self::build) of a process waits for `at_most` and a millisecond, because a predecessor may have borrowed that
+    /// time: give every process that takes over the numbers the same `at_most`, or let so much time pass.
     pub fn borrow_ahead(mut self, at_most: Duration) -> Self {
         self.borrow_ahead = at_most;
         self
@@ -78,8 +113,15 @@ impl SnowflakeBuilder {
         self
     }
 
-    /// Makes the generator. Blocks only when the wall clock was set back since an earlier generator of this identity, or
-    /// that one had borrowed ahead.
+    /// Receives warnings, which go to `tracing` as well: the generator is far ahead of the wall clock (10 s), or the wall clock
+    /// jumped ahead of it (1 s), as after a suspension or a restored snapshot. Found out when ids are made, once a second at most.
+    pub fn on_event(mut self, sink: EventSink) -> Self {
+        self.events = Events(Some(sink));
+        self
+    }
+
+    /// Makes the generator. Blocks only for [`borrow_ahead`](Self::borrow_ahead), and when the wall clock was set back since
+    /// an earlier generator of this identity.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidArgument`] for the layout, for a number that does not fit it, and for durations out of range;
@@ -94,10 +136,11 @@ impl SnowflakeBuilder {
         let place = fields.place(self.datacenter, self.worker)?;
         at_most("borrow ahead", self.borrow_ahead, MAX_BORROW)?;
         at_most("start wait", self.start_wait, MAX_START_WAIT)?;
-        let member = identities.join(Identity { fields, place }, machine, self.start_wait)?;
         let borrow_ms = self.borrow_ahead.as_millis() as u64;
+        let member = identities.join(Identity { fields, place }, machine, self.start_wait, borrow_ms)?;
         let Self { datacenter, worker, .. } = self;
-        Ok(Snowflake(Arc::new(Inner { fields, datacenter, worker, place, borrow_ms, member })))
+        let events = AssertUnwindSafe(self.events);
+        Ok(Snowflake(Arc::new(Inner { fields, datacenter, worker, place, borrow_ms, member, events })))
     }
 }
 
@@ -118,6 +161,7 @@ impl Snowflake {
             layout: Layout::DEFAULT,
             borrow_ahead: Duration::ZERO,
             start_wait: START_WAIT,
+            events: Events::default(),
         }
     }
 
@@ -180,7 +224,13 @@ impl Inner {
         let shared = self.member.shared()?;
         let mut done = 0;
         while done < ids.len() {
-            let now_ms = self.fields.since_epoch(shared.timeline.now_ms())?;
+            let unix_ms = shared.timeline.now_ms();
+            if shared.watch.is_due(unix_ms)
+                && let Some(message) = shared.watch.look(&shared.timeline)
+            {
+                self.events.emit(Level::Warn, None, format!("worker {}: {message}", self.worker));
+            }
+            let now_ms = self.fields.since_epoch(unix_ms)?;
             let newest_ms = (now_ms + self.borrow_ms).min(self.fields.last_ms());
             match shared.slots.take((ids.len() - done) as u64, now_ms, newest_ms) {
                 Ok(taken) => {
@@ -229,12 +279,12 @@ fn check_batch(count: usize) -> Result<()> {
     if (1..=MAX_BATCH).contains(&count) {
         return Ok(());
     }
-    Err(refuse("next ids", format!("a batch of {count} was asked for; allowed is 1 to {MAX_BATCH}")))
+    Err(refuse("next ids", format!("a batch of {count} was asked for"), format!("1 to {MAX_BATCH}")))
 }
 
 fn at_most(what: &str, given: Duration, most: Duration) -> Result<()> {
     if given <= most {
         return Ok(());
     }
-    Err(refuse("snowflake", format!("a {what} of {given:?} was given; allowed is 0 to {most:?}")))
+    Err(refuse("snowflake", format!("a {what} of {given:?} was given"), format!("0 to {most:?}")))
 }

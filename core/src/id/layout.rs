@@ -5,6 +5,14 @@ use crate::error::{Error, ErrorKind, Result};
 /// The bits of an id, from the high end: zeros, time, datacenter, worker, sequence.
 ///
 /// Ids of different layouts must not be mixed under one name: nothing in an id says which layout it has.
+///
+/// ```
+/// use libdlock::id::Layout;
+///
+/// let twitter = Layout::named("twitter")?;
+/// assert_eq!(twitter.decode(1_212_092_628_029_698_048)?.worker, 7);
+/// # Ok::<(), libdlock::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Layout {
     /// When time begins, in milliseconds since 1970: 0 to 253,402,300,799,999 (the end of the year 9999).
@@ -20,15 +28,22 @@ pub struct Layout {
 }
 
 /// What an id says.
+///
+/// ```
+/// let ids = libdlock::Snowflake::new(1, 7)?;
+/// let parts = ids.decode(ids.next_id()?)?;
+/// assert_eq!((parts.datacenter, parts.worker), (1, 7));
+/// # Ok::<(), libdlock::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Parts {
     /// When it was made, in milliseconds since 1970.
     pub time_ms: i64,
-    /// Where.
+    /// The datacenter's number.
     pub datacenter: u32,
-    /// By whom.
+    /// The worker's number.
     pub worker: u32,
-    /// The how manieth of its millisecond, from 0.
+    /// Sequence number within the millisecond, from 0.
     pub sequence: u32,
 }
 
@@ -57,7 +72,7 @@ impl Layout {
     pub fn named(name: &str) -> Result<Layout> {
         NAMED.iter().find(|(known, _)| *known == name).map(|(_, layout)| *layout).ok_or_else(|| {
             let known = NAMED.map(|(known, _)| known).join(", ");
-            refuse("layout", format!("there is no layout {name:?}; known are {known}"))
+            refuse("layout", format!("there is no layout {name:?}"), known)
         })
     }
 
@@ -69,7 +84,8 @@ impl Layout {
         let fields = self.fields()?;
         let last = fields.last_id();
         let known = u64::try_from(id).ok().filter(|id| *id <= last);
-        let id = known.ok_or_else(|| refuse("decode", format!("the id is {id}; this layout has 0 to {last}")))?;
+        let id =
+            known.ok_or_else(|| refuse("decode", format!("the id is {id}"), format!("0 to {last} in this layout")))?;
         let part = |shift: u32, bits: u32| ((id >> shift) & ((1 << bits) - 1)) as u32;
         Ok(Parts {
             time_ms: self.epoch_ms + (id >> fields.time_shift) as i64,
@@ -85,7 +101,7 @@ impl Layout {
             if (low..=high).contains(&given) {
                 return Ok(());
             }
-            Err(refuse("layout", format!("{what} is {given}; allowed is {low} to {high}")))
+            Err(refuse("layout", format!("{what} is {given}"), format!("{low} to {high}")))
         };
         check("the epoch in ms since 1970", self.epoch_ms, 0, LAST_EPOCH_MS)?;
         check("the number of time bits", self.time_bits.into(), 1, 48)?;
@@ -122,7 +138,7 @@ impl Fields {
             if given <= last {
                 return Ok(());
             }
-            Err(refuse("snowflake", format!("the {what} is {given}; this layout has 0 to {last}")))
+            Err(refuse("snowflake", format!("the {what} is {given}"), format!("0 to {last} in this layout")))
         };
         check("datacenter", datacenter, self.layout.datacenter_bits)?;
         check("worker", worker, self.layout.worker_bits)?;
@@ -161,8 +177,8 @@ impl Fields {
     }
 }
 
-pub(super) fn refuse(op: &'static str, message: String) -> Error {
-    Error::new(ErrorKind::InvalidArgument, op, message)
+pub(super) fn refuse(op: &'static str, what: String, allowed: String) -> Error {
+    Error::refused(ErrorKind::InvalidArgument, op, what, allowed)
 }
 
 #[cfg(test)]
@@ -230,7 +246,7 @@ mod tests {
         for row in vectors("layouts_refused") {
             let error = layout(&row).decode(0).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{row}");
-            assert!(error.message().contains("allowed is "), "{error}");
+            assert!(error.message().contains("; allowed: "), "{error}");
         }
     }
 

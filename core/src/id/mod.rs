@@ -41,6 +41,7 @@ mod slots;
 mod tests;
 mod text;
 mod timeline;
+mod watch;
 
 pub use generator::{MAX_BATCH, MAX_BORROW, MAX_START_WAIT, Snowflake, SnowflakeBuilder};
 pub use layout::{Layout, Parts};

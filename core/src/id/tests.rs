@@ -103,14 +103,78 @@ fn a_large_batch_takes_as_long_as_the_format_makes_it() {
 fn borrowing_runs_ahead_as_far_as_it_may_and_then_waits() {
     let world = World::new();
     let ids = world.build(Snowflake::builder(1, 1).borrow_ahead(Duration::from_millis(3))).unwrap();
+    assert_eq!(world.clocks.passed(), Duration::from_millis(4), "what a predecessor may have borrowed is past");
     ids.next_ids(4 * 4_096).unwrap();
-    assert_eq!(world.clocks.passed(), Duration::ZERO);
-    assert_eq!(time_of(&ids, ids.next_id().unwrap()), NOW_MS + 4);
-    assert_eq!(world.clocks.passed(), Duration::from_millis(1));
+    assert_eq!(world.clocks.passed(), Duration::from_millis(4));
+    assert_eq!(time_of(&ids, ids.next_id().unwrap()), NOW_MS + 8);
+    assert_eq!(world.clocks.passed(), Duration::from_millis(5));
     // Another of the same identity that does not borrow waits for what this one has used.
     let careful = world.worker(1);
-    assert_eq!(time_of(&careful, careful.next_id().unwrap()), NOW_MS + 4);
-    assert_eq!(world.clocks.passed(), Duration::from_millis(4));
+    assert_eq!(time_of(&careful, careful.next_id().unwrap()), NOW_MS + 8);
+    assert_eq!(world.clocks.passed(), Duration::from_millis(8));
+}
+
+/// Processes that follow one another at once, each with all that it can borrow: the clock hardly moves in between.
+#[test]
+fn a_restart_takes_no_slot_that_its_predecessor_may_have_borrowed() {
+    for borrow in [1, 5, 10].map(Duration::from_millis) {
+        let clocks = Stepped::at_ms(NOW_MS);
+        let mut last = 0;
+        for _ in 0..40 {
+            let identities = Box::leak(Box::new(Identities::default()));
+            let process = World { identities, clocks: clocks.clone() };
+            let ids = process.build(Snowflake::builder(1, 1).borrow_ahead(borrow)).unwrap();
+            let made = ids.next_ids(3 * 4_096).unwrap();
+            assert!(made[0] > last, "{borrow:?}");
+            last = made[made.len() - 1];
+        }
+    }
+}
+
+#[test]
+fn a_borrower_waits_for_its_bound_once_in_a_process() {
+    let world = World::new();
+    let careful = world.worker(1);
+    assert_eq!(time_of(&careful, careful.next_id().unwrap()), NOW_MS);
+    let borrowing = || world.build(Snowflake::builder(1, 1).borrow_ahead(MAX_BORROW)).unwrap();
+    assert_eq!(time_of(&careful, borrowing().next_id().unwrap()), NOW_MS + 11);
+    drop(careful);
+    world.clocks.pass(Duration::from_millis(20));
+    assert_eq!(time_of(&borrowing(), borrowing().next_id().unwrap()), NOW_MS + 31, "its first start is long past");
+}
+
+#[test]
+fn a_clock_that_jumped_or_fell_back_is_told_once() {
+    let world = World::new();
+    let (told, hear) = std::sync::mpsc::channel();
+    let sink = Arc::new(move |event: &crate::event::Event| _ = told.send(event.message.clone()));
+    let ids = world.build(Snowflake::builder(1, 1).on_event(sink)).unwrap();
+    let said = |pass_ms: u64| {
+        let mut said = Vec::new();
+        for _ in 0..3 {
+            world.clocks.pass(Duration::from_millis(pass_ms));
+            ids.next_id().unwrap();
+            said.extend(hear.try_recv());
+        }
+        said
+    };
+    assert!(said(1_500).is_empty());
+    world.clocks.step_wall_ms(-9_000);
+    assert!(said(1_500).is_empty(), "what drift makes is no news");
+    world.clocks.step_wall_ms(9_000);
+    assert!(said(1_500).is_empty(), "it was set right");
+    // A snapshot of the process is restored two hours later.
+    world.clocks.step_wall_ms(7_200_000);
+    let restored = said(1_500);
+    assert!(restored.len() == 1 && restored[0].contains("snapshot") && restored[0].contains("7200s"), "{restored:?}");
+    assert!(restored[0].contains("set forward"), "or it was wrong when the generator began: {restored:?}");
+    world.clocks.step_wall_ms(-7_200_000);
+    assert!(said(1_500).is_empty());
+    world.clocks.step_wall_ms(-60_000);
+    let ahead = said(1_500);
+    assert!(ahead.len() == 1 && ahead[0].contains("60s ahead of the wall clock"), "{ahead:?}");
+    world.clocks.step_wall_ms(-100_000);
+    assert_eq!(said(1_500).len(), 1, "told again when it has doubled");
 }
 
 #[test]
@@ -173,7 +237,7 @@ fn a_start_after_borrowing_waits_until_that_is_paid_back() {
     let last = *ids.next_ids(11 * 4_096).unwrap().last().unwrap();
     drop(ids);
     assert!(world.worker(1).next_id().unwrap() > last);
-    assert_eq!(world.clocks.passed(), MAX_BORROW + Duration::from_millis(1));
+    assert_eq!(world.clocks.passed(), 2 * (MAX_BORROW + Duration::from_millis(1)));
 }
 
 #[test]
@@ -256,7 +320,8 @@ fn time_outside_of_the_layout_is_refused_at_the_start_and_later() {
     let late = World::at_ms(epoch + (1 << 41)).build(Snowflake::builder(1, 1)).unwrap_err();
     says(&late, ErrorKind::Clock, &["3619064855552", "1420041600000 to 3619064855551"]);
 
-    let world = World::at_ms(epoch + (1 << 41) - 1);
+    // The start waits for what a predecessor may have borrowed.
+    let world = World::at_ms(epoch + (1 << 41) - 1 - 11);
     let ids = world.build(Snowflake::builder(31, 31).borrow_ahead(MAX_BORROW)).unwrap();
     let last = ids.next_ids(4_096).unwrap();
     assert_eq!(last[4_095], i64::MAX, "the last id there is");

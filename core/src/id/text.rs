@@ -49,10 +49,15 @@ const BASES: [Base; 5] = [
 ///
 /// # Errors
 /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for another base, or a negative id.
+///
+/// ```
+/// assert_eq!(libdlock::id::encode(1_795_200, 62)?, "7X0q");
+/// # Ok::<(), libdlock::Error>(())
+/// ```
 pub fn encode(id: i64, base: u32) -> Result<String> {
     let base = Base::find(base, "encode")?;
     let mut rest =
-        u64::try_from(id).map_err(|_| refuse("encode", format!("the id is {id}; ids are 0 to {}", i64::MAX)))?;
+        u64::try_from(id).map_err(|_| refuse("encode", format!("the id is {id}"), format!("0 to {}", i64::MAX)))?;
     let radix = u64::from(base.base);
     let mut text = Vec::with_capacity(base.longest);
     loop {
@@ -70,10 +75,17 @@ pub fn encode(id: i64, base: u32) -> Result<String> {
 /// # Errors
 /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for another base, and for a text that is empty, too long, has
 /// another character, or says more than the largest id.
+///
+/// ```
+/// use libdlock::id::{encode, parse};
+///
+/// assert_eq!(parse(&encode(1_795_200, 58)?, 58)?, 1_795_200);
+/// # Ok::<(), libdlock::Error>(())
+/// ```
 pub fn parse(text: &str, base: u32) -> Result<i64> {
     let base = Base::find(base, "parse")?;
     if text.is_empty() || text.len() > base.longest {
-        return Err(base.no_id(text, format!("it has {} bytes; allowed is 1 to {}", text.len(), base.longest)));
+        return Err(base.no_id(text, format!("it has {} bytes", text.len())));
     }
     let mut id = 0_i64;
     for (at, byte) in text.bytes().enumerate() {
@@ -92,7 +104,7 @@ impl Base {
     fn find(base: u32, op: &'static str) -> Result<&'static Base> {
         BASES.iter().find(|known| known.base == base).ok_or_else(|| {
             let known = BASES.map(|known| known.base.to_string()).join(", ");
-            refuse(op, format!("the base is {base}; allowed are {known}"))
+            refuse(op, format!("the base is {base}"), known)
         })
     }
 
@@ -107,7 +119,8 @@ impl Base {
     fn no_id(&self, text: &str, why: String) -> Error {
         // Enough to recognise it by.
         let shown: String = text.chars().take(24).collect();
-        refuse("parse", format!("{shown:?} is no id in base {}: {why}", self.base))
+        let allowed = format!("1 to {} digits of base {}, at most {}", self.longest, self.base, i64::MAX);
+        refuse("parse", format!("{shown:?} is no id in base {}: {why}", self.base), allowed)
     }
 }
 

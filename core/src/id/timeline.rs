@@ -69,6 +69,11 @@ impl Timeline {
         self.now() / NANOS_PER_MS
     }
 
+    /// What the wall clock shows now, in milliseconds since 1970.
+    pub(super) fn wall_ms(&self) -> u64 {
+        self.machine.wall() / NANOS_PER_MS
+    }
+
     /// Blocks the thread until `now_ms() >= at_ms`, or a little short of it.
     pub(super) fn sleep_until(&self, at_ms: u64) {
         let rest = at_ms.saturating_mul(NANOS_PER_MS).saturating_sub(self.now());

@@ -2,21 +2,39 @@
 
 use std::fmt;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use libdlock_fork::generation;
 use tokio::sync::Notify;
 
+use super::renewal::{Renewal, RenewedBy};
 use super::tenure::{Stage, Standing, Tenure, valid_until};
-use super::{HoldState, Lease, LossReason, Watch};
+use super::{HoldState, LossReason, Term, Watch};
+use crate::backend::Reached;
 use crate::deadline::{Wait, by_deadline};
 use crate::error::{Error, ErrorKind, Result};
+use crate::event::OfHold;
 use crate::name::ObjectName;
+use crate::stats::{Counters, HoldCounts};
 use crate::time::{Clock, Tick};
 
 /// One grant of a lease: its fencing token, how long it is valid, and whether it was lost.
 ///
 /// Clones are views of the same grant. Nothing here does any I/O.
+///
+/// ```
+/// # let client = libdlock::Client::blocking_connect("memory://")?;
+/// # client.block_on(async {
+/// use libdlock::lease::Grant;
+///
+/// let held = client.lock("orders/42")?.acquire().await?;
+/// let watched: Grant = Grant::clone(&held); // for another task
+/// held.release().await?;
+/// assert_eq!(watched.lost().await, None, "released, not lost");
+/// # Ok::<(), libdlock::Error>(()) })?;
+/// # Ok::<(), libdlock::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Grant(Arc<Inner>);
 
@@ -28,42 +46,50 @@ pub(crate) struct GrantSpec {
     pub(crate) lease: Duration,
     /// The lease with which the watchdog renews it, if it does.
     pub(crate) watchdog: Option<Duration>,
+    /// The option of this name.
+    pub(crate) clock_drift: u8,
     /// When the request that was granted was sent.
     pub(crate) sent: Tick,
+    /// When the answer came.
+    pub(crate) granted: Tick,
     /// Until when bytes of an unanswered attempt of the same owner may still take effect.
     pub(crate) echo_until: Option<Tick>,
-    pub(crate) server_generation: u64,
+    /// The server that granted it.
+    pub(crate) reached: Reached,
 }
 
 impl GrantSpec {
     /// Whether the answer took longer than the lease: then it is no grant.
-    pub(crate) fn is_over(&self, now: Tick) -> bool {
-        valid_until(self.sent, self.lease) <= now
+    pub(crate) fn is_over(&self) -> bool {
+        valid_until(self.sent, self.lease, self.watchdog.is_some(), self.clock_drift) <= self.granted
     }
 }
 
-/// What is to happen when a hold is lost.
-pub(crate) type OnLost = Box<dyn FnOnce() + Send>;
+/// The object whose grants these are, which has to know when one of them is lost.
+pub(crate) trait Source: Send + Sync {
+    /// The grant was lost. Called once, without a lock of the keeper or the grant.
+    fn lost(self: Arc<Self>, grant: &Grant, reason: LossReason);
+}
 
 struct Inner {
     tenure: Arc<Tenure>,
     /// Which of its tenure's grants it is.
-    turn: u64,
+    turn: u32,
     token: u64,
     since: Tick,
     /// Told when the hold is over.
     over: Notify,
-    on_lost: Mutex<Option<OnLost>>,
 }
 
 impl Grant {
-    pub(crate) fn new(spec: GrantSpec, clock: Clock, on_lost: OnLost) -> Grant {
-        let (token, since) = (spec.token, clock.now());
-        Grant::of(Arc::new(Tenure::new(spec, clock)), 0, token, since, on_lost)
+    /// One that is renewed by `R`.
+    pub(crate) fn new<R: Renewal>(spec: GrantSpec, clock: Clock, source: Weak<dyn Source>) -> Grant {
+        let (token, since) = (spec.token, spec.granted);
+        Grant::of(Arc::new(Tenure::new(spec, RenewedBy::of::<R>(), clock, source)), 0, token, since)
     }
 
-    fn of(tenure: Arc<Tenure>, turn: u64, token: u64, since: Tick, on_lost: OnLost) -> Grant {
-        Grant(Arc::new(Inner { tenure, turn, token, since, over: Notify::new(), on_lost: Mutex::new(Some(on_lost)) }))
+    fn of(tenure: Arc<Tenure>, turn: u32, token: u64, since: Tick) -> Grant {
+        Grant(Arc::new(Inner { tenure, turn, token, since, over: Notify::new() }))
     }
 
     /// The fencing token: larger than that of every grant of this name before it, below 2^53 until 2255.
@@ -80,40 +106,46 @@ impl Grant {
 
     /// The lease as it was last set.
     pub fn lease(&self) -> Duration {
-        self.standing().lease
+        self.seen(|standing| standing.lease)
     }
 
     /// Whether the holder may act: false exactly from the end of validity on, from the moment a release begins, and once
     /// the hold was taken away.
     ///
-    /// The end of validity is when the last confirmed acquire or renewal was sent, plus the lease, less 10 ms and 1 %.
+    /// The end of validity is when the last confirmed acquire or renewal was sent, plus the lease, less a margin: 10 ms and 10 %
+    /// of the lease that the watchdog renews, 10 ms and the option `clock_drift` (1 %) for a lease that the caller set.
+    ///
+    /// This holds as long as the clocks of client and server do not differ in rate by more than the margin, and as long as the
+    /// client's clock goes on: one in a virtual machine that was paused or restored from a snapshot may have stood still, and
+    /// then only the fencing token protects the resource.
     pub fn is_valid(&self) -> bool {
         !self.remaining().is_zero()
     }
 
     /// How long the hold stays valid if nothing is renewed; zero when it is not valid.
     pub fn remaining(&self) -> Duration {
-        self.standing().remaining(self.0.tenure.clock.now())
+        let now = self.0.tenure.clock.now();
+        self.seen(|standing| standing.remaining(now))
     }
 
-    /// How the hold stands.
+    /// How the hold stands. In a forked child: lost with its client.
     pub fn state(&self) -> HoldState {
-        let (standing, now) = (self.standing(), self.0.tenure.clock.now());
-        match standing.stage {
-            Stage::Releasing | Stage::Released => HoldState::Released,
-            Stage::Lost(reason) => HoldState::Lost(reason),
-            Stage::Held if standing.remaining(now).is_zero() => HoldState::Lost(LossReason::Expired),
-            Stage::Held if standing.is_overdue(now) => HoldState::Suspended,
-            Stage::Held => HoldState::Held,
-        }
+        let now = self.0.tenure.clock.now();
+        self.seen(|standing| match (standing.stage, standing.loss_at(now)) {
+            (Stage::Releasing | Stage::Released, _) => HoldState::Released,
+            (_, Some(reason)) => HoldState::Lost(reason),
+            _ if standing.is_overdue(now) => HoldState::Suspended,
+            _ => HoldState::Held,
+        })
     }
 
     /// Why the hold was lost, if it was.
     pub fn loss(&self) -> Option<LossReason> {
-        match self.state() {
-            HoldState::Lost(reason) => Some(reason),
-            _ => None,
-        }
+        self.loss_at(self.0.tenure.clock.now())
+    }
+
+    pub(crate) fn loss_at(&self, now: Tick) -> Option<LossReason> {
+        self.seen(|standing| standing.loss_at(now))
     }
 
     /// Completes when the hold is over: with the reason when it was lost, with `None` when its release began.
@@ -125,10 +157,13 @@ impl Grant {
     /// Dropping the future changes nothing.
     pub async fn lost(&self) -> Option<LossReason> {
         loop {
+            if self.is_forked() {
+                return Some(LossReason::Closed);
+            }
             let mut over = pin!(self.0.over.notified());
             // From here on no end is missed.
             over.as_mut().enable();
-            match self.standing().stage {
+            match self.seen(|standing| standing.stage) {
                 Stage::Held => over.await,
                 Stage::Lost(reason) => return Some(reason),
                 Stage::Releasing | Stage::Released => return None,
@@ -139,7 +174,7 @@ impl Grant {
     /// As [`Grant::lost`], waiting no longer than `wait`; one that does not wait says how things stand.
     ///
     /// # Errors
-    /// [`ErrorKind::Busy`] when the hold was not over by then; [`ErrorKind::InvalidArgument`] for the wait.
+    /// [`ErrorKind::Busy`] when the hold was not over by then.
     ///
     /// # Cancel safety
     /// Dropping the future changes nothing.
@@ -147,9 +182,14 @@ impl Grant {
         const OP: &str = "lost";
         let on = |error: Error| error.on(self.name().as_str());
         let clock = &self.0.tenure.clock;
-        let until = wait.until(OP, clock).map_err(on)?.unwrap_or_else(|| clock.now());
-        let over = by_deadline(clock, until, self.lost()).await;
+        let until = wait.until(clock).unwrap_or_else(|| clock.now());
+        let over = by_deadline(clock, until, pin!(self.lost())).await;
         over.ok_or_else(|| on(Error::new(ErrorKind::Busy, OP, "the hold was not over within the wait")))
+    }
+
+    /// What an event about this hold names.
+    pub(crate) fn for_event(&self) -> OfHold<'_> {
+        OfHold { name: self.name().as_str(), token: self.token(), owner: self.owner() }
     }
 
     pub(crate) fn name(&self) -> &ObjectName {
@@ -157,7 +197,7 @@ impl Grant {
     }
 
     pub(crate) fn echo_until(&self) -> Option<Tick> {
-        self.0.tenure.echo_until
+        self.0.tenure.echo_until()
     }
 
     pub(crate) fn server_generation(&self) -> u64 {
@@ -169,13 +209,28 @@ impl Grant {
         &self.0.tenure
     }
 
-    /// How long ago it was granted, or handed over.
-    pub(crate) fn held_for(&self) -> Duration {
-        self.0.tenure.clock.now().since(self.0.since)
+    /// By what the keeper renews it.
+    pub(super) fn renewed_by(&self) -> &'static RenewedBy {
+        self.0.tenure.renewed_by
+    }
+
+    /// Where holds of its kind are counted.
+    pub(crate) fn counts<'a>(&self, of: &'a Counters) -> &'a HoldCounts {
+        (self.renewed_by().counts)(of)
+    }
+
+    /// When it was granted, or handed over.
+    pub(crate) fn since(&self) -> Tick {
+        self.0.since
     }
 
     pub(crate) fn is_renewed(&self) -> bool {
-        self.standing().watchdog.is_some()
+        self.seen(|standing| standing.watchdog.is_some())
+    }
+
+    /// Whether the watchdog renews it with at least this lease.
+    pub(crate) fn is_renewed_for(&self, lease: Duration) -> bool {
+        self.seen(|standing| standing.watchdog >= Some(lease))
     }
 
     /// Takes note that `lease` is asked for, before it is. Returns to what the server is to cut what is left, when the last
@@ -184,33 +239,56 @@ impl Grant {
         self.0.tenure.asks_for(lease)
     }
 
-    /// Whether it is valid, and a re-entry that asks for `lease` leaves it as it is.
-    pub(crate) fn covers(&self, lease: Lease) -> bool {
-        let standing = self.standing();
-        let long_enough = match lease {
-            Lease::Watchdog => true,
-            Lease::Fixed(lease) => lease <= standing.lease,
-        };
+    /// Whether it is valid, and a re-entry that asks for `term` leaves it as it is.
+    pub(crate) fn covers(&self, term: Term) -> bool {
         let now = self.0.tenure.clock.now();
-        let held = standing.stage == Stage::Held && !standing.remaining(now).is_zero();
-        held && long_enough && standing.watchdog.is_some()
+        self.seen(|standing| {
+            let long_enough = match term {
+                Term::Renewed(lease) => standing.watchdog >= Some(lease),
+                Term::Fixed(lease) => lease <= standing.lease && standing.watchdog.is_some(),
+            };
+            long_enough && standing.stage == Stage::Held && now < standing.valid_until
+        })
     }
 
-    /// Hands the hold to the watchdog from now on.
+    /// How it is held: fixed when an `extend` reaches further than the watchdog.
+    pub(crate) fn term(&self) -> Term {
+        self.seen(|standing| match standing.watchdog {
+            Some(lease) if lease == standing.lease => Term::Renewed(lease),
+            _ => Term::Fixed(standing.lease),
+        })
+    }
+
+    /// Hands the hold to the watchdog from now on, with a lease that never becomes shorter.
     pub(crate) fn renew_from_now(&self, lease: Duration) {
-        self.0.tenure.standing().watchdog = Some(lease);
+        self.0.tenure.standing().renew_from_now(lease);
     }
 
-    fn standing(&self) -> Standing {
-        self.0.tenure.standing().of_turn(self.0.turn)
+    /// Whether this is a forked child, where a thread of the parent may have left any mutex of it locked.
+    fn is_forked(&self) -> bool {
+        self.0.tenure.born != generation()
+    }
+
+    /// How the hold stands for this grant. Looked at in place: a copy of it all would be most of the cost of a re-entry.
+    fn seen<T>(&self, see: impl FnOnce(&Standing) -> T) -> T {
+        if self.is_forked() {
+            return see(&Standing::FORKED);
+        }
+        let standing = self.0.tenure.standing();
+        if standing.turn == self.0.turn { see(&standing) } else { see(&standing.of_turn(self.0.turn)) }
     }
 
     pub(crate) fn valid_until(&self) -> Tick {
-        self.standing().valid_until()
+        self.seen(|standing| standing.valid_until)
+    }
+
+    /// When the key expires on the server, at the earliest.
+    pub(crate) fn lease_end(&self) -> Tick {
+        self.seen(Standing::lease_end)
     }
 
     /// The half of [`Keeper::hand_over`](super::Keeper::hand_over) that concerns the grant.
-    pub(super) fn hand_over(&self, token: u64, on_lost: OnLost) -> Option<Grant> {
+    pub(super) fn hand_over(&self, token: u64) -> Option<Grant> {
         let tenure = &self.0.tenure;
         let now = tenure.clock.now();
         let mut standing = tenure.standing();
@@ -219,48 +297,46 @@ impl Grant {
             return None;
         }
         standing.turn += 1;
-        Some(Grant::of(tenure.clone(), standing.turn, token, now, on_lost))
+        Some(Grant::of(tenure.clone(), standing.turn, token, now))
     }
 
     /// Tells those who wait for the end of this grant that it was handed over.
     pub(super) fn was_handed_over(&self) {
         self.0.over.notify_waiters();
-        drop(self.take_on_lost());
     }
 
     /// A release begins: from here on the hold is not valid, not renewed, and cannot be lost. False when it was over before.
     pub(crate) fn begin_release(&self) -> bool {
-        self.advance(Stage::Releasing, |stage| stage == Stage::Held)
+        self.advance(Stage::Releasing, |stage| stage == Stage::Held, || ())
+    }
+
+    /// A release begins that the holder has not asked for: to the holder the hold is lost. False when it was over before.
+    pub(crate) fn take_from_holder(&self) -> bool {
+        self.advance(Stage::Lost(LossReason::Closed), |stage| stage == Stage::Held, || ())
     }
 
     /// Ends the hold by a release; false when it was over before.
     pub(crate) fn release(&self) -> bool {
-        let released = self.advance(Stage::Released, |stage| matches!(stage, Stage::Held | Stage::Releasing));
-        if released {
-            drop(self.take_on_lost());
-        }
-        released
+        self.advance(Stage::Released, |stage| matches!(stage, Stage::Held | Stage::Releasing), || ())
     }
 
-    /// Ends the hold as lost; false when it was over before, or is being released.
-    pub(crate) fn lose(&self, reason: LossReason) -> bool {
-        let lost = self.advance(Stage::Lost(reason), |stage| stage == Stage::Held);
+    /// Ends the hold as lost; false when it was over before, or is being released. `tell` runs before anybody is woken by the loss,
+    /// so that a program which ends when it hears of it has the event too.
+    pub(crate) fn lose(&self, reason: LossReason, tell: impl FnOnce()) -> bool {
+        let lost = self.advance(Stage::Lost(reason), |stage| stage == Stage::Held, tell);
         if lost {
-            self.take_on_lost().into_iter().for_each(|on_lost| on_lost());
+            self.0.tenure.source.upgrade().into_iter().for_each(|source| source.lost(self, reason));
         }
         lost
     }
 
-    fn take_on_lost(&self) -> Option<OnLost> {
-        self.0.on_lost.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-
-    fn advance(&self, to: Stage, from: impl FnOnce(Stage) -> bool) -> bool {
+    fn advance(&self, to: Stage, from: impl FnOnce(Stage) -> bool, before_waking: impl FnOnce()) -> bool {
         let mut standing = self.0.tenure.standing();
         let may = standing.turn == self.0.turn && from(standing.stage);
         if may {
             standing.stage = to;
             drop(standing);
+            before_waking();
             self.0.over.notify_waiters();
         }
         may
@@ -293,83 +369,5 @@ impl fmt::Debug for Grant {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::time::ManualClock;
-
-    fn grant(clock: &ManualClock, lease: Duration) -> Grant {
-        let clock = Clock::Manual(clock.clone());
-        let spec = GrantSpec {
-            name: ObjectName::new("", "jobs").unwrap(),
-            owner: "o:1".to_owned(),
-            token: 7,
-            lease,
-            watchdog: Some(lease),
-            sent: clock.now(),
-            echo_until: None,
-            server_generation: 0,
-        };
-        Grant::new(spec, clock, Box::new(|| ()))
-    }
-
-    #[test]
-    fn validity_ends_at_sent_plus_lease_less_the_margin_exactly() {
-        let clock = ManualClock::new();
-        let grant = grant(&clock, Duration::from_secs(1));
-        assert_eq!(grant.remaining(), Duration::from_millis(980));
-        clock.advance(Duration::from_millis(980) - Duration::from_nanos(1));
-        assert!(grant.is_valid());
-        assert_eq!(grant.state(), HoldState::Suspended);
-        clock.advance(Duration::from_nanos(1));
-        assert!(!grant.is_valid());
-        assert_eq!(grant.state(), HoldState::Lost(LossReason::Expired));
-    }
-
-    #[test]
-    fn a_confirmation_prolongs_and_never_shortens() {
-        let clock = ManualClock::new();
-        let grant = grant(&clock, Duration::from_secs(10));
-        let start = Clock::Manual(clock.clone()).now();
-        grant.tenure().confirm(start.plus(Duration::from_secs(1)), Duration::from_secs(1), Duration::ZERO);
-        assert_eq!(grant.remaining(), Duration::from_millis(9_890));
-        clock.advance(Duration::from_secs(5));
-        grant.tenure().confirm(start.plus(Duration::from_secs(5)), Duration::from_secs(10), Duration::ZERO);
-        assert_eq!(grant.remaining(), Duration::from_millis(9_890));
-    }
-
-    #[tokio::test]
-    async fn the_end_comes_once_and_is_told() {
-        let clock = ManualClock::new();
-        let lost = grant(&clock, Duration::from_secs(1));
-        assert!(lost.lose(LossReason::Taken));
-        assert!(!lost.lose(LossReason::Expired) && !lost.release());
-        assert_eq!(lost.lost().await, Some(LossReason::Taken));
-        assert!(!lost.is_valid());
-        assert!(
-            !lost.tenure().confirm(Clock::Manual(clock.clone()).now(), Duration::from_secs(60), Duration::ZERO),
-            "what is lost stays lost"
-        );
-        let released = grant(&clock, Duration::from_secs(1));
-        assert!(released.begin_release());
-        assert!(!released.is_valid() && !released.lose(LossReason::Deleted), "a release on its way is no loss");
-        assert!(released.release());
-        assert_eq!((released.lost().await, released.loss()), (None, None));
-    }
-
-    #[test]
-    fn looking_at_a_grant_while_it_ends_blocks_nobody() {
-        let clock = ManualClock::new();
-        for _ in 0..200 {
-            let grant = grant(&clock, Duration::from_secs(1));
-            std::thread::scope(|scope| {
-                for _ in 0..3 {
-                    scope.spawn(|| while grant.state() == HoldState::Held {});
-                }
-                scope.spawn(|| {
-                    grant.tenure().confirm(Tick(2_000_000_000), Duration::from_secs(1), Duration::ZERO);
-                    grant.lose(LossReason::Taken)
-                });
-            });
-        }
-    }
-}
+#[path = "grant_tests.rs"]
+mod tests;

@@ -1,34 +1,26 @@
 //! Renews everything that this client holds, and tells of every loss in time: one task, earliest deadline first.
 //!
 //! The task itself does no I/O. It sends renewals in chunks, each a task of its own, so that a server that does not answer
-//! delays neither the other chunks nor the lost signal. What was renewed together is due together. A chunk that is not full
-//! takes along what is due soon and not itself part of a full one, so that from then on they are full.
+//! delays neither the other chunks nor the lost signal. By which step a hold is renewed, the hold says (`renewal`).
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{Notify, Semaphore};
 
+use super::due::{AllDue, Chunk, TAKEN_AT_ONCE};
+use super::looks::Looks;
+use super::renewal::{Due, Renewal, RenewedBy};
 use super::schedule::{Entry, Phase, Schedule};
-use super::{Grant, LossReason, OnLost, Renewal, Renewed, Watch};
-use crate::backend::Backend;
+use super::{Grant, LossReason, Renewed, Watch};
+use crate::backend::{Backend, Failed};
 use crate::event::{Events, Level};
 use crate::stats::Counters;
-use crate::step::Batch;
 use crate::task::{Life, Tasks, fault_point};
 use crate::time::{Clock, Tick};
 
 /// The name of the task, for the fault tests.
 const TASK: &str = "keeper";
-
-/// What is due within this part of its renewal interval fills up a chunk: a tenth more renewals at most, in fewer scripts.
-const AHEAD: u32 = 10;
-
-/// How many entries are looked at to fill up a chunk, at most: full chunks and leases that are not renewed stand in between.
-const LOOKED_AT: usize = 10_000;
-
-/// How many renewals are taken out under one lock. When a process was stopped all of them are due at once.
-const TAKEN_AT_ONCE: usize = 1_000;
 
 /// So many chunks are on their way at the same time: enough that half a second's way to the server loses nothing of 100,000
 /// holds, few enough that a slow server need not answer the last of them before its time is over.
@@ -44,6 +36,7 @@ pub(crate) struct Keeper(Arc<Shared>);
 
 struct Shared {
     schedule: Mutex<Schedule>,
+    looks: Mutex<Looks>,
     changed: Notify,
     in_flight: Arc<Semaphore>,
     clock: Clock,
@@ -51,13 +44,11 @@ struct Shared {
     counters: Arc<Counters>,
 }
 
-/// A hold that is to be renewed, and for how long.
-type Due = (Grant, Duration);
-
 impl Keeper {
     pub(crate) fn new(clock: Clock, events: Events, counters: Arc<Counters>) -> Keeper {
         Keeper(Arc::new(Shared {
             schedule: Mutex::default(),
+            looks: Mutex::default(),
             changed: Notify::new(),
             in_flight: Arc::new(Semaphore::new(IN_FLIGHT)),
             clock,
@@ -66,20 +57,21 @@ impl Keeper {
         }))
     }
 
-    /// How many holds it looks after.
-    pub(crate) fn held(&self) -> u64 {
-        self.0.lock().len() as u64
+    /// How many holds that are renewed by `R` it looks after.
+    pub(crate) fn held<R: Renewal>(&self) -> u64 {
+        self.0.lock().count(RenewedBy::of::<R>())
     }
 
-    pub(crate) fn start<R: Renewal>(&self, backend: &Arc<Backend>, tasks: &Tasks) {
+    /// Starts its task.
+    pub(crate) fn start(&self, backend: &Arc<Backend>, tasks: &Tasks) {
         let (keeper, backend, its_tasks) = (self.clone(), backend.clone(), tasks.clone());
-        tasks.spawn_vital(TASK, async move { keeper.run::<R>(backend, its_tasks).await });
+        tasks.spawn_vital(TASK, async move { keeper.run(backend, its_tasks).await });
         // Whatever ends the client ends what it holds, the end of the task above included.
         let (keeper, its_tasks) = (self.clone(), tasks.clone());
         tasks.spawn(async move {
             let reason = match its_tasks.over().await {
                 Life::Failed => LossReason::Internal,
-                Life::Open | Life::Closing | Life::Closed => LossReason::Closed,
+                Life::Open | Life::Closing | Life::Leaving | Life::Closed | Life::Forked => LossReason::Closed,
             };
             keeper.end(reason);
         });
@@ -96,6 +88,44 @@ impl Keeper {
         }
     }
 
+    /// Renews a hold at once, to learn whether the server still shows it. What it learns can end the hold; else it is the same
+    /// renewal as ever, only sooner, or one that asks for nothing when the watchdog does not renew the hold. Calls in quick
+    /// succession make one.
+    pub(crate) fn look_at(&self, grant: &Grant) {
+        grant.tenure().doubt();
+        if self.0.lock().hurry(grant.tenure()) {
+            self.0.changed.notify_one();
+        }
+    }
+
+    /// As [`Keeper::look_at`], for all holds: at once, or as soon as a second has passed since the last time.
+    pub(crate) fn look_at_all(&self) {
+        self.0.looks().ask();
+        if !self.look_if_asked() {
+            self.0.changed.notify_one();
+        }
+    }
+
+    /// Looks at all holds if that was asked for and its time has come.
+    fn look_if_asked(&self) -> bool {
+        if !self.0.looks().begin(self.0.clock.now()) {
+            return false;
+        }
+        let all = self.0.lock().tenures();
+        for some in all.chunks(TAKEN_AT_ONCE) {
+            let mut schedule = self.0.lock();
+            let late = some.iter().fold(false, |late, tenure| {
+                tenure.doubt();
+                schedule.hurry(tenure) | late
+            });
+            drop(schedule);
+            if late {
+                self.0.changed.notify_one();
+            }
+        }
+        true
+    }
+
     /// Forgets a grant that is over.
     pub(crate) fn forget(&self, grant: &Grant) {
         self.0.lock().take(grant);
@@ -105,13 +135,13 @@ impl Keeper {
     /// is under way to it, is the new grant's from here on. `None`, and nothing is changed, when `grant` is not valid any more.
     ///
     /// Runs nothing of the caller's, so that it can be called under a lock.
-    pub(crate) fn hand_over(&self, grant: &Grant, token: u64, on_lost: OnLost) -> Option<Grant> {
+    pub(crate) fn hand_over(&self, grant: &Grant, token: u64) -> Option<Grant> {
         let mut schedule = self.0.lock();
         if schedule.ended().is_some() {
             return None;
         }
         // Under one lock: else a loss in between would find neither of the two.
-        let next = grant.hand_over(token, on_lost)?;
+        let next = grant.hand_over(token)?;
         // It stands there no more when it has just been taken out as lost.
         let wake = !schedule.replace(&next) && schedule.put(next.clone(), Phase::Resting);
         drop(schedule);
@@ -130,79 +160,81 @@ impl Keeper {
         }
     }
 
-    async fn run<R: Renewal>(self, backend: Arc<Backend>, tasks: Tasks) {
+    async fn run(self, backend: Arc<Backend>, tasks: Tasks) {
+        let mut moves = backend.moves();
         loop {
             fault_point(TASK);
             let next = self.0.lock().arm();
+            let look = self.0.looks().next();
             tokio::select! {
                 () = self.0.clock.sleep_until(next) => {}
+                () = self.0.clock.sleep_until(look) => drop(self.look_if_asked()),
                 () = self.0.changed.notified() => continue,
+                now = backend.moved_since(moves) => {
+                    moves = now;
+                    self.ask_for_all().await;
+                }
             }
-            for chunk in self.due(R::CHUNK).chunks(R::CHUNK) {
-                let (keeper, backend, chunk) = (self.clone(), backend.clone(), chunk.to_vec());
-                tasks.spawn(async move { keeper.renew::<R>(&backend, chunk).await });
+            for chunk in self.due() {
+                let (keeper, backend) = (self.clone(), backend.clone());
+                tasks.spawn(async move { keeper.renew(&backend, chunk).await });
             }
             // Where there is more, those chunks may go first.
             tokio::task::yield_now().await;
         }
     }
 
-    /// Tells the losses that are due, and takes out what is to be renewed.
-    fn due(&self, chunk: usize) -> Vec<Due> {
+    /// Another server may not know what is held: renews everything at once, and looks at what is not renewed.
+    async fn ask_for_all(&self) {
         let now = self.0.clock.now();
-        let mut renewals = Vec::new();
-        let mut lost = Vec::new();
+        let mut from = (now, 0);
+        loop {
+            // A statement of its own: the lock is not held while others run.
+            let next = self.0.lock().hasten(now, from, TAKEN_AT_ONCE);
+            let Some(next) = next else { return };
+            from = next;
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Tells the losses that are due, and takes out what is to be renewed.
+    fn due(&self) -> Vec<Chunk> {
+        let now = self.0.clock.now();
         let mut schedule = self.0.lock();
-        while renewals.len() < TAKEN_AT_ONCE
-            && let Some(Entry { grant, phase }) = schedule.pop_until(now)
-        {
-            match grant.watch() {
-                Watch::Over => {}
-                Watch::Renew { lose_at, .. } | Watch::Expire { lose_at } if lose_at <= now => lost.push(grant),
-                Watch::Renew { at, lease, .. } if at <= now && phase != Phase::Renewing => {
-                    schedule.put(grant.clone(), Phase::Renewing);
-                    renewals.push((grant, lease));
-                }
-                // Its time has moved on.
-                _ => _ = schedule.put(grant, phase),
-            }
-        }
-        if !renewals.is_empty() {
-            let missing = renewals.len().next_multiple_of(chunk) - renewals.len();
-            let soon = due_soon(&schedule, now, renewals[0].1, missing, chunk);
-            for (grant, _) in &soon {
-                schedule.put(grant.clone(), Phase::Renewing);
-            }
-            renewals.extend(soon);
-        }
+        let AllDue { mut chunks, lost } = schedule.take_due(now);
+        schedule.fill_up(&mut chunks, now);
         drop(schedule);
         for grant in &lost {
             self.0.lose(grant, LossReason::Expired);
         }
-        renewals
+        chunks
     }
 
     /// One chunk, tried twice at most; what fails is entered again, so that a hold released meanwhile is not renewed.
-    async fn renew<R: Renewal>(&self, backend: &Backend, mut chunk: Vec<Due>) {
+    async fn renew(&self, backend: &Backend, Chunk { by, mut holds }: Chunk) {
         // Nobody closes the semaphore.
         let _one_of_few = self.0.in_flight.acquire().await;
-        chunk.retain(|(grant, _)| !matches!(grant.watch(), Watch::Over));
-        let Some((first, _)) = chunk.first() else { return };
-        let items = chunk.iter().map(|(grant, lease)| (grant.name().clone(), R::of(grant, *lease))).collect();
-        let deadline = self.0.clock.now().plus(backend.attempt_budget() * 2);
-        match backend.run_batch(Batch { items }, deadline).await {
+        holds.retain(|(grant, _)| !matches!(grant.watch(), Watch::Over));
+        let Some((first, _)) = holds.first() else { return };
+        let (deadline, moves) = (self.0.clock.now().plus(backend.attempt_budget() * 2), backend.moves());
+        let counts = (by.counts)(&self.0.counters);
+        match by.send(backend, &holds, deadline).await {
             Ok(done) => {
                 let prolonged = done.reply.iter().filter(|reply| matches!(reply, Renewed::Prolonged { .. })).count();
-                self.0.counters.renewed(prolonged);
-                for ((grant, lease), reply) in chunk.iter().zip(done.reply) {
+                counts.renewed(prolonged);
+                for ((grant, lease), reply) in holds.iter().zip(done.reply) {
                     self.settle(backend, grant, *lease, done.sent, reply);
                 }
+                // It may have been the server before that answered.
+                if backend.moves() != moves {
+                    self.ask_again(&holds, |_| Duration::ZERO);
+                }
             }
-            Err(error) => {
-                let message = format!("{} renewals failed and are tried again: {}", chunk.len(), error.message());
-                self.0.events.emit(Level::Warn, Some(first.name().as_str()), message);
-                self.0.counters.renewals_failed(chunk.len());
-                self.retry_later(&chunk);
+            Err(Failed { error, .. }) => {
+                let message = format!("{} renewals failed and are tried again: {}", holds.len(), error.message());
+                self.0.events.emit_of(Level::Warn, first.for_event(), message);
+                counts.renewals_failed(holds.len());
+                self.ask_again(&holds, |lease| (lease / 10).clamp(SHORTEST_RETRY, LONGEST_RETRY));
             }
         }
     }
@@ -223,27 +255,39 @@ impl Keeper {
             Renewed::Absent => LossReason::Deleted,
             Renewed::Prolonged { .. } | Renewed::Taken | Renewed::WrongType => LossReason::Taken,
         };
-        let holding = self.0.lock().take(grant);
-        self.0.lose(holding.as_ref().unwrap_or(grant), reason);
+        self.end_as(grant, reason);
         false
     }
 
-    /// Those that are still valid are tried again soon; the others are past saving, and their timers say so.
-    fn retry_later(&self, chunk: &[Due]) {
+    /// Ends a hold, or the one that it was handed over to meanwhile, as lost.
+    pub(crate) fn end_as(&self, grant: &Grant, reason: LossReason) {
+        let holding = self.0.lock().take(grant);
+        self.0.lose(holding.as_ref().unwrap_or(grant), reason);
+    }
+
+    /// Ends a grant whose lease is over, should its timer not have come to it yet. Its entry goes when that timer comes.
+    pub(crate) fn expire(&self, grant: &Grant, now: Tick) {
+        if grant.loss_at(now) == Some(LossReason::Expired) {
+            self.0.lose(grant, LossReason::Expired);
+        }
+    }
+
+    /// Those that are still valid are tried again after a pause; the others are past saving, and their timers say so. The
+    /// pause follows from the lease that a hold has: what the renewal asked for may be next to nothing.
+    fn ask_again(&self, holds: &[Due], pause: impl Fn(Duration) -> Duration) {
         let now = self.0.clock.now();
         let mut schedule = self.0.lock();
         if schedule.ended().is_some() {
             return;
         }
         let mut wake = false;
-        for (grant, lease) in chunk {
+        for (grant, _) in holds {
             let lose_at = match grant.watch() {
                 Watch::Over => continue,
                 Watch::Renew { lose_at, .. } | Watch::Expire { lose_at } => lose_at,
             };
-            let pause = (*lease / 10).clamp(SHORTEST_RETRY, LONGEST_RETRY);
-            let entry = Entry { grant: grant.clone(), phase: Phase::Retrying };
-            wake |= schedule.put_at(now.plus(pause).min(lose_at), entry);
+            let entry = Entry { grant: grant.clone(), phase: Phase::Asked };
+            wake |= schedule.put_at(now.plus(pause(grant.lease())).min(lose_at), entry);
         }
         drop(schedule);
         if wake {
@@ -252,40 +296,21 @@ impl Keeper {
     }
 }
 
-/// Up to `missing` holds that are due soon, as measured by `lease`, the one of a hold that is due now. Full chunks are left
-/// alone: each would want to be filled up in its turn, and all be renewed a little sooner, for ever.
-fn due_soon(schedule: &Schedule, now: Tick, lease: Duration, missing: usize, chunk: usize) -> Vec<Due> {
-    let mut soon = Vec::new();
-    if missing == 0 {
-        return soon;
-    }
-    let entries: Vec<_> = schedule.between(now..=now.plus(lease / 3 / AHEAD)).take(LOOKED_AT).collect();
-    for together in entries.chunk_by(|(at, _), (other, _)| at == other).filter(|together| together.len() < chunk) {
-        let renewed = together.iter().filter(|(_, entry)| entry.phase == Phase::Resting);
-        soon.extend(renewed.filter_map(|(_, Entry { grant, .. })| match grant.watch() {
-            // Its own lease may be shorter, and its horizon nearer.
-            Watch::Renew { at, lease, .. } if at <= now.plus(lease / 3 / AHEAD) => Some((grant.clone(), lease)),
-            _ => None,
-        }));
-        if soon.len() >= missing {
-            break;
-        }
-    }
-    soon.truncate(missing);
-    soon
-}
-
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Schedule> {
         self.schedule.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn looks(&self) -> MutexGuard<'_, Looks> {
+        self.looks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn lose(&self, grant: &Grant, reason: LossReason) {
-        if grant.lose(reason) {
-            self.counters.lost();
+        grant.lose(reason, || {
+            grant.counts(&self.counters).lost();
             let message = format!("lost while held, token {}: {reason}", grant.token());
-            self.events.emit(Level::Warn, Some(grant.name().as_str()), message);
-        }
+            self.events.emit_of(Level::Warn, grant.for_event(), message);
+        });
     }
 }
 

@@ -1,14 +1,22 @@
+use std::sync::Weak;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Waker};
 use std::time::Instant;
 
+use libdlock_testkit::Server;
+
 use super::*;
+use crate::backend::Reached;
 use crate::config::Config;
-use crate::lease::{GrantSpec, HoldState};
+use crate::contended::permits::RenewPermit;
+use crate::lease::{GrantSpec, HoldState, Renewal, Source, looks};
 use crate::lock::Renew;
 use crate::name::ObjectName;
-use crate::step::BatchStep;
 use crate::time::ManualClock;
+
+#[cfg(test)]
+#[path = "chunk_tests.rs"]
+mod chunks;
 
 const LEASE: Duration = Duration::from_secs(30);
 const INTERVAL: Duration = Duration::from_secs(10);
@@ -18,7 +26,17 @@ struct World {
     clock: ManualClock,
     keeper: Keeper,
     backend: Backend,
-    losses: Arc<AtomicUsize>,
+    losses: Arc<Losses>,
+}
+
+/// Counts the losses of which it is told.
+#[derive(Default)]
+struct Losses(AtomicUsize);
+
+impl Source for Losses {
+    fn lost(self: Arc<Self>, _: &Grant, _: LossReason) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
 }
 
 impl World {
@@ -26,9 +44,18 @@ impl World {
         let clock = ManualClock::new();
         let mut config = Config::from_url("memory://").unwrap();
         config.clock(clock.clone()).unwrap();
+        World::of(clock, &config).await
+    }
+
+    /// On a real server, by real time.
+    async fn on(server: &Server) -> World {
+        World::of(ManualClock::new(), &Config::from_url(&server.url()).unwrap()).await
+    }
+
+    async fn of(clock: ManualClock, config: &Config) -> World {
         let tasks = Tasks::new(tokio::runtime::Handle::current(), Events::default());
         let counters = Arc::new(Counters::default());
-        let backend = Backend::connect(&config, &tasks, &counters).await.unwrap();
+        let backend = Backend::connect(config, &tasks, &counters).await.unwrap();
         let keeper = Keeper::new(config.clock.clone(), Events::default(), counters);
         World { clock, keeper, backend, losses: Arc::default() }
     }
@@ -37,23 +64,34 @@ impl World {
         self.keeper.0.clock.now()
     }
 
-    fn on_lost(&self) -> OnLost {
-        let losses = self.losses.clone();
-        Box::new(move || _ = losses.fetch_add(1, Ordering::SeqCst))
+    fn hold(&self, number: u64) -> Grant {
+        self.hold_for(number, LEASE, Some(LEASE))
     }
 
-    fn hold(&self, number: u64) -> Grant {
+    fn hold_for(&self, number: u64, lease: Duration, watchdog: Option<Duration>) -> Grant {
+        self.hold_by::<Renew>(number, lease, watchdog)
+    }
+
+    /// A hold of another kind than the lock, of which a chunk holds three.
+    fn hold_permit(&self, number: u64) -> Grant {
+        self.hold_by::<RenewPermit>(number, LEASE, Some(LEASE))
+    }
+
+    fn hold_by<R: Renewal>(&self, number: u64, lease: Duration, watchdog: Option<Duration>) -> Grant {
         let spec = GrantSpec {
             name: ObjectName::new("", &format!("jobs/{number}")).unwrap(),
             owner: format!("client:{number}"),
             token: number,
-            lease: LEASE,
-            watchdog: Some(LEASE),
+            lease,
+            watchdog,
+            clock_drift: 1,
             sent: self.now(),
+            granted: self.now(),
             echo_until: None,
-            server_generation: 0,
+            reached: Reached::default(),
         };
-        let grant = Grant::new(spec, self.keeper.0.clock.clone(), self.on_lost());
+        let losses: Weak<Losses> = Arc::downgrade(&self.losses);
+        let grant = Grant::new::<R>(spec, self.keeper.0.clock.clone(), losses);
         self.keeper.watch(&grant);
         grant
     }
@@ -65,7 +103,12 @@ impl World {
     }
 
     fn hand_over(&self, grant: &Grant, token: u64) -> Option<Grant> {
-        self.keeper.hand_over(grant, token, self.on_lost())
+        self.keeper.hand_over(grant, token)
+    }
+
+    /// What the keeper takes out to renew, chunk after chunk.
+    fn due(&self) -> Vec<Due> {
+        self.keeper.due().into_iter().flat_map(|chunk| chunk.holds).collect()
     }
 
     fn was_woken(&self) -> bool {
@@ -83,12 +126,37 @@ impl World {
                 return (scripts, renewals);
             }
             self.clock.advance(next.since(self.now()));
-            let due = self.keeper.due(Renew::CHUNK);
-            scripts += due.len().div_ceil(Renew::CHUNK);
-            renewals += due.len();
-            self.answer(&due, Renewed::Prolonged { left_ms: 0 });
+            for Chunk { holds, .. } in self.keeper.due() {
+                scripts += 1;
+                renewals += holds.len();
+                self.answer(&holds, Renewed::Prolonged { left_ms: 0 });
+            }
         }
     }
+}
+
+/// The connection for messages breaks again and again.
+#[tokio::test]
+async fn looks_at_all_holds_begin_once_a_second_at_most() {
+    let world = World::new().await;
+    let _held: Vec<Grant> = (0..10).map(|number| world.hold(number)).collect();
+    world.clock.advance(Duration::from_millis(100));
+    let looked = |after: Duration| {
+        world.clock.advance(after);
+        world.keeper.look_if_asked();
+        world.run_for(Duration::from_millis(50)).1
+    };
+    world.keeper.look_at_all();
+    assert_eq!(looked(Duration::ZERO), 10, "the first is at once");
+    for _ in 0..5 {
+        world.keeper.look_at_all();
+        assert!(world.was_woken(), "its task has another time to wait for");
+        assert_eq!(looked(Duration::from_millis(100)), 0);
+    }
+    assert_eq!(looked(Duration::from_millis(250)), 10, "the others are one, when a second has passed");
+    assert_eq!(looked(looks::PAUSE * 2), 0, "and nothing is left of them");
+    world.keeper.look_at_all();
+    assert_eq!(looked(Duration::ZERO), 10, "at once again");
 }
 
 /// The server's clock was set back: a key that lasts too long is cut by the next renewal, which comes at once, and to no less
@@ -100,7 +168,7 @@ async fn a_key_that_lasts_longer_than_was_ever_asked_for_is_cut_by_the_next_rene
     let longer = LEASE * 3;
     assert_eq!(hold.asks_for(longer), None);
     let renewed = |left: Duration| {
-        let due = world.keeper.due(Renew::CHUNK);
+        let due = world.due();
         assert_eq!(due.len(), 1);
         world.answer(&due, Renewed::Prolonged { left_ms: left.as_millis() as u64 });
     };
@@ -114,56 +182,78 @@ async fn a_key_that_lasts_longer_than_was_ever_asked_for_is_cut_by_the_next_rene
     renewed(longer);
     assert_eq!(hold.asks_for(LEASE), None);
     world.clock.advance(Duration::from_millis(20));
-    assert!(world.keeper.due(Renew::CHUNK).is_empty(), "and then as ever");
+    assert!(world.due().is_empty(), "and then as ever");
 }
 
 #[tokio::test]
-async fn what_is_due_soon_fills_a_chunk_up_and_chunks_stay_full() {
+async fn holds_of_two_kinds_are_counted_apart() {
     let world = World::new().await;
-    let holds: Vec<Grant> = (0..10_000)
-        .map(|number| {
-            world.clock.advance(INTERVAL / 10_000);
-            world.hold(number)
-        })
-        .collect();
-    let (scripts, _) = world.run_for(INTERVAL);
-    assert!(scripts <= 110, "{scripts} scripts for the first renewals of 10,000");
-    for _ in 0..5 {
-        assert_eq!(world.run_for(INTERVAL), (100, 10_000));
-    }
-    // One more, and the full chunks stay as they are; two that lack some become one.
-    let _odd = world.hold(10_000);
-    for _ in 0..5 {
-        assert_eq!(world.run_for(INTERVAL), (101, 10_001));
-    }
-    assert!(holds.iter().all(|grant| grant.state() == HoldState::Held));
+    let (_lock, permits) = (world.hold(1), [world.hold_permit(2), world.hold_permit(3)]);
+    let held = || (world.keeper.held::<Renew>(), world.keeper.held::<RenewPermit>());
+    assert_eq!(held(), (1, 2));
+    world.clock.advance(INTERVAL);
+    let due = world.due();
+    world.answer(&due, Renewed::Prolonged { left_ms: 0 });
+    assert_eq!((due.len(), held()), (3, (1, 2)), "while they are renewed, too");
+    world.keeper.forget(&permits[0]);
+    assert_eq!(held(), (1, 1));
+    world.keeper.0.lose(&permits[1], LossReason::Taken);
+    assert_eq!(world.keeper.0.counters.snapshot(0).lock.lost, 0);
+    world.keeper.end(LossReason::Closed);
+    assert_eq!((held(), world.keeper.0.counters.snapshot(0).lock.lost), ((0, 0), 1));
 }
 
 #[tokio::test]
-async fn one_in_ten_of_an_interval_is_the_most_that_a_renewal_comes_early() {
+async fn a_lease_below_the_watchdogs_is_renewed_before_it_ends() {
     let world = World::new().await;
-    let _first = world.hold(1);
-    world.clock.advance(INTERVAL / 10);
-    let _second = world.hold(2);
+    let hold = world.hold_for(1, LEASE / 10, Some(LEASE));
+    world.clock.advance(LEASE / 30 - Duration::from_millis(1));
+    assert!(world.due().is_empty());
     world.clock.advance(Duration::from_millis(1));
-    let _third = world.hold(3);
-    world.clock.advance(INTERVAL - INTERVAL / 10 - Duration::from_millis(1));
-    let due: Vec<u64> = world.keeper.due(100).iter().map(|(grant, _)| grant.token()).collect();
-    assert_eq!(due, [1, 2]);
+    let due = world.due();
+    assert_eq!(due.len(), 1, "at a third of the lease that runs");
+    world.answer(&due, Renewed::Prolonged { left_ms: 0 });
+    assert_eq!((hold.lease(), world.run_for(INTERVAL)), (LEASE, (1, 1)));
+}
+
+/// What the look asks for is next to nothing; how soon it is repeated follows from the lease that the hold has.
+#[tokio::test]
+async fn a_look_that_fails_is_repeated_after_a_second() {
+    let server = Server::start();
+    let world = World::on(&server).await;
+    let hold = world.hold_for(1, Duration::from_secs(24 * 3600), None);
+    server.cmd(&["ACL", "SETUSER", "default", "-evalsha", "-eval"]);
+    world.keeper.look_at(&hold);
+    let due = loop {
+        let next = world.keeper.0.lock().arm();
+        assert!(next.since(world.now()) < Duration::from_secs(1), "a look comes at once");
+        world.keeper.0.clock.sleep_until(next).await;
+        if let Some(due) = world.keeper.due().pop() {
+            break due;
+        }
+    };
+    world.keeper.renew(&world.backend, due).await;
+    let next = world.keeper.0.lock().arm();
+    let pause = next.since(world.now());
+    assert!(pause > LONGEST_RETRY * 9 / 10 && pause <= LONGEST_RETRY, "{pause:?}");
+    assert_eq!(hold.state(), HoldState::Held);
 }
 
 #[tokio::test]
-async fn a_renewal_that_failed_does_not_fill_another_chunk_before_its_time() {
+async fn everything_is_asked_for_at_once_when_the_server_changed() {
+    const MANY: u64 = 2 * TAKEN_AT_ONCE as u64 + 7;
     let world = World::new().await;
-    let _failed = world.hold(1);
-    world.clock.advance(Duration::from_millis(500));
-    let _other = world.hold(2);
-    world.clock.advance(INTERVAL - Duration::from_millis(500));
-    let due = world.keeper.due(1);
-    world.keeper.retry_later(&due);
-    world.clock.advance(Duration::from_millis(500));
-    let due = world.keeper.due(100);
-    assert_eq!(due.iter().map(|(grant, _)| grant.token()).collect::<Vec<_>>(), [2]);
+    let holds: Vec<Grant> = (1..=MANY).map(|number| world.hold(number)).collect();
+    world.clock.advance(Duration::from_millis(1));
+    world.keeper.ask_for_all().await;
+    let mut asked = 0;
+    while asked < holds.len() {
+        let due = world.due();
+        assert!(!due.is_empty(), "{asked} of {MANY}");
+        asked += due.len();
+        world.answer(&due, Renewed::Prolonged { left_ms: 0 });
+    }
+    assert!(world.due().is_empty(), "each once");
 }
 
 #[tokio::test]
@@ -190,11 +280,11 @@ async fn a_hold_that_was_handed_over_is_released_and_the_next_has_its_lease() {
     world.clock.advance(Duration::from_secs(4));
     let second = world.hand_over(&first, 2).unwrap();
     assert_eq!((first.state(), first.lost().await, first.is_valid()), (HoldState::Released, None, false));
-    assert_eq!(world.losses.load(Ordering::SeqCst), 0, "a hand-over is no loss");
+    assert_eq!(world.losses.0.load(Ordering::SeqCst), 0, "a hand-over is no loss");
     assert_eq!((second.token(), second.owner(), second.state()), (2, first.owner(), HoldState::Held));
-    assert_eq!((second.valid_until(), world.keeper.held()), (first.valid_until(), 1));
-    assert_eq!(second.held_for(), Duration::ZERO);
-    assert!(!first.lose(LossReason::Taken) && !first.begin_release(), "it is over");
+    assert_eq!((second.valid_until(), world.keeper.held::<Renew>()), (first.valid_until(), 1));
+    assert_eq!(second.since(), world.now());
+    assert!(!first.lose(LossReason::Taken, || ()) && !first.begin_release(), "it is over");
     assert!(world.hand_over(&first, 3).is_none(), "only who holds can hand over");
     assert_eq!(world.run_for(INTERVAL - Duration::from_secs(4)), (1, 1));
     assert!(second.begin_release());
@@ -206,20 +296,20 @@ async fn what_is_under_way_for_a_hold_is_its_successors() {
     let world = World::new().await;
     let first = world.hold(1);
     world.clock.advance(INTERVAL);
-    let due = world.keeper.due(100);
+    let due = world.due();
     let second = world.hand_over(&first, 2).unwrap();
-    assert!(world.keeper.due(100).is_empty(), "its renewal is under way");
+    assert!(world.due().is_empty(), "its renewal is under way");
     world.answer(&due, Renewed::Prolonged { left_ms: 0 });
     assert_eq!(second.valid_until(), first.valid_until());
-    assert!(second.remaining() > LEASE - Duration::from_secs(1));
+    assert!(second.remaining() > LEASE * 9 / 10 - Duration::from_secs(1));
     world.clock.advance(INTERVAL);
-    let due = world.keeper.due(100);
+    let due = world.due();
     let third = world.hand_over(&second, 3).unwrap();
     world.answer(&due, Renewed::Absent);
     assert_eq!(third.lost().await, Some(LossReason::Deleted));
-    assert_eq!((second.lost().await, world.keeper.held()), (None, 0));
+    assert_eq!((second.lost().await, world.keeper.held::<Renew>()), (None, 0));
     assert!(world.hand_over(&third, 4).is_none(), "what is lost stays lost");
-    assert_eq!(world.losses.load(Ordering::SeqCst), 1);
+    assert_eq!(world.losses.0.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]
@@ -259,5 +349,5 @@ async fn a_lock_can_go_round_for_long() {
         grant = world.hand_over(&grant, token).unwrap();
     }
     println!("a hand-over among {} holds: {} ns", others.len(), start.elapsed().as_nanos() as u64 / TIMES);
-    assert_eq!((grant.token(), world.keeper.held()), (TIMES - 1, 1_001));
+    assert_eq!((grant.token(), world.keeper.held::<Renew>()), (TIMES - 1, 1_001));
 }

@@ -4,16 +4,19 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
+use super::renewal::RenewedBy;
 use super::tenure::Tenure;
 use super::{Grant, LossReason, Watch};
 use crate::time::Tick;
 
 /// When, and the tenure by the address that its entry keeps alive. The tenure knows its time, so that it is found again.
-type Place = (Tick, usize);
+pub(super) type Place = (Tick, usize);
 
 #[derive(Default)]
 pub(super) struct Schedule {
     due: BTreeMap<Place, Entry>,
+    /// How many of each kind.
+    kept: Vec<(&'static RenewedBy, u64)>,
     /// What the keeper sleeps until. It may be earlier than what is first now: then it wakes once in vain.
     armed: Option<Tick>,
     /// Set when the client has ended: nothing is kept any more.
@@ -31,13 +34,24 @@ pub(super) enum Phase {
     Resting,
     /// A renewal is on its way: only the loss is to be watched.
     Renewing,
-    /// A renewal failed: the entry's time is that of the next one.
-    Retrying,
+    /// The entry's time is that of the next renewal, whenever it would be due otherwise: the last one failed, or the server may
+    /// not know the hold. A hold that is not renewed is looked at.
+    Asked,
 }
 
 impl Schedule {
-    pub(super) fn len(&self) -> usize {
-        self.due.len()
+    /// How many of that kind are kept.
+    pub(super) fn count(&self, by: &'static RenewedBy) -> u64 {
+        self.kept.iter().find(|(kind, _)| *kind == by).map_or(0, |(_, count)| *count)
+    }
+
+    fn kept(&mut self, of: &Grant) -> &mut u64 {
+        let by = of.renewed_by();
+        let at = self.kept.iter().position(|(kind, _)| *kind == by).unwrap_or_else(|| {
+            self.kept.push((by, 0));
+            self.kept.len() - 1
+        });
+        &mut self.kept[at].1
     }
 
     pub(super) fn ended(&self) -> Option<LossReason> {
@@ -47,6 +61,7 @@ impl Schedule {
     /// Keeps nothing any more, for the first reason ever given; what it had, and that reason.
     pub(super) fn end(&mut self, reason: LossReason) -> (Vec<Grant>, LossReason) {
         let reason = *self.ended.get_or_insert(reason);
+        self.kept.clear();
         let all = std::mem::take(&mut self.due).into_values().map(|entry| entry.grant);
         (all.inspect(|grant| grant.tenure().set_place(None)).collect(), reason)
     }
@@ -78,6 +93,7 @@ impl Schedule {
             entry.grant = entry.grant.later(present);
         }
         entry.grant.tenure().set_place(Some(at));
+        *self.kept(&entry.grant) += 1;
         self.due.insert((at, address(entry.grant.tenure())), entry);
         let late = self.armed.is_some_and(|armed| at < armed);
         if late {
@@ -85,6 +101,36 @@ impl Schedule {
             self.armed = Some(at);
         }
         late
+    }
+
+    /// Makes up to `limit` of those that rest due at `now`, from the given place on; where to go on, if there is more.
+    pub(super) fn hasten(&mut self, now: Tick, from: Place, limit: usize) -> Option<Place> {
+        let from = from.max((Tick(now.0.saturating_add(1)), 0));
+        let places: Vec<Place> = self.due.range(from..).take(limit).map(|(place, _)| *place).collect();
+        for place in &places {
+            if let Some(entry) = self.due.remove(place) {
+                let (at, entry) = match entry.phase {
+                    Phase::Renewing => (place.0, entry),
+                    Phase::Resting | Phase::Asked => (now, Entry { phase: Phase::Asked, ..entry }),
+                };
+                entry.grant.tenure().set_place(Some(at));
+                self.due.insert((at, place.1), entry);
+            }
+        }
+        places.last().filter(|_| places.len() == limit).map(|(at, address)| (*at, address + 1))
+    }
+
+    /// Enters a tenure anew whose next event may have come nearer, unless a renewal is under way or has just failed: then that one
+    /// or the next says what is to be done. True as in [`Schedule::put`].
+    pub(super) fn hurry(&mut self, tenure: &Arc<Tenure>) -> bool {
+        let entry = place(tenure).and_then(|place| self.due.get(&place));
+        let resting = entry.filter(|entry| entry.phase == Phase::Resting).map(|entry| entry.grant.clone());
+        resting.is_some_and(|grant| self.put(grant, Phase::Resting))
+    }
+
+    /// All that is kept.
+    pub(super) fn tenures(&self) -> Vec<Arc<Tenure>> {
+        self.due.values().map(|entry| entry.grant.tenure().clone()).collect()
     }
 
     /// Lets a grant take the place of the one that it follows; false when that is not kept.
@@ -97,6 +143,7 @@ impl Schedule {
     /// Takes out the tenure of a grant; gives the grant that holds it now.
     pub(super) fn take(&mut self, grant: &Grant) -> Option<Grant> {
         let entry = self.due.remove(&place(grant.tenure())?)?;
+        *self.kept(&entry.grant) -= 1;
         entry.grant.tenure().set_place(None);
         Some(entry.grant)
     }
@@ -105,6 +152,7 @@ impl Schedule {
     pub(super) fn pop_until(&mut self, limit: Tick) -> Option<Entry> {
         let first = self.due.first_entry().filter(|first| first.key().0 <= limit)?;
         let entry = first.remove();
+        *self.kept(&entry.grant) -= 1;
         entry.grant.tenure().set_place(None);
         Some(entry)
     }

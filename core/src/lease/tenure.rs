@@ -1,10 +1,13 @@
 //! One owner's field on the server, over time: what its grants, which follow one another within the process, have in common.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use super::{GrantSpec, LossReason, Watch, margin, warning};
+use libdlock_fork::generation;
+
+use super::renewal::RenewedBy;
+use super::{GrantSpec, LossReason, RENEWED_MARGIN, Source, Watch, margin, warning};
 use crate::name::ObjectName;
 use crate::time::{Clock, Tick};
 
@@ -13,9 +16,14 @@ pub(super) struct Tenure {
     pub(super) name: ObjectName,
     pub(super) owner: Box<str>,
     pub(super) clock: Clock,
-    /// Until when bytes of an unanswered attempt of this owner may still take effect.
-    pub(super) echo_until: Option<Tick>,
+    /// The object that has to know when a grant is lost.
+    pub(super) source: Weak<dyn Source>,
+    pub(super) renewed_by: &'static RenewedBy,
+    /// 0 when no attempt of this owner went unanswered.
+    echo_until: Tick,
     pub(super) server_generation: u64,
+    /// The fork generation that it belongs to.
+    pub(super) born: u32,
     /// Where it stands in the keeper's schedule, whose lock guards this too.
     place: AtomicU64,
     /// One value, so that what is read together was true together.
@@ -25,25 +33,34 @@ pub(super) struct Tenure {
 #[derive(Clone, Copy)]
 pub(super) struct Standing {
     /// How often it was handed over: the grant with this number is the one that holds.
-    pub(super) turn: u64,
+    pub(super) turn: u32,
     /// That grant's.
     pub(super) stage: Stage,
     pub(super) watchdog: Option<Duration>,
-    /// The confirmed lease that reaches furthest, and when it was sent.
+    /// The confirmed lease that reaches furthest, and when its validity ends. Kept, because every question about a hold needs it.
     pub(super) lease: Duration,
-    sent: Tick,
-    /// When the server last confirmed anything: what the watchdog counts from.
+    pub(super) valid_until: Tick,
+    /// Its margin is that of a lease which the watchdog renews.
+    ample: bool,
+    /// The option `clock_drift`.
+    clock_drift: u8,
+    /// When the server last confirmed a lease at least as long as the watchdog's, or any if there is none: what the
+    /// watchdog counts from.
     seen: Tick,
     /// The longest lease that was ever asked for.
     longest: Duration,
     /// The server's key was seen to last longer than that.
     too_long: bool,
+    /// When something last made the hold doubtful; [`Tick::NEVER`] once a renewal that was sent after that is confirmed.
+    doubted: Tick,
 }
 
 /// What a key may last longer than the longest lease before the server's clock is to blame.
 const CLOCK_ERROR: Duration = Duration::from_secs(1);
-/// From one look at such a key to the next.
-const MENDING: Duration = Duration::from_millis(20);
+/// The shortest pause from one confirmation to a renewal that comes out of turn.
+const OUT_OF_TURN: Duration = Duration::from_millis(20);
+/// What a look at a lease that the watchdog does not renew asks for: the server shortens nothing, so this changes nothing.
+const NO_LONGER: Duration = Duration::from_millis(1);
 
 /// From `Held` by way of `Releasing` to `Released`, or from `Held` to `Lost`.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -55,29 +72,74 @@ pub(super) enum Stage {
     Lost(LossReason),
 }
 
-pub(super) fn valid_until(sent: Tick, lease: Duration) -> Tick {
-    sent.plus(lease).minus(margin(lease))
+/// The end of validity of a lease that was asked for at `sent`.
+pub(super) fn valid_until(sent: Tick, lease: Duration, renewed: bool, clock_drift: u8) -> Tick {
+    sent.plus(lease).minus(margin_of(lease, renewed, clock_drift))
+}
+
+fn margin_of(lease: Duration, renewed: bool, clock_drift: u8) -> Duration {
+    margin(lease, if renewed { clock_drift.max(RENEWED_MARGIN) } else { clock_drift })
 }
 
 impl Standing {
-    pub(super) fn valid_until(&self) -> Tick {
-        valid_until(self.sent, self.lease)
+    /// How a hold of its parent stands in a forked child.
+    pub(super) const FORKED: Standing = Standing {
+        turn: 0,
+        stage: Stage::Lost(LossReason::Closed),
+        watchdog: None,
+        lease: Duration::ZERO,
+        valid_until: Tick(0),
+        ample: false,
+        clock_drift: 0,
+        seen: Tick(0),
+        longest: Duration::ZERO,
+        too_long: false,
+        doubted: Tick::NEVER,
+    };
+
+    fn margin(&self) -> Duration {
+        margin_of(self.lease, self.ample, self.clock_drift)
+    }
+
+    /// As [`super::Grant::renew_from_now`].
+    pub(super) fn renew_from_now(&mut self, lease: Duration) {
+        self.watchdog = self.watchdog.max(Some(lease));
+        let end = self.lease_end();
+        self.ample |= self.watchdog == Some(self.lease);
+        self.valid_until = end.minus(self.margin());
+    }
+
+    pub(super) fn lease_end(&self) -> Tick {
+        self.valid_until.plus(self.margin())
     }
 
     pub(super) fn remaining(&self, now: Tick) -> Duration {
         match self.stage {
             // Announced a little before its end, so that the word arrives in time: valid until then.
-            Stage::Held | Stage::Lost(LossReason::Expired) => self.valid_until().since(now),
+            Stage::Held | Stage::Lost(LossReason::Expired) => self.valid_until.since(now),
             Stage::Releasing | Stage::Released | Stage::Lost(_) => Duration::ZERO,
         }
     }
 
+    pub(super) fn loss_at(&self, now: Tick) -> Option<LossReason> {
+        match self.stage {
+            Stage::Lost(reason) => Some(reason),
+            Stage::Held if self.valid_until <= now => Some(LossReason::Expired),
+            Stage::Held | Stage::Releasing | Stage::Released => None,
+        }
+    }
+
     pub(super) fn is_overdue(&self, now: Tick) -> bool {
-        self.watchdog.is_some_and(|lease| now > self.seen.plus(lease / 2))
+        self.renewed_within().is_some_and(|lease| now > self.seen.plus(lease / 2))
+    }
+
+    /// The lease of which a renewal comes every third: the watchdog's, unless the confirmed one is shorter still.
+    fn renewed_within(&self) -> Option<Duration> {
+        self.watchdog.map(|lease| lease.min(self.lease))
     }
 
     /// As grant number `turn` sees it: one that was handed over is released.
-    pub(super) fn of_turn(self, turn: u64) -> Standing {
+    pub(super) fn of_turn(self, turn: u32) -> Standing {
         match self.turn == turn {
             true => self,
             false => Standing { stage: Stage::Released, ..self },
@@ -86,26 +148,42 @@ impl Standing {
 }
 
 impl Tenure {
-    pub(super) fn new(spec: GrantSpec, clock: Clock) -> Tenure {
-        let GrantSpec { watchdog, lease, sent, .. } = spec;
+    pub(super) fn new(
+        spec: GrantSpec,
+        renewed_by: &'static RenewedBy,
+        clock: Clock,
+        source: Weak<dyn Source>,
+    ) -> Tenure {
+        let GrantSpec { watchdog, lease, sent, clock_drift, .. } = spec;
         Tenure {
             name: spec.name,
             owner: spec.owner.into_boxed_str(),
             clock,
-            echo_until: spec.echo_until,
-            server_generation: spec.server_generation,
+            source,
+            renewed_by,
+            echo_until: spec.echo_until.unwrap_or_default(),
+            server_generation: spec.reached.generation,
+            born: generation(),
             place: AtomicU64::new(Tick::NEVER.0),
             standing: Mutex::new(Standing {
                 turn: 0,
                 stage: Stage::Held,
                 watchdog,
                 lease,
-                sent,
+                valid_until: valid_until(sent, lease, watchdog.is_some(), clock_drift),
+                ample: watchdog.is_some(),
+                clock_drift,
                 seen: sent,
                 longest: lease,
                 too_long: false,
+                doubted: Tick::NEVER,
             }),
         }
+    }
+
+    /// Until when bytes of an unanswered attempt may still take effect, if there was one.
+    pub(super) fn echo_until(&self) -> Option<Tick> {
+        Some(self.echo_until).filter(|until| *until != Tick::default())
     }
 
     pub(super) fn standing(&self) -> MutexGuard<'_, Standing> {
@@ -137,11 +215,26 @@ impl Tenure {
         }
         // By now every extension that may have been carried out has been counted in.
         standing.too_long = left > standing.longest.saturating_add(CLOCK_ERROR);
-        standing.seen = standing.seen.max(sent);
-        if valid_until(sent, lease) > standing.valid_until() {
-            (standing.sent, standing.lease) = (sent, lease);
+        // A shorter extension puts off no renewal: a caller that repeats it would keep the watchdog from ever renewing.
+        if standing.watchdog.is_none_or(|watchdog| lease >= watchdog) {
+            standing.seen = standing.seen.max(sent);
+        }
+        if sent >= standing.doubted {
+            standing.doubted = Tick::NEVER;
+        }
+        // One by which the caller has prolonged a hold that is renewed is the caller's.
+        let ample = standing.watchdog == Some(lease);
+        let until = valid_until(sent, lease, ample, standing.clock_drift);
+        if until > standing.valid_until {
+            (standing.valid_until, standing.lease, standing.ample) = (until, lease, ample);
         }
         true
+    }
+
+    /// Asks for a renewal out of turn, to learn whether the server still shows the hold.
+    pub(super) fn doubt(&self) {
+        let now = self.clock.now();
+        self.standing().doubted = now;
     }
 
     /// What comes next in the life of the hold.
@@ -150,12 +243,16 @@ impl Tenure {
         if standing.stage != Stage::Held {
             return Watch::Over;
         }
-        let lose_at = standing.valid_until().minus(warning(standing.lease));
-        match standing.watchdog {
-            Some(lease) => {
-                let pause = if standing.too_long { MENDING } else { lease / 3 };
-                Watch::Renew { at: standing.seen.plus(pause), lease, lose_at }
+        let lose_at = standing.valid_until.minus(warning(standing.lease));
+        let out_of_turn = standing.seen.plus(OUT_OF_TURN);
+        let doubtful = standing.doubted != Tick::NEVER;
+        match standing.watchdog.zip(standing.renewed_within()) {
+            Some((lease, within)) => {
+                let hurries = standing.too_long || doubtful;
+                let at = if hurries { out_of_turn } else { standing.seen.plus(within / 3) };
+                Watch::Renew { at, lease, lose_at }
             }
+            None if doubtful => Watch::Renew { at: out_of_turn, lease: NO_LONGER, lose_at },
             None => Watch::Expire { lose_at },
         }
     }

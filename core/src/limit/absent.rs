@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use super::answer::Answer;
 use super::decision::Decision;
+use super::places::By;
 use super::rate::Rate;
 use super::shared::LimitShared;
 use super::step::Gcra;
@@ -10,8 +12,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::event::Level;
 
 /// The policy of a limiter for the time in which its server cannot be reached, loses a reply, or refuses for now (it loads its
-/// data, is a replica, ...). With a policy other than [`Absent::Fail`] a call is answered within `response_timeout`.
+/// data, is a replica, ...). With a policy other than [`Absent::Fail`] a call is answered within `response_timeout`, and at once while the server is known
+/// to be away: from the first call that was decided without it until it answers again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Absent {
     /// The error, for the caller to decide.
     #[default]
@@ -43,8 +47,9 @@ impl Stand {
             return Ok(Stand { policy, rate });
         };
         if !(1..=MOST_SHARES).contains(&of) {
-            let message = format!("a local share of one in {of} is not possible; it is one in 1 to {MOST_SHARES}");
-            return Err(Error::new(ErrorKind::InvalidArgument, "rate limiter", message));
+            let what = format_args!("a local share of one in {of} is not possible");
+            let allowed = format!("one in 1 to {MOST_SHARES}");
+            return Err(Error::refused(ErrorKind::InvalidArgument, "rate limiter", what, allowed));
         }
         let per = rate.per().checked_mul(of).unwrap_or(Duration::MAX);
         let share = Rate::new(rate.tokens(), per).burst((rate.limit() / u64::from(of)).max(1));
@@ -57,21 +62,20 @@ impl Stand {
         self.policy != Absent::Fail
     }
 
-    /// The answer to `cost` when asking has failed with `error`.
-    pub(super) fn decide(&self, shared: &LimitShared, cost: u64, error: Error) -> Result<Decision> {
-        let decision = match self.policy {
+    /// The answer to `cost`, within `wait`, when asking has failed with `error`.
+    pub(super) fn decide(&self, shared: &LimitShared, cost: u64, wait: Duration, error: Error) -> Result<Answer> {
+        let answer = match self.policy {
             Absent::Fail => return Err(error),
-            Absent::Deny => Decision::deny(self.rate, cost),
-            Absent::Allow => Decision::allow(self.rate, cost),
-            Absent::LocalShare { .. } if cost > self.rate.limit() => Decision::deny(self.rate, cost),
+            Absent::Deny => Answer::Decided(Decision::deny(self.rate, cost)),
+            Absent::Allow => Answer::Decided(Decision::allow(self.rate, cost)),
+            Absent::LocalShare { .. } if cost > self.rate.limit() => Answer::Decided(Decision::deny(self.rate, cost)),
             Absent::LocalShare { .. } => {
-                let client = shared.client();
-                let step = Gcra::new(self.rate, cost);
-                let (allowed, used) = client.shares.charge(shared.name(), self.rate, &step, client.clock.now());
-                Decision::from_used(self.rate, cost, allowed, used)
+                let (step, now) = (Gcra::new(self.rate, cost).within(wait), shared.client().clock.now());
+                let (allowed, at, tat) = shared.shares().charge(shared.name(), self.rate, &step, now);
+                Answer::of(self.rate, cost, allowed, at, tat, By::Share, now)
             }
         };
-        if shared.client().shares.set_alone(true) {
+        if shared.shares().set_alone(true) {
             let message = format!(
                 "decided by its policy ({}), as others of this client will be until the server answers: {}",
                 self.word(),
@@ -79,12 +83,12 @@ impl Stand {
             );
             shared.client().events.emit(Level::Warn, Some(shared.name().as_str()), message);
         }
-        Ok(decision)
+        Ok(answer)
     }
 
     /// Called with every answer of the server.
     pub(super) fn server_is_back(&self, shared: &LimitShared) {
-        if shared.client().shares.set_alone(false) {
+        if shared.shares().set_alone(false) {
             shared.client().events.emit(Level::Info, Some(shared.name().as_str()), "the server decides again");
         }
     }

@@ -3,39 +3,47 @@
 use std::time::{Duration, SystemTime};
 
 use super::rate::Rate;
-use super::step::Judged;
-use super::tat::Span;
 
 /// A limiter's answer, with what there is to know about the bucket after it.
+///
+/// ```
+/// # let client = libdlock::Client::blocking_connect("memory://")?;
+/// # client.block_on(async {
+/// use std::time::Duration;
+///
+/// use libdlock::Rate;
+///
+/// let api = client.rate_limiter("api", Rate::new(1, Duration::from_secs(60)))?;
+/// assert!(api.try_acquire(1).await?.allowed);
+/// let refused = api.try_acquire(1).await?;
+/// assert!(!refused.allowed && refused.retry_after.is_some_and(|wait| wait <= Duration::from_secs(60)));
+/// # Ok::<(), libdlock::Error>(()) })?;
+/// # Ok::<(), libdlock::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Decision {
+    // <api:decision> written by `python3 api/write.py` from api/records.json
     /// Whether the tokens were granted; for a cost of 0, whether one could be had.
     pub allowed: bool,
     /// How many were: the cost, or 0.
     pub granted: u64,
     /// How many could be had at once now.
     pub remaining: u64,
-    /// How long until the same cost can be granted, at the soonest: zero when it was (for a cost of 0: when one token is
-    /// there), `None` for never, under a rate of 0 tokens. In whole microseconds, rounded up.
+    /// How long until the same cost can be granted, at the soonest: zero when it was (for a cost of 0: when one token
+    /// is there), `None` for never, under a rate of 0 tokens. In whole microseconds, rounded up.
     pub retry_after: Option<Duration>,
     /// How long until the bucket is full again. In whole microseconds, rounded up.
     pub reset_after: Duration,
-    /// The most that can be had at once: the burst, or this process's share of it when a policy granted that.
+    /// The most that can be had at once: the burst, or this client's share of it when a policy granted that.
     pub limit: u64,
-    /// When it was decided, on the server's clock to the microsecond; `None` when it was decided without the server, by a
-    /// policy or because the wait was over before the turn came.
+    /// When it was decided, or from when on the tokens that were waited for may be used: on the server's clock, to
+    /// the microsecond. `None` when a policy decided without the server.
     pub server_time: Option<SystemTime>,
+    // </api:decision>
 }
 
 impl Decision {
-    /// The answer to `cost` that follows from what the server's script says.
-    pub(super) fn of(rate: Rate, cost: u64, judged: Judged) -> Decision {
-        let now = SystemTime::UNIX_EPOCH + Duration::from_micros(judged.now.0);
-        let used = judged.tat.work(rate.unit()).saturating_sub(Span::at(judged.now).work(rate.unit()));
-        Decision { server_time: Some(now), ..Decision::from_used(rate, cost, judged.allowed, used) }
-    }
-
     /// The answer when the bucket lacks `used` parts of the time that it takes to fill.
     pub(super) fn from_used(rate: Rate, cost: u64, allowed: bool, used: u128) -> Decision {
         let unit = u128::from(rate.unit());

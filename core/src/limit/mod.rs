@@ -2,19 +2,23 @@
 //!
 //! The algorithm is GCRA, the generic cell rate algorithm of ATM networks: one stored instant, the *theoretical arrival
 //! time* (TAT) at which the bucket will be full again. A request pushes it on by its cost and is refused when it would then
-//! lie further ahead than the whole burst takes to refill. Everything is judged by the server's clock, in exact fractions
+//! lie further ahead than the whole burst takes to refill. A wait pushes it further, and may use its tokens when that is within
+//! reach: a reservation. Everything is judged by the server's clock, in exact fractions
 //! of a microsecond (`tat.rs`), so a limiter neither drifts nor depends on who asks.
 //!
-//! A decision is never asked for twice: one whose reply was lost counts as spent. `docs/protocol.md` tells what stands on
+//! A decision is never asked for twice: one whose reply was lost counts as spent. `docs/protocol` tells what stands on
 //! the server.
 
 mod absent;
+mod answer;
 mod decision;
-mod direct;
+mod limits;
 #[cfg(test)]
 mod model_test;
+mod object;
 #[cfg(test)]
 mod oracle_test;
+mod places;
 mod rate;
 mod shared;
 mod shares;
@@ -22,28 +26,47 @@ mod step;
 mod tat;
 
 use std::fmt;
+use std::mem;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 pub use absent::Absent;
 pub use decision::Decision;
+pub(crate) use limits::Limits;
 pub use rate::Rate;
-pub(crate) use shared::LimitShared;
-pub(crate) use shares::Shares;
+#[cfg(test)]
 pub(crate) use step::LimitState;
 
 use self::absent::Stand;
+use self::answer::Answer;
+use self::places::{By, Place, Places};
+use self::shared::LimitShared;
 use self::step::{Gcra, Judged, Reset};
+use self::tat::Span;
 use crate::backend::{Done, Failed};
-use crate::deadline::{Wait, by_deadline};
-#[cfg(doc)]
-use crate::error::ErrorKind;
-use crate::error::{Error, Result};
+use crate::deadline::Wait;
+use crate::error::{Error, ErrorKind, Result};
 use crate::step::Step;
 use crate::time::Tick;
-use crate::wait::{Turn, while_open};
+use crate::wait::while_open;
 
 /// How a [`RateLimiter`] is made.
+///
+/// ```
+/// # let client = libdlock::Client::blocking_connect("memory://")?;
+/// use std::time::Duration;
+///
+/// use libdlock::limit::{Absent, LimiterOptions};
+/// use libdlock::Rate;
+///
+/// // While the server is away, each of about four processes goes on with a quarter of the rate.
+/// let rate = Rate::new(100, Duration::from_secs(1));
+/// let api = client.rate_limiter_with("api", LimiterOptions::new(rate).absent(Absent::LocalShare { of: 4 }))?;
+/// # Ok::<(), libdlock::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LimiterOptions {
     /// What it lets through.
     pub rate: Rate,
@@ -55,6 +78,12 @@ impl LimiterOptions {
     /// This rate, and an error while the server cannot be reached.
     pub fn new(rate: Rate) -> LimiterOptions {
         LimiterOptions { rate, absent: Absent::default() }
+    }
+
+    /// Sets what it answers while the server cannot be reached.
+    pub fn absent(mut self, absent: Absent) -> LimiterOptions {
+        self.absent = absent;
+        self
     }
 }
 
@@ -83,8 +112,17 @@ pub struct RateLimiter {
     stand: Stand,
 }
 
+impl Limits {
+    /// The limiter of this name. No I/O.
+    pub(crate) fn open(self: &Arc<Self>, name: &str, options: LimiterOptions) -> Result<RateLimiter> {
+        let name = self.context().name_of("rate limiter", name)?;
+        let make = || LimitShared::new(name.clone(), self.clone());
+        RateLimiter::new(self.context().objects.get_or_insert(&name, make), options)
+    }
+}
+
 impl RateLimiter {
-    pub(crate) fn new(shared: Arc<LimitShared>, options: LimiterOptions) -> Result<RateLimiter> {
+    fn new(shared: Arc<LimitShared>, options: LimiterOptions) -> Result<RateLimiter> {
         let on = |error: Error| error.on(shared.name().as_str());
         options.rate.check().map_err(on)?;
         let stand = Stand::new(options.absent, options.rate).map_err(on)?;
@@ -107,8 +145,11 @@ impl RateLimiter {
         self.rate
     }
 
-    /// Takes `cost` tokens if they are there now. Does not wait, and may overtake those who do. A cost of 0 only looks, see
-    /// [`RateLimiter::peek`]; a rate of 0 tokens refuses every cost.
+    /// Takes `cost` tokens if they are there now. Does not wait, and is refused while others wait. A rate of 0 tokens refuses
+    /// every cost.
+    ///
+    /// A cost of 0 asks how things stand for one token, in every call as in [`RateLimiter::peek`]: it spends nothing, never
+    /// waits, is allowed when one token could be had now, and `retry_after` says when else.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidArgument`] for a cost above the burst, which could never be granted.
@@ -119,29 +160,62 @@ impl RateLimiter {
     /// # Cancel safety
     /// Dropping the future may have spent the tokens.
     pub async fn try_acquire(&self, cost: u64) -> Result<Decision> {
-        self.check(cost)?;
-        let deadline = self.deadline();
-        self.while_open(Gcra::OP, self.judge(cost, deadline)).await?
+        let asked_at = self.shared.client().clock.now();
+        let decision = self.decide(cost).await?;
+        self.count(cost, asked_at, &decision);
+        Ok(decision)
     }
 
-    /// Takes `cost` tokens, waiting for them at most as long as `wait` says. Those who wait in one process are served in the
-    /// order in which they came, each by one timer; a wait that cannot be long enough is refused at once, and so is any under
-    /// a rate of 0 tokens.
+    async fn decide(&self, cost: u64) -> Result<Decision> {
+        self.check(cost)?;
+        let deadline = self.deadline();
+        let asking = pin!(self.ask(Gcra::new(self.rate, cost), deadline));
+        let judged = self.while_open(Gcra::OP, asking).await?;
+        match self.answer(cost, None, judged)? {
+            Answer::Decided(decision) => Ok(decision),
+            // Only what waits is told of a later time.
+            Answer::Reserved(reserved) => Ok(reserved.decision),
+        }
+    }
+
+    /// Takes `cost` tokens, waiting for them at most as long as `wait` says. All that wait, in all processes, are served in the
+    /// order in which their requests reach the server: a wait reserves its tokens with one request, and sleeps until they may be
+    /// used. When that is later than the wait allows, it is refused at once; so is any wait under a rate of 0 tokens.
     ///
-    /// A decision that is under way when the time is over is waited for, up to `response_timeout`. One whose time is over
-    /// before its turn came is refused without the server: `server_time` is `None`, and the rest is as far as is known.
+    /// A decision that is under way when the time is over is waited for, up to `response_timeout`.
     ///
     /// # Errors
-    /// As [`RateLimiter::try_acquire`]; [`ErrorKind::InvalidArgument`] for the wait; [`ErrorKind::Closed`].
+    /// As [`RateLimiter::try_acquire`]; [`ErrorKind::Closed`].
     ///
     /// # Cancel safety
-    /// Dropping the future gives up the place in the line, and spends nothing unless a decision was under way.
+    /// Dropping the future gives the tokens back, to callers behind it in this client first. When other processes have reserved
+    /// since, they stay with this client, for its next caller.
     pub async fn acquire(&self, cost: u64, wait: Wait) -> Result<Decision> {
         self.check(cost)?;
         let Some(until) = self.until(wait, cost)? else {
             return self.try_acquire(cost).await;
         };
-        self.while_open(Gcra::OP, self.wait_until(until, cost)).await?
+        let client = self.shared.client();
+        let (asked_at, _waiting) = (client.clock.now(), client.counters.limiter.waits());
+        let decision = self.while_open(Gcra::OP, pin!(self.wait_until(until, cost))).await??;
+        self.count(cost, asked_at, &decision);
+        Ok(decision)
+    }
+
+    /// Counts what a call was told, but for one that only asked how things stand.
+    fn count(&self, cost: u64, asked_at: Tick, decision: &Decision) {
+        if cost == 0 {
+            return;
+        }
+        let client = self.shared.client();
+        let counts = &client.counters.limiter;
+        match decision.allowed {
+            true => counts.granted(decision.granted, client.clock.now().since(asked_at)),
+            false => counts.refused(),
+        }
+        if decision.server_time.is_none() {
+            counts.decided_by_policy();
+        }
     }
 
     /// Says how things stand for one token, and spends nothing: `allowed` when it could be had now.
@@ -155,7 +229,7 @@ impl RateLimiter {
         self.try_acquire(0).await
     }
 
-    /// Fills the bucket, for everybody. For operators and tests. Those who wait already keep to their timers.
+    /// Fills the bucket, for everybody. For operators and tests. Those that wait already keep their times.
     ///
     /// # Errors
     /// [`ErrorKind::OutcomeUnknown`] when no reply came (it is not sent twice); else as the server says.
@@ -166,12 +240,12 @@ impl RateLimiter {
         self.shared.client().check_open(Reset::OP).map_err(|error| error.on(self.key()))?;
         let deadline = self.shared.client().operation_deadline();
         let reset = self.shared.client().backend.run(self.shared.name(), &Reset, deadline);
-        self.while_open(Reset::OP, reset).await?.map(drop).map_err(|failed| failed.error)
+        self.while_open(Reset::OP, pin!(reset)).await?.map(drop).map_err(|failed| failed.error)
     }
 
     /// Until when a wait for so many tokens goes on; `None` for what does not wait.
     fn until(&self, wait: Wait, cost: u64) -> Result<Option<Tick>> {
-        let until = wait.until(Gcra::OP, &self.shared.client().clock).map_err(|error| error.on(self.key()))?;
+        let until = wait.until(&self.shared.client().clock);
         Ok(until.filter(|_| cost > 0))
     }
 
@@ -180,53 +254,79 @@ impl RateLimiter {
         self.rate.check_cost(Gcra::OP, cost).map_err(|error| error.on(self.key()))
     }
 
-    /// The first in line asks; when it is refused it sleeps until its tokens are there, and asks again.
     async fn wait_until(&self, until: Tick, cost: u64) -> Result<Decision> {
-        let clock = &self.shared.client().clock;
-        let Some(turn) = by_deadline(clock, until, self.shared.line().turn()).await else {
-            return Ok(self.shared.refused_in_line(self.rate, cost, clock.now()));
-        };
-        self.wait_as_first(turn, until, cost, None).await
-    }
-
-    /// Waits as the first in line, with the last decision if there was one.
-    async fn wait_as_first(&self, _turn: Turn, until: Tick, cost: u64, mut last: Option<Decision>) -> Result<Decision> {
-        let clock = &self.shared.client().clock;
+        let arrival = self.shared.places().arrive();
+        let (client, clock) = (self.shared.client(), &self.shared.client().clock);
         loop {
-            let decision = match last.take() {
-                Some(decision) => decision,
-                None => {
-                    let longest = until.max(clock.now().plus(self.shared.client().options.response_timeout));
-                    self.judge(cost, self.deadline().min(longest)).await?
-                }
-            };
-            let Some(pause) = decision.retry_after.filter(|_| !decision.allowed) else {
-                return Ok(decision);
-            };
-            let next = clock.now().plus(pause);
-            if next > until {
-                return Ok(decision);
+            if let Some(place) = Place::left_over(&self.shared, (self.rate, cost), arrival, until) {
+                return Ok(place.wait(clock).await);
             }
-            self.shared.head_waits_until(next);
-            clock.sleep_until(next).await;
+            let longest = until.max(clock.now().plus(client.options.response_timeout));
+            let asking = self.asking(cost, until, self.deadline().min(longest));
+            let Some(mut asked) = client.tasks.operation(asking).await else {
+                // A runtime that was shut down ends it too, and the client with it.
+                let panicked = || {
+                    Error::new(
+                        ErrorKind::Internal,
+                        Gcra::OP,
+                        "the decision was cut off: its runtime was shut down, or libdlock has a defect",
+                    )
+                };
+                let error = client.check_open(Gcra::OP).err().unwrap_or_else(panicked);
+                return Err(error.on(self.key()));
+            };
+            match asked.take()? {
+                Answer::Reserved(reserved) => {
+                    return Ok(Place::with(&self.shared, (self.rate, cost), arrival, reserved).wait(clock).await);
+                }
+                Answer::Decided(decision) => match self.again_at(&decision, until) {
+                    Some(next) => clock.sleep_until(next).await,
+                    None => return Ok(decision),
+                },
+            }
         }
     }
 
-    /// One decision: the server's, or the policy's when there is no server.
-    async fn judge(&self, cost: u64, deadline: Tick) -> Result<Decision> {
-        let step = Gcra::new(self.rate, cost);
-        let judged = self.shared.client().backend.run(self.shared.name(), &step, deadline).await;
-        self.answer(cost, judged)
+    /// When it is worth to ask again after this decision.
+    fn again_at(&self, decision: &Decision, until: Tick) -> Option<Tick> {
+        let pause = decision.retry_after.filter(|_| !decision.allowed)?;
+        Some(self.shared.client().clock.now().plus(pause)).filter(|next| *next <= until)
     }
 
-    fn answer(&self, cost: u64, judged: Result<Done<Judged>, Failed>) -> Result<Decision> {
+    /// One decision, which goes on when it is not awaited any more: what it brings is given back then.
+    fn asking(&self, cost: u64, until: Tick, deadline: Tick) -> impl Future<Output = Asked> + Send + use<> {
+        let limiter = self.clone();
+        async move {
+            let wait = limiter.left_until(Some(until));
+            let judged = limiter.ask(Gcra::new(limiter.rate, cost).within(wait), deadline).await;
+            Asked { answer: Some(limiter.answer(cost, Some(until), judged)), limiter, cost }
+        }
+    }
+
+    /// The server's answer, or none as soon as it is known to be away and the limiter has an answer of its own.
+    async fn ask(&self, step: Gcra, deadline: Tick) -> Result<Done<Judged>, Failed> {
+        let (client, name) = (self.shared.client(), self.shared.name());
+        match self.stand.is_policy() {
+            true => client.backend.run_while_there(name, &step, deadline, self.shared.shares().is_alone()).await,
+            false => client.backend.run(name, &step, deadline).await,
+        }
+    }
+
+    /// What a call may still wait; nothing if it does not wait.
+    fn left_until(&self, until: Option<Tick>) -> Duration {
+        until.map_or(Duration::ZERO, |until| until.since(self.shared.client().clock.now()))
+    }
+
+    fn answer(&self, cost: u64, until: Option<Tick>, judged: Result<Done<Judged>, Failed>) -> Result<Answer> {
         match judged {
-            Ok(done) => {
-                self.shared.saw(done.reply, self.shared.client().clock.now());
+            Ok(Done { reply: Judged { allowed, now, tat }, .. }) => {
                 self.stand.server_is_back(&self.shared);
-                Ok(Decision::of(self.rate, cost, done.reply))
+                let heard = self.shared.client().clock.now();
+                let at = SystemTime::UNIX_EPOCH + Duration::from_micros(now.0);
+                Ok(Answer::of(self.rate, cost, allowed, Span::at(now), tat, By::Server, heard).on_server(at))
             }
-            Err(failed) if failed.away => self.stand.decide(&self.shared, cost, failed.error),
+            // Asking has taken its part of the wait.
+            Err(failed) if failed.away => self.stand.decide(&self.shared, cost, self.left_until(until), failed.error),
             Err(failed) => Err(failed.error),
         }
     }
@@ -240,8 +340,40 @@ impl RateLimiter {
         }
     }
 
-    async fn while_open<T>(&self, op: &'static str, work: impl Future<Output = T>) -> Result<T> {
+    async fn while_open<T>(&self, op: &'static str, work: Pin<&mut impl Future<Output = T>>) -> Result<T> {
         while_open(op, &self.shared.client().tasks, work).await.map_err(|error| error.on(self.key()))
+    }
+}
+
+/// An answer on its way to a caller, which may have given up: a reservation is given back when this is dropped with it.
+struct Asked {
+    limiter: RateLimiter,
+    cost: u64,
+    answer: Option<Result<Answer>>,
+}
+
+impl Asked {
+    fn take(&mut self) -> Result<Answer> {
+        self.answer.take().expect("it is taken once")
+    }
+}
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        if let Some(Ok(Answer::Reserved(reserved))) = self.answer.take()
+            && !self.limiter.shared.client().tasks.is_forked()
+        {
+            Places::leave(&self.limiter.shared, (self.limiter.rate, self.cost), reserved);
+        }
+    }
+}
+
+impl Drop for RateLimiter {
+    fn drop(&mut self) {
+        if self.shared.client().tasks.is_forked() {
+            // As the client: leaked in a forked child.
+            mem::forget(self.shared.clone());
+        }
     }
 }
 

@@ -5,15 +5,23 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::Rate;
-use super::step::{Gcra, LimitState, Reset};
+use super::step::{Gcra, GiveBack, LimitState, Reset};
+use super::tat::{Span, Stored};
 use crate::step::State;
-use crate::step::model::{Model, Pair, drive};
+use crate::step::model::{Model, Pair, Sequences, drive};
 
 #[derive(Clone, Debug)]
 pub(crate) enum Action {
     Ask {
         rate: Rate,
         cost: u64,
+        wait: Duration,
+    },
+    /// Of what was charged `since` before the last.
+    GiveBack {
+        rate: Rate,
+        cost: u64,
+        since_us: u64,
     },
     Reset,
     /// What others leave in the key.
@@ -41,9 +49,22 @@ fn rates() -> impl Strategy<Value = Rate> {
 }
 
 fn actions() -> impl Strategy<Value = (Action, i64)> {
-    let ask = (rates(), 0..1_000u64).prop_map(|(rate, some)| {
-        let cost = if rate.limit() == 0 { some } else { some % (rate.limit().min(25) + 1) };
-        Action::Ask { rate, cost }
+    let cost = |rate: Rate, some: u64| if rate.limit() == 0 { some } else { some % (rate.limit().min(25) + 1) };
+    let wait = prop_oneof![
+        2 => Just(Duration::ZERO),
+        2 => (0..10_000_000u64).prop_map(Duration::from_micros),
+        1 => Just(Duration::MAX),
+    ];
+    let ask = (rates(), 0..1_000u64, wait).prop_map(move |(rate, some, wait)| Action::Ask {
+        rate,
+        cost: cost(rate, some),
+        wait,
+    });
+    let since_us = prop_oneof![Just(0), 0..1_000u64, 0..2_000_000u64];
+    let give_back = (rates(), 0..1_000u64, since_us).prop_map(move |(rate, some, since_us)| Action::GiveBack {
+        rate,
+        cost: cost(rate, some),
+        since_us,
     });
     let value = prop_oneof![
         Just("".to_owned()),
@@ -53,9 +74,14 @@ fn actions() -> impl Strategy<Value = (Action, i64)> {
         Just("31536000000000+1/3".to_owned()),
         Just("31536000000000+5/3".to_owned()),
         Just("9".repeat(60)),
+        // Written a second before the start, or ten minutes after it.
+        Just("31536005000000+10031535999000000/30000000000000000".to_owned()),
+        Just("31536605000000+20031536600000000/30000000000000000".to_owned()),
+        Just(format!("{}+00031535999000000/10000000000000000", "9".repeat(60))),
+        Just("31536000000000+1/30000000000000000".to_owned()),
     ];
     let foreign = (value, prop::option::of(1..5_000u64)).prop_map(|(value, ttl_ms)| Action::Foreign { value, ttl_ms });
-    let action = prop_oneof![20 => ask, 1 => Just(Action::Reset), 1 => foreign];
+    let action = prop_oneof![20 => ask, 6 => give_back, 1 => Just(Action::Reset), 1 => foreign];
     let shift_us = prop_oneof![
         4 => 0..1_000i64,
         4 => 0..500_000i64,
@@ -72,7 +98,15 @@ impl Model for LimitState {
 
     fn act(pair: &mut Pair<LimitState>, action: &Action) {
         match action {
-            Action::Ask { rate, cost } => pair.step(&Gcra::new(*rate, *cost), false),
+            Action::Ask { rate, cost, wait } => pair.step(&Gcra::new(*rate, *cost).within(*wait), false),
+            Action::GiveBack { rate, cost, since_us } => {
+                let unit = rate.unit();
+                let stored = pair.state.tat.as_ref().and_then(|text| Stored::parse(text, unit)).unwrap_or_default();
+                // Such as the server could have answered.
+                let tat =
+                    Span { us: stored.tat.us.min(1 << 52), ..stored.tat }.minus(Span { us: *since_us, part: 0 }, unit);
+                pair.step(&GiveBack::new(*rate, *cost, tat), false);
+            }
             Action::Reset => pair.step(&Reset, false),
             Action::Foreign { value, ttl_ms } => {
                 let key = LimitState::main_key(&pair.name);
@@ -95,11 +129,11 @@ impl Model for LimitState {
 
 #[test]
 fn the_scripts_do_what_the_specification_does() {
-    drive::<LimitState>(1_000, actions());
+    drive::<LimitState>(Sequences::NORMAL, actions());
 }
 
 #[test]
 #[ignore = "long: make check-long"]
 fn the_scripts_do_what_the_specification_does_for_long() {
-    drive::<LimitState>(10_000, actions());
+    drive::<LimitState>(Sequences::long(), actions());
 }

@@ -5,11 +5,14 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::step::{Gcra, LimitState};
+use super::answer::Answer;
+use super::places::By;
+use super::step::{Gcra, GiveBack, LimitState};
+use super::tat::Span;
 use super::{Decision, Rate};
 use crate::name::ObjectName;
-use crate::step::{Attempt, State, Step};
-use crate::time::ServerTime;
+use crate::step::{Attempt, Expires, Outbox, Step};
+use crate::time::{ServerTime, Tick};
 
 /// 2026-01-01, in us.
 const START: u64 = 1_767_225_600_000_000;
@@ -32,10 +35,40 @@ impl Limiter {
         let (name, now) = (ObjectName::new("", "any").unwrap(), ServerTime(self.now));
         self.state.expire(now);
         let judged = Gcra::new(self.rate, cost)
-            .apply(&name, Attempt { not_after: now }, &mut self.state, now, &mut Vec::new())
+            .apply(&name, Attempt { not_after: now }, &mut self.state, now, &mut Outbox::new(&|_| false))
             .unwrap();
-        Decision::of(self.rate, cost, judged)
+        match Answer::of(self.rate, cost, judged.allowed, Span::at(now), judged.tat, By::Server, Tick(0)) {
+            Answer::Decided(decision) => decision,
+            Answer::Reserved(_) => panic!("nobody waits"),
+        }
     }
+
+    /// Asks for tokens within so many us: what was charged, and from when on it may be used, in parts of us since 2025.
+    fn reserve(&mut self, cost: u64, wait_us: u64) -> Option<Charged> {
+        let (name, now) = (ObjectName::new("", "any").unwrap(), ServerTime(self.now));
+        self.state.expire(now);
+        let step = Gcra::new(self.rate, cost).within(Duration::from_micros(wait_us));
+        let judged =
+            step.apply(&name, Attempt { not_after: now }, &mut self.state, now, &mut Outbox::new(&|_| false)).unwrap();
+        let unit = self.rate.unit();
+        let due = judged.tat.work(unit).saturating_sub(self.rate.work(self.rate.limit()));
+        let due = due.max(Span::at(now).work(unit));
+        judged.allowed.then_some(Charged { cost, due, tat: judged.tat })
+    }
+
+    fn give_back(&mut self, charged: &Charged) -> bool {
+        let (name, now) = (ObjectName::new("", "any").unwrap(), ServerTime(self.now));
+        self.state.expire(now);
+        let step = GiveBack::new(self.rate, charged.cost, charged.tat);
+        step.apply(&name, Attempt { not_after: now }, &mut self.state, now, &mut Outbox::new(&|_| false)).unwrap()
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Charged {
+    cost: u64,
+    due: u128,
+    tat: Span,
 }
 
 /// A bucket: its level in 1/period of a token.
@@ -117,6 +150,83 @@ proptest! {
                 prop_assert!(sum * rate.per().as_micros() <= most, "{sum} tokens in ({from}, {to}]");
             }
         }
+    }
+
+    /// Counted at the times from which on the tokens may be used. What was cancelled is used by nobody, whether or not it could
+    /// be given back.
+    #[test]
+    fn no_interval_holds_too_much_also_with_reservations_and_cancellations(
+        rate in rates(),
+        calls in prop::collection::vec((prop_oneof![Just(0), 0..100u64, 0..100_000u64], 0..45u64, 0..6u8, 0..5_000_000u64), 1..150),
+    ) {
+        let mut limiter = Limiter::new(rate);
+        let mut admitted: Vec<Charged> = Vec::new();
+        for (pause, some, what, wait_us) in calls {
+            limiter.now += pause;
+            let now = Span::at(ServerTime(limiter.now)).work(rate.unit());
+            let cost = 1 + some % rate.limit();
+            match what {
+                0 => admitted.extend(limiter.reserve(cost, 0)),
+                1..=3 => {
+                    let charged = limiter.reserve(cost, wait_us);
+                    if let Some(charged) = &charged {
+                        let wait = (charged.due - now).div_ceil(u128::from(rate.unit()));
+                        prop_assert!(wait <= u128::from(wait_us), "{wait} us, and not {wait_us}");
+                    }
+                    admitted.extend(charged);
+                }
+                _ => {
+                    let waiting: Vec<usize> = (0..admitted.len()).filter(|&at| admitted[at].due > now).collect();
+                    if !waiting.is_empty() {
+                        let charged = admitted.remove(waiting[some as usize % waiting.len()]);
+                        limiter.give_back(&charged);
+                    }
+                }
+            }
+        }
+        admitted.sort_by_key(|charged| charged.due);
+        for (i, first) in admitted.iter().enumerate() {
+            let mut sum = 0;
+            for charged in &admitted[i..] {
+                sum += rate.work(charged.cost);
+                prop_assert!(
+                    sum <= rate.work(rate.limit()) + (charged.due - first.due),
+                    "{sum} parts in [{}, {}]: {admitted:?}", first.due, charged.due
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn what_the_last_one_gives_back_was_never_taken(rate in rates(), calls in calls(), wait_us in 1..5_000_000u64) {
+        let mut limiter = Limiter::new(rate);
+        for (pause, cost) in calls {
+            limiter.now += pause;
+            let cost = 1 + cost % rate.limit();
+            limiter.reserve(cost, wait_us);
+            let before = limiter.ask(0);
+            if let Some(charged) = limiter.reserve(cost, wait_us)
+                && charged.due > Span::at(ServerTime(limiter.now)).work(rate.unit())
+            {
+                prop_assert!(limiter.give_back(&charged));
+                prop_assert_eq!(limiter.ask(0), before);
+            }
+        }
+    }
+
+    /// As when all the callers of one client wait and give up, the last first, all the time: their times do not run away.
+    #[test]
+    fn callers_that_give_up_leave_the_bucket_to_others(tokens in 1..1_000u64, burst in 1..100u64, crowd in 1..50u64) {
+        let mut limiter = Limiter::new(Rate::new(tokens, Duration::from_secs(1)).burst(burst));
+        limiter.reserve(burst, 0).unwrap();
+        for _ in 0..5 {
+            let crowd: Vec<Charged> = (0..crowd).map(|_| limiter.reserve(1, 3_600_000_000).unwrap()).collect();
+            for charged in crowd.iter().rev() {
+                prop_assert!(limiter.give_back(charged));
+            }
+        }
+        let wait = limiter.ask(1).retry_after.unwrap();
+        prop_assert!(wait.as_micros() <= u128::from(1_000_000u64.div_ceil(tokens)), "{wait:?}");
     }
 
     #[test]

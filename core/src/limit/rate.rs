@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 const MAX_TOKENS: u64 = 1_000_000_000_000;
 
 /// The longest period, and the longest that a burst may take to come back: a hundred years of 365.25 days.
-const LONGEST_US: u64 = 100 * 31_557_600 * 1_000_000;
+pub(super) const LONGEST_US: u64 = 100 * 31_557_600 * 1_000_000;
 
 /// So many tokens in each period, and so many at once.
 ///
@@ -18,7 +18,16 @@ const LONGEST_US: u64 = 100 * 31_557_600 * 1_000_000;
 ///
 /// Tokens: 0 (refuses everything) to 10^12. Burst: 1 to 10^12, and such that the empty bucket is full again within 100 years.
 /// Period: 1 us to 100 years, in whole microseconds. Checked where a limiter is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use libdlock::Rate;
+///
+/// // 100 a second on average, and never more than 20 at once.
+/// let rate = Rate::new(100, Duration::from_secs(1)).burst(20);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rate {
     tokens: u64,
     per: Duration,
@@ -53,26 +62,27 @@ impl Rate {
     }
 
     pub(super) fn check(&self) -> Result<()> {
-        let refuse = |message: String| Err(Error::new(ErrorKind::InvalidArgument, "rate limiter", message));
+        let refuse = |what: String, allowed: String| {
+            Err(Error::refused(ErrorKind::InvalidArgument, "rate limiter", what, allowed))
+        };
         let Rate { tokens, per, burst } = *self;
         if tokens > MAX_TOKENS {
-            return refuse(format!("a rate of {tokens} tokens is not possible; it is 0 to {MAX_TOKENS}"));
+            return refuse(format!("a rate of {tokens} tokens is not possible"), format!("0 to {MAX_TOKENS}"));
         }
         if per.is_zero() || per.as_micros() > u128::from(LONGEST_US) || per.subsec_nanos() % 1_000 != 0 {
-            return refuse(format!(
-                "a period of {per:?} is not possible; it is 1 us to 100 years, in whole microseconds"
-            ));
+            let allowed = "1 us to 100 years, in whole microseconds".to_owned();
+            return refuse(format!("a period of {per:?} is not possible"), allowed);
         }
         if tokens == 0 {
             return Ok(());
         }
         if burst == 0 || burst > MAX_TOKENS {
-            return refuse(format!("a burst of {burst} is not possible; it is 1 to {MAX_TOKENS}"));
+            return refuse(format!("a burst of {burst} is not possible"), format!("1 to {MAX_TOKENS}"));
         }
         if self.work(burst) > u128::from(LONGEST_US) * u128::from(tokens) {
-            return refuse(format!(
-                "a burst of {burst} at {tokens} per {per:?} takes more than 100 years to come back"
-            ));
+            let most = u128::from(LONGEST_US) * u128::from(tokens) / per.as_micros();
+            let what = format!("a burst of {burst} at {tokens} per {per:?} takes more than 100 years to come back");
+            return refuse(what, format!("a burst of 1 to {most}"));
         }
         Ok(())
     }
@@ -82,9 +92,8 @@ impl Rate {
         if self.tokens == 0 || cost <= self.burst {
             return Ok(());
         }
-        let message =
-            format!("a cost of {cost} can never be granted: the burst is {}; ask for 0 to that many", self.burst);
-        Err(Error::new(ErrorKind::InvalidArgument, op, message))
+        let what = format_args!("a cost of {cost} can never be granted: the burst is {}", self.burst);
+        Err(Error::refused(ErrorKind::InvalidArgument, op, what, format!("0 to {}", self.burst)))
     }
 
     /// In how many parts a microsecond is counted: exact for every cost.

@@ -1,79 +1,61 @@
-//! What one client knows of one limiter: its line of waiters, and what the server said last.
+//! What the limiters of one name share in one client: the callers that wait.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
 
-use super::decision::Decision;
-use super::rate::Rate;
-use super::step::Judged;
-use super::tat::Span;
-use crate::client::Inner;
+use super::limits::Limits;
+use super::places::{By, Places, Reserved};
+use super::shares::Shares;
+use super::step::GiveBack;
+use crate::context::Context;
 use crate::name::ObjectName;
-use crate::time::Tick;
-use crate::wait::LocalQueue;
 
 pub(crate) struct LimitShared {
     name: ObjectName,
-    client: Arc<Inner>,
-    line: LocalQueue,
-    seen: Mutex<Option<Seen>>,
-    /// Until when the first in line sleeps.
-    head_until: Mutex<Option<Tick>>,
-}
-
-/// The server's last answer, and when it came.
-#[derive(Clone, Copy)]
-struct Seen {
-    judged: Judged,
-    at: Tick,
+    limits: Arc<Limits>,
+    places: Places,
 }
 
 impl LimitShared {
-    pub(crate) fn new(name: ObjectName, client: Arc<Inner>) -> LimitShared {
-        LimitShared { name, client, line: LocalQueue::new(), seen: Mutex::default(), head_until: Mutex::default() }
+    pub(super) fn new(name: ObjectName, limits: Arc<Limits>) -> LimitShared {
+        LimitShared { name, limits, places: Places::default() }
     }
 
-    pub(crate) fn name(&self) -> &ObjectName {
+    pub(super) fn name(&self) -> &ObjectName {
         &self.name
     }
 
-    pub(super) fn client(&self) -> &Inner {
-        &self.client
+    pub(super) fn client(&self) -> &Context {
+        self.limits.context()
     }
 
-    pub(super) fn line(&self) -> &LocalQueue {
-        &self.line
+    /// The buckets of this client alone.
+    pub(super) fn shares(&self) -> &Shares {
+        &self.limits.shares
     }
 
-    pub(super) fn saw(&self, judged: Judged, at: Tick) {
-        *lock(&self.seen) = Some(Seen { judged, at });
+    pub(super) fn places(&self) -> &Places {
+        &self.places
     }
 
-    pub(super) fn head_waits_until(&self, at: Tick) {
-        *lock(&self.head_until) = Some(at);
-    }
-
-    /// The answer to one whose time was over before its turn came: as far as is known without asking. It cannot be served
-    /// before those in front of it, of whom the first has a time.
-    pub(super) fn refused_in_line(&self, rate: Rate, cost: u64, now: Tick) -> Decision {
-        let used = lock(&self.seen).map_or(rate.work(rate.limit()), |Seen { judged, at }| {
-            let then = Span::at(judged.now.plus(now.since(at)));
-            // Whole microseconds are enough here: the other rate's unit may have written the parts.
-            u128::from(judged.tat.us.saturating_sub(then.us)) * u128::from(rate.unit())
-        });
-        let decision = Decision::from_used(rate, cost, false, used);
-        let head = lock(&self.head_until).map_or(Duration::ZERO, |at| at.since(now));
-        let soonest = head.max(Duration::from_micros(1));
-        Decision { retry_after: decision.retry_after.map(|after| after.max(soonest)), ..decision }
+    /// Whether the tokens could be given back, to the one that charged them. Asked once: a repeat could give them back twice.
+    pub(super) async fn give_back(&self, reserved: &Reserved) -> bool {
+        let rate = reserved.rate;
+        let step = GiveBack::new(rate, reserved.cost, reserved.tat);
+        match reserved.by {
+            By::Share => self.shares().give_back(&self.name, rate, &step, self.client().clock.now()),
+            By::Server => {
+                let deadline = self.client().clock.now().plus(self.client().options.response_timeout);
+                match self.client().backend.run(&self.name, &step, deadline).await {
+                    Ok(done) => done.reply,
+                    Err(failed) => failed.echo_until.is_some(),
+                }
+            }
+        }
     }
 }
 
 impl Drop for LimitShared {
     fn drop(&mut self) {
-        self.client.limits.forget(&self.name);
+        self.client().objects.forget::<LimitShared>(&self.name);
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,13 +1,13 @@
-//! The buckets of this process alone, for limiters whose policy is a local share. They outlive the limiter objects, which a
+//! The buckets of this client alone, for limiters whose policy is a local share. They outlive the limiter objects, which a
 //! program may make anew for each request.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::rate::Rate;
-use super::step::Gcra;
-use super::tat::Span;
+use super::step::{Gcra, GiveBack};
+use super::tat::{Span, Stored};
 use crate::name::ObjectName;
 use crate::time::Tick;
 
@@ -16,7 +16,7 @@ const SWEEP_AT: usize = 1024;
 
 /// What a client decides without its server.
 #[derive(Default)]
-pub(crate) struct Shares {
+pub(super) struct Shares {
     buckets: Mutex<Buckets>,
     /// Whether the last decision was a policy's.
     alone: AtomicBool,
@@ -31,22 +31,44 @@ struct Buckets {
 /// A theoretical arrival time on the client's clock, in the unit of the rate that wrote it.
 #[derive(Clone, Copy, Default)]
 struct Share {
-    tat: Span,
+    stored: Stored,
     unit: u64,
 }
 
+impl Share {
+    fn in_unit(self, unit: u64) -> Stored {
+        Stored { tat: self.stored.tat.into_unit(self.unit, unit), ..self.stored }
+    }
+}
+
 impl Shares {
-    /// Charges the bucket of `name`; whether it had the tokens, and what it lacks then, in parts.
-    pub(super) fn charge(&self, name: &ObjectName, rate: Rate, step: &Gcra, now: Tick) -> (bool, u128) {
-        let now = Span { us: now.0 / 1_000, part: 0 };
-        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Charges the bucket of `name`: whether it did, and what the server would answer, with a `now` of the client's clock.
+    pub(super) fn charge(&self, name: &ObjectName, rate: Rate, step: &Gcra, now: Tick) -> (bool, Span, Span) {
+        let now = span(now);
+        let mut buckets = self.buckets();
         let share = buckets.by_name.get(name).copied().unwrap_or_default();
-        let (allowed, tat, write) = step.judge(share.tat.into_unit(share.unit, rate.unit()), now);
-        if let Some(tat) = write {
-            buckets.by_name.insert(name.clone(), Share { tat, unit: rate.unit() });
-            buckets.sweep(now);
-        }
-        (allowed, tat.work(rate.unit()).saturating_sub(now.work(rate.unit())))
+        let (allowed, tat, write) = step.judge(share.in_unit(rate.unit()), now);
+        buckets.write(name, rate, write, now);
+        (allowed, now, tat)
+    }
+
+    /// See [`GiveBack`].
+    pub(super) fn give_back(&self, name: &ObjectName, rate: Rate, step: &GiveBack, now: Tick) -> bool {
+        let now = span(now);
+        let mut buckets = self.buckets();
+        let Some(share) = buckets.by_name.get(name).copied() else { return true };
+        let (given, write) = step.judge(share.in_unit(rate.unit()), now);
+        buckets.write(name, rate, write, now);
+        given
+    }
+
+    fn buckets(&self) -> MutexGuard<'_, Buckets> {
+        self.buckets.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the last decision was a policy's: the server is known to be away until it answers again.
+    pub(super) fn is_alone(&self) -> bool {
+        self.alone.load(Ordering::Relaxed)
     }
 
     /// Notes who decides; true when that has changed.
@@ -56,10 +78,21 @@ impl Shares {
     }
 }
 
+fn span(now: Tick) -> Span {
+    Span { us: now.0 / 1_000, part: 0 }
+}
+
 impl Buckets {
+    fn write(&mut self, name: &ObjectName, rate: Rate, stored: Option<Stored>, now: Span) {
+        if let Some(stored) = stored {
+            self.by_name.insert(name.clone(), Share { stored, unit: rate.unit() });
+            self.sweep(now);
+        }
+    }
+
     fn sweep(&mut self, now: Span) {
         if self.by_name.len() >= self.sweep_at.max(SWEEP_AT) {
-            self.by_name.retain(|_, share| share.tat > now);
+            self.by_name.retain(|_, share| share.stored.tat > now);
             self.sweep_at = self.by_name.len() * 2;
         }
     }

@@ -35,19 +35,18 @@ impl Span {
         Span { us: self.us.saturating_add(other.us).saturating_add(carry), part: part - carry * unit }
     }
 
+    /// No less than nothing.
+    pub(super) fn minus(self, other: Span, unit: u64) -> Span {
+        let borrow = u64::from(self.part < other.part);
+        match self.us.checked_sub(other.us.saturating_add(borrow)) {
+            Some(us) => Span { us, part: self.part + borrow * unit - other.part },
+            None => Span::default(),
+        }
+    }
+
     /// In parts.
     pub(super) fn work(self, unit: u64) -> u128 {
         u128::from(self.us) * u128::from(unit) + u128::from(self.part)
-    }
-
-    /// Reads what the key holds: `us`, or `us+part/unit`. A part in another unit is rounded up to the next microsecond, so
-    /// that a change of the rate never grants more. `None` for what is no such text.
-    pub(super) fn parse(text: &str, unit: u64) -> Option<Span> {
-        let Some((us, fraction)) = text.split_once('+') else {
-            return Some(Span { us: digits(text)?, part: 0 });
-        };
-        let (part, in_unit) = fraction.split_once('/')?;
-        Some(Span { us: digits(us)?, part: digits(part)? }.into_unit(digits(in_unit)?, unit))
     }
 
     /// The same in another unit: parts are rounded up to the next microsecond.
@@ -57,15 +56,50 @@ impl Span {
             false => self,
         }
     }
+}
 
-    /// What the key holds.
+/// What the key holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Stored {
+    pub(crate) tat: Span,
+    /// When it was written, in us since 2025, if it lies beyond the horizon on purpose: some of what it counts was reserved, and
+    /// comes later than now.
+    pub(crate) at: Option<u64>,
+}
+
+impl Stored {
+    /// Reads `us`, `us+part/unit`, or `us+<part><at>/<unit>0000000000000000` where `at` has 16 digits: the same part to 16 more
+    /// places, which a reader that knows no reservations takes for a part in another unit. A part in another unit is rounded up
+    /// to the next microsecond, so that a change of the rate never grants more. `None` for what is no such text.
+    pub(super) fn parse(text: &str, unit: u64) -> Option<Stored> {
+        let Some((us, fraction)) = text.split_once('+') else {
+            return Some(Stored { tat: Span { us: digits(text)?, part: 0 }, at: None });
+        };
+        let (part, in_unit) = fraction.split_once('/')?;
+        // Also where they are split below: no text of others is cut inside of a character.
+        let (us, _, _) = (digits(us)?, digits(part)?, digits(in_unit)?);
+        let (part, in_unit, at) = match in_unit.strip_suffix(PLACES) {
+            Some(in_unit) if !in_unit.is_empty() && part.len() > PLACES.len() => {
+                let (part, at) = part.split_at(part.len() - PLACES.len());
+                (part, in_unit, Some(digits(at)?))
+            }
+            _ => (part, in_unit, None),
+        };
+        Some(Stored { tat: Span { us, part: digits(part)? }.into_unit(digits(in_unit)?, unit), at })
+    }
+
     pub(super) fn text(self, unit: u64) -> String {
-        match self.part {
-            0 => self.us.to_string(),
-            part => format!("{}+{part}/{unit}", self.us),
+        let Span { us, part } = self.tat;
+        match (self.at, part) {
+            (Some(at), part) => format!("{us}+{part}{at:016}/{unit}{PLACES}"),
+            (None, 0) => us.to_string(),
+            (None, part) => format!("{us}+{part}/{unit}"),
         }
     }
 }
+
+/// As many places as the time of writing has.
+const PLACES: &str = "0000000000000000";
 
 /// A number of any length; one that is too large for us is as good as endless.
 fn digits(text: &str) -> Option<u64> {
@@ -88,15 +122,24 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_again_and_another_unit_rounds_up() {
-        for span in [Span { us: 7, part: 0 }, Span { us: 7, part: 2 }] {
-            assert_eq!(Span::parse(&span.text(3), 3), Some(span));
+        for tat in [Span { us: 7, part: 0 }, Span { us: 7, part: 2 }] {
+            for at in [None, Some(0), Some(61_000_000_000_000)] {
+                let stored = Stored { tat, at };
+                assert_eq!(Stored::parse(&stored.text(3), 3), Some(stored));
+            }
         }
-        assert_eq!(Span::parse("7+2/3", 5), Some(Span { us: 8, part: 0 }));
-        assert_eq!(Span::parse("7+3/3", 3), Some(Span { us: 8, part: 0 }));
-        assert_eq!(Span::parse("7+0/3", 5), Some(Span { us: 7, part: 0 }));
-        assert_eq!(Span::parse(&"9".repeat(400), 1), Some(Span { us: u64::MAX, part: 0 }));
-        for wrong in ["", "x", "7+", "7+1", "7+1/", "-7", "7.5", "7+1/3/3", " 7"] {
-            assert_eq!(Span::parse(wrong, 3), None, "{wrong:?}");
+        let read =
+            |text: &str, unit| Stored::parse(text, unit).map(|stored| (stored.tat.us, stored.tat.part, stored.at));
+        assert_eq!(read("7+2/3", 5), Some((8, 0, None)));
+        assert_eq!(read("7+3/3", 3), Some((8, 0, None)));
+        assert_eq!(read("7+0/3", 5), Some((7, 0, None)));
+        assert_eq!(read(&"9".repeat(400), 1), Some((u64::MAX, 0, None)));
+        assert_eq!(read("7+20000000000000005/30000000000000000", 3), Some((7, 2, Some(5))));
+        assert_eq!(read("7+20000000000000005/30000000000000000", 4), Some((8, 0, Some(5))));
+        for wrong in
+            ["", "x", "7+", "7+1", "7+1/", "-7", "7.5", "7+1/3/3", " 7", "7+\u{e9}0000000000000000/30000000000000000"]
+        {
+            assert_eq!(read(wrong, 3), None, "{wrong:?}");
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Acquiring: the calls, and re-entry.
 
-use super::caller::{Caller, Path};
 use super::{Acquire, Held, HolderId, Lock};
 use crate::config::check_lease;
+use crate::contended::Caller;
 use crate::error::{Error, ErrorKind, Result};
-use crate::lease::{Grant, Lease};
+use crate::lease::{Grant, Term};
 
 const OP: &str = "acquire";
 
@@ -13,43 +13,31 @@ impl Lock {
     /// own release.
     ///
     /// A re-entry never shortens the lease: one that asks for a longer given lease prolongs it, and one that asks for the
-    /// watchdog hands the hold to it.
+    /// watchdog hands the hold to it. Through a lock with a longer [`LockOptions::watchdog_lease`](super::LockOptions::watchdog_lease),
+    /// the hold is renewed with that one until it is released; a shorter one changes nothing.
     ///
     /// # Errors
     /// [`ErrorKind::Busy`] when it was not free within the wait; [`ErrorKind::Deadlock`] when the holder holds a lock that
-    /// is not re-entrant; [`ErrorKind::Lost`] when it has lost this hold and not yet released it;
+    /// is not re-entrant; [`ErrorKind::Lost`] when it has lost its hold and not learned of it yet: a loss is told once, by
+    /// this error, by [`Lock::hold_count`] or by the error of any other call; then the holder may acquire again.
     /// [`ErrorKind::InvalidArgument`] for the lease; else as [`Lock::acquire`].
     ///
     /// # Cancel safety
     /// As [`Lock::acquire`].
     pub async fn acquire_as(&self, holder: HolderId, how: Acquire) -> Result<Held> {
-        match self.reenter_held(holder, &how) {
-            Some(held) => Ok(held),
-            None => self.acquire_by(holder, how, Path::Runtime).await,
+        if let Some(held) = self.reenter_held(holder, &how) {
+            return Ok(held);
         }
-    }
-
-    /// As [`Lock::acquire_as`], for a thread that may block: the first poll does its one round trip on the calling thread, on a
-    /// connection of its own, if one of `blocking_connections` is free. That blocks the thread for 40 ms at most; what
-    /// remains goes on as usual.
-    ///
-    /// # Errors and cancel safety
-    /// As [`Lock::acquire_as`].
-    pub async fn acquire_directly(&self, holder: HolderId, how: Acquire) -> Result<Held> {
-        self.acquire_by(holder, how, Path::Direct).await
-    }
-
-    async fn acquire_by(&self, holder: HolderId, how: Acquire, path: Path) -> Result<Held> {
-        let lease = how.lease.unwrap_or(self.lease);
-        if let Lease::Fixed(lease) = lease {
+        let term = self.term(&how);
+        if let Term::Fixed(lease) = term {
             check_lease(OP, lease).map_err(|error| error.on(self.key()))?;
         }
-        let deadline = how.wait.until(OP, &self.client().clock).map_err(|error| error.on(self.key()))?;
+        let deadline = how.wait.until(&self.client().clock);
         self.shared.check_open(OP)?;
-        let present = self.shared.holds().grant(holder);
-        let caller = || Caller::new(&self.shared, holder, lease, path);
+        let present = self.shared.holds().present(holder);
+        let caller = || Caller::new(&self.shared, holder, term);
         let grant = match (present, deadline) {
-            (Some(grant), _) => self.reenter(holder, grant, lease).await?,
+            (Some(grant), _) => self.reenter(holder, grant, term).await?,
             (None, None) => caller().once().await?,
             (None, Some(deadline)) => caller().until(deadline).await?,
         };
@@ -69,41 +57,44 @@ impl Lock {
         self.count_reentry(holder, grant).map(|grant| Held::new(self.clone(), holder, grant))
     }
 
-    async fn reenter(&self, holder: HolderId, grant: Grant, lease: Lease) -> Result<Grant> {
+    async fn reenter(&self, holder: HolderId, grant: Grant, term: Term) -> Result<Grant> {
         self.check_reentry(&grant)?;
-        match lease {
-            Lease::Watchdog if !grant.is_renewed() => {
-                let lease = self.client().options.lease;
+        match term {
+            Term::Renewed(lease) if !grant.is_renewed_for(lease) => {
                 self.shared.extend(OP, &grant, lease).await?;
                 grant.renew_from_now(lease);
                 self.client().keeper.watch(&grant);
             }
-            Lease::Fixed(lease) if !grant.is_renewed() || lease > grant.lease() => {
+            Term::Fixed(lease) if lease > grant.remaining() && (!grant.is_renewed() || lease > grant.lease()) => {
                 self.shared.extend(OP, &grant, lease).await?;
             }
-            Lease::Watchdog | Lease::Fixed(_) => {}
+            Term::Renewed(_) | Term::Fixed(_) => {}
         }
         self.count_reentry(holder, grant)
     }
 
     fn check_reentry(&self, grant: &Grant) -> Result<()> {
-        let refuse = |kind, message: String| Err(Error::new(kind, OP, message).on(self.key()));
-        if let Some(reason) = grant.loss() {
-            return refuse(
-                ErrorKind::Lost,
-                format!("this holder has lost it ({reason}) and not released it yet; release first"),
-            );
-        }
+        self.refuse_lost(OP, grant)?;
         if !self.reentrant {
             let token = grant.token();
-            return refuse(
-                ErrorKind::Deadlock,
-                format!(
-                    "this holder holds it already (token {token}) and it is not re-entrant; it would wait for itself"
-                ),
+            let message = format!(
+                "this holder holds it already (token {token}) and it is not re-entrant; it would wait for itself"
             );
+            return Err(Error::new(ErrorKind::Deadlock, OP, message).on(self.key()));
         }
         Ok(())
+    }
+
+    /// Tells the holder of a loss, once: what it does with the lock next begins anew.
+    pub(super) fn refuse_lost(&self, op: &'static str, grant: &Grant) -> Result<()> {
+        let Some(reason) = grant.loss() else { return Ok(()) };
+        self.shared.told(grant);
+        let message = format!(
+            "lost with token {}: {reason}; work done since may have overlapped another holder's. A loss is told once: the \
+             next acquire begins anew",
+            grant.token()
+        );
+        Err(Error::new(ErrorKind::Lost, op, message).on(self.key()))
     }
 
     /// It may have been released since it was looked up.

@@ -9,6 +9,18 @@ use crate::lease::Grant;
 /// A hold: one acquire of one holder, ended by [`Held::release`] or, in the background, by dropping it.
 ///
 /// Dereferences to its [`Grant`]: `held.token()`, `held.is_valid()`, `held.lost().await`.
+///
+/// ```
+/// # let client = libdlock::Client::blocking_connect("memory://")?;
+/// # client.block_on(async {
+/// let held = client.lock("orders/42")?.acquire().await?;
+/// if held.is_valid() {
+///     // Write, and send held.token() along.
+/// }
+/// held.release().await?; // says whether it was held to the end; dropping it does not
+/// # Ok::<(), libdlock::Error>(()) })?;
+/// # Ok::<(), libdlock::Error>(())
+/// ```
 #[must_use = "dropping it releases the lock"]
 pub struct Held {
     lock: Lock,
@@ -28,7 +40,7 @@ impl Held {
     /// As [`Lock::release_as`].
     pub async fn release(mut self) -> Result<()> {
         self.ended = true;
-        self.lock.release_as(self.holder).await
+        self.lock.release_hold_as(self.holder, self.grant.token()).await
     }
 
     /// Prolongs the lease.
@@ -36,7 +48,7 @@ impl Held {
     /// # Errors and cancel safety
     /// As [`Lock::extend_as`].
     pub async fn extend(&self, lease: Duration) -> Result<()> {
-        self.lock.extend_as(self.holder, lease).await
+        self.lock.extend_hold(self.holder, Some(self.grant.token()), lease).await
     }
 
     /// Hands the hold over; see [`Lock::detach_as`].
@@ -44,7 +56,7 @@ impl Held {
     /// # Errors and cancel safety
     /// As [`Lock::detach_as`]; on an error the hold has ended all the same.
     pub async fn detach(mut self) -> Result<String> {
-        let text = self.lock.detach_as(self.holder).await?;
+        let text = self.lock.detach_hold(self.holder, Some(self.grant.token())).await?;
         self.ended = true;
         Ok(text)
     }
@@ -52,12 +64,6 @@ impl Held {
     /// Who holds, within this process.
     pub fn holder(&self) -> HolderId {
         self.holder
-    }
-
-    /// Whose it is and of what; the hold goes on.
-    pub(super) fn into_parts(mut self) -> (Lock, HolderId) {
-        self.ended = true;
-        (self.lock.clone(), self.holder)
     }
 
     /// The bare grant: the hold then ends by [`Lock::release_as`], or is abandoned with the last [`Lock`] of its name. For
@@ -79,7 +85,7 @@ impl Deref for Held {
 impl Drop for Held {
     fn drop(&mut self) {
         if !self.ended {
-            self.lock.release_in_background(self.holder);
+            self.lock.release_in_background(self.holder, self.grant.token());
         }
     }
 }

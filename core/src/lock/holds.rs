@@ -1,19 +1,30 @@
 //! Who in this process holds one lock, and how often.
 
-use super::HolderId;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::{HolderId, LockShared};
 use crate::lease::Grant;
 
 /// A holder that has lost its hold and never says a word again is remembered among this many.
 const REMEMBERED_LOSSES: usize = 64;
 
-/// The holds of one lock in this process: at most one that is valid, and those that were lost and not yet released.
+/// The holds of one lock in this process: at most one that is valid, and lost ones that their holder has not released yet.
+///
+/// A holder may have several. Only the latest can be valid: the holder learned of the loss of the others before it acquired
+/// again. As a rule there is one hold, which needs no memory of its own.
 #[derive(Default)]
-pub(super) struct Holds(Vec<Hold>);
+pub(super) struct Holds(SmallVec<[Hold; 1]>);
 
 struct Hold {
     holder: HolderId,
     count: u32,
     grant: Grant,
+    /// The holder has learned that it was lost.
+    told: bool,
+    /// The lock itself, while a hold has to outlive every [`Lock`](super::Lock) of its name. Gone with the hold.
+    kept: Option<Arc<LockShared>>,
 }
 
 /// What a release by a holder found.
@@ -26,16 +37,36 @@ pub(super) enum Leaving {
 }
 
 impl Holds {
-    fn find(&self, holder: HolderId) -> Option<&Hold> {
-        self.0.iter().find(|hold| hold.holder == holder)
+    /// The holder's latest hold, or the one with this token.
+    fn position(&self, holder: HolderId, token: Option<u64>) -> Option<usize> {
+        let is_it = |hold: &Hold| hold.holder == holder && token.is_none_or(|token| hold.grant.token() == token);
+        self.0.iter().rposition(is_it)
     }
 
+    fn find(&mut self, holder: HolderId, token: Option<u64>) -> Option<&mut Hold> {
+        self.position(holder, token).map(|at| &mut self.0[at])
+    }
+
+    /// The holder's latest hold, lost or not.
     pub(super) fn grant(&self, holder: HolderId) -> Option<Grant> {
-        self.find(holder).map(|hold| hold.grant.clone())
+        self.position(holder, None).map(|at| self.0[at].grant.clone())
     }
 
-    pub(super) fn count(&self, holder: HolderId) -> u32 {
-        self.find(holder).filter(|hold| hold.grant.is_valid()).map_or(0, |hold| hold.count)
+    /// As [`Holds::grant`], unless the holder knows that it was lost: then it may acquire again.
+    pub(super) fn present(&self, holder: HolderId) -> Option<Grant> {
+        let hold = &self.0[self.position(holder, None)?];
+        (!hold.told).then(|| hold.grant.clone())
+    }
+
+    /// The holder's latest hold, and how often it has that.
+    pub(super) fn latest(&self, holder: HolderId) -> Option<(&Grant, u32)> {
+        self.position(holder, None).map(|at| (&self.0[at].grant, self.0[at].count))
+    }
+
+    /// The holder of this grant has learned that it was lost.
+    pub(super) fn told(&mut self, lost: &Grant) {
+        let hold = self.0.iter_mut().find(|hold| hold.grant.address() == lost.address());
+        hold.into_iter().for_each(|hold| hold.told = true);
     }
 
     /// The hold that keeps others out of the lock.
@@ -44,15 +75,40 @@ impl Holds {
     }
 
     pub(super) fn enter(&mut self, holder: HolderId, grant: Grant) {
+        if !self.0.is_empty() {
+            self.forget_losses(holder);
+        }
+        self.0.push(Hold { holder, count: 1, grant, told: false, kept: None });
+    }
+
+    /// Keeps the lock for as long as this grant is held. One that was lost keeps nothing.
+    pub(super) fn keep(&mut self, grant: &Grant, lock: &Arc<LockShared>) {
+        let hold = self.0.iter_mut().find(|hold| hold.grant.address() == grant.address());
+        if let Some(hold) = hold.filter(|hold| hold.grant.loss().is_none()) {
+            hold.kept.get_or_insert_with(|| lock.clone());
+        }
+    }
+
+    /// What the hold with this token keeps, or what all of them keep: to be dropped by a caller that has let go of the holds.
+    pub(super) fn let_go(&mut self, token: Option<u64>) -> Vec<Arc<LockShared>> {
+        let those = self.0.iter_mut().filter(|hold| token.is_none_or(|token| hold.grant.token() == token));
+        those.filter_map(|hold| hold.kept.take()).collect()
+    }
+
+    /// Keeps the holder's last loss, for a release that is still to come, and a bounded number of those of others.
+    fn forget_losses(&mut self, holder: HolderId) {
+        let last = self.position(holder, None);
+        let mut at = 0;
+        self.0.retain(|hold| {
+            at += 1;
+            hold.holder != holder || Some(at - 1) == last
+        });
         let lost = self.0.iter().filter(|hold| !hold.grant.is_valid()).count();
         if lost > REMEMBERED_LOSSES
             && let Some(oldest) = self.0.iter().position(|hold| !hold.grant.is_valid())
         {
             self.0.remove(oldest);
         }
-        // As a rule there is one: a vector that grows by itself would make room for four.
-        self.0.reserve_exact(1);
-        self.0.push(Hold { holder, count: 1, grant });
     }
 
     /// Counts one more acquire of what the holder holds; false when it does not hold that grant any more.
@@ -63,15 +119,19 @@ impl Holds {
 
     /// Counts one more acquire of what the holder holds, if its grant is `fit`; that grant.
     pub(super) fn count_up(&mut self, holder: HolderId, fit: impl FnOnce(&Grant) -> bool) -> Option<&Grant> {
-        let hold = self.0.iter_mut().find(|hold| hold.holder == holder).filter(|hold| fit(&hold.grant))?;
+        let hold = self.find(holder, None).filter(|hold| fit(&hold.grant))?;
         hold.count += 1;
         Some(&hold.grant)
     }
 
     /// Takes one acquire back that is not the holder's last, if its grant is `fit`.
-    pub(super) fn count_down(&mut self, holder: HolderId, fit: impl FnOnce(&Grant) -> bool) -> bool {
-        let hold = self.0.iter_mut().find(|hold| hold.holder == holder);
-        let hold = hold.filter(|hold| hold.count > 1 && fit(&hold.grant));
+    pub(super) fn count_down(
+        &mut self,
+        holder: HolderId,
+        token: Option<u64>,
+        fit: impl FnOnce(&Grant) -> bool,
+    ) -> bool {
+        let hold = self.find(holder, token).filter(|hold| hold.count > 1 && fit(&hold.grant));
         hold.map(|hold| hold.count -= 1).is_some()
     }
 
@@ -82,8 +142,9 @@ impl Holds {
         at.map(|at| self.0.remove(at)).is_some()
     }
 
-    pub(super) fn leave(&mut self, holder: HolderId) -> Leaving {
-        let Some(at) = self.0.iter().position(|hold| hold.holder == holder) else {
+    /// Takes one acquire back, of the holder's latest hold or of the one with this token.
+    pub(super) fn leave(&mut self, holder: HolderId, token: Option<u64>) -> Leaving {
+        let Some(at) = self.position(holder, token) else {
             return Leaving::NotHolding;
         };
         if self.0[at].count > 1 {
@@ -99,8 +160,10 @@ impl Holds {
         all.into_iter().map(|hold| hold.grant).filter(Grant::is_valid).collect()
     }
 
+    /// Takes out all that the holder has; the one that may be valid, if it has one.
     pub(super) fn take(&mut self, holder: HolderId) -> Option<Grant> {
-        let at = self.0.iter().position(|hold| hold.holder == holder)?;
-        Some(self.0.remove(at).grant)
+        let latest = self.grant(holder)?;
+        self.0.retain(|hold| hold.holder != holder);
+        Some(latest)
     }
 }

@@ -7,9 +7,12 @@ use libdlock_testkit::Reply;
 use proptest::prelude::*;
 
 use super::step::{
-    self, Acquire, Cancel, ForceRelease, Inspect, LockHash, LockState, Queue, Release, Renew, TokenKey, Transfer,
+    self, Acquire, Cancel, ForceRelease, Inspect, LockHash, LockState, Look, Release, Renew, TokenKey, Transfer,
 };
-use crate::step::model::{Model, Pair, drive};
+use crate::contended::Queue;
+use crate::context::inbox;
+use crate::name::ObjectName;
+use crate::step::model::{Model, Pair, Sequences, drive};
 
 /// More than head, next and one behind them.
 const CLIENTS: u8 = 4;
@@ -30,6 +33,11 @@ pub(crate) enum Action {
     },
     Cancel {
         client: u8,
+        late: bool,
+    },
+    Look {
+        client: u8,
+        keep: bool,
         late: bool,
     },
     Renew {
@@ -55,6 +63,8 @@ pub(crate) enum Foreign {
     /// A Redisson client's hold, with or without expiry.
     Hold {
         ttl_ms: Option<u64>,
+        /// Its field has a name that no reply carries whole.
+        long: bool,
     },
     Token {
         value: &'static str,
@@ -64,6 +74,11 @@ pub(crate) enum Foreign {
     Delete,
     DropQueue,
     DropSeen,
+    /// A client's inbox is listened to, or not.
+    Listens {
+        client: u8,
+        listens: bool,
+    },
     /// A stamp of the future, as when the clock went back.
     SeenLater {
         client: u8,
@@ -82,11 +97,13 @@ fn actions() -> impl Strategy<Value = (Action, i64)> {
     let token_ttl = prop_oneof![Just(None), Just(Some(1_000)), Just(Some(3_600_000))];
     let late = prop::bool::weighted(0.05);
     let foreign = prop_oneof![
-        prop::option::of(1..2_000u64).prop_map(|ttl_ms| Foreign::Hold { ttl_ms }),
+        (prop::option::of(1..2_000u64), any::<bool>()).prop_map(|(ttl_ms, long)| Foreign::Hold { ttl_ms, long }),
         (
             prop_oneof![
                 Just("7"),
                 Just("1767225600000000"),
+                // Two hours ahead of the test's first instant.
+                Just("1767232800000000"),
                 Just("9007199254740990"),
                 Just("9007199254740991"),
                 Just("0x10"),
@@ -100,16 +117,19 @@ fn actions() -> impl Strategy<Value = (Action, i64)> {
         Just(Foreign::DropQueue),
         Just(Foreign::DropSeen),
         (0..CLIENTS).prop_map(|client| Foreign::SeenLater { client }),
+        (0..CLIENTS, any::<bool>()).prop_map(|(client, listens)| Foreign::Listens { client, listens }),
+        (0..CLIENTS).prop_map(|client| Foreign::Listens { client, listens: false }),
     ];
     let action = prop_oneof![
         8 => (owner.clone(), leases(), token_ttl, block, waits, late).prop_map(|(owner, lease_ms, token_ttl_ms, block, waits, late)| Action::Acquire { owner, lease_ms, token_ttl_ms, block, waits, late }),
         5 => (owner.clone(), any::<bool>()).prop_map(|(owner, rejoin)| Action::Release { owner, rejoin }),
         2 => (0..CLIENTS, late).prop_map(|(client, late)| Action::Cancel { client, late }),
+        4 => (0..CLIENTS, any::<bool>(), late).prop_map(|(client, keep, late)| Action::Look { client, keep, late }),
         3 => (owner.clone(), leases(), prop::option::of(0..2_000u64)).prop_map(|(owner, lease_ms, cut_ms)| Action::Renew { owner, lease_ms, cut_ms }),
         2 => (owner.clone(), owner, leases(), late).prop_map(|(from, to, lease_ms, late)| Action::Transfer { from, to, lease_ms, late }),
         1 => Just(Action::ForceRelease),
         2 => Just(Action::Inspect),
-        1 => foreign.prop_map(Action::Foreign),
+        2 => foreign.prop_map(Action::Foreign),
     ];
     // Pauses that land before, on and behind the deadlines of keys.
     let pause_us = prop_oneof![3 => 0..2_000i64, 3 => Just(1_000_000), 2 => Just(100_000), 2 => Just(1_000), 2 => 0..2_000_000i64, 1 => Just(31_000_000), 1 => Just(2_600_000), 1 => Just(15_100_000), 1 => Just(-1_500_000)];
@@ -140,6 +160,9 @@ impl Model for LockState {
                 pair.step(&Release { owner: owner(*number), rejoin: *rejoin }, false);
             }
             Action::Cancel { client: number, late } => pair.step(&Cancel { client: client(*number) }, *late),
+            Action::Look { client: number, keep, late } => {
+                pair.step(&Look { client: client(*number).into(), keep: *keep }, *late);
+            }
             Action::Renew { owner: number, lease_ms, cut_ms } => {
                 pair.step(
                     &Renew { owner: owner(*number), lease: ms(*lease_ms), cut: cut_ms.map(|more| ms(lease_ms + more)) },
@@ -153,6 +176,11 @@ impl Model for LockState {
             Action::Inspect => pair.step(&Inspect, false),
             Action::Foreign(action) => foreign(pair, action),
         }
+    }
+
+    fn channels(name: &ObjectName) -> Vec<String> {
+        let inboxes = (0..CLIENTS).map(|number| inbox(&client(number)));
+        inboxes.chain([step::channel(name)]).collect()
     }
 
     /// I1: never two owners, of which one is ours.
@@ -180,7 +208,7 @@ impl Model for LockState {
 }
 
 fn read_queue(pair: &mut Pair<LockState>) -> Queue {
-    let (line, seen) = (pair.name.companion(step::QUEUE), pair.name.companion(step::SEEN));
+    let (line, seen) = (pair.name.companion(step::QUEUE.queue), pair.name.companion(step::QUEUE.seen));
     let (line_deadline, seen_deadline) = (pair.server_deadline(&line), pair.server_deadline(&seen));
     let range = pair.server.cmd(&["ZRANGE", &line, "0", "-1", "WITHSCORES"]).unwrap();
     let range: Vec<&str> = range.array().iter().map(Reply::text).collect();
@@ -190,20 +218,25 @@ fn read_queue(pair: &mut Pair<LockState>) -> Queue {
     let mut seen: BTreeMap<String, u64> =
         fields.chunks(2).map(|pair| (pair[0].to_owned(), pair[1].parse().unwrap())).collect();
     let barged = seen.remove("barged");
-    Queue { line, line_deadline, seen, barged, seen_deadline }
+    let mut deaf = BTreeMap::new();
+    seen.retain(|field, since| match field.strip_prefix("deaf:") {
+        Some(client) => deaf.insert(client.to_owned(), *since).is_some(),
+        None => true,
+    });
+    Queue { line, line_deadline, seen, deaf, barged, seen_deadline }
 }
 
 fn foreign(pair: &mut Pair<LockState>, action: &Foreign) {
     let (lock, token) = (pair.name.as_str().to_owned(), pair.name.companion(step::TOKEN));
     match action {
-        Foreign::Hold { ttl_ms } => {
-            let redisson = "6e3814a1-e847-452b-a982-45baf93a1df2:1";
+        Foreign::Hold { ttl_ms, long } => {
+            let redisson = format!("6e3814a1-e847-452b-a982-45baf93a1df2:{}", "1".repeat(if *long { 300 } else { 1 }));
             pair.command(&["DEL", &lock]);
-            pair.command(&["HSET", &lock, redisson, "2"]);
+            pair.command(&["HSET", &lock, &redisson, "2"]);
             if let Some(ttl) = ttl_ms {
                 pair.command(&["PEXPIRE", &lock, &ttl.to_string()]);
             }
-            let owners = BTreeMap::from([(redisson.to_owned(), "2".to_owned())]);
+            let owners = BTreeMap::from([(redisson, "2".to_owned())]);
             pair.state.hash = Some(LockHash { owners, deadline: pair.deadline(*ttl_ms) });
         }
         Foreign::Token { value, ttl_ms } => {
@@ -222,19 +255,21 @@ fn foreign(pair: &mut Pair<LockState>, action: &Foreign) {
             pair.state.hash = None;
         }
         Foreign::DropQueue => {
-            pair.command(&["DEL", &pair.name.companion(step::QUEUE)]);
+            pair.command(&["DEL", &pair.name.companion(step::QUEUE.queue)]);
             pair.state.queue.line.clear();
         }
         Foreign::DropSeen => {
-            pair.command(&["DEL", &pair.name.companion(step::SEEN)]);
+            pair.command(&["DEL", &pair.name.companion(step::QUEUE.seen)]);
             pair.state.queue.seen.clear();
+            pair.state.queue.deaf.clear();
             pair.state.queue.barged = None;
         }
+        Foreign::Listens { client: number, listens } => pair.listen(&inbox(&client(*number)), *listens),
         Foreign::SeenLater { client: number } => {
             let client = client(*number);
             if pair.state.queue.seen.contains_key(&client) {
                 let later = pair.now.millis() + 3_600_000;
-                pair.command(&["HSET", &pair.name.companion(step::SEEN), &client, &later.to_string()]);
+                pair.command(&["HSET", &pair.name.companion(step::QUEUE.seen), &client, &later.to_string()]);
                 pair.state.queue.seen.insert(client, later);
             }
         }
@@ -243,11 +278,11 @@ fn foreign(pair: &mut Pair<LockState>, action: &Foreign) {
 
 #[test]
 fn the_scripts_do_what_the_specification_does() {
-    drive::<LockState>(1_000, actions());
+    drive::<LockState>(Sequences::NORMAL, actions());
 }
 
 #[test]
 #[ignore = "long: make check-long"]
 fn the_scripts_do_what_the_specification_does_for_long() {
-    drive::<LockState>(10_000, actions());
+    drive::<LockState>(Sequences::long(), actions());
 }

@@ -6,18 +6,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::contend;
-use super::line::Tenure;
-use super::release::undo;
 use super::step::{Transfer, Transferred};
 use super::{Held, HolderId, Lock};
 use crate::config::check_lease;
+use crate::contended::{Tenure, is_owed, undo};
 use crate::error::{Error, ErrorKind, Result};
 use crate::lease::{Grant, GrantSpec};
 use crate::stats::Way;
 
 /// The format's name and version.
 const FORMAT: &str = "dlock1";
+
+const DETACH: &str = "detach";
 
 struct Detached<'a> {
     renewed: bool,
@@ -37,42 +37,80 @@ impl Lock {
     ///
     /// # Cancel safety
     /// Dropping the future leaves the hold with its holder.
+    ///
+    /// # Soon after a lost reply
+    /// When the connection broke during the acquire, less than two `response_timeout` ago, its bytes may still arrive, and
+    /// the detached hold has to become another owner's. Then an error of the server, or dropping the future, ends the hold:
+    /// it is released in the background.
     pub async fn detach_as(&self, holder: HolderId) -> Result<String> {
-        const OP: &str = "detach";
-        let grant = self.held_by(OP, holder)?;
+        self.detach_hold(holder, None).await
+    }
+
+    /// As [`Lock::detach_as`], of the hold with this token, if one is given.
+    pub(super) async fn detach_hold(&self, holder: HolderId, token: Option<u64>) -> Result<String> {
+        let grant = self.held_by(DETACH, holder, token)?;
         let count = self.hold_count(holder);
         if count > 1 {
             let message = format!("held {count} times by this holder; release the inner holds first");
-            return Err(Error::new(ErrorKind::InvalidArgument, OP, message).on(self.key()));
+            return Err(Error::new(ErrorKind::InvalidArgument, DETACH, message).on(self.key()));
         }
-        self.shared.extend(OP, &grant, grant.lease()).await?;
+        if is_owed(self.client(), &grant) {
+            return self.detach_to_another_owner(holder, grant).await;
+        }
+        self.shared.extend(DETACH, &grant, grant.lease()).await?;
+        let detaching = self.begin_to_detach(holder, grant)?;
+        Ok(detaching.to_text(detaching.grant.owner()))
+    }
+
+    /// Takes the hold out of the holder's hands.
+    fn begin_to_detach(&self, holder: HolderId, grant: Grant) -> Result<Detaching<'_>> {
         // It may have been released or acquired again meanwhile.
         if !self.shared.holds().take_single(holder, &grant) {
             let message = "the holder acquired or released it while it was being detached";
-            return Err(Error::new(ErrorKind::InvalidArgument, OP, message).on(self.key()));
+            return Err(Error::new(ErrorKind::InvalidArgument, DETACH, message).on(self.key()));
         }
+        grant.begin_release();
         self.client().keeper.forget(&grant);
-        self.client().counters.released(grant.held_for());
-        let detached = Detached {
-            renewed: grant.is_renewed(),
-            lease: grant.lease(),
-            token: grant.token(),
-            owner: grant.owner(),
-            name: self.key(),
-        };
-        let text = detached.to_text();
-        grant.release();
-        // Those who wait here now wait for whoever attaches it.
-        let rest = self.shared.line().vacate(grant.token());
-        contend::go_on(&self.shared, rest);
-        Ok(text)
+        self.client().counters.lock.released(self.client().clock.now().since(grant.since()));
+        Ok(Detaching { lock: self, grant })
     }
 
-    /// Takes over the hold that `text` stands for, with its token. Whoever presents the text first gets it.
+    /// Detaches a hold whose owner is to be released once more, because an attempt of its acquire may still take effect. That
+    /// release must not meet what was detached.
+    async fn detach_to_another_owner(&self, holder: HolderId, grant: Grant) -> Result<String> {
+        let client = self.client();
+        let (owner, lease) = (client.next_owner(), grant.lease());
+        let _under_way = client.tasks.under_way();
+        let step = Transfer { from: grant.owner().to_owned(), to: owner.clone(), lease };
+        let detaching = self.begin_to_detach(holder, grant)?;
+        // Undone in any case.
+        let _former = Orphan { lock: self.clone(), owner: Some(step.from.clone()), lease };
+        let mut fresh = Orphan { lock: self.clone(), owner: Some(owner.clone()), lease };
+        let refuse = |kind, message: &str| Error::new(kind, DETACH, message).on(self.key());
+        let done = client.backend.run(self.shared.name(), &step, client.operation_deadline()).await;
+        match done.map_err(|failed| refuse(failed.error.kind(), failed.error.message()))?.reply {
+            Transferred::Done { .. } => {
+                fresh.owner = None;
+                Ok(detaching.to_text(&owner))
+            }
+            Transferred::NotHeld { .. } => {
+                let message = "the server did not show it as held any more: it was taken away or removed";
+                Err(refuse(ErrorKind::NotHeld, message))
+            }
+            Transferred::Stale { .. } => {
+                Err(refuse(ErrorKind::Clock, "the server's clock has jumped; the hold is released"))
+            }
+        }
+    }
+
+    /// Takes over the hold that `text` stands for, with its token. The first caller to present the text gets it.
+    ///
+    /// The watchdog renews the hold with this lock's [`watchdog_lease`](crate::lock::LockOptions::watchdog_lease), whichever lock
+    /// detached it, and the longer of the two leases applies at once. A fixed lease starts anew with its length.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidArgument`] when the text is none of ours or of another lock; [`ErrorKind::NotHeld`] when its lease
-    /// has run out or it was attached before; else as the server says.
+    /// [`ErrorKind::InvalidArgument`] when the text is none of ours or of another lock; [`ErrorKind::Unsupported`] when a later
+    /// version wrote it; [`ErrorKind::NotHeld`] when its lease has run out or it was attached before; else as the server says.
     ///
     /// # Cancel safety
     /// Dropping the future may use up the text; the hold is then released in the background.
@@ -81,19 +119,26 @@ impl Lock {
         let client = self.client();
         self.shared.check_open(OP)?;
         let refuse = |kind, message: &str| Error::new(kind, OP, message).on(self.key());
-        let detached = Detached::parse(text).ok_or_else(|| {
-            refuse(ErrorKind::InvalidArgument, "the text is not what detach returned; it starts with `dlock1;`")
+        let detached = Detached::parse(text).ok_or_else(|| match is_later_format(text) {
+            true => refuse(ErrorKind::Unsupported, "a later version of libdlock detached it; this one reads `dlock1;`"),
+            false => {
+                refuse(ErrorKind::InvalidArgument, "the text is not what detach returned; it starts with `dlock1;`")
+            }
         })?;
         check_lease(OP, detached.lease).map_err(|error| error.on(self.key()))?;
         if detached.name != self.key() {
             let message = format!("the text belongs to the lock {:?}", detached.name);
             return Err(refuse(ErrorKind::InvalidArgument, &message));
         }
-        if self.grant_of(holder).is_some() {
+        // A statement of its own: telling the loss locks the holds again.
+        let present = self.shared.holds().present(holder);
+        if let Some(present) = present {
+            self.refuse_lost(OP, &present)?;
             return Err(refuse(ErrorKind::Deadlock, "this holder holds the lock itself; attach as another holder"));
         }
         let asked_at = client.clock.now();
-        let (owner, lease) = (client.next_owner(), detached.lease);
+        let owner = client.next_owner();
+        let (lease, watchdog) = detached.terms(self.watchdog_lease);
         let step = Transfer { from: detached.owner.to_owned(), to: owner.clone(), lease };
         // A client that closes waits for what is got here until it has arrived or was given back.
         let _under_way = client.tasks.under_way();
@@ -117,12 +162,14 @@ impl Lock {
             owner,
             token: detached.token,
             lease,
-            watchdog: detached.renewed.then_some(client.options.lease),
+            watchdog,
+            clock_drift: client.options.clock_drift,
             sent: done.sent,
+            granted: client.clock.now(),
             echo_until: done.echo_until,
-            server_generation: client.backend.server_generation(),
+            reached: done.reached,
         };
-        if spec.is_over(client.clock.now()) {
+        if spec.is_over() {
             let message = "the server took longer than the lease to answer; nothing is held";
             return Err(refuse(ErrorKind::Connection, message));
         }
@@ -139,12 +186,11 @@ impl Lock {
             // The orphan gives it back on the server.
             grant.release();
             client.keeper.forget(&grant);
-            let rest = self.shared.line().vacate(grant.token());
-            contend::go_on(&self.shared, rest);
+            self.shared.vacate(grant.token());
             return Err(error);
         }
         orphan.owner = None;
-        client.counters.acquired(client.clock.now().since(asked_at), Way::AtOnce);
+        client.counters.lock.acquired(client.clock.now().since(asked_at), Way::AtOnce);
         Ok(Held::new(self.clone(), holder, grant))
     }
 
@@ -153,12 +199,36 @@ impl Lock {
         const OP: &str = "attach";
         self.shared.check_open(OP)?;
         let mut holds = self.shared.holds();
-        if holds.grant(holder).is_some() {
+        if holds.present(holder).is_some() {
             let message = "this holder has acquired the lock meanwhile; attach as another holder";
             return Err(Error::new(ErrorKind::Deadlock, OP, message).on(self.key()));
         }
         holds.enter(holder, grant.clone());
         Ok(())
+    }
+}
+
+/// A hold that is its holder's no more. However this ends, those who wait in this process contend then.
+struct Detaching<'a> {
+    lock: &'a Lock,
+    grant: Grant,
+}
+
+impl Detaching<'_> {
+    fn to_text(&self, owner: &str) -> String {
+        let grant = &self.grant;
+        let (renewed, lease, token) = (grant.is_renewed(), grant.lease(), grant.token());
+        Detached { renewed, lease, token, owner, name: self.lock.key() }.to_text()
+    }
+}
+
+impl Drop for Detaching<'_> {
+    fn drop(&mut self) {
+        if self.lock.is_forked() {
+            return;
+        }
+        self.grant.release();
+        self.lock.shared.vacate(self.grant.token());
     }
 }
 
@@ -171,18 +241,33 @@ struct Orphan {
 
 impl Drop for Orphan {
     fn drop(&mut self) {
-        if let Some(owner) = self.owner.take() {
+        if let Some(owner) = self.owner.take().filter(|_| !self.lock.is_forked()) {
             let client = self.lock.client();
             let until = client.clock.now().plus(client.backend.attempt_budget());
-            undo(&Arc::clone(&self.lock.shared), owner, self.lease, Some(until));
+            undo(&Arc::clone(&self.lock.shared), &owner, self.lease, Some(until));
         }
     }
+}
+
+/// Whether the text has the form of ours with a higher number.
+fn is_later_format(text: &str) -> bool {
+    let version = text.strip_prefix("dlock").and_then(|rest| rest.split_once(';')).map(|(version, _)| version);
+    version.and_then(|version| version.parse::<u32>().ok()).is_some_and(|version| version > 1)
 }
 
 impl<'a> Detached<'a> {
     fn to_text(&self) -> String {
         let kind = if self.renewed { 'w' } else { 'f' };
         format!("{FORMAT};{kind};{};{};{};{}", self.lease.as_millis(), self.token, self.owner, self.name)
+    }
+
+    /// The lease to ask for, and the one with which the watchdog renews the hold, if it does, when a lock with the lease
+    /// `watchdog` attaches it. The lease asked for is never the shorter one: it has to last until the first renewal.
+    fn terms(&self, watchdog: Duration) -> (Duration, Option<Duration>) {
+        match self.renewed {
+            true => (self.lease.max(watchdog), Some(watchdog)),
+            false => (self.lease, None),
+        }
     }
 
     fn parse(text: &'a str) -> Option<Detached<'a>> {

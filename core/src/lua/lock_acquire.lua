@@ -6,12 +6,14 @@
 -- ARGV[1]  owner, <client>:<n>
 -- ARGV[2]  lease in ms
 -- ARGV[3]  not after, server time in us: later than this the request is void
--- ARGV[4]  ms for which the token key is to outlive its last change, at least half of it; 0 = for ever
+-- ARGV[4]  ms for which the token key outlives this acquire, or the clock's arrival at a token that lies ahead; half of it at
+--          least. 0 = for ever
 -- ARGV[5]  how many tokens to reserve
 -- ARGV[6]  1 to stand in the queue when it is not to be had, 0 to try only
 --
 -- Reply    {0, now us, token}                 granted; the reserved tokens are this one and those that follow it
---          {1, now us, ttl ms, holder, rank}  busy; ttl -1: a foreign key without expiry; rank -1: does not wait
+--          {1, now us, ttl ms, holder, rank}  busy; ttl -1: a foreign key without expiry; rank -1: does not wait;
+--                                             of a holder its first 256 bytes: a foreign one may be of any size
 --          {2, now us}                        too late, nothing done
 --          {3, now us, rank}                  free, but others come first
 --
@@ -55,11 +57,12 @@ local function mint()
     redis.call('PERSIST', T)
     return token
   end
-  -- Once in each half of its time the key's expiry is put off. A token key without one belongs to a fleet that also runs
-  -- RFencedLock: it never gets one from us.
+  -- The expiry is put off once in each half of the token's time to live. A token ahead of the clock, which was set back, adds what
+  -- it lies ahead: the key has to outlive the clock's way back to it. A token key without expiry belongs to a fleet that also runs
+  -- RFencedLock and never gets one from us.
   local half = tonumber(ARGV[4]) * 500
   if math.floor(last / half) ~= math.floor(now / half) and redis.call('PTTL', T) ~= -1 then
-    redis.call('PEXPIRE', T, ARGV[4])
+    redis.call('PEXPIRE', T, string.format('%.0f', ARGV[4] + math.ceil((token - now) / 1000)))
   end
   return token
 end
@@ -89,23 +92,21 @@ local queue = (holder or head) and queue_at(now)
 local client = queue and string.match(owner, '^(.*):')
 if holder then
   local ttl = redis.call('PTTL', L)
-  return {1, now, ttl, holder, waits and queue.line_up(client) or -1}
+  return {1, now, ttl, string.sub(holder, 1, 256), waits and queue.line_up(client) or -1}
 end
 
 -- A try may overtake those who wait, but not the same head for ever.
 local held_up = head and head ~= client and (waits or tonumber(redis.call('HGET', S, 'barged') or 0) >= 2)
 if held_up then
-  if queue.is_silent(head, HEAD_SILENCE_MS) then
-    -- What follows may end in an error, and an error changes nothing.
-    local last = redis.call('GET', T)
-    if last and not number(last) then
-      return redis.error_reply(NO_TOKEN)
-    end
-    queue.leave(head)
-    queue.moved_up(0, true, waits and client)
-    head = queue.head()
-    held_up = waits and head and head ~= client
+  -- What follows may end in an error, and an error changes nothing.
+  local last = redis.call('GET', T)
+  if last and not number(last) then
+    return redis.error_reply(NO_TOKEN)
   end
+  local before = head
+  front_of(queue, math.floor(now / 1000)).drop_gone(client, waits and client)
+  head = queue.head()
+  held_up = head and head ~= client and (waits or head == before)
   if held_up then
     return {3, now, waits and queue.line_up(client) or -1}
   end

@@ -17,7 +17,14 @@ end
 local told = type(redis.pcall('PUBLISH', ARGV[2], '0')) ~= 'table'
 local head = redis.pcall('ZRANGE', Q, 0, 0)[1]
 if head then
-  told = tell(head, 'free') and told
+  local heard = tell(head, 'free')
+  told = heard and told
+  if heard == 0 then
+    pcall(function()
+      local at = clock()
+      front_of(queue_at(at), math.floor(at / 1000)).pass_on()
+    end)
+  end
 end
 local rank = -1
 if ARGV[3] == '1' then

@@ -1,23 +1,90 @@
--- The queue of the processes that wait for one lock. Stands in front of each script that has to do with it; the last two of its
--- KEYS are Q and S.
+-- The queue of the processes that wait for one object. Stands in front of each script that has to do with it. The first of its
+-- KEYS is the object's, the last two are Q and S, whose names contain the kind of the object.
 --
 -- Q  ZSET  client -> when it joined: server us, larger than all before it. The first is the head, the second is next
--- S  HASH  client -> when it was last seen, server ms; and `barged`: how many tries have overtaken the present head
+-- S  HASH  client -> when it was last seen, server ms; `deaf:<client>` -> since when nobody listens to its inbox, server ms; and
+--          `barged`: how many tries have overtaken the present head
 --
--- A client hears in its inbox, the channel dlock_inbox:<client>, `free;<lock>` when it should ask for the lock and `next;<lock>`
--- when it is the one behind the head.
+-- A client hears in its inbox, the channel dlock_inbox:<client>, `free;<object>` when it should ask for the object and
+-- `next;<object>` when it is the one behind the head. A kind other than the lock sets KIND: its messages begin with that.
 local L, Q, S = KEYS[1], KEYS[#KEYS - 1], KEYS[#KEYS]
+local KIND = ''
 local HEAD_SILENCE_MS, SILENCE_MS, KEPT_MS = 2500, 15000, '60000'
+-- How many entries from the front one script looks at.
+local REACH = 500
 
 local function clock()
   local time = redis.call('TIME')
   return time[1] * 1000000 + time[2]
 end
 
--- By pcall: a message that may not be sent must not undo what it tells of. False then.
+-- By pcall: a message that may not be sent must not undo what it tells of. False then, else how many heard it.
 local function tell(client, what)
-  local receivers = redis.pcall('PUBLISH', 'dlock_inbox:' .. client, what .. ';' .. L)
-  return type(receivers) ~= 'table'
+  local receivers = redis.pcall('PUBLISH', 'dlock_inbox:' .. client, KIND .. what .. ';' .. L)
+  return type(receivers) ~= 'table' and receivers
+end
+
+-- Functions that mark and drop dead entries at the front of a queue, at `ms`. Built only if the object is free and its head has not
+-- come.
+local function front_of(queue, ms)
+  local front = {}
+  local stamp = string.format('%.0f', ms)
+
+  -- Since when nobody listens to a client's inbox: from now on, unless that was known.
+  local function deaf_since(client)
+    local since = tonumber(redis.call('HGET', S, 'deaf:' .. client) or nil)
+    if not since or since > ms then
+      redis.call('HSET', S, 'deaf:' .. client, stamp)
+      return ms
+    end
+    return since
+  end
+
+  -- The head was told `free` and did not hear it. It and those behind it that do not hear either are marked; the first that hears
+  -- asks in their place, and later drops them.
+  function front.pass_on(caller)
+    for at, client in ipairs(redis.call('ZRANGE', Q, 0, REACH - 1)) do
+      if client == caller or at > 1 and tell(client, 'free') ~= 0 then
+        break
+      end
+      deaf_since(client)
+    end
+    queue.keep()
+  end
+
+  -- Drops everybody who is gone, up to the first that is not known to be, and never `client`, who asks. Gone is a head that was
+  -- silent for the short while, any entry that was for the long one, and one whose inbox nobody has listened to for the short
+  -- while: it had that time to connect anew. `caller`: the client, if it waits.
+  function front.drop_gone(client, caller)
+    local first, count = nil, 0
+    for at, entry in ipairs(redis.call('ZRANGE', Q, 0, REACH - 1)) do
+      if entry == client then
+        break
+      end
+      local gone = queue.is_silent(entry, at == 1 and HEAD_SILENCE_MS or SILENCE_MS)
+      if not gone then
+        if tell(entry, 'here') ~= 0 then
+          redis.call('HDEL', S, 'deaf:' .. entry)
+          break
+        end
+        gone = ms - deaf_since(entry) >= HEAD_SILENCE_MS
+      end
+      if gone then
+        queue.leave(entry)
+        first, count = first or at - 1, count + 1
+      end
+    end
+    if count == REACH and caller and queue.head() then
+      -- There may be more of them: the caller asks again at once.
+      redis.call('HDEL', S, 'barged')
+      tell(caller, 'free')
+    elseif first and first <= 1 then
+      queue.moved_up(first, true, caller)
+    end
+    queue.keep()
+  end
+
+  return front
 end
 
 -- What can be done to the queue at `now`. Only a script that finds somebody waiting asks for it: to make these functions takes
@@ -61,8 +128,10 @@ local function queue_at(now)
       redis.call('HSET', S, front[at], stamp)
     end
     queue.keep()
-    if free and from == 0 and front[1] and front[1] ~= caller then
-      tell(front[1], 'free')
+    if free and from == 0 and front[1] ~= caller then
+      if tell(front[1], 'free') == 0 then
+        front_of(queue, ms).pass_on(caller)
+      end
     end
     if front[2] and front[2] ~= caller then
       tell(front[2], 'next')
@@ -74,8 +143,20 @@ local function queue_at(now)
     local rank = redis.call('ZRANK', Q, client)
     if rank then
       -- S first: should it be somebody else's key, this fails before anything is done.
-      redis.call('HDEL', S, client)
+      redis.call('HDEL', S, client, 'deaf:' .. client)
       redis.call('ZREM', Q, client)
+    end
+    return rank
+  end
+
+  -- A client that stands in the queue says that it still waits: its rank, or false. S never stays without a time to live.
+  function queue.stay(client, keep)
+    local rank = redis.call('ZRANK', Q, client)
+    if rank then
+      redis.call('HDEL', S, 'deaf:' .. client)
+      if redis.call('HSET', S, client, stamp) == 1 or keep then
+        queue.keep()
+      end
     end
     return rank
   end
@@ -83,24 +164,22 @@ local function queue_at(now)
   -- A client says that it waits: at its place, or from now on at the end, also when the clock went back since the last one came.
   -- Its rank, and whether it was there already.
   function queue.wait(client)
-    local rank = redis.call('ZRANK', Q, client)
-    local stood = rank
-    redis.call('HSET', S, client, stamp)
-    if not rank then
-      local last = redis.call('ZRANGE', Q, -1, -1, 'WITHSCORES')[2]
-      local score = last and tonumber(last) >= now and tonumber(last) + 1 or now
-      redis.call('ZADD', Q, string.format('%.0f', score), client)
-      rank = redis.call('ZCARD', Q) - 1
+    local rank = queue.stay(client, true)
+    if rank then
+      return rank, true
     end
+    redis.call('HSET', S, client, stamp)
+    local last = redis.call('ZRANGE', Q, -1, -1, 'WITHSCORES')[2]
+    local score = last and tonumber(last) >= now and tonumber(last) + 1 or now
+    redis.call('ZADD', Q, string.format('%.0f', score), client)
     queue.keep()
-    return rank, stood
+    return redis.call('ZCARD', Q) - 1, false
   end
 
-  -- As `wait`, at an acquire. The entry in front may belong to a process that is gone: one that has missed several looks is
-  -- dropped.
-  function queue.line_up(client)
-    local rank, stood = queue.wait(client)
-    if not stood or rank == 0 then
+  -- The entry in front of a client, which stands at `rank`, may belong to a process that is gone: one that has missed several
+  -- looks is dropped. The client's rank then.
+  function queue.drop_silent(client, rank)
+    if rank == 0 then
       return rank
     end
     local front = redis.call('ZRANGE', Q, rank - 1, rank - 1)[1]
@@ -113,6 +192,12 @@ local function queue_at(now)
       queue.moved_up(rank, true, client)
     end
     return rank
+  end
+
+  -- As `wait`, at an acquire.
+  function queue.line_up(client)
+    local rank, stood = queue.wait(client)
+    return stood and queue.drop_silent(client, rank) or rank
   end
 
   return queue

@@ -9,9 +9,10 @@ pub(crate) mod model;
 mod script;
 pub(crate) mod wire;
 
-use redis::Value;
+use std::any::Any;
 
 pub(crate) use script::{Call, Script, Words};
+pub(crate) use wire::Reply;
 
 use crate::name::ObjectName;
 use crate::time::ServerTime;
@@ -31,6 +32,32 @@ pub(crate) struct Notice {
     pub(crate) payload: String,
 }
 
+/// The messages of a step, and who would hear them.
+pub(crate) struct Outbox<'a> {
+    notices: Vec<Notice>,
+    hears: &'a dyn Fn(&str) -> bool,
+}
+
+impl<'a> Outbox<'a> {
+    /// `hears`: whether anybody listens on a channel.
+    pub(crate) fn new(hears: &'a dyn Fn(&str) -> bool) -> Outbox<'a> {
+        Outbox { notices: Vec::new(), hears }
+    }
+
+    /// Publishes; whether anybody listens. What nobody hears is not kept.
+    pub(crate) fn publish(&mut self, channel: String, payload: String) -> bool {
+        let heard = (self.hears)(&channel);
+        if heard {
+            self.notices.push(Notice { channel, payload });
+        }
+        heard
+    }
+
+    pub(crate) fn into_notices(self) -> Vec<Notice> {
+        self.notices
+    }
+}
+
 /// The keys hold something that is not this kind of object; nothing was changed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct WrongType;
@@ -39,22 +66,19 @@ pub(crate) struct WrongType;
 #[derive(Debug)]
 pub(crate) struct Malformed;
 
-/// The state of one object, as the memory backend keeps it.
-pub(crate) trait State: Default + Clone + Send + 'static {
+/// The state of one object, of whatever kind: all that the memory backend knows of it.
+pub(crate) trait Expires: Any + Send {
     /// Drops what has expired; true when nothing is left.
     fn expire(&mut self, now: ServerTime) -> bool;
+}
 
+/// The state of one kind of object.
+pub(crate) trait State: Expires + Default + Clone {
     /// The access rules that a user of the server needs for objects of this kind, as ACL SETUSER takes them.
     const ACCESS: &'static str;
 
     /// The key that makes an object of this kind of this name be there; two kinds that share it exclude each other.
     fn main_key(name: &ObjectName) -> String;
-
-    /// The place of this kind of object in the memory backend's cell.
-    fn of(cell: &mut crate::backend::Cell) -> Option<&mut Self>;
-
-    /// A new cell of this kind.
-    fn into_cell(self) -> crate::backend::Cell;
 }
 
 /// One atomic transition of one object.
@@ -75,7 +99,7 @@ pub(crate) trait Step: Clone + Send + Sync + 'static {
         attempt: Attempt,
         state: &mut Self::State,
         now: ServerTime,
-        notices: &mut Vec<Notice>,
+        outbox: &mut Outbox<'_>,
     ) -> Result<Self::Reply, WrongType>;
 
     fn script() -> &'static Script;
@@ -83,7 +107,7 @@ pub(crate) trait Step: Clone + Send + Sync + 'static {
     /// Adds this step on `name` to a script call.
     fn encode(&self, name: &ObjectName, attempt: Attempt, call: &mut Call);
 
-    fn decode(value: Value) -> Result<Self::Reply, Malformed>;
+    fn decode(reply: Reply) -> Result<Self::Reply, Malformed>;
 
     /// The server's time, when the reply carries it.
     fn server_time(_reply: &Self::Reply) -> Option<ServerTime> {
@@ -96,7 +120,10 @@ pub(crate) trait BatchStep: Step {
     /// The most objects one script call should carry: a longer one would hold the server up.
     const CHUNK: usize;
 
-    fn decode_each(value: Value) -> Result<Vec<Self::Reply>, Malformed>;
+    /// What the script answers for an object whose key holds something else: the others get their answers all the same.
+    fn wrong_type(now: ServerTime) -> Self::Reply;
+
+    fn decode_each(reply: Reply) -> Result<Vec<Self::Reply>, Malformed>;
 }
 
 /// One kind of step over many names.

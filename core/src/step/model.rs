@@ -3,15 +3,15 @@
 //! The server's clock stands still under the kit's shim and is set before each step, so that replies, notifications and
 //! the state read back must be equal to the millisecond. A primitive brings its actions and its way to read the state back.
 
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 
-use libdlock_testkit::{Conn, Reply, Server};
+use libdlock_testkit::{self as kit, Conn, Server};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use redis::Value;
 
-use super::{Attempt, Call, Notice, State, Step, WrongType};
+use super::{Attempt, Call, Notice, Outbox, Reply, State, Step, WrongType};
 use crate::name::ObjectName;
 use crate::time::ServerTime;
 
@@ -21,12 +21,34 @@ const START: i64 = 1_767_225_600_000_000;
 /// The channel of the message that ends those of a step.
 const MARKER: &str = "marker";
 
+/// How many random sequences a test runs, and which.
+pub(crate) struct Sequences {
+    count: u32,
+    seed: u8,
+}
+
+impl Sequences {
+    /// The same 1,000 in every run.
+    pub(crate) const NORMAL: Sequences = Sequences { count: 1_000, seed: 1 };
+
+    /// Others: 500 for each of the environment's `REPEATS`, which is 20 unless it is set.
+    pub(crate) fn long() -> Sequences {
+        let repeats = std::env::var("REPEATS").ok().and_then(|repeats| repeats.parse().ok());
+        Sequences { count: 500 * repeats.unwrap_or(20), seed: 2 }
+    }
+}
+
 /// What a primitive brings to the test.
 pub(crate) trait Model: State + Debug + PartialEq {
     /// One random action: a step, or what others do to the keys.
     type Action: Debug + Clone;
 
     fn act(pair: &mut Pair<Self>, action: &Self::Action);
+
+    /// The channels that are listened to from the start.
+    fn channels(_name: &ObjectName) -> Vec<String> {
+        Vec::new()
+    }
 
     /// An invariant of every state.
     fn check(&self) {}
@@ -35,12 +57,21 @@ pub(crate) trait Model: State + Debug + PartialEq {
     fn read_back(pair: &mut Pair<Self>) -> Self;
 }
 
+/// All keys of the object of this kind with this name, by the access rules of the kind.
+pub(crate) fn keys_of<S: State>(name: &ObjectName) -> BTreeSet<String> {
+    let patterns = S::ACCESS.split_whitespace().filter_map(|word| word.strip_prefix('~'));
+    patterns
+        .map(|pattern| pattern.strip_suffix(":*").map_or(name.as_str().to_owned(), |kind| name.companion(kind)))
+        .collect()
+}
+
 /// Both sides of the comparison.
 pub(crate) struct Pair<M> {
     pub(crate) name: ObjectName,
     pub(crate) state: M,
     pub(crate) server: Conn,
     listener: Conn,
+    listened: BTreeSet<String>,
     pub(crate) now: ServerTime,
 }
 
@@ -52,25 +83,29 @@ impl<M: Model> Pair<M> {
     {
         let not_after = if late { ServerTime(self.now.0 - 1) } else { self.now };
         let attempt = Attempt { not_after };
-        let mut notices = Vec::new();
+        let listened = self.listened.clone();
+        let hears = |channel: &str| listened.contains(channel);
+        let mut outbox = Outbox::new(&hears);
         let before = self.state.clone();
-        let expected = step.apply(&self.name, attempt, &mut self.state, self.now, &mut notices);
+        let expected = step.apply(&self.name, attempt, &mut self.state, self.now, &mut outbox);
         if expected.is_err() {
             assert_eq!(self.state, before, "a refused step changed the state");
         }
         let mut call = Call::default();
         step.encode(&self.name, attempt, &mut call);
+        let own = keys_of::<M>(&self.name);
+        assert!(call.keys.iter().all(|key| own.contains(key)), "{} has keys that its kind does not name", S::OP);
         let keys = call.keys.len().to_string();
         let mut command = vec!["EVAL".to_owned(), S::script().text().to_owned(), keys];
         command.extend(call.keys.iter().chain(call.args.iter()).map(str::to_owned));
-        let reply = self.server.cmd(&command).unwrap();
-        let got = match &reply {
-            Reply::Error(text) if text.contains("WRONGTYPE") => Err(WrongType),
-            Reply::Error(text) => panic!("{step:?}: {text}", step = S::OP),
-            other => Ok(S::decode(value(other)).unwrap_or_else(|_| panic!("{} answered {other:?}", S::OP))),
+        let answer = self.server.cmd(&command).unwrap();
+        let got = match &answer {
+            kit::Reply::Error(text) if text.contains("WRONGTYPE") => Err(WrongType),
+            kit::Reply::Error(text) => panic!("{step:?}: {text}", step = S::OP),
+            other => Ok(S::decode(reply(other)).unwrap_or_else(|_| panic!("{} answered {other:?}", S::OP))),
         };
         assert_eq!(got, expected, "{} replies differ", S::OP);
-        self.compare_notices(&notices);
+        self.compare_notices(&outbox.into_notices());
     }
 
     fn compare_notices(&mut self, expected: &[Notice]) {
@@ -79,8 +114,8 @@ impl<M: Model> Pair<M> {
         let mut got = Vec::new();
         loop {
             let message = self.listener.read().unwrap();
-            // pmessage, pattern, channel, payload
-            match (message.array()[2].text(), message.array()[3].text()) {
+            // message, channel, payload
+            match (message.array()[1].text(), message.array()[2].text()) {
                 (MARKER, _) => break,
                 (channel, payload) => got.push((channel.to_owned(), payload.to_owned())),
             }
@@ -88,6 +123,16 @@ impl<M: Model> Pair<M> {
         let expected: Vec<(String, String)> =
             expected.iter().map(|notice| (notice.channel.clone(), notice.payload.clone())).collect();
         assert_eq!(got, expected, "notifications differ");
+    }
+
+    /// From now on somebody listens on the channel, or nobody does.
+    pub(crate) fn listen(&mut self, channel: &str, listens: bool) {
+        self.listener.cmd(&[if listens { "SUBSCRIBE" } else { "UNSUBSCRIBE" }, channel]).unwrap();
+        if listens {
+            self.listened.insert(channel.to_owned())
+        } else {
+            self.listened.remove(channel)
+        };
     }
 
     /// What others do to the keys.
@@ -109,20 +154,24 @@ impl<M: Model> Pair<M> {
     }
 }
 
-fn value(reply: &Reply) -> Value {
-    match reply {
-        Reply::Nil => Value::Nil,
-        Reply::Int(number) => Value::Int(*number),
-        Reply::Array(items) => Value::Array(items.iter().map(value).collect()),
-        other => Value::BulkString(other.text().as_bytes().to_vec()),
+fn reply(kits: &kit::Reply) -> Reply {
+    match kits {
+        kit::Reply::Nil => Reply::Nil,
+        kit::Reply::Int(number) => Reply::Int(*number),
+        kit::Reply::Array(items) => Reply::List(items.iter().map(reply).collect()),
+        other => Reply::Bytes(other.text().as_bytes().to_vec()),
     }
 }
 
 /// Runs random sequences of up to 60 actions, each after a shift of the server's clock by so many us, and checks the state
 /// after each.
-pub(crate) fn drive<M: Model>(sequences: u32, actions: impl Strategy<Value = (M::Action, i64)>) {
+pub(crate) fn drive<M: Model>(
+    Sequences { count: sequences, seed }: Sequences,
+    actions: impl Strategy<Value = (M::Action, i64)>,
+) {
     let (server, clock) = Server::with_clock();
-    let mut runner = TestRunner::new_with_rng(Config::default(), TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[seed; 32]);
+    let mut runner = TestRunner::new_with_rng(Config::default(), rng);
     let actions = prop::collection::vec(actions, 1..60);
     let mut now = START;
     let mut steps = 0;
@@ -130,9 +179,10 @@ pub(crate) fn drive<M: Model>(sequences: u32, actions: impl Strategy<Value = (M:
         let actions = actions.new_tree(&mut runner).unwrap().current();
         let name = ObjectName::new("", &format!("object-{sequence}")).unwrap();
         let mut listener = server.connect();
-        listener.cmd(&["PSUBSCRIBE", "*"]).unwrap();
-        let mut pair =
-            Pair { name, state: M::default(), server: server.connect(), listener, now: ServerTime(now as u64) };
+        listener.cmd(&["SUBSCRIBE", MARKER]).unwrap();
+        let (state, listened, now_us) = (M::default(), BTreeSet::new(), ServerTime(now as u64));
+        let mut pair = Pair { name, state, server: server.connect(), listener, listened, now: now_us };
+        M::channels(&pair.name).iter().for_each(|channel| pair.listen(channel, true));
         for (at, (action, shift_us)) in actions.iter().enumerate() {
             now += shift_us;
             clock.freeze_at(now);

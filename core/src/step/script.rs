@@ -5,7 +5,8 @@ use std::sync::OnceLock;
 /// A script: its text in `lua/`, and its SHA-1, by which the server knows it.
 pub(crate) struct Script {
     text: &'static str,
-    sha1: OnceLock<String>,
+    /// In hexadecimal digits. Not on the heap: a script is never dropped, and nothing is to be left at exit.
+    sha1: OnceLock<[u8; 40]>,
 }
 
 impl Script {
@@ -18,7 +19,14 @@ impl Script {
     }
 
     pub(crate) fn sha1(&self) -> &str {
-        self.sha1.get_or_init(|| sha1_smol::Sha1::from(self.text).digest().to_string())
+        let digits = self.sha1.get_or_init(|| {
+            let mut digits = [0; 40];
+            for (two, byte) in digits.chunks_exact_mut(2).zip(sha1_smol::Sha1::from(self.text).digest().bytes()) {
+                two.copy_from_slice(&[byte >> 4, byte & 0xf].map(|digit| b"0123456789abcdef"[usize::from(digit)]));
+            }
+            digits
+        });
+        std::str::from_utf8(digits).unwrap_or_default()
     }
 }
 
@@ -54,18 +62,8 @@ impl Words {
     }
 
     /// A number, in decimal.
-    pub(crate) fn number(&mut self, mut number: u64) {
-        let mut digits = [0; 20];
-        let mut at = digits.len();
-        loop {
-            at -= 1;
-            digits[at] = b'0' + (number % 10) as u8;
-            number /= 10;
-            if number == 0 {
-                break;
-            }
-        }
-        self.push(std::str::from_utf8(&digits[at..]).unwrap_or_default());
+    pub(crate) fn number(&mut self, number: u64) {
+        self.push(itoa::Buffer::new().format(number));
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -86,6 +84,11 @@ impl Words {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_script_is_known_by_its_sha1_in_hexadecimal_digits() {
+        assert_eq!(Script::new("return 1").sha1(), "e0e1f9fabfc9d4800c877a703b823ac0578ff8db");
+    }
 
     #[test]
     fn words_come_out_as_they_went_in() {

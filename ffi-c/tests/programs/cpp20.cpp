@@ -12,7 +12,7 @@ namespace {
 void a_loss_requests_a_stop() {
     dlock::client client{server_url()};
     dlock::mutex mutex{client, "cpp20/lost"};
-    auto held = mutex.acquire({std::nullopt, 300ms, nullptr});
+    auto held = mutex.acquire({std::nullopt, 2s, nullptr});
     dlock::stop_on_loss loss{held};
     std::mutex local;
     std::condition_variable_any stopped;

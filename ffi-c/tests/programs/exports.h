@@ -6,17 +6,21 @@
 #include <dlock.h>
 
 /* X(function, call): the call ends with `error` where the function takes one. */
-#define EACH_EXPORT(X)                                                                                                 \
+// <api:exports> written by `python3 api/write.py` from include/dlock.h
+#define EACH_FALLIBLE_EXPORT(X)                                                                                        \
     X(dlock_client_open, dlock_client_open(NULL, 0, NULL, NULL, error))                                                \
     X(dlock_client_close, dlock_client_close(NULL, false, error))                                                      \
     X(dlock_client_is_closed, dlock_client_is_closed(NULL, NULL, error))                                               \
-    X(dlock_client_stats, dlock_client_stats(NULL, NULL, error))                                                       \
     X(dlock_client_free, dlock_client_free(NULL))                                                                      \
+    X(dlock_client_stats, dlock_client_stats(NULL, NULL, error))                                                       \
+    X(dlock_client_lock_stats, dlock_client_lock_stats(NULL, NULL, error))                                             \
+    X(dlock_client_limiter_stats, dlock_client_limiter_stats(NULL, NULL, error))                                       \
     X(dlock_lock_open, dlock_lock_open(NULL, NULL, 0, NULL, NULL, error))                                              \
     X(dlock_lock_free, dlock_lock_free(NULL))                                                                          \
     X(dlock_lock_name, dlock_lock_name(NULL, NULL, 0, NULL, error))                                                    \
     X(dlock_lock_acquire, dlock_lock_acquire(NULL, NULL, NULL, error))                                                 \
     X(dlock_lock_try_acquire, dlock_lock_try_acquire(NULL, NULL, error))                                               \
+    X(dlock_lock_take, dlock_lock_take(NULL, NULL, NULL, error))                                                       \
     X(dlock_lock_release, dlock_lock_release(NULL, error))                                                             \
     X(dlock_lock_extend, dlock_lock_extend(NULL, 0, error))                                                            \
     X(dlock_lock_force_release, dlock_lock_force_release(NULL, NULL, error))                                           \
@@ -59,8 +63,8 @@
     X(dlock_port_new, dlock_port_new(NULL, error))                                                                     \
     X(dlock_port_fd, dlock_port_fd(NULL, NULL, error))                                                                 \
     X(dlock_port_drain, dlock_port_drain(NULL, NULL, 0, 0, NULL, error))                                               \
-    X(dlock_port_free, dlock_port_free(NULL))                                                                          \
     X(dlock_op_cancel, dlock_op_cancel(NULL, NULL, error))                                                             \
+    X(dlock_port_free, dlock_port_free(NULL))                                                                          \
     X(dlock_submit_client_open, dlock_submit_client_open(NULL, NULL, 0, NULL, NULL, NULL, error))                      \
     X(dlock_submit_client_close, dlock_submit_client_close(NULL, NULL, false, NULL, NULL, error))                      \
     X(dlock_submit_acquire, dlock_submit_acquire(NULL, NULL, NULL, NULL, NULL, error))                                 \
@@ -72,10 +76,17 @@
     X(dlock_submit_inspect, dlock_submit_inspect(NULL, NULL, NULL, NULL, error))                                       \
     X(dlock_submit_wait_lost, dlock_submit_wait_lost(NULL, NULL, 0, NULL, NULL, error))                                \
     X(dlock_submit_rate_limit, dlock_submit_rate_limit(NULL, NULL, 0, 0, NULL, NULL, error))                           \
-    X(dlock_submit_rate_limit_reset, dlock_submit_rate_limit_reset(NULL, NULL, NULL, NULL, error))                     \
+    X(dlock_submit_rate_limit_reset, dlock_submit_rate_limit_reset(NULL, NULL, NULL, NULL, error))
+// </api:exports>
+
+#define EACH_EXPORT(X)                                                                                                 \
+    EACH_FALLIBLE_EXPORT(X)                                                                                            \
     X(dlock_status_name, says(dlock_status_name(DLOCK_OK)))                                                            \
     X(dlock_version, says(dlock_version()))                                                                            \
     X(dlock_abi_version, dlock_abi_version() == DLOCK_ABI_VERSION ? DLOCK_OK : DLOCK_INTERNAL)
+
+/* Ends the library, so it is called after all others. */
+#define LAST_EXPORT(X) X(dlock_shutdown, dlock_shutdown(error))
 
 /* For a function that answers with a text: a panic in it shows as a text that says nothing. */
 static inline dlock_status_t says(const char* text) {

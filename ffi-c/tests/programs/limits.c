@@ -1,6 +1,5 @@
-/* Rate limiters: the vectors that every language checks, waits, policies, the asynchronous form, bad arguments. */
+/* Rate limiters in C: waits, policies, the asynchronous form, bad arguments. tests/scenarios checks the decisions. */
 #include "threads.h"
-#include "vectors_limits.h"
 
 #define SECOND INT64_C(1000000)
 
@@ -17,57 +16,7 @@ static dlock_rate_limiter_t* open_limiter(const char* what, int64_t tokens, int6
     return limiter;
 }
 
-static dlock_rate_limiter_options_t burst(bool given, int64_t burst) {
-    dlock_rate_limiter_options_t options = DLOCK_RATE_LIMITER_OPTIONS_INIT;
-    options.has_burst = given, options.burst = burst;
-    return options;
-}
-
-/* Answers are made for calls at one moment; the time that passes between them comes off. */
-static bool about(int64_t us, int64_t expected_ms) {
-    if (expected_ms <= 0) return us == (expected_ms < 0 ? -1 : 0);
-    return us <= expected_ms * 1000 && us >= (expected_ms - bound_ms(1000)) * 1000;
-}
-
-static void decisions_are_those_of_every_language(void) {
-    for (size_t i = 0; i < sizeof vector_limiters / sizeof *vector_limiters; i++) {
-        char what[8];
-        snprintf(what, sizeof what, "%zu", i);
-        dlock_rate_limiter_options_t options = burst(vector_limiters[i].has_burst, vector_limiters[i].burst);
-        dlock_rate_limiter_t* limiter =
-            open_limiter(what, vector_limiters[i].tokens, vector_limiters[i].per_ms * 1000, &options);
-        for (size_t j = 0; j < vector_limiters[i].calls; j++) {
-            size_t call = vector_limiters[i].first_call + j;
-            dlock_decision_t got = DLOCK_DECISION_INIT;
-            dlock_status_t status = dlock_rate_limiter_try_acquire(limiter, vector_calls[call].cost, &got, NULL);
-            if (status != (vector_calls[call].allowed ? DLOCK_OK : DLOCK_LIMITED) ||
-                got.allowed != vector_calls[call].allowed || got.granted != vector_calls[call].granted ||
-                got.remaining != vector_calls[call].remaining || got.limit != vector_limiters[i].limit ||
-                !about(got.retry_after_us, vector_calls[call].retry_after_ms) ||
-                !about(got.reset_after_us, vector_calls[call].reset_after_ms) || got.server_time_us <= 0)
-                check_failed(__FILE__, __LINE__, vector_limiters[i].why, NULL);
-        }
-        CHECK(dlock_rate_limiter_free(limiter) == DLOCK_OK);
-    }
-}
-
-static void rates_and_costs_that_cannot_be_are_refused(void) {
-    for (size_t i = 0; i < sizeof vector_invalid_rates / sizeof *vector_invalid_rates; i++) {
-        dlock_rate_limiter_options_t options = burst(vector_invalid_rates[i].has_burst, vector_invalid_rates[i].burst);
-        dlock_rate_limiter_t* limiter = NULL;
-        dlock_status_t status =
-            dlock_rate_limiter_open(client, "x", 1, vector_invalid_rates[i].tokens,
-                                    vector_invalid_rates[i].per_ms * 1000, &options, &limiter, NULL);
-        if (status != DLOCK_INVALID_ARGUMENT) check_failed(__FILE__, __LINE__, vector_invalid_rates[i].why, NULL);
-    }
-    for (size_t i = 0; i < sizeof vector_invalid_costs / sizeof *vector_invalid_costs; i++) {
-        dlock_rate_limiter_options_t options = burst(vector_invalid_costs[i].has_burst, vector_invalid_costs[i].burst);
-        dlock_rate_limiter_t* limiter =
-            open_limiter("cost", vector_invalid_costs[i].tokens, vector_invalid_costs[i].per_ms * 1000, &options);
-        GIVES(DLOCK_INVALID_ARGUMENT,
-              dlock_rate_limiter_try_acquire(limiter, vector_invalid_costs[i].cost, NULL, error));
-        CHECK(dlock_rate_limiter_free(limiter) == DLOCK_OK);
-    }
+static void names_and_policies_that_cannot_be_are_refused(void) {
     dlock_rate_limiter_options_t options = DLOCK_RATE_LIMITER_OPTIONS_INIT;
     dlock_rate_limiter_t* limiter = NULL;
     options.absent = 4;
@@ -87,6 +36,7 @@ static void a_refusal_is_a_status_of_its_own_with_the_decision(void) {
     CHECK(dlock_rate_limiter_try_acquire(limiter, 1, &told, &error) == DLOCK_LIMITED);
     CHECK(!told.allowed && told.retry_after_us > 3500 * SECOND && told.limit == 1);
     CHECK(error.code == DLOCK_LIMITED && strstr(error.name, "c/limits/") != NULL && strlen(error.message) > 0);
+    CHECK(error.retry_after_us == told.retry_after_us && error.retryable && error.holder[0] == '\0');
     GIVES(DLOCK_LIMITED, dlock_rate_limiter_peek(limiter, &told, error));
     /* A wait that cannot be long enough is over at once. */
     int64_t begun = now_ms();
@@ -160,8 +110,7 @@ static void decisions_come_through_a_port(void) {
 
 int main(void) {
     client = open_client();
-    RUN(decisions_are_those_of_every_language);
-    RUN(rates_and_costs_that_cannot_be_are_refused);
+    RUN(names_and_policies_that_cannot_be_are_refused);
     RUN(a_refusal_is_a_status_of_its_own_with_the_decision);
     RUN(a_wait_ends_when_the_tokens_are_there);
     RUN(a_wait_can_be_cancelled);

@@ -47,6 +47,13 @@ static void a_timed_wait_ends_as_busy(void) {
     GIVES(DLOCK_BUSY, dlock_lock_acquire(mine, &options, NULL, error));
     int64_t took = now_ms() - begun;
     CHECK(took >= 150 && took < bound_ms(150 + 100));
+    dlock_inspection_t seen = DLOCK_INSPECTION_INIT;
+    OK(dlock_lock_inspect(mine, &seen, error));
+    dlock_error_t busy = DLOCK_ERROR_INIT;
+    CHECK(dlock_lock_try_acquire(mine, NULL, &busy) == DLOCK_BUSY);
+    CHECK(strcmp(busy.holder, seen.holder) == 0 && busy.retryable);
+    CHECK(busy.remaining_ms > 20000 && busy.remaining_ms <= 30000);
+    CHECK(busy.retry_after_us == -1 && busy.allowed[0] == '\0');
     OK(dlock_lock_release(theirs, error));
     OK(dlock_client_close(other, false, error));
     dlock_lock_free(mine), dlock_lock_free(theirs), dlock_client_free(other);
@@ -256,18 +263,18 @@ static void a_client_counts_what_its_locks_do(void) {
     OK(dlock_lock_acquire(lock, NULL, NULL, error));
     OK(dlock_lock_acquire(lock, NULL, NULL, error)); /* a re-entry is no acquire */
     CHECK(in_another_thread(try_it, lock) == DLOCK_BUSY);
-    dlock_stats_t stats = DLOCK_STATS_INIT;
-    OK(dlock_client_stats(counting, &stats, error));
+    dlock_lock_stats_t stats = DLOCK_LOCK_STATS_INIT;
+    OK(dlock_client_lock_stats(counting, &stats, error));
     CHECK(stats.struct_size == sizeof stats && stats.acquired == 1 && stats.wait_timeouts == 1);
     CHECK(stats.held == 1 && stats.released == 0 && stats.contended == 0);
     OK(dlock_lock_release(lock, error));
     struct job waiter;
     start(wait_for_it, lock, &waiter);
-    do OK(dlock_client_stats(counting, &stats, error));
+    do OK(dlock_client_lock_stats(counting, &stats, error));
     while (stats.waiting == 0);
     OK(dlock_lock_release(lock, error));
     CHECK(finish(&waiter) == DLOCK_OK);
-    OK(dlock_client_stats(counting, &stats, error));
+    OK(dlock_client_lock_stats(counting, &stats, error));
     CHECK(stats.acquired == 2 && stats.contended == 1 && stats.handed_over_local + stats.handed_over_remote == 1);
     CHECK(stats.released == 2 && stats.held == 0 && stats.waiting == 0 && stats.lost == 0);
     CHECK(stats.wait_time.count == 2 && stats.hold_time.count == 2);
@@ -276,7 +283,7 @@ static void a_client_counts_what_its_locks_do(void) {
     for (int i = 0; i < DLOCK_HISTOGRAM_BUCKETS; i++) counted += stats.hold_time.buckets[i];
     CHECK(counted == 2);
     OK(dlock_client_close(counting, false, error));
-    OK(dlock_client_stats(counting, &stats, error)); /* also when it is closed */
+    OK(dlock_client_lock_stats(counting, &stats, error)); /* also when it is closed */
     dlock_lock_free(lock), dlock_client_free(counting);
 }
 

@@ -15,6 +15,7 @@ static void a_panic_in_every_export_is_an_internal_error(void) {
         if (error->code != DLOCK_OK) CHECK(strstr(error->message, "DLOCK_PANIC=" #function) != NULL);                  \
     }
     EACH_EXPORT(PANIC)
+    LAST_EXPORT(PANIC)
     CHECK(unsetenv("DLOCK_PANIC") == 0);
 }
 

@@ -30,20 +30,32 @@ static void names_are_accepted_or_refused_as_in_every_language(void) {
 }
 
 static void statistics_have_the_names_of_every_language(void) {
-    dlock_stats_t stats = DLOCK_STATS_INIT;
-    OK(dlock_client_stats(client, &stats, error));
-    size_t size = sizeof stats.struct_size;
-#define COUNTER(name) size += sizeof stats.name;
-#define HISTOGRAM(name) size += sizeof stats.name;
-    VECTOR_COUNTERS(COUNTER)
-    VECTOR_HISTOGRAMS(HISTOGRAM)
-    CHECK(size == sizeof stats); /* and no others */
+    dlock_stats_t own = DLOCK_STATS_INIT;
+    dlock_lock_stats_t lock = DLOCK_LOCK_STATS_INIT;
+    dlock_limiter_stats_t limiter = DLOCK_LIMITER_STATS_INIT;
+    OK(dlock_client_stats(client, &own, error));
+    OK(dlock_client_lock_stats(client, &lock, error));
+    OK(dlock_client_limiter_stats(client, &limiter, error));
+#define OWN(name) size += sizeof own.name;
+#define OF_LOCK(name) size += sizeof lock.name;
+#define OF_LIMITER(name) size += sizeof limiter.name;
+    size_t size = sizeof own.struct_size;
+    VECTOR_COUNTERS(OWN)
+    CHECK(size == sizeof own); /* and no others */
+    size = sizeof lock.struct_size;
+    VECTOR_LOCK_COUNTERS(OF_LOCK)
+    VECTOR_LOCK_HISTOGRAMS(OF_LOCK)
+    CHECK(size == sizeof lock);
+    size = sizeof limiter.struct_size;
+    VECTOR_LIMITER_COUNTERS(OF_LIMITER)
+    VECTOR_LIMITER_HISTOGRAMS(OF_LIMITER)
+    CHECK(size == sizeof limiter);
 #define count_us count
 #define buckets_us buckets
-#define PART(name) in_all += sizeof stats.wait_time.name##_us;
+#define PART(name) in_all += sizeof lock.wait_time.name##_us;
     size_t in_all = 0;
     VECTOR_HISTOGRAM(PART)
-    CHECK(in_all == sizeof stats.wait_time);
+    CHECK(in_all == sizeof lock.wait_time);
     CHECK(DLOCK_HISTOGRAM_BUCKETS == VECTOR_BUCKETS);
 }
 
@@ -65,6 +77,8 @@ static void options_are_known_by_their_names(void) {
             check_failed(__FILE__, __LINE__, vector_options[i].name, NULL);
     }
     CHECK(open_with("no_such_option", "1") == DLOCK_INVALID_ARGUMENT);
+    CHECK(open_with("semaphore.cohort_max", "1") == DLOCK_INVALID_ARGUMENT);
+    CHECK(open_with("lock.cohort_max", "0") == DLOCK_INVALID_ARGUMENT);
     CHECK(open_with("lease", "soon") == DLOCK_INVALID_ARGUMENT);
     CHECK(open_with("lease", "99ms") == DLOCK_INVALID_ARGUMENT);
 }
@@ -72,7 +86,8 @@ static void options_are_known_by_their_names(void) {
 static void leases_and_waits_out_of_range_are_refused_and_leave_no_key(void) {
     dlock_lock_t* lock = open_lock(client, NULL);
     int64_t leases[] = {-1, 1, 99, 86400001, (int64_t)1 << 53, INT64_MAX, INT64_MIN};
-    int64_t waits[] = {-2, 86400001, (int64_t)1 << 53, INT64_MAX, INT64_MIN};
+    int64_t waits[] = {-2, INT64_MIN};
+    int64_t long_waits[] = {86400001, (int64_t)1 << 53, INT64_MAX};
     for (size_t i = 0; i < sizeof leases / sizeof *leases; i++) {
         dlock_acquire_options_t options = DLOCK_ACQUIRE_OPTIONS_INIT;
         options.lease_ms = leases[i];
@@ -86,6 +101,12 @@ static void leases_and_waits_out_of_range_are_refused_and_leave_no_key(void) {
         dlock_acquire_options_t options = DLOCK_ACQUIRE_OPTIONS_INIT;
         options.wait_ms = waits[i];
         GIVES(DLOCK_INVALID_ARGUMENT, dlock_lock_acquire(lock, &options, NULL, error));
+    }
+    for (size_t i = 0; i < sizeof long_waits / sizeof *long_waits; i++) {
+        dlock_acquire_options_t options = DLOCK_ACQUIRE_OPTIONS_INIT;
+        options.wait_ms = long_waits[i];
+        OK(dlock_lock_acquire(lock, &options, NULL, error));
+        OK(dlock_lock_release(lock, error));
     }
     dlock_lock_options_t odd = DLOCK_LOCK_OPTIONS_INIT;
     odd.reentrant = 2;
@@ -101,14 +122,44 @@ static void leases_and_waits_out_of_range_are_refused_and_leave_no_key(void) {
     CHECK(dlock_lock_free(lock) == DLOCK_OK);
 }
 
+static void options_of_a_lock_have_the_bounds_of_the_vectors(void) {
+    for (size_t i = 0; i < sizeof vector_lock_options / sizeof *vector_lock_options; i++) {
+        int64_t min = vector_lock_options[i].min, max = vector_lock_options[i].max;
+        int64_t given[] = {min - 1, min, max, max + 1};
+        for (size_t at = 0; at < 4; at++) {
+            dlock_lock_options_t options = DLOCK_LOCK_OPTIONS_INIT;
+            if (strcmp(vector_lock_options[i].name, "lease") == 0) {
+                options.lease_ms = given[at];
+            } else {
+                CHECK(strcmp(vector_lock_options[i].name, "watchdog_lease") == 0);
+                options.watchdog_lease_ms = given[at];
+            }
+            dlock_lock_t* opened = NULL;
+            if (at == 1 || at == 2) {
+                OK(dlock_lock_open(client, "x", 1, &options, &opened, error));
+                CHECK(dlock_lock_free(opened) == DLOCK_OK);
+            } else {
+                dlock_error_t error = DLOCK_ERROR_INIT;
+                CHECK(dlock_lock_open(client, "x", 1, &options, &opened, &error) == DLOCK_INVALID_ARGUMENT);
+                CHECK(strncmp(error.allowed, "100 ms to 24 h", 14) == 0 && !error.retryable);
+                CHECK(error.remaining_ms == -1 && error.retry_after_us == -1);
+            }
+        }
+    }
+    dlock_lock_options_t both = DLOCK_LOCK_OPTIONS_INIT;
+    both.lease_ms = both.watchdog_lease_ms = 5000;
+    dlock_lock_t* opened = NULL;
+    GIVES(DLOCK_INVALID_ARGUMENT, dlock_lock_open(client, "x", 1, &both, &opened, error));
+}
+
 static void a_bad_url_is_refused_without_its_password(void) {
-    const char* urls[] = {"", "nonsense", "http://127.0.0.1", "redis://:hunter2@127.0.0.1:notaport/0",
-                          "rediss://:hunter2@127.0.0.1:6379/0"};
-    for (size_t i = 0; i < sizeof urls / sizeof *urls; i++) {
+    for (size_t i = 0; i < sizeof vector_bad_urls / sizeof *vector_bad_urls; i++) {
         dlock_error_t error = DLOCK_ERROR_INIT;
         dlock_client_t* opened = NULL;
-        CHECK(dlock_client_open(urls[i], strlen(urls[i]), NULL, &opened, &error) == DLOCK_INVALID_ARGUMENT);
-        CHECK(strlen(error.message) > 0 && strstr(error.message, "hunter2") == NULL);
+        const char* url = vector_bad_urls[i].url;
+        dlock_status_t status = dlock_client_open(url, strlen(url), NULL, &opened, &error);
+        CHECK(strcmp(dlock_status_name(status), vector_bad_urls[i].kind) == 0);
+        CHECK(strstr(error.message, vector_bad_urls[i].says) != NULL && strstr(error.message, "cret") == NULL);
     }
 }
 
@@ -127,6 +178,7 @@ int main(void) {
     RUN(errors_have_the_frozen_numbers);
     RUN(names_are_accepted_or_refused_as_in_every_language);
     RUN(options_are_known_by_their_names);
+    RUN(options_of_a_lock_have_the_bounds_of_the_vectors);
     RUN(statistics_have_the_names_of_every_language);
     RUN(leases_and_waits_out_of_range_are_refused_and_leave_no_key);
     RUN(a_bad_url_is_refused_without_its_password);

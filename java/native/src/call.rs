@@ -8,6 +8,9 @@ use jni::{Env, EnvUnowned, JValue, jni_sig, jni_str};
 use libdlock::{Error, ErrorKind, Result};
 use libdlock_bridge::{Outcome, State, enter, guard};
 
+use crate::natives::class;
+use crate::wire;
+
 /// For calls whose arguments and answer are numbers: the environment is not touched unless the call fails.
 pub(crate) fn plain<T: Default>(
     env: EnvUnowned<'_>,
@@ -94,23 +97,13 @@ fn throw<T: Default>(mut env: EnvUnowned<'_>, error: &Error) -> T {
         if env.exception_check() {
             return Ok(());
         }
-        let op = env.byte_array_from_slice(error.op().as_bytes())?;
-        let name = match error.name() {
-            Some(name) => env.byte_array_from_slice(name.as_bytes())?,
-            None => JByteArray::default(),
-        };
-        let message = env.byte_array_from_slice(error.to_string().as_bytes())?;
+        let failure = env.byte_array_from_slice(&wire::failure(error))?;
         let exception = env
             .call_static_method(
-                jni_str!("org/libdlock/Errors"),
+                class("Errors"),
                 jni_str!("fromNative"),
-                jni_sig!("(I[B[B[B)Ljava/lang/RuntimeException;"),
-                &[
-                    JValue::Int(error.kind().code()),
-                    JValue::Object(op.as_ref()),
-                    JValue::Object(name.as_ref()),
-                    JValue::Object(message.as_ref()),
-                ],
+                jni_sig!("([B)Ljava/lang/RuntimeException;"),
+                &[JValue::Object(failure.as_ref())],
             )?
             .l()?;
         let exception = env.cast_local::<JThrowable>(exception)?;

@@ -3,7 +3,7 @@
 use jni::objects::{JByteArray, JClass, JLongArray};
 use jni::sys::{jboolean, jlong};
 use jni::{EnvUnowned, jni_mangle};
-use libdlock::HolderId;
+use libdlock::lease::HolderId;
 use libdlock_bridge::ops::{self, LogTo};
 
 use crate::call::{bytes, longs, plain, start, submit, with_env};
@@ -53,17 +53,11 @@ pub fn client_stats<'local>(env: EnvUnowned<'local>, _: JClass<'local>, client: 
     with_env(env, "clientStats", |state, env| {
         let stats = ops::client_stats(state, client as u64)?;
         let mut numbers = ops::counters(&stats).to_vec();
-        for times in [stats.wait_time, stats.hold_time] {
-            let times = ops::Histogram::from(times);
+        for times in ops::histograms(&stats) {
             numbers.extend([times.count, times.sum_us, times.mean_us, times.p50_us, times.p99_us, times.max_us]);
             numbers.extend(times.buckets);
         }
         let numbers: Vec<i64> = numbers.into_iter().map(u64::cast_signed).collect();
         longs(env, &numbers)
     })
-}
-
-#[jni_mangle("org.libdlock.internal.Native")]
-pub fn client_free(env: EnvUnowned<'_>, _: JClass<'_>, client: jlong) {
-    plain(env, "clientFree", |state| ops::client_free(state, client as u64));
 }

@@ -52,6 +52,12 @@ pub fn held_release(env: EnvUnowned<'_>, _: JClass<'_>, port: jlong, id: jlong, 
     submit(env, "heldRelease", port, id, async move |state| ops::held_release(state, held as u64).await)
 }
 
+/// As [`held_release`], for a thread that may block: it makes its round trip, and waits in here for what that leaves to do.
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn held_release_blocking(env: EnvUnowned<'_>, _: JClass<'_>, held: jlong) {
+    plain(env, "heldReleaseBlocking", |state| state.wait(ops::held_release(state, held as u64), None));
+}
+
 #[jni_mangle("org.libdlock.internal.Native")]
 pub fn held_extend(env: EnvUnowned<'_>, _: JClass<'_>, port: jlong, id: jlong, held: jlong, lease_ms: jlong) -> jlong {
     submit(env, "heldExtend", port, id, async move |state| ops::held_extend(state, held as u64, lease_ms).await)
@@ -60,9 +66,4 @@ pub fn held_extend(env: EnvUnowned<'_>, _: JClass<'_>, port: jlong, id: jlong, h
 #[jni_mangle("org.libdlock.internal.Native")]
 pub fn held_detach(env: EnvUnowned<'_>, _: JClass<'_>, port: jlong, id: jlong, held: jlong) -> jlong {
     submit(env, "heldDetach", port, id, async move |state| ops::held_detach(state, held as u64).await)
-}
-
-#[jni_mangle("org.libdlock.internal.Native")]
-pub fn held_free(env: EnvUnowned<'_>, _: JClass<'_>, held: jlong) {
-    plain(env, "heldFree", |state| ops::held_free(state, held as u64));
 }

@@ -13,6 +13,7 @@ mod client;
 mod held;
 mod limiter;
 mod lock;
+mod natives;
 mod port;
 mod snowflake;
 mod wire;

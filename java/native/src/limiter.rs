@@ -6,7 +6,7 @@ use jni::{EnvUnowned, jni_mangle};
 use libdlock::{Error, ErrorKind};
 use libdlock_bridge::ops::{self, RateArgs, given};
 
-use crate::call::{NOT_GIVEN, bytes, jvm_refused, plain, submit, token, with_env};
+use crate::call::{NOT_GIVEN, bytes, jvm_refused, submit, token, with_env};
 use crate::wire;
 
 /// `burst` counts only where there is one. `absent` is a policy's word, `share_of` what goes with it.
@@ -34,11 +34,6 @@ pub fn limiter_open<'local>(
 }
 
 #[jni_mangle("org.libdlock.internal.Native")]
-pub fn limiter_free(env: EnvUnowned<'_>, _: JClass<'_>, limiter: jlong) {
-    plain(env, "limiterFree", |state| ops::limiter_free(state, limiter as u64));
-}
-
-#[jni_mangle("org.libdlock.internal.Native")]
 pub fn limiter_acquire(
     env: EnvUnowned<'_>,
     _: JClass<'_>,
@@ -56,7 +51,7 @@ pub fn limiter_acquire(
 /// As [`limiter_acquire`], for a thread that may block: it makes its round trip and waits in here, until somebody fires `cancel`
 /// (0 for none). `numbers` gets what [`wire::decision`] gives; the answer is whether the tokens were granted.
 #[jni_mangle("org.libdlock.internal.Native")]
-pub fn limiter_acquire_directly<'local>(
+pub fn limiter_acquire_blocking<'local>(
     env: EnvUnowned<'local>,
     _: JClass<'local>,
     limiter: jlong,
@@ -65,10 +60,8 @@ pub fn limiter_acquire_directly<'local>(
     cancel: jlong,
     numbers: JLongArray<'local>,
 ) -> jboolean {
-    with_env(env, "limiterAcquireDirectly", |state, env| {
-        // It asks when it is called, and so not before the token was looked at.
-        let asking =
-            async { ops::limiter_acquire_direct(state, limiter as u64, cost, given(wait_ms, NOT_GIVEN)).await };
+    with_env(env, "limiterAcquireBlocking", |state, env| {
+        let asking = ops::limiter_acquire(state, limiter as u64, cost, given(wait_ms, NOT_GIVEN));
         let decision = state.wait(state.with_cancel(token(cancel), asking), None)?;
         numbers.set_region(env, 0, &wire::decision(&decision)).map_err(jvm_refused)?;
         Ok(decision.allowed)

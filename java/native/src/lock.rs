@@ -3,7 +3,8 @@
 use jni::objects::{JByteArray, JClass, JLongArray};
 use jni::sys::{jboolean, jint, jlong};
 use jni::{EnvUnowned, jni_mangle};
-use libdlock::{ErrorKind, HolderId};
+use libdlock::ErrorKind;
+use libdlock::lease::HolderId;
 use libdlock_bridge::ops::{self, Holding, given};
 
 use crate::call::{NOT_GIVEN, bytes, jvm_refused, plain, start, submit, token, with_env};
@@ -16,6 +17,7 @@ pub fn lock_open<'local>(
     client: jlong,
     name: JByteArray<'local>,
     lease_ms: jlong,
+    watchdog_lease_ms: jlong,
     reentrant: jint,
 ) -> jlong {
     with_env(env, "lockOpen", |state, env| {
@@ -25,13 +27,9 @@ pub fn lock_open<'local>(
             1 => Some(true),
             _ => None,
         };
-        ops::lock_open(state, client as u64, &name, given(lease_ms, NOT_GIVEN), reentrant).map(|lock| lock as jlong)
+        let (lease, watchdog_lease) = (given(lease_ms, NOT_GIVEN), given(watchdog_lease_ms, NOT_GIVEN));
+        ops::lock_open(state, client as u64, &name, lease, watchdog_lease, reentrant).map(|lock| lock as jlong)
     })
-}
-
-#[jni_mangle("org.libdlock.internal.Native")]
-pub fn lock_free(env: EnvUnowned<'_>, _: JClass<'_>, lock: jlong) {
-    plain(env, "lockFree", |state| ops::lock_free(state, lock as u64));
 }
 
 #[jni_mangle("org.libdlock.internal.Native")]
@@ -61,7 +59,7 @@ pub fn lock_acquire(
 /// As [`lock_acquire`], for a thread that may block: it makes its round trip and waits in here, until somebody fires `cancel`
 /// (0 for none). `granted` gets handle and token of the hold; false when it was not to be had in that time.
 #[jni_mangle("org.libdlock.internal.Native")]
-pub fn lock_acquire_directly<'local>(
+pub fn lock_acquire_blocking<'local>(
     env: EnvUnowned<'local>,
     _: JClass<'local>,
     lock: jlong,
@@ -69,19 +67,20 @@ pub fn lock_acquire_directly<'local>(
     wait_ms: jlong,
     lease_ms: jlong,
     cancel: jlong,
+    busy_throws: jboolean,
     granted: JLongArray<'local>,
 ) -> jboolean {
-    with_env(env, "lockAcquireDirectly", |state, env| {
+    with_env(env, "lockAcquireBlocking", |state, env| {
         let (wait, lease) = (given(wait_ms, NOT_GIVEN), given(lease_ms, NOT_GIVEN));
-        let acquire = ops::lock_acquire_directly(state, lock as u64, holding(holder), wait, lease);
+        let acquire = ops::lock_acquire(state, lock as u64, holding(holder), wait, lease);
         let held = match state.wait(state.with_cancel(token(cancel), acquire), None) {
             Ok(held) => held,
-            Err(error) if error.kind() == ErrorKind::Busy => return Ok(false),
+            Err(error) if error.kind() == ErrorKind::Busy && !busy_throws => return Ok(false),
             Err(error) => return Err(error),
         };
         let numbers = [held.handle as i64, held.token as i64];
         granted.set_region(env, 0, &numbers).map(|()| true).map_err(|error| {
-            ops::held_undo(state, held.handle);
+            state.undo(held.handle);
             jvm_refused(error)
         })
     })
@@ -106,7 +105,7 @@ pub fn lock_reenter(
 /// One level less, if it is not the last; false when that takes [`lock_release`].
 #[jni_mangle("org.libdlock.internal.Native")]
 pub fn lock_leave(env: EnvUnowned<'_>, _: JClass<'_>, lock: jlong, holder: jlong) -> jboolean {
-    plain(env, "lockLeave", |state| ops::lock_leave(state, lock as u64, HolderId(holder as u64)))
+    plain(env, "lockLeave", |state| ops::lock_leave(state, lock as u64, HolderId(holder as u64), None))
 }
 
 #[jni_mangle("org.libdlock.internal.Native")]
@@ -128,15 +127,15 @@ pub fn lock_attach<'local>(
 #[jni_mangle("org.libdlock.internal.Native")]
 pub fn lock_release(env: EnvUnowned<'_>, _: JClass<'_>, port: jlong, id: jlong, lock: jlong, holder: jlong) -> jlong {
     submit(env, "lockRelease", port, id, async move |state| {
-        ops::lock_release(state, lock as u64, HolderId(holder as u64)).await
+        ops::lock_release(state, lock as u64, HolderId(holder as u64), None).await
     })
 }
 
 /// As [`lock_release`], for a thread that may block: it makes its round trip, and waits in here for what that leaves to do.
 #[jni_mangle("org.libdlock.internal.Native")]
-pub fn lock_release_directly(env: EnvUnowned<'_>, _: JClass<'_>, lock: jlong, holder: jlong) {
-    plain(env, "lockReleaseDirectly", |state| {
-        state.wait(ops::lock_release_directly(state, lock as u64, HolderId(holder as u64)), None)
+pub fn lock_release_blocking(env: EnvUnowned<'_>, _: JClass<'_>, lock: jlong, holder: jlong) {
+    plain(env, "lockReleaseBlocking", |state| {
+        state.wait(ops::lock_release(state, lock as u64, HolderId(holder as u64), None), None)
     });
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use jni::objects::{JByteArray, JClass};
 use jni::sys::{jboolean, jint, jlong};
 use jni::{EnvUnowned, jni_mangle};
-use libdlock::HolderId;
+use libdlock::lease::HolderId;
 
 use crate::call::{array, plain, with_env};
 use crate::wire;
@@ -56,8 +56,8 @@ pub fn cancel_fire(env: EnvUnowned<'_>, _: JClass<'_>, token: jlong) {
 }
 
 #[jni_mangle("org.libdlock.internal.Native")]
-pub fn cancel_free(env: EnvUnowned<'_>, _: JClass<'_>, token: jlong) {
-    plain(env, "cancelFree", |state| state.cancel_free(token as u64));
+pub fn free(env: EnvUnowned<'_>, _: JClass<'_>, object: jlong) {
+    plain(env, "free", |state| state.free_any(object as u64));
 }
 
 /// A holder that did not exist before, for a thread.

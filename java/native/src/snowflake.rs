@@ -34,11 +34,6 @@ pub fn snowflake_open<'local>(
 }
 
 #[jni_mangle("org.libdlock.internal.Native")]
-pub fn snowflake_free(env: EnvUnowned<'_>, _: JClass<'_>, snowflake: jlong) {
-    plain(env, "snowflakeFree", |state| ops::snowflake_free(state, snowflake as u64));
-}
-
-#[jni_mangle("org.libdlock.internal.Native")]
 pub fn snowflake_next_id(env: EnvUnowned<'_>, _: JClass<'_>, snowflake: jlong) -> jlong {
     plain(env, "snowflakeNextId", |state| ops::snowflake_next_id(state, snowflake as u64))
 }

@@ -4,20 +4,33 @@
 //! A completion is its number (8 bytes), what it is (1 byte, below) and what that carries. Numbers are big-endian; a text is
 //! its length (4 bytes, -1 for none) and UTF-8.
 
-use libdlock::{Error, ErrorKind, Event, Result};
+use libdlock::event::Event;
+use libdlock::{Error, ErrorKind, Result};
 use libdlock_bridge::ops::Decision;
 use libdlock_bridge::{Completion, Held, Inspection, Outcome, What};
 
+// <api:tags> written by `python3 api/write.py` from api/wire.json
+/// Nothing but that it is done.
 const UNIT: u8 = 0;
+/// A flag.
 const BOOL: u8 = 1;
+/// A new hold: its handle, token and owner.
 const HELD: u8 = 2;
+/// A text.
 const TEXT: u8 = 3;
+/// Why a hold ended; no text when it was released.
 const LOSS: u8 = 4;
+/// What the server said about a lock.
 const INSPECTION: u8 = 5;
+/// A handle.
 const HANDLE: u8 = 6;
+/// An error.
 const FAILURE: u8 = 7;
+/// A log event, which is no completion.
 const LOG: u8 = 8;
+/// A limiter's answer.
 const DECISION: u8 = 9;
+// </api:tags>
 
 /// Stands for a number that is not there; those that may be missing are never negative.
 const NONE: i64 = -1;
@@ -29,10 +42,20 @@ pub(crate) fn completions(batch: &[Completion]) -> Vec<u8> {
         bytes.int64(*user_data as i64);
         match what {
             What::Done(Ok(outcome)) => bytes.outcome(outcome),
-            What::Done(Err(error)) => bytes.failure(error),
+            What::Done(Err(error)) => {
+                bytes.byte(FAILURE);
+                bytes.failure(error);
+            }
             What::Log(event) => bytes.event(event),
         }
     }
+    bytes.0
+}
+
+/// An error, for a call that is not completed through a port.
+pub(crate) fn failure(error: &Error) -> Vec<u8> {
+    let mut bytes = Bytes(Vec::with_capacity(256));
+    bytes.failure(error);
     bytes.0
 }
 
@@ -111,11 +134,14 @@ impl Bytes {
     }
 
     fn failure(&mut self, error: &Error) {
-        self.byte(FAILURE);
         self.0.extend(error.kind().code().to_be_bytes());
         self.text(Some(error.op()));
         self.text(error.name());
         self.text(Some(&error.to_string()));
+        self.text(error.holder());
+        self.int64(error.remaining().map_or(NONE, |left| left.as_millis() as i64));
+        self.int64(error.retry_after().map_or(NONE, |after| after.as_micros() as i64));
+        self.text(error.allowed());
     }
 
     fn event(&mut self, event: &Event) {

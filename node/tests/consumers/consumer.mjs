@@ -1,4 +1,6 @@
 import { DlockError, connect } from "libdlock";
 
-const client = await connect("memory://");
-console.log(await client.withLock("k", (held) => typeof held.token), typeof DlockError);
+// Without `await` at the top, which no bundle of CommonJS may have.
+connect("memory://")
+  .then((client) => client.withLock("k", (held) => typeof held.token))
+  .then((type) => console.log(type, typeof DlockError));

@@ -3,31 +3,37 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, describe } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
 import { connect } from "libdlock";
 
 import { RedisServer } from "./redis.mjs";
+import { ROOT, vectorFile, vectors } from "./vectors.mjs";
 
 export { Proxy } from "./proxy.mjs";
 export { RedisServer };
+export { ROOT, vectorFile, vectors };
 
-/** The repository, of whose `node/tests` these are a copy (see run-tests.sh). */
-export const ROOT = process.env.DLOCK_ROOT;
 export const TESTS = dirname(dirname(fileURLToPath(import.meta.url)));
 export const LONG = process.env.DLOCK_LONG === "1" ? false : "part of check-long";
-
-export const vectorFile = (name) => JSON.parse(readFileSync(join(ROOT, "tests/vectors", `${name}.json`), "utf8"));
-export const vectors = (name) => vectorFile(name)[name];
 
 /** Whether another client stands in the queue for a lock, and listens. */
 export async function waits(server, name) {
   const [first] = await server.command("ZRANGE", `dlock_queue:{${name}}`, 0, 0);
   return first !== undefined && (await server.command("PUBSUB", "NUMSUB", `dlock_inbox:${first}`))[1] === 1;
+}
+
+/** Asks again and again until the answer is yes; fails after 30 s. */
+export async function until(condition) {
+  const deadline = performance.now() + 30_000;
+  while (!(await condition())) {
+    assert.ok(performance.now() < deadline, "it never came true");
+    await pause(5);
+  }
 }
 
 let numbers = 0;

@@ -16,6 +16,8 @@ export class Proxy {
     const proxy = new Proxy();
     proxy.#listener = createServer((client) => proxy.#accept(client, target)).listen(0, "127.0.0.1");
     await once(proxy.#listener, "listening");
+    // A test that fails leaves it open: that shall not keep the test's process alive.
+    proxy.#listener.unref();
     return proxy;
   }
 
@@ -59,7 +61,7 @@ export class Proxy {
       [client, server],
       [server, client],
     ]) {
-      this.#sockets.add(from);
+      this.#sockets.add(from.unref());
       from.on("error", () => undefined); // what follows is "close"
       from.on("close", () => {
         this.#sockets.delete(from);

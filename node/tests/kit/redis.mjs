@@ -8,6 +8,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 
+import { vectorFile } from "./vectors.mjs";
+
+/** The user of the tests' own commands, who may do everything. */
+const ADMIN = "test-admin";
+
+/** The default user, which libdlock's connections are, gets the documented minimal rights. */
+function users() {
+  const table = vectorFile("access");
+  const commands = [...table.connection, ...table.scripts].map((command) => `+${command}`);
+  const standard = ["--user", "default", "reset", "on", "nopass", "~*", "&*", "-@all", ...commands];
+  return [...standard, "--user", ADMIN, "on", "nopass", "~*", "&*", "+@all"];
+}
+
 export class RedisServer {
   #folder = mkdtempSync(join(tmpdir(), "libdlock-node-redis-"));
   #process;
@@ -33,7 +46,7 @@ export class RedisServer {
     const options = ["--port", this.port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"];
     const files = ["--dir", this.#folder, "--logfile", join(this.#folder, "log")];
     // Neither its output nor itself shall keep the test's process alive.
-    this.#process = spawn("redis-server", [...options, ...files].map(String), { stdio: "ignore" });
+    this.#process = spawn("redis-server", [...options, ...files, ...users()].map(String), { stdio: "ignore" });
     this.#process.unref();
     const deadline = Date.now() + 10_000;
     while (Date.now() < deadline && this.#process.exitCode === null) {
@@ -62,14 +75,18 @@ export class RedisServer {
     const socket = connect(this.port, "127.0.0.1");
     let received = "";
     socket.setEncoding("utf8").on("data", (data) => (received += data));
-    socket.end(
-      `*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(`${word}`)}\r\n${word}\r\n`).join("")}`,
-    );
+    socket.end(encode(["AUTH", ADMIN, "any password"]) + encode(words));
     await once(socket, "close");
-    const [reply] = parse(received);
+    const [, rest] = parse(received);
+    const [reply] = parse(rest);
     if (reply instanceof Error) throw reply;
     return reply;
   }
+}
+
+/** A command as it is sent. */
+function encode(words) {
+  return `*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(`${word}`)}\r\n${word}\r\n`).join("")}`;
 }
 
 /** The first reply in `text`, and what follows it. */

@@ -7,6 +7,8 @@ with libdlock.connect("redis://127.0.0.1:6379/0") as client:
 
 from ._client import Client, connect
 from ._decision import Decision
+
+# <api:errors> written by `python3 api/write.py` from api/errors.json
 from ._errors import (
     AcquireTimeout,
     Cancelled,
@@ -16,6 +18,7 @@ from ._errors import (
     Deadlock,
     DlockError,
     Forked,
+    HoldOver,
     InternalError,
     InvalidArgument,
     InvalidName,
@@ -25,16 +28,24 @@ from ._errors import (
     OutcomeUnknown,
     OutOfMemory,
     ServerError,
+    Unavailable,
+    Unsupported,
+    UsageError,
     WrongType,
 )
+
+# </api:errors>
 from ._held import Held, Lost
 from ._hold import Inspection
 from ._limiter import RateLimiter
 from ._lock import Lock
 from ._native import __version__
+from ._options import LockDefaults
+from ._owned import OwnedHold
 from ._snowflake import Layout, Parts, Snowflake
-from ._stats import Histogram, Stats
+from ._stats import Histogram, LimiterStats, LockStats, Stats
 
+# <api:all> written by `python3 api/write.py` from the imports
 __all__ = [
     "AcquireTimeout",
     "Cancelled",
@@ -48,24 +59,33 @@ __all__ = [
     "Forked",
     "Held",
     "Histogram",
+    "HoldOver",
     "Inspection",
     "InternalError",
     "InvalidArgument",
     "InvalidName",
     "Layout",
+    "LimiterStats",
     "Lock",
+    "LockDefaults",
     "LockLost",
+    "LockStats",
     "Lost",
     "NoPermission",
     "NotHeld",
     "OutOfMemory",
     "OutcomeUnknown",
+    "OwnedHold",
     "Parts",
     "RateLimiter",
     "ServerError",
     "Snowflake",
     "Stats",
+    "Unavailable",
+    "Unsupported",
+    "UsageError",
     "WrongType",
     "__version__",
     "connect",
 ]
+# </api:all>

@@ -8,31 +8,35 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from . import _log, _native
-from ._convert import Seconds, option_texts, utf8
+from . import _greenlets, _log, _native
+from ._convert import Seconds, utf8
 from ._limiter import RateLimiter
 from ._lock import Lock
 from ._opened import OpenedClient
-from ._options import DURATIONS
+from ._options import lists_options, texts_of
 
 if TYPE_CHECKING:
-    from typing_extensions import Self, Unpack
+    from typing_extensions import Unpack
 
     from ._options import Options
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
+_Self = TypeVar("_Self", bound="Client")
 
 
+@lists_options
 def connect(url: str, **options: Unpack[Options]) -> Client:
-    """Connects to `redis://`, `redis+unix://` or `memory://` and returns the client.
+    """Connects to `redis://`, `valkey://`, `unix://` or `memory://` and returns the client.
 
     Options may stand in the URL's query or be given here, where durations are seconds or a `timedelta`. They are named and
     checked by the core: an unknown one raises `InvalidArgument` with the names that are allowed. `ConnectionFailed` within
     `connect_timeout` when the server does not answer, refuses, or does not take the password.
+    With `connect_wait` it keeps trying for that long while the server is not up yet.
     """
-    texts = option_texts(options, DURATIONS)
-    return Client(_native.client_open(utf8(url, "url", op="connect"), texts, _log.port()))
+    texts = texts_of(options)
+    opening = (utf8(url, "url", op="connect"), texts, _log.port())
+    return Client(_greenlets.ask(_native.client_open, _native.submit_client_open, *opening))
 
 
 class Client(OpenedClient[Lock, RateLimiter]):
@@ -77,11 +81,15 @@ class Client(OpenedClient[Lock, RateLimiter]):
         """
         if not self._closed:
             try:
-                _native.client_close(self._number, release)
+                caller = _greenlets.running()
+                if caller is None:
+                    _native.client_close(self._number, bool(release))
+                else:
+                    caller.port.finish(_native.submit_client_close, self._number, bool(release))
             finally:  # it is closed also when a release failed, or Ctrl-C cut the wait for it short
                 self._closed = True
 
-    def __enter__(self) -> Self:
+    def __enter__(self: _Self) -> _Self:
         return self
 
     def __exit__(

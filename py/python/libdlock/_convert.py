@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import SupportsIndex, TypeAlias
 
-from ._errors import InvalidArgument, InvalidName
+from ._errors import InvalidArgument, InvalidName, refused
 
-Seconds: TypeAlias = "float | timedelta"
+Seconds: TypeAlias = float | timedelta
 """A duration: seconds as `int` or `float`, or a `timedelta`."""
 
 DO_NOT_WAIT = 0
@@ -49,7 +49,8 @@ def _ticks(value: Seconds | SupportsIndex, tick: timedelta, what: str, op: str, 
         raise TypeError(f"{what} must be seconds as int or float, or a timedelta, not bool")
     per_second = timedelta(seconds=1) // tick
     if isinstance(value, timedelta):
-        ticks = -(-value // tick) if value > timedelta(0) else value // tick
+        # `-value` overflows for the largest ones; the tick's negative never does.
+        ticks = -(value // -tick) if value > timedelta(0) else value // tick
     elif isinstance(value, float):
         if not abs(value) <= _MAX_TICKS:  # also false for NaN, and keeps 1e306 from overflowing below
             raise _not_to_be_carried(value, what, op, name)
@@ -75,18 +76,20 @@ def whole(value: SupportsIndex, what: str, *, op: str, name: str | None = None) 
     except TypeError:
         raise TypeError(f"{what} must be int, not {type(value).__name__}") from None
     if number not in _INT64:
-        raise InvalidArgument(f"{what}: {value!r} given; no integer of 64 bits", op=op, name=name)
+        raise refused(f"{what}: {value!r} given", "integers of 64 bits", op=op, name=name)
     return number
 
 
-def acquire_wait_ms(blocking: bool, timeout: Seconds, name: str) -> int | None:
-    """The wait that `RLock.acquire`'s two arguments ask for."""
+def acquire_wait_ms(blocking: bool, timeout: Seconds | None, name: str) -> int | None:
+    """The wait that `RLock.acquire`'s two arguments ask for; without a timeout, as with -1, it has no bound."""
+    if timeout is None:
+        timeout = -1
     for_ever = isinstance(timeout, int | float) and timeout == -1
     if blocking:
         return None if for_ever else milliseconds(timeout, "timeout", op="acquire", name=name)
     if not for_ever:
-        message = f"timeout: {timeout!r} given with blocking=False, which does not wait"
-        raise InvalidArgument(message, op="acquire", name=name)
+        given = f"timeout: {timeout!r} given with blocking=False, which does not wait"
+        raise refused(given, "-1 and None with blocking=False", op="acquire", name=name)
     return DO_NOT_WAIT
 
 
@@ -97,11 +100,9 @@ def name_bytes(name: str, *, op: str) -> bytes:
     try:
         return name.encode()
     except UnicodeEncodeError as error:
-        raise InvalidName(
-            f"name {name!r} has a lone surrogate at position {error.start}; allowed are 1 to 512 bytes of UTF-8",
-            op=op,
-            name=None,
-        ) from None
+        allowed = "1 to 512 bytes of UTF-8 without NUL"
+        message = f"name {name!r} has a lone surrogate at position {error.start}; allowed: {allowed}"
+        raise InvalidName(message, op=op, allowed=allowed) from None
 
 
 def utf8(text: str, what: str, *, op: str) -> str:
@@ -111,14 +112,15 @@ def utf8(text: str, what: str, *, op: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise InvalidArgument(f"{what} has a lone surrogate at position {error.start}", op=op) from None
+        given = f"{what} has a lone surrogate at position {error.start}"
+        raise refused(given, "text without lone surrogates", op=op) from None
     return text
 
 
 def option_texts(options: Mapping[str, object], durations: frozenset[str]) -> list[tuple[str, str]]:
     """Keyword options as the texts the core parses. An option that is `None` counts as not given."""
     return [
-        (name, _option_text(name, value, name in durations))
+        (name, _option_text(name, value, name.rpartition(".")[2] in durations))
         for name, value in options.items()
         if value is not None
     ]
@@ -137,6 +139,4 @@ def _option_text(name: str, value: object, is_duration: bool) -> str:
 
 
 def _not_to_be_carried(value: object, what: str, op: str, name: str | None) -> InvalidArgument:
-    return InvalidArgument(
-        f"{what}: {value!r} given; allowed are seconds, finite, and not beyond all reason", op=op, name=name
-    )
+    return refused(f"{what}: {value!r} given", "seconds, finite, and not beyond all reason", op=op, name=name)

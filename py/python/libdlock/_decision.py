@@ -3,37 +3,36 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar
 
 from . import _native
 from ._convert import Seconds, microseconds, name_bytes, utf8, whole
-
-if TYPE_CHECKING:
-    from ._opened import OpenedClient
-
-Absent: TypeAlias = Literal["fail", "deny", "allow", "local_share"]
-"""What a limiter answers while its server cannot be reached."""
+from ._opened import OpenedClient
+from ._options import Absent
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A rate limiter's answer. True when it allowed."""
+    """A rate limiter's answer. True when it allowed. Durations are in seconds."""
 
+    # <api:decision> written by `python3 api/write.py` from api/records.json
     allowed: bool
     """Whether the tokens were granted; of a `peek`, whether one could be had."""
     granted: int
-    """How many were."""
+    """How many were: the cost, or 0."""
     remaining: int
     """How many could be had at once now."""
     retry_after: float | None
-    """Seconds until the same cost can be granted; `None` is never."""
+    """How long until the same cost can be granted, at the soonest: zero when it was granted, `None` for never."""
     reset_after: float
-    """Seconds until the bucket is full."""
+    """How long until the bucket is full again."""
     limit: int
-    """The burst; of a local share, the share's."""
+    """The most that can be had at once: the burst, or this client's share of it when a policy granted that."""
     server_time: int | None
-    """When, on the server's clock, in microseconds since 1970; `None` when the server was not asked: a policy decided, or a
-    wait ended among others of this process."""
+    """When it was decided, or from when on the tokens that were waited for may be used, on the server's clock, in
+    microseconds since 1970; `None` when a policy decided without the server.
+    """
+    # </api:decision>
 
     def __bool__(self) -> bool:
         return self.allowed

@@ -1,6 +1,6 @@
 """The exceptions: one class for each kind of the core, each also the built-in exception that a Python user would catch.
 
-Numbers and kinds are frozen; `tests/vectors/errors.json` in the repository is their source and the tests compare.
+Numbers and kinds are frozen; `api/errors.json` in the repository is their source and the tests compare.
 """
 
 from __future__ import annotations
@@ -13,106 +13,158 @@ class DlockError(Exception):
 
     `code` is the frozen number of the kind (1 for busy, negative for errors), `kind` its name, `op` the operation that
     failed, `name` the key on the server (with the client's prefix) where one was involved. `str(error)` says what happened
-    and what was allowed, and never holds a password.
+    and what was allowed, and never holds a password. What a program can act on stands in `holder`, `remaining`,
+    `retry_after`, `allowed` and `retryable`. `UsageError`, `Unavailable` and `HoldOver` catch kinds that a program handles
+    alike.
     """
 
     code: ClassVar[int] = -16
     kind: ClassVar[str] = "INTERNAL"
     op: str
     name: str | None
+    # <api:facts> written by `python3 api/write.py` from api/errors.json
+    holder: str | None
+    """The owner in the way, as it stands on the server; of a busy error, where the server named one."""
+    remaining: float | None
+    """How much of that holder's lease was left when it was seen; the holder may renew it; in seconds."""
+    retry_after: float | None
+    """After how long asking again can succeed, at the soonest; of a limiter's refusal; in seconds."""
+    allowed: str | None
+    """What is allowed in place of the value that was refused, such as `100 ms to 24 h`."""
+    retryable: ClassVar[bool] = False
+    """Whether the same call, made again later, can succeed although the program changes nothing; after an unknown
+    outcome it may find that the first call was carried out.
+    """
+    # </api:facts>
 
-    def __init__(self, message: str = "", *, op: str = "", name: str | None = None) -> None:
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        op: str = "",
+        name: str | None = None,
+        holder: str | None = None,
+        remaining: float | None = None,
+        retry_after: float | None = None,
+        allowed: str | None = None,
+    ) -> None:
         super().__init__(message)
         self.op = op
         self.name = name
+        self.holder = holder
+        self.remaining = remaining
+        self.retry_after = retry_after
+        self.allowed = allowed
+
+
+# <api:errors> written by `python3 api/write.py` from api/errors.json
+
+
+class UsageError(DlockError):
+    """The program asks for something that cannot be; it has to be changed."""
+
+
+class Unavailable(DlockError):
+    """The server, or the way to it, does not do what was asked."""
+
+
+class HoldOver(DlockError):
+    """The caller does not hold what it acts on, or not any more."""
 
 
 class AcquireTimeout(DlockError, TimeoutError):
-    """The lock was not got within the wait. Raised by `with`; `Lock.acquire` returns `False` instead."""
+    """`with` did not get the lock within `wait`; `Lock.acquire` returns `False` instead."""
 
     code = 1
     kind = "BUSY"
+    retryable = True
 
 
-class InvalidArgument(DlockError, ValueError):
-    """A value that libdlock refuses before any I/O: a duration out of range, an unknown option, a bad URL."""
+class InvalidArgument(UsageError, ValueError):
+    """A value was refused before any I/O; the message says which, and what is allowed."""
 
     code = -1
     kind = "INVALID_ARGUMENT"
 
 
-class InvalidName(DlockError, ValueError):
-    """A name that is empty, too long, not UTF-8, holds NUL, or whose keys would not share a cluster slot."""
+class InvalidName(UsageError, ValueError):
+    """A name was refused before any I/O: empty, longer than 512 bytes, not UTF-8, with a NUL, with braces that are
+    no cluster's hash tag, or the name of a companion key such as `dlock_seen:{a}`.
+    """
 
     code = -2
     kind = "INVALID_NAME"
 
 
-class NotHeld(DlockError, RuntimeError):
-    """Release or extend by a thread that does not hold the lock (any more)."""
+class NotHeld(HoldOver, RuntimeError):
+    """Release or extend by a caller that does not hold the lock, or not any more."""
 
     code = -3
     kind = "NOT_HELD"
 
 
-class LockLost(DlockError):
+class LockLost(HoldOver):
     """The lease ran out, or the lock was taken away, while it was held."""
 
     code = -4
     kind = "LOST"
 
 
-class Deadlock(DlockError, RuntimeError):
-    """A second acquire by the holder of a lock with `reentrant=False`."""
+class Deadlock(UsageError, RuntimeError):
+    """The holder acquired a lock again that is not re-entrant."""
 
     code = -5
     kind = "DEADLOCK"
 
 
-class ConnectionFailed(DlockError, ConnectionError):
-    """The server could not be reached, or refused the connection or the password."""
+class ConnectionFailed(Unavailable, ConnectionError):
+    """The server cannot be reached, or refuses the connection or the password; nothing was done there."""
 
     code = -6
     kind = "CONNECTION"
+    retryable = True
 
 
-class OutcomeUnknown(DlockError, TimeoutError):
-    """The request may or may not have been carried out: its reply was lost."""
+class OutcomeUnknown(Unavailable, TimeoutError):
+    """The request was sent and no reply came: it may or may not have been carried out."""
 
     code = -7
     kind = "OUTCOME_UNKNOWN"
+    retryable = True
 
 
-class ServerError(DlockError):
+class ServerError(Unavailable):
     """The server answered with an error that has no kind of its own."""
 
     code = -8
     kind = "SERVER"
+    retryable = True
 
 
-class WrongType(DlockError, TypeError):
-    """The key of that name holds something that is not a lock; it was left untouched."""
+class WrongType(UsageError, TypeError):
+    """The key holds something else; it was left untouched."""
 
     code = -9
     kind = "WRONG_TYPE"
 
 
-class OutOfMemory(DlockError, MemoryError):
+class OutOfMemory(Unavailable, MemoryError):
     """The server is at its memory limit and refused to write."""
 
     code = -10
     kind = "OUT_OF_MEMORY"
+    retryable = True
 
 
-class NoPermission(DlockError, PermissionError):
-    """The server's ACL forbids what the operation needs."""
+class NoPermission(Unavailable, PermissionError):
+    """The server's access list forbids the command, key or channel; the message names the missing rule."""
 
     code = -11
     kind = "NO_PERMISSION"
 
 
 class Cancelled(DlockError):
-    """The operation was cancelled by its caller."""
+    """The caller cancelled the operation."""
 
     code = -12
     kind = "CANCELLED"
@@ -125,25 +177,32 @@ class Closed(DlockError):
     kind = "CLOSED"
 
 
-class Forked(DlockError, RuntimeError):
-    """An object from before a fork was used in the child. Connect again there."""
+class Forked(UsageError, RuntimeError):
+    """An object from before a fork was used in the child; connect again there."""
 
     code = -14
     kind = "FORKED"
 
 
 class ClockError(DlockError):
-    """A clock did something that libdlock cannot make up for."""
+    """A clock error that waiting cannot correct."""
 
     code = -15
     kind = "CLOCK"
 
 
 class InternalError(DlockError):
-    """A defect in libdlock. Please report it."""
+    """A defect in libdlock; please report it."""
 
     code = -16
     kind = "INTERNAL"
+
+
+class Unsupported(UsageError, NotImplementedError):
+    """This server, or this version of libdlock, cannot do it; the message says what can."""
+
+    code = -17
+    kind = "UNSUPPORTED"
 
 
 _BY_CODE: dict[int, type[DlockError]] = {
@@ -166,10 +225,35 @@ _BY_CODE: dict[int, type[DlockError]] = {
         Forked,
         ClockError,
         InternalError,
+        Unsupported,
     )
 }
+# </api:errors>
 
 
-def from_native(code: int, op: str, name: str | None, message: str) -> DlockError:
+def from_native(
+    code: int,
+    op: str,
+    name: str | None,
+    message: str,
+    holder: str | None,
+    remaining: float | None,
+    retry_after: float | None,
+    allowed: str | None,
+) -> DlockError:
     """The exception for an error of the core. The native module calls this."""
-    return _BY_CODE.get(code, InternalError)(message, op=op, name=name)
+    cls = _BY_CODE.get(code, InternalError)
+    return cls(
+        message,
+        op=op,
+        name=name,
+        holder=holder,
+        remaining=remaining,
+        retry_after=retry_after,
+        allowed=allowed,
+    )
+
+
+def refused(what: str, allowed: str, *, op: str, name: str | None = None) -> InvalidArgument:
+    """A value that the package refuses by itself, and what is allowed in its place."""
+    return InvalidArgument(f"{what}; allowed: {allowed}", op=op, name=name, allowed=allowed)

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from . import _native
 from ._convert import Seconds, optional_ms
+from ._greenlets import ask
 from ._hold import HoldView, LossView
 
-if TYPE_CHECKING:
-    from ._lock import Lock
+
+class HeldLock(Protocol):
+    """What a hold needs of its lock."""
+
+    _name: str
+
+    def extend(self, lease: Seconds) -> None:
+        """As `Lock.extend`."""
+
+    def _release(self, token: int | None) -> None: ...
 
 
 class Lost(LossView):
     """Set once a hold is lost: read like a `threading.Event` that only libdlock sets.
 
     It is set before the server can grant the name to somebody else, also while the server cannot be reached. Only a removed
-    key or a jump of the server's clock or data is noticed later: at the next renewal, a third of the lease at most.
+    key or a jump of the server's clock or data is noticed later: at the next renewal, a third of the lease at most, or when
+    a fixed lease ends, which is not renewed. A forced release is noticed at once.
     """
 
     _label = "libdlock.Lost"
@@ -26,9 +36,8 @@ class Lost(LossView):
 
         Ctrl-C breaks it.
         """
-        return (
-            _native.held_wait_lost(self._grant.handle, optional_ms(timeout, "timeout", op="lost")) is not None
-        )
+        ms = optional_ms(timeout, "timeout", op="lost")
+        return ask(_native.held_wait_lost, _native.submit_held_wait_lost, self._grant.handle, ms) is not None
 
 
 class Held(HoldView):
@@ -37,12 +46,12 @@ class Held(HoldView):
     Reading it costs no I/O. It may be read from any thread; `extend` and `release` are the holding thread's alone.
     """
 
-    __slots__ = ("_lock", "_lost")
+    __slots__ = ("__weakref__", "_grant", "_lock", "_lost", "_name")
 
     _label = "libdlock.Held"
     _lost: Lost | None
 
-    def __init__(self, lock: Lock, grant: _native.Grant) -> None:
+    def __init__(self, lock: HeldLock, grant: _native.Grant) -> None:
         self._name = lock._name
         self._grant = grant
         self._lock = lock
@@ -60,5 +69,5 @@ class Held(HoldView):
         self._lock.extend(lease)
 
     def release(self) -> None:
-        """As `Lock.release`: one level, by the holding thread."""
-        self._lock.release()
+        """As `Lock.release`: one level, by the holding thread. Never of a later hold of that thread."""
+        self._lock._release(self.token)

@@ -37,7 +37,7 @@ class LossView:
 class HoldView:
     """Token and time left of one acquisition. Reading it costs no I/O."""
 
-    __slots__ = ("__weakref__", "_grant", "_name")
+    __slots__ = ()
 
     _label: ClassVar[str]
     _name: str
@@ -69,15 +69,17 @@ class HoldView:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What the server said about a lock at one instant; it may have changed since."""
+    """What the server said about a lock at one instant; it may have changed since. Durations are in seconds."""
 
+    # <api:inspection> written by `python3 api/write.py` from api/records.json
     holder: str | None
-    """The owner, `<client uuid>:<n>`, or `None` when the lock is free."""
+    """The owner, `<client uuid>:<n>` (Redisson's or ours); `None` when the lock is free."""
     ours: bool
-    """Whether the owner is this client, in any of its threads and tasks."""
+    """Whether the owner is this client."""
     ttl: float | None
-    """Seconds left of the lease. `None` with a holder: a foreign key that never expires."""
+    """What is left of the lease; `None` when the lock is free, and for a foreign key that never expires."""
     token: int | None
-    """The last fencing token reserved for this name, or `None` when none is known; the holder's may be lower."""
+    """The last fencing token reserved for this name, as long as the server remembers it; the holder's may be lower."""
     queued: int
     """How many processes stand in the queue."""
+    # </api:inspection>

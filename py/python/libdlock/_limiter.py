@@ -5,6 +5,7 @@ from __future__ import annotations
 from . import _native
 from ._convert import DO_NOT_WAIT, Seconds, optional_ms
 from ._decision import Decision, NamedLimiter, cost_given
+from ._greenlets import ask
 
 
 class RateLimiter(NamedLimiter):
@@ -26,8 +27,9 @@ class RateLimiter(NamedLimiter):
     def acquire(self, cost: int = 1, wait: Seconds | None = None) -> Decision:
         """Takes `cost` tokens, waiting for them `wait` seconds at most (`None`: for ever, 0: not at all).
 
-        Those who wait in one process are served in the order in which they came; a wait that cannot be long enough is
-        refused at once. Ctrl-C gives up the place, and may have spent the tokens when the decision was under way.
+        All waiters, in all processes, are served in the order in which their requests reach the server; a wait that cannot
+        be long enough is refused at once. A cost of 0 asks how things stand, as `peek`, and never waits. Ctrl-C gives the
+        tokens back, unless the decision was under way: it may have spent them then.
         """
         return self._ask(cost, optional_ms(wait, "wait", op="rate limit", name=self._name))
 
@@ -37,7 +39,9 @@ class RateLimiter(NamedLimiter):
 
     def reset(self) -> None:
         """Fills the bucket, for everybody. For operators and tests."""
-        _native.limiter_reset(self._limiter.handle)
+        ask(_native.limiter_reset, _native.submit_limiter_reset, self._limiter.handle)
 
     def _ask(self, cost: int, wait: int | None) -> Decision:
-        return Decision(*_native.limiter_acquire(self._limiter.handle, cost_given(cost, self._name), wait))
+        cost = cost_given(cost, self._name)
+        submit = _native.submit_limiter_acquire
+        return Decision(*ask(_native.limiter_acquire, submit, self._limiter.handle, cost, wait))

@@ -2,57 +2,67 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from types import TracebackType
 
 from . import _native
-from ._convert import Seconds, acquire_wait_ms, milliseconds
+from ._convert import Seconds, acquire_wait_ms, milliseconds, utf8
 from ._errors import AcquireTimeout
+from ._greenlets import Caller, ask, running, running_id
 from ._held import Held
-from ._hold import Inspection, is_going_on
+from ._hold import Inspection
 from ._named import NamedLock
-
-if TYPE_CHECKING:
-    from ._client import Client
+from ._owned import OwnedHold
 
 
 class Lock(NamedLock):
     """A lock of one name, made by `Client.lock`. May be shared between threads and kept for as long as the client.
 
-    The holder is the *thread*: it may acquire again (unless `reentrant=False`), must release as often, and nobody else can.
-    Two `Lock` objects of one client and name are the same lock. When the last of them is collected while it is held, or the
-    holding thread ends, renewal stops, and the lease runs out.
+    The holder is the *thread*, under gevent the *greenlet*: it may acquire again (unless `reentrant=False`), must release as
+    often, and nobody else can. Two `Lock` objects of one client and name are the same lock, so a lock may be made anew to
+    release it. When the holder ends, renewal stops, and the lease runs out.
     """
 
-    _client: Client
     _label = "libdlock.Lock"
 
     def __enter__(self) -> Held:
         """Acquires within the lock's `wait` (for ever when it has none), else raises `AcquireTimeout`."""
         got: list[_native.Grant] = []
         try:
-            _native.lock_acquire(got, self, self._wait, None)
+            caller = running()
+            if caller is None:
+                _native.lock_acquire(got, self, self._wait, True)
+            else:
+                self._acquire_among_greenlets(caller, got, self._wait, scope=True)
             return Held(self, got[0])
-        except BaseException:
-            self._undo(got)
+        except BaseException:  # Ctrl-C may come after the grant and before the caller has it
+            if got:
+                self._exit(None, None, None)
             raise
 
     # Native: an interrupt that arrives as a Python function starts would skip its body, and with it the release.
     __exit__ = _native.LockHandle._exit
 
-    def acquire(self, blocking: bool = True, timeout: Seconds = -1) -> bool:
+    def acquire(self, blocking: bool = True, timeout: Seconds | None = -1) -> bool:
         """Acquires and returns `True`, or `False` when that was not possible in time.
 
-        `timeout` is in seconds; -1 waits for ever. The lock's `wait` plays no part: it belongs to `with`. Raises
-        `InvalidArgument` for a timeout with `blocking=False` or of more than 24 h, `Deadlock` when the thread already holds
-        a lock that is not re-entrant, `LockLost` when it has lost this lock and not released it yet, `ConnectionFailed` and
+        `timeout` is in seconds; -1 and `None` wait for ever. The lock's `wait` plays no part: it belongs to `with`. Raises
+        `InvalidArgument` for a negative timeout or one with `blocking=False`, `Deadlock` when the thread already holds a
+        lock that is not re-entrant, `LockLost` when it has lost this lock and does not know it yet, `ConnectionFailed` and
         its kin when the server cannot be asked.
         """
-        waiting = acquire_wait_ms(blocking, timeout, self._name)
+        # The plain call of a plain thread takes no detour: a re-entry costs little else.
+        plain = blocking is True and timeout == -1
+        waiting = None if plain else acquire_wait_ms(blocking, timeout, self._name)
         got: list[_native.Grant] = []
         try:
-            _native.lock_acquire(got, self, waiting, None)
+            caller = running()
+            if caller is None:
+                _native.lock_acquire(got, self, waiting, False)
+            else:
+                self._acquire_among_greenlets(caller, got, waiting, scope=False)
         except BaseException as error:
-            self._undo(got)
+            if got:
+                self._release(got[0].token)
             if isinstance(error, AcquireTimeout):
                 return False
             raise
@@ -60,23 +70,47 @@ class Lock(NamedLock):
 
     def release(self) -> None:
         """Gives up one level; the last one frees the lock. `NotHeld` when this thread does not hold it, or lost it."""
-        _native.lock_release(self)
+        caller = running()
+        if caller is None:
+            _native.lock_release(self._handle, None)
+        else:
+            self._release_among_greenlets(caller, None)
+
+    def take(self, *, wait: Seconds | None = None) -> OwnedHold:
+        """Acquires a hold that belongs to the returned object and to no thread: any thread may release it.
+
+        `wait` is in seconds, 0 makes one attempt, and `None` means the lock's own `wait`. Raises `AcquireTimeout` when the
+        lock was not free in time. A thread that already holds the lock waits for itself here.
+        """
+        waiting = self._wait if wait is None else milliseconds(wait, "wait", op="acquire", name=self._name)
+        got: list[_native.Grant] = []
+        try:
+            caller = running()
+            if caller is None:
+                _native.lock_take(got, self._handle, waiting)
+            else:
+                got.append(caller.port.call(_native.submit_lock_take, self._handle, waiting))
+            return OwnedHold(self, got[0])
+        except BaseException:  # Ctrl-C may come after the grant and before the caller has it
+            for grant in got:
+                grant.undo()
+            raise
 
     def extend(self, lease: Seconds) -> None:
         """Makes this thread's hold last `lease` from now, or as long as it did if that is longer. `NotHeld` without one."""
         ms = milliseconds(lease, "lease", op="extend", name=self._name)
-        _native.lock_extend(self._handle, _native.thread_holder(), ms)
+        ask(_native.lock_extend, _native.submit_lock_extend, self._handle, running_id(), ms)
 
     @property
     def held(self) -> Held | None:
-        """This thread's hold, or `None`. No I/O."""
-        grant = _native.lock_grant(self._handle, _native.thread_holder())
+        """This thread's hold, or `None`, also after a loss. No I/O."""
+        grant = _native.lock_grant(self._handle, running_id())
         return None if grant is None else Held(self, grant)
 
     @property
     def hold_count(self) -> int:
         """How many levels this thread holds. No I/O."""
-        return _native.lock_hold_count(self._handle, _native.thread_holder())
+        return _native.lock_hold_count(self._handle, running_id())
 
     def locked(self) -> bool:
         """Whether anybody holds the lock, as the server says now."""
@@ -84,11 +118,12 @@ class Lock(NamedLock):
 
     def inspect(self) -> Inspection:
         """Who holds the lock, for how long, and the last token, as the server says now."""
-        return Inspection(*_native.lock_inspect(self._handle))
+        return Inspection(*ask(_native.lock_inspect, _native.submit_lock_inspect, self._handle))
 
     def force_release(self) -> bool:
-        """Frees the lock whoever holds it; says whether anybody did. The holder's `lost` is set at its next renewal."""
-        return _native.lock_force_release(self._handle)
+        """Frees the lock whoever holds it; says whether anybody did. The holder's `lost` is set at once."""
+        freed: bool = ask(_native.lock_force_release, _native.submit_lock_force_release, self._handle)
+        return freed
 
     def detach(self) -> str:
         """Lets go of this thread's hold without freeing the lock, and returns a text for `attach` elsewhere.
@@ -96,23 +131,77 @@ class Lock(NamedLock):
         The lock stays taken for a lease that starts anew, and is not renewed until it is attached. `InvalidArgument` when
         this thread holds it more than once.
         """
-        return _native.lock_detach(self)
+        caller = running()
+        if caller is None:
+            return _native.lock_detach(self._handle)
+        text: str = caller.port.call(_native.submit_lock_detach, self._handle, caller.id)
+        caller.left(self)
+        return text
 
     def attach(self, detached: str) -> Held:
         """Makes this thread the holder of what `detach` let go of, in this process or another, with the same token."""
+        utf8(detached, "detached", op="attach")
         got: list[_native.Grant] = []
         try:
-            _native.lock_attach(got, self, detached)
+            caller = running()
+            if caller is None:
+                _native.lock_attach(got, self._handle, detached)
+            else:
+                submit = _native.submit_lock_attach
+                got.append(caller.port.call(submit, self._handle, caller.id, detached))
+                caller.entered(self)
             return Held(self, got[0])
         except BaseException:
-            self._undo(got)
+            if got:
+                self._release(got[0].token)
             raise
 
-    def _undo(self, got: list[_native.Grant]) -> None:
-        """Ctrl-C may come after the grant and before the caller has it: `got` tells that there is one to give back."""
-        if got:
-            self.release()
+    def _acquire_among_greenlets(
+        self, caller: Caller, got: list[_native.Grant], wait: int | None, *, scope: bool
+    ) -> None:
+        submit = _native.submit_lock_acquire
+        got.append(caller.port.call(submit, self._handle, caller.id, wait, None))
+        caller.entered(self)
+        if scope:
+            self._enter_scope(caller.id, got[0])
 
-    def _is_held(self) -> bool:
-        grant = _native.lock_grant(self._handle, _native.thread_holder())
-        return grant is not None and is_going_on(grant)
+    def _release(self, token: int | None) -> None:
+        """Gives up one level: of the hold with this token, or of whichever the caller has."""
+        caller = running()
+        if caller is None:
+            _native.lock_release(self._handle, token)
+        else:
+            self._release_among_greenlets(caller, token)
+
+    def _release_among_greenlets(self, caller: Caller, token: int | None) -> None:
+        caller.left(self)
+        caller.port.finish(_native.submit_lock_release, self._handle, caller.id, token)
+
+    def _exit_among_greenlets(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        caller = running()
+        if caller is None:
+            self._exit_thread(kind, error, traceback)
+            return
+        try:
+            self._release(self._leave_scope(caller.id))
+        except BaseException as failed:
+            if error is None:
+                raise
+            self._release_failed(failed)
+
+    # What `threading.Condition` asks of a lock that may be held more than once.
+
+    def _is_owned(self) -> bool:
+        return self.hold_count > 0
+
+    def _release_save(self) -> int:
+        levels = self.hold_count
+        for _ in range(levels):
+            self.release()
+        return levels
+
+    def _acquire_restore(self, levels: int) -> None:
+        for _ in range(levels):
+            self.acquire()

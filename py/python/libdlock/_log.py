@@ -30,10 +30,18 @@ class _Pump:
     def __init__(self) -> None:
         self.port = _native.Port()
         self._woken, self._wake = os.pipe()
-        self._thread = threading.Thread(target=self._run, name="libdlock-log", daemon=True)
-        self._thread.start()
+        self._thread: threading.Thread | None = threading.Thread(
+            target=self._run, name="libdlock-log", daemon=True
+        )
+        try:
+            self._thread.start()
+        except RuntimeError:  # in an atexit handler, from Python 3.12 on: `stop` forwards what there is
+            self._thread = None
 
     def stop(self) -> None:
+        if self._thread is None:
+            self._empty()
+            return
         os.write(self._wake, b"\0")
         self._thread.join(_STOP_WITHIN)
 
@@ -49,9 +57,12 @@ class _Pump:
         stopping = False
         while not stopping:
             stopping = any(ready == self._woken for ready, _ in poll.poll())
-            while events := self.port.drain_log(_BATCH):
-                for level, name, message in events:
-                    _forward(level, name, message)
+            self._empty()
+
+    def _empty(self) -> None:
+        while events := self.port.drain_log(_BATCH):
+            for level, name, message in events:
+                _forward(level, name, message)
 
 
 def _forward(level: str, name: str | None, message: str) -> None:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, NoReturn, SupportsIndex, TypeVar
 
 from . import _native
 from ._convert import Seconds, name_bytes, optional_ms
 from ._log import logger
+from ._opened import OpenedClient, not_copied
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
-    from ._opened import OpenedClient
+_Self = TypeVar("_Self", bound="NamedLock")
 
 
 class NamedLock(_native.LockHandle):
@@ -24,17 +21,21 @@ class NamedLock(_native.LockHandle):
     _wait: int | None
 
     def __new__(
-        cls,
+        cls: type[_Self],
         client: OpenedClient[Any, Any],
         name: str,
         lease: Seconds | None,
+        watchdog_lease: Seconds | None,
         wait: Seconds | None,
         reentrant: bool | None,
-    ) -> Self:
+    ) -> _Self:
         encoded = name_bytes(name, op="lock")
         waiting = optional_ms(wait, "wait", op="lock", name=name)
         lasting = optional_ms(lease, "lease", op="lock", name=name)
-        handle = _native.lock_open(client._number, encoded, lasting, reentrant)
+        renewed = optional_ms(watchdog_lease, "watchdog_lease", op="lock", name=name)
+        if reentrant is not None and not isinstance(reentrant, bool):
+            raise TypeError(f"reentrant must be bool, not {type(reentrant).__name__}")
+        handle = _native.lock_open(client._number, encoded, lasting, renewed, waiting, reentrant)
         self = super().__new__(cls, handle)
         self._client = client  # a lock keeps its client open
         self._name = name
@@ -50,16 +51,11 @@ class NamedLock(_native.LockHandle):
         """For the end of a `with` whose body raised too: the body's exception is the one to see."""
         if not isinstance(error, Exception):  # Ctrl-C, or a cancellation, during the release
             raise error
-        logger.warning("the release at the end of a failed `with` failed too: %s", error)
+        # Its text: a record that a handler keeps would keep the frames of the error, and with them lock and client.
+        logger.warning("the release at the end of a failed `with` failed too: %s", str(error))
 
-    def _is_held(self) -> bool:
-        """Whether what was acquired through this object is held still; a loss has been said elsewhere."""
-        raise NotImplementedError
-
-    def __del__(self) -> None:
-        if self._left_held and not self._client.closed and self._is_held():
-            text = f"{self!r} collected while held: its lease is not renewed any more"
-            warnings.warn(text, ResourceWarning, stacklevel=2, source=self)
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        raise not_copied(self)
 
     def __repr__(self) -> str:
         return f"<{self._label} {self._name!r}>"

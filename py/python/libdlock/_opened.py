@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import warnings
-from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, NoReturn, SupportsIndex, TypeVar
 
 from . import _native
+from ._convert import Seconds
+from ._options import Absent
 from ._stats import Stats
 
 if TYPE_CHECKING:
-    from ._convert import Seconds
-    from ._decision import Absent, NamedLimiter
+    from ._decision import NamedLimiter
     from ._named import NamedLock
 
 _L = TypeVar("_L", bound="NamedLock")
@@ -36,15 +37,17 @@ class OpenedClient(Generic[_L, _R]):
         name: str,
         *,
         lease: Seconds | None = None,
+        watchdog_lease: Seconds | None = None,
         wait: Seconds | None = None,
         reentrant: bool | None = None,
     ) -> _L:
         """The lock of that name. Costs no I/O.
 
-        With `lease=None` the lock is renewed for as long as it is held (the client's `lease` option, every third of it);
-        a given lease, 0.1 s to 24 h, is not renewed. `wait` is what `with` waits at most: `None` for ever, 0 not at all.
+        With `lease=None` the lock is renewed for as long as it is held: with `watchdog_lease`, by default the client's
+        `lease` option, every third of it. A given lease is not renewed. Either is 0.1 s to 24 h, and only one is given.
+        `wait` is what `with` waits at most: `None` for ever, 0 not at all.
         """
-        return self._lock_class(self, name, lease, wait, reentrant)
+        return self._lock_class(self, name, lease, watchdog_lease, wait, reentrant)
 
     def rate_limiter(
         self,
@@ -75,6 +78,9 @@ class OpenedClient(Generic[_L, _R]):
         """Whether `close` was called."""
         return self._closed
 
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        raise not_copied(self)
+
     def __del__(self) -> None:
         # Not built completely, closed, or the copy that a fork made: nothing of ours to end.
         if getattr(self, "_process", None) != os.getpid() or self._closed:
@@ -87,3 +93,14 @@ class OpenedClient(Generic[_L, _R]):
 
     def __repr__(self) -> str:
         return f"<{self._label}{' closed' if self._closed else ''}>"
+
+
+def not_copied(what: object) -> TypeError:
+    """The error for `copy` and `pickle`: a copy would end what the original holds."""
+    kind = type(what)._label  # type: ignore[attr-defined]
+    return TypeError(f"a {kind} can be neither copied nor pickled: share the object, or connect again")
+
+
+# Python's own errors about arguments name a function by this. Users know the class that they were given.
+for _method in (OpenedClient.lock, OpenedClient.rate_limiter, OpenedClient.stats, OpenedClient.__init__):
+    _method.__qualname__ = f"Client.{_method.__name__}"

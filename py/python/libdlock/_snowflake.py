@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import astuple, dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 from . import _native
 from ._convert import Seconds, milliseconds, optional_ms, utf8, whole
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
+_Self = TypeVar("_Self", bound="Snowflake")
 
 LayoutName: TypeAlias = Literal["default", "twitter", "js53"]
 """The layouts that have a name: libdlock's own, Twitter's, and one of 53 bits for JavaScript's numbers."""
@@ -22,11 +21,11 @@ class Parts:
     time_ms: int
     """When it was made, in milliseconds since 1970."""
     datacenter: int
-    """Where."""
+    """The datacenter's number."""
     worker: int
-    """By whom."""
+    """The worker's number."""
     sequence: int
-    """The how manieth of its millisecond, from 0."""
+    """Sequence number within the millisecond, from 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +68,14 @@ class Snowflake(_native.Generator):
     # `next_id` is the native base's, so that an id costs one native call.
 
     def __new__(
-        cls,
+        cls: type[_Self],
         datacenter: int,
         worker: int,
         *,
         layout: Layout | LayoutName | None = None,
         borrow_ahead: Seconds = 0,
         start_wait: Seconds | None = None,
-    ) -> Self:
+    ) -> _Self:
         op = "snowflake"
         if isinstance(layout, str):
             layout = Layout.named(layout)

@@ -3,38 +3,42 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 from . import _native
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
     """How often something took how long; times are in seconds."""
 
+    # <api:histogram> written by `python3 api/write.py` from api/records.json
     count: int
+    """How many there were."""
     sum: float
+    """All together."""
     mean: float
+    """On average."""
     p50: float
     """What half of them did not exceed: never too small, less than twice too large."""
     p99: float
     """What 99 of 100 did not exceed, as precise."""
     max: float
+    """The longest."""
     buckets: tuple[int, ...]
     """How many took less than 1 us, 1 to 2 us, 2 to 4 us, and so on; the last one counts everything longer too."""
+    # </api:histogram>
 
 
 @dataclass(frozen=True, slots=True)
-class Stats:
-    """What a client has counted since it was opened, for its locks; rate limiters are not counted."""
+class LockStats:
+    """What the locks of a client have counted."""
 
+    # <api:lock-stats> written by `python3 api/write.py` from api/records.json
     acquired: int
-    """Holds granted to a caller; re-entries are none."""
+    """Holds granted to a caller; taking over a detached hold counts, a re-entry does not."""
     contended: int
-    """Of those, the ones that had to wait."""
+    """Acquires that had to wait, and were granted."""
     handed_over_local: int
     """Of those that waited, the ones that a holder of this process handed over."""
     handed_over_remote: int
@@ -42,30 +46,73 @@ class Stats:
     wait_timeouts: int
     """Acquires that were not granted within their wait."""
     cancelled: int
-    """Acquires whose caller gave up while they waited."""
-    retries: int
-    """Requests sent again because no answer came."""
+    """Acquires whose caller gave up while it waited."""
     renewals: int
     """Leases prolonged by the watchdog, one for each lock and time."""
     renewal_failures: int
-    """Renewals that failed and were tried again while the lease lasted."""
+    """Renewals that got no answer or a passing error, and were tried again while the lease lasted."""
     lost: int
-    """Holds that were lost."""
+    """Holds that were lost, abandoned ones included."""
     released: int
-    """Holds that ended by a release."""
+    """Holds that ended by a release; detaching is one."""
     waiting: int
     """Callers that wait now."""
     held: int
     """Holds that are looked after now."""
     wait_time: Histogram
-    """From the call of an acquire to its grant: as many as `acquired`."""
+    """From the call of an acquire to its grant, waited or not: as many as `acquired`."""
     hold_time: Histogram
     """From a grant to the beginning of its release: as many as `released`."""
+    # </api:lock-stats>
+
+
+@dataclass(frozen=True, slots=True)
+class LimiterStats:
+    """What the rate limiters of a client have counted; a `peek` is not counted."""
+
+    # <api:limiter-stats> written by `python3 api/write.py` from api/records.json
+    granted: int
+    """Calls that got their tokens."""
+    refused: int
+    """Calls that were refused."""
+    tokens: int
+    """Tokens that were granted."""
+    by_policy: int
+    """Of all these calls, the ones that a policy decided while the server was away."""
+    waiting: int
+    """Callers that wait now."""
+    wait_time: Histogram
+    """From a call to its grant, waited or not: as many as `granted`."""
+    # </api:limiter-stats>
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """What a client has counted since it was opened: what is its own, and a block for each kind of object."""
+
+    # <api:stats> written by `python3 api/write.py` from api/records.json
+    retries: int
+    """Requests sent again because no answer came."""
+    lock: LockStats
+    """What its locks have counted."""
+    limiter: LimiterStats
+    """What its rate limiters have counted."""
+    # </api:stats>
 
     @classmethod
-    def _of(cls, client: int) -> Self:
-        counters, wait_time, hold_time = _native.client_stats(client)
-        return cls(*counters, _histogram(wait_time), _histogram(hold_time))
+    def _of(cls, client: int) -> Stats:
+        counts, histograms = _native.client_stats(client)
+        return cls._from(counts, [_histogram(each) for each in histograms])
+
+    @classmethod
+    def _from(cls, counts: list[Any], times: list[Any]) -> Stats:
+        # <api:stats-of> written by `python3 api/write.py` from api/records.json
+        return cls(
+            counts[0],
+            LockStats(*counts[1:13], *times[0:2]),
+            LimiterStats(*counts[13:18], *times[2:3]),
+        )
+        # </api:stats-of>
 
 
 def _histogram(times: tuple[int, float, float, float, float, float, list[int]]) -> Histogram:

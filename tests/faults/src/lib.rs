@@ -8,7 +8,9 @@ pub mod soak;
 
 use std::{future::Future, time::Duration};
 
-use libdlock::{Acquire, Client, ErrorKind, Grant, Held, HolderId, Lease, Lock, Result, Wait};
+use libdlock::lease::{Grant, HolderId, Lease};
+use libdlock::lock::Acquire;
+use libdlock::{Client, ErrorKind, Held, Lock, Result, Wait};
 use libdlock_testkit::{Reply, Server, eventually};
 
 pub use peer::Peer;
@@ -24,9 +26,15 @@ pub async fn client(url: &str) -> Client {
     Client::connect(url).await.unwrap_or_else(|e| panic!("{url}: {e}"))
 }
 
+/// How to acquire.
+pub fn how(wait: Wait, lease: Option<Lease>) -> Acquire {
+    let how = Acquire::default().wait(wait);
+    lease.map_or(how, |lease| how.lease(lease))
+}
+
 /// Acquires for a holder; the hold is to be ended by holder too, not by a guard.
 pub async fn acquire(lock: &Lock, holder: HolderId, wait: Wait, lease: Option<Lease>) -> Result<Grant> {
-    lock.acquire_as(holder, Acquire { wait, lease }).await.map(Held::into_grant)
+    lock.acquire_as(holder, how(wait, lease)).await.map(Held::into_grant)
 }
 
 /// `redis://...` with options: `with_options(url, "lease=1s&poll_interval=30s")`.

@@ -3,17 +3,17 @@
 use std::time::Duration;
 
 use libdlock_faults::{
-    Peer, SLACK, SOON, is_held,
-    peer::{Held, Loss},
+    Peer, SLACK, SOON, is_held, listeners,
+    peer::{Held, Loss, held},
     wait_until_waiting, with_options, worker,
 };
 use libdlock_testkit::{
-    ClockHandle, Hold, Server,
+    ClockHandle, Hold, Proxy, Server,
     checker::{Violation, check},
     eventually,
     resource::Register,
     temp::TempDir,
-    wait::monotonic_us,
+    wait::{monotonic_us, within},
 };
 
 const HOUR: i64 = 3_600_000_000;
@@ -47,6 +47,11 @@ fn a_server_clock_that_jumps_an_hour_ahead_lets_in_a_second_owner_whose_token_ke
     let path = dir.path().join("register").display().to_string();
 
     let a = first.acquire("job");
+    // A holder looks at what it holds once its inbox is open: not between the jump and the second grant.
+    let inbox = format!("dlock_inbox:{}", a.owner.rsplit_once(':').expect("an owner").0);
+    eventually(SOON, "the holder listens", || listeners(&server, &inbox) == 1);
+    // That look is the second script to be sent by its text; there is none if the inbox was open before the acquire.
+    let _ = within(Duration::from_millis(300), || server.info("commandstats", "cmdstat_eval:calls") >= 2);
     let waiting = second.start_acquire("job");
     wait_until_waiting(&server, "job");
     first.ok(&format!("write {path} {} by-the-first", a.token));
@@ -103,6 +108,34 @@ fn a_server_clock_that_goes_back_an_hour_is_mended_by_a_live_holder_and_keeps_no
     assert!(second.token > first.token, "tokens increase though the clock went back");
     waiter.release("job");
     assert!(!is_held(&server, "job"));
+}
+
+/// The token key has to outlive the clock's way back to the last token.
+#[test]
+fn tokens_grow_after_a_clock_that_ran_ahead_is_set_right() {
+    let (server, clock) = Server::with_clock();
+    let mut peer = Peer::start(worker!(), &server.url());
+    let mut take = || {
+        let token = peer.acquire("job").token;
+        peer.release("job");
+        token
+    };
+    clock.advance(2 * HOUR);
+    let ahead = take();
+    clock.advance(-2 * HOUR);
+    let mut last = take();
+    assert!(last > ahead);
+    let life = server.cmd(&["PTTL", "redisson_lock_token:{job}"]).int();
+    assert!(life > ms(3 * HOUR) - 60_000, "the key lives token_ttl plus what it lies ahead, not {life} ms");
+    // Longer than token_ttl without an acquire, until the clock is past the token and beyond.
+    for _ in 0..4 {
+        clock.advance(HOUR + HOUR / 60);
+        let token = take();
+        assert!(token > last, "{token} after {last}");
+        last = token;
+    }
+    let life = server.cmd(&["PTTL", "redisson_lock_token:{job}"]).int();
+    assert!(life <= ms(HOUR), "once the clock is past the token the key lives token_ttl again, not {life} ms");
 }
 
 /// The same at the moment of a hand-over: the waiter's timer must not believe in a lease of an hour.
@@ -168,4 +201,39 @@ fn a_client_whose_wall_clock_jumps_by_an_hour_holds_waits_and_renews_as_before()
         odd.release("job");
         clock.advance(step);
     }
+}
+
+/// The server's clock is slewed by as much as a time daemon does: a lease of the server's is over sooner than the client's
+/// clock says. A holder that cannot reach the server stops believing before the server grants the lock to another.
+fn a_slewed_clock(options: &str, lease: i64) {
+    /// chrony's default limit.
+    const FAST: i64 = 83_333;
+    let (server, clock) = Server::with_clock();
+    let proxy = Proxy::start(server.address());
+    let (mut holder, mut waiter) = (
+        Peer::start(worker!(), &with_options(&proxy.url(), options)),
+        Peer::start(worker!(), &with_options(&server.url(), &format!("{options}&poll_interval=20ms"))),
+    );
+    clock.slew(FAST);
+    let first = held(holder.call(&format!("acquire 1 job -1 {lease}")));
+    let waiting = waiter.start_acquire("job");
+    wait_until_waiting(&server, "job");
+    proxy.hold_all();
+    let second = waiter.granted(waiting, SOON);
+    let loss = holder.loss(SOON);
+    assert_eq!(loss.reason, "expired");
+    let early = second.acquired_at - loss.told_at;
+    assert!(early > 0, "granted {} ms before the holder was told", -early / 1_000);
+    assert!(loss.valid_until < second.acquired_at, "valid for {} us more", loss.valid_until - second.acquired_at);
+    assert!(second.token > first.token);
+}
+
+#[test]
+fn a_slewed_server_clock_lets_nobody_in_before_a_renewed_lease_ends() {
+    a_slewed_clock("lease=4s", 0);
+}
+
+#[test]
+fn a_slewed_server_clock_is_covered_by_clock_drift_for_a_lease_given() {
+    a_slewed_clock("clock_drift=9", 4_000);
 }

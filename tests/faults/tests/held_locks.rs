@@ -41,8 +41,8 @@ async fn none_is_lost(count: usize, lease: Duration, leases: u32) {
         held.iter().any(|held| held.loss().is_some())
     };
     assert!(!within(lease * leases, any_lost), "{} lost", held.iter().filter(|held| held.loss().is_some()).count());
-    assert_eq!(client.stats().lost, 0);
-    assert!(client.stats().renewals as usize >= count * leases as usize, "renewed three times a lease");
+    assert_eq!(client.stats().lock.lost, 0);
+    assert!(client.stats().lock.renewals as usize >= count * leases as usize, "renewed three times a lease");
     assert_eq!(server.cmd(&["DBSIZE"]).int(), 2 * count as i64, "each has its key and its token");
     println!("{count} locks for {:?}: the least that was left of a lease of {lease:?} is {least:?}", slow.elapsed());
     proxy.heal();

@@ -43,6 +43,26 @@ fn after_kill_9_a_waiter_gets_the_lock_when_the_lease_is_over_and_not_before() {
 }
 
 #[test]
+fn a_stopped_holder_loses_each_lock_after_its_own_watchdog_lease() {
+    let server = Server::start();
+    let left = |name: &str| server.cmd(&["PTTL", name]).int();
+    let mut holder = Peer::start(worker!(), &server.url());
+    holder.ok("renew 1 short 2000");
+    holder.ok("renew 1 long 20000");
+    eventually(SOON, "a third of the short lease has passed", || left("short") < 1_500);
+    eventually(SOON, "the short lease is renewed", || left("short") > 1_800);
+    assert!((18_000..19_600).contains(&left("long")), "the long one is not renewed yet");
+
+    holder.process().pause();
+    eventually(Duration::from_secs(2), "the short lease expires", || left("short") == -2);
+    assert!(left("long") > 15_000);
+    holder.process().resume();
+    assert_eq!(holder.loss(SOON).name, "short");
+    assert!(holder.is_valid("long"));
+    holder.release("long");
+}
+
+#[test]
 fn a_holder_that_stood_still_for_two_leases_knows_at_once_that_it_lost_the_lock() {
     let server = Server::start();
     let proxy = Proxy::start(server.address());

@@ -2,9 +2,10 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
-use libdlock::{Absent, Client, Decision, ErrorKind, LimiterOptions, Rate, RateLimiter, Wait};
+use libdlock::limit::{Absent, LimiterOptions};
+use libdlock::{Client, Decision, ErrorKind, Rate, RateLimiter, Wait};
 use libdlock_faults::{Peer, SLACK, SOON, bounded, client, kind, with_options, worker};
-use libdlock_testkit::{Action, Proxy, Server};
+use libdlock_testkit::{Action, Proxy, Server, Side};
 
 const HOUR: Duration = Duration::from_secs(3600);
 const KEY: &str = "dlock_limit:{api}";
@@ -48,7 +49,8 @@ async fn thirty_two_clients_in_four_processes_never_get_more_than_the_rate_and_l
     let end = grants[0].0 + Duration::from_millis(1400);
     let got = grants.iter().filter(|(at, _)| *at <= end).count();
     assert!(got + 25 >= 50 + 700, "{got} grants where 50 and 700 were to be had");
-    assert!(server.cmd(&["PTTL", KEY]).int() > 0, "the key has a time to live");
+    // On a busy machine it may be over by now.
+    assert_ne!(server.cmd(&["PTTL", KEY]).int(), -1, "the key has a time to live");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -130,6 +132,112 @@ async fn many_waiters_ask_once_each_and_nobody_polls() {
     assert!(scripts(&server) - before <= 2 * 50 + 5, "{} scripts", scripts(&server) - before);
 }
 
+/// Grants per client while both wait for tokens all the time, with so many callers each.
+async fn shares(clients: [&Client; 2], callers: usize, rate: Rate) -> [u64; 2] {
+    let until = Instant::now() + Duration::from_millis(2_500);
+    let callers: Vec<_> = clients
+        .iter()
+        .enumerate()
+        .flat_map(|(which, client)| {
+            let limiter = api(client, rate);
+            (0..callers).map(move |_| {
+                let limiter = limiter.clone();
+                tokio::spawn(async move {
+                    let mut granted = 0;
+                    while Instant::now() < until {
+                        granted += limiter.acquire(1, Wait::For(SOON)).await.expect("answered").granted;
+                    }
+                    (which, granted)
+                })
+            })
+        })
+        .collect();
+    let mut shares = [0; 2];
+    for caller in callers {
+        let (which, granted) = caller.await.expect("no panic");
+        shares[which] += granted;
+    }
+    shares
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_near_and_a_far_process_are_served_alike() {
+    let server = Server::start();
+    let proxy = Proxy::start(server.address());
+    proxy.delay(Side::Replies, Duration::from_millis(4));
+    let (near, far) = (client(&server.url()).await, client(&proxy.url()).await);
+    // A single caller of the far one has to be back within one interval: 4 ms, and 16 for a busy machine.
+    for (callers, per_second) in [(1, 50), (8, 200)] {
+        let rate = Rate::new(per_second, Duration::from_secs(1)).burst(1);
+        let [near, far] = shares([&near, &far], callers, rate).await;
+        let share = near as f64 / (near + far) as f64;
+        println!("{callers} callers each: near {near}, far {far}");
+        assert!((0.45..=0.55).contains(&share), "{callers} callers each: near {near}, far {far}");
+        // Of 2.5 s; a fifth is for a busy machine.
+        assert!(near + far >= 2 * per_second, "{callers} callers each: near {near}, far {far}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_grant_costs_two_scripts_at_most_with_32_waiting_clients() {
+    let server = Server::start();
+    let mut clients = Vec::new();
+    for _ in 0..32 {
+        clients.push(client(&server.url()).await);
+    }
+    let rate = Rate::new(100, Duration::from_secs(1)).burst(1);
+    assert!(api(&clients[0], rate).try_acquire(1).await.expect("answered").allowed);
+    let before = scripts(&server);
+    let until = Instant::now() + Duration::from_millis(1_500);
+    let waiters: Vec<_> = clients
+        .iter()
+        .map(|client| {
+            let limiter = api(client, rate);
+            tokio::spawn(async move {
+                let mut granted = 0;
+                while Instant::now() < until {
+                    granted += limiter.acquire(1, Wait::For(SOON)).await.expect("answered").granted;
+                }
+                granted
+            })
+        })
+        .collect();
+    let mut granted = 0;
+    for waiter in waiters {
+        granted += waiter.await.expect("no panic");
+    }
+    let scripts = scripts(&server) - before;
+    println!("{scripts} scripts for {granted} grants");
+    assert!(granted >= 100 && scripts <= 2 * granted, "{scripts} scripts for {granted} grants");
+}
+
+/// Clients of several processes whose callers give up all the time, over a limit without room for what they leave: the next
+/// callers of each take it, and nobody's time runs away.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn callers_that_give_up_do_not_starve_the_others() {
+    let server = Server::start();
+    let clients = [client(&server.url()).await, client(&server.url()).await];
+    let rate = Rate::new(50, Duration::from_secs(1)).burst(1);
+    let until = Instant::now() + Duration::from_millis(2_000);
+    let impatient: Vec<_> = (0..8)
+        .map(|n| {
+            let limiter = api(&clients[n % 2], rate);
+            tokio::spawn(async move {
+                while Instant::now() < until {
+                    let short = Duration::from_millis(10);
+                    let _ = tokio::time::timeout(short, limiter.acquire(1, Wait::Forever)).await;
+                }
+            })
+        })
+        .collect();
+    for impatient in impatient {
+        impatient.await.expect("no panic");
+    }
+    // At most the eight that waited together, 20 ms each, and what a busy machine adds.
+    let wait = api(&clients[0], rate).peek().await.expect("answered").retry_after.expect("some day");
+    assert!(wait <= Duration::from_millis(400), "{wait:?}");
+}
+
 /// How many scripts the server has run.
 fn scripts(server: &Server) -> u64 {
     let stats = server.cmd(&["INFO", "commandstats"]);
@@ -144,7 +252,7 @@ async fn without_a_server_each_policy_answers_as_it_says() {
     let client =
         client(&with_options(&proxy.url(), "response_timeout=200ms&operation_timeout=1s&ping_interval=500ms")).await;
     let rate = Rate::new(8, HOUR);
-    let with = |absent| client.rate_limiter_with("api", LimiterOptions { rate, absent }).expect("a limiter");
+    let with = |absent| client.rate_limiter_with("api", LimiterOptions::new(rate).absent(absent)).expect("a limiter");
     let share = with(Absent::LocalShare { of: 4 });
     assert_eq!(with(Absent::Deny).try_acquire(1).await.expect("answered").remaining, 7);
     proxy.hold_all();
@@ -177,6 +285,104 @@ async fn without_a_server_each_policy_answers_as_it_says() {
     assert!(decision.await.remaining <= 7);
 }
 
+/// Fifty waiters and ten single calls under each policy while `away` is in force; every one is answered at once.
+async fn answered_at_once(client: &Client, away: &str) {
+    // One token an hour beyond the first: no waiter could be served by the server.
+    let rate = Rate::new(1000, HOUR);
+    for absent in [Absent::Allow, Absent::LocalShare { of: 2 }, Absent::Deny] {
+        let limiter = client.rate_limiter_with("api", LimiterOptions::new(rate).absent(absent)).expect("a limiter");
+        limiter.try_acquire(1).await.expect("a policy"); // from here on the server is known to be away
+        let started = Instant::now();
+        for _ in 0..10 {
+            let decision = limiter.try_acquire(1).await.expect("a policy");
+            assert_eq!((decision.allowed, decision.server_time), (absent != Absent::Deny, None), "{away}, {absent:?}");
+        }
+        let waiters: Vec<_> = (0..50)
+            .map(|_| {
+                let limiter = limiter.clone();
+                tokio::spawn(async move { limiter.acquire(1, Wait::For(Duration::from_millis(400))).await })
+            })
+            .collect();
+        for waiter in waiters {
+            let decision = waiter.await.expect("no panic").expect("a policy");
+            assert_eq!(decision.allowed, absent != Absent::Deny, "{away}, {absent:?}: {decision:?}");
+        }
+        // A round trip each for a server that refuses, nothing for one that is not there; the rest is for a busy machine.
+        assert!(started.elapsed() < Duration::from_millis(300), "{away}, {absent:?}: {:?}", started.elapsed());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_policy_answers_at_once_while_the_server_is_away() {
+    let server = Server::start();
+    let proxy = Proxy::start(server.address());
+    let client = client(&proxy.url()).await;
+    proxy.refuse(true);
+    proxy.reset_all();
+    answered_at_once(&client, "refuses connections").await;
+    proxy.refuse(false);
+    let limiter = api(&client, Rate::new(1000, HOUR));
+    limiter.peek().await.expect("the server is back");
+    server.cmd(&["REPLICAOF", "127.0.0.1", "1"]);
+    answered_at_once(&client, "is a replica").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_under_way_get_the_policy_once_silence_is_known() {
+    let server = Server::start();
+    let proxy = Proxy::start(server.address());
+    let client = client(&proxy.url()).await;
+    let options = LimiterOptions::new(Rate::new(1, HOUR)).absent(Absent::Allow);
+    let limiter = client.rate_limiter_with("api", options).expect("a limiter");
+    limiter.try_acquire(1).await.expect("answered");
+    proxy.hold_all();
+    let ask = |after: u64| {
+        let limiter = limiter.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(after)).await;
+            let decision = limiter.acquire(1, Wait::For(SOON)).await.expect("a policy");
+            (decision.allowed, Instant::now())
+        })
+    };
+    let started = Instant::now();
+    let asked: Vec<_> = [0, 300, 600, 900, 1_500].into_iter().map(ask).collect();
+    for asked in asked {
+        let (allowed, at) = asked.await.expect("no panic");
+        // The first has its response_timeout of 1 s; what it learns holds for those behind it.
+        assert!(allowed && at - started < Duration::from_millis(1_700), "{:?}", at - started);
+    }
+}
+
+/// Each caller is the first that meets the silence, and what the share lets it wait for begins after that.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_share_met_with_the_outage_does_not_outlast_the_wait() {
+    const WAIT: Duration = Duration::from_millis(1_500);
+    let server = Server::start();
+    let proxy = Proxy::start(server.address());
+    let client = client(&with_options(&proxy.url(), "response_timeout=500ms&operation_timeout=1s")).await;
+    // The share's second token comes 1.4 s after the first: 1.9 s after the call, of which the silence takes 0.5 s.
+    let options = LimiterOptions::new(Rate::new(1, Duration::from_millis(1_400)).burst(1));
+    let limiter = client.rate_limiter_with("api", options.absent(Absent::LocalShare { of: 1 })).expect("a limiter");
+    limiter.peek().await.expect("answered");
+    proxy.hold_all();
+    let ask = |_| {
+        let limiter = limiter.clone();
+        tokio::spawn(async move {
+            let started = Instant::now();
+            let decision = limiter.acquire(1, Wait::For(WAIT)).await.expect("a policy");
+            (decision.allowed, started.elapsed())
+        })
+    };
+    let asked: Vec<_> = [(); 2].into_iter().map(ask).collect();
+    let mut granted = 0;
+    for asked in asked {
+        let (allowed, took) = asked.await.expect("no panic");
+        assert!(took <= WAIT + SLACK, "{took:?}");
+        granted += u32::from(allowed);
+    }
+    assert_eq!(granted, 1, "the share has one token, and the next one comes too late");
+}
+
 /// As a client sees a failover, or a server that loads its data after a restart.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_refuses_for_now_counts_as_absent() {
@@ -184,7 +390,7 @@ async fn a_server_that_refuses_for_now_counts_as_absent() {
     let client = client(&with_options(&server.url(), "response_timeout=200ms&operation_timeout=600ms")).await;
     let with = |absent| {
         let rate = Rate::new(8, HOUR);
-        client.rate_limiter_with("api", LimiterOptions { rate, absent }).expect("a limiter")
+        client.rate_limiter_with("api", LimiterOptions::new(rate).absent(absent)).expect("a limiter")
     };
     assert!(with(Absent::Fail).try_acquire(1).await.expect("answered").allowed);
     server.cmd(&["REPLICAOF", "127.0.0.1", "1"]);
@@ -203,7 +409,10 @@ async fn a_server_that_refuses_for_now_counts_as_absent() {
     }
     assert_eq!(granted, 3, "four in all, of which one was taken above");
     server.cmd(&["REPLICAOF", "NO", "ONE"]);
-    assert!(with(Absent::Deny).try_acquire(1).await.expect("answered").server_time.is_some());
+    let denying = with(Absent::Deny);
+    // The address is dialled again with pauses; until then the policy answers.
+    let back = async { while denying.try_acquire(1).await.expect("answered").server_time.is_none() {} };
+    bounded(SOON, "the server decides again", back).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -45,6 +45,25 @@ async fn an_acquire_whose_reply_is_lost_is_granted_once_and_one_release_frees_it
     }
 }
 
+/// The first attempt was granted, its reply lost; its repeat comes too late by the server's clock, which has jumped.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_try_is_not_told_busy_by_its_own_lost_grant() {
+    let (server, clock) = Server::with_clock();
+    let proxy = Proxy::start(server.address());
+    let client = client(&with_options(&proxy.url(), "lease=60s")).await;
+    client.lock("warm").expect("a name").acquire().await.expect("acquire").release().await.expect("release");
+    let lock = client.lock("job").expect("a name");
+    let cut = proxy.on(&["EVALSHA", "job"], Action::CutReply(0));
+    let repeat = proxy.on(&["EVALSHA", "job"], Action::HoldRequest);
+    let trying = tokio::spawn(async move { lock.try_acquire().await });
+    repeat.expect(SOON);
+    assert_eq!(cut.hits(), 1);
+    clock.advance(20_000_000);
+    proxy.heal();
+    let held = bounded(SOON, "the try ends", trying).await.expect("no panic").expect("no error");
+    held.expect("nobody else holds it").release().await.expect("release");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_retried_acquire_gets_the_token_of_the_first_grant() {
     let setup = Setup::new().await;

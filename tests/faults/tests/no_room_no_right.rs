@@ -65,6 +65,68 @@ async fn without_memory_holds_are_renewed_and_released_and_those_behind_are_serv
     eventually(SOON, "nothing is left", || server.keys() == ["redisson_lock_token:{job}"]);
 }
 
+/// Under a `volatile-*` policy a full server deletes held locks: their keys have a time to live.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_policy_that_may_evict_locks_is_warned_of_on_connecting() {
+    for (policy, warns) in [("noeviction", 0), ("volatile-lru", 1), ("allkeys-random", 1)] {
+        let server = Server::options().user("app on >secret ~* &* +@all").args(&["--maxmemory-policy", policy]).start();
+        let (client, said) = client_of(&server, "app").await;
+        let lock = client.lock("job").expect("a name");
+        lock.acquire().await.expect("acquire").release().await.expect("release");
+        let said = said.lock().expect("no panic").clone();
+        let about = said.iter().filter(|event| event.contains(&format!("maxmemory-policy {policy}"))).count();
+        assert_eq!(about, warns, "{policy}: {said:?}");
+    }
+}
+
+/// The rules of docs/operations.md for locks and limiters of this name.
+fn documented_rights(name: &str) -> String {
+    let page = include_str!("../../../docs/operations.md");
+    let (_, rules) = page.split_once("ACL SETUSER libdlock on >password ").expect("the page shows the rules");
+    let (rules, _) = rules.split_once("```").expect("a block");
+    rules.split_whitespace().collect::<Vec<_>>().join(" ").replace("<names>", name)
+}
+
+/// A user with the documented rights has every primitive, and no command that takes locks away from others.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_documented_rights_suffice_and_allow_no_flush() {
+    let server = Server::options().user(&format!("app on >secret {}", documented_rights("job"))).start();
+    let ((holding, said), (waiting, _)) = (client_of(&server, "app").await, client_of(&server, "app").await);
+    let held = holding.lock("job").expect("a name").acquire().await.expect("acquire");
+    let theirs = waiting.lock("job").expect("a name");
+    let waiter = tokio::spawn(async move { theirs.acquire().await });
+    wait_until_waiting(&server, "job");
+    held.extend(Duration::from_secs(60)).await.expect("extend");
+    held.release().await.expect("release");
+    let held = bounded(SLACK, "woken", waiter).await.expect("no panic").expect("acquire");
+    assert!(waiting.lock("job").expect("a name").force_release().await.expect("force release"));
+    drop(held);
+    let rate = libdlock::Rate::new(10, Duration::from_secs(1));
+    let limiter = holding.rate_limiter("job", rate).expect("a limiter");
+    assert!(limiter.try_acquire(1).await.expect("a decision").granted > 0);
+    limiter.reset().await.expect("reset");
+    let refused: Vec<String> = said.lock().expect("no panic").clone();
+    assert!(refused.iter().all(|event| !event.contains("forbid")), "{refused:?}");
+
+    let mut conn = libdlock_testkit::Conn::open(server.address()).expect("connect");
+    assert_eq!(conn.cmd(&["AUTH", "app", "secret"]).expect("a reply").text(), "OK");
+    for command in
+        ["FLUSHALL", "FLUSHDB", "SWAPDB 0 1", "FUNCTION FLUSH", "SCRIPT FLUSH", "KEYS *", "CONFIG GET *", "GET other"]
+    {
+        let words: Vec<&str> = command.split(' ').collect();
+        let reply = conn.cmd(&words).expect("a reply");
+        assert!(format!("{reply:?}").contains("NOPERM"), "{command}: {reply:?}");
+    }
+    let admin = libdlock_testkit::access::minimal();
+    let listed = |rules: &str| {
+        let mut words: Vec<String> =
+            rules.split_whitespace().filter(|word| word.starts_with('+')).map(str::to_owned).collect();
+        words.sort();
+        words
+    };
+    assert_eq!(listed(&documented_rights("job")), listed(&admin.join(" ")), "the page and tests/vectors/access.json");
+}
+
 /// A client of a user who lacks something, and what it says by itself.
 async fn client_of(server: &Server, user: &str) -> (Client, Arc<Mutex<Vec<String>>>) {
     let mut config = Config::from_url(&format!("redis://{user}:secret@{}", server.address())).expect("a URL");
@@ -77,9 +139,7 @@ async fn client_of(server: &Server, user: &str) -> (Client, Arc<Mutex<Vec<String
 /// Two of these users, one after the other: releases are done and say that nobody was told; the waiter comes within `bound`, and
 /// does not ask without pause meanwhile.
 async fn who_lacks(rights: &str, told: bool, bound: Duration) {
-    const ALL: &str =
-        "~job ~redisson_lock_token:* ~dlock_queue:* ~dlock_seen:* +@read +@write +@scripting +@pubsub +time +ping";
-    let server = Server::options().user(&format!("app on >secret {ALL} {rights}")).start();
+    let server = Server::options().user(&format!("app on >secret {} {rights}", documented_rights("job"))).start();
     let ((holding, events), (waiting, _)) = (client_of(&server, "app").await, client_of(&server, "app").await);
     let lock = |client: &Client| client.lock("job").expect("a name");
     let scripts = || server.info("commandstats", "cmdstat_evalsha:calls");

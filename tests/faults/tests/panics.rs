@@ -66,6 +66,11 @@ fn a_panic_in_the_task_that_listens_is_told_to_holders_and_waiters() {
     a_panic_in("listener");
 }
 
+#[test]
+fn a_panic_in_the_task_that_looks_is_told_to_everybody() {
+    a_panic_in("looker");
+}
+
 /// It acts for one lock: only those who wait for that are told.
 #[test]
 fn a_panic_in_the_task_that_contends_for_a_lock_is_told_to_its_waiters_and_to_nobody_else() {
@@ -96,4 +101,31 @@ fn a_panic_in_the_task_that_contends_for_a_lock_is_told_to_its_waiters_and_to_no
     eventually(SOON, "nothing is left", || {
         server.keys() == ["redisson_lock_token:{ours}", "redisson_lock_token:{theirs}"]
     });
+}
+
+#[test]
+fn a_panic_in_a_look_leaves_no_waiter_asleep() {
+    const LOCKS: usize = 40;
+    let server = Server::start();
+    let held =
+        "for i = 0, ARGV[1] - 1 do redis.call('HSET', 'job-' .. i, '11111111-2222-8333-8444-555555555555:1', '1') end";
+    server.cmd(&["EVAL", held, "0", &LOCKS.to_string()]);
+    let dir = TempDir::new();
+    let file = dir.path().join("panic");
+    let mut victim = start_victim(&with_options(&server.url(), "poll_interval=200ms"), &file);
+    for lock in 0..LOCKS {
+        victim.start_acquire(&format!("job-{lock}"));
+    }
+    let stamped_since = |since: i64| {
+        let oldest = "local oldest = math.huge for i = 0, ARGV[1] - 1 do \
+            oldest = math.min(oldest, redis.call('HVALS', 'dlock_seen:{job-' .. i .. '}')[1] or 0) end return oldest";
+        server.cmd(&["EVAL", oldest, "0", &LOCKS.to_string()]).int() > since
+    };
+    eventually(SOON, "all wait", || stamped_since(0));
+    std::fs::write(file.with_extension("new"), "look").expect("write");
+    std::fs::rename(file.with_extension("new"), &file).expect("rename");
+    let time = server.cmd(&["TIME"]);
+    let panics_from = time.array()[0].text().parse::<i64>().expect("seconds") * 1_000 + 1_000;
+    // More than one look of each later: all of those panicked.
+    eventually(SOON, "all are heard of again", || stamped_since(panics_from + 1_000));
 }

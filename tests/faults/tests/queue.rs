@@ -22,6 +22,13 @@ fn queue(server: &Server) -> Vec<String> {
     server.cmd(&["ZRANGE", QUEUE, "0", "-1"]).array().iter().map(|client| client.text().to_owned()).collect()
 }
 
+/// For how long a waiting client has not been heard of.
+fn silence(server: &Server, client: &str) -> Duration {
+    let now = server.cmd(&["TIME"]);
+    let now = now.array()[0].int() * 1_000 + now.array()[1].int() / 1_000;
+    Duration::from_millis((now - server.cmd(&["HGET", "dlock_seen:{job}", client]).int()).max(0) as u64)
+}
+
 fn scripts(server: &Server) -> u64 {
     ["evalsha", "eval"].iter().map(|name| server.info("commandstats", &format!("cmdstat_{name}:calls"))).sum()
 }
@@ -87,6 +94,40 @@ fn who_was_third_and_is_next_has_the_lock_within_four_seconds_when_the_head_is_k
     others[2].release("job");
 }
 
+/// Nobody listens to the inbox of a process that was killed. Whoever hears the release instead drops them all after one silence.
+#[test]
+fn sixty_dead_processes_cost_one_head_timeout_and_a_look() {
+    let took = the_next_one_gets_it_after(60);
+    assert!(took <= HEAD_SILENCE + POLL + SLACK, "{took:?}");
+}
+
+/// Their message connections are cut at the same moment as the head dies: they have the head's time to connect anew.
+#[test]
+fn a_waiter_that_reconnects_its_messages_keeps_its_place() {
+    let server = Server::start();
+    let url = with_options(&server.url(), "lease=60s");
+    let mut holder = Peer::start(worker!(), &url);
+    holder.acquire("job");
+    let mut dead = Peer::start(worker!(), &url);
+    line_up(&server, &mut dead, 0);
+    let mut others: Vec<Peer> = (0..3).map(|_| Peer::start(worker!(), &url)).collect();
+    let line: Vec<(u64, String)> =
+        others.iter_mut().enumerate().map(|(rank, peer)| line_up(&server, peer, rank + 1)).collect();
+    let last_silent = || silence(&server, &line[2].1) > HEAD_SILENCE;
+    eventually(SOON, "the last one has been silent for longer than a head may be", last_silent);
+
+    dead.process().kill();
+    server.cmd(&["CLIENT", "KILL", "TYPE", "pubsub"]);
+    holder.release("job");
+    let mut last = 0;
+    for (peer, (waiting, _)) in others.iter_mut().zip(line) {
+        let grant = peer.granted(waiting, SOON);
+        assert!(grant.token > last, "in the order of the queue");
+        last = grant.token;
+        peer.release("job");
+    }
+}
+
 #[test]
 #[ignore = "long: make check-long"]
 fn of_three_dead_heads_the_first_costs_a_look_of_those_behind_and_the_others_a_head_timeout_each() {
@@ -109,13 +150,8 @@ fn a_live_process_that_has_just_become_head_is_not_taken_for_dead() {
     let (its_request, its_client) = line_up(&server, &mut third, 2);
     let mut newcomer = Peer::start(worker!(), &url);
 
-    let silence = || {
-        let now = server.cmd(&["TIME"]);
-        let now = now.array()[0].int() * 1_000 + now.array()[1].int() / 1_000;
-        now - server.cmd(&["HGET", "dlock_seen:{job}", &its_client]).int()
-    };
     // It looks every five seconds, less 20 % at least: this comes before.
-    eventually(SOON, "it was silent for longer than a head may be", || silence() > HEAD_SILENCE.as_millis() as i64);
+    eventually(SOON, "it was silent for longer than a head may be", || silence(&server, &its_client) > HEAD_SILENCE);
     slow.hold_all();
     first.release("job");
     for (other, waiting) in others.iter_mut().zip(waiting) {
@@ -135,6 +171,33 @@ fn a_live_process_that_has_just_become_head_is_not_taken_for_dead() {
     assert!(between(called, next.acquired_at) <= SLACK, "woken at once");
     newcomer.release("job");
     eventually(SOON, "nothing is left", || server.keys() == ["redisson_lock_token:{job}"]);
+}
+
+/// With an hour between two looks by the options, a live head would look dead as soon as the lock came free without a message.
+#[test]
+fn a_head_with_a_long_poll_interval_is_not_taken_for_dead() {
+    let server = Server::start();
+    let mut holder = Peer::start(worker!(), &with_options(&server.url(), "lease=60s"));
+    holder.acquire("job");
+    let lazy = with_options(&server.url(), "lease=60s&poll_interval=1h&queue_poll_interval=1h");
+    let mut waiters: Vec<Peer> = (0..2).map(|_| Peer::start(worker!(), &lazy)).collect();
+    let line: Vec<(u64, String)> =
+        waiters.iter_mut().enumerate().map(|(rank, peer)| line_up(&server, peer, rank)).collect();
+    let silent = || line.iter().any(|(_, client)| silence(&server, client) >= HEAD_SILENCE);
+    assert!(!within(HEAD_SILENCE * 2, silent), "the first two of the queue look at least every two seconds");
+
+    let mut newcomer = Peer::start(worker!(), &lazy);
+    server.cmd(&["DEL", "job"]);
+    let arriving = newcomer.start_acquire("job");
+    let mut last = 0;
+    for (peer, (waiting, _)) in waiters.iter_mut().zip(line) {
+        let grant = peer.granted(waiting, Duration::from_secs(2) + SLACK);
+        assert!(grant.token > last, "in the order of the queue");
+        last = grant.token;
+        peer.release("job");
+    }
+    assert!(newcomer.granted(arriving, SOON).token > last);
+    newcomer.release("job");
 }
 
 /// Its lease is over in a millisecond, all the time: the server's clock stands still.

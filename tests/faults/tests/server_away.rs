@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use libdlock::{Client, ErrorKind, Grant, LossReason};
+use libdlock::lease::{Grant, LossReason};
+use libdlock::{Client, ErrorKind};
 use libdlock_faults::{SLACK, SOON, bounded, client, kind, with_options};
 use libdlock_testkit::{Proxy, Server, eventually};
 

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use libdlock::{Client, ErrorKind, Lease, Wait};
+use libdlock::lease::Lease;
+use libdlock::{Client, ErrorKind, Wait};
 use libdlock_faults::{SLACK, SOON, acquire, bounded, client, is_held, kind, wait_until_waiting, with_options};
 use libdlock_testkit::{Conn, Proxy, Reply, Server, Side, eventually, within};
 
@@ -207,7 +208,7 @@ async fn who_waits_no_longer_than_the_refusal_lasts_is_told_of_it_at_his_own_dea
     setup.begin();
     for wait in [Wait::Try, Wait::For(WAIT)] {
         let began = Instant::now();
-        let error = acquire(&lock, libdlock::HolderId::fresh(), wait, None).await.expect_err("refused");
+        let error = acquire(&lock, libdlock::lease::HolderId::fresh(), wait, None).await.expect_err("refused");
         let took = began.elapsed();
         assert_eq!(error.kind(), ErrorKind::Server, "{error}");
         assert!(error.message().contains("READONLY"), "{error}");
@@ -226,7 +227,7 @@ async fn an_acquire_that_took_longer_than_its_lease_is_refused_and_given_back() 
     let proxy = Proxy::start(server.address());
     let client = client(&with_options(&proxy.url(), "response_timeout=2s")).await;
     let lock = client.lock("job").expect("a name");
-    let me = libdlock::HolderId::fresh();
+    let me = libdlock::lease::HolderId::fresh();
     proxy.delay(Side::Replies, Duration::from_millis(400));
     let tried = bounded(SOON, "an answer", acquire(&lock, me, Wait::Try, SHORT)).await;
     assert_eq!(kind(tried), ErrorKind::Connection);

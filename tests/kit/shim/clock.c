@@ -1,8 +1,11 @@
 /* The wall clock of a process, steered from outside: preload this into redis-server and name a control file in
- * DLOCK_CLOCK_FILE. The file holds two native 64-bit integers, both written by the test while the server runs:
+ * DLOCK_CLOCK_FILE. The file holds native 64-bit integers, written by the test while the server runs (those that it
+ * does not hold are 0):
  *
  *     frozen_us   >= 0: the time is exactly this many microseconds since 1970;  < 0: the clock runs
  *     offset_us   added to the real time while the clock runs
+ *     slew_ppm    by how much the clock runs fast while it runs (negative: slow), from the real time slew_from_us on
+ *     version     odd while the slew is being changed, which takes three of these integers
  *
  * Only the wall clock is steered. The monotonic clocks stay real, because the server's event loop sleeps by them:
  * freezing those too is what makes Debian's redis-server hang under libfaketime. The real time is read by a system
@@ -22,6 +25,9 @@
 struct control {
     _Atomic int64_t frozen_us;
     _Atomic int64_t offset_us;
+    _Atomic int64_t slew_ppm;
+    _Atomic int64_t slew_from_us;
+    _Atomic int64_t version;
 };
 
 static struct control* control;
@@ -38,14 +44,19 @@ __attribute__((constructor)) static void attach(void) {
 }
 
 static int64_t now_us(void) {
-    if (control) {
-        int64_t frozen = atomic_load(&control->frozen_us);
-        if (frozen >= 0) return frozen;
-    }
     struct timespec real;
     syscall(SYS_clock_gettime, CLOCK_REALTIME, &real);
     int64_t us = (int64_t)real.tv_sec * 1000000 + real.tv_nsec / 1000;
-    return control ? us + atomic_load(&control->offset_us) : us;
+    if (!control) return us;
+    int64_t version, shown;
+    do {
+        version = atomic_load(&control->version);
+        int64_t frozen = atomic_load(&control->frozen_us);
+        /* in microseconds, so that a slow clock never steps back */
+        int64_t slewed = (us - atomic_load(&control->slew_from_us)) * atomic_load(&control->slew_ppm) / 1000000;
+        shown = frozen >= 0 ? frozen : us + slewed + atomic_load(&control->offset_us);
+    } while (version % 2 != 0 || version != atomic_load(&control->version));
+    return shown;
 }
 
 int clock_gettime(clockid_t clock, struct timespec* out) {

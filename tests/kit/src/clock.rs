@@ -9,6 +9,7 @@ use std::{
     io::Write,
     path::{Path, PathBuf},
     sync::atomic::{AtomicI64, Ordering::SeqCst},
+    time::SystemTime,
 };
 
 /// Where build.rs put the compiled shim.
@@ -19,8 +20,8 @@ const SHIM_VARIABLE: &str = "DLOCK_CLOCK_FILE";
 /// Steers one process's wall clock. A server's next command sees a change. Clones steer the same clock.
 #[derive(Clone, Debug)]
 pub struct ClockHandle {
-    /// `frozen_us` (negative: the clock runs) and `offset_us`, as in shim/clock.c.
-    shared: &'static [AtomicI64; 2],
+    /// `frozen_us` (negative: the clock runs), `offset_us`, `slew_ppm`, `slew_from_us` and `version`, as in shim/clock.c.
+    shared: &'static [AtomicI64; 5],
     path: PathBuf,
 }
 
@@ -29,7 +30,7 @@ impl ClockHandle {
     pub fn create(path: &Path) -> Self {
         let mut file: File = OpenOptions::new().read(true).write(true).create_new(true).open(path).expect("clock file");
         file.write_all(&(-1i64).to_ne_bytes()).expect("clock file");
-        file.write_all(&0i64.to_ne_bytes()).expect("clock file");
+        file.write_all(&[0; 4 * size_of::<i64>()]).expect("clock file");
         Self { shared: crate::sys::shared_integers(&file), path: path.into() }
     }
 
@@ -58,6 +59,19 @@ impl ClockHandle {
     pub fn offset(&self, us: i64) {
         self.shared[1].store(us, SeqCst);
         self.shared[0].store(-1, SeqCst);
+    }
+
+    /// Lets the clock run fast by so many millionths from now on (negative: slow; 0: no more), as a time daemon does that
+    /// slews it. What an earlier slew has added stays, so the clock never jumps. For one thread at a time.
+    pub fn slew(&self, ppm: i64) {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("after 1970").as_micros() as i64;
+        let [_, offset, slew, from, version] = self.shared;
+        let slewed = (now - from.load(SeqCst)) * slew.load(SeqCst) / 1_000_000;
+        version.fetch_add(1, SeqCst);
+        offset.fetch_add(slewed, SeqCst);
+        from.store(now, SeqCst);
+        slew.store(ppm, SeqCst);
+        version.fetch_add(1, SeqCst);
     }
 
     /// The time it is frozen at; `None` while it runs.

@@ -3,15 +3,18 @@
 //!
 //! | module | answers |
 //! |---|---|
+//! | [`access`] | the rights that every test server gives its users |
 //! | [`server`] | a private redis-server: start, restart, pause, stop |
 //! | [`clock`] | the wall clock of such a server or of a client, frozen or shifted by the test |
 //! | [`resp`] | one command to the server, without libdlock |
+//! | [`scripted`] | a server whose replies the test writes |
 //! | [`proxy`] | a network that misbehaves on demand |
 //! | [`process`] | a worker in a process of its own that can be killed and stopped |
 //! | [`checker`] | whether a recorded history of holds was lawful |
 //! | [`resource`] | what locks protect: an unprotected counter, a register that checks fencing tokens |
 //! | [`wait`] | waiting for something observable, within a bound |
 
+pub mod access;
 pub mod checker;
 pub mod clock;
 pub mod port;
@@ -19,6 +22,7 @@ pub mod process;
 pub mod proxy;
 pub mod resource;
 pub mod resp;
+pub mod scripted;
 pub mod server;
 mod sys;
 pub mod temp;
@@ -29,5 +33,6 @@ pub use clock::ClockHandle;
 pub use process::Worker;
 pub use proxy::{Action, Proxy, Side};
 pub use resp::{Conn, Reply};
+pub use scripted::Scripted;
 pub use server::Server;
 pub use wait::{eventually, within};

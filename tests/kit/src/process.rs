@@ -35,6 +35,11 @@ pub fn spawn(mut command: Command) -> io::Result<Child> {
     result.recv().expect("the spawning thread never ends")
 }
 
+/// Makes this process one that a SIGPIPE ends, as every C program is at its start; Rust's runtime ignores that signal.
+pub fn restore_sigpipe() {
+    sys::restore_sigpipe();
+}
+
 /// A worker process. Killed and reaped at drop.
 #[derive(Debug)]
 pub struct Worker {

@@ -6,6 +6,8 @@ use std::{
     time::Duration,
 };
 
+use crate::access::ADMIN;
+
 /// What a server answered (RESP2).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
@@ -57,7 +59,7 @@ impl Reply {
 
 /// A connection of the test's own.
 #[derive(Debug)]
-pub struct Conn(BufReader<TcpStream>);
+pub struct Conn(pub(crate) BufReader<TcpStream>);
 
 impl Conn {
     /// Connects; every read and write is bounded by 10 s.
@@ -67,6 +69,13 @@ impl Conn {
         let conn = Self(BufReader::new(stream));
         conn.read_timeout(Some(Duration::from_secs(10)))?;
         conn.0.get_ref().set_write_timeout(Some(Duration::from_secs(10)))?;
+        Ok(conn)
+    }
+
+    /// Connects to a server of the kit, also through a proxy, as a user who may do everything.
+    pub fn open_as_admin(address: impl ToSocketAddrs) -> io::Result<Self> {
+        let mut conn = Self::open(address)?;
+        conn.cmd(&["AUTH", ADMIN, "any password"])?;
         Ok(conn)
     }
 

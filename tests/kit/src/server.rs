@@ -10,6 +10,7 @@ use std::{
 };
 
 use crate::{
+    access,
     clock::ClockHandle,
     port,
     process::{spawn, wait_for_state},
@@ -26,7 +27,8 @@ pub struct Options {
     acl: Vec<String>,
     password: Option<String>,
     unix_socket: bool,
-    clock: bool,
+    own_clock: bool,
+    clock: Option<ClockHandle>,
 }
 
 impl Options {
@@ -61,7 +63,13 @@ impl Options {
 
     /// Steers its wall clock: see [`Server::clock`].
     pub fn clock(mut self) -> Self {
-        self.clock = true;
+        self.own_clock = true;
+        self
+    }
+
+    /// Lives by the clock of another server, as if both ran on one machine. That server has to outlive this one.
+    pub fn clock_of(mut self, other: &Server) -> Self {
+        self.clock = Some(other.clock().clone());
         self
     }
 
@@ -69,7 +77,8 @@ impl Options {
     #[track_caller]
     pub fn start(self) -> Server {
         let dir = TempDir::new();
-        let clock = self.clock.then(|| ClockHandle::create(&dir.path().join("clock")));
+        let own = || self.own_clock.then(|| ClockHandle::create(&dir.path().join("clock")));
+        let clock = self.clock.clone().or_else(own);
         for _ in 0..20 {
             let port = port::free();
             let mut server = Server {
@@ -169,18 +178,14 @@ impl Server {
         fs::read_to_string(self.path.join("log")).unwrap_or_default()
     }
 
-    /// A connection of the caller's own, authenticated as the default user.
+    /// A connection of the caller's own, as a user who may do everything.
     #[track_caller]
     pub fn connect(&self) -> Conn {
         self.try_connect().unwrap_or_else(|e| panic!("cannot connect to {}: {e}", self.address()))
     }
 
     fn try_connect(&self) -> std::io::Result<Conn> {
-        let mut conn = Conn::open(self.address())?;
-        if let Some(password) = &self.options.password {
-            conn.cmd(&["AUTH", password])?;
-        }
-        Ok(conn)
+        Conn::open_as_admin(self.address())
     }
 
     /// Runs one command over a connection that is kept for this purpose. When that connection was lost (by
@@ -275,9 +280,12 @@ impl Server {
         if self.options.unix_socket {
             command.arg("--unixsocket").arg(dir.join("socket"));
         }
-        if let Some(password) = &self.options.password {
-            command.args(["--requirepass", password]);
-        }
+        // Without a word about users, libdlock's connections are the default user's.
+        command.args(["--user", "default", "reset", "on"]).args(access::minimal());
+        command.arg(self.options.password.as_ref().map_or("nopass".to_owned(), |password| format!(">{password}")));
+        command.args(["--user", access::ADMIN, "on", "nopass", "~*", "&*", "+@all"]);
+        // A server that a test makes a replica of this one.
+        command.args(["--masteruser", access::ADMIN, "--masterauth", "any password"]);
         for rule in &self.options.acl {
             command.arg("--user").args(rule.split_whitespace());
         }

@@ -27,6 +27,12 @@ pub fn die_with_parent(command: &mut Command) {
     }
 }
 
+/// Sets SIGPIPE back to what a C program starts with: it ends the process.
+pub fn restore_sigpipe() {
+    // SAFETY: signal takes two integers, and SIG_DFL is no handler that could run.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
+}
+
 /// CLOCK_MONOTONIC in microseconds.
 pub fn monotonic_us() -> i64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };

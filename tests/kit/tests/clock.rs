@@ -75,3 +75,31 @@ fn a_running_clock_runs_with_an_offset() {
     assert!((times(&server)[0] - wall_clock()).abs() < 5_000_000);
     assert_eq!(clock.frozen(), None);
 }
+
+#[test]
+fn a_slewed_clock_runs_fast_by_as_much_as_was_asked_for() {
+    let (server, clock) = Server::with_clock();
+    clock.slew(500_000);
+    let (began, before) = (Instant::now(), times(&server)[0]);
+    std::thread::sleep(Duration::from_millis(400));
+    let (passed, shown) = (began.elapsed().as_micros() as i64, times(&server)[0] - before);
+    assert!((shown - passed * 3 / 2).abs() < 100_000, "{shown} us in {passed} us");
+}
+
+#[test]
+fn a_clock_that_is_slewed_to_and_fro_never_jumps() {
+    let (server, clock) = Server::with_clock();
+    let script = "local t = redis.call('TIME') return t[1] * 1000000 + t[2]";
+    let now = || server.cmd(&["EVAL", script, "0"]).int();
+    let (began, first) = (Instant::now(), now());
+    let mut last = first;
+    for ppm in (0..2_000).map(|n| [83_333, -83_333, 0][n % 3]) {
+        clock.slew(ppm);
+        let next = now();
+        assert!(next > last, "{next} after {last}");
+        last = next;
+    }
+    clock.slew(0);
+    let (passed, shown) = (began.elapsed().as_micros() as i64, now() - first);
+    assert!((shown - passed).abs() <= passed / 12 + 1_000, "{shown} us in {passed} us");
+}

@@ -14,7 +14,7 @@ const SILENCE: Duration = Duration::from_millis(60);
 fn setup() -> (Server, Proxy, Conn) {
     let server = Server::start();
     let proxy = Proxy::start(server.address());
-    let conn = Conn::open(proxy.address()).expect("connect");
+    let conn = Conn::open_as_admin(proxy.address()).expect("connect");
     (server, proxy, conn)
 }
 
@@ -91,7 +91,7 @@ fn a_one_way_black_hole_lets_the_server_do_its_work() {
 #[test]
 fn all_connections_can_be_reset_and_what_they_held_is_lost() {
     let (server, proxy, mut conn) = setup();
-    let mut other = Conn::open(proxy.address()).expect("connect");
+    let mut other = Conn::open_as_admin(proxy.address()).expect("connect");
     assert!(answers(&mut other));
     proxy.hold_all();
     conn.send(&["SET", "x", "1"]).expect("send");
@@ -100,7 +100,7 @@ fn all_connections_can_be_reset_and_what_they_held_is_lost() {
     proxy.heal();
     reset(conn.read());
     reset(other.read());
-    assert!(answers(&mut Conn::open(proxy.address()).expect("connect")));
+    assert!(answers(&mut Conn::open_as_admin(proxy.address()).expect("connect")));
     assert_eq!(server.keys(), [""; 0]);
 }
 
@@ -112,7 +112,7 @@ fn a_forsaken_client_sees_a_reset_and_its_held_request_still_arrives() {
     held.expect(SOON);
     proxy.forsake_clients();
     reset(conn.read());
-    let mut next = Conn::open(proxy.address()).expect("connect");
+    let mut next = Conn::open_as_admin(proxy.address()).expect("connect");
     assert_eq!(next.cmd(&["GET", "x"]).expect("a reply"), Reply::Nil);
     proxy.heal();
     eventually(SOON, "the request arrives", || server.keys() == ["x"]);
@@ -127,7 +127,7 @@ fn a_request_can_be_executed_without_its_reply_coming_back() {
     reset(conn.cmd(&["INCR", "money"]));
     assert_eq!(server.cmd(&["GET", "money"]).int(), 1);
     assert_eq!(fault.hits(), 1);
-    let mut next = Conn::open(proxy.address()).expect("connect");
+    let mut next = Conn::open_as_admin(proxy.address()).expect("connect");
     assert_eq!(next.cmd(&["INCR", "money"]).expect("it fires once").int(), 2);
 }
 
@@ -140,7 +140,7 @@ fn a_reply_can_be_cut_in_the_middle() {
         let before = proxy.bytes(Side::Replies);
         reset(conn.cmd(&["GET", "x"]));
         assert_eq!(proxy.bytes(Side::Replies) - before, cut as u64);
-        conn = Conn::open(proxy.address()).expect("connect");
+        conn = Conn::open_as_admin(proxy.address()).expect("connect");
     }
     assert_eq!(conn.cmd(&["GET", "x"]).expect("a reply").text(), "0123456789");
 }
@@ -159,7 +159,7 @@ fn one_request_can_be_held_back_while_other_connections_work() {
     let held = proxy.on(&["SET", "x"], Action::HoldRequest);
     conn.send(&["SET", "x", "late"]).expect("send");
     held.expect(SOON);
-    let mut other = Conn::open(proxy.address()).expect("connect");
+    let mut other = Conn::open_as_admin(proxy.address()).expect("connect");
     assert_eq!(other.cmd(&["SET", "x", "early"]).expect("a reply").text(), "OK");
     silent(&mut conn);
     proxy.on(&["ECHO"], Action::HoldReply);
@@ -228,7 +228,7 @@ fn connections_can_be_refused_while_present_ones_stay() {
     assert_eq!(Conn::open(proxy.address()).expect_err("refused").kind(), ErrorKind::ConnectionRefused);
     assert!(answers(&mut conn));
     proxy.refuse(false);
-    assert!(answers(&mut Conn::open(proxy.address()).expect("connect")));
+    assert!(answers(&mut Conn::open_as_admin(proxy.address()).expect("connect")));
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn it_can_be_pointed_at_another_server() {
     second.cmd(&["SET", "which", "second"]);
     proxy.point_at(second.address());
     assert_eq!(conn.cmd(&["GET", "which"]).expect("a reply"), Reply::Nil, "present connections stay");
-    let mut other = Conn::open(proxy.address()).expect("connect");
+    let mut other = Conn::open_as_admin(proxy.address()).expect("connect");
     assert_eq!(other.cmd(&["GET", "which"]).expect("a reply").text(), "second");
 }
 

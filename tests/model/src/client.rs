@@ -160,7 +160,7 @@ fn sleep(state: &mut State, config: &Config, p: usize, timer: u8) {
 
 /// A message comes.
 pub fn notified(state: &mut State, config: &Config, p: usize, what: u8) -> server::Outcome {
-    let mut out = server::Outcome::default();
+    let mut out = server::Outcome::new(state.not_heard());
     let waiting = state.processes[p].waiting;
     if what == message::LOST {
         told_lost(state, config, p);
@@ -215,7 +215,7 @@ pub fn unanswered(state: &mut State, config: &Config, p: usize, request: Request
 
 /// A debt is due. What it releases and leaves is carried out at once: a request that is lost here is only sent again.
 pub fn settle(state: &mut State, config: &Config, p: usize, debt: usize) -> server::Outcome {
-    let mut out = server::Outcome::default();
+    let mut out = server::Outcome::new(state.not_heard());
     let process = &mut state.processes[p];
     let debt = process.debts.remove(debt);
     match (debt.attempt, process.phase) {

@@ -134,6 +134,12 @@ pub struct Rules {
     pub stamp_all: bool,
     /// A head that has been silent for long is dropped by the next caller.
     pub prune: bool,
+    /// Entries at the front whose inbox nobody listens to are dropped with a dead head.
+    pub drops_deaf: bool,
+    /// But not before they had the time of a head to connect anew.
+    pub deaf_have_time: bool,
+    /// A `free` that the head does not hear is told to the first behind it that does.
+    pub passes_on: bool,
     /// The server refuses a request that comes after its `not_after`.
     pub not_after: bool,
     /// Head and next have a timer.
@@ -191,6 +197,9 @@ impl Rules {
         stamps: true,
         stamp_all: false,
         prune: true,
+        drops_deaf: true,
+        deaf_have_time: true,
+        passes_on: true,
         not_after: true,
         head_timer: true,
         release_by_owner: true,

@@ -129,7 +129,7 @@ impl Model for Config {
                 server::foreign_take(&mut state.server, self);
             }
             Action::ForeignRelease => {
-                let mut out = Outcome::default();
+                let mut out = Outcome::new(state.not_heard());
                 server::foreign_release(&mut state.server, &mut out);
                 let head = state.server.queue.at(0).map(|p| &state.processes[p]);
                 let asks = |h: &Process| !state.ghost.disturbed && !matches!(h.phase, Phase::Sleeping { .. });
@@ -146,12 +146,12 @@ impl Model for Config {
                 attempt(self, &mut state, Some(p));
             }
             Action::TryRelease => {
-                let mut out = Outcome::default();
+                let mut out = Outcome::new(state.not_heard());
                 server::free(&mut state.server, self, &mut out);
                 publish(&mut state, out);
             }
             Action::ForceRelease => {
-                let mut out = Outcome::default();
+                let mut out = Outcome::new(state.not_heard());
                 state.forces -= 1;
                 state.ghost.taken_away = true;
                 server::force_release(&mut state.server, self, &mut out);
@@ -195,9 +195,9 @@ fn others(state: &State, actions: &mut Vec<Action>) {
 /// A try, of a process or of a client that is none. Its request takes no time here: what can happen to one under way is seen with those
 /// that wait.
 fn attempt(config: &Config, state: &mut State, process: Option<usize>) {
-    let (mut out, head) = (Outcome::default(), state.server.queue.at(0));
+    let (mut out, head) = (Outcome::new(state.not_heard()), state.server.queue.at(0));
     let granted = server::try_acquire(&mut state.server, config, process, Owner::TRIER, &mut out);
-    if out.dropped.is_some() {
+    if out.drops() {
         state.ghost.happened |= happened::TRY_DROPPED;
     }
     let queue = &state.server.queue;
@@ -252,7 +252,7 @@ fn carry_out(config: &Config, state: &mut State, p: usize, request: Request) -> 
         let asks = &mut state.processes[p].asks;
         *asks = (*asks + 1).min(properties::ASKS + 1);
     }
-    let mut out = Outcome::default();
+    let mut out = Outcome::new(state.not_heard());
     let keys = &mut state.server;
     let reply = match request {
         Request::Acquire { attempt, left } => server::acquire(keys, config, p, attempt, left == 0, &mut out),
@@ -311,9 +311,15 @@ fn publish(state: &mut State, out: Outcome) {
     if out.repeated {
         state.ghost.happened |= happened::REPEAT_GRANTED;
     }
-    if let Some(dropped) = out.dropped {
-        let process = &state.processes[dropped];
-        state.ghost.happened |= if out.by_entry { happened::ENTRY_DROPPED } else { happened::PRUNED };
+    if out.passed_on {
+        state.ghost.happened |= happened::PASSED_ON;
+    }
+    for (_, process) in state.processes.iter().enumerate().filter(|(p, _)| out.dropped[*p]) {
+        state.ghost.happened |= match (out.by_entry, out.by_deafness) {
+            (true, _) => happened::ENTRY_DROPPED,
+            (_, true) => happened::DEAF_DROPPED,
+            _ => happened::PRUNED,
+        };
         state.ghost.behind_dead = 0;
         state.ghost.dropped_live |= process.up == Up::Running && process.waiting > 0 && !state.ghost.disturbed;
         state.ghost.free_for = 0;

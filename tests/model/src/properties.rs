@@ -59,7 +59,13 @@ pub fn all(config: &Config) -> Vec<Property<Config>> {
         Property::always(name::OVERTAKEN, |_, s: &State| s.ghost.failed_over || s.ghost.overtaken <= MAY_BARGE),
     ];
     if config.remember {
-        all.extend(EVENTS.iter().chain(EVENTS_BESIDE).map(|(name, seen)| Property::sometimes(name, *seen)));
+        all.extend(
+            EVENTS
+                .iter()
+                .chain(EVENTS_BESIDE)
+                .chain(EVENTS_OF_THE_DEAD)
+                .map(|(name, seen)| Property::sometimes(name, *seen)),
+        );
     }
     all
 }
@@ -93,6 +99,12 @@ pub const EVENTS_BESIDE: &[(&str, Seen)] = &[
     ("a try drops a dead head", seen::<{ happened::TRY_DROPPED }>),
     ("a holder hears that its lock was freed by force", seen::<{ happened::TOLD_LOST }>),
     ("a dead entry is dropped by the one behind it", seen::<{ happened::ENTRY_DROPPED }>),
+];
+
+/// The same in the spaces in which several processes die.
+pub const EVENTS_OF_THE_DEAD: &[(&str, Seen)] = &[
+    ("a release that the head does not hear is told to another", seen::<{ happened::PASSED_ON }>),
+    ("an entry that nobody listens for is dropped with the head", seen::<{ happened::DEAF_DROPPED }>),
 ];
 
 fn seen<const EVENT: u32>(_: &Config, state: &State) -> bool {

@@ -16,8 +16,14 @@ pub struct Outcome {
     pub repeated: bool,
     /// The owners that a release freed.
     pub freed: Fields,
-    /// The process that was dropped from the queue as dead.
-    pub dropped: Option<usize>,
+    /// Whose inbox nobody listens to.
+    pub not_heard: [bool; MAX],
+    /// The processes that were dropped from the queue as dead.
+    pub dropped: [bool; MAX],
+    /// One of them because nobody listened to its inbox for long.
+    pub by_deafness: bool,
+    /// A release that the head did not hear was told to another.
+    pub passed_on: bool,
     /// It was dropped by the one behind it.
     pub by_entry: bool,
     /// A process left the queue by a cancel.
@@ -25,10 +31,21 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    fn tell(&mut self, process: Option<usize>, what: u8) {
-        if let Some(process) = process {
-            self.told[process] |= what;
-        }
+    /// What a script starts from: the server knows who listens.
+    pub fn new(not_heard: [bool; MAX]) -> Outcome {
+        Outcome { not_heard, ..Outcome::default() }
+    }
+
+    /// Whether anybody was dropped.
+    pub fn drops(&self) -> bool {
+        self.dropped.contains(&true)
+    }
+
+    /// Whether somebody listens.
+    fn tell(&mut self, process: Option<usize>, what: u8) -> bool {
+        let Some(process) = process else { return true };
+        self.told[process] |= what;
+        !self.not_heard[process]
     }
 }
 
@@ -51,7 +68,7 @@ pub fn acquire(
         return Reply::Granted;
     }
     if keys.lock.is_empty() {
-        drop_dead_head(keys, config, Some(process), out);
+        drop_gone(keys, config, Some(process), Some(process), out);
         if keys.queue.at(0).is_none_or(|head| head == process) {
             return take(keys, config, process, owner, out);
         }
@@ -78,8 +95,9 @@ pub fn try_acquire(
     }
     let behind = |keys: &Server| keys.queue.at(0).is_some_and(|head| Some(head) != process);
     if behind(keys) && keys.barged >= MAY_BARGE && config.rules.tries_respect {
-        drop_dead_head(keys, config, None, out);
-        if out.dropped.is_none() {
+        let head = keys.queue.at(0);
+        drop_gone(keys, config, process, None, out);
+        if keys.queue.at(0) == head {
             return false;
         }
     }
@@ -96,11 +114,12 @@ fn line_up(keys: &mut Server, config: &Config, process: usize, out: &mut Outcome
     let place = keys.queue.rank(process);
     keys.queue.join(process);
     keys.silent[process] = 0;
+    keys.deaf[process] = 0;
     let front = place.and_then(|rank| rank.checked_sub(1)).and_then(|rank| keys.queue.at(rank));
     if let Some(front) = front.filter(|front| config.rules.prune_entries && keys.silent[*front] >= ENTRY_LIMIT) {
         let rank = leave(keys, front).expect("in front");
         stamp(keys, config, rank);
-        out.dropped = Some(front);
+        out.dropped[front] = true;
         out.by_entry = true;
         if rank == 0 && config.rules.prune_tells {
             out.tell(keys.queue.at(1), message::NEXT);
@@ -164,7 +183,7 @@ pub fn free(keys: &mut Server, config: &Config, out: &mut Outcome) {
     if !config.rules.tries_counted_over_releases {
         keys.barged = 0;
     }
-    out.tell(keys.queue.at(0), message::FREE);
+    tell_free(keys, config, None, out);
     if !config.rules.take_tells_next {
         out.tell(keys.queue.at(1), message::NEXT);
     }
@@ -190,7 +209,7 @@ pub fn cancel(keys: &mut Server, config: &Config, process: usize, too_late: bool
         stamp(keys, config, if config.rules.stamp_all { 0 } else { rank });
         if config.rules.cancel_tells {
             if rank == 0 {
-                out.tell(keys.queue.at(0), message::FREE);
+                tell_free(keys, config, Some(process), out);
             }
             out.tell(keys.queue.at(1), message::NEXT);
         }
@@ -222,6 +241,9 @@ pub fn tick(keys: &mut Server, config: &Config) -> bool {
             Some(_) => (keys.silent[process] + 1).min(most_silence(config)),
             None => 0,
         };
+        if keys.deaf[process] > 0 {
+            keys.deaf[process] = (keys.deaf[process] + 1).min(1 + HEAD_LIMIT);
+        }
     }
     if keys.lock.is_empty() {
         return false;
@@ -251,27 +273,67 @@ pub fn jump(keys: &mut Server, config: &Config) {
     let queue = keys.queue;
     for process in (0..).map_while(|rank| queue.at(rank)) {
         keys.silent[process] = most_silence(config);
+        if keys.deaf[process] > 0 {
+            keys.deaf[process] = 1 + HEAD_LIMIT;
+        }
     }
 }
 
-/// Drops the head if it has been silent for too long, but never the caller. Those who move up are stamped, so it is one a call; they
-/// are told, the caller excepted if it waits, for whom the reply says it.
-fn drop_dead_head(keys: &mut Server, config: &Config, caller: Option<usize>, out: &mut Outcome) {
-    let Some(head) = keys.queue.at(0) else { return };
-    if !config.rules.prune || Some(head) == caller || keys.silent[head] < HEAD_LIMIT {
+/// Drops everybody from the front who is gone, up to the first that is not known to be, and never `asks`: a head that was silent for the
+/// short while, any entry that was for the long one, and one that nobody has listened for in the short while, which is the time to connect
+/// anew. Those who move up are stamped and told; the caller, if it waits, hears it from the reply.
+fn drop_gone(keys: &mut Server, config: &Config, asks: Option<usize>, caller: Option<usize>, out: &mut Outcome) {
+    if !config.rules.prune {
         return;
     }
-    leave(keys, head);
-    stamp(keys, config, 0);
-    out.dropped = Some(head);
-    out.tell(keys.queue.at(0).filter(|p| Some(*p) != caller), message::FREE);
-    out.tell(keys.queue.at(1).filter(|p| Some(*p) != caller), message::NEXT);
+    let (front, mut first) = (keys.queue, None);
+    for (rank, entry) in (0..).map_while(|rank| Some((rank, front.at(rank)?))) {
+        if Some(entry) == asks {
+            break;
+        }
+        let limit = if rank == 0 { HEAD_LIMIT } else { ENTRY_LIMIT };
+        if keys.silent[entry] < limit {
+            if !config.rules.drops_deaf || !out.not_heard[entry] {
+                keys.deaf[entry] = 0;
+                break;
+            }
+            keys.deaf[entry] = keys.deaf[entry].max(1);
+            if config.rules.deaf_have_time && keys.deaf[entry] <= HEAD_LIMIT {
+                continue;
+            }
+            out.by_deafness = true;
+        }
+        leave(keys, entry);
+        out.dropped[entry] = true;
+        first = first.or(Some(rank));
+    }
+    if let Some(first @ (0 | 1)) = first {
+        stamp(keys, config, first);
+        if first == 0 && keys.queue.at(0) != caller {
+            tell_free(keys, config, caller, out);
+        }
+        out.tell(keys.queue.at(1).filter(|p| Some(*p) != caller), message::NEXT);
+    }
+}
+
+/// Tells the head that it should ask. If it does not listen, so does everybody behind it, up to the first that does: that one asks in their
+/// place, and later drops them.
+fn tell_free(keys: &mut Server, config: &Config, caller: Option<usize>, out: &mut Outcome) {
+    let queue = keys.queue;
+    for (rank, entry) in (0..).map_while(|rank| Some((rank, queue.at(rank)?))) {
+        if rank > 0 && Some(entry) == caller || out.tell(Some(entry), message::FREE) || !config.rules.passes_on {
+            out.passed_on |= rank > 0;
+            break;
+        }
+        keys.deaf[entry] = keys.deaf[entry].max(1);
+    }
 }
 
 /// Leaves `Q` and `S`. Tries are counted for one head.
 fn leave(keys: &mut Server, process: usize) -> Option<usize> {
     let rank = keys.queue.leave(process)?;
     keys.silent[process] = 0;
+    keys.deaf[process] = 0;
     if rank == 0 {
         keys.barged = 0;
     }

@@ -110,6 +110,8 @@ pub struct Server {
     pub queue: Queue,
     /// `S`: ticks since each was last seen, as far as that matters.
     pub silent: [u8; MAX],
+    /// `deaf` in `S`: 0, or 1 and the ticks since each was found not to listen.
+    pub deaf: [u8; MAX],
     /// `barged` in `S`.
     pub barged: u8,
 }
@@ -264,6 +266,8 @@ pub mod happened {
     pub const TRY_DROPPED: u32 = 1 << 17;
     pub const PLACE_KEPT: u32 = 1 << 18;
     pub const TOLD_LOST: u32 = 1 << 19;
+    pub const PASSED_ON: u32 = 1 << 20;
+    pub const DEAF_DROPPED: u32 = 1 << 21;
 }
 
 /// What the properties need to know beside the world: no process can see it.
@@ -376,6 +380,15 @@ impl State {
                 happened: 0,
             },
         }
+    }
+
+    /// Whose inbox nobody listens to, as the server sees it.
+    pub fn not_heard(&self) -> [bool; MAX] {
+        let mut deaf = [false; MAX];
+        for (p, process) in self.processes.iter().enumerate() {
+            deaf[p] = !process.listens;
+        }
+        deaf
     }
 
     /// An attempt's number that nothing refers to any more: so numbers stay few, and a state that comes back is the same.

@@ -8,7 +8,14 @@ impl Representative for State {
     /// The same state with its processes in the order of the queue, then of what they do.
     fn representative(&self) -> State {
         let mut order: Vec<usize> = (0..self.processes.len()).collect();
-        let key = |p: &usize| (self.server.queue.rank(*p).unwrap_or(MAX), self.server.silent[*p], &self.processes[*p]);
+        let key = |p: &usize| {
+            (
+                self.server.queue.rank(*p).unwrap_or(MAX),
+                self.server.silent[*p],
+                self.server.deaf[*p],
+                &self.processes[*p],
+            )
+        };
         order.sort_by(|a, b| key(a).cmp(&key(b)));
         let mut new = [0; MAX];
         for (to, from) in order.iter().enumerate() {
@@ -31,11 +38,12 @@ fn renamed(keys: &Server, new: &[usize; MAX]) -> Server {
         lock.set(owner.attempt().map_or(owner, |(p, attempt)| Owner::ours(new[p], attempt)));
     }
     let mut queue = Queue::default();
-    let mut silent = [0; MAX];
+    let (mut silent, mut deaf) = ([0; MAX], [0; MAX]);
     for (p, rank) in (0..).map_while(|rank| keys.queue.at(rank).map(|p| (p, rank))) {
         queue.join(new[p]);
         silent[new[p]] = keys.silent[p];
+        deaf[new[p]] = keys.deaf[p];
         debug_assert_eq!(queue.rank(new[p]), Some(rank));
     }
-    Server { lock, queue, silent, ..*keys }
+    Server { lock, queue, silent, deaf, ..*keys }
 }

@@ -29,7 +29,7 @@ fn next_keeps_its_short_timer_when_it_is_not_its_turn() {
 /// again then keep a dead head alive, and nobody ever gets the lock.
 #[test]
 fn only_who_moves_up_is_stamped() {
-    let draft = Rules { stamp_all: true, ..R };
+    let draft = Rules { stamp_all: true, drops_deaf: false, ..R };
     let config = Config { cancels: 1, ..Config::new(&[2, 2]) };
     let config = config.faults(1, Kinds { crash: true, ..Kinds::NONE });
     holds("only who moves up is stamped", config.clone());

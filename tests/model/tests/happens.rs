@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use libdlock_model::check::unseen;
-use libdlock_model::properties::{EVENTS, EVENTS_BESIDE, Seen};
+use libdlock_model::properties::{EVENTS, EVENTS_BESIDE, EVENTS_OF_THE_DEAD, Seen};
 use libdlock_model::{Config, Kinds};
 
 fn all_happen(what: &str, config: Config, events: &[(&'static str, Seen)]) {
@@ -21,4 +21,10 @@ fn everything_happens_in_the_queue() {
 fn everything_happens_beside_the_queue() {
     let config = Config { tries: 3, own_tries: 1, forces: 1, lease: 9, long_silence: true, ..Config::new(&[1, 1]) };
     all_happen("those beside the queue", config.faults(1, Kinds { crash: true, ..Kinds::NONE }), EVENTS_BESIDE);
+}
+
+#[test]
+fn several_dead_are_dropped_at_once() {
+    let config = Config { tries: 1, ..Config::new(&[1, 1, 1]) };
+    all_happen("those of the dead", config.faults(2, Kinds { crash: true, ..Kinds::NONE }), EVENTS_OF_THE_DEAD);
 }

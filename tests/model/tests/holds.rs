@@ -84,6 +84,12 @@ fn behind_dead_entries_while_a_lock_is_held_for_long() {
 }
 
 #[test]
+fn behind_two_dead_processes() {
+    let config = Config { tries: 1, ..Config::new(&[1, 1, 1]) };
+    holds("three processes, a try, two crashes", config.faults(2, Kinds { crash: true, ..Kinds::NONE }));
+}
+
+#[test]
 fn when_the_keys_of_the_queue_are_gone_or_the_clock_jumps() {
     let config = Config { cancels: 1, ..Config::new(&[1, 1, 1]) };
     holds("three processes, the server's keys or clock", config.faults(1, Kinds::SERVER));

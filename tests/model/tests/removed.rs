@@ -43,6 +43,12 @@ fn a_dead_head_is_dropped_by_its_stamp() {
 }
 
 #[test]
+fn a_waiter_that_does_not_listen_yet_has_time_to_connect() {
+    let config = Config { fresh: true, ..Config::new(&[1, 1, 1]) };
+    needs("the time to connect", config, Rules { deaf_have_time: false, ..R }, name::LIVE);
+}
+
+#[test]
 fn a_request_that_comes_too_late_is_refused() {
     let config = Config::new(&[1, 1]).faults(1, Kinds { stuck: true, ..Kinds::NONE });
     needs("not_after", config, Rules { not_after: false, ..R }, name::I7_FIELD);

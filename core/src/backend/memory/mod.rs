@@ -1,14 +1,15 @@
 //! `memory://`: the same steps in this process, run by their specification. For tests, demos and single processes.
 
+use std::any::Any;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 use std::time::{Duration, SystemTime};
 
 use super::hub::{Heard, Hub, Listen, Subscription};
-use super::{Cell, Done, Sighting};
+use super::{Done, Reached, Sighting};
 use crate::error::{Error, ErrorKind, Result};
 use crate::name::ObjectName;
-use crate::step::{Attempt, Batch, BatchStep, State, Step, WrongType};
+use crate::step::{Attempt, Batch, BatchStep, Expires, Outbox, State, Step, WrongType};
 use crate::time::{Clock, ServerTime};
 
 pub(crate) struct MemoryBackend {
@@ -18,17 +19,21 @@ pub(crate) struct MemoryBackend {
 
 /// What a server would keep.
 struct Store {
-    cells: Mutex<Cells>,
+    objects: Mutex<Objects>,
     hub: Arc<Hub>,
     /// Ties the store's time, as scripts see it, to the monotonic clock.
     epoch: Sighting,
 }
 
+/// The states of all objects, of any kind.
 #[derive(Default)]
-struct Cells {
-    /// By the key that would hold it on a server, so that what could not stand side by side there cannot here.
-    by_key: HashMap<String, Cell>,
-    /// When the map has grown to this size, expired cells are dropped, so that it follows the names in use.
+struct Objects {
+    /// By the key that would hold the object on a server: two kinds that share a key exclude each other here too.
+    by_key: HashMap<String, Box<dyn Expires>>,
+    /// The latest time at which a step ran. A caller reads the clock before it has the lock, and another may have run meanwhile:
+    /// for the steps time never goes back, as on a server.
+    latest: ServerTime,
+    /// When the map has grown to this size, expired objects are dropped: it stays proportional to the names in use.
     sweep_at: usize,
 }
 
@@ -38,46 +43,58 @@ const SMALLEST_SWEEP: usize = 1024;
 /// A store lives as long as its clients.
 static SHARED: LazyLock<Mutex<HashMap<String, Weak<Store>>>> = LazyLock::new(Mutex::default);
 
+/// A function by itself in every build: suppressions of leak checkers find what the table keeps by it.
+#[inline(never)]
+fn shared_store(name: &str, fresh: impl FnOnce() -> Arc<Store>) -> Arc<Store> {
+    let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+    shared.retain(|_, store| store.strong_count() > 0);
+    shared.get(name).and_then(Weak::upgrade).unwrap_or_else(|| {
+        let store = fresh();
+        shared.insert(name.to_owned(), Arc::downgrade(&store));
+        store
+    })
+}
+
 impl MemoryBackend {
     pub(super) fn open(name: Option<&str>, clock: Clock) -> MemoryBackend {
         let fresh = || Arc::new(Store::new(&clock));
         let store = match name {
             None => fresh(),
-            Some(name) => {
-                let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
-                shared.retain(|_, store| store.strong_count() > 0);
-                shared.get(name).and_then(Weak::upgrade).unwrap_or_else(|| {
-                    let store = fresh();
-                    shared.insert(name.to_owned(), Arc::downgrade(&store));
-                    store
-                })
-            }
+            Some(name) => shared_store(name, fresh),
         };
         MemoryBackend { store, clock }
     }
 
     pub(super) fn run<S: Step>(&self, name: &ObjectName, step: &S) -> Result<Done<S::Reply>> {
         let sent = self.clock.now();
-        let now = self.store.epoch.at(sent);
-        let mut notices = Vec::new();
-        let reply = self.store.transact(name, now, |state: &mut S::State| {
-            step.apply(name, Attempt { not_after: now }, state, now, &mut notices)
-        });
-        for notice in notices {
-            self.store.hub.tell(&notice.channel, Heard::Message(&notice.payload));
-        }
         let wrong_type = |_| {
             let message = "the name belongs to another kind of object, which was left untouched; choose another name";
             Error::new(ErrorKind::WrongType, S::OP, message).on(name.as_str())
         };
-        Ok(Done { reply: reply.map_err(wrong_type)?, sent, echo_until: None })
+        let reply = self.carry_out(name, step, self.store.epoch.at(sent)).map_err(wrong_type)?;
+        Ok(Done { reply, sent, echo_until: None, reached: Reached::default() })
     }
 
-    pub(super) fn run_batch<S: BatchStep>(&self, batch: &Batch<S>) -> Result<Done<Vec<S::Reply>>> {
+    pub(super) fn run_batch<S: BatchStep>(&self, batch: &Batch<S>) -> Done<Vec<S::Reply>> {
         let sent = self.clock.now();
-        let run = |(name, step): &(ObjectName, S)| self.run(name, step).map(|done| done.reply);
-        let reply = batch.items.iter().map(run).collect::<Result<Vec<_>>>()?;
-        Ok(Done { reply, sent, echo_until: None })
+        let now = self.store.epoch.at(sent);
+        let run = |(name, step): &(ObjectName, S)| {
+            self.carry_out(name, step, now).unwrap_or_else(|WrongType| S::wrong_type(now))
+        };
+        let reply = batch.items.iter().map(run).collect();
+        Done { reply, sent, echo_until: None, reached: Reached::default() }
+    }
+
+    fn carry_out<S: Step>(&self, name: &ObjectName, step: &S, now: ServerTime) -> Result<S::Reply, WrongType> {
+        let hears = |channel: &str| self.store.hub.hears(channel);
+        let mut outbox = Outbox::new(&hears);
+        let reply = self.store.transact(name, now, |state: &mut S::State, now| {
+            step.apply(name, Attempt { not_after: now }, state, now, &mut outbox)
+        });
+        for notice in outbox.into_notices() {
+            self.store.hub.tell(&notice.channel, Heard::Message(&notice.payload));
+        }
+        reply
     }
 
     pub(super) fn subscribe(&self, channel: &str, listen: Listen) -> Subscription {
@@ -92,42 +109,130 @@ impl Store {
     fn new(clock: &Clock) -> Store {
         let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
         let epoch = Sighting { server: ServerTime::default().plus(wall), at: clock.now() };
-        Store { cells: Mutex::default(), hub: Arc::default(), epoch }
+        Store { objects: Mutex::default(), hub: Arc::default(), epoch }
     }
 
-    /// Changes one object's state atomically; a refusal leaves it as it was.
+    /// Changes one object's state atomically; a refusal leaves it as it was. `change` is told the time, which may be later than
+    /// `now`.
     fn transact<T: State, R>(
         &self,
         name: &ObjectName,
         now: ServerTime,
-        change: impl FnOnce(&mut T) -> Result<R, WrongType>,
+        change: impl FnOnce(&mut T, ServerTime) -> Result<R, WrongType>,
     ) -> Result<R, WrongType> {
-        let mut cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = objects.latest.max(now);
+        objects.latest = now;
         let key = T::main_key(name);
-        let mut state = match cells.by_key.get_mut(&key) {
-            None => T::default(),
-            Some(cell) => T::of(cell).ok_or(WrongType)?.clone(),
+        let kept = match objects.by_key.get_mut(&key) {
+            None => None,
+            Some(object) => Some((&mut **object as &mut dyn Any).downcast_mut::<T>().ok_or(WrongType)?),
         };
+        // On a copy: a step that is refused must not change anything.
+        let mut state = kept.as_deref().cloned().unwrap_or_default();
         state.expire(now);
-        let reply = change(&mut state)?;
-        if state.expire(now) {
-            cells.by_key.remove(&key);
-        } else {
-            cells.by_key.insert(key, state.into_cell());
-            cells.sweep(now);
+        let reply = change(&mut state, now)?;
+        match (state.expire(now), kept) {
+            (false, Some(kept)) => *kept = state,
+            (false, None) => {
+                objects.by_key.insert(key, Box::new(state));
+                objects.sweep(now);
+            }
+            (true, Some(_)) => _ = objects.by_key.remove(&key),
+            (true, None) => {}
         }
         Ok(reply)
     }
 }
 
-impl Cells {
+impl Objects {
     fn sweep(&mut self, now: ServerTime) {
         if self.by_key.len() >= self.sweep_at.max(SMALLEST_SWEEP) {
-            self.by_key.retain(|_, cell| match cell {
-                Cell::Lock(state) => !state.expire(now),
-                Cell::Limit(state) => !state.expire(now),
-            });
+            self.by_key.retain(|_, object| !object.expire(now));
             self.sweep_at = self.by_key.len() * 2;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lease::Renewed;
+    use crate::lock::Renew;
+    use crate::step::{Call, Malformed, Reply, Script};
+
+    /// An object of another kind whose key is a lock's.
+    #[derive(Clone, Default)]
+    struct Other {
+        there: bool,
+    }
+
+    #[derive(Clone)]
+    struct Put;
+
+    impl Expires for Other {
+        fn expire(&mut self, _now: ServerTime) -> bool {
+            !self.there
+        }
+    }
+
+    impl State for Other {
+        const ACCESS: &'static str = "~<name>";
+
+        fn main_key(name: &ObjectName) -> String {
+            name.as_str().to_owned()
+        }
+    }
+
+    impl Step for Put {
+        type State = Other;
+        type Reply = ();
+
+        const OP: &'static str = "put";
+        const IDEMPOTENT: bool = true;
+
+        fn apply(
+            &self,
+            _name: &ObjectName,
+            _attempt: Attempt,
+            state: &mut Other,
+            _now: ServerTime,
+            _outbox: &mut Outbox<'_>,
+        ) -> Result<(), WrongType> {
+            state.there = true;
+            Ok(())
+        }
+
+        fn script() -> &'static Script {
+            unreachable!("memory:// runs no scripts")
+        }
+
+        fn encode(&self, _name: &ObjectName, _attempt: Attempt, _call: &mut Call) {
+            unreachable!("memory:// sends nothing")
+        }
+
+        fn decode(_reply: Reply) -> Result<(), Malformed> {
+            unreachable!("memory:// reads nothing")
+        }
+    }
+
+    #[test]
+    fn the_time_of_a_store_never_goes_back() {
+        let backend = MemoryBackend::open(None, Clock::default());
+        let name = ObjectName::new("", "late").unwrap();
+        let seen = |us| backend.store.transact(&name, ServerTime(us), |_: &mut Other, now| Ok(now.0)).unwrap();
+        // The second caller read the clock first and had to wait for the store.
+        assert_eq!([seen(105), seen(90), seen(106)], [105, 105, 106]);
+    }
+
+    #[test]
+    fn an_object_of_another_kind_does_not_fail_the_rest_of_a_batch() {
+        let backend = MemoryBackend::open(None, Clock::default());
+        let [taken, absent] = ["taken", "absent"].map(|name| ObjectName::new("", name).unwrap());
+        backend.run(&taken, &Put).unwrap();
+        let renew = Renew { owner: "o:1".to_owned(), lease: Duration::from_secs(30), cut: None };
+        let items = vec![(taken.clone(), renew.clone()), (absent, renew.clone())];
+        assert_eq!(backend.run_batch(&Batch { items }).reply, [Renewed::WrongType, Renewed::Absent]);
+        assert_eq!(backend.run(&taken, &renew).unwrap_err().kind(), ErrorKind::WrongType, "alone it is an error");
     }
 }

@@ -6,12 +6,14 @@ use std::time::Duration;
 use redis::aio::MultiplexedConnection;
 use redis::io::tcp::socket2::{SockRef, TcpKeepalive};
 use redis::{AsyncConnectionConfig, Cmd, ProtocolVersion, PushInfo, RedisConnectionInfo, RedisResult, Value};
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream, lookup_host};
 use tokio::task::JoinSet;
 
 use super::driver::Driver;
-use super::verdict;
+use super::passwords::Passwords;
+use super::reply::reply;
+use super::stream::{Cause, Socket, Stream};
+use super::verdict::{self, DialError};
 use crate::backend::Sighting;
 use crate::config::{Options, Target};
 use crate::error::{Error, ErrorKind, Result};
@@ -24,6 +26,8 @@ pub(super) struct Hello {
     pub(super) sighting: Sighting,
     /// Changes when a server restarts or another one takes its place; unknown where `INFO` is forbidden.
     pub(super) run_id: Option<String>,
+    /// The server's `maxmemory-policy` when it is one that may evict held locks.
+    pub(super) evicts_by: Option<String>,
 }
 
 /// Everything that opening a connection takes.
@@ -32,7 +36,9 @@ pub(super) struct Dialler {
     target: Target,
     options: Options,
     clock: Clock,
+    /// All but the password.
     login: RedisConnectionInfo,
+    passwords: Passwords,
 }
 
 /// A connection that is ready to use.
@@ -51,14 +57,16 @@ impl Dialler {
         if let Some(user) = &options.user {
             login = login.set_username(user);
         }
-        if let Some(password) = &options.password {
-            login = login.set_password(&password.0);
-        }
-        Dialler { target: target.clone(), options: options.clone(), clock: clock.clone(), login }
+        let passwords = Passwords::default();
+        Dialler { target: target.clone(), options: options.clone(), clock: clock.clone(), login, passwords }
     }
 
     pub(super) fn target(&self) -> &Target {
         &self.target
+    }
+
+    pub(super) fn clock(&self) -> &Clock {
+        &self.clock
     }
 
     pub(super) fn options(&self) -> &Options {
@@ -74,11 +82,12 @@ impl Dialler {
         Error::new(ErrorKind::Connection, "connect", format!("{} {what}", self.target))
     }
 
-    /// One connection, ready to use, within `connect_timeout`.
+    /// One connection, ready to use, within `connect_timeout`. `cause` is told when bytes that are no reply end it.
     pub(super) async fn dial(
         &self,
+        cause: Cause,
         push: impl Fn(PushInfo) -> std::result::Result<(), ()> + Send + Sync + 'static,
-    ) -> Result<Dialled> {
+    ) -> Result<Dialled, DialError> {
         let limit = self.options.connect_timeout;
         let config = AsyncConnectionConfig::new()
             // Ours, below, covers the handshake too, and names the limit.
@@ -87,50 +96,75 @@ impl Dialler {
             .set_response_timeout(None)
             .set_push_sender(push);
         let open = async {
-            let opened = self.open(config).await;
+            let login = self.login().await.map_err(|error| DialError { error, passes: false })?;
+            let opened = self.open(&login, cause, config).await;
             let (mut connection, driver) = opened.map_err(|error| verdict::of_dialling(&error, &self.target))?;
             let hello = self.greet(&mut connection).await?;
             Ok(Dialled { connection, driver, hello })
         };
-        let timed_out = || self.error(&format!("did not answer within the connect time-out of {limit:?}"));
+        let timed_out = || DialError {
+            error: self.error(&format!("did not answer within the connect time-out of {limit:?}")),
+            passes: true,
+        };
         tokio::time::timeout(limit, open).await.unwrap_or_else(|_| Err(timed_out()))
     }
 
-    async fn open(&self, config: AsyncConnectionConfig) -> RedisResult<(MultiplexedConnection, Driver)> {
-        match &self.target {
-            Target::Tcp { host, port } => self.log_in(connect(host, *port).await?, config).await,
-            Target::Unix(path) => self.log_in(UnixStream::connect(path).await?, config).await,
-            Target::Memory(_) => unreachable!("memory:// opens no connection"),
-        }
+    /// User and password, the latter as it stands now.
+    async fn login(&self) -> Result<RedisConnectionInfo> {
+        let password = match self.options.password_source {
+            Some(_) => self.passwords.read(&self.options).await,
+            None => self.options.password(),
+        }?;
+        let login = self.login.clone();
+        Ok(match password {
+            Some(password) => login.set_password(password.0),
+            None => login,
+        })
     }
 
-    async fn log_in(
+    async fn open(
         &self,
-        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        login: &RedisConnectionInfo,
+        cause: Cause,
         config: AsyncConnectionConfig,
     ) -> RedisResult<(MultiplexedConnection, Driver)> {
-        let (connection, driver) = MultiplexedConnection::new_with_config(&self.login, stream, config).await?;
+        let socket = match &self.target {
+            Target::Tcp { host, port } => Socket::Tcp(connect(host, *port).await?),
+            Target::Unix(path) => Socket::Unix(UnixStream::connect(path).await?),
+            Target::Memory(_) => unreachable!("memory:// opens no connection"),
+        };
+        let stream = Stream::new(socket, cause);
+        let (connection, driver) = MultiplexedConnection::new_with_config(login, stream, config).await?;
         Ok((connection, Driver::start(driver)))
     }
 
     /// Asks the time, which requests need to tell old bytes from new ones, and who the server is; one round trip.
-    async fn greet(&self, connection: &mut MultiplexedConnection) -> Result<Hello> {
-        let (mut for_time, mut for_info) = (connection.clone(), connection.clone());
+    async fn greet(&self, connection: &mut MultiplexedConnection) -> Result<Hello, DialError> {
+        let (mut for_time, mut for_info, mut for_memory) = (connection.clone(), connection.clone(), connection.clone());
         let mut name = Cmd::new();
         name.arg("CLIENT").arg("SETNAME").arg(&self.options.client_name);
-        let mut info = Cmd::new();
-        info.arg("INFO").arg("server");
+        let info = |section: &str| {
+            let mut info = Cmd::new();
+            info.arg("INFO").arg(section);
+            info
+        };
+        // Two commands: Redis 6.2 takes one section at a time.
+        let (info, memory) = (info("server"), info("memory"));
         let time = redis::cmd("TIME");
-        let (_, time, info) = tokio::join!(
+        let (_, time, info, memory) = tokio::join!(
             // Only for those who look at the server: a refusal by its access rules changes nothing.
             name.query_async::<Value>(connection),
             time.query_async::<Value>(&mut for_time),
             info.query_async::<Value>(&mut for_info),
+            memory.query_async::<Value>(&mut for_memory),
         );
         let time = time.map_err(|error| verdict::of_dialling(&error, &self.target))?;
-        let server = read_time(time).ok_or_else(|| self.error("did not answer TIME as a Redis server does"))?;
+        let strange = || DialError { error: self.error("did not answer TIME as a Redis server does"), passes: false };
+        let server = read_time(time).ok_or_else(strange)?;
         let sighting = Sighting { server, at: self.clock.now() };
-        Ok(Hello { sighting, run_id: info.ok().and_then(read_run_id) })
+        let policy = memory.ok().and_then(|memory| read_info(memory, "maxmemory_policy:"));
+        let evicts_by = policy.filter(|policy| policy != "noeviction");
+        Ok(Hello { sighting, run_id: info.ok().and_then(read_run_id), evicts_by })
     }
 
     /// An answer within `response_timeout`.
@@ -169,15 +203,17 @@ async fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
 }
 
 fn read_time(value: Value) -> Option<ServerTime> {
-    let items = wire::array(value).ok()?;
+    let items = wire::list(reply(value)).ok()?;
     let part = |at: usize| wire::text(items.get(at)).ok()??.parse::<u64>().ok();
-    Some(ServerTime(part(0)? * 1_000_000 + part(1)?))
+    ServerTime::told(part(0)?.checked_mul(1_000_000)?.checked_add(part(1)?)?)
 }
 
 pub(super) fn read_run_id(value: Value) -> Option<String> {
-    let text = match value {
-        Value::VerbatimString { text, .. } => text,
-        other => wire::text(Some(&other)).ok()??,
-    };
-    text.lines().find_map(|line| line.strip_prefix("run_id:")).map(|id| id.trim().to_owned())
+    read_info(value, "run_id:")
+}
+
+/// What stands behind `field` in a reply to INFO.
+fn read_info(value: Value, field: &str) -> Option<String> {
+    let text = wire::text(Some(&reply(value))).ok()??;
+    text.lines().find_map(|line| line.strip_prefix(field)).map(|value| value.trim().to_owned())
 }

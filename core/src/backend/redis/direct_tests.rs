@@ -28,10 +28,17 @@ impl Setup {
         Setup { backend: Arc::new(backend), runtime, tasks }
     }
 
+    fn redis(&self) -> &RedisBackend {
+        match &*self.backend {
+            Backend::Redis(redis) => redis,
+            Backend::Memory(_) => unreachable!("connected to a server"),
+        }
+    }
+
     /// Renews what nobody holds: harmless, and as idempotent as an acquire.
     fn ask(&self) -> Directly<Renewed> {
         let (name, step) = request();
-        self.backend.run_directly(&name, &step, Tick::NEVER)
+        self.redis().run_directly(&name, &step, Tick::NEVER, Tick::NEVER)
     }
 
     fn warm_up(&self) {
@@ -45,7 +52,7 @@ impl Setup {
     fn go_on(&self, begun: Begun) -> Done<Renewed> {
         let (name, step) = request();
         let deadline = Clock::System.now().plus(SOON);
-        self.runtime.block_on(self.backend.run_from(&name, &step, deadline, Some(begun))).unwrap()
+        self.runtime.block_on(self.redis().run_by_link(&name, &step, deadline, Some(begun), false)).unwrap()
     }
 }
 
@@ -63,7 +70,7 @@ fn request() -> (ObjectName, Renew) {
 fn unanswered(asked: Directly<Renewed>) -> Begun {
     match asked {
         Directly::Unanswered(begun) => begun,
-        other => panic!("{other:?}"),
+        _ => panic!("an answer, or no connection"),
     }
 }
 
@@ -222,7 +229,7 @@ fn cost_of_a_direct_call() {
     let (name, _) = request();
     let attempt = crate::step::Attempt { not_after: crate::time::ServerTime(1 << 50) };
     step.encode(&name, attempt, &mut call);
-    let bytes = command("EVALSHA", Renew::script().sha1(), &call).get_packed_command();
+    let bytes = super::super::request::command("EVALSHA", Renew::script().sha1(), &call).get_packed_command();
     let mut bare = std::net::TcpStream::connect(server.address()).unwrap();
     bare.set_nodelay(true).unwrap();
     // The median, and not the mean: on a busy machine a call may well take longer than the direct path's patience.

@@ -6,27 +6,35 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
-use redis::aio::MultiplexedConnection;
 use redis::{PushInfo, PushKind, Value};
 
 use super::dial::Dialler;
 use super::link::{Connected, Link};
+use super::server::{Purpose, Server};
 use super::verdict;
 use crate::backend::hub::{Heard, Hub, Listen, Subscription};
 use crate::event::{Events, Level};
 use crate::task::Tasks;
-use crate::time::Clock;
+use crate::time::{Clock, Tick};
 
 /// The name of the tasks, for the fault tests.
 const TASK: &str = "listener";
+
+/// How often the client asks again for the channels that the server refuses, all in one command: the access rules may have
+/// changed.
+const RETRY: Duration = Duration::from_secs(3);
+
+/// One forbidden channel is enough for the server to refuse the command: so many of the channels are then asked for alone.
+const ONE_BY_ONE: usize = 16;
 
 pub(super) struct Listener {
     hub: Arc<Hub>,
 }
 
 impl Listener {
-    pub(super) fn start(dialler: &Dialler, clock: &Clock, events: &Events, tasks: &Tasks) -> Listener {
+    pub(super) fn start(dialler: &Dialler, server: &Server, clock: &Clock, events: &Events, tasks: &Tasks) -> Listener {
         let hub = Arc::new(Hub::default());
         let deliver = {
             let hub = hub.clone();
@@ -39,8 +47,10 @@ impl Listener {
                 }
             })
         };
-        let link = Link::new("messages", dialler.clone(), clock.clone(), events.clone(), deliver);
-        let keeper = Keeper { hub: hub.clone(), link, events: events.clone(), tasks: tasks.clone() };
+        let link =
+            Link::new(Purpose::Messages, dialler.clone(), server.clone(), clock.clone(), events.clone(), deliver);
+        let (clock, events, its_tasks) = (clock.clone(), events.clone(), tasks.clone());
+        let keeper = Keeper { hub: hub.clone(), link, clock, events, tasks: its_tasks };
         tasks.spawn_vital(TASK, keeper.run());
         Listener { hub }
     }
@@ -53,8 +63,59 @@ impl Listener {
 struct Keeper {
     hub: Arc<Hub>,
     link: Link,
+    clock: Clock,
     events: Events,
     tasks: Tasks,
+}
+
+/// What the server said to the channels that are wanted.
+#[derive(Default)]
+struct Channels {
+    /// Those that it has on the present connection, each with its number in the hub.
+    had: HashMap<String, u64>,
+    /// Those that it refuses, on the present connection or the one before it: the refusal is reported once.
+    refused: HashMap<String, Refusal>,
+    tries: u64,
+}
+
+struct Refusal {
+    /// The channel's number in the hub; 0, which no channel has, if it was another connection that was refused.
+    number: u64,
+    /// Counts refusals: a retry begins with the channel that was not tried for the longest time.
+    tried: u64,
+}
+
+impl Channels {
+    /// The connection broke: each channel has to be asked for again.
+    fn disconnected(&mut self) {
+        self.had.clear();
+        self.refused.values_mut().for_each(|refusal| refusal.number = 0);
+    }
+
+    /// Whether the present connection was asked for the channel.
+    fn knows(&self, channel: &str, number: u64) -> bool {
+        self.had.contains_key(channel) || self.refused.get(channel).is_some_and(|refusal| refusal.number == number)
+    }
+
+    /// The server has subscribed the connection to the channel; true if it refused that before.
+    fn allow(&mut self, channel: &str, number: u64) -> bool {
+        self.had.insert(channel.to_owned(), number);
+        self.refused.remove(channel).is_some()
+    }
+
+    /// The server has refused the channel; the number in the refusal before this one, if there is one.
+    fn refuse(&mut self, channel: &str, number: u64) -> Option<u64> {
+        self.tries += 1;
+        let before = self.refused.insert(channel.to_owned(), Refusal { number, tried: self.tries });
+        before.map(|before| before.number)
+    }
+
+    /// The refused channels, the one that was not tried for the longest time first.
+    fn refused(&self) -> Vec<(String, u64)> {
+        let mut refused: Vec<_> = self.refused.iter().collect();
+        refused.sort_unstable_by_key(|(_, refusal)| refusal.tried);
+        refused.into_iter().map(|(channel, refusal)| (channel.clone(), refusal.number)).collect()
+    }
 }
 
 impl Keeper {
@@ -65,69 +126,125 @@ impl Keeper {
         }
         self.link.supervise(TASK, &self.tasks);
         let mut connected = self.link.next_after(0).await;
-        let mut had = HashMap::new();
+        let mut channels = Channels::default();
+        let mut retry_at = Tick::NEVER;
         loop {
-            if !self.align(&mut connected, &mut had).await {
-                self.link.report_broken(connected.number, "did not answer a subscription");
-                connected = self.link.next_after(connected.number).await;
-                had.clear();
-                continue;
+            let retries = retry_at <= self.clock.now();
+            let mut alive = self.align(&mut connected, &mut channels).await;
+            if alive && retries {
+                let refused = channels.refused();
+                alive = self.subscribe(&mut connected, &refused, &mut channels, ONE_BY_ONE).await;
             }
+            if !alive {
+                self.link.report_broken(connected.number, "did not answer a subscription");
+            }
+            retry_at = match channels.refused.is_empty() {
+                true => Tick::NEVER,
+                false if retries || retry_at == Tick::NEVER => self.clock.now().plus(RETRY),
+                false => retry_at,
+            };
             tokio::select! {
-                () = self.hub.changed() => {}
-                next = self.link.next_after(connected.number) => {
-                    connected = next;
-                    had.clear();
+                biased;
+                () = self.link.gone(connected.number) => {
+                    channels.had.keys().for_each(|channel| self.hub.tell(channel, Heard::Interrupted));
+                    channels.disconnected();
+                    connected = self.link.next_after(connected.number).await;
                 }
+                () = self.hub.changed() => {}
+                () = self.clock.sleep_until(retry_at) => {}
             }
         }
     }
 
     /// Makes the server's subscriptions those that are wanted. False when the connection is broken.
-    async fn align(&self, connected: &mut Connected, had: &mut HashMap<String, u64>) -> bool {
+    async fn align(&self, connected: &mut Connected, channels: &mut Channels) -> bool {
         let wanted = self.hub.wanted();
-        let gone: Vec<&String> = had.keys().filter(|channel| !wanted.contains_key(*channel)).collect();
-        if !gone.is_empty()
-            && let Err(error) = self.link.in_time(connected.connection.unsubscribe(&gone)).await
-            && !verdict::is_reply(&error)
-        {
-            return false;
+        channels.refused.retain(|channel, _| wanted.contains_key(channel));
+        let gone: Vec<String> = channels.had.keys().filter(|channel| !wanted.contains_key(*channel)).cloned().collect();
+        if !gone.is_empty() {
+            if let Err(error) = self.link.in_time(connected.connection.unsubscribe(&gone)).await
+                && !verdict::is_reply(&error)
+            {
+                return false;
+            }
+            self.link.replied(self.clock.now());
+            channels.had.retain(|channel, _| wanted.contains_key(channel));
         }
         // A channel whose last listener left and that has a new one since: still subscribed, but what was published in
         // between reached nobody.
-        let renewed = wanted.iter().filter(|(channel, number)| had.get(*channel).is_some_and(|had| had != *number));
-        renewed.for_each(|(channel, _)| self.hub.tell(channel, Heard::LookAgain));
-        let fresh: Vec<&String> = wanted.keys().filter(|channel| !had.contains_key(*channel)).collect();
-        let alive = fresh.is_empty() || self.subscribe(&mut connected.connection, &fresh).await;
-        if alive && !(gone.is_empty() && fresh.is_empty()) {
-            self.link.replied();
+        for (channel, had) in &mut channels.had {
+            let number = wanted[channel];
+            if std::mem::replace(had, number) != number {
+                self.hub.tell(channel, Heard::LookAgain);
+            }
         }
-        *had = wanted;
-        alive
+        let fresh: Vec<_> = wanted.into_iter().filter(|(channel, number)| !channels.knows(channel, *number)).collect();
+        self.subscribe(connected, &fresh, channels, usize::MAX).await
     }
 
-    async fn subscribe(&self, connection: &mut MultiplexedConnection, channels: &[&String]) -> bool {
-        match self.link.in_time(connection.subscribe(channels)).await {
-            Ok(()) => channels.iter().for_each(|channel| self.hub.tell(channel, Heard::LookAgain)),
-            Err(error) if !verdict::is_reply(&error) => return false,
-            // One forbidden channel refuses the whole command: one by one, so that the others get theirs.
-            Err(_) if channels.len() > 1 => {
-                for channel in channels {
-                    if !Box::pin(self.subscribe(connection, &[*channel])).await {
-                        return false;
-                    }
-                }
+    /// Subscribes to all of them with one command. If the server refuses it, because of one forbidden channel at least, the first
+    /// `one_by_one` are asked for alone. False when the connection is broken.
+    async fn subscribe(
+        &self,
+        connected: &mut Connected,
+        wanted: &[(String, u64)],
+        channels: &mut Channels,
+        one_by_one: usize,
+    ) -> bool {
+        if wanted.is_empty() {
+            return true;
+        }
+        match self.ask(connected, wanted, channels).await {
+            None => return false,
+            Some(false) if wanted.len() > 1 => {}
+            Some(_) => return true,
+        }
+        for one in wanted.iter().take(one_by_one) {
+            if self.ask(connected, std::slice::from_ref(one), channels).await.is_none() {
+                return false;
             }
-            Err(_) => self.report_refusal(channels[0]),
         }
         true
     }
 
+    /// Sends one command, and says whether the server allows it; `None` when the connection is broken.
+    async fn ask(&self, connected: &mut Connected, wanted: &[(String, u64)], channels: &mut Channels) -> Option<bool> {
+        let names: Vec<&String> = wanted.iter().map(|(channel, _)| channel).collect();
+        let allowed = match self.link.in_time(connected.connection.subscribe(&names)).await {
+            Ok(()) => true,
+            Err(error) if verdict::is_reply(&error) => false,
+            Err(_) => return None,
+        };
+        self.link.replied(self.clock.now());
+        if allowed {
+            let refused = wanted.iter().filter(|(channel, number)| channels.allow(channel, *number));
+            let refused: Vec<&String> = refused.map(|(channel, _)| channel).collect();
+            self.report_allowed(&refused);
+            // The server may be another one.
+            names.iter().for_each(|channel| self.hub.tell(channel, Heard::LookAgain));
+        } else if let [(channel, number)] = wanted {
+            let before = channels.refuse(channel, *number);
+            if before.is_none() {
+                self.report_refusal(channel);
+            }
+            if before != Some(*number) {
+                self.hub.tell(channel, Heard::Refused);
+            }
+        }
+        Some(allowed)
+    }
+
     fn report_refusal(&self, channel: &str) {
         let message = format!(
-            "the server refuses to let this user listen on {channel:?}: waiters look by themselves every poll_interval; \
-             allow the channels with &redisson_lock__channel:* &dlock_inbox:*"
+            "the server refuses to let this user listen on {channel:?}: waiters look by themselves every poll_interval, and the \
+             server is asked again every {RETRY:?}; allow the channels with &redisson_lock__channel:* &dlock_inbox:*"
         );
         self.events.emit(Level::Warn, None, message);
+    }
+
+    fn report_allowed(&self, channels: &[&String]) {
+        let Some((first, others)) = channels.split_first() else { return };
+        let others = if others.is_empty() { String::new() } else { format!(" and {} other channels", others.len()) };
+        self.events.emit(Level::Info, None, format!("the server lets this user listen on {first:?}{others} again"));
     }
 }

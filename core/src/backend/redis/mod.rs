@@ -3,34 +3,44 @@
 mod dial;
 mod direct;
 mod driver;
+mod framing;
 mod link;
 mod listen;
+mod passwords;
+mod plain;
+mod reply;
+mod request;
+mod server;
 mod socket;
+mod stream;
 mod verdict;
 
-use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use redis::aio::MultiplexedConnection;
-use redis::{Cmd, RedisResult, Value};
+use redis::Value;
 
-use self::dial::{Dialler, Hello};
-use self::direct::Direct;
+use self::dial::Dialler;
+use self::direct::{Begun, Direct, Directly};
 use self::link::{Connected, Link};
 use self::listen::Listener;
-use self::verdict::{Kind, Verdict};
-use super::{Begun, Done, Failed, Listen, Sighting, Subscription};
+use self::server::{Purpose, Server};
+use self::verdict::{Kind, Leave, Verdict};
+use super::{Done, Failed, Listen, Reached, Sighting, Subscription};
+use crate::blocking;
 use crate::config::{Config, Target};
 use crate::error::{Error, ErrorKind, Result};
 use crate::name::ObjectName;
 use crate::stats::Counters;
-use crate::step::{Attempt, Batch, BatchStep, Call, Malformed, Script, Step};
+use crate::step::{Attempt, Batch, BatchStep, Call, Malformed, Reply, Script, Step};
 use crate::task::Tasks;
 use crate::time::{Clock, Tick};
 
 const FIRST_BACKOFF: Duration = Duration::from_millis(5);
 const LONGEST_BACKOFF: Duration = Duration::from_millis(500);
+
+/// Before a script is sent once more to a server that did not take it with its text.
+const NO_SCRIPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// An attempt with less time than this before it would only turn a known refusal into an unknown outcome.
 const SHORTEST_ATTEMPT: Duration = Duration::from_millis(20);
@@ -42,9 +52,14 @@ pub(crate) struct RedisBackend {
     link: Link,
     listener: Listener,
     direct: Direct,
-    server: Mutex<Server>,
+    server: Server,
+    ping_interval: Duration,
     counters: Arc<Counters>,
 }
+
+/// How long a caller that needs no server waits for a broken connection to be replaced: longer than dialling a server that is
+/// there takes.
+const REDIAL_GRACE: Duration = Duration::from_millis(20);
 
 /// What the way to the server has to know of a step. One type for all of them: one piece of code serves them all.
 #[derive(Clone, Copy)]
@@ -52,6 +67,8 @@ struct Request<'a> {
     kind: Kind,
     script: &'static Script,
     encode: &'a (dyn Fn(Attempt) -> Call + Sync),
+    /// Whether a refusal that passes ends the call, instead of a pause and another attempt.
+    once: bool,
 }
 
 /// When a request was sent.
@@ -60,24 +77,16 @@ struct Sent {
     first: Tick,
     /// The attempt that was answered.
     last: Tick,
+    /// When it was.
+    answered: Tick,
     /// See [`Done::echo_until`].
     echo_until: Option<Tick>,
-}
-
-/// What the client knows of the server at the other end.
-struct Server {
-    sighting: Sighting,
-    run_id: Option<String>,
-    /// What it said when it last refused for a reason that passes, until it answers again.
-    refusal: Option<Error>,
-    /// The connection that this was learnt from.
-    connection: u64,
-    generation: u64,
+    reached: Reached,
 }
 
 impl<'a> Request<'a> {
     fn of<S: Step>(encode: &'a (dyn Fn(Attempt) -> Call + Sync)) -> Request<'a> {
-        Request { kind: Kind::of::<S>(), script: S::script(), encode }
+        Request { kind: Kind::of::<S>(), script: S::script(), encode, once: false }
     }
 }
 
@@ -90,19 +99,22 @@ impl RedisBackend {
     ) -> Result<RedisBackend> {
         let (clock, events) = (&config.clock, &config.events);
         let dialler = Dialler::new(target, &config.options, clock);
+        let server = Server::new();
         // Nothing is pushed on this connection.
-        let link = Link::new("commands", dialler.clone(), clock.clone(), events.clone(), Arc::new(|_| ()));
-        let hello = link.dial_first().await?;
-        let Hello { sighting, run_id } = (*hello).clone();
+        let nothing = Arc::new(|_| ());
+        let link =
+            Link::new(Purpose::Commands, dialler.clone(), server.clone(), clock.clone(), events.clone(), nothing);
+        link.dial_first(config.options.connect_wait).await?;
         link.supervise("supervisor", tasks);
         Ok(RedisBackend {
             target: target.clone(),
             clock: clock.clone(),
             response_timeout: config.options.response_timeout,
-            listener: Listener::start(&dialler, clock, events, tasks),
-            direct: Direct::new(&dialler, config, tasks),
+            ping_interval: config.options.ping_interval,
+            listener: Listener::start(&dialler, &server, clock, events, tasks),
+            direct: Direct::new(&dialler, &server, config, tasks),
             link,
-            server: Mutex::new(Server { sighting, run_id, connection: 1, generation: 0, refusal: None }),
+            server,
             counters: counters.clone(),
         })
     }
@@ -112,47 +124,110 @@ impl RedisBackend {
     }
 
     pub(super) fn server_generation(&self) -> u64 {
-        self.server().generation
+        self.server.generation()
+    }
+
+    pub(super) fn moves(&self) -> u64 {
+        self.server.moves()
+    }
+
+    pub(super) async fn moved_since(&self, seen: u64) -> u64 {
+        self.server.moved_since(seen).await
+    }
+
+    /// When the server was last heard of, by any call of this client.
+    pub(super) fn heard_at(&self) -> Tick {
+        self.link.heard_at().max(self.server.seen_at())
     }
 
     pub(super) fn why_away(&self) -> Option<Error> {
-        self.link.why_down().or_else(|| self.server().refusal.clone())
+        self.link.why_down().or_else(|| self.server.refusal())
     }
 
     pub(super) fn attempt_budget(&self) -> Duration {
         self.response_timeout
     }
 
-    fn server(&self) -> std::sync::MutexGuard<'_, Server> {
-        self.server.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn run<S: Step>(
+        &self,
+        name: &ObjectName,
+        step: &S,
+        deadline: Tick,
+        caller: Tick,
+    ) -> impl Future<Output = Result<Done<S::Reply>, Failed>> {
+        self.run_step(name, step, deadline, caller, false)
     }
 
-    pub(super) async fn run<S: Step>(
+    pub(super) async fn run_while_there<S: Step>(
+        &self,
+        name: &ObjectName,
+        step: &S,
+        deadline: Tick,
+        known_away: bool,
+    ) -> Result<Done<S::Reply>, Failed> {
+        let grace = if known_away { Duration::ZERO } else { REDIAL_GRACE };
+        tokio::select! {
+            biased;
+            done = self.run_step(name, step, deadline, deadline, true) => done,
+            error = self.link.down_for(grace) => {
+                // The request may be under way on the connection that is gone.
+                let echo_until = Some(self.echo_of(self.clock.now()));
+                Err(Failed { error: rename(S::OP, &error), echo_until, away: true }.on(name))
+            }
+        }
+    }
+
+    async fn run_step<S: Step>(
+        &self,
+        name: &ObjectName,
+        step: &S,
+        deadline: Tick,
+        caller: Tick,
+        once: bool,
+    ) -> Result<Done<S::Reply>, Failed> {
+        let mut directly = match blocking::is_allowed() {
+            true => self.run_directly(name, step, deadline, caller),
+            false => Directly::Unavailable,
+        };
+        // What is in a box is the large part: this future is moved about with whatever it is part of.
+        if let Directly::Waiting(waiting) = directly {
+            directly = Box::pin(self.answer_of::<S>(name, waiting)).await;
+        }
+        let begun = match directly {
+            Directly::Done(done) => return Ok(done),
+            Directly::Failed(failed) => return Err(failed),
+            Directly::Unanswered(begun) => Some(begun),
+            Directly::Unavailable | Directly::Waiting(_) => None,
+        };
+        Box::pin(self.run_by_link(name, step, deadline, begun, once)).await
+    }
+
+    /// On the connection of the runtime.
+    async fn run_by_link<S: Step>(
         &self,
         name: &ObjectName,
         step: &S,
         deadline: Tick,
         begun: Option<Begun>,
+        once: bool,
     ) -> Result<Done<S::Reply>, Failed> {
         let encode = |attempt: Attempt| {
             let mut call = Call::default();
             step.encode(name, attempt, &mut call);
             call
         };
-        // Boxed: whatever it is part of is moved about, and this is the large part.
-        let done = Box::pin(self.call(Request::of::<S>(&encode), deadline, begun)).await;
-        let done = done.and_then(|(value, sent)| self.read(S::OP, value, S::decode, sent));
-        let done = done.map_err(|failed| failed.on(name))?;
-        self.note_time::<S>(&done.reply);
-        Ok(done)
+        let done = self.call(Request { once, ..Request::of::<S>(&encode) }, deadline, begun).await;
+        let done = done.and_then(|(value, sent)| {
+            let done = self.read(S::OP, value, S::decode, sent)?;
+            self.note_time::<S>(&done.reply, sent.answered);
+            Ok(done)
+        });
+        done.map_err(|failed| failed.on(name))
     }
 
-    fn note_time<S: Step>(&self, reply: &S::Reply) {
+    fn note_time<S: Step>(&self, reply: &S::Reply, at: Tick) {
         if let Some(server) = S::server_time(reply) {
-            let at = self.clock.now();
-            let mut known = self.server();
-            known.sighting = Sighting { server, at };
-            known.refusal = None;
+            self.server.saw(Sighting { server, at });
         }
     }
 
@@ -170,7 +245,12 @@ impl RedisBackend {
             call
         };
         let (value, sent) = self.call(Request::of::<S>(&encode), deadline, None).await?;
-        self.read(S::OP, value, S::decode_each, sent)
+        let decode = |reply| S::decode_each(reply).and_then(|replies| replies_for(batch.items.len(), replies));
+        let done = self.read(S::OP, value, decode, sent)?;
+        if let Some(reply) = done.reply.first() {
+            self.note_time::<S>(reply, sent.answered);
+        }
+        Ok(done)
     }
 
     /// Sends a script until it is answered, refused for good, or `deadline` has come. `begun` is an attempt before this.
@@ -180,6 +260,8 @@ impl RedisBackend {
         let mut echo_until = begun.map(|begun| begun.echo_until);
         let mut backoff = FIRST_BACKOFF;
         let mut last_error = None;
+        let mut refusal: Option<Error> = None;
+        let mut unknown_scripts = 0;
         loop {
             let failed = |error: Error, echo_until| match echo_until {
                 None => Failed { error, echo_until, away: true },
@@ -193,12 +275,18 @@ impl RedisBackend {
                     || Error::new(ErrorKind::Connection, kind.op, format!("{} did not answer in time", self.target));
                 return Err(failed(last_error.unwrap_or_else(silence), echo_until));
             }
+            if let Some(error) = refusal.take().filter(|_| sent.plus(SHORTEST_ATTEMPT) >= deadline) {
+                self.clock.sleep_until(deadline).await;
+                return Err(failed(error, echo_until));
+            }
             let first = *first_sent.get_or_insert(sent);
-            let call = (request.encode)(self.attempt_on(&connected, sent));
-            let theirs = match self.send(&mut connected, request.script, &call, deadline).await {
+            let call = (request.encode)(self.attempt_at(sent));
+            let left = deadline.since(sent).min(self.response_timeout);
+            let theirs = match request::send(&mut connected.connection, request.script, &call, left).await {
                 Ok(value) => {
-                    self.link.replied();
-                    return Ok((value, Sent { first, last: sent, echo_until }));
+                    let answered = self.clock.now();
+                    self.link.replied(answered);
+                    return Ok((value, Sent { first, last: sent, answered, echo_until, reached: connected.reached }));
                 }
                 Err(error) => error,
             };
@@ -218,14 +306,34 @@ impl RedisBackend {
                     last_error = Some(error);
                     self.counters.retried();
                 }
-                // NOSCRIPT for an EVAL does not exist; to repeat is the right answer all the same.
-                Verdict::NoScript => {}
-                Verdict::Refused(error) => {
-                    self.link.replied();
-                    self.server().refusal = Some(error.clone());
+                // No server says this to an EVAL, which brings the script along; something in between may.
+                Verdict::NoScript if unknown_scripts == 0 => {
+                    unknown_scripts += 1;
+                    self.clock.sleep_until(self.clock.now().plus(NO_SCRIPT_PAUSE).min(deadline)).await;
+                }
+                Verdict::NoScript => {
+                    let message = format!("{} answered NOSCRIPT to EVAL, twice; is it a Redis server?", self.target);
+                    let error = Error::new(ErrorKind::Server, kind.op, message);
+                    return Err(Failed { error, echo_until, away: false });
+                }
+                Verdict::Refused { error, leave } => {
+                    self.link.replied(self.clock.now());
+                    self.server.refused(&error);
                     // What was refused was not carried out: the lease counts from a later attempt.
                     if echo_until.is_none() {
                         first_sent = None;
+                    }
+                    last_error = Some(error.clone());
+                    if self.leaves(&connected, leave) {
+                        // How soon it is tried again is for the link to say.
+                        self.link.leave(connected.number, &error);
+                        refusal = Some(error.clone());
+                    }
+                    if request.once {
+                        return Err(failed(error, echo_until));
+                    }
+                    if refusal.is_some() {
+                        continue;
                     }
                     let pause = backoff.mul_f64(0.5 + fastrand::f64());
                     let next = self.clock.now().plus(pause);
@@ -235,7 +343,6 @@ impl RedisBackend {
                     }
                     self.clock.sleep_until(next).await;
                     backoff = (backoff * 2).min(LONGEST_BACKOFF);
-                    last_error = Some(error);
                 }
                 Verdict::Fatal { error, halfway } => {
                     let echo = if halfway { Some(self.clock.now()) } else { echo_until };
@@ -250,7 +357,7 @@ impl RedisBackend {
         &self,
         op: &'static str,
         value: Value,
-        decode: impl Fn(Value) -> Result<R, Malformed>,
+        decode: impl Fn(Reply) -> Result<R, Malformed>,
         sent: Sent,
     ) -> Result<Done<R>, Failed> {
         let malformed = |Malformed| {
@@ -258,7 +365,12 @@ impl RedisBackend {
             let error = Error::new(ErrorKind::Server, op, message);
             Failed { error, echo_until: Some(self.echo_of(sent.last)), away: false }
         };
-        Ok(Done { reply: decode(value).map_err(malformed)?, sent: sent.first, echo_until: sent.echo_until })
+        let reply = decode(reply::reply(value)).map_err(malformed)?;
+        Ok(Done { reply, sent: sent.first, echo_until: sent.echo_until, reached: sent.reached })
+    }
+
+    fn target_error(&self, op: &'static str, what: &str) -> Error {
+        Error::new(ErrorKind::Connection, op, format!("{} {what}", self.target))
     }
 
     /// Until when the bytes of an attempt without an answer may take effect.
@@ -266,72 +378,22 @@ impl RedisBackend {
         sent.plus(self.response_timeout)
     }
 
-    fn attempt_on(&self, connected: &Connected, sent: Tick) -> Attempt {
-        Attempt { not_after: self.server_time(connected, sent).plus(self.response_timeout) }
+    fn attempt_at(&self, sent: Tick) -> Attempt {
+        Attempt { not_after: self.server.time(sent).plus(self.response_timeout) }
     }
 
-    /// One attempt: by the script's hash, and with its text when the server does not have it.
-    async fn send(
-        &self,
-        connected: &mut Connected,
-        script: &Script,
-        call: &Call,
-        deadline: Tick,
-    ) -> RedisResult<Value> {
-        let left = deadline.since(self.clock.now()).min(self.response_timeout);
-        let attempt = async {
-            let connection = &mut connected.connection;
-            match ask(connection, &command("EVALSHA", script.sha1(), call)).await {
-                // A script can be evicted at any time, also between these two: EVAL brings it along.
-                Err(error) if error.code() == Some("NOSCRIPT") => {
-                    ask(connection, &command("EVAL", script.text(), call)).await
-                }
-                other => other,
-            }
-        };
-        // Both where they are: to make a time-out of them would move them.
-        let (mut attempt, mut limit) = (pin!(attempt), pin!(tokio::time::sleep(left)));
-        tokio::select! {
-            biased;
-            answer = &mut attempt => answer,
-            () = &mut limit => Err(std::io::Error::from(std::io::ErrorKind::TimedOut).into()),
+    fn leaves(&self, connected: &Connected, leave: Leave) -> bool {
+        match leave {
+            Leave::No => false,
+            Leave::AtOnce => true,
+            Leave::AfterAWhile => self.clock.now().since(connected.since) >= self.ping_interval,
         }
-    }
-
-    /// The server's time now, as far as the client knows it; learnt afresh from every new connection, which may lead to
-    /// another server.
-    fn server_time(&self, connected: &Connected, now: Tick) -> crate::time::ServerTime {
-        let mut server = self.server();
-        if connected.number > server.connection {
-            let hello = &connected.hello;
-            if hello.run_id.is_some() && hello.run_id != server.run_id {
-                server.generation += 1;
-                server.run_id.clone_from(&hello.run_id);
-            }
-            server.connection = connected.number;
-            server.sighting = hello.sighting;
-        }
-        server.sighting.at(now)
     }
 }
 
-/// One request on the connection. Not by `query_async`, which would put it into a box.
-async fn ask(connection: &mut MultiplexedConnection, command: &Cmd) -> RedisResult<Value> {
-    match connection.send_packed_command(command).await? {
-        Value::ServerError(error) => Err(error.into()),
-        value => Ok(value),
-    }
-}
-
-fn command(verb: &str, script: &str, call: &Call) -> Cmd {
-    let words = 3 + call.keys.len() + call.args.len();
-    let bytes = script.len() + call.keys.bytes() + call.args.bytes() + 16;
-    let mut command = Cmd::with_capacity(words, bytes);
-    command.arg(verb).arg(script).arg(call.keys.len());
-    for word in call.keys.iter().chain(call.args.iter()) {
-        command.arg(word);
-    }
-    command
+/// The replies to a batch, if each item has one.
+fn replies_for<R>(items: usize, replies: Vec<R>) -> Result<Vec<R>, Malformed> {
+    if replies.len() == items { Ok(replies) } else { Err(Malformed) }
 }
 
 fn rename(op: &'static str, error: &Error) -> Error {

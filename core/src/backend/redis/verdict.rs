@@ -1,21 +1,38 @@
 //! What an error of the server or of the way to it means: was the request carried out, and what is to be done.
 
-use redis::{ErrorKind as Theirs, RedisError, ServerErrorKind};
+use std::error::Error as _;
+use std::io;
+use std::sync::Arc;
 
+use redis::{ErrorKind as Theirs, RedisError, ServerErrorKind};
+use rustix::io::Errno;
+
+use super::framing::Absurd;
 use crate::config::Target;
 use crate::error::{Error, ErrorKind};
 use crate::step::{State, Step};
+use crate::text;
 
 /// What to do about an error reply.
 pub(super) enum Verdict {
     /// The script is not loaded; nothing was done.
     NoScript,
     /// Not carried out, for a reason that passes: try again.
-    Refused(Error),
+    Refused { error: Error, leave: Leave },
     /// Perhaps carried out: the connection is of no more use.
     Unknown(Error),
     /// No retry will change it. `halfway` when the script may have stopped between two of its commands.
     Fatal { error: Error, halfway: bool },
+}
+
+/// Whether to dial the address again after a refusal: it may lead to another server by now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Leave {
+    No,
+    /// The server is no primary.
+    AtOnce,
+    /// It may be one that has just started, or one that becomes a replica.
+    AfterAWhile,
 }
 
 /// What kind of step it is that met an error.
@@ -37,13 +54,36 @@ impl Kind {
 pub(super) fn of(step: Kind, error: &RedisError, target: &Target) -> Verdict {
     let say = |kind, message: String| Error::new(kind, step.op, message);
     let fatal = |kind, message: &str| Verdict::Fatal { error: say(kind, message.to_owned()), halfway: false };
+    if absurd(error) == Some(Absurd::TooLong) {
+        // What the script did it has done, and a second answer would be as long.
+        let error = say(ErrorKind::Server, format!("{target} {}", Absurd::TooLong.how()));
+        return Verdict::Fatal { error, halfway: true };
+    }
     // A script's errors come back with the script's own line behind them: only the code is passed on.
     match code(error) {
         Some("NOSCRIPT") => Verdict::NoScript,
+        // The slot may come back, after a failover say, so the request is repeated as for the others.
+        Some("MOVED") => Verdict::Refused {
+            error: say(
+                ErrorKind::Unsupported,
+                format!(
+                    "{target} is a cluster node, and another node serves this name; this version of libdlock uses one \
+                     node. A server without cluster mode, or a cluster with one primary, can do it"
+                ),
+            ),
+            leave: Leave::No,
+        },
         Some(
-            code @ ("MOVED" | "ASK" | "TRYAGAIN" | "CLUSTERDOWN" | "LOADING" | "MASTERDOWN" | "READONLY" | "NOREPLICAS"
+            code @ ("ASK" | "TRYAGAIN" | "CLUSTERDOWN" | "LOADING" | "MASTERDOWN" | "READONLY" | "NOREPLICAS"
             | "MISCONF" | "BUSY"),
-        ) => Verdict::Refused(say(ErrorKind::Server, format!("{target} refuses for now ({code}: {})", meaning(code)))),
+        ) => Verdict::Refused {
+            error: say(ErrorKind::Server, format!("{target} refuses for now ({code}: {})", meaning(code))),
+            leave: match code {
+                "READONLY" | "MASTERDOWN" => Leave::AtOnce,
+                "LOADING" => Leave::AfterAWhile,
+                _ => Leave::No,
+            },
+        },
         Some("OOM") => fatal(
             ErrorKind::OutOfMemory,
             "the server is over its maxmemory and evicts nothing; free memory there or raise the limit. Nothing was changed",
@@ -62,13 +102,30 @@ pub(super) fn of(step: Kind, error: &RedisError, target: &Target) -> Verdict {
         ),
         Some("CROSSSLOT") => fatal(ErrorKind::InvalidName, "the name's keys lie in different cluster slots"),
         Some("NOAUTH" | "WRONGPASS") => fatal(ErrorKind::Connection, "the server wants another user or password"),
-        Some(code) => fatal(ErrorKind::Server, &format!("{target} answered {code}{}", said(error))),
+        Some(UNKNOWN) => {
+            let message = format!("{target} lacks a command that libdlock needs{}. {NEEDED}", unknown(error));
+            // The script may have called others before.
+            Verdict::Fatal { error: say(ErrorKind::Unsupported, message), halfway: true }
+        }
+        Some(code) => fatal(ErrorKind::Server, &format!("{target} answered {}{}", text::part(code), said(error))),
         None => Verdict::Unknown(say(ErrorKind::Connection, format!("{target} {}", how(error)))),
     }
 }
 
-/// Judges the error of a connection that did not come about.
-pub(super) fn of_dialling(error: &RedisError, target: &Target) -> Error {
+/// Why a connection failed.
+#[derive(Debug)]
+pub(super) struct DialError {
+    pub(super) error: Error,
+    /// The server may not be up yet: a later try may succeed.
+    pub(super) passes: bool,
+}
+
+/// Judges the error of a failed connection.
+pub(super) fn of_dialling(error: &RedisError, target: &Target) -> DialError {
+    let passes = match code(error) {
+        Some(code) => matches!(code, "LOADING" | "MASTERDOWN" | "BUSY"),
+        None => error.is_timeout() || (error.kind() == Theirs::Io && absurd(error).is_none()),
+    };
     let (kind, what) = match (error.kind(), code(error)) {
         (Theirs::AuthenticationFailed, _) | (_, Some("WRONGPASS" | "NOAUTH")) => {
             (ErrorKind::Connection, "refused the user or the password; check the options user and password".to_owned())
@@ -77,9 +134,16 @@ pub(super) fn of_dialling(error: &RedisError, target: &Target) -> Error {
             ErrorKind::NoPermission,
             "forbids this user what a client needs: +time, +select for a db other than 0".to_owned(),
         ),
-        (Theirs::RESP3NotSupported, _) => {
-            (ErrorKind::Connection, "does not speak RESP3; Redis 6.2 or Valkey 7.2 is needed".to_owned())
+        (Theirs::RESP3NotSupported, _) | (_, Some("NOPROTO")) => {
+            (ErrorKind::Unsupported, "does not speak RESP3; Redis 6.2, Valkey 7.2 and later do".to_owned())
         }
+        (_, Some(UNKNOWN)) => {
+            (ErrorKind::Unsupported, format!("lacks a command that libdlock needs{}. {NEEDED}", unknown(error)))
+        }
+        (_, Some("ERR")) if error.detail().is_some_and(|detail| detail.contains("not allowed in cluster mode")) => (
+            ErrorKind::Unsupported,
+            "is in cluster mode, which has only database 0; leave the option db at 0".to_owned(),
+        ),
         (_, Some(code @ ("LOADING" | "MASTERDOWN" | "BUSY"))) => {
             (ErrorKind::Connection, format!("is not ready yet ({code}: {})", meaning(code)))
         }
@@ -87,15 +151,30 @@ pub(super) fn of_dialling(error: &RedisError, target: &Target) -> Error {
             ErrorKind::Connection,
             "runs in protected mode and lets only its own machine in; give it a password, or bind it".to_owned(),
         ),
-        (_, Some(code)) => (ErrorKind::Connection, format!("refused the connection ({code}{})", said(error))),
+        (_, Some(code)) => {
+            (ErrorKind::Connection, format!("refused the connection ({}{})", text::part(code), said(error)))
+        }
         (_, None) => (ErrorKind::Connection, how(error).to_owned()),
     };
-    Error::new(kind, "connect", format!("{target} {what}"))
+    DialError { error: Error::new(kind, "connect", format!("{target} {what}")), passes }
 }
 
 /// Whether the server said this, rather than the way to it.
 pub(super) fn is_reply(error: &RedisError) -> bool {
     code(error).is_some()
+}
+
+/// Stands for the code of an error about a command that the server does not have; servers say it in words.
+const UNKNOWN: &str = "unknown command";
+
+/// The servers that have every command.
+const NEEDED: &str = "Redis 6.2, Valkey 7.2 and later have it, unless rename-command hides it";
+
+/// The command that the server does not have, where it names it: ` (HELLO)`. What it says behind that holds arguments, among
+/// them the password.
+fn unknown(error: &RedisError) -> String {
+    let quoted = error.detail().unwrap_or_default().split(['\'', '`', '"']).nth(1);
+    quoted.map_or(String::new(), |command| format!(" ({})", text::part(command)))
 }
 
 /// The first word of an error that the server sent, `None` for errors of the way to it.
@@ -104,7 +183,20 @@ fn code(error: &RedisError) -> Option<&str> {
         Theirs::Server(ServerErrorKind::ResponseError) => {
             // "ERR" in front: some errors that a script meets hide their code in the text.
             let detail = error.detail().unwrap_or_default();
-            ["WRONGTYPE", "NOPERM", "OOM"].into_iter().find(|code| detail.contains(code)).or(Some("ERR"))
+            // Servers from 6.2 to 8 say in four ways that a script's command was refused, three of them without a code.
+            const HIDDEN: [(&str, &str); 9] = [
+                // First: what follows there are arguments, which may hold any of the others.
+                ("unknown command", UNKNOWN),
+                ("unknown subcommand", UNKNOWN),
+                ("command called from", UNKNOWN),
+                ("WRONGTYPE", "WRONGTYPE"),
+                ("NOPERM", "NOPERM"),
+                ("The user executing the script can't", "NOPERM"),
+                ("ACL failure in script", "NOPERM"),
+                ("OOM", "OOM"),
+                ("-READONLY ", "READONLY"),
+            ];
+            HIDDEN.into_iter().find(|(text, _)| detail.contains(text)).map(|(_, code)| code).or(Some("ERR"))
         }
         Theirs::Server(_) | Theirs::Extension => error.code(),
         Theirs::AuthenticationFailed => Some("WRONGPASS"),
@@ -116,7 +208,7 @@ fn code(error: &RedisError) -> Option<&str> {
 fn said(error: &RedisError) -> String {
     let text = error.detail().unwrap_or_default();
     let text = text.split(" script:").next().unwrap_or_default().trim_end_matches([',', ' ']);
-    if text.is_empty() || text.contains("user_script") { String::new() } else { format!(" {text}") }
+    if text.is_empty() || text.contains("user_script") { String::new() } else { format!(" {}", text::part(text)) }
 }
 
 fn meaning(code: &str) -> &'static str {
@@ -132,9 +224,39 @@ fn meaning(code: &str) -> &'static str {
     }
 }
 
+/// The error of the operating system, or of the stream, below.
+fn below(error: &RedisError) -> Option<&io::Error> {
+    let source = error.source()?;
+    let shared = source.downcast_ref::<Arc<dyn std::error::Error + Send + Sync>>();
+    shared.map_or(source, |shared| &**shared).downcast_ref()
+}
+
+/// What was wrong with the bytes that came, when that ended the connection.
+fn absurd(error: &RedisError) -> Option<Absurd> {
+    below(error)?.get_ref()?.downcast_ref().copied()
+}
+
+/// What the operating system said, where that is another thing to mend than the server or the way to it.
+fn local(error: &RedisError) -> Option<&'static str> {
+    Some(match Errno::from_io_error(below(error)?)? {
+        // Of all addresses only the path of a Unix socket is looked for as a file.
+        Errno::NOENT => "does not exist; check the path, and whether the server runs with that unixsocket",
+        Errno::ACCESS => "may not be opened by this user; check the rights of the socket (unixsocketperm)",
+        Errno::MFILE => {
+            "was not dialled: this process has too many open files; raise its limit (ulimit -n) or close some"
+        }
+        Errno::NFILE => "was not dialled: this machine has too many open files",
+        _ => return None,
+    })
+}
+
 /// An error of the way to the server, in words of ours.
 pub(super) fn how(error: &RedisError) -> &'static str {
-    if error.is_timeout() {
+    if let Some(absurd) = absurd(error) {
+        absurd.how()
+    } else if let Some(local) = local(error) {
+        local
+    } else if error.is_timeout() {
         "did not answer in time"
     } else if error.is_connection_refusal() {
         "refused the connection; is the server running there?"
@@ -144,6 +266,56 @@ pub(super) fn how(error: &RedisError) -> &'static str {
         match error.kind() {
             Theirs::Io => "could not be reached; check host name, port and network",
             _ => "answered something that is no Redis reply",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The error that a connection gets from these bytes.
+    fn error_of(bytes: &[u8]) -> RedisError {
+        match redis::parse_redis_value(bytes) {
+            Ok(redis::Value::ServerError(error)) => error.into(),
+            other => panic!("no error reply: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn an_error_of_this_machine_is_not_blamed_on_the_server() {
+        let target = Target::Unix("/nope".into());
+        for (errno, said) in [
+            (Errno::NOENT, "does not exist"),
+            (Errno::ACCESS, "may not be opened by this user"),
+            (Errno::MFILE, "too many open files"),
+            (Errno::NFILE, "too many open files"),
+            (Errno::CONNREFUSED, "refused the connection"),
+        ] {
+            let DialError { error, passes } = of_dialling(&io::Error::from(errno).into(), &target);
+            assert!(error.message().contains(said), "{error}");
+            assert!(passes, "a later try may succeed: {error}");
+        }
+    }
+
+    #[test]
+    fn a_servers_text_is_escaped_and_bounded() {
+        let target = Target::Tcp { host: "h".to_owned(), port: 1 };
+        let step = Kind { op: "acquire", idempotent: true, access: "" };
+        let long = "x\u{1b}".repeat(5_000);
+        for bytes in [
+            "-WEIRD\u{1b}]0; \u{1b}[31m\u{202e}red\nline\r\n".to_owned(),
+            format!("-ERR {long}\r\n"),
+            format!("-{long}\r\n"),
+        ] {
+            let error = error_of(bytes.as_bytes());
+            let Verdict::Fatal { error: of_a_step, .. } = of(step, &error, &target) else {
+                panic!("no verdict for good")
+            };
+            for message in [of_a_step.message(), of_dialling(&error, &target).error.message()] {
+                assert!(!message.contains(|c: char| c.is_control() || c == '\u{202e}'), "{message:?}");
+                assert!(message.chars().count() < 400, "{message}");
+            }
         }
     }
 }

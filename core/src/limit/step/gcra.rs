@@ -1,26 +1,25 @@
-use redis::Value;
+use std::time::Duration;
 
-use super::super::rate::Rate;
-use super::super::tat::Span;
-use super::{KIND, LimitState};
+use super::super::rate::{LONGEST_US, Rate};
+use super::super::tat::{Span, Stored};
+use super::scale::Scale;
+use super::{KIND, LimitState, lua};
 use crate::name::ObjectName;
-use crate::step::{Attempt, Call, Malformed, Notice, Script, Step, WrongType, wire};
+use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
 use crate::time::ServerTime;
 
 /// Judges one request and, if it is granted, charges it. See `lua/limit_gcra.lua`.
 #[derive(Clone, Debug)]
 pub(crate) struct Gcra {
-    /// In how many parts a microsecond is counted.
-    unit: u64,
-    /// What the request pushes the theoretical arrival time on by; zero only looks.
-    cost: Span,
-    /// How far ahead of now it may lie.
-    horizon: Span,
+    scale: Scale,
+    /// For how long the tokens may be waited for; granted then means reserved. In us.
+    wait_us: u64,
 }
 
 /// What came of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Judged {
+    /// Charged, for now or for when `tat` is within the horizon.
     pub(crate) allowed: bool,
     pub(crate) now: ServerTime,
     /// The theoretical arrival time after the decision, never before now.
@@ -28,25 +27,29 @@ pub(crate) struct Judged {
 }
 
 impl Gcra {
+    /// For tokens that are there now.
     pub(crate) fn new(rate: Rate, cost: u64) -> Gcra {
-        // A rate of nothing grants nothing and charges nothing: it only looks.
-        let cost = if rate.tokens() == 0 { 0 } else { cost };
-        Gcra { unit: rate.unit(), cost: rate.span(cost), horizon: rate.span(rate.limit()) }
+        Gcra { scale: Scale::new(rate, cost), wait_us: 0 }
+    }
+
+    /// For tokens that are there within `wait`.
+    pub(crate) fn within(self, wait: Duration) -> Gcra {
+        Gcra { wait_us: u64::try_from(wait.as_micros()).unwrap_or(u64::MAX).min(LONGEST_US), ..self }
     }
 
     /// The algorithm on bare numbers: the stored instant, now, and what is to be stored, if anything.
-    pub(crate) fn judge(&self, stored: Span, now: Span) -> (bool, Span, Option<Span>) {
-        let horizon = now.plus(self.horizon, self.unit);
-        // Beyond the horizon lies only what a step of the server's clock, or another rate, has left there. It is pulled
-        // back, and that is written down even if the request is refused: else everybody would be locked out until the
-        // clock is where it was.
-        let tat = stored.max(now).min(horizon);
-        let next = tat.plus(self.cost, self.unit);
-        let allowed = next <= horizon;
-        let looks = self.cost == Span::default();
+    pub(crate) fn judge(&self, stored: Stored, now: Span) -> (bool, Span, Option<Stored>) {
+        let Scale { unit, cost, .. } = self.scale;
+        let top = self.scale.top(now);
+        let (tat, moved) = self.scale.settle(stored, now);
+        let next = tat.plus(cost, unit);
+        let allowed = next <= Span { us: top.us.saturating_add(self.wait_us), ..top };
+        let looks = cost == Span::default();
         match allowed {
-            true => (true, next, (!looks).then_some(next)),
-            false => (false, tat, (stored > horizon).then_some(tat)),
+            true => (true, next, (!looks).then(|| self.scale.stored(next, now))),
+            // That the clock stepped back is written down even then: else everybody would be locked out until it is where
+            // it was.
+            false => (false, tat, moved.then(|| self.scale.stored(tat, now))),
         }
     }
 }
@@ -64,38 +67,32 @@ impl Step for Gcra {
         _attempt: Attempt,
         state: &mut LimitState,
         now: ServerTime,
-        _notices: &mut Vec<Notice>,
+        _outbox: &mut Outbox<'_>,
     ) -> Result<Judged, WrongType> {
-        let stored = match &state.tat {
-            None => Span::default(),
-            Some(text) => Span::parse(text, self.unit).ok_or(WrongType)?,
-        };
+        let stored = state.stored(self.scale.unit)?.unwrap_or_default();
         let (allowed, tat, write) = self.judge(stored, Span::at(now));
         if let Some(write) = write {
-            // Just long enough: a key that is gone means a full bucket, and so does an instant that has passed.
-            let ahead = write.us + u64::from(write.part > 0) - Span::at(now).us;
-            state.deadline = Some(now.millis() + ahead.div_ceil(1_000) + 1);
-            state.tat = Some(write.text(self.unit));
+            state.store(write, self.scale.unit, now);
         }
         Ok(Judged { allowed, now, tat })
     }
 
     fn script() -> &'static Script {
-        static SCRIPT: Script = Script::new(include_str!("../../lua/limit_gcra.lua"));
+        static SCRIPT: Script = Script::new(lua!("read", "settle", "gcra", "store"));
         &SCRIPT
     }
 
     fn encode(&self, name: &ObjectName, _attempt: Attempt, call: &mut Call) {
         call.keys.join(name.companion_parts(KIND));
-        let Span { us, part } = self.horizon;
-        [self.unit, self.cost.us, self.cost.part, us, part].into_iter().for_each(|number| call.args.number(number));
+        self.scale.encode(call);
+        call.args.number(self.wait_us);
     }
 
-    fn decode(value: Value) -> Result<Judged, Malformed> {
-        let items = wire::array(value)?;
+    fn decode(reply: Reply) -> Result<Judged, Malformed> {
+        let items = wire::list(reply)?;
         Ok(Judged {
             allowed: wire::int(items.first())? == 1,
-            now: ServerTime(wire::unsigned(items.get(1))?),
+            now: wire::time(items.get(1))?,
             tat: Span { us: wire::unsigned(items.get(2))?, part: wire::unsigned(items.get(3))? },
         })
     }

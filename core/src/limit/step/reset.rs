@@ -1,8 +1,6 @@
-use redis::Value;
-
 use super::{KIND, LimitState};
 use crate::name::ObjectName;
-use crate::step::{Attempt, Call, Malformed, Notice, Script, Step, WrongType, wire};
+use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
 use crate::time::ServerTime;
 
 /// Fills the bucket; true when it was not full. See `lua/limit_reset.lua`.
@@ -22,7 +20,7 @@ impl Step for Reset {
         _attempt: Attempt,
         state: &mut LimitState,
         _now: ServerTime,
-        _notices: &mut Vec<Notice>,
+        _outbox: &mut Outbox<'_>,
     ) -> Result<bool, WrongType> {
         Ok(std::mem::take(state).tat.is_some())
     }
@@ -36,7 +34,7 @@ impl Step for Reset {
         call.keys.join(name.companion_parts(KIND));
     }
 
-    fn decode(value: Value) -> Result<bool, Malformed> {
-        Ok(wire::int(Some(&value))? == 1)
+    fn decode(reply: Reply) -> Result<bool, Malformed> {
+        Ok(wire::int(Some(&reply))? == 1)
     }
 }

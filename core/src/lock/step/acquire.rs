@@ -1,11 +1,11 @@
 use std::time::Duration;
 
-use redis::Value;
-
-use super::queue::{HEAD_SILENCE_MS, Line, MAY_BARGE, Queue};
-use super::{LockHash, LockState, MAX_TOKEN, TOKEN, TokenKey, client_of, with_queue};
+use super::{
+    HOLDER_BYTES, LockHash, LockState, MAX_TOKEN, QUEUE, TOKEN, TokenKey, client_of, queue_at, start_of, with_queue,
+};
+use crate::contended::{Acquired, MAY_BARGE};
 use crate::name::ObjectName;
-use crate::step::{Attempt, Call, Malformed, Notice, Script, Step, WrongType, wire};
+use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
 use crate::time::{ServerTime, millis};
 
 /// Takes the lock for `owner`, or says what is in the way. See `lua/lock_acquire.lua`.
@@ -20,36 +20,20 @@ pub(crate) struct Acquire {
     pub(crate) waits: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Acquired {
-    Granted {
-        now: ServerTime,
-        /// The first of the block.
-        token: u64,
-    },
-    /// `ttl` is -1 for a foreign key that never expires; no rank for one who does not wait.
-    Busy { now: ServerTime, ttl: i64, holder: String, rank: Option<u64> },
-    /// The request came after its `not_after`.
-    Stale { now: ServerTime },
-    /// It is free, and others come first.
-    NotYourTurn { now: ServerTime, rank: Option<u64> },
-}
-
 impl Acquire {
     fn mint(&self, state: &mut LockState, now: ServerTime) -> Result<u64, WrongType> {
-        let fresh = self.token_ttl.map(|ttl| now.millis() + millis(ttl));
+        // A token ahead of the clock, which was set back, adds what it lies ahead.
+        let fresh = |token: u64, ttl| now.millis() + millis(ttl) + (token - now.0).div_ceil(1_000);
         let (token, deadline) = match &state.token {
-            None => (now.0, fresh),
+            None => (now.0, self.token_ttl.map(|ttl| fresh(now.0, ttl))),
             Some(key) => {
                 let last = self.last_token(key)?;
-                let deadline = match self.token_ttl {
-                    None => None,
-                    Some(ttl) => {
-                        let half = millis(ttl) * 500;
-                        if last / half == now.0 / half { key.deadline } else { key.deadline.and(fresh) }
-                    }
-                };
-                (now.0.max(last + 1), deadline)
+                let token = now.0.max(last + 1);
+                let deadline = self.token_ttl.and_then(|ttl| {
+                    let half = millis(ttl) * 500;
+                    if last / half == now.0 / half { key.deadline } else { key.deadline.and(Some(fresh(token, ttl))) }
+                });
+                (token, deadline)
             }
         };
         state.token = Some(TokenKey { value: (token + self.block - 1).to_string(), deadline });
@@ -90,7 +74,7 @@ impl Step for Acquire {
         attempt: Attempt,
         state: &mut LockState,
         now: ServerTime,
-        notices: &mut Vec<Notice>,
+        outbox: &mut Outbox<'_>,
     ) -> Result<Acquired, WrongType> {
         if now > attempt.not_after {
             return Ok(Acquired::Stale { now });
@@ -100,8 +84,9 @@ impl Step for Acquire {
             let ttl = hash.ttl(now);
             let holder = hash.owners.keys().next().cloned().unwrap_or_default();
             if holder != self.owner {
-                let mut line = Line { queue: &mut state.queue, name, now, notices };
+                let mut line = queue_at(&mut state.queue, name, now, outbox);
                 let rank = self.waits.then(|| line.line_up(client) as u64);
+                let holder = start_of(&holder, HOLDER_BYTES);
                 return Ok(Acquired::Busy { now, ttl, holder, rank });
             }
             let token = self.same_again(state, now)?;
@@ -110,20 +95,16 @@ impl Step for Acquire {
             }
             return Ok(Acquired::Granted { now, token });
         }
-        let mut line = Line { queue: &mut state.queue, name, now, notices };
+        let mut line = queue_at(&mut state.queue, name, now, outbox);
         let mut head = line.queue.head().map(str::to_owned);
         let behind = |head: &Option<String>| head.as_deref().is_some_and(|head| head != client);
         let mut held_up = behind(&head) && (self.waits || line.queue.barged.unwrap_or(0) >= MAY_BARGE);
         if held_up {
-            let first = head.clone().unwrap_or_default();
-            if line.silence(&first) >= HEAD_SILENCE_MS {
-                state.token.as_ref().map_or(Ok(0), |key| self.last_token(key))?;
-                line.leave(&first);
-                // A try does not learn its rank from the reply.
-                line.moved_up(0, true, if self.waits { client } else { "" });
-                head = line.queue.head().map(str::to_owned);
-                held_up = self.waits && behind(&head);
-            }
+            state.token.as_ref().map_or(Ok(0), |key| self.last_token(key))?;
+            let before = head;
+            line.drop_gone(client, self.waits);
+            head = line.queue.head().map(str::to_owned);
+            held_up = behind(&head) && (self.waits || head == before);
             if held_up {
                 let rank = self.waits.then(|| line.line_up(client) as u64);
                 return Ok(Acquired::NotYourTurn { now, rank });
@@ -131,7 +112,7 @@ impl Step for Acquire {
         }
         let token = self.mint(state, now)?;
         state.hash = Some(LockHash::owned_by(&self.owner, deadline));
-        let mut line = Line { queue: &mut state.queue, name, now, notices };
+        let mut line = queue_at(&mut state.queue, name, now, outbox);
         if head.as_deref() == Some(client) && self.waits {
             line.leave(client);
             line.moved_up(0, false, client);
@@ -149,7 +130,7 @@ impl Step for Acquire {
     fn encode(&self, name: &ObjectName, attempt: Attempt, call: &mut Call) {
         call.keys.push(name.as_str());
         call.keys.join(name.companion_parts(TOKEN));
-        Queue::keys(name, &mut call.keys);
+        QUEUE.add_keys(name, &mut call.keys);
         call.args.push(&self.owner);
         call.args.number(millis(self.lease));
         call.args.number(attempt.not_after.0);
@@ -158,9 +139,9 @@ impl Step for Acquire {
         call.args.number(self.waits.into());
     }
 
-    fn decode(value: Value) -> Result<Acquired, Malformed> {
-        let items = wire::array(value)?;
-        let now = ServerTime(wire::unsigned(items.get(1))?);
+    fn decode(reply: Reply) -> Result<Acquired, Malformed> {
+        let items = wire::list(reply)?;
+        let now = wire::time(items.get(1))?;
         let rank = |at| Ok(u64::try_from(wire::int(items.get(at))?).ok());
         match wire::int(items.first())? {
             0 => Ok(Acquired::Granted { now, token: wire::unsigned(items.get(2))? }),

@@ -1,27 +1,13 @@
-use redis::Value;
-
-use super::queue::{Line, Queue};
-use super::{LockState, with_queue};
+use super::{LockState, QUEUE, queue_at, with_queue};
+use crate::contended::Cancelled;
 use crate::name::ObjectName;
-use crate::step::{Attempt, Call, Malformed, Notice, Script, Step, WrongType, wire};
+use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
 use crate::time::ServerTime;
 
 /// Leaves the queue: nobody of this client waits any more. See `lua/lock_cancel.lua`.
 #[derive(Clone, Debug)]
 pub(crate) struct Cancel {
     pub(crate) client: String,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cancelled {
-    Done {
-        now: ServerTime,
-        had_place: bool,
-    },
-    /// The request came after its `not_after`.
-    Stale {
-        now: ServerTime,
-    },
 }
 
 impl Step for Cancel {
@@ -37,12 +23,12 @@ impl Step for Cancel {
         attempt: Attempt,
         state: &mut LockState,
         now: ServerTime,
-        notices: &mut Vec<Notice>,
+        outbox: &mut Outbox<'_>,
     ) -> Result<Cancelled, WrongType> {
         if now > attempt.not_after {
             return Ok(Cancelled::Stale { now });
         }
-        let mut line = Line { queue: &mut state.queue, name, now, notices };
+        let mut line = queue_at(&mut state.queue, name, now, outbox);
         let rank = line.leave(&self.client);
         if let Some(rank @ (0 | 1)) = rank {
             line.moved_up(rank, true, &self.client);
@@ -57,14 +43,14 @@ impl Step for Cancel {
 
     fn encode(&self, name: &ObjectName, attempt: Attempt, call: &mut Call) {
         call.keys.push(name.as_str());
-        Queue::keys(name, &mut call.keys);
+        QUEUE.add_keys(name, &mut call.keys);
         call.args.push(&self.client);
         call.args.number(attempt.not_after.0);
     }
 
-    fn decode(value: Value) -> Result<Cancelled, Malformed> {
-        let items = wire::array(value)?;
-        let now = ServerTime(wire::unsigned(items.get(1))?);
+    fn decode(reply: Reply) -> Result<Cancelled, Malformed> {
+        let items = wire::list(reply)?;
+        let now = wire::time(items.get(1))?;
         match wire::int(items.first())? {
             0 => Ok(Cancelled::Done { now, had_place: wire::int(items.get(2))? == 1 }),
             2 => Ok(Cancelled::Stale { now }),

@@ -1,9 +1,6 @@
-use redis::Value;
-
-use super::queue::{Line, Queue};
-use super::{CHANNEL, LockState, announce, client_of, with_queue};
+use super::{CHANNEL, LockState, QUEUE, announce, client_of, queue_at, with_queue};
 use crate::name::ObjectName;
-use crate::step::{Attempt, Call, Malformed, Notice, Script, Step, WrongType, wire};
+use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
 use crate::time::ServerTime;
 
 /// Frees the lock whoever holds it; true when somebody did. See `lua/lock_force_release.lua`.
@@ -23,17 +20,17 @@ impl Step for ForceRelease {
         _attempt: Attempt,
         state: &mut LockState,
         now: ServerTime,
-        notices: &mut Vec<Notice>,
+        outbox: &mut Outbox<'_>,
     ) -> Result<bool, WrongType> {
         let Some(hash) = state.hash.take() else { return Ok(false) };
-        announce(name, notices);
-        let mut line = Line { queue: &mut state.queue, name, now, notices };
+        announce(name, outbox);
+        let mut line = queue_at(&mut state.queue, name, now, outbox);
         let client = hash.owners.keys().next().map_or("", |owner| client_of(owner));
         if uuid::Uuid::try_parse(client).is_ok_and(|id| id.get_version_num() == 8) {
             line.tell(client, "lost");
         }
-        if let Some(head) = line.queue.head().map(str::to_owned) {
-            line.tell(&head, "free");
+        if line.queue.head().is_some() {
+            line.tell_free("");
         }
         Ok(true)
     }
@@ -45,11 +42,11 @@ impl Step for ForceRelease {
 
     fn encode(&self, name: &ObjectName, _attempt: Attempt, call: &mut Call) {
         call.keys.push(name.as_str());
-        Queue::keys(name, &mut call.keys);
+        QUEUE.add_keys(name, &mut call.keys);
         call.args.join(name.companion_parts(CHANNEL));
     }
 
-    fn decode(value: Value) -> Result<bool, Malformed> {
-        Ok(wire::int(Some(&value))? == 1)
+    fn decode(reply: Reply) -> Result<bool, Malformed> {
+        Ok(wire::int(Some(&reply))? == 1)
     }
 }

@@ -1,9 +1,10 @@
-use redis::Value;
-
-use super::{LockState, QUEUE, TOKEN};
+use super::{HOLDER_BYTES, LockState, QUEUE, TOKEN, start_of};
 use crate::name::ObjectName;
-use crate::step::{Attempt, Call, Malformed, Notice, Script, Step, WrongType, wire};
+use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
 use crate::time::ServerTime;
+
+/// So much of a token key's text is shown.
+const TOKEN_BYTES: usize = 32;
 
 /// Reads the lock without changing it. See `lua/lock_inspect.lua`.
 #[derive(Clone, Debug)]
@@ -32,12 +33,16 @@ impl Step for Inspect {
         _attempt: Attempt,
         state: &mut LockState,
         now: ServerTime,
-        _notices: &mut Vec<Notice>,
+        _outbox: &mut Outbox<'_>,
     ) -> Result<Inspected, WrongType> {
         Ok(Inspected {
-            holder: state.hash.as_ref().and_then(|hash| hash.owners.keys().next().cloned()),
+            holder: state
+                .hash
+                .as_ref()
+                .and_then(|hash| hash.owners.keys().next())
+                .map(|holder| start_of(holder, HOLDER_BYTES)),
             ttl: state.hash.as_ref().map_or(-2, |hash| hash.ttl(now)),
-            token: state.token.as_ref().map(|token| token.value.clone()),
+            token: state.token.as_ref().map(|token| start_of(&token.value, TOKEN_BYTES)),
             queued: state.queue.line.len() as u64,
         })
     }
@@ -50,11 +55,11 @@ impl Step for Inspect {
     fn encode(&self, name: &ObjectName, _attempt: Attempt, call: &mut Call) {
         call.keys.push(name.as_str());
         call.keys.join(name.companion_parts(TOKEN));
-        call.keys.join(name.companion_parts(QUEUE));
+        call.keys.join(name.companion_parts(QUEUE.queue));
     }
 
-    fn decode(value: Value) -> Result<Inspected, Malformed> {
-        let items = wire::array(value)?;
+    fn decode(reply: Reply) -> Result<Inspected, Malformed> {
+        let items = wire::list(reply)?;
         Ok(Inspected {
             holder: wire::text(items.first())?,
             ttl: wire::int(items.get(1))?,

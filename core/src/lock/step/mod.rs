@@ -4,25 +4,25 @@ mod acquire;
 mod cancel;
 mod force_release;
 mod inspect;
-mod queue;
+mod look;
 mod release;
 mod renew;
 mod transfer;
 
 use std::collections::BTreeMap;
 
-pub(crate) use acquire::{Acquire, Acquired};
-pub(crate) use cancel::{Cancel, Cancelled};
+pub(crate) use acquire::Acquire;
+pub(crate) use cancel::Cancel;
 pub(crate) use force_release::ForceRelease;
 pub(crate) use inspect::Inspect;
-pub(crate) use queue::Queue;
-pub(crate) use release::{Release, Released};
+pub(crate) use look::Look;
+pub(crate) use release::Release;
 pub(crate) use renew::Renew;
 pub(crate) use transfer::{Transfer, Transferred};
 
-use crate::backend::Cell;
+use crate::contended::{Queue, QueueAt, QueueNames};
 use crate::name::ObjectName;
-use crate::step::{Notice, State};
+use crate::step::{Expires, Outbox, State};
 use crate::time::ServerTime;
 
 /// What a release says on the lock's channel; Redisson expects exactly this.
@@ -37,20 +37,12 @@ pub(crate) const TOKEN: &str = "redisson_lock_token";
 /// The kind of channel where a release is announced (Redisson's RLock).
 const CHANNEL: &str = "redisson_lock__channel";
 
-/// The kind of key of the waiting clients.
-pub(crate) const QUEUE: &str = "dlock_queue";
-
-/// The kind of key of when the waiting clients were last seen.
-pub(crate) const SEEN: &str = "dlock_seen";
+/// The keys of the queue, and the messages, are older than other kinds and name none.
+pub(crate) const QUEUE: QueueNames = QueueNames::new("", "dlock_queue", "dlock_seen");
 
 /// Where a release is announced.
 pub(crate) fn channel(name: &ObjectName) -> String {
     name.companion(CHANNEL)
-}
-
-/// Where a client hears of all the locks that it waits for or holds.
-pub(crate) fn inbox(client: &str) -> String {
-    format!("dlock_inbox:{client}")
 }
 
 /// The client of an owner, which is `<client>:<n>`.
@@ -58,16 +50,34 @@ fn client_of(owner: &str) -> &str {
     owner.rsplit_once(':').map_or("", |(client, _)| client)
 }
 
+/// So much of a holder is shown: a foreign one may be of any size.
+const HOLDER_BYTES: usize = 256;
+
+/// The start of a text as a script cuts it off, and as the reply is then read.
+fn start_of(text: &str, bytes: usize) -> String {
+    String::from_utf8_lossy(&text.as_bytes()[..bytes.min(text.len())]).into_owned()
+}
+
 /// A script with what it needs of the queue in front.
 macro_rules! with_queue {
     ($file:literal) => {
-        concat!(include_str!("../../lua/queue.lua"), include_str!(concat!("../../lua/", $file)))
+        concat!(crate::contended::queue_lua!(), include_str!(concat!("../../lua/", $file)))
     };
 }
 use with_queue;
 
-fn announce(name: &ObjectName, notices: &mut Vec<Notice>) {
-    notices.push(Notice { channel: channel(name), payload: FREE.to_owned() });
+/// The lock's queue, for a step at `now`.
+fn queue_at<'a, 'h>(
+    queue: &'a mut Queue,
+    name: &'a ObjectName,
+    now: ServerTime,
+    outbox: &'a mut Outbox<'h>,
+) -> QueueAt<'a, 'h> {
+    QueueAt { names: &QUEUE, queue, name, now, outbox }
+}
+
+fn announce(name: &ObjectName, outbox: &mut Outbox<'_>) {
+    outbox.publish(channel(name), FREE.to_owned());
 }
 
 /// The keys of a lock. Deadlines are in ms of the server's clock; a key is gone when now > deadline, as in Redis.
@@ -106,7 +116,7 @@ fn ttl(deadline: Option<u64>, now: ServerTime) -> i64 {
     deadline.map_or(-1, |deadline| deadline.saturating_sub(now.millis()) as i64)
 }
 
-impl State for LockState {
+impl Expires for LockState {
     fn expire(&mut self, now: ServerTime) -> bool {
         let gone = |deadline: Option<u64>| deadline.is_some_and(|deadline| now.millis() > deadline);
         if self.hash.as_ref().is_some_and(|hash| gone(hash.deadline) || hash.owners.is_empty()) {
@@ -117,23 +127,15 @@ impl State for LockState {
         }
         self.queue.expire(now) && self.hash.is_none() && self.token.is_none()
     }
+}
 
+impl State for LockState {
     const ACCESS: &'static str = "~<name> ~redisson_lock_token:* ~dlock_queue:* ~dlock_seen:* \
         &redisson_lock__channel:* &dlock_inbox:* \
-        +@read +@write +@scripting +@pubsub +time +ping";
+        +eval +evalsha +time +ping +info +subscribe +unsubscribe +publish +get +set +del +exists +pexpire +persist +pttl \
+        +hget +hset +hdel +hexists +hincrby +hrandfield +zadd +zcard +zrange +zrank +zrem";
 
     fn main_key(name: &ObjectName) -> String {
         name.as_str().to_owned()
-    }
-
-    fn of(cell: &mut Cell) -> Option<&mut LockState> {
-        match cell {
-            Cell::Lock(state) => Some(state),
-            _ => None,
-        }
-    }
-
-    fn into_cell(self) -> Cell {
-        Cell::Lock(self)
     }
 }

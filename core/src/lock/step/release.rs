@@ -1,9 +1,7 @@
-use redis::Value;
-
-use super::queue::{Line, Queue};
-use super::{CHANNEL, LockState, announce, client_of, with_queue};
+use super::{CHANNEL, LockState, QUEUE, announce, client_of, queue_at, with_queue};
+use crate::contended::Released;
 use crate::name::ObjectName;
-use crate::step::{Attempt, Call, Malformed, Notice, Script, Step, WrongType, wire};
+use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
 use crate::time::ServerTime;
 
 /// Frees the lock if `owner` holds it. See `lua/lock_release.lua`.
@@ -12,17 +10,6 @@ pub(crate) struct Release {
     pub(crate) owner: String,
     /// Whether to join the queue at its end: others of this process wait.
     pub(crate) rejoin: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Released {
-    Freed {
-        /// False when the server's access rules refused a message: waiters come by their timers.
-        announced: bool,
-        /// The place in the queue, if it was joined.
-        rank: Option<u64>,
-    },
-    NotHeld,
 }
 
 impl Step for Release {
@@ -38,19 +25,19 @@ impl Step for Release {
         _attempt: Attempt,
         state: &mut LockState,
         now: ServerTime,
-        notices: &mut Vec<Notice>,
+        outbox: &mut Outbox<'_>,
     ) -> Result<Released, WrongType> {
         if !state.hash.as_ref().is_some_and(|hash| hash.owners.contains_key(&self.owner)) {
             return Ok(Released::NotHeld);
         }
         state.hash = None;
-        announce(name, notices);
-        let mut line = Line { queue: &mut state.queue, name, now, notices };
-        if let Some(head) = line.queue.head().map(str::to_owned) {
-            line.tell(&head, "free");
+        announce(name, outbox);
+        let mut line = queue_at(&mut state.queue, name, now, outbox);
+        if line.queue.head().is_some() {
+            line.tell_free("");
         }
         let client = client_of(&self.owner);
-        let rank = self.rejoin.then(|| line.stay(client).unwrap_or_else(|| line.join(client)) as u64);
+        let rank = self.rejoin.then(|| line.stay(client, true).unwrap_or_else(|| line.join(client)) as u64);
         Ok(Released::Freed { announced: true, rank })
     }
 
@@ -61,14 +48,14 @@ impl Step for Release {
 
     fn encode(&self, name: &ObjectName, _attempt: Attempt, call: &mut Call) {
         call.keys.push(name.as_str());
-        Queue::keys(name, &mut call.keys);
+        QUEUE.add_keys(name, &mut call.keys);
         call.args.push(&self.owner);
         call.args.join(name.companion_parts(CHANNEL));
         call.args.number(self.rejoin.into());
     }
 
-    fn decode(value: Value) -> Result<Released, Malformed> {
-        let items = wire::array(value)?;
+    fn decode(reply: Reply) -> Result<Released, Malformed> {
+        let items = wire::list(reply)?;
         match wire::int(items.first())? {
             0 => Ok(Released::NotHeld),
             1 => {

@@ -1,11 +1,10 @@
 use std::time::Duration;
 
-use redis::Value;
-
 use super::LockState;
 use crate::lease::{Grant, Renewal, Renewed};
 use crate::name::ObjectName;
-use crate::step::{Attempt, BatchStep, Call, Malformed, Notice, Script, Step, WrongType, wire};
+use crate::stats::{Counters, HoldCounts};
+use crate::step::{Attempt, BatchStep, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
 use crate::time::{ServerTime, millis};
 
 /// Prolongs the lease of `owner`, counted from now. See `lua/lock_renew.lua`.
@@ -20,6 +19,10 @@ pub(crate) struct Renew {
 impl Renewal for Renew {
     fn of(grant: &Grant, lease: Duration) -> Renew {
         Renew { owner: grant.owner().to_owned(), lease, cut: grant.asks_for(lease) }
+    }
+
+    fn counts(of: &Counters) -> &HoldCounts {
+        &of.lock
     }
 }
 
@@ -36,7 +39,7 @@ impl Step for Renew {
         _attempt: Attempt,
         state: &mut LockState,
         now: ServerTime,
-        _notices: &mut Vec<Notice>,
+        _outbox: &mut Outbox<'_>,
     ) -> Result<Renewed, WrongType> {
         Ok(match &mut state.hash {
             None => Renewed::Absent,
@@ -65,8 +68,8 @@ impl Step for Renew {
         call.args.number(self.cut.map_or(0, millis));
     }
 
-    fn decode(value: Value) -> Result<Renewed, Malformed> {
-        Self::decode_each(value)?.pop().ok_or(Malformed)
+    fn decode(reply: Reply) -> Result<Renewed, Malformed> {
+        Self::decode_each(reply)?.pop().ok_or(Malformed)
     }
 }
 
@@ -74,14 +77,18 @@ impl BatchStep for Renew {
     /// 100 locks are about 200 us of the server's time.
     const CHUNK: usize = 100;
 
-    fn decode_each(value: Value) -> Result<Vec<Renewed>, Malformed> {
-        let read = |item: &Value| match wire::int(Some(item))? {
+    fn wrong_type(_now: ServerTime) -> Renewed {
+        Renewed::WrongType
+    }
+
+    fn decode_each(reply: Reply) -> Result<Vec<Renewed>, Malformed> {
+        let read = |item: &Reply| match wire::int(Some(item))? {
             left @ 1.. => Ok(Renewed::Prolonged { left_ms: left.unsigned_abs() }),
             0 => Ok(Renewed::Absent),
             -2 => Ok(Renewed::Taken),
             -3 => Ok(Renewed::WrongType),
             _ => Err(Malformed),
         };
-        wire::array(value)?.iter().map(read).collect()
+        wire::list(reply)?.iter().map(read).collect()
     }
 }

@@ -1,10 +1,8 @@
 use std::time::Duration;
 
-use redis::Value;
-
 use super::LockState;
 use crate::name::ObjectName;
-use crate::step::{Attempt, Call, Malformed, Notice, Script, Step, WrongType, wire};
+use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
 use crate::time::{ServerTime, millis};
 
 /// Hands a held lock from one owner to another, in place. See `lua/lock_transfer.lua`.
@@ -35,7 +33,7 @@ impl Step for Transfer {
         attempt: Attempt,
         state: &mut LockState,
         now: ServerTime,
-        _notices: &mut Vec<Notice>,
+        _outbox: &mut Outbox<'_>,
     ) -> Result<Transferred, WrongType> {
         if now > attempt.not_after {
             return Ok(Transferred::Stale { now });
@@ -66,9 +64,9 @@ impl Step for Transfer {
         call.args.number(attempt.not_after.0);
     }
 
-    fn decode(value: Value) -> Result<Transferred, Malformed> {
-        let items = wire::array(value)?;
-        let now = ServerTime(wire::unsigned(items.get(1))?);
+    fn decode(reply: Reply) -> Result<Transferred, Malformed> {
+        let items = wire::list(reply)?;
+        let now = wire::time(items.get(1))?;
         match wire::int(items.first())? {
             0 => Ok(Transferred::Done { now }),
             1 => Ok(Transferred::NotHeld { now }),

@@ -1,6 +1,6 @@
 /** Locks on Redis or Valkey that processes on different machines, in several languages, can share. */
 module org.libdlock {
-    requires static transitive org.jspecify;
+    requires static org.jspecify;
 
     exports org.libdlock;
 }

@@ -6,6 +6,8 @@ async with libdlock.aio.connect("redis://127.0.0.1:6379/0") as client:
 """
 
 from .._decision import Decision
+
+# <api:errors> written by `python3 api/write.py` from api/errors.json
 from .._errors import (
     AcquireTimeout,
     Cancelled,
@@ -15,6 +17,7 @@ from .._errors import (
     Deadlock,
     DlockError,
     Forked,
+    HoldOver,
     InternalError,
     InvalidArgument,
     InvalidName,
@@ -24,17 +27,25 @@ from .._errors import (
     OutcomeUnknown,
     OutOfMemory,
     ServerError,
+    Unavailable,
+    Unsupported,
+    UsageError,
     WrongType,
 )
+
+# </api:errors>
 from .._hold import Inspection
 from .._native import __version__
+from .._options import LockDefaults
 from .._snowflake import Layout, Parts, Snowflake
-from .._stats import Histogram, Stats
+from .._stats import Histogram, LimiterStats, LockStats, Stats
 from ._client import Client, Connecting, connect
 from ._held import Held, Lost
 from ._limiter import RateLimiter
 from ._lock import Lock
+from ._owned import OwnedHold
 
+# <api:all> written by `python3 api/write.py` from the imports
 __all__ = [
     "AcquireTimeout",
     "Cancelled",
@@ -49,24 +60,33 @@ __all__ = [
     "Forked",
     "Held",
     "Histogram",
+    "HoldOver",
     "Inspection",
     "InternalError",
     "InvalidArgument",
     "InvalidName",
     "Layout",
+    "LimiterStats",
     "Lock",
+    "LockDefaults",
     "LockLost",
+    "LockStats",
     "Lost",
     "NoPermission",
     "NotHeld",
     "OutOfMemory",
     "OutcomeUnknown",
+    "OwnedHold",
     "Parts",
     "RateLimiter",
     "ServerError",
     "Snowflake",
     "Stats",
+    "Unavailable",
+    "Unsupported",
+    "UsageError",
     "WrongType",
     "__version__",
     "connect",
 ]
+# </api:all>

@@ -9,30 +9,33 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from .. import _log, _native
-from .._convert import Seconds, option_texts, utf8
+from .._convert import Seconds, utf8
 from .._opened import OpenedClient
-from .._options import DURATIONS
+from .._options import lists_options, texts_of
 from ._limiter import RateLimiter
 from ._lock import Lock
 from ._port import running_port
 
 if TYPE_CHECKING:
-    from typing_extensions import Self, Unpack
+    from typing_extensions import Unpack
 
     from .._options import Options
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
+_Self = TypeVar("_Self", bound="Client")
 
 
+@lists_options
 def connect(url: str, **options: Unpack[Options]) -> Connecting:
-    """Connects to `redis://`, `redis+unix://` or `memory://`: `await` it for the client, or enter it by `async with`.
+    """Connects to `redis://`, `valkey://`, `unix://` or `memory://`: `await` it, or enter it by `async with`.
 
     Options may stand in the URL's query or be given here, where durations are seconds or a `timedelta`. They are named and
     checked by the core: an unknown one raises `InvalidArgument` with the names that are allowed. `ConnectionFailed` within
     `connect_timeout` when the server does not answer, refuses, or does not take the password.
+    With `connect_wait` it keeps trying for that long while the server is not up yet.
     """
-    return Connecting(utf8(url, "url", op="connect"), option_texts(options, DURATIONS))
+    return Connecting(utf8(url, "url", op="connect"), texts_of(options))
 
 
 class Connecting:
@@ -105,11 +108,11 @@ class Client(OpenedClient[Lock, RateLimiter]):
         """
         if not self._closed:
             try:
-                await running_port().finish(_native.submit_client_close, self._number, release)
+                await running_port().finish(_native.submit_client_close, self._number, bool(release))
             finally:  # it is closed also when a release failed, or nobody waits for it any more
                 self._closed = True
 
-    async def __aenter__(self) -> Self:
+    async def __aenter__(self: _Self) -> _Self:
         return self
 
     async def __aexit__(

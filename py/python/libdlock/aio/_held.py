@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from .. import _native
 from .._convert import Seconds, optional_ms
 from .._hold import HoldView, LossView
 from ._port import running_port
 
-if TYPE_CHECKING:
-    from ._lock import Lock
+
+class HeldLock(Protocol):
+    """What a hold needs of its lock."""
+
+    _name: str
+
+    async def extend(self, lease: Seconds) -> None:
+        """As `Lock.extend`."""
+
+    async def _release(self, token: int | None) -> None: ...
 
 
 class Lost(LossView):
     """Set once a hold is lost: read like an `asyncio.Event` that only libdlock sets.
 
     It is set before the server can grant the name to somebody else, also while the server cannot be reached. Only a removed
-    key or a jump of the server's clock or data is noticed later: at the next renewal, a third of the lease at most.
+    key or a jump of the server's clock or data is noticed later: at the next renewal, a third of the lease at most, or when
+    a fixed lease ends, which is not renewed. A forced release is noticed at once.
     """
 
     _label = "libdlock.aio.Lost"
@@ -35,12 +44,12 @@ class Held(HoldView):
     Reading it costs no I/O. It may be read from anywhere; `extend` and `release` are the holding task's alone.
     """
 
-    __slots__ = ("_lock", "_lost")
+    __slots__ = ("__weakref__", "_grant", "_lock", "_lost", "_name")
 
     _label = "libdlock.aio.Held"
     _lost: Lost | None
 
-    def __init__(self, lock: Lock, grant: _native.Grant) -> None:
+    def __init__(self, lock: HeldLock, grant: _native.Grant) -> None:
         self._name = lock._name
         self._grant = grant
         self._lock = lock
@@ -58,5 +67,5 @@ class Held(HoldView):
         await self._lock.extend(lease)
 
     async def release(self) -> None:
-        """As `Lock.release`: one level, by the holding task."""
-        await self._lock.release()
+        """As `Lock.release`: one level, by the holding task. Never of a later hold of that task."""
+        await self._lock._release(self.token)

@@ -27,9 +27,9 @@ class RateLimiter(NamedLimiter):
     async def acquire(self, cost: int = 1, wait: Seconds | None = None) -> Decision:
         """Takes `cost` tokens, waiting for them `wait` seconds at most (`None`: for ever, 0: not at all).
 
-        Those who wait in one process are served in the order in which they came; a wait that cannot be long enough is
-        refused at once. A task that is cancelled while it waits gives up its place and spends nothing, unless its decision
-        was under way.
+        All waiters, in all processes, are served in the order in which their requests reach the server; a wait that cannot
+        be long enough is refused at once. A cost of 0 asks how things stand, as `peek`, and never waits. Cancelling the
+        task gives the tokens back.
         """
         return await self._ask(cost, optional_ms(wait, "wait", op="rate limit", name=self._name))
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import TYPE_CHECKING
 
 from .. import _native
-from .._convert import Seconds, acquire_wait_ms, milliseconds
+from .._convert import Seconds, acquire_wait_ms, milliseconds, utf8
 from .._errors import AcquireTimeout
-from .._hold import Inspection, is_going_on
+from .._hold import Inspection
+from .._holder import Holder
 from .._named import NamedLock
 from ._held import Held
-from ._holder import Holder, running_holder
+from ._holder import running_holder
+from ._owned import OwnedHold
 from ._port import running_port
-
-if TYPE_CHECKING:
-    from ._client import Client
 
 
 class Lock(NamedLock):
@@ -23,40 +21,41 @@ class Lock(NamedLock):
     the client.
 
     The holder is the *task*: it may acquire again (unless `reentrant=False`), must release as often, and nobody else can.
-    Two `Lock` objects of one client and name are the same lock. When the last of them is collected while it is held, or the
-    holding task ends, renewal stops, and the lease runs out.
+    Two `Lock` objects of one client and name are the same lock, so a lock may be made anew to release it. When the holding
+    task ends, renewal stops, and the lease runs out.
 
     A task that is cancelled while it waits here holds nothing that it did not hold before.
     """
 
-    _client: Client
     _label = "libdlock.aio.Lock"
-    _grant: _native.Grant | None = None
 
     async def __aenter__(self) -> Held:
         """Acquires within the lock's `wait` (for ever when it has none), else raises `AcquireTimeout`."""
-        return Held(self, await self._acquire(self._wait))
+        holder = running_holder()
+        grant = await self._acquire(holder, self._wait)
+        self._enter_scope(holder.id, grant)
+        return Held(self, grant)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         try:
-            await self.release()
+            await self._release(self._leave_scope(running_holder().id))
         except BaseException as failed:
             if error is None:
                 raise
             self._release_failed(failed)
 
-    async def acquire(self, blocking: bool = True, timeout: Seconds = -1) -> bool:
+    async def acquire(self, blocking: bool = True, timeout: Seconds | None = -1) -> bool:
         """Acquires and returns `True`, or `False` when that was not possible in time.
 
-        `timeout` is in seconds; -1 waits for ever. The lock's `wait` plays no part: it belongs to `async with`. Raises
-        `InvalidArgument` for a timeout with `blocking=False` or of more than 24 h, `Deadlock` when the task already holds
-        a lock that is not re-entrant, `LockLost` when it has lost this lock and not released it yet, `ConnectionFailed` and
-        its kin when the server cannot be asked.
+        `timeout` is in seconds; -1 and `None` wait for ever. The lock's `wait` plays no part: it belongs to `async with`.
+        Raises `InvalidArgument` for a negative timeout or one with `blocking=False`, `Deadlock` when the task already holds
+        a lock that is not re-entrant, `LockLost` when it has lost this lock and does not know it yet, `ConnectionFailed`
+        and its kin when the server cannot be asked.
         """
         try:
-            await self._acquire(acquire_wait_ms(blocking, timeout, self._name))
+            await self._acquire(running_holder(), acquire_wait_ms(blocking, timeout, self._name))
         except AcquireTimeout:
             return False
         return True
@@ -66,11 +65,16 @@ class Lock(NamedLock):
 
         Once begun it is carried out, also when the task is cancelled while it waits for the answer.
         """
-        holder = running_holder()
-        # Whatever comes of it: a release that failed is no hold that was forgotten.
-        if holder.left(self):
-            self._left()
-        await running_port().finish(_native.submit_lock_release, self._handle, holder.id)
+        await self._release(None)
+
+    async def take(self, *, wait: Seconds | None = None) -> OwnedHold:
+        """Acquires a hold that belongs to the returned object and to no task: any task may release it.
+
+        `wait` is in seconds, 0 makes one attempt, and `None` means the lock's own `wait`. Raises `AcquireTimeout` when the
+        lock was not free in time. A task that already holds the lock waits for itself here.
+        """
+        waiting = self._wait if wait is None else milliseconds(wait, "wait", op="acquire", name=self._name)
+        return OwnedHold(self, await running_port().call(_native.submit_lock_take, self._handle, waiting))
 
     async def extend(self, lease: Seconds) -> None:
         """Makes this task's hold last `lease` from now, or as long as it did if that is longer. `NotHeld` without one.
@@ -82,7 +86,7 @@ class Lock(NamedLock):
 
     @property
     def held(self) -> Held | None:
-        """This task's hold, or `None`. No I/O."""
+        """This task's hold, or `None`, also after a loss. No I/O."""
         grant = _native.lock_grant(self._handle, running_holder().id)
         return None if grant is None else Held(self, grant)
 
@@ -100,7 +104,7 @@ class Lock(NamedLock):
         return Inspection(*await running_port().call(_native.submit_lock_inspect, self._handle))
 
     async def force_release(self) -> bool:
-        """Frees the lock whoever holds it; says whether anybody did. The holder's `lost` is set at its next renewal.
+        """Frees the lock whoever holds it; says whether anybody did. The holder's `lost` is set at once.
 
         When the task is cancelled while it waits, it may have been freed or not.
         """
@@ -117,7 +121,6 @@ class Lock(NamedLock):
         holder = running_holder()
         text: str = await running_port().call(_native.submit_lock_detach, self._handle, holder.id)
         holder.left(self)
-        self._left()
         return text
 
     async def attach(self, detached: str) -> Held:
@@ -125,20 +128,22 @@ class Lock(NamedLock):
 
         A task that is cancelled while it waits does not hold it, and may have used the text up: then the lock was freed.
         """
+        utf8(detached, "detached", op="attach")
         holder = running_holder()
         grant = await running_port().call(_native.submit_lock_attach, self._handle, holder.id, detached)
         return Held(self, self._got(holder, grant))
 
-    async def _acquire(self, wait: int | None) -> _native.Grant:
-        holder = running_holder()
+    async def _acquire(self, holder: Holder, wait: int | None) -> _native.Grant:
         grant = await running_port().call(_native.submit_lock_acquire, self._handle, holder.id, wait, None)
         return self._got(holder, grant)
 
+    async def _release(self, token: int | None) -> None:
+        """Gives up one level: of the hold with this token, or of whichever the task has."""
+        holder = running_holder()
+        # Whatever comes of it: a release that failed is no hold that was forgotten.
+        holder.left(self)
+        await running_port().finish(_native.submit_lock_release, self._handle, holder.id, token)
+
     def _got(self, holder: Holder, grant: _native.Grant) -> _native.Grant:
         holder.entered(self)
-        self._entered()
-        self._grant = grant
         return grant
-
-    def _is_held(self) -> bool:
-        return self._grant is not None and is_going_on(self._grant)

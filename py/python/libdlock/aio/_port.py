@@ -13,14 +13,15 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
+import sys
 import threading
 import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .. import _native
-from .._errors import AcquireTimeout, Cancelled, DlockError
-from .._log import logger
+from .._answers import let_go
+from .._errors import Unsupported
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVarTuple, Unpack
@@ -39,9 +40,23 @@ class _LastUsed(threading.local):
 _last_used = _LastUsed()
 
 
+def running_loop() -> asyncio.AbstractEventLoop:
+    """The running loop; an error that says so where another library runs the tasks."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        trio = sys.modules.get("trio")
+        if trio is not None and trio.lowlevel.in_trio_run():
+            raise Unsupported(
+                "libdlock.aio needs asyncio, and this is a task of trio. Use libdlock on a thread there: "
+                "`held = await trio.to_thread.run_sync(lock.take)`, and `held.release` in the same way"
+            ) from None
+        raise
+
+
 def running_port() -> Port:
     """The port of the running loop, made with its first operation."""
-    loop = asyncio.get_running_loop()
+    loop = running_loop()
     port = _last_used.port()
     if port is not None and port.loop is loop:
         return port
@@ -115,7 +130,7 @@ class Port:
             key, answer = answers.pop()
             future = waiting.pop(key, None)
             if future is None or future.done():
-                _let_go(answer)
+                let_go(answer)
             elif isinstance(answer, BaseException):
                 future.set_exception(answer)
             else:
@@ -126,15 +141,7 @@ def _unless_its_own(raised: BaseException, future: asyncio.Future[Any]) -> None:
     """For a caller that was answered: what it was told it knows; what it was not, being cancelled before its next step, is
     let go."""
     if not future.cancelled() and future.exception() is not raised:
-        _let_go(future.exception() or future.result())
-
-
-def _let_go(answer: object) -> None:
-    """Undoes what an answer that nobody waits for has brought, and tells of a failure that nobody hears of."""
-    if isinstance(answer, _native.Grant | _native.ClientHandle):
-        answer.undo()
-    elif isinstance(answer, DlockError) and not isinstance(answer, Cancelled | AcquireTimeout):
-        logger.warning("failed, and its caller was cancelled while it waited: %s", answer)
+        let_go(future.exception() or future.result())
 
 
 def _after_fork_in_child() -> None:

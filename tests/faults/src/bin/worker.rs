@@ -2,7 +2,7 @@
 //! protocol). Several requests may be under way at once. It ends when its input does.
 //!
 //! Verbs: `acquire HOLDER NAME WAIT_MS LEASE_MS` (-1 waits for ever; lease 0 is the client's own), `release HOLDER NAME`,
-//! `extend HOLDER NAME LEASE_MS`, `valid HOLDER NAME`, `watch-for-a-stop HOLDER NAME`, `first-check-after-it`, `write REGISTER TOKEN VALUE`,
+//! `renew HOLDER NAME WATCHDOG_LEASE_MS` (acquires the lock with that lease of the watchdog), `extend HOLDER NAME LEASE_MS`, `valid HOLDER NAME`, `watch-for-a-stop HOLDER NAME`, `first-check-after-it`, `write REGISTER TOKEN VALUE`,
 //! `contend HOLDER NAME ROUNDS COUNTER REGISTER` (which ends at the first thing that is not as it should be, unlike
 //! `contend-whatever-happens`), `add COUNTER`, `add-when-told COUNTER`, `wall-clock`, `ask LIMITER TOKENS PER_US BURST ASKERS MS` (answers with the server's
 //! time of every token got), `close`.
@@ -16,7 +16,9 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use libdlock::{Client, Grant, HolderId, Lease, Lock, Rate, RateLimiter, Wait};
+use libdlock::lease::{Grant, HolderId, Lease};
+use libdlock::lock::LockOptions;
+use libdlock::{Client, Lock, Rate, RateLimiter, Wait};
 use libdlock_faults::acquire;
 use libdlock_testkit::{
     eventually,
@@ -91,6 +93,15 @@ impl Process {
                 let now = monotonic_us();
                 report_loss(name, &grant);
                 Ok(format!("{} {} {now} {}", grant.token(), grant.owner(), valid_until(&grant)))
+            }
+            ["renew", holder, name, lease] => {
+                let lease = Duration::from_millis(number(lease) as u64);
+                let options = LockOptions::default().watchdog_lease(lease);
+                let lock = self.client.lock_with(name, options).map_err(failure)?;
+                self.locks.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), lock.clone());
+                let grant = acquire(&lock, holder_of(holder), Wait::Try, None).await.map_err(failure)?;
+                report_loss(name, &grant);
+                Ok(String::new())
             }
             ["release", holder, name] => {
                 let called = monotonic_us();

@@ -3,10 +3,10 @@
 //!
 //! What a fault excuses, and nothing else:
 //!
-//! * **Overlap.** A key that was taken away (DEL, FLUSHALL, a restart, a server's clock that moved ahead) lets a second
-//!   holder in while the first still believes, or before the first has its answer. Excused when the first one's grant (the one with
+//! * **Overlap.** A key that was taken away (DEL, FLUSHALL, a restart, a server's clock that moved ahead, a failover to a
+//!   replica that had not heard of it, or not of its last renewal) lets a second holder in while the first still believes, or before the first has its answer. Excused when the first one's grant (the one with
 //!   the smaller token) was asked for before the key went, the second one's came after it began to go, and the first believed no
-//!   longer than a lease after that. Which of the two has the smaller token does not count when the token was forgotten as below.
+//!   longer than a renewal sent at the last moment allows. Which of the two has the smaller token does not count when the token was forgotten as below.
 //! * **A smaller token** behind a larger one. By the same rule; else only when the token key was lost *while the server's clock
 //!   was behind where it had been*.
 //! * **A loss** other than by expiry, **a release refused** although the hold was valid: only when the key was taken away
@@ -40,8 +40,8 @@ pub struct Hold {
     pub acquired_at: i64,
     /// A moment before release was called, or when it stopped being valid, whichever came first.
     pub ended_at: i64,
-    /// How long its lease is.
-    pub lease: i64,
+    /// How long its holder believes in it after that: the lease less the margin.
+    pub validity: i64,
 }
 
 impl fmt::Display for Hold {
@@ -93,7 +93,9 @@ pub struct History {
     pub violations: Vec<String>,
     /// How many holds there were.
     pub holds: u64,
-    /// How many of them a fault had to excuse.
+    /// How many of them were judged.
+    pub judged: u64,
+    /// How many of these a fault had to excuse.
     pub excused: u64,
 }
 
@@ -120,7 +122,7 @@ impl History {
         let gone: Vec<Who> = self.open.keys().copied().filter(|who| who.0 == process).collect();
         for who in gone {
             // valid no longer than it was known to be when it began
-            let ended = self.open.get(&who).map_or(at, |(_, hold)| at.min(hold.sent + hold.lease));
+            let ended = self.open.get(&who).map_or(at, |(_, hold)| at.min(hold.sent + hold.validity));
             self.ended(who, ended);
         }
     }
@@ -153,6 +155,7 @@ impl History {
             for hold in settled {
                 let (verdict, excused) = line.judge(name, &hold, &self.removals);
                 self.violations.extend(verdict);
+                self.judged += 1;
                 self.excused += u64::from(excused);
                 line.take(hold);
             }
@@ -205,7 +208,7 @@ impl Line {
 fn let_in(name: &str, one: &Hold, other: &Hold, removals: &VecDeque<Removal>) -> bool {
     let (first, second) = if one.token < other.token { (one, other) } else { (other, one) };
     let excuses = |r: &Removal, first: &Hold, second: &Hold| {
-        first.sent <= r.to && r.from <= second.acquired_at && first.ended_at <= r.to + first.lease
+        first.sent <= r.to && r.from <= second.acquired_at && first.ended_at <= r.to + first.validity
     };
     removals
         .iter()
@@ -217,11 +220,11 @@ fn let_in(name: &str, one: &Hold, other: &Hold, removals: &VecDeque<Removal>) ->
 mod tests {
     use super::*;
 
-    const LEASE: i64 = 2_000_000;
+    const VALIDITY: i64 = 1_790_000;
 
     fn hold(process: u64, token: u64, acquired_at: i64, ended_at: i64) -> Hold {
         let owner = format!("{process}:{token}");
-        Hold { who: (process, 0), token, owner, sent: acquired_at - 10, acquired_at, ended_at, lease: LEASE }
+        Hold { who: (process, 0), token, owner, sent: acquired_at - 10, acquired_at, ended_at, validity: VALIDITY }
     }
 
     fn removal(at: i64, forgot_the_token: bool) -> Removal {
@@ -289,7 +292,7 @@ mod tests {
             sent: 32_442_146_916,
             acquired_at: 32_442_147_728,
             ended_at: 32_444_152_618,
-            lease: LEASE,
+            validity: VALIDITY,
         };
         let second = Hold {
             who: (10, 1),
@@ -298,7 +301,7 @@ mod tests {
             sent: 32_444_028_447,
             acquired_at: 32_444_030_791,
             ended_at: 32_444_035_088,
-            lease: 757_000,
+            validity: 757_000,
         };
         let restart = |from, to, forgot_the_token| Removal { name: None, from, to, forgot_the_token };
         let restarts =
@@ -308,15 +311,15 @@ mod tests {
         // With a clock that was right the token would have grown.
         finds("two holders", &both, &restarts(false));
         // Nor does it excuse a holder that believes for longer than a lease after it,
-        let stubborn = Hold { ended_at: 32_444_025_001 + LEASE, ..first };
+        let stubborn = Hold { ended_at: 32_444_025_001 + first.validity, ..first };
         finds("two holders", &[stubborn, second], &restarts(true));
         // or a second one that came before it.
         finds("two holders", &both, &[restart(32_444_030_792, 32_444_050_000, true)]);
     }
 
     #[test]
-    fn a_first_holder_that_believes_for_longer_than_a_lease_after_it_is_not_excused() {
-        let late = [hold(1, 1, 100, 300 + LEASE), hold(2, 2, 300, 400)];
+    fn a_first_holder_that_believes_for_too_long_after_it_is_not_excused() {
+        let late = [hold(1, 1, 100, 300 + VALIDITY), hold(2, 2, 300, 400)];
         finds("two holders", &late, &[removal(200, false)]);
     }
 
@@ -332,8 +335,8 @@ mod tests {
     }
 
     #[test]
-    fn a_killed_process_holds_until_its_death_and_not_beyond_its_lease() {
-        for (died, ended) in [(500, 500), (90 + LEASE * 2, 90 + LEASE)] {
+    fn a_killed_process_holds_until_its_death_and_not_beyond_its_validity() {
+        for (died, ended) in [(500, 500), (90 + VALIDITY * 2, 90 + VALIDITY)] {
             let mut history = History::default();
             history.began("job", hold(1, 1, 100, 0));
             history.died(1, died);

@@ -1,13 +1,15 @@
 //! A process of the soak: several waiters that take locks at random, hold them, and say so on standard output.
 //!
-//! `ready CLIENT-ID`; `got WAITER NAME TOKEN OWNER SENT ACQUIRED LEASE`; `lost WAITER REASON AT`; `leaves WAITER ENDED
-//! WROTE`, said before the release is called: who is killed after that has told the truth; `left WAITER OUTCOME CALLED RETURNED VALID_UNTIL`; `over WAITER KIND`, an acquire that came to nothing; `idle WAITER`. Times in us of the monotonic
+//! `ready CLIENT-ID`; `got WAITER NAME TOKEN OWNER SENT ACQUIRED VALIDITY`; `lost WAITER REASON AT`; `leaves WAITER ENDED
+//! WROTE`, said before the release is called: who is killed after that has told the truth; `left WAITER OUTCOME CALLED RETURNED VALID_UNTIL`; `over WAITER KIND MESSAGE`, an acquire that came to nothing, or `brief WAITER KIND MESSAGE` if
+//! its wait was bounded or its lease given, either of which may be over before there is an answer; `idle WAITER`. Times in us of the monotonic
 //! clock. Reads `go`, `drain` (finish what is under way, then be idle) and `cancel` (give up what waits).
 
 use std::{io::BufRead, path::PathBuf, sync::Arc, time::Duration};
 
 use fastrand::Rng;
-use libdlock::{Acquire, Client, ErrorKind, Grant, Held, HolderId, Lease, Lock, LossReason, Wait};
+use libdlock::lease::{Grant, HolderId, Lease, LossReason};
+use libdlock::{Client, ErrorKind, Held, Lock, Wait};
 use libdlock_testkit::{resource::Register, wait::monotonic_us};
 use tokio::{sync::watch, time::sleep};
 
@@ -56,6 +58,15 @@ impl Pace {
     }
 }
 
+/// The soak's option.
+const OPERATION_TIMEOUT: Duration = Duration::from_secs(3);
+/// The waiter of each process that uses blocking calls.
+const BLOCKS: u32 = 3;
+/// The margin of a lease that the watchdog renews, and of a given one, in percent: the option `clock_drift` of the soak.
+const MARGIN: [i64; 2] = [10, 9];
+/// The part of a margin that does not depend on the lease, in us.
+const LEAST_MARGIN: i64 = 10_000;
+
 /// Runs a worker with the arguments `URL SEED WAITERS NAME,... PACE REGISTERS`; false when they are others.
 pub fn run(args: &[String]) -> bool {
     let [url, seed, waiters, names, pace, registers] = args else { return false };
@@ -94,6 +105,8 @@ async fn live(url: &str, seed: u64, waiters: u32, names: &[&str], pace: Pace, re
         let locks = names.iter().map(|name| ((*name).to_owned(), client.lock(name).expect("a name"))).collect();
         let waiter = Waiter {
             number,
+            blocks: pace == Pace::Varied && number == BLOCKS,
+            client: client.clone(),
             rng: Rng::with_seed(seed ^ u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15)),
             locks,
             pace,
@@ -119,8 +132,16 @@ async fn client_id(client: &Client) -> String {
     }
 }
 
+/// Runs a call that blocks its thread.
+async fn blocking<T: Send + 'static>(call: impl FnOnce() -> T + Send + 'static) -> T {
+    tokio::task::spawn_blocking(call).await.expect("no panic")
+}
+
 struct Waiter {
     number: u32,
+    /// Uses the calls that block their thread, and the connections of those.
+    blocks: bool,
+    client: Client,
     rng: Rng,
     locks: Vec<(String, Lock)>,
     pace: Pace,
@@ -150,26 +171,44 @@ impl Waiter {
         let wait = match self.rng.u32(0..10) {
             0 => Wait::Try,
             1 | 2 => Wait::For(Duration::from_millis(self.rng.u64(5..3_000))),
+            // Nothing can end a blocking wait.
+            _ if self.blocks => Wait::For(OPERATION_TIMEOUT),
             _ => Wait::Forever,
         };
-        let gives_up = (self.rng.u32(0..10) == 0).then(|| Duration::from_micros(self.rng.u64(0..100_000)));
+        let gives_up =
+            (self.rng.u32(0..10) == 0 && !self.blocks).then(|| Duration::from_micros(self.rng.u64(0..100_000)));
         let lease = (self.rng.u32(0..5) == 0).then(|| Lease::Fixed(Duration::from_millis(self.rng.u64(300..2_000))));
-        let acquiring = lock.acquire_as(HolderId::fresh(), Acquire { wait, lease });
+        let how = crate::how(wait, lease);
+        let acquiring = async {
+            if self.blocks {
+                let (client, lock) = (self.client.clone(), lock.clone());
+                blocking(move || client.block_on(lock.acquire_as(HolderId::fresh(), how))).await
+            } else {
+                lock.acquire_as(HolderId::fresh(), how).await
+            }
+        };
         let cancels = self.orders.borrow().cancels;
         let acquired = tokio::select! {
             acquired = acquiring => acquired,
             () = async { match gives_up {
                 Some(after) => sleep(after).await,
                 None => std::future::pending().await,
-            }} => return println!("over {} GAVE_UP", self.number),
-            _ = self.orders.wait_for(|orders| orders.cancels > cancels) => {
-                return println!("over {} CANCELLED", self.number);
+            }} => return println!("over {} GAVE_UP -", self.number),
+            _ = self.orders.wait_for(|orders| orders.cancels > cancels), if !self.blocks => {
+                return println!("over {} CANCELLED -", self.number);
             }
         };
         match acquired {
-            Ok(held) => self.hold(&name, held).await,
+            Ok(held) => self.hold(&name, held, lease.is_some()).await,
             Err(error) => {
-                println!("over {} {}", self.number, error.kind().as_str());
+                let brief = matches!(wait, Wait::For(_)) || lease.is_some();
+                let message = error.message().replace(' ', "_");
+                println!(
+                    "{} {} {} {message}",
+                    if brief { "brief" } else { "over" },
+                    self.number,
+                    error.kind().as_str()
+                );
                 if error.kind() != ErrorKind::Busy {
                     // As a caller would: not again at once while the server is away.
                     sleep(Duration::from_millis(self.rng.u64(1..50))).await;
@@ -178,21 +217,26 @@ impl Waiter {
         }
     }
 
-    async fn hold(&mut self, name: &str, held: Held) {
+    async fn hold(&mut self, name: &str, held: Held, given: bool) {
         // In this order: a hold that was over before anybody looked at it was none.
         let (acquired_at, valid) = (monotonic_us(), held.is_valid());
         let mut valid_until = valid_until(&held);
         if !valid || valid_until == 0 {
-            drop(held.release().await);
-            return println!("over {} TOO_LATE", self.number);
+            drop(self.release(held).await);
+            return println!("over {} TOO_LATE -", self.number);
         }
         let lease = held.lease().as_micros() as i64;
-        let sent = valid_until - lease + lease / 100 + 10_000;
-        println!("got {} {name} {} {} {sent} {acquired_at} {lease}", self.number, held.token(), held.owner());
+        let validity = lease - lease * MARGIN[usize::from(given)] / 100 - LEAST_MARGIN;
+        let sent = valid_until - validity;
+        println!("got {} {name} {} {} {sent} {acquired_at} {validity}", self.number, held.token(), held.owner());
         let register = Register::open(&self.registers.join(name));
         let wrote = register.write(held.token(), held.owner()).is_ok();
 
-        let length = self.pace.hold(&mut self.rng);
+        let length = match self.rng.u32(0..40) {
+            // Nobody renews it: to its very end, by whichever clock.
+            0 if given && self.pace == Pace::Varied => held.lease() * 5 / 4,
+            _ => self.pace.hold(&mut self.rng),
+        };
         let loss = self.sit(&held, length, &mut valid_until).await;
         let called = monotonic_us();
         let ended = match loss {
@@ -209,12 +253,17 @@ impl Waiter {
             drop(held);
             "DROPPED"
         } else {
-            held.release().await.map_or_else(|error| error.kind().as_str(), |()| "RELEASED")
+            self.release(held).await.map_or_else(|error| error.kind().as_str(), |()| "RELEASED")
         };
         let returned = monotonic_us();
         // A hold that was lost, or ended before its release was called, is not to be found by right.
         let valid_until = if ended == called && loss.is_none() { valid_until } else { 0 };
         println!("left {} {outcome} {called} {returned} {valid_until}", self.number);
+    }
+
+    async fn release(&self, held: Held) -> libdlock::Result<()> {
+        let client = self.client.clone();
+        if self.blocks { blocking(move || client.block_on(held.release())).await } else { held.release().await }
     }
 
     /// Holds on for `length`, until the hold is lost or everybody is to finish.

@@ -3,6 +3,7 @@
 //! the moments at which they meet.
 
 mod keys;
+mod place;
 mod storm;
 
 use std::{
@@ -11,24 +12,28 @@ use std::{
 };
 
 use fastrand::Rng;
-use libdlock_testkit::{Proxy, Server, resource::Register, temp::TempDir, wait::monotonic_us};
+use libdlock_testkit::{resource::Register, temp::TempDir, wait::monotonic_us};
 
 use libdlock_faults::soak::{
     fleet::{Fleet, Plan},
     history::History,
     worker::{self, Pace},
 };
-use storm::{Place, Storm};
+use place::Place;
+use storm::Storm;
 
 /// The workers' lease: short, so that much happens in an hour.
 const LEASE: Duration = Duration::from_secs(2);
-const OPTIONS: &str = "lease=2s&response_timeout=300ms&operation_timeout=3s&connect_timeout=1s&ping_interval=500ms";
+const OPTIONS: &str =
+    "lease=2s&response_timeout=300ms&operation_timeout=3s&connect_timeout=1s&ping_interval=500ms&clock_drift=9";
 const PROCESSES: usize = 5;
 const WAITERS: u32 = 4;
 const NAMES: [&str; 3] = ["alpha", "beta", "gamma"];
 
 /// How long it storms before it is calm again.
 const STORM: Duration = Duration::from_secs(25);
+/// Of so many storms one is such that no caller may notice.
+const GENTLE: u64 = 3;
 /// The longest timer of a waiter that is neither head nor next.
 const LONG_POLL: Duration = Duration::from_secs(6);
 /// What a dead head costs those behind it: its silence, and the next one's timer.
@@ -77,22 +82,25 @@ impl Soak {
             "soak: {minutes} minutes, seed {seed}, {PROCESSES} processes of {WAITERS} waiters, {} names",
             NAMES.len()
         );
-        let args = ["--enable-debug-command", "yes", "--lua-time-limit", "300"];
-        let server = Server::options().clock().args(&args).start();
-        let proxy = Proxy::start(server.address());
+        let place = Place::start(NAMES.map(str::to_owned).into());
         let registers = TempDir::new();
         NAMES.iter().for_each(|name| drop(Register::create(&registers.path().join(name))));
-        let names: Vec<String> = NAMES.map(str::to_owned).into();
         let fleet = Fleet::start(Plan {
             // This program as it was started, also when it is built anew meanwhile.
             program: "/proc/self/exe".into(),
-            // With and without hand-over inside a process.
-            options: &["", "&cohort_max=1", "&strict_fifo=true", "&cohort_max=4&queue_poll_interval=2s"],
+            // With and without hand-over inside a process. The last one asks so often that it notices a lease which ends early.
+            options: &[
+                "",
+                "&cohort_max=1",
+                "&strict_fifo=true",
+                "&cohort_max=4&queue_poll_interval=2s",
+                "&poll_interval=20ms&queue_poll_interval=20ms",
+            ],
             pace: Pace::Varied,
-            url: format!("{}/?{OPTIONS}", proxy.url()),
+            url: format!("{}/?{OPTIONS}", place.proxy.url()),
             processes: PROCESSES,
             waiters: WAITERS,
-            names: names.clone(),
+            names: place.names.clone(),
             registers: registers.path().into(),
             seed,
         });
@@ -100,7 +108,7 @@ impl Soak {
             minutes,
             seed,
             rng: Rng::with_seed(seed),
-            place: Place { server, proxy, names },
+            place,
             fleet,
             history: History::default(),
             storm: Storm::default(),
@@ -119,6 +127,8 @@ impl Soak {
         // Nothing goes wrong before everybody is there.
         self.calm();
         while Instant::now() < end {
+            let gentle = self.calms.is_multiple_of(GENTLE);
+            (self.storm.gentle, self.fleet.gentle) = (gentle, gentle);
             self.fleet.go();
             let calm = (Instant::now() + STORM).min(end);
             while Instant::now() < calm {
@@ -185,7 +195,8 @@ impl Soak {
         let began = Instant::now();
         loop {
             self.look();
-            let wrong = keys::leftovers(&self.place.server, &self.fleet.clients());
+            let mut wrong = keys::leftovers(&self.place.server, &self.fleet.clients());
+            wrong.extend(self.place.strays().into_iter().map(|stray| format!("connected to the replica: {stray}")));
             if wrong.is_empty() {
                 return;
             }
@@ -247,9 +258,10 @@ impl Soak {
     fn status(&self) -> String {
         let faults: u64 = self.storm.counts.values().sum();
         format!(
-            "{} hand-overs, {faults} faults, {} calms, {} excused, longest drain {:.1} s, {} violations; KB: this {}, first worker {}, server {}",
+            "{} hand-overs, {faults} faults, {} calms, {} holds judged, {} excused, longest drain {:.1} s, {} violations; KB: this {}, first worker {}, server {}",
             self.history.holds,
             self.calms,
+            self.history.judged,
             self.history.excused,
             self.longest_drain.as_secs_f64(),
             self.violations,

@@ -7,7 +7,7 @@ use std::{
 
 use fastrand::Rng;
 use libdlock_testkit::{
-    Action, Conn, Proxy, Reply, Server, Side,
+    Action, Conn, Reply, Server, Side,
     proxy::{BOTH, Match},
     server::Data,
     wait::monotonic_us,
@@ -18,10 +18,10 @@ use libdlock_faults::soak::{
     history::{History, Removal},
 };
 
-use crate::LEASE;
+use crate::{LEASE, place::Place};
 
 /// Each with how often it comes, relative to the others.
-const FAULTS: [(&str, u32); 32] = [
+const FAULTS: [(&str, u32); 36] = [
     ("a worker killed", 4),
     ("a worker stopped for a while", 6),
     ("all connections reset", 6),
@@ -54,7 +54,25 @@ const FAULTS: [(&str, u32); 32] = [
     ("read only", 2),
     ("everybody gives up", 4),
     ("the slow script", 2),
+    ("a planned failover", 5),
+    ("a failover that loses writes", 4),
+    ("snapshots: 70 ms without an answer", 8),
+    ("server clock slewed", 8),
 ];
+
+/// Those that no caller may notice but by waiting: with nothing else, no caller is told of an error.
+const GENTLE: [(&str, u32); 5] = [
+    ("a planned failover", 3),
+    ("snapshots: 70 ms without an answer", 6),
+    ("server clock slewed", 2),
+    ("CLIENT KILL pubsub", 1),
+    ("SCRIPT FLUSH", 1),
+];
+
+/// How long a server with some gigabytes stands still when it forks for a snapshot.
+const SNAPSHOT: Duration = Duration::from_millis(70);
+/// By how much a time daemon may slew a clock, in millionths: chrony's default limit.
+const SLEW: i64 = 83_333;
 
 /// What ends a fault.
 enum End {
@@ -63,11 +81,17 @@ enum End {
     LetGo(Match),
     Resume(usize),
     ResumeServer,
+    /// The server goes on after a snapshot, and makes so many more.
+    Snapshot(u32),
+    /// The server goes on until now: the next snapshot, and how many after it.
+    Between(u32),
     Accept,
     Memory,
     Master,
     /// The server's clock is where it would be.
     Clock(i64),
+    /// The server's clock runs as it should.
+    Slew,
 }
 
 impl End {
@@ -77,10 +101,13 @@ impl End {
             End::LetGo(_) => "holding back",
             End::Resume(_) => "standing still",
             End::ResumeServer => "the server's standing still",
+            End::Snapshot(_) => "a snapshot",
+            End::Between(_) => "going on between snapshots",
             End::Accept => "no new connections",
             End::Memory => "out of memory",
             End::Master => "read only",
             End::Clock(_) => "clock back",
+            End::Slew => "slewing",
         }
     }
 
@@ -88,13 +115,16 @@ impl End {
     fn asks(&self) -> bool {
         matches!(self, End::Memory | End::Master)
     }
-}
 
-/// Where the faults happen.
-pub struct Place {
-    pub server: Server,
-    pub proxy: Proxy,
-    pub names: Vec<String>,
+    /// Until then the server answers nothing.
+    fn frees(&self) -> bool {
+        matches!(self, End::ResumeServer | End::Snapshot(_))
+    }
+
+    /// It is about the server that is in charge, wherever the address leads later.
+    fn is_of_the_server(&self) -> bool {
+        self.asks() || self.frees() || matches!(self, End::Between(_))
+    }
 }
 
 #[derive(Default)]
@@ -106,6 +136,8 @@ pub struct Storm {
     /// Connections on which the server has yet to answer.
     waiting: Vec<Conn>,
     clock_is_behind: bool,
+    /// Only faults that no caller may notice.
+    pub gentle: bool,
     /// Since the last calm: workers killed, and whether anything came back that was gone.
     pub killed: u32,
     pub revived: bool,
@@ -117,10 +149,15 @@ fn between(rng: &mut Rng, from: Duration, to: Duration) -> Duration {
 
 const MS: Duration = Duration::from_millis(1);
 
-/// Sends a command until the server is not busy with a script any more.
-fn insist(server: &Server, command: &[&str]) {
-    while let Reply::Error(error) = server.cmd(command) {
-        assert!(error.starts_with("BUSY"), "{command:?}: {error}");
+/// Sends a command until the server is not busy with a script, or with what it loads, any more.
+pub fn insist(server: &Server, command: &[&str]) -> Reply {
+    loop {
+        let error = match server.cmd(command) {
+            Reply::Error(error) => error,
+            reply => return reply,
+        };
+        let passes = ["BUSY", "LOADING"].iter().any(|kind| error.starts_with(kind));
+        assert!(passes, "{command:?}: {error}");
         std::thread::sleep(MS * 20);
     }
 }
@@ -128,9 +165,10 @@ fn insist(server: &Server, command: &[&str]) {
 impl Storm {
     /// One fault, whichever comes.
     pub fn strike(&mut self, rng: &mut Rng, place: &mut Place, fleet: &mut Fleet, history: &mut History) {
-        let mut n = rng.u32(0..FAULTS.iter().map(|(_, weight)| weight).sum());
+        let faults = if self.gentle { &GENTLE[..] } else { &FAULTS[..] };
+        let mut n = rng.u32(0..faults.iter().map(|(_, weight)| weight).sum());
         let (name, _) =
-            FAULTS.iter().find(|(_, weight)| n.checked_sub(*weight).map(|left| n = left).is_none()).expect("one");
+            faults.iter().find(|(_, weight)| n.checked_sub(*weight).map(|left| n = left).is_none()).expect("one");
         *self.counts.entry(name).or_default() += 1;
         self.recent.push((monotonic_us(), name));
         fleet.note(format!("begins: {name}"));
@@ -151,7 +189,14 @@ impl Storm {
             "everybody gives up" => fleet.cancel(),
             name => {
                 // A server that stands still answers no command of ours.
-                self.end_early(|end| matches!(end, End::ResumeServer), place, fleet, history);
+                self.end_early(End::frees, place, fleet, history);
+                if name.contains("failover") {
+                    self.end_early(End::is_of_the_server, place, fleet, history);
+                    return self.fail_over(name, rng, place, history);
+                }
+                if name.contains("slewed") {
+                    self.end_early(|end| matches!(end, End::Slew), place, fleet, history);
+                }
                 self.server(name, rng, length, place, history);
             }
         }
@@ -225,6 +270,7 @@ impl Storm {
                 drop(server.cmd(&["CLIENT", "PAUSE", &length.as_millis().min(2_000).to_string(), kind]));
             }
             "server stopped for a while" => {
+                self.active.retain(|(_, end)| !matches!(end, End::Between(_)));
                 server.pause();
                 self.until(length, End::ResumeServer);
             }
@@ -272,7 +318,33 @@ impl Storm {
                 server.cmd(&["REPLICAOF", "127.0.0.1", "1"]);
                 self.until(length, End::Master);
             }
+            "snapshots: 70 ms without an answer" => {
+                self.active.retain(|(_, end)| !matches!(end, End::Between(_)));
+                server.pause();
+                self.until(SNAPSHOT, End::Snapshot(rng.u32(0..10)));
+            }
+            "server clock slewed" => {
+                let ppm = [SLEW, -SLEW, rng.i64(-SLEW..SLEW)][rng.usize(0..3)];
+                server.clock().slew(ppm);
+                self.until(between(rng, LEASE * 2, LEASE * 8), End::Slew);
+            }
             name => panic!("nobody knows how to do this: {name}"),
+        }
+    }
+
+    /// Another server is in charge, behind the same address.
+    fn fail_over(&mut self, name: &'static str, rng: &mut Rng, place: &mut Place, history: &mut History) {
+        if name == "a planned failover" {
+            if !place.hand_over(between(rng, Duration::ZERO, MS * 300)) {
+                *self.counts.entry(name).or_default() -= 1;
+                *self.counts.entry("a planned failover that did not come about").or_default() += 1;
+            }
+        } else if let Some((from, to)) = place.fall_over(between(rng, Duration::ZERO, MS * 500)) {
+            // Locks that were released are held again, until their leases end.
+            self.revived = true;
+            history.removed(Removal { name: None, from, to, forgot_the_token: self.clock_is_behind });
+        } else {
+            *self.counts.entry(name).or_default() -= 1;
         }
     }
 
@@ -288,7 +360,7 @@ impl Storm {
     pub fn end_due(&mut self, place: &mut Place, fleet: &mut Fleet, history: &mut History) {
         let now = Instant::now();
         let asks = self.active.iter().any(|(at, end)| *at <= now && end.asks());
-        let is_due = |(at, end): &(Instant, End)| *at <= now || asks && matches!(end, End::ResumeServer);
+        let is_due = |(at, end): &(Instant, End)| *at <= now || asks && end.frees();
         let (due, active) = std::mem::take(&mut self.active).into_iter().partition(is_due);
         self.active = active;
         self.finish(due, place, fleet, history);
@@ -296,22 +368,24 @@ impl Storm {
 
     /// Ends everything, and waits until the server answers.
     pub fn end_all(&mut self, place: &mut Place, fleet: &mut Fleet, history: &mut History) {
-        let all = std::mem::take(&mut self.active);
-        self.finish(all, place, fleet, history);
+        self.end_early(|_| true, place, fleet, history);
+        self.active.clear();
         place.proxy.heal();
         insist(&place.server, &["CLIENT", "UNPAUSE"]);
         self.waiting.clear();
     }
 
     fn end_early(&mut self, which: impl Fn(&End) -> bool, place: &mut Place, fleet: &mut Fleet, history: &mut History) {
-        let (early, active) = std::mem::take(&mut self.active).into_iter().partition(|(_, end)| which(end));
+        let (mut early, active): (Vec<_>, _) =
+            std::mem::take(&mut self.active).into_iter().partition(|(_, end)| which(end));
         self.active = active;
+        early.retain(|(_, end)| !matches!(end, End::Between(_)));
         self.finish(early, place, fleet, history);
     }
 
-    /// The server first: the others may need its answer.
+    /// The server first: the others may need its answer, so it stops after them.
     fn finish(&mut self, mut ends: Vec<(Instant, End)>, place: &mut Place, fleet: &mut Fleet, history: &mut History) {
-        ends.sort_by_key(|(_, end)| !matches!(end, End::ResumeServer));
+        ends.sort_by_key(|(_, end)| if end.frees() { 0 } else { 1 + u32::from(matches!(end, End::Between(_))) });
         for (_, end) in ends {
             let from = monotonic_us();
             fleet.note(format!("ends: {}", end.word()));
@@ -320,9 +394,21 @@ impl Storm {
                 End::LetGo(held) => held.let_go(),
                 End::Resume(victim) => fleet.resume(victim),
                 End::ResumeServer => place.server.resume(),
+                End::Snapshot(more) => {
+                    place.server.resume();
+                    if more > 0 {
+                        self.until(SNAPSHOT * (1 + more % 3), End::Between(more - 1));
+                    }
+                }
+                End::Between(more) => {
+                    *self.counts.entry("snapshots: 70 ms without an answer").or_default() += 1;
+                    place.server.pause();
+                    self.until(SNAPSHOT, End::Snapshot(more));
+                }
+                End::Slew => place.server.clock().slew(0),
                 End::Accept => place.proxy.refuse(false),
-                End::Memory => insist(&place.server, &["CONFIG", "SET", "maxmemory", "0"]),
-                End::Master => insist(&place.server, &["REPLICAOF", "NO", "ONE"]),
+                End::Memory => drop(insist(&place.server, &["CONFIG", "SET", "maxmemory", "0"])),
+                End::Master => drop(insist(&place.server, &["REPLICAOF", "NO", "ONE"])),
                 End::Clock(step) => {
                     place.server.clock().advance(step);
                     self.clock_is_behind = false;

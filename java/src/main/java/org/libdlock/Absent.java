@@ -20,9 +20,9 @@ public final class Absent {
     }
 
     /**
-     * This process goes on by itself with its share of the rate.
+     * This client goes on by itself with its share of the rate.
      *
-     * @param of among how many processes the rate is shared, 1 to 1,000,000
+     * @param of among how many clients the rate is shared, 1 to 1,000,000
      * @return the policy; it is checked where a limiter is made with it
      */
     public static Absent localShare(int of) {

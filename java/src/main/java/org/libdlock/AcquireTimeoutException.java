@@ -1,12 +1,16 @@
+// Written by `python3 api/write.py` from api/errors.json.
 package org.libdlock;
 
-import org.jspecify.annotations.Nullable;
+import org.libdlock.internal.Failure;
 
-/** Not acquired within the wait: somebody else holds it. {@code tryLock} returns {@code false} instead. */
+/**
+ * {@code acquire} or {@code lockAsync} did not get the lock within its wait; {@code tryLock} returns {@code false}
+ * instead.
+ */
 public final class AcquireTimeoutException extends DlockException {
     private static final long serialVersionUID = 1;
 
-    AcquireTimeoutException(String message, String op, @Nullable String object) {
-        super(Kind.BUSY, message, op, object);
+    AcquireTimeoutException(Failure failure) {
+        super(failure);
     }
 }

@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
+import org.libdlock.internal.Failure;
 
 /**
  * From Java's values to the core's: durations to milliseconds, strings to UTF-8. What a value may be is the core's to decide; refused
@@ -20,6 +21,13 @@ final class Arguments {
     private static final Duration FOR_EVER = ChronoUnit.FOREVER.getDuration();
 
     private Arguments() {}
+
+    /** A {@link NullPointerException} that names the parameter. */
+    static void notNull(@Nullable Object given, String parameter) {
+        if (given == null) {
+            throw new NullPointerException(parameter + " is null");
+        }
+    }
 
     /** Rounded away from zero: a wait of a microsecond is short, but it is a wait. What is too long for a number is the longest there is. */
     static long millis(Duration duration) {
@@ -58,9 +66,9 @@ final class Arguments {
         return Math.abs(millis) >= Long.MAX_VALUE || millis == Long.MIN_VALUE ? sign * Long.MAX_VALUE : millis + sign;
     }
 
-    /** Null waits for ever, as does the longest duration that Java has. */
+    /** Null waits for ever, as does the longest duration that Java has; zero or less does not wait. */
     static long waitMillis(@Nullable Duration wait) {
-        return wait == null || wait.equals(FOR_EVER) ? NOT_GIVEN : millis(wait);
+        return wait == null || wait.equals(FOR_EVER) ? NOT_GIVEN : Math.max(0, millis(wait));
     }
 
     /** As the JDK's locks have it: zero or less does not wait, {@link Long#MAX_VALUE} of any unit is for ever. */
@@ -83,8 +91,9 @@ final class Arguments {
         try {
             return utf8(name);
         } catch (CharacterCodingException error) {
-            String message = op + ": the name has a lone surrogate; a name is 1 to 512 bytes of UTF-8";
-            InvalidNameException refused = new InvalidNameException(message, op, null);
+            String allowed = "1 to 512 bytes of UTF-8 without NUL";
+            Failure failure = refusal(Kind.INVALID_NAME, "the name has a lone surrogate", allowed, op);
+            InvalidNameException refused = new InvalidNameException(failure);
             refused.initCause(error);
             throw refused;
         }
@@ -95,7 +104,9 @@ final class Arguments {
         try {
             return utf8(text);
         } catch (CharacterCodingException error) {
-            InvalidArgumentException refused = invalid("the " + what + " has a lone surrogate", op, null);
+            String given = "the " + what + " has a lone surrogate";
+            Failure failure = refusal(Kind.INVALID_ARGUMENT, given, "text without lone surrogates", op);
+            InvalidArgumentException refused = new InvalidArgumentException(failure);
             refused.initCause(error);
             throw refused;
         }
@@ -108,8 +119,8 @@ final class Arguments {
         return bytes;
     }
 
-    static InvalidArgumentException invalid(String message, String op, @Nullable String name) {
-        String where = name == null ? op : op + " \"" + name + "\"";
-        return new InvalidArgumentException(where + ": " + message, op, name);
+    private static Failure refusal(Kind kind, String what, String allowed, String op) {
+        String message = op + ": " + what + "; allowed: " + allowed;
+        return new Failure(kind.code(), op, null, message, null, -1, -1, allowed);
     }
 }

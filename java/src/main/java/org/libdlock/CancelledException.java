@@ -1,41 +1,70 @@
+// Written by `python3 api/write.py` from api/errors.json.
 package org.libdlock;
 
+import java.time.Duration;
 import java.util.concurrent.CancellationException;
 import org.jspecify.annotations.Nullable;
+import org.libdlock.internal.Failure;
 
-/** The operation was cancelled; what it asked for was not done, or was undone. */
+/** The caller cancelled the operation. */
 public final class CancelledException extends CancellationException implements DlockError {
     private static final long serialVersionUID = 1;
 
-    /** See {@link #op()}. */
-    private final String op;
+    /** What it tells. */
+    private final Failure failure;
 
-    /** See {@link #object()}. */
-    private final @Nullable String object;
-
-    CancelledException(String message, String op, @Nullable String object) {
-        super(message);
-        this.op = op;
-        this.object = object;
+    CancelledException(Failure failure) {
+        super(failure.message());
+        this.failure = failure;
     }
 
     @Override
     public int code() {
-        return Kind.CANCELLED.code();
+        return Kind.of(failure.code()).code();
     }
 
     @Override
     public String kind() {
-        return Kind.CANCELLED.name();
+        return Kind.of(failure.code()).name();
+    }
+
+    @Override
+    public @Nullable String family() {
+        return Kind.of(failure.code()).family();
     }
 
     @Override
     public String op() {
-        return op;
+        return failure.op();
     }
 
     @Override
     public @Nullable String object() {
-        return object;
+        return failure.object();
+    }
+
+    @Override
+    public @Nullable String holder() {
+        return failure.holder();
+    }
+
+    @Override
+    public @Nullable Duration remaining() {
+        return failure.remaining();
+    }
+
+    @Override
+    public @Nullable Duration retryAfter() {
+        return failure.retryAfter();
+    }
+
+    @Override
+    public @Nullable String allowed() {
+        return failure.allowed();
+    }
+
+    @Override
+    public boolean retryable() {
+        return Kind.of(failure.code()).retryable();
     }
 }

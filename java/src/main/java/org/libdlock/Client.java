@@ -48,7 +48,7 @@ public final class Client implements AutoCloseable {
                 Port.get().call((to, id) -> Native.clientClose(to, id, handle, false));
             }
             views.free();
-            Native.clientFree(handle);
+            Native.free(handle);
         }
     }
 
@@ -71,13 +71,16 @@ public final class Client implements AutoCloseable {
      * @param options its lease, and whether it is re-entrant
      * @return a lock that waits for nothing yet
      * @throws InvalidNameException when the name cannot be used
-     * @throws InvalidArgumentException for a lease out of bounds
+     * @throws InvalidArgumentException for a lease or a watchdog's lease out of bounds, or when both are given
      */
     public DistributedLock lock(String name, LockOptions options) {
+        Arguments.notNull(name, "name");
+        Arguments.notNull(options, "options");
         byte[] bytes = Arguments.nameBytes(name, "lock");
         long lease = Arguments.leaseMillis(options.lease());
+        long watchdogLease = Arguments.leaseMillis(options.watchdogLease());
         try {
-            long lock = Native.lockOpen(handle, bytes, lease, options.reentrantOrDefault());
+            long lock = Native.lockOpen(handle, bytes, lease, watchdogLease, options.reentrantOrDefault());
             return new DistributedLock(this, name, lock);
         } finally {
             Reference.reachabilityFence(this);
@@ -108,6 +111,9 @@ public final class Client implements AutoCloseable {
      * @throws InvalidArgumentException for a rate or policy out of bounds
      */
     public RateLimiter rateLimiter(String name, Rate rate, Absent absent) {
+        Arguments.notNull(name, "name");
+        Arguments.notNull(rate, "rate");
+        Arguments.notNull(absent, "absent");
         byte[] bytes = Arguments.nameBytes(name, "rate limiter");
         try {
             long limiter = Native.limiterOpen(

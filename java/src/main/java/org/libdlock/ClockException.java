@@ -1,12 +1,13 @@
+// Written by `python3 api/write.py` from api/errors.json.
 package org.libdlock;
 
-import org.jspecify.annotations.Nullable;
+import org.libdlock.internal.Failure;
 
-/** A clock did something that libdlock cannot make up for. */
+/** A clock error that waiting cannot correct. */
 public final class ClockException extends DlockException {
     private static final long serialVersionUID = 1;
 
-    ClockException(String message, String op, @Nullable String object) {
-        super(Kind.CLOCK, message, op, object);
+    ClockException(Failure failure) {
+        super(failure);
     }
 }

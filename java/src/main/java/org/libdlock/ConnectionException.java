@@ -1,12 +1,13 @@
+// Written by `python3 api/write.py` from api/errors.json.
 package org.libdlock;
 
-import org.jspecify.annotations.Nullable;
+import org.libdlock.internal.Failure;
 
-/** The server could not be reached, or refused the connection or the password; nothing was done there. */
-public final class ConnectionException extends DlockException {
+/** The server cannot be reached, or refuses the connection or the password; nothing was done there. */
+public final class ConnectionException extends UnavailableException {
     private static final long serialVersionUID = 1;
 
-    ConnectionException(String message, String op, @Nullable String object) {
-        super(Kind.CONNECTION, message, op, object);
+    ConnectionException(Failure failure) {
+        super(failure);
     }
 }

@@ -1,12 +1,13 @@
+// Written by `python3 api/write.py` from api/errors.json.
 package org.libdlock;
 
-import org.jspecify.annotations.Nullable;
+import org.libdlock.internal.Failure;
 
-/** The holder asked again for a lock that is not re-entrant; it would have waited for itself. */
+/** The holder acquired a lock again that is not re-entrant. */
 public final class DeadlockException extends DlockException {
     private static final long serialVersionUID = 1;
 
-    DeadlockException(String message, String op, @Nullable String object) {
-        super(Kind.DEADLOCK, message, op, object);
+    DeadlockException(Failure failure) {
+        super(failure);
     }
 }

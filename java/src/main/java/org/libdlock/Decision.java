@@ -6,16 +6,19 @@ import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 import org.libdlock.internal.Judged;
 
+// <api:record> written by `python3 api/write.py` from api/records.json
 /**
  * A rate limiter's answer.
  *
- * @param allowed whether the tokens were granted; of a {@link RateLimiter#peek}, whether one could be had
- * @param granted how many were
+ * @param allowed whether the tokens were granted; of a {@code peek}, whether one could be had
+ * @param granted how many were: the cost, or 0
  * @param remaining how many could be had at once now
- * @param retryAfter until the same cost can be granted; {@code null} is never
- * @param resetAfter until the bucket is full
- * @param limit the burst
- * @param serverTimeUs when, on the server's clock, in microseconds since 1970; empty when there was no server to ask
+ * @param retryAfter how long until the same cost can be granted, at the soonest: zero when it was granted, {@code
+ *     null} for never
+ * @param resetAfter how long until the bucket is full again
+ * @param limit the most that can be had at once: the burst, or this client's share of it when a policy granted that
+ * @param serverTimeUs when it was decided, or from when on the tokens that were waited for may be used, on the
+ *     server's clock, in microseconds since 1970; empty when a policy decided without the server
  */
 public record Decision(
         boolean allowed,
@@ -25,6 +28,7 @@ public record Decision(
         Duration resetAfter,
         long limit,
         OptionalLong serverTimeUs) {
+    // </api:record>
     static Decision of(Object reply) {
         Judged judged = Replies.of(reply, Judged.class);
         return new Decision(

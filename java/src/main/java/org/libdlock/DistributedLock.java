@@ -15,15 +15,12 @@ import org.libdlock.internal.Seen;
 /**
  * A lock of one name, made by {@link Client#lock(String)}, with the rules of {@link java.util.concurrent.locks.ReentrantLock}: the holder
  * is the <em>thread</em> (platform or virtual), which may acquire again unless told otherwise, must release as often, and nobody else
- * can. The {@code ...Async} methods give holds that belong to a {@link LockHandle} instead, and to no thread.
+ * can. {@link #acquire()} and the {@code ...Async} methods give holds that belong to a {@link LockHandle} instead, and to no thread.
  *
  * <p>A thread that ends while it holds the lock is noticed within about a second: renewal stops, a warning is logged, and the lease runs
  * out. May be shared between threads.
  */
 public final class DistributedLock implements Lock {
-    private static final Failure BUSY =
-            new Failure(Kind.BUSY.code(), "acquire", null, "acquire: held by somebody else");
-
     private final Client client;
     private final String name;
     private final NativeLock inner;
@@ -47,7 +44,8 @@ public final class DistributedLock implements Lock {
      * Acquires, waiting as long as it takes. An interrupt does not end the wait; it is kept for later.
      *
      * @throws DeadlockException when this thread holds the lock and it is not re-entrant
-     * @throws LockLostException when this thread has lost the lock and not released it yet
+     * @throws LockLostException when this thread has lost the lock and has not been told yet. It is told once, by this exception, by
+     *     another or by {@link #isHeldByCurrentThread()}; after that it acquires anew.
      * @throws ConnectionException when the server has not answered for {@code operation_timeout}
      * @throws ClosedException when the client is closed
      */
@@ -79,26 +77,28 @@ public final class DistributedLock implements Lock {
     /**
      * Acquires within a time.
      *
-     * @param time zero or less does not wait; at most 24 h, or {@link Long#MAX_VALUE} for ever
+     * @param time zero or less does not wait; {@link Long#MAX_VALUE} is for ever
      * @param unit the unit of {@code time}
      * @return false when it was not to be had in that time
      * @throws InterruptedException when interrupted before or while waiting
      */
     @Override
     public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
+        Arguments.notNull(unit, "unit");
         return inner.acquireInterruptibly(Arguments.waitMillis(time, unit), Arguments.NOT_GIVEN);
     }
 
     /**
      * Acquires within a time, with a lease that is not renewed.
      *
-     * @param wait zero or less does not wait; at most 24 h, or {@link Long#MAX_VALUE} for ever
+     * @param wait zero or less does not wait; {@link Long#MAX_VALUE} is for ever
      * @param lease 100 ms to 24 h, or -1 for the lock's own
      * @param unit the unit of both
      * @return false when it was not to be had in that time
      * @throws InterruptedException when interrupted before or while waiting
      */
     public boolean tryLock(long wait, long lease, TimeUnit unit) throws InterruptedException {
+        Arguments.notNull(unit, "unit");
         long leaseMillis = Arguments.leaseMillis(lease, unit);
         return inner.acquireInterruptibly(Arguments.waitMillis(wait, unit), leaseMillis);
     }
@@ -106,7 +106,7 @@ public final class DistributedLock implements Lock {
     /**
      * Acquires within a time, with a lease that is not renewed.
      *
-     * @param wait zero does not wait, at most 24 h; {@code null} waits for ever
+     * @param wait zero or less does not wait; {@code null} waits for ever
      * @param lease 100 ms to 24 h; {@code null} is the lock's own
      * @return false when it was not to be had in that time
      * @throws InterruptedException when interrupted before or while waiting
@@ -114,6 +114,17 @@ public final class DistributedLock implements Lock {
     public boolean tryLock(@Nullable Duration wait, @Nullable Duration lease) throws InterruptedException {
         long leaseMillis = Arguments.leaseMillis(lease);
         return inner.acquireInterruptibly(Arguments.waitMillis(wait), leaseMillis);
+    }
+
+    /**
+     * Acquires with a lease that is not renewed, waiting as long as it takes. An interrupt does not end the wait; it is kept for later.
+     *
+     * @param lease 100 ms to 24 h, or -1 for the lock's own
+     * @param unit the unit of {@code lease}
+     */
+    public void lock(long lease, TimeUnit unit) {
+        Arguments.notNull(unit, "unit");
+        require(inner.acquire(Arguments.NOT_GIVEN, Arguments.leaseMillis(lease, unit)));
     }
 
     /**
@@ -147,7 +158,8 @@ public final class DistributedLock implements Lock {
     }
 
     /**
-     * Whether the calling thread holds it, and has not lost it. No I/O.
+     * Whether the calling thread holds it, and has not lost it. No I/O. A thread that has lost it is told so by this answer, and may
+     * acquire it anew: {@code if (lock.isHeldByCurrentThread()) lock.unlock()} is all that a {@code finally} needs.
      *
      * @return true while it does
      */
@@ -191,7 +203,12 @@ public final class DistributedLock implements Lock {
      */
     public boolean isValid() {
         Hold hold = inner.hold();
-        return hold != null && Native.heldValid(hold.handle());
+        if (hold == null || Native.heldValid(hold.handle())) {
+            return hold != null;
+        }
+        // A thread that hears "no" has heard of the loss.
+        inner.holdCount();
+        return false;
     }
 
     /**
@@ -207,7 +224,7 @@ public final class DistributedLock implements Lock {
     /**
      * The signal that this thread's hold was lost: before the server can grant the name to somebody else, also while the server cannot
      * be reached. Only a removed key, or a jump of the server's clock or data, is noticed later: at the next renewal, a third of the
-     * lease at most.
+     * lease at most, or when a fixed lease ends, which is not renewed. A forced release is noticed at once.
      *
      * @return completes with the reason; cancelled when the hold ends by a release. Cancelling it changes nothing.
      * @throws NotHeldException when this thread holds nothing
@@ -223,6 +240,7 @@ public final class DistributedLock implements Lock {
      * @throws NotHeldException when this thread does not hold it, or not any more
      */
     public void extend(Duration lease) {
+        Arguments.notNull(lease, "lease");
         long millis = Arguments.millis(lease);
         Replies.check(inner.call((port, id, lock, holder) -> Native.lockExtend(port, id, lock, holder, millis)));
     }
@@ -248,6 +266,7 @@ public final class DistributedLock implements Lock {
      * @throws InvalidArgumentException for a text that is no detached hold of this lock
      */
     public void attach(String detached) {
+        Arguments.notNull(detached, "detached");
         inner.attach(Arguments.textBytes(detached, "detached hold", "attach"));
     }
 
@@ -262,7 +281,7 @@ public final class DistributedLock implements Lock {
     }
 
     /**
-     * Frees the lock whoever holds it: for operators, since the holder may still be at work. It learns of it at its next renewal.
+     * Frees the lock whoever holds it: for operators, since the holder may still be at work. It learns of it at once.
      *
      * @return whether anybody did
      */
@@ -272,9 +291,54 @@ public final class DistributedLock implements Lock {
     }
 
     /**
+     * Acquires for a handle, waiting as long as it takes: a hold that belongs to the object returned and to no thread, to be released by
+     * any.
+     *
+     * <pre>{@code
+     * try (LockHandle handle = lock.acquire()) {
+     *     write(value, handle.token());
+     * }
+     * }</pre>
+     *
+     * @return the hold
+     * @throws InterruptedException when interrupted before or while waiting; nothing is left behind
+     */
+    public LockHandle acquire() throws InterruptedException {
+        return acquireHandle(Arguments.NOT_GIVEN, Arguments.NOT_GIVEN);
+    }
+
+    /**
+     * Acquires for a handle within a time.
+     *
+     * @param wait zero or less does not wait; {@code null} waits for ever
+     * @param lease 100 ms to 24 h, not renewed; {@code null} is the lock's own
+     * @return the hold
+     * @throws AcquireTimeoutException when it was not to be had in that time
+     * @throws InterruptedException when interrupted before or while waiting; nothing is left behind
+     */
+    public LockHandle acquire(@Nullable Duration wait, @Nullable Duration lease) throws InterruptedException {
+        return acquireHandle(Arguments.waitMillis(wait), Arguments.leaseMillis(lease));
+    }
+
+    /**
+     * Acquires for a handle if nobody holds the lock now. May overtake those who wait.
+     *
+     * @return the hold, or {@code null} when somebody does
+     */
+    public @Nullable LockHandle tryAcquire() {
+        Hold hold = inner.tryHold();
+        return hold == null ? null : handle(hold);
+    }
+
+    private LockHandle acquireHandle(long waitMillis, long leaseMillis) throws InterruptedException {
+        return handle(inner.awaitHold(waitMillis, leaseMillis));
+    }
+
+    /**
      * Acquires for a handle, waiting as long as it takes.
      *
-     * @return the hold; cancelling the future cancels the acquire and leaves nothing behind
+     * @return the hold; cancelling the future cancels the acquire and leaves nothing behind, and so does a {@code get} that times out or
+     *     is interrupted
      */
     public CompletableFuture<LockHandle> lockAsync() {
         return acquireAsync(Arguments.NOT_GIVEN, Arguments.NOT_GIVEN, this::granted);
@@ -283,7 +347,7 @@ public final class DistributedLock implements Lock {
     /**
      * Acquires for a handle within a time.
      *
-     * @param wait zero does not wait, at most 24 h; {@code null} waits for ever
+     * @param wait zero or less does not wait; {@code null} waits for ever
      * @param lease 100 ms to 24 h, not renewed; {@code null} is the lock's own
      * @return the hold, or {@link AcquireTimeoutException} when it was not to be had in that time; cancelling as for
      *     {@link #lockAsync()}
@@ -314,6 +378,7 @@ public final class DistributedLock implements Lock {
      * @return the hold; when the future is cancelled the hold is released, and the text may be used up all the same
      */
     public CompletableFuture<LockHandle> attachAsync(String detached) {
+        Arguments.notNull(detached, "detached");
         try {
             byte[] text = Arguments.textBytes(detached, "detached hold", "attach");
             return inner.start(
@@ -331,19 +396,34 @@ public final class DistributedLock implements Lock {
     }
 
     private LockHandle granted(Object reply) {
-        return new LockHandle(this, client.port(), Replies.of(reply, Hold.class));
+        return handle(Replies.of(reply, Hold.class));
     }
 
-    private static void require(boolean granted) {
+    private LockHandle handle(Hold hold) {
+        boolean made = false;
+        try {
+            LockHandle handle = new LockHandle(this, client.port(), hold);
+            made = true;
+            return handle;
+        } finally {
+            if (!made) {
+                Native.free(hold.handle());
+            }
+        }
+    }
+
+    private void require(boolean granted) {
         if (!granted) {
-            throw Errors.of(BUSY);
+            String message = "acquire \"" + name + "\": held by another holder";
+            throw new AcquireTimeoutException(new Failure(Kind.BUSY.code(), "acquire", name, message));
         }
     }
 
     private Hold hold(String op) {
         Hold hold = inner.hold();
         if (hold == null) {
-            throw new NotHeldException(op + " \"" + name + "\": this thread does not hold the lock", op, name);
+            String message = op + " \"" + name + "\": this thread does not hold the lock";
+            throw new NotHeldException(new Failure(Kind.NOT_HELD.code(), op, name, message));
         }
         return hold;
     }

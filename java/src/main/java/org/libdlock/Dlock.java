@@ -35,8 +35,9 @@ public final class Dlock {
     }
 
     /**
-     * Connects to {@code redis://[user[:password]@]host[:port][/db]}, {@code redis+unix:///path}, {@code memory://} or
-     * {@code memory://NAME}; options may stand in the URL's query, too. An interrupt does not end it, {@code connect_timeout} does.
+     * Connects to {@code redis://[user[:password]@]host[:port][/db]}, {@code unix:///path}, {@code memory://} or
+     * {@code memory://NAME}; options may stand in the URL's query, too. An interrupt does not end it,
+     * {@code connect_timeout} does. With {@code connect_wait} it keeps trying for that long while the server is not up yet.
      *
      * @param url where the server is
      * @param options come after those of the URL
@@ -46,6 +47,8 @@ public final class Dlock {
      * @throws UnsatisfiedLinkError when the native library cannot be loaded on this platform
      */
     public static Client connect(String url, Options options) {
+        Arguments.notNull(url, "url");
+        Arguments.notNull(options, "options");
         List<byte[]> texts = new ArrayList<>();
         texts.add(Arguments.textBytes(url, "URL", "connect"));
         texts.addAll(options.texts());

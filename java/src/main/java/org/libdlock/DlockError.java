@@ -1,5 +1,6 @@
 package org.libdlock;
 
+import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -10,8 +11,8 @@ import org.jspecify.annotations.Nullable;
  * try {
  *     lock.lock();
  * } catch (RuntimeException e) {
- *     if (e instanceof DlockError error && error.kind().equals("CONNECTION")) {
- *         goOnWithout();
+ *     if (e instanceof DlockError error && error.retryable()) {
+ *         tryAgainLater();
  *     }
  * }
  * }</pre>
@@ -45,4 +46,55 @@ public interface DlockError {
      */
     @Nullable
     String object();
+
+    /**
+     * What the kind has in common with others that a program handles alike: {@code "USAGE"}, {@code "UNAVAILABLE"} (caught as
+     * {@link UnavailableException}) or {@code "HOLD_OVER"} (caught as {@link HoldOverException}).
+     *
+     * @return the family's name, in capitals, or {@code null} for a kind of its own
+     */
+    @Nullable
+    String family();
+
+    // <api:facts> written by `python3 api/write.py` from api/errors.json
+    /**
+     * The owner in the way, as it stands on the server; of a busy error, where the server named one.
+     *
+     * @return {@code null} when there is none
+     */
+    @Nullable
+    String holder();
+
+    /**
+     * How much of that holder's lease was left when it was seen; the holder may renew it.
+     *
+     * @return {@code null} when it is not known
+     */
+    @Nullable
+    Duration remaining();
+
+    /**
+     * After how long asking again can succeed, at the soonest; of a limiter's refusal.
+     *
+     * @return {@code null} when it is not known
+     */
+    @Nullable
+    Duration retryAfter();
+
+    /**
+     * What is allowed in place of the value that was refused, such as {@code 100 ms to 24 h}.
+     *
+     * @return {@code null} when there is none
+     */
+    @Nullable
+    String allowed();
+
+    /**
+     * Whether the same call, made again later, can succeed although the program changes nothing; after an unknown
+     * outcome it may find that the first call was carried out.
+     *
+     * @return whether it can
+     */
+    boolean retryable();
+    // </api:facts>
 }

@@ -1,6 +1,8 @@
 package org.libdlock;
 
+import java.time.Duration;
 import org.jspecify.annotations.Nullable;
+import org.libdlock.internal.Failure;
 
 /**
  * What libdlock throws where the JDK has no exception that fits. Those that have one implement {@link DlockError} all the
@@ -9,39 +11,63 @@ import org.jspecify.annotations.Nullable;
 public class DlockException extends RuntimeException implements DlockError {
     private static final long serialVersionUID = 1;
 
-    /** See {@link #kind()}. */
-    private final Kind kind;
+    // <api:body> written by `python3 api/write.py` from api/errors.json
+    /** What it tells. */
+    private final Failure failure;
 
-    /** See {@link #op()}. */
-    private final String op;
-
-    /** See {@link #object()}. */
-    private final @Nullable String object;
-
-    DlockException(Kind kind, String message, String op, @Nullable String object) {
-        super(message);
-        this.kind = kind;
-        this.op = op;
-        this.object = object;
+    DlockException(Failure failure) {
+        super(failure.message());
+        this.failure = failure;
     }
 
     @Override
     public final int code() {
-        return kind.code();
+        return Kind.of(failure.code()).code();
     }
 
     @Override
     public final String kind() {
-        return kind.name();
+        return Kind.of(failure.code()).name();
+    }
+
+    @Override
+    public final @Nullable String family() {
+        return Kind.of(failure.code()).family();
     }
 
     @Override
     public final String op() {
-        return op;
+        return failure.op();
     }
 
     @Override
     public final @Nullable String object() {
-        return object;
+        return failure.object();
     }
+
+    @Override
+    public final @Nullable String holder() {
+        return failure.holder();
+    }
+
+    @Override
+    public final @Nullable Duration remaining() {
+        return failure.remaining();
+    }
+
+    @Override
+    public final @Nullable Duration retryAfter() {
+        return failure.retryAfter();
+    }
+
+    @Override
+    public final @Nullable String allowed() {
+        return failure.allowed();
+    }
+
+    @Override
+    public final boolean retryable() {
+        return Kind.of(failure.code()).retryable();
+    }
+    // </api:body>
 }

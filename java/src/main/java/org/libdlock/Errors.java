@@ -1,8 +1,7 @@
 package org.libdlock;
 
-import java.nio.charset.StandardCharsets;
-import org.jspecify.annotations.Nullable;
 import org.libdlock.internal.Failure;
+import org.libdlock.internal.Wire;
 
 /** From the core's errors to exceptions. */
 final class Errors {
@@ -10,37 +9,32 @@ final class Errors {
 
     /** Called by the native library, for calls that fail at once. */
     @SuppressWarnings("unused")
-    private static RuntimeException fromNative(int code, byte[] op, byte @Nullable [] object, byte[] message) {
-        return of(new Failure(code, text(op), object == null ? null : text(object), text(message)));
-    }
-
-    private static String text(byte[] bytes) {
-        return new String(bytes, StandardCharsets.UTF_8);
+    private static RuntimeException fromNative(byte[] failure) {
+        return of(Wire.failure(failure));
     }
 
     static RuntimeException of(Failure failure) {
-        return of(Kind.of(failure.code()), failure.message(), failure.op(), failure.object());
-    }
-
-    private static RuntimeException of(Kind kind, String message, String op, @Nullable String object) {
-        return switch (kind) {
-            case BUSY -> new AcquireTimeoutException(message, op, object);
-            case INVALID_ARGUMENT -> new InvalidArgumentException(message, op, object);
-            case INVALID_NAME -> new InvalidNameException(message, op, object);
-            case NOT_HELD -> new NotHeldException(message, op, object);
-            case LOST -> new LockLostException(message, op, object);
-            case DEADLOCK -> new DeadlockException(message, op, object);
-            case CONNECTION -> new ConnectionException(message, op, object);
-            case OUTCOME_UNKNOWN -> new OutcomeUnknownException(message, op, object);
-            case SERVER -> new ServerException(message, op, object);
-            case WRONG_TYPE -> new WrongTypeException(message, op, object);
-            case OUT_OF_MEMORY -> new ServerOutOfMemoryException(message, op, object);
-            case NO_PERMISSION -> new NoPermissionException(message, op, object);
-            case CANCELLED -> new CancelledException(message, op, object);
-            case CLOSED -> new ClosedException(message, op, object);
-            case FORKED -> new ForkedException(message, op, object);
-            case CLOCK -> new ClockException(message, op, object);
-            case INTERNAL -> new InternalException(message, op, object);
+        return switch (Kind.of(failure.code())) {
+            // <api:exceptions> written by `python3 api/write.py` from api/errors.json
+            case BUSY -> new AcquireTimeoutException(failure);
+            case INVALID_ARGUMENT -> new InvalidArgumentException(failure);
+            case INVALID_NAME -> new InvalidNameException(failure);
+            case NOT_HELD -> new NotHeldException(failure);
+            case LOST -> new LockLostException(failure);
+            case DEADLOCK -> new DeadlockException(failure);
+            case CONNECTION -> new ConnectionException(failure);
+            case OUTCOME_UNKNOWN -> new OutcomeUnknownException(failure);
+            case SERVER -> new ServerException(failure);
+            case WRONG_TYPE -> new WrongTypeException(failure);
+            case OUT_OF_MEMORY -> new ServerOutOfMemoryException(failure);
+            case NO_PERMISSION -> new NoPermissionException(failure);
+            case CANCELLED -> new CancelledException(failure);
+            case CLOSED -> new ClosedException(failure);
+            case FORKED -> new ForkedException(failure);
+            case CLOCK -> new ClockException(failure);
+            case INTERNAL -> new InternalException(failure);
+            case UNSUPPORTED -> new UnsupportedException(failure);
+            // </api:exceptions>
         };
     }
 }

@@ -1,12 +1,13 @@
+// Written by `python3 api/write.py` from api/errors.json.
 package org.libdlock;
 
-import org.jspecify.annotations.Nullable;
+import org.libdlock.internal.Failure;
 
-/** A defect in libdlock. Please report it. */
+/** A defect in libdlock; please report it. */
 public final class InternalException extends DlockException {
     private static final long serialVersionUID = 1;
 
-    InternalException(String message, String op, @Nullable String object) {
-        super(Kind.INTERNAL, message, op, object);
+    InternalException(Failure failure) {
+        super(failure);
     }
 }

@@ -1,15 +1,16 @@
+// Written by `python3 api/write.py` from api/errors.json.
 package org.libdlock;
 
-import org.jspecify.annotations.Nullable;
+import org.libdlock.internal.Failure;
 
 /**
- * A name was refused before any I/O: empty, longer than 512 bytes of UTF-8, with a NUL or a lone surrogate, or
- * with braces that form no usable hash tag.
+ * A name was refused before any I/O: empty, longer than 512 bytes, not UTF-8, with a NUL, with braces that are no
+ * cluster's hash tag, or the name of a companion key such as {@code dlock_seen:{a}}.
  */
 public final class InvalidNameException extends InvalidArgumentException {
     private static final long serialVersionUID = 1;
 
-    InvalidNameException(String message, String op, @Nullable String object) {
-        super(Kind.INVALID_NAME, message, op, object);
+    InvalidNameException(Failure failure) {
+        super(failure);
     }
 }

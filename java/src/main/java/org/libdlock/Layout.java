@@ -23,6 +23,7 @@ public record Layout(long epochMs, int timeBits, int datacenterBits, int workerB
      * @throws InvalidArgumentException for any other name
      */
     public static Layout named(String name) {
+        Arguments.notNull(name, "name");
         Library.load();
         return of(Native.layoutNamed(Arguments.textBytes(name, "layout's name", "layout")));
     }

@@ -8,13 +8,16 @@ import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
+import org.libdlock.internal.Failure;
 import org.libdlock.internal.Hold;
 import org.libdlock.internal.Native;
 import org.libdlock.internal.Port;
+import org.libdlock.internal.Threads;
 import org.libdlock.internal.Wire;
 
 /**
- * A hold that belongs to this object and to no thread: what {@link DistributedLock#lockAsync()} gives. May be used, and released, from any
+ * A hold that belongs to this object and to no thread: what {@link DistributedLock#acquire()} and {@link DistributedLock#lockAsync()}
+ * give. May be used, and released, from any
  * thread.
  *
  * <p>Close or release it. One that is collected while it holds is no longer renewed, a warning is logged, and the lease runs out.
@@ -31,14 +34,23 @@ public final class LockHandle implements AutoCloseable {
     /** Guarded by this, and with it every use of the native handle, which is given back at the end. */
     private boolean ended;
 
+    /** How many calls under way may end the hold, and what completes when there are none; guarded by this. */
+    private int ending;
+
+    /** Whether one of those calls began while another was under way; guarded by this. */
+    private boolean overtaken;
+
+    private @Nullable CompletableFuture<@Nullable Void> settled;
+
     private @Nullable LossReason lossAtEnd;
+    private @Nullable String ownerAtEnd;
 
     LockHandle(DistributedLock lock, Port port, Hold hold) {
         this.lock = lock;
         this.port = port;
         this.hold = hold;
         long handle = hold.handle();
-        this.freeing = Client.CLEANER.register(this, () -> Native.heldFree(handle));
+        this.freeing = Client.CLEANER.register(this, () -> Native.free(handle));
     }
 
     /**
@@ -64,8 +76,8 @@ public final class LockHandle implements AutoCloseable {
      *
      * @return {@code <client uuid>:<n>}
      */
-    public String owner() {
-        return hold.owner();
+    public synchronized String owner() {
+        return ownerAtEnd != null ? ownerAtEnd : hold.owner();
     }
 
     /**
@@ -118,6 +130,7 @@ public final class LockHandle implements AutoCloseable {
      * @throws NotHeldException when it is over
      */
     public void extend(Duration lease) {
+        Arguments.notNull(lease, "lease");
         long millis = Arguments.millis(lease);
         Replies.check(port.call(whileHeld("extend", (to, id) -> Native.heldExtend(to, id, hold.handle(), millis))));
     }
@@ -141,7 +154,34 @@ public final class LockHandle implements AutoCloseable {
      * @throws OutcomeUnknownException when no reply came; the hold is over all the same, and the lease runs out
      */
     public void release() {
-        Replies.check(left(port.call(releasing())));
+        begin();
+        releaseBegun();
+    }
+
+    private void releaseBegun() {
+        try {
+            if (Threads.mayBlock()) {
+                releaseBlocking();
+            } else {
+                Replies.check(left(port.call(releasing())));
+            }
+        } finally {
+            settle();
+        }
+    }
+
+    /** Not under the monitor, which others need to look at the hold while this waits for the server. */
+    private void releaseBlocking() {
+        check("release");
+        try {
+            Native.heldReleaseBlocking(hold.handle());
+        } catch (ClosedException closed) {
+            // The handle may have been given back meanwhile, by a thread that released it, too.
+            check("release");
+            throw closed;
+        } finally {
+            left(Wire.DONE);
+        }
     }
 
     /**
@@ -150,16 +190,23 @@ public final class LockHandle implements AutoCloseable {
      * @return completes when it is done; cancelling the future does not stop the release
      */
     public CompletableFuture<@Nullable Void> releaseAsync() {
-        CompletableFuture<Object> released;
+        CompletableFuture<Object> released = null;
+        begin();
         try {
             released = port.start(releasing(), Function.identity(), late -> {});
         } catch (NotHeldException over) {
             return CompletableFuture.failedFuture(over);
+        } finally {
+            if (released == null) {
+                settle();
+            }
         }
-        return released.thenApply(this::left).thenApply(reply -> {
-            Replies.check(reply);
-            return null;
-        });
+        return released.thenApply(this::left)
+                .whenComplete((reply, error) -> settle())
+                .thenApply(reply -> {
+                    Replies.check(reply);
+                    return null;
+                });
     }
 
     /**
@@ -170,19 +217,89 @@ public final class LockHandle implements AutoCloseable {
      * @throws InvalidArgumentException when it is held more than once
      */
     public String detach() {
-        Object reply = port.call(whileHeld("detach", (to, id) -> Native.heldDetach(to, id, hold.handle())));
-        return Replies.of(left(reply), String.class);
+        begin();
+        try {
+            Object reply = port.call(whileHeld("detach", (to, id) -> Native.heldDetach(to, id, hold.handle())));
+            return Replies.of(left(reply), String.class);
+        } finally {
+            settle();
+        }
     }
 
     /**
-     * Releases every level that is still held; does nothing when the hold has been ended before.
+     * Releases every level that is still held; does nothing when the hold has been ended before. Waits for a release or detach that
+     * is under way.
      *
      * @throws NotHeldException when it was lost meanwhile, so that this does not go by unseen
      */
     @Override
     public void close() {
-        while (!hasEnded()) {
-            release();
+        while (true) {
+            CompletableFuture<@Nullable Void> others;
+            synchronized (this) {
+                if (ended) {
+                    return;
+                }
+                others = othersOrBegin();
+            }
+            if (others == null) {
+                releaseUnlessOvertaken();
+            } else {
+                others.join();
+                tellOfLoss();
+            }
+        }
+    }
+
+    /** A release that another thread began meanwhile may have come first: that one tells its caller how it went. */
+    private void releaseUnlessOvertaken() {
+        try {
+            releaseBegun();
+        } catch (NotHeldException over) {
+            synchronized (this) {
+                if (!overtaken) {
+                    throw over;
+                }
+            }
+            tellOfLoss();
+        }
+    }
+
+    private synchronized void begin() {
+        overtaken = ending > 0;
+        ending++;
+    }
+
+    /** Begins when no other call is under way that may end the hold; else what completes when there is none. */
+    private synchronized @Nullable CompletableFuture<@Nullable Void> othersOrBegin() {
+        if (ending == 0) {
+            ending = 1;
+            overtaken = false;
+            return null;
+        }
+        if (settled == null) {
+            settled = new CompletableFuture<>();
+        }
+        return settled;
+    }
+
+    private void settle() {
+        CompletableFuture<@Nullable Void> over = null;
+        synchronized (this) {
+            if (--ending == 0) {
+                over = settled;
+                settled = null;
+            }
+        }
+        if (over != null) {
+            over.complete(null);
+        }
+    }
+
+    private synchronized void tellOfLoss() {
+        if (ended && lossAtEnd != null) {
+            String message = "release \"" + lock.name() + "\": the hold was lost: " + lossAtEnd;
+            throw new NotHeldException(new Failure(Kind.NOT_HELD.code(), "release", lock.name(), message));
         }
     }
 
@@ -210,7 +327,7 @@ public final class LockHandle implements AutoCloseable {
     }
 
     private static CancelledException released() {
-        return new CancelledException("lost: the hold was released", "lost", null);
+        return new CancelledException(new Failure(Kind.CANCELLED.code(), "lost", null, "lost: the hold was released"));
     }
 
     private interface Question<T> {
@@ -221,14 +338,10 @@ public final class LockHandle implements AutoCloseable {
         return ended ? afterTheEnd : question.ask(hold.handle());
     }
 
-    private synchronized boolean hasEnded() {
-        return ended;
-    }
-
     private synchronized void check(String op) {
         if (ended) {
             String message = op + " \"" + lock.name() + "\": this handle does not hold the lock any more";
-            throw new NotHeldException(message, op, lock.name());
+            throw new NotHeldException(new Failure(Kind.NOT_HELD.code(), op, lock.name(), message));
         }
     }
 
@@ -250,6 +363,7 @@ public final class LockHandle implements AutoCloseable {
     private synchronized Object left(Object reply) {
         if (!ended && Native.heldHoldCount(hold.handle()) == 0) {
             ended = true;
+            ownerAtEnd = hold.owner();
             byte[] loss = Native.heldLoss(hold.handle());
             lossAtEnd = loss == null ? null : LossReason.of(new String(loss, StandardCharsets.UTF_8));
             freeing.clean();

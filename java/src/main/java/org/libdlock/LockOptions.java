@@ -9,13 +9,15 @@ import org.jspecify.annotations.Nullable;
  * <pre>{@code client.lock("stock", LockOptions.defaults().lease(Duration.ofSeconds(5)))}</pre>
  */
 public final class LockOptions {
-    private static final LockOptions DEFAULTS = new LockOptions(null, null);
+    private static final LockOptions DEFAULTS = new LockOptions(null, null, null);
 
     private final @Nullable Duration lease;
+    private final @Nullable Duration watchdogLease;
     private final @Nullable Boolean reentrant;
 
-    private LockOptions(@Nullable Duration lease, @Nullable Boolean reentrant) {
+    private LockOptions(@Nullable Duration lease, @Nullable Duration watchdogLease, @Nullable Boolean reentrant) {
         this.lease = lease;
+        this.watchdogLease = watchdogLease;
         this.reentrant = reentrant;
     }
 
@@ -29,14 +31,27 @@ public final class LockOptions {
     }
 
     /**
-     * A lease that is not renewed, for every acquire that names none. Without it the client's lease is renewed for as long as the lock
-     * is held.
+     * A lease that is not renewed, for every acquire that names none. Without it a lease is renewed for as long as the lock is held, see
+     * {@link #watchdogLease}.
      *
      * @param lease 100 ms to 24 h
      * @return a copy with this lease
      */
     public LockOptions lease(Duration lease) {
-        return new LockOptions(lease, reentrant);
+        Arguments.notNull(lease, "lease");
+        return new LockOptions(lease, watchdogLease, reentrant);
+    }
+
+    /**
+     * The lease that the watchdog renews, every third of it, for as long as the lock is held. Without it that is the client's
+     * {@link Options#lease}. Not together with {@link #lease}.
+     *
+     * @param watchdogLease 100 ms to 24 h
+     * @return a copy with this lease of the watchdog
+     */
+    public LockOptions watchdogLease(Duration watchdogLease) {
+        Arguments.notNull(watchdogLease, "watchdogLease");
+        return new LockOptions(lease, watchdogLease, reentrant);
     }
 
     /**
@@ -46,12 +61,17 @@ public final class LockOptions {
      * @return a copy that says so
      */
     public LockOptions reentrant(boolean reentrant) {
-        return new LockOptions(lease, reentrant);
+        return new LockOptions(lease, watchdogLease, reentrant);
     }
 
     @Nullable
     Duration lease() {
         return lease;
+    }
+
+    @Nullable
+    Duration watchdogLease() {
+        return watchdogLease;
     }
 
     int reentrantOrDefault() {

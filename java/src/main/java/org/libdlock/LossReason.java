@@ -4,9 +4,10 @@ import java.util.Locale;
 
 /** Why a hold was lost. */
 public enum LossReason {
+    // <api:losses> written by `python3 api/write.py` from api/losses.json
     /** The lease ran out: it was given and is over, or the server could not be reached to renew it. */
     EXPIRED,
-    /** Somebody else holds it now. */
+    /** Another holder has the lock now. */
     TAKEN,
     /** The key is gone: deleted, flushed or force-released. */
     DELETED,
@@ -16,6 +17,7 @@ public enum LossReason {
     CLOSED,
     /** A defect in libdlock ended the renewals. */
     INTERNAL;
+    // </api:losses>
 
     static LossReason of(String word) {
         return valueOf(word.toUpperCase(Locale.ROOT));

@@ -8,6 +8,7 @@ import org.libdlock.internal.Hold;
 import org.libdlock.internal.Holders;
 import org.libdlock.internal.Native;
 import org.libdlock.internal.NativeWait;
+import org.libdlock.internal.Port;
 import org.libdlock.internal.Threads;
 import org.libdlock.internal.Wire;
 
@@ -20,7 +21,7 @@ final class NativeLock {
     private static final long NO_CANCEL = 0;
 
     private final Client client;
-    private final String name;
+    private final Holders.Key key;
     private final long handle;
 
     /** Of the thread that was the last to acquire through this object: found without a map. Racy; who reads it compares the holder. */
@@ -28,9 +29,9 @@ final class NativeLock {
 
     NativeLock(Client client, String name, long handle) {
         this.client = client;
-        this.name = name;
+        this.key = new Holders.Key("lock", name);
         this.handle = handle;
-        Client.CLEANER.register(this, () -> Native.lockFree(handle));
+        Client.CLEANER.register(this, () -> Native.free(handle));
     }
 
     /** One call of {@link Native} that starts an operation. */
@@ -52,14 +53,63 @@ final class NativeLock {
     /** Starts an operation of which the hold belongs to a handle. */
     <T extends @Nullable LockHandle> CompletableFuture<T> start(Operation operation, Function<Object, T> convert) {
         try {
-            return client.port().start((port, id) -> operation.submit(port, id, handle, NO_HOLDER), convert, late -> {
-                if (late != null) {
-                    late.forget();
-                }
-            });
+            return client.port()
+                    .startWaiting((port, id) -> operation.submit(port, id, handle, NO_HOLDER), convert, late -> {
+                        if (late != null) {
+                            late.forget();
+                        }
+                    });
         } finally {
             Reference.reachabilityFence(this);
         }
+    }
+
+    /** Acquires for a handle if it is free; null when it is not. */
+    @Nullable
+    Hold tryHold() {
+        if (Threads.mayBlock()) {
+            Hold hold = new Hold();
+            return tryHoldBlocking(hold) ? hold : null;
+        }
+        Object reply = client.port().call(forHandle(acquiring(0, Arguments.NOT_GIVEN)));
+        return Replies.doneOrBusy(reply) ? Replies.of(reply, Hold.class) : null;
+    }
+
+    /** Acquires for a handle; an interrupt ends it. {@link AcquireTimeoutException} when it was not to be had in that time. */
+    Hold awaitHold(long waitMillis, long leaseMillis) throws InterruptedException {
+        if (Thread.interrupted()) {
+            throw new InterruptedException();
+        }
+        if (Threads.mayBlock()) {
+            Hold hold = new Hold();
+            NativeWait.interruptibly(cancel -> holdBlocking(waitMillis, leaseMillis, cancel, true, hold));
+            return hold;
+        }
+        Object reply = client.port().callInterruptibly(forHandle(acquiring(waitMillis, leaseMillis)));
+        return Replies.of(reply, Hold.class);
+    }
+
+    private boolean tryHoldBlocking(Hold hold) {
+        return holdBlocking(0, Arguments.NOT_GIVEN, NO_CANCEL, false, hold);
+    }
+
+    private boolean holdBlocking(long waitMillis, long leaseMillis, long cancel, boolean busyThrows, Hold hold) {
+        try {
+            return Native.lockAcquireBlocking(
+                    handle, NO_HOLDER, waitMillis, leaseMillis, cancel, busyThrows, hold.numbers());
+        } finally {
+            Reference.reachabilityFence(this);
+        }
+    }
+
+    private Port.Submit forHandle(Operation operation) {
+        return (port, id) -> {
+            try {
+                return operation.submit(port, id, handle, NO_HOLDER);
+            } finally {
+                Reference.reachabilityFence(this);
+            }
+        };
     }
 
     /** Acquires; an interrupt is kept for later. False when it was not to be had in that time. */
@@ -69,7 +119,7 @@ final class NativeLock {
             return true;
         }
         if (Threads.mayBlock()) {
-            return acquireDirectly(holder, waitMillis, leaseMillis, NO_CANCEL);
+            return acquireBlocking(holder, waitMillis, leaseMillis, NO_CANCEL);
         }
         return enter(() -> call(acquiring(waitMillis, leaseMillis)));
     }
@@ -84,7 +134,7 @@ final class NativeLock {
             return true;
         }
         if (Threads.mayBlock()) {
-            return NativeWait.interruptibly(cancel -> acquireDirectly(holder, waitMillis, leaseMillis, cancel));
+            return NativeWait.interruptibly(cancel -> acquireBlocking(holder, waitMillis, leaseMillis, cancel));
         }
         Operation acquiring = acquiring(waitMillis, leaseMillis);
         return enter(() -> {
@@ -119,7 +169,7 @@ final class NativeLock {
     private void release(long holder) {
         try {
             if (Threads.mayBlock()) {
-                Native.lockReleaseDirectly(handle, holder);
+                Native.lockReleaseBlocking(handle, holder);
             } else {
                 Replies.check(call(Native::lockRelease));
             }
@@ -131,13 +181,18 @@ final class NativeLock {
     /** The calling thread holds one level less, or has lost what it held. */
     void left() {
         latest = null;
-        client.holders().leave(name);
+        client.holders().leave(key);
     }
 
-    /** How many levels the calling thread holds. */
+    /** How many levels the calling thread holds. An answer of 0 tells it of a loss, so that it may acquire anew. */
     int holdCount() {
         try {
-            return Native.lockHoldCount(handle, Holders.thisThread());
+            int count = Native.lockHoldCount(handle, Holders.thisThread());
+            if (count == 0) {
+                latest = null;
+                client.holders().forget(key);
+            }
+            return count;
         } finally {
             Reference.reachabilityFence(this);
         }
@@ -146,26 +201,27 @@ final class NativeLock {
     /** What the calling thread got last, or null. */
     @Nullable
     Hold hold() {
-        return client.holders().hold(name);
+        return client.holders().hold(key);
     }
 
     private static Operation acquiring(long waitMillis, long leaseMillis) {
         return (port, id, lock, holder) -> Native.lockAcquire(port, id, lock, holder, waitMillis, leaseMillis);
     }
 
-    private boolean acquireDirectly(long holder, long waitMillis, long leaseMillis, long cancel) {
+    private boolean acquireBlocking(long holder, long waitMillis, long leaseMillis, long cancel) {
         Hold hold = new Hold();
-        client.holders().enter(name, this);
+        client.holders().enter(key, this);
         boolean granted = false;
         try {
-            granted = Native.lockAcquireDirectly(handle, holder, waitMillis, leaseMillis, cancel, hold.numbers());
+            granted =
+                    Native.lockAcquireBlocking(handle, holder, waitMillis, leaseMillis, cancel, false, hold.numbers());
             if (granted) {
                 keep(hold);
             }
             return granted;
         } finally {
             if (!granted) {
-                client.holders().leave(name);
+                client.holders().leave(key);
             }
             Reference.reachabilityFence(this);
         }
@@ -188,7 +244,7 @@ final class NativeLock {
     /** What this thread holds of the lock, through this object or another. */
     private Holders.@Nullable Levels levels(long holder) {
         Holders.Levels seen = latest;
-        return seen != null && seen.holder() == holder ? seen : client.holders().levels(name);
+        return seen != null && seen.holder() == holder ? seen : client.holders().levels(key);
     }
 
     private interface Asking<E extends Exception> {
@@ -197,7 +253,7 @@ final class NativeLock {
 
     /** This thread is known to be a holder from before it asks until it has nothing any more. False when the lock was busy. */
     private <E extends Exception> boolean enter(Asking<E> asking) throws E {
-        client.holders().enter(name, this);
+        client.holders().enter(key, this);
         boolean entered = false;
         try {
             Object reply = asking.ask();
@@ -208,13 +264,13 @@ final class NativeLock {
             return Replies.doneOrBusy(reply);
         } finally {
             if (!entered) {
-                client.holders().leave(name);
+                client.holders().leave(key);
             }
         }
     }
 
     private void keep(Hold granted) {
-        client.holders().granted(name, granted);
-        latest = client.holders().levels(name);
+        client.holders().granted(key, granted);
+        latest = client.holders().levels(key);
     }
 }

@@ -1,12 +1,13 @@
+// Written by `python3 api/write.py` from api/errors.json.
 package org.libdlock;
 
-import org.jspecify.annotations.Nullable;
+import org.libdlock.internal.Failure;
 
-/** The server's access rules forbid the command, key or channel; the message names the rule that is missing. */
-public final class NoPermissionException extends DlockException {
+/** The server's access list forbids the command, key or channel; the message names the missing rule. */
+public final class NoPermissionException extends UnavailableException {
     private static final long serialVersionUID = 1;
 
-    NoPermissionException(String message, String op, @Nullable String object) {
-        super(Kind.NO_PERMISSION, message, op, object);
+    NoPermissionException(Failure failure) {
+        super(failure);
     }
 }

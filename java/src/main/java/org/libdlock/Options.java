@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.UnaryOperator;
 
 /**
  * The options of {@link Dlock#connect(String, Options)}. Immutable: each method returns a changed copy. What is not set has the core's
@@ -39,24 +40,40 @@ public final class Options {
      * @return a copy with it
      */
     public Options set(String name, String value) {
+        Arguments.notNull(name, "name");
+        Arguments.notNull(value, "value");
         Map<String, String> copy = new LinkedHashMap<>(given);
         copy.put(name, value);
         return new Options(copy);
     }
 
-    private Options set(String name, Duration value) {
+    Options set(String name, Duration value) {
         long millis = Arguments.millis(value);
         return set(name, millis == Long.MAX_VALUE ? value.toSeconds() + "s" : millis + "ms");
     }
 
+    // <api:options> written by `python3 api/write.py` from api/options.json
     /**
-     * TCP, handshake and password together.
+     * TCP connect, handshake and login together.
      *
      * @param timeout 1 ms to 24 h; 5 s by default
      * @return a copy with it
      */
     public Options connectTimeout(Duration timeout) {
+        Arguments.notNull(timeout, "timeout");
         return set("connect_timeout", timeout);
+    }
+
+    /**
+     * How long {@code connect} keeps trying while the server is not up yet; a wrong password ends it at once. An
+     * interrupt does not end it.
+     *
+     * @param wait 0 to 24 h; 0 by default
+     * @return a copy with it
+     */
+    public Options connectWait(Duration wait) {
+        Arguments.notNull(wait, "wait");
+        return set("connect_wait", wait);
     }
 
     /**
@@ -66,71 +83,90 @@ public final class Options {
      * @return a copy with it
      */
     public Options responseTimeout(Duration timeout) {
+        Arguments.notNull(timeout, "timeout");
         return set("response_timeout", timeout);
     }
 
     /**
-     * A call that does not wait, its retries included.
+     * A call that does not wait, such as {@code tryLock()} and {@code unlock()}, including its retries; also an
+     * unbounded wait while the server does not answer.
      *
      * @param timeout 1 ms to 24 h; 10 s by default
      * @return a copy with it
      */
     public Options operationTimeout(Duration timeout) {
+        Arguments.notNull(timeout, "timeout");
         return set("operation_timeout", timeout);
     }
 
     /**
-     * The watchdog's lease, renewed every third of it.
+     * The lease that the watchdog renews every third of it, for locks without {@code watchdogLease}.
      *
      * @param lease 100 ms to 24 h; 30 s by default
      * @return a copy with it
      */
     public Options lease(Duration lease) {
+        Arguments.notNull(lease, "lease");
         return set("lease", lease);
     }
 
     /**
-     * How often the first two of the queue look by themselves, should a message be lost.
+     * The margin of a fixed lease in percent: how much the clocks of client and server may differ in rate. A time
+     * daemon slews a clock by up to 8.3 %.
+     *
+     * @param percent 0 to 50; 1 by default
+     * @return a copy with it
+     */
+    public Options clockDrift(int percent) {
+        return set("clock_drift", Integer.toString(percent));
+    }
+
+    /**
+     * How often the first two waiters of the queue ask by themselves, in case a message is lost; capped at 2 s.
      *
      * @param interval 20 ms to 1 h; 1 s by default
      * @return a copy with it
      */
     public Options pollInterval(Duration interval) {
+        Arguments.notNull(interval, "interval");
         return set("poll_interval", interval);
     }
 
     /**
-     * How often those behind the first two of the queue look by themselves.
+     * How often the waiters behind the first two ask by themselves.
      *
      * @param interval 20 ms to 1 h; 5 s by default
      * @return a copy with it
      */
     public Options queuePollInterval(Duration interval) {
+        Arguments.notNull(interval, "interval");
         return set("queue_poll_interval", interval);
     }
 
     /**
-     * How long a connection may be idle before it is tried.
+     * How long a connection may be idle before the client tests it.
      *
      * @param interval 100 ms to 1 h; 5 s by default
      * @return a copy with it
      */
     public Options pingInterval(Duration interval) {
+        Arguments.notNull(interval, "interval");
         return set("ping_interval", interval);
     }
 
     /**
-     * How long the token's key outlives its last use.
+     * As {@link LockDefaults#tokenTtl}.
      *
      * @param ttl 1 s to 366 days; 1 h by default
      * @return a copy with it
      */
     public Options tokenTtl(Duration ttl) {
+        Arguments.notNull(ttl, "ttl");
         return set("token_ttl", ttl);
     }
 
     /**
-     * The token's key is kept for ever, as Redisson's fenced lock does: for fleets that run that, too.
+     * Sets token_ttl to none: see {@link #tokenTtl}.
      *
      * @return a copy with it
      */
@@ -139,7 +175,7 @@ public final class Options {
     }
 
     /**
-     * Whether a holder may acquire again what it holds.
+     * As {@link LockDefaults#reentrant}.
      *
      * @param reentrant true by default
      * @return a copy with it
@@ -149,7 +185,7 @@ public final class Options {
     }
 
     /**
-     * Whether each release goes to the head of the queue, so that this process's own waiters have no advantage.
+     * As {@link LockDefaults#strictFifo}.
      *
      * @param strict false by default
      * @return a copy with it
@@ -159,29 +195,30 @@ public final class Options {
     }
 
     /**
-     * How often a lock may change hands within this process before other processes get their turn.
+     * As {@link LockDefaults#cohortMax}.
      *
-     * @param times 1 (not at all) to 1024; 32 by default
+     * @param holders 1 to 1024; 32 by default
      * @return a copy with it
      */
-    public Options cohortMax(int times) {
-        return set("cohort_max", Integer.toString(times));
+    public Options cohortMax(int holders) {
+        return set("cohort_max", Integer.toString(holders));
     }
 
     /**
-     * For how long a lock may change hands within this process before other processes get their turn.
+     * As {@link LockDefaults#cohortAge}.
      *
-     * @param age 1 ms to 10 s; 50 ms by default
+     * @param age 1 ms to 10 s; 1 ms by default
      * @return a copy with it
      */
     public Options cohortAge(Duration age) {
+        Arguments.notNull(age, "age");
         return set("cohort_age", age);
     }
 
     /**
-     * The most connections on which blocking calls make their round trip themselves.
+     * Connections on which blocking calls do their own round trips; 0 is none.
      *
-     * @param connections 0 (none) to 64; 4 by default
+     * @param connections 0 to 64; 4 by default
      * @return a copy with it
      */
     public Options blockingConnections(int connections) {
@@ -189,7 +226,7 @@ public final class Options {
     }
 
     /**
-     * The worker threads of libdlock; the first client of the process decides.
+     * Worker threads of libdlock; the first client of the process decides.
      *
      * @param threads 1 to 64; 1 by default
      * @return a copy with it
@@ -199,57 +236,62 @@ public final class Options {
     }
 
     /**
-     * Put before every name.
+     * Put before every name, as Redisson's NameMapper does.
      *
      * @param prefix none by default
      * @return a copy with it
      */
     public Options keyPrefix(String prefix) {
+        Arguments.notNull(prefix, "prefix");
         return set("key_prefix", prefix);
     }
 
     /**
-     * The server's user.
+     * The user that logs in.
      *
      * @param user none by default
      * @return a copy with it
      */
     public Options user(String user) {
+        Arguments.notNull(user, "user");
         return set("user", user);
     }
 
     /**
-     * The password.
+     * The password of the login; no error and no log shows it.
      *
      * @param password none by default
      * @return a copy with it
      */
     public Options password(String password) {
+        Arguments.notNull(password, "password");
         return set("password", password);
     }
 
     /**
-     * Reads the password from the environment.
+     * The environment variable with the password, read again for each connection; not in a URL.
      *
-     * @param variable the variable's name
+     * @param variable none by default
      * @return a copy with it
      */
     public Options passwordEnv(String variable) {
+        Arguments.notNull(variable, "variable");
         return set("password_env", variable);
     }
 
     /**
-     * Reads the password from a file.
+     * The file with the password, read again for each connection; not in a URL.
      *
-     * @param path the file
+     * @param path none by default
      * @return a copy with it
      */
     public Options passwordFile(String path) {
+        Arguments.notNull(path, "path");
         return set("password_file", path);
     }
 
     /**
-     * The server's database.
+     * Number of the database.
      *
      * @param db 0 to 65535; 0 by default
      * @return a copy with it
@@ -259,14 +301,29 @@ public final class Options {
     }
 
     /**
-     * The name in the server's {@code CLIENT LIST}.
+     * As the server's {@code CLIENT LIST} shows it.
      *
      * @param name printable ASCII without spaces; {@code libdlock-<version>} by default
      * @return a copy with it
      */
     public Options clientName(String name) {
+        Arguments.notNull(name, "name");
         return set("client_name", name);
     }
+
+    /**
+     * What holds for every lock of the client. Its options are accepted without it too, as methods here; one option is
+     * given in one way.
+     *
+     * @param lock such as {@code lock -> lock.tokenTtl(...)}
+     * @return a copy with it
+     */
+    public Options lock(UnaryOperator<LockDefaults> lock) {
+        Arguments.notNull(lock, "lock");
+        return lock.apply(new LockDefaults(this)).options;
+    }
+
+    // </api:options>
 
     /** Name and value in turn, as UTF-8. */
     List<byte[]> texts() {

@@ -14,6 +14,17 @@ import org.jspecify.annotations.Nullable;
  */
 public record Rate(long tokens, Duration per, @Nullable Long burst) {
     /**
+     * A rate of these; what they may be is the core's to say.
+     *
+     * @param tokens so many
+     * @param per in so long
+     * @param burst how many at once; {@code null} for as many as {@code tokens}
+     */
+    public Rate {
+        Arguments.notNull(per, "per");
+    }
+
+    /**
      * A rate whose burst is as many tokens as a period brings.
      *
      * @param tokens of one period, up to 10<sup>12</sup>; 0 refuses everything

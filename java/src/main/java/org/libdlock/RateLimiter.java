@@ -26,7 +26,7 @@ public final class RateLimiter {
         this.client = client;
         this.name = name;
         this.handle = handle;
-        Client.CLEANER.register(this, () -> Native.limiterFree(handle));
+        Client.CLEANER.register(this, () -> Native.free(handle));
     }
 
     /**
@@ -48,9 +48,9 @@ public final class RateLimiter {
     }
 
     /**
-     * Takes tokens if they are there now. Does not wait, and may overtake those who do.
+     * Takes tokens if they are there now. Does not wait, and is refused while others wait.
      *
-     * @param cost 0 (only looks) to the burst
+     * @param cost 0 (asks how things stand for one token, and never waits) to the burst
      * @return the decision; a refusal is no exception
      * @throws InvalidArgumentException for a cost above the burst, which could never be granted
      */
@@ -59,7 +59,7 @@ public final class RateLimiter {
             return Decision.of(call((port, id) -> Native.limiterAcquire(port, id, handle, cost, 0)));
         }
         long[] numbers = new long[Judged.NUMBERS];
-        return Decision.of(Judged.of(acquireDirectly(cost, 0, 0, numbers), numbers));
+        return Decision.of(Judged.of(acquireBlocking(cost, 0, 0, numbers), numbers));
     }
 
     /**
@@ -73,11 +73,11 @@ public final class RateLimiter {
     }
 
     /**
-     * Takes tokens, waiting for them. Those who wait in one process are served in the order in which they came; a wait that cannot be
-     * long enough is refused at once.
+     * Takes tokens, waiting for them. All that wait, in all processes, are served in the order in which their requests reach the
+     * server; a wait that cannot be long enough is refused at once.
      *
-     * @param cost 0 (only looks) to the burst
-     * @param wait zero does not wait, at most 24 h; {@code null} waits for ever
+     * @param cost 0 (asks how things stand for one token, and never waits) to the burst
+     * @param wait zero or less does not wait; {@code null} waits for ever
      * @return the decision; a refusal is no exception
      * @throws InvalidArgumentException for a cost above the burst, which could never be granted
      * @throws InterruptedException when interrupted before or while waiting; the tokens may have been spent just then
@@ -86,7 +86,7 @@ public final class RateLimiter {
         long millis = Arguments.waitMillis(wait);
         if (Threads.mayBlock()) {
             long[] numbers = new long[Judged.NUMBERS];
-            boolean allowed = NativeWait.interruptibly(cancel -> acquireDirectly(cost, millis, cancel, numbers));
+            boolean allowed = NativeWait.interruptibly(cancel -> acquireBlocking(cost, millis, cancel, numbers));
             return Decision.of(Judged.of(allowed, numbers));
         }
         try {
@@ -100,15 +100,15 @@ public final class RateLimiter {
     /**
      * As {@link #acquire(long, Duration)}, without holding up the calling thread.
      *
-     * @param cost 0 (only looks) to the burst
-     * @param wait zero does not wait, at most 24 h; {@code null} waits for ever
+     * @param cost 0 (asks how things stand for one token, and never waits) to the burst
+     * @param wait zero or less does not wait; {@code null} waits for ever
      * @return the decision; cancelling the future gives up the place in the line, and may have spent the tokens just then
      */
     public CompletableFuture<Decision> acquireAsync(long cost, @Nullable Duration wait) {
         long millis = Arguments.waitMillis(wait);
         try {
             Port.Submit call = (port, id) -> Native.limiterAcquire(port, id, handle, cost, millis);
-            return client.port().start(call, Decision::of, spent -> {});
+            return client.port().startWaiting(call, Decision::of, spent -> {});
         } finally {
             Reference.reachabilityFence(this);
         }
@@ -117,7 +117,7 @@ public final class RateLimiter {
     /**
      * As {@link #tryAcquire(long)}, without holding up the calling thread.
      *
-     * @param cost 0 (only looks) to the burst
+     * @param cost 0 (asks how things stand for one token, and never waits) to the burst
      * @return the decision
      */
     public CompletableFuture<Decision> tryAcquireAsync(long cost) {
@@ -138,9 +138,9 @@ public final class RateLimiter {
         Replies.check(call((port, id) -> Native.limiterReset(port, id, handle)));
     }
 
-    private boolean acquireDirectly(long cost, long waitMillis, long cancel, long[] numbers) {
+    private boolean acquireBlocking(long cost, long waitMillis, long cancel, long[] numbers) {
         try {
-            return Native.limiterAcquireDirectly(handle, cost, waitMillis, cancel, numbers);
+            return Native.limiterAcquireBlocking(handle, cost, waitMillis, cancel, numbers);
         } finally {
             Reference.reachabilityFence(this);
         }

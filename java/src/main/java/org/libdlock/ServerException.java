@@ -1,12 +1,13 @@
+// Written by `python3 api/write.py` from api/errors.json.
 package org.libdlock;
 
-import org.jspecify.annotations.Nullable;
+import org.libdlock.internal.Failure;
 
 /** The server answered with an error that has no kind of its own. */
-public final class ServerException extends DlockException {
+public final class ServerException extends UnavailableException {
     private static final long serialVersionUID = 1;
 
-    ServerException(String message, String op, @Nullable String object) {
-        super(Kind.SERVER, message, op, object);
+    ServerException(Failure failure) {
+        super(failure);
     }
 }

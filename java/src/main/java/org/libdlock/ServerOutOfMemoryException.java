@@ -1,12 +1,13 @@
+// Written by `python3 api/write.py` from api/errors.json.
 package org.libdlock;
 
-import org.jspecify.annotations.Nullable;
+import org.libdlock.internal.Failure;
 
 /** The server is at its memory limit and refused to write. */
-public final class ServerOutOfMemoryException extends DlockException {
+public final class ServerOutOfMemoryException extends UnavailableException {
     private static final long serialVersionUID = 1;
 
-    ServerOutOfMemoryException(String message, String op, @Nullable String object) {
-        super(Kind.OUT_OF_MEMORY, message, op, object);
+    ServerOutOfMemoryException(Failure failure) {
+        super(failure);
     }
 }

@@ -23,7 +23,7 @@ public final class Snowflake {
      * @param timeMs when it was made, in milliseconds since 1970
      * @param datacenter where
      * @param worker by whom
-     * @param sequence the how manieth of its millisecond, from 0
+     * @param sequence the sequence number within the millisecond, from 0
      */
     public record Parts(long timeMs, int datacenter, int worker, int sequence) {
         static Parts of(long[] numbers) {
@@ -50,7 +50,7 @@ public final class Snowflake {
         long opened = Native.snowflakeOpen(
                 builder.datacenter, builder.worker, layout, Arguments.millis(builder.borrowAhead), startWait);
         handle = opened;
-        Client.CLEANER.register(this, () -> Native.snowflakeFree(opened));
+        Client.CLEANER.register(this, () -> Native.free(opened));
     }
 
     /**
@@ -84,6 +84,7 @@ public final class Snowflake {
          * @return this
          */
         public Builder layout(Layout layout) {
+            Arguments.notNull(layout, "layout");
             this.layout = layout;
             return this;
         }
@@ -95,6 +96,7 @@ public final class Snowflake {
          * @return this
          */
         public Builder borrowAhead(Duration ahead) {
+            Arguments.notNull(ahead, "ahead");
             borrowAhead = ahead;
             return this;
         }
@@ -107,6 +109,7 @@ public final class Snowflake {
          * @return this
          */
         public Builder startWait(Duration wait) {
+            Arguments.notNull(wait, "wait");
             startWait = wait;
             return this;
         }
@@ -204,6 +207,7 @@ public final class Snowflake {
      * @throws InvalidArgumentException for a text that is no id in that base, or another base
      */
     public static long parse(String text, int base) {
+        Arguments.notNull(text, "text");
         Library.load();
         return Native.idParse(Arguments.textBytes(text, "id", "parse"), base);
     }

@@ -1,12 +1,13 @@
+// Written by `python3 api/write.py` from api/errors.json.
 package org.libdlock;
 
-import org.jspecify.annotations.Nullable;
+import org.libdlock.internal.Failure;
 
-/** The key of that name holds something else; it was left untouched. */
+/** The key holds something else; it was left untouched. */
 public final class WrongTypeException extends DlockException {
     private static final long serialVersionUID = 1;
 
-    WrongTypeException(String message, String op, @Nullable String object) {
-        super(Kind.WRONG_TYPE, message, op, object);
+    WrongTypeException(Failure failure) {
+        super(failure);
     }
 }

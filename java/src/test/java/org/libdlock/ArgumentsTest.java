@@ -8,6 +8,7 @@ import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.libdlock.support.Background;
 
 /** faults.md 27: every duration there can be is refused, or means what its documentation says; never a key without a time to live. */
 class ArgumentsTest extends WithServer {
@@ -48,17 +49,50 @@ class ArgumentsTest extends WithServer {
     }
 
     @Test
-    void waitsOutOfBoundsAreRefused() {
+    void aNegativeWaitDoesNotWait() throws Exception {
         DistributedLock lock = connect().lock(name);
-        for (Duration wait : List.of(Duration.ofNanos(-1), ENDLESS.negated(), ENDLESS, Duration.ofHours(25))) {
-            assertThatThrownBy(() -> lock.tryLock(wait, null)).isInstanceOf(InvalidArgumentException.class);
+        RateLimiter limiter = connect().rateLimiter(name, Rate.of(4, Duration.ofHours(1)));
+        for (Duration wait : List.of(Duration.ofNanos(-1), ENDLESS.negated())) {
+            assertThat(lock.tryLock(wait, null)).isTrue();
+            lock.unlock();
+            LockHandle handle = lock.lockAsync(wait, null).get(5, TimeUnit.SECONDS);
+            assertThat(lock.tryLock(wait, null)).isFalse();
             assertThatThrownBy(() -> lock.lockAsync(wait, null).join())
-                    .hasCauseInstanceOf(InvalidArgumentException.class);
+                    .hasCauseInstanceOf(AcquireTimeoutException.class);
+            handle.close();
+            assertThat(limiter.acquire(1, wait).allowed()).isTrue();
+            assertThat(limiter.acquireAsync(1, wait).get(5, TimeUnit.SECONDS).allowed())
+                    .isTrue();
         }
-        assertThatThrownBy(() -> lock.tryLock(25, TimeUnit.HOURS))
-                .isInstanceOf(InvalidArgumentException.class)
-                .hasMessageContaining("24 h");
-        assertThat(server.command("EXISTS", name)).isEqualTo(0L);
+        assertThat(limiter.acquire(1, Duration.ofSeconds(-1)).allowed()).isFalse();
+    }
+
+    @Test
+    void waitsMayBeAsLongAsTheJdkAllows() throws Exception {
+        DistributedLock lock = connect().lock(name);
+        lock.lock();
+        List<Background<Boolean>> waiting = List.of(
+                Background.run(() -> tryAndUnlock(lock, 2, TimeUnit.DAYS)),
+                Background.run(() -> tryAndUnlock(lock, Long.MAX_VALUE - 1, TimeUnit.DAYS)),
+                Background.run(() -> tryAndUnlock(lock, Long.MAX_VALUE, TimeUnit.NANOSECONDS)),
+                Background.run(() -> {
+                    lock.lockAsync(ENDLESS, null).get().release();
+                    return true;
+                }));
+        lock.unlock();
+        for (Background<Boolean> each : waiting) {
+            assertThat(each.get()).isTrue();
+        }
+        RateLimiter limiter = connect().rateLimiter(name, Rate.of(1, Duration.ofMillis(100)));
+        limiter.acquire(1, null);
+        assertThat(limiter.acquire(1, Duration.ofDays(2)).allowed()).isTrue();
+        assertThat(limiter.acquire(1, ENDLESS).allowed()).isTrue();
+    }
+
+    private static boolean tryAndUnlock(DistributedLock lock, long time, TimeUnit unit) throws InterruptedException {
+        boolean granted = lock.tryLock(time, unit);
+        lock.unlock();
+        return granted;
     }
 
     @Test

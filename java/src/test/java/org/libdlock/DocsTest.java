@@ -12,15 +12,18 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.libdlock.support.Jvm;
 
-/** Runs what docs/java.md shows. */
+/** Runs the programs on the pages of docs/java. */
 class DocsTest extends WithServer {
     private static final Pattern PROGRAM = Pattern.compile("^```java\n(.*?)^```$", Pattern.DOTALL | Pattern.MULTILINE);
-    private static final List<String> IMPORTS =
-            List.of("java.time.Duration", "java.util.concurrent.TimeUnit", "org.libdlock.*");
+    private static final List<String> IMPORTS = List.of(
+            "java.time.Duration",
+            "java.util.concurrent.CompletableFuture",
+            "java.util.concurrent.TimeUnit",
+            "org.libdlock.*");
 
-    private static List<String> programs() throws IOException {
-        String page = Files.readString(Path.of(System.getProperty("root"), "docs/java.md"));
-        return PROGRAM.matcher(page).results().map(found -> found.group(1)).collect(Collectors.toList());
+    private static List<String> programs(String page) throws IOException {
+        String text = Files.readString(Path.of(System.getProperty("root"), "docs/java", page));
+        return PROGRAM.matcher(text).results().map(found -> found.group(1)).collect(Collectors.toList());
     }
 
     private String run(Path folder, String name, String program) throws IOException {
@@ -32,25 +35,43 @@ class DocsTest extends WithServer {
 
     @Test
     void theFirstProgramRunsAsShown(@TempDir Path folder) throws IOException {
-        String first = programs().get(0);
+        String first = programs("README.md").get(0);
         assertThat(run(folder, "First", first)).matches("held, fencing token \\d{16}\nfree again: true\n");
         assertThat(server.command("EXISTS", "report")).isEqualTo(0L);
     }
 
     @Test
-    void theOthersRunOneAfterTheOther(@TempDir Path folder) throws IOException {
-        List<String> programs = programs();
-        String imports = IMPORTS.stream().map(name -> "import " + name + ";\n").collect(Collectors.joining());
-        String body = String.join("\n", programs.subList(1, programs.size()));
-        String program = imports + "public class Rest {\npublic static void main(String[] args) throws Exception {\n"
-                + "String url = System.getenv(\"REDIS_URL\");\n" + body + "\n}\n}\n";
-        assertThat(run(folder, "Rest", program))
-                .contains("stop everything: EXPIRED")
-                .contains("processes in the queue: 0")
-                .contains(" waited, 99 of 100 within PT0.")
-                .contains("5 granted, ")
-                .contains("made by worker 7")
-                .contains("fits a double: true")
+    void theOthersOfTheCommonPageRunInOrder(@TempDir Path folder) throws IOException {
+        List<String> programs = programs("README.md");
+        assertThat(runInOrder(folder, programs.subList(1, programs.size())))
+                .containsPattern("held by .+, at most \\d+ s\n")
+                .contains("1 acquired, 0 waited, 99 of 100 within PT0.")
                 .contains("theirs: false\ntheirs: true");
+    }
+
+    @Test
+    void theProgramsOfTheLocksPageRunInOrder(@TempDir Path folder) throws IOException {
+        assertThat(runInOrder(folder, programs("lock.md")))
+                .contains("stop everything: EXPIRED")
+                .contains("processes in the queue: 0");
+    }
+
+    @Test
+    void theProgramsOfTheRateLimitersPageRunInOrder(@TempDir Path folder) throws IOException {
+        assertThat(runInOrder(folder, programs("rate-limiter.md"))).contains("5 granted, ");
+    }
+
+    @Test
+    void theProgramsOfTheIdsPageRunInOrder(@TempDir Path folder) throws IOException {
+        assertThat(runInOrder(folder, programs("ids.md")))
+                .contains("made by worker 7")
+                .contains("fits a double: true");
+    }
+
+    private String runInOrder(Path folder, List<String> programs) throws IOException {
+        String imports = IMPORTS.stream().map(name -> "import " + name + ";\n").collect(Collectors.joining());
+        String program = imports + "public class Page {\npublic static void main(String[] args) throws Exception {\n"
+                + "String url = System.getenv(\"REDIS_URL\");\n" + String.join("\n", programs) + "\n}\n}\n";
+        return run(folder, "Page", program);
     }
 }

@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.libdlock.internal.Failure;
 import org.libdlock.support.Background;
 import org.libdlock.support.Eventually;
 import org.libdlock.support.Jvm;
@@ -84,7 +85,8 @@ class FaultsTest extends WithServer {
             DistributedLock other = client.lock(name + "-other");
             assertThatThrownBy(() -> {
                         if (!other.tryLock(500, TimeUnit.MILLISECONDS)) {
-                            throw new AcquireTimeoutException("not in time", "acquire", name);
+                            throw new AcquireTimeoutException(
+                                    new Failure(Kind.BUSY.code(), "acquire", name, "not in time"));
                         }
                     })
                     .isInstanceOfAny(

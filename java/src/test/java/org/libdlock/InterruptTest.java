@@ -44,7 +44,7 @@ class InterruptTest extends WithServer {
             assertThat(Duration.ofNanos(System.nanoTime() - began)).isLessThan(Duration.ofMillis(300));
             Eventually.holds(
                     "its place is gone", () -> holder.lock(name).inspect().queued() == 0);
-            assertThat(client.stats().waiting()).isZero();
+            assertThat(client.stats().lock().waiting()).isZero();
         }
         holder.lock(name).unlock();
         assertThat(lock.tryLock()).isTrue();
@@ -75,7 +75,7 @@ class InterruptTest extends WithServer {
                 lock.unlock();
                 return true;
             });
-            Eventually.holds("it waits", () -> client.stats().waiting() == 1);
+            Eventually.holds("it waits", () -> client.stats().lock().waiting() == 1);
             CountDownLatch go = new CountDownLatch(1);
             int later = round;
             Background<?> interrupting = Background.run(() -> {
@@ -91,6 +91,6 @@ class InterruptTest extends WithServer {
             assertThat(lock.tryLock(5, TimeUnit.SECONDS)).isTrue();
             lock.unlock();
         }
-        assertThat(client.stats().acquired()).isEqualTo(2 * ROUNDS + granted);
+        assertThat(client.stats().lock().acquired()).isEqualTo(2 * ROUNDS + granted);
     }
 }

@@ -5,11 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
-import com.google.gson.JsonParser;
 import java.io.IOException;
 import java.lang.reflect.RecordComponent;
-import java.nio.file.Files;
-import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -44,11 +42,17 @@ class StatsTest extends WithServer {
 
     @Test
     void theNamesAreThoseOfEveryLanguage() throws IOException {
-        Path file = Path.of(System.getProperty("root"), "tests/vectors/stats.json");
-        JsonObject vectors = JsonParser.parseString(Files.readString(file)).getAsJsonObject();
-        assertThat(components(Stats.class)).isEqualTo(camel(vectors, "counters", "histograms"));
+        JsonObject vectors = Vectors.tables("stats");
+        JsonObject blocks = vectors.getAsJsonObject("blocks");
+        List<String> own = camel(vectors, "counters", "histograms");
+        own.addAll(blocks.keySet());
+        assertThat(components(Stats.class)).isEqualTo(own);
+        assertThat(components(LockStats.class))
+                .isEqualTo(camel(blocks.getAsJsonObject("lock"), "counters", "histograms"));
+        assertThat(components(LimiterStats.class))
+                .isEqualTo(camel(blocks.getAsJsonObject("limiter"), "counters", "histograms"));
         assertThat(components(Histogram.class)).isEqualTo(camel(vectors, "histogram"));
-        assertThat(connect().stats().waitTime().buckets())
+        assertThat(connect().stats().lock().waitTime().buckets())
                 .hasSize(vectors.get("buckets").getAsInt());
     }
 
@@ -64,12 +68,12 @@ class StatsTest extends WithServer {
             lock.unlock();
             return taken;
         });
-        Eventually.holds("one waits", () -> client.stats().waiting() == 1);
-        assertThat(client.stats().held()).isEqualTo(1);
+        Eventually.holds("one waits", () -> client.stats().lock().waiting() == 1);
+        assertThat(client.stats().lock().held()).isEqualTo(1);
         lock.unlock();
         lock.unlock();
         assertThat(waiter.get()).isFalse();
-        Stats stats = client.stats();
+        LockStats stats = client.stats().lock();
         assertThat(List.of(stats.acquired(), stats.contended(), stats.handedOverLocal() + stats.handedOverRemote()))
                 .containsExactly(2L, 1L, 1L);
         assertThat(List.of(stats.released(), stats.held(), stats.waiting(), stats.waitTimeouts(), stats.lost()))
@@ -83,7 +87,22 @@ class StatsTest extends WithServer {
                         .sum())
                 .isEqualTo(2);
         client.close();
-        assertThat(client.stats().acquired()).isEqualTo(2);
+        assertThat(client.stats().lock().acquired()).isEqualTo(2);
+    }
+
+    @Test
+    void aClientCountsWhatItsLimitersDo() throws Exception {
+        Client client = connect();
+        RateLimiter limiter = client.rateLimiter(name, Rate.of(3, Duration.ofSeconds(60)));
+        assertThat(limiter.tryAcquire(2).allowed()).isTrue();
+        assertThat(limiter.tryAcquire(2).allowed()).isFalse();
+        assertThat(limiter.acquire(1, Duration.ofSeconds(1)).allowed()).isTrue();
+        limiter.peek();
+        LimiterStats stats = client.stats().limiter();
+        assertThat(List.of(stats.granted(), stats.refused(), stats.tokens(), stats.byPolicy(), stats.waiting()))
+                .containsExactly(2L, 1L, 3L, 0L, 0L);
+        assertThat(stats.waitTime().count()).isEqualTo(2);
+        assertThat(client.stats().lock().acquired()).isZero();
     }
 
     @Test

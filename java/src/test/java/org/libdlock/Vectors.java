@@ -8,23 +8,23 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 
-/** Reads {@code tests/vectors}: what all languages agree on. */
+/** Reads {@code api} and {@code tests/vectors}: what all languages agree on. */
 final class Vectors {
     private Vectors() {}
 
     static List<JsonObject> rows(String file, String table) throws IOException {
-        Path path = Path.of(System.getProperty("root"), "tests/vectors", file + ".json");
         List<JsonObject> rows = new ArrayList<>();
-        for (JsonElement row :
-                JsonParser.parseString(Files.readString(path)).getAsJsonObject().getAsJsonArray(table)) {
+        for (JsonElement row : tables(file).getAsJsonArray(table)) {
             rows.add(row.getAsJsonObject());
         }
         return rows;
     }
 
-    static @Nullable Long number(JsonObject row, String field) {
-        return row.get(field).isJsonNull() ? null : row.get(field).getAsLong();
+    static JsonObject tables(String file) throws IOException {
+        Path root = Path.of(System.getProperty("root"));
+        Path fact = root.resolve("api/" + file + ".json");
+        Path path = Files.exists(fact) ? fact : root.resolve("tests/vectors/" + file + ".json");
+        return JsonParser.parseString(Files.readString(path)).getAsJsonObject();
     }
 }

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.libdlock.internal.Failure;
 import org.libdlock.internal.Native;
 
-/** What all languages agree on: {@code tests/vectors}. */
+/** What all languages agree on: {@code api} and {@code tests/vectors}. */
 class VectorsTest extends WithServer {
     private static List<JsonObject> rows(String what) throws IOException {
         return Vectors.rows(what, what);
@@ -45,6 +45,18 @@ class VectorsTest extends WithServer {
     }
 
     @Test
+    void badUrlsAreRefusedWithoutTheirSecrets() throws IOException {
+        for (JsonObject row : Vectors.rows("urls", "bad")) {
+            String url = row.get("url").getAsString();
+            assertThatThrownBy(() -> Dlock.connect(url))
+                    .as(url)
+                    .isInstanceOf(row.has("kind") ? UnsupportedException.class : InvalidArgumentException.class)
+                    .hasMessageContaining(row.get("says").getAsString())
+                    .hasMessageNotContaining("cret");
+        }
+    }
+
+    @Test
     void eachErrorIsTheJdksExceptionThatFits() {
         assertThat(List.of(
                         IllegalArgumentException.class.isAssignableFrom(InvalidArgumentException.class),
@@ -52,6 +64,7 @@ class VectorsTest extends WithServer {
                         IllegalMonitorStateException.class.isAssignableFrom(NotHeldException.class),
                         IllegalMonitorStateException.class.isAssignableFrom(LockLostException.class),
                         java.util.concurrent.CancellationException.class.isAssignableFrom(CancelledException.class),
+                        UnsupportedOperationException.class.isAssignableFrom(UnsupportedException.class),
                         IllegalStateException.class.isAssignableFrom(ClosedException.class),
                         IllegalStateException.class.isAssignableFrom(ForkedException.class)))
                 .containsOnly(true);
@@ -62,10 +75,13 @@ class VectorsTest extends WithServer {
         for (JsonObject row : rows("options")) {
             String option = row.get("name").getAsString();
             Method setter = setter(option);
+            if (row.has("group")) {
+                setter(LockDefaults.class, option);
+            }
             if (row.get("type").getAsString().equals("duration")) {
                 for (String bound : List.of("min", "max")) {
                     Duration at = Duration.ofMillis(row.get(bound).getAsLong());
-                    Duration beyond = bound.equals("min") ? Duration.ZERO : at.plusMillis(1);
+                    Duration beyond = bound.equals("min") ? at.minusMillis(1) : at.plusMillis(1);
                     Options good = (Options) setter.invoke(Options.defaults(), at);
                     assertThatCode(() -> Dlock.connect("memory://", good).close())
                             .doesNotThrowAnyException();
@@ -85,7 +101,50 @@ class VectorsTest extends WithServer {
                 .doesNotThrowAnyException();
     }
 
+    @Test
+    void optionsOfAGroupAreGivenTogether() {
+        Options options = Options.defaults()
+                .lock(lock -> lock.reentrant(false).tokenTtlNone().cohortAge(Duration.ofSeconds(1)))
+                .lease(Duration.ofSeconds(5));
+        try (Client client = Dlock.connect("memory://", options)) {
+            DistributedLock lock = client.lock("k");
+            lock.lock();
+            assertThatThrownBy(lock::lock).isInstanceOf(DeadlockException.class);
+        }
+        Options twice = Options.defaults().cohortMax(2).lock(lock -> lock.cohortMax(3));
+        assertThatThrownBy(() -> Dlock.connect("memory://", twice))
+                .isInstanceOf(InvalidArgumentException.class)
+                .hasMessageContaining("option lock.cohort_max: also given as cohort_max");
+    }
+
+    @Test
+    void everyOptionOfALockIsThereUnderItsNameWithItsBounds() throws Exception {
+        Client client = connect();
+        for (JsonObject row : Vectors.rows("options", "lock")) {
+            String option = row.get("name").getAsString();
+            Method setter = setter(LockOptions.class, option);
+            if (row.get("type").getAsString().equals("duration")) {
+                for (String bound : List.of("min", "max")) {
+                    Duration at = Duration.ofMillis(row.get(bound).getAsLong());
+                    Duration beyond = bound.equals("min") ? at.minusMillis(1) : at.plusMillis(1);
+                    client.lock("k", (LockOptions) setter.invoke(LockOptions.defaults(), at));
+                    LockOptions bad = (LockOptions) setter.invoke(LockOptions.defaults(), beyond);
+                    assertThatThrownBy(() -> client.lock("k", bad))
+                            .isInstanceOf(InvalidArgumentException.class)
+                            .hasMessageContaining(option.replace('_', ' '));
+                }
+            }
+        }
+        Duration lease = Duration.ofSeconds(5);
+        LockOptions both = LockOptions.defaults().lease(lease).watchdogLease(lease);
+        assertThatThrownBy(() -> client.lock("k", both)).isInstanceOf(InvalidArgumentException.class);
+    }
+
     private static Method setter(String option) {
+        return setter(Options.class, option);
+    }
+
+    private static Method setter(Class<?> options, String option) {
         StringBuilder camel = new StringBuilder();
         for (String word : option.split("_", -1)) {
             camel.append(
@@ -93,12 +152,12 @@ class VectorsTest extends WithServer {
                             ? word
                             : word.substring(0, 1).toUpperCase(java.util.Locale.ROOT) + word.substring(1));
         }
-        for (Method method : Options.class.getMethods()) {
+        for (Method method : options.getMethods()) {
             if (method.getName().equals(camel.toString()) && method.getParameterCount() == 1) {
                 return method;
             }
         }
-        throw new AssertionError("Options has no " + camel);
+        throw new AssertionError(options + " has no " + camel);
     }
 
     @Test
@@ -122,7 +181,7 @@ class VectorsTest extends WithServer {
             String text = new String(bytes, StandardCharsets.UTF_8);
             String why = row.get("why").getAsString();
             if (!row.get("ok").getAsBoolean()) {
-                assertThatThrownBy(() -> Native.lockOpen(handle, bytes, 0, -1))
+                assertThatThrownBy(() -> Native.lockOpen(handle, bytes, 0, 0, -1))
                         .as(why)
                         .isInstanceOf(InvalidNameException.class);
                 if (java.util.Arrays.equals(text.getBytes(StandardCharsets.UTF_8), bytes)) {

@@ -20,7 +20,7 @@ public final class Hold {
     }
 
     /**
-     * What {@link Native#lockAcquireDirectly} writes to.
+     * What {@link Native#lockAcquireBlocking} writes to.
      *
      * @return handle and token; zeros until it is granted
      */
@@ -31,7 +31,7 @@ public final class Hold {
     /**
      * The native handle.
      *
-     * @return to ask about it; to be given back with {@link Native#heldFree}
+     * @return to ask about it; to be given back with {@link Native#free}
      */
     public long handle() {
         return numbers[0];

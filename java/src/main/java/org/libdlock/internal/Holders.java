@@ -9,9 +9,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Which threads may hold something through a client. The core knows who holds what; this knows which threads are still alive, keeps the
- * locks that they hold reachable, and keeps at hand what does not change about a hold.
+ * objects of which they hold something reachable, and keeps at hand what does not change about a hold.
  *
- * <p>A thread is entered before it asks for a lock and removed when it has left all of them. What stands under a thread is touched by
+ * <p>A thread is entered before it asks for an object and removed when it has left all of them. What stands under a thread is touched by
  * that thread alone, and after its death by the one that looks for the dead.
  */
 public final class Holders {
@@ -38,14 +38,14 @@ public final class Holders {
 
         private void free(Hold hold) {
             if (handles.remove(hold.handle())) {
-                Native.heldFree(hold.handle());
+                Native.free(hold.handle());
             }
         }
 
         /** Frees what is left. */
         public void free() {
             handles.removeIf(handle -> {
-                Native.heldFree(handle);
+                Native.free(handle);
                 return true;
             });
         }
@@ -60,23 +60,31 @@ public final class Holders {
         return views;
     }
 
+    /**
+     * What can be held: two objects of one client are the same when these are equal.
+     *
+     * @param kind what it is, "lock"
+     * @param name its name
+     */
+    public record Key(String kind, String name) {}
+
     private static final class Holder {
         final WeakReference<Thread> thread = new WeakReference<>(Thread.currentThread());
-        final Map<String, Levels> locks = new HashMap<>();
+        final Map<Key, Levels> held = new HashMap<>();
     }
 
-    /** How often a thread holds a lock. */
+    /** How often a thread holds an object. */
     public static final class Levels {
-        @SuppressWarnings("UnusedVariable") // it is there to keep the lock from the garbage collector
-        private final Object lock;
+        @SuppressWarnings("UnusedVariable") // it is there to keep the object from the garbage collector
+        private final Object object;
 
         private final long holder;
         private int count;
 
         private @Nullable Hold hold;
 
-        private Levels(Object lock, long holder) {
-            this.lock = lock;
+        private Levels(Object object, long holder) {
+            this.object = object;
             this.holder = holder;
         }
 
@@ -110,61 +118,76 @@ public final class Holders {
     }
 
     /**
-     * The calling thread is about to ask for a lock.
+     * The calling thread is about to ask for an object.
      *
-     * @param name the lock's name
-     * @param lock kept reachable until the thread has left
+     * @param key what it is
+     * @param object kept reachable until the thread has left
      */
-    public void enter(String name, Object lock) {
+    public void enter(Key key, Object object) {
         long id = thisThread();
-        Holder holder = holders.computeIfAbsent(id, key -> new Holder());
-        holder.locks.computeIfAbsent(name, key -> new Levels(lock, id)).count++;
+        Holder holder = holders.computeIfAbsent(id, unknown -> new Holder());
+        holder.held.computeIfAbsent(key, unknown -> new Levels(object, id)).count++;
     }
 
     /**
      * The calling thread got it.
      *
-     * @param name the lock's name
+     * @param key what it is
      * @param granted what it got; its handle is kept or given back
      */
-    public void granted(String name, Hold granted) {
+    public void granted(Key key, Hold granted) {
         views.handles.add(granted.handle());
-        Levels levels = levels(name);
+        Levels levels = levels(key);
         Hold known = levels == null ? null : levels.hold;
         if (levels == null || (known != null && known.token() == granted.token())) {
             views.free(granted);
             return;
         }
         if (known != null) {
+            // That one was lost, and its levels with it.
             views.free(known);
+            levels.count = 1;
         }
         levels.hold = granted;
     }
 
     /**
+     * The calling thread holds nothing of the object any more, whatever it has released: it knows of a loss.
+     *
+     * @param key what it is
+     */
+    public void forget(Key key) {
+        Levels levels = levels(key);
+        if (levels != null) {
+            levels.count = 1;
+            leave(key);
+        }
+    }
+
+    /**
      * What the calling thread got last.
      *
-     * @param name the lock's name
+     * @param key what it is
      * @return null when it has left
      */
-    public @Nullable Hold hold(String name) {
-        Levels levels = levels(name);
+    public @Nullable Hold hold(Key key) {
+        Levels levels = levels(key);
         return levels == null ? null : levels.hold;
     }
 
     /**
      * The calling thread did not get it after all, or released it once.
      *
-     * @param name the lock's name
+     * @param key what it is
      */
-    public void leave(String name) {
+    public void leave(Key key) {
         Holder holder = holders.get(thisThread());
-        Levels levels = holder == null ? null : holder.locks.get(name);
+        Levels levels = holder == null ? null : holder.held.get(key);
         if (holder == null || levels == null || --levels.count > 0) {
             return;
         }
-        holder.locks.remove(name);
-        if (holder.locks.isEmpty()) {
+        holder.held.remove(key);
+        if (holder.held.isEmpty()) {
             holders.remove(thisThread());
         }
         if (levels.hold != null) {
@@ -173,14 +196,14 @@ public final class Holders {
     }
 
     /**
-     * How often the calling thread holds a lock.
+     * How often the calling thread holds an object.
      *
-     * @param name the lock's name
+     * @param key what it is
      * @return null when it does not
      */
-    public @Nullable Levels levels(String name) {
+    public @Nullable Levels levels(Key key) {
         Holder holder = holders.get(thisThread());
-        return holder == null ? null : holder.locks.get(name);
+        return holder == null ? null : holder.held.get(key);
     }
 
     /** Stops the renewal of what threads hold that have ended; the core warns. */
@@ -197,7 +220,7 @@ public final class Holders {
                 // The client is gone, and its holds with it.
                 Log.debug("nothing to abandon", closed);
             } finally {
-                for (Levels levels : holder.locks.values()) {
+                for (Levels levels : holder.held.values()) {
                     if (levels.hold != null) {
                         views.free(levels.hold);
                     }

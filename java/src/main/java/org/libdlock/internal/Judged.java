@@ -23,7 +23,7 @@ public record Judged(
     public static final int NUMBERS = 6;
 
     /**
-     * As {@link Native#limiterAcquireDirectly} gives it.
+     * As {@link Native#limiterAcquireBlocking} gives it.
      *
      * @param allowed its answer
      * @param numbers what it has written

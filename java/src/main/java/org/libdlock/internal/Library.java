@@ -52,22 +52,33 @@ public final class Library {
         return system + "-" + processor;
     }
 
+    /** Beside our package, wherever that was moved to; or where it was built, when only the classes have been moved. */
+    private static @Nullable InputStream find(String file) {
+        String here = Library.class.getPackageName();
+        String moved = here.substring(0, here.lastIndexOf('.')).replace('.', '/');
+        InputStream beside = Library.class.getResourceAsStream("/" + moved + file);
+        // In parts, because shading changes what looks like our package.
+        return beside != null
+                ? beside
+                : Library.class.getResourceAsStream(String.join("/", "", "org", "libdlock") + file);
+    }
+
     /** Null, or why not. */
     private static @Nullable String tryToLoad(String platform) {
-        String resource = "/org/libdlock/native/" + platform + "/libdlock_jni.so";
+        String file = "/native/" + platform + "/libdlock_jni.so";
         String given = System.getProperty(FOLDER);
         String folder = given == null ? System.getProperty("java.io.tmpdir", "/tmp") : given;
-        try (InputStream library = Library.class.getResourceAsStream(resource)) {
+        try (InputStream library = find(file)) {
             if (library == null) {
                 return "libdlock's jar has no native library for " + platform + ", which is what this JVM runs on";
             }
-            Path file = Files.createTempFile(Path.of(folder), "libdlock-", ".so");
+            Path copy = Files.createTempFile(Path.of(folder), "libdlock-", ".so");
             try {
-                Files.copy(library, file, StandardCopyOption.REPLACE_EXISTING);
-                System.load(file.toAbsolutePath().toString());
+                Files.copy(library, copy, StandardCopyOption.REPLACE_EXISTING);
+                System.load(copy.toAbsolutePath().toString());
             } finally {
                 // Linux keeps what is loaded; nothing is left behind, not even by a JVM that is killed.
-                Files.deleteIfExists(file);
+                Files.deleteIfExists(copy);
             }
             return null;
         } catch (IOException | InvalidPathException | UnsatisfiedLinkError error) {

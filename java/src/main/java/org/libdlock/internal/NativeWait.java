@@ -52,7 +52,7 @@ public final class NativeWait extends AbstractSelector {
     }
 
     private synchronized void over() {
-        Native.cancelFree(cancel);
+        Native.free(cancel);
         cancel = 0;
     }
 

@@ -107,7 +107,25 @@ public final class Port implements Wire.Sink {
      */
     public <T extends @Nullable Object> CompletableFuture<T> start(
             Submit call, Function<Object, T> convert, Consumer<T> unwanted) {
-        Promise<T> promise = new Promise<>(callbacks, convert, unwanted);
+        return start(call, new Promise<>(callbacks, convert, unwanted));
+    }
+
+    /**
+     * As {@link #start}, for an operation that waits for something the caller then has: a {@code get} that times out or is interrupted
+     * gives it up, because nobody may ever ask for the value again.
+     *
+     * @param <T> what it brings
+     * @param call starts it
+     * @param convert as for {@link #start}
+     * @param unwanted as for {@link #start}
+     * @return the future
+     */
+    public <T extends @Nullable Object> CompletableFuture<T> startWaiting(
+            Submit call, Function<Object, T> convert, Consumer<T> unwanted) {
+        return start(call, new AwaitedPromise<>(callbacks, convert, unwanted));
+    }
+
+    private <T extends @Nullable Object> Promise<T> start(Submit call, Promise<T> promise) {
         promise.started(submit(call, promise));
         return promise;
     }

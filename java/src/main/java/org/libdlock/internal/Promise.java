@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * The future of an operation. Whoever completes it otherwise ({@link #cancel}, {@link #orTimeout(long, TimeUnit)}, {@link #complete})
  * cancels the operation.
  */
-final class Promise<T extends @Nullable Object> extends CompletableFuture<T> implements Pending, Runnable {
+class Promise<T extends @Nullable Object> extends CompletableFuture<T> implements Pending, Runnable {
     private static final Failure CANCELLED = new Failure(-12, "cancel", null, "cancel: the future was cancelled");
 
     private final Callbacks callbacks;

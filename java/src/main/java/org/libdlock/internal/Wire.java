@@ -7,6 +7,39 @@ import org.jspecify.annotations.Nullable;
 
 /** What crosses as bytes; {@code java/native/src/wire.rs} is the other end and says how they are laid out. */
 public final class Wire {
+    // <api:tags> written by `python3 api/write.py` from api/wire.json
+    /** Nothing but that it is done. */
+    private static final byte UNIT = 0;
+
+    /** A flag. */
+    private static final byte BOOL = 1;
+
+    /** A new hold: its handle, token and owner. */
+    private static final byte HELD = 2;
+
+    /** A text. */
+    private static final byte TEXT = 3;
+
+    /** Why a hold ended; no text when it was released. */
+    private static final byte LOSS = 4;
+
+    /** What the server said about a lock. */
+    private static final byte INSPECTION = 5;
+
+    /** A handle. */
+    private static final byte HANDLE = 6;
+
+    /** An error. */
+    private static final byte FAILURE = 7;
+
+    /** A log event, which is no completion. */
+    private static final byte LOG = 8;
+
+    /** A limiter's answer. */
+    private static final byte DECISION = 9;
+
+    // </api:tags>
+
     /** What an operation brings that has nothing to say but that it is done. */
     public static final Object DONE = new Object();
 
@@ -43,7 +76,7 @@ public final class Wire {
             try {
                 long id = bytes.getLong();
                 byte what = bytes.get();
-                if (what == 8) {
+                if (what == LOG) {
                     sink.logged(text(), optionalText(), text());
                 } else {
                     sink.completed(id, reply(what));
@@ -58,18 +91,18 @@ public final class Wire {
 
         private Object reply(byte what) {
             return switch (what) {
-                case 0 -> DONE;
-                case 1 -> flag();
-                case 2 -> new Hold(bytes.getLong(), bytes.getLong(), text());
-                case 3 -> text();
-                case 4 -> {
+                case UNIT -> DONE;
+                case BOOL -> flag();
+                case HELD -> new Hold(bytes.getLong(), bytes.getLong(), text());
+                case TEXT -> text();
+                case LOSS -> {
                     String reason = optionalText();
                     yield reason == null ? NOT_LOST : reason;
                 }
-                case 5 -> new Seen(optionalText(), flag(), bytes.getLong(), bytes.getLong(), bytes.getLong());
-                case 6 -> bytes.getLong();
-                case 7 -> new Failure(bytes.getInt(), text(), optionalText(), text());
-                case 9 ->
+                case INSPECTION -> new Seen(optionalText(), flag(), bytes.getLong(), bytes.getLong(), bytes.getLong());
+                case HANDLE -> bytes.getLong();
+                case FAILURE -> failure();
+                case DECISION ->
                     new Judged(
                             flag(),
                             bytes.getLong(),
@@ -81,6 +114,18 @@ public final class Wire {
                 default ->
                     throw new IllegalStateException("the native library is another version's: completion " + what);
             };
+        }
+
+        private Failure failure() {
+            return new Failure(
+                    bytes.getInt(),
+                    text(),
+                    optionalText(),
+                    text(),
+                    optionalText(),
+                    bytes.getLong(),
+                    bytes.getLong(),
+                    optionalText());
         }
 
         private boolean flag() {
@@ -101,6 +146,16 @@ public final class Wire {
             bytes.position(at + length);
             return new String(batch, at, length, StandardCharsets.UTF_8);
         }
+    }
+
+    /**
+     * Reads the failure of a call that is not completed through a port.
+     *
+     * @param bytes what a failed completion carries
+     * @return the failure
+     */
+    public static Failure failure(byte[] bytes) {
+        return new Reader(bytes).failure();
     }
 
     /**

@@ -38,7 +38,7 @@ public final class Background<T> {
 
     private boolean asksInNativeCode() {
         StackTraceElement[] stack = thread.getStackTrace();
-        return stack.length > 0 && stack[0].getMethodName().endsWith("AcquireDirectly");
+        return stack.length > 0 && stack[0].getMethodName().endsWith("AcquireBlocking");
     }
 
     public boolean isDone() {

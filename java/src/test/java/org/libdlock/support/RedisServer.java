@@ -1,5 +1,7 @@
 package org.libdlock.support;
 
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
 import java.io.BufferedInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -21,6 +23,9 @@ import org.jspecify.annotations.Nullable;
 
 /** A redis-server of the tests' own: on a free loopback port, keeping nothing, ended by its process. */
 public final class RedisServer implements AutoCloseable {
+    /** The user of the tests' own commands, who may do everything. */
+    private static final List<String> AUTH = List.of("AUTH", "test-admin", "any password");
+
     private static @Nullable RedisServer shared;
 
     private final Path folder;
@@ -49,18 +54,11 @@ public final class RedisServer implements AutoCloseable {
 
     public void start() {
         try {
-            process = new ProcessBuilder(
-                            "redis-server",
-                            "--bind",
-                            "127.0.0.1",
-                            "--port",
-                            Integer.toString(port),
-                            "--save",
-                            "",
-                            "--appendonly",
-                            "no",
-                            "--dir",
-                            folder.toString())
+            List<String> command = new ArrayList<>(List.of("redis-server", "--bind", "127.0.0.1"));
+            command.addAll(List.of("--port", Integer.toString(port), "--dir", folder.toString()));
+            command.addAll(List.of("--save", "", "--appendonly", "no"));
+            command.addAll(users());
+            process = new ProcessBuilder(command)
                     .redirectErrorStream(true)
                     .redirectOutput(folder.resolve("log").toFile())
                     .start();
@@ -74,6 +72,19 @@ public final class RedisServer implements AutoCloseable {
                 return false;
             }
         });
+    }
+
+    /** The default user, which libdlock's connections are, gets the documented minimal rights. */
+    private static List<String> users() throws IOException {
+        Path path = Path.of(System.getProperty("root"), "tests/vectors/access.json");
+        JsonObject table = JsonParser.parseString(Files.readString(path)).getAsJsonObject();
+        List<String> users =
+                new ArrayList<>(List.of("--user", "default", "reset", "on", "nopass", "~*", "&*", "-@all"));
+        for (String list : List.of("connection", "scripts")) {
+            table.getAsJsonArray(list).forEach(name -> users.add("+" + name.getAsString()));
+        }
+        users.addAll(List.of("--user", AUTH.get(1), "on", "nopass", "~*", "&*", "+@all"));
+        return users;
     }
 
     /** Ends it as a crash would. */
@@ -113,26 +124,33 @@ public final class RedisServer implements AutoCloseable {
 
     /** One command on a connection of its own: String, Long, List, or the string "nil". */
     public Object command(String... words) {
-        List<byte[]> bytes = new ArrayList<>();
-        for (String word : words) {
-            bytes.add(word.getBytes(StandardCharsets.UTF_8));
+        return command(bytes(List.of(words)));
+    }
+
+    private static List<byte[]> bytes(List<String> words) {
+        return words.stream().map(word -> word.getBytes(StandardCharsets.UTF_8)).toList();
+    }
+
+    private static void encode(ByteArrayOutputStream request, List<byte[]> words) {
+        request.writeBytes(("*" + words.size() + "\r\n").getBytes(StandardCharsets.US_ASCII));
+        for (byte[] word : words) {
+            request.writeBytes(("$" + word.length + "\r\n").getBytes(StandardCharsets.US_ASCII));
+            request.writeBytes(word);
+            request.writeBytes("\r\n".getBytes(StandardCharsets.US_ASCII));
         }
-        return command(bytes);
     }
 
     public Object command(List<byte[]> words) {
         try (Socket socket = new Socket()) {
             socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 5000);
             socket.setSoTimeout(10_000);
-            ByteArrayOutputStream request = new ByteArrayOutputStream();
-            request.writeBytes(("*" + words.size() + "\r\n").getBytes(StandardCharsets.US_ASCII));
-            for (byte[] word : words) {
-                request.writeBytes(("$" + word.length + "\r\n").getBytes(StandardCharsets.US_ASCII));
-                request.writeBytes(word);
-                request.writeBytes("\r\n".getBytes(StandardCharsets.US_ASCII));
-            }
-            socket.getOutputStream().write(request.toByteArray());
-            return reply(new BufferedInputStream(socket.getInputStream()));
+            ByteArrayOutputStream requests = new ByteArrayOutputStream();
+            encode(requests, bytes(AUTH));
+            encode(requests, words);
+            socket.getOutputStream().write(requests.toByteArray());
+            BufferedInputStream replies = new BufferedInputStream(socket.getInputStream());
+            reply(replies);
+            return reply(replies);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

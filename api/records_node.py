@@ -1,0 +1,113 @@
+"""The interfaces of Node, what the native module returns for them, and the way there."""
+
+from __future__ import annotations
+
+from parts import Part
+from records import ALL_STATS, HISTOGRAM, RECORDS, Field
+from words import camel, sentence, wrapped
+
+#: As users see it.
+TYPES = {
+    "flag": "boolean",
+    "count": "number",
+    "counts": "readonly number[]",
+    "duration": "number",
+    "histogram": "Histogram",
+    "text?": "string | undefined",
+    "count?": "bigint | undefined",
+    "duration?": "number | undefined",
+    "time?": "bigint | undefined",
+}
+RUST = {"count": "f64", "counts": "Vec<f64>", "duration": "f64", "histogram": "Histogram"}
+
+
+def name(field: Field) -> str:
+    """With the unit: milliseconds with their fraction, and of points in time microseconds."""
+    return camel(field.name) + {"duration": "Ms", "time": "Us"}.get(field.type.removesuffix("?"), "")
+
+
+def comment(text: str) -> str:
+    if len(text) <= 111:
+        return f"  /** {text} */\n"
+    return "\n".join(["  /**", *(f"   * {line}" for line in wrapped(text, 114)), "   */\n"])
+
+
+def interface(of: str) -> str:
+    return "".join(
+        f"{comment(sentence(each.phrase('node')))}  readonly {name(each)}: {each.type if each.is_block else TYPES[each.type]};\n"
+        for each in RECORDS[of].fields
+    )
+
+
+def native(of: str) -> str:
+    """As the native module gives it: what is not there is null, or no field at all."""
+    lines = []
+    for each in RECORDS[of].fields:
+        optional = each.type.endswith("?")
+        type = TYPES[each.type].replace(" | undefined", " | null")
+        lines.append(f"  readonly {name(each)}{'?' if optional else ''}: {type};\n")
+    return "".join(lines)
+
+
+def members(of: str, source: str) -> str:
+    """The fields of the class, and its constructor."""
+    fields = RECORDS[of].fields
+    lines = [f"  readonly {name(each)}: {TYPES[each.type]};\n" for each in fields]
+    lines.append(f"\n  constructor({source}: Native{of}) {{\n")
+    for each in fields:
+        lines.append(f"    this.{name(each)} = {source}.{name(each)}{' ?? undefined' if each.type.endswith('?') else ''};\n")
+    return "".join([*lines, "  }\n"])
+
+
+def struct(of: str) -> str:
+    lines = []
+    for each in RECORDS[of].fields:
+        unit = "_ms" if each.type == "duration" else ""
+        # napi's own way to camel case does not know digits.
+        rename = f'    #[napi(js_name = "{name(each)}")]\n' if unit and any(letter.isdigit() for letter in each.name) else ""
+        lines.append(f"{rename}    pub {each.name}{unit}: {each.type if each.is_block else RUST[each.type]},\n")
+    return "".join(lines)
+
+
+def value(field: Field, source: str) -> tuple[str, str]:
+    if field.type == "duration":
+        return f"{field.name}_ms", f"millis({source}.{field.name}_us)"
+    of = f"{source}.{field.name}"
+    if field.is_block:
+        return field.name, f"{field.type}::from({of})"
+    texts = {
+        "count": f"{of} as f64",
+        "counts": f"{of}.iter().map(|count| *count as f64).collect()",
+        "histogram": f"Histogram::from({of})",
+    }
+    return field.name, texts[field.type]
+
+
+def conversion(of: str, source: str) -> str:
+    pairs = [value(each, source) for each in RECORDS[of].fields]
+    return "".join(f"            {field}: {text},\n" for field, text in pairs)
+
+
+def part(block: str) -> str:
+    """The name of the part for a client's own statistics, or for those of a kind."""
+    return f"{block}-stats" if block else "stats"
+
+
+def parts() -> list[Part]:
+    return [
+        Part("node/ts/stats.ts", interface("Histogram"), "histogram"),
+        *(Part("node/ts/stats.ts", interface(record.name), part(block)) for block, record in ALL_STATS.items()),
+        Part("node/ts/rate-limiter.ts", interface("Decision"), "decision"),
+        Part("node/ts/rate-limiter.ts", members("Decision", "decision"), "decided"),
+        Part("node/ts/lock.ts", interface("Inspection"), "inspection"),
+        Part("node/ts/lock.ts", members("Inspection", "seen"), "seen"),
+        Part("node/ts/native.ts", native("Inspection"), "inspection"),
+        Part("node/ts/native.ts", native("Decision"), "decision"),
+        Part("node/src/stats.rs", struct(HISTOGRAM.name), "histogram"),
+        *(Part("node/src/stats.rs", struct(record.name), part(block)) for block, record in ALL_STATS.items()),
+        *(
+            Part("node/src/stats.rs", conversion(record.name, "stats"), f"{part(block)}-of")
+            for block, record in ALL_STATS.items()
+        ),
+        Part("node/src/stats.rs", conversion("Histogram", "times"), "histogram-of"),
+    ]

@@ -1,0 +1,99 @@
+//! The rights that errors, documentation and test servers name are those that the scripts use, no more and no fewer.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::contended::permits::Permits;
+use crate::limit::LimitState;
+use crate::lock::LockState;
+use crate::name::ObjectName;
+use crate::step::State;
+use crate::step::model::keys_of;
+
+type Commands = BTreeSet<String>;
+
+/// Everything that the scripts whose names begin with one of these words call.
+fn called(prefixes: &[&str]) -> Commands {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lua");
+    let mut commands = Commands::new();
+    for file in fs::read_dir(folder).unwrap() {
+        let path = file.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        if prefixes.iter().any(|prefix| name.starts_with(prefix)) {
+            let text = fs::read_to_string(&path).unwrap();
+            let calls = text.split("call(").skip(1);
+            commands.extend(calls.filter_map(|call| {
+                let command = call.strip_prefix('\'')?.split('\'').next()?;
+                Some(command.to_lowercase())
+            }));
+        }
+    }
+    commands
+}
+
+fn listed(table: &Value, list: &str) -> Commands {
+    table[list].as_array().unwrap().iter().map(|command| command.as_str().unwrap().to_owned()).collect()
+}
+
+fn words(table: &Value, kind: &str, list: &str, mark: char) -> BTreeSet<String> {
+    table[kind][list].as_array().unwrap().iter().map(|word| format!("{mark}{}", word.as_str().unwrap())).collect()
+}
+
+/// The words of a rule that begin with `mark`, with it.
+fn of_rule(rule: &str, mark: char) -> BTreeSet<String> {
+    rule.split_whitespace().filter(|word| word.starts_with(mark)).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_documented_rights_are_those_that_scripts_use() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/vectors/access.json");
+    let table: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    let connection = listed(&table, "connection");
+    // TIME is called on every new connection too.
+    let scripts: Commands = called(&[""]).difference(&connection).cloned().collect();
+    assert_eq!(scripts, listed(&table, "scripts"));
+    let kinds = [
+        ("lock", LockState::ACCESS, ["lock_", "queue"], "eval evalsha time ping info subscribe unsubscribe"),
+        ("rate limiter", LimitState::ACCESS, ["limit_", "limit_"], "eval evalsha time ping info"),
+    ];
+    let documented = table.as_object().unwrap().values().filter(|rights| rights.is_object());
+    assert_eq!(documented.count(), kinds.len());
+    for (kind, rule, prefixes, always) in kinds {
+        let mut needed = called(&prefixes);
+        needed.extend(always.split(' ').map(str::to_owned));
+        let needed: Commands = needed.iter().map(|command| format!("+{command}")).collect();
+        assert_eq!(of_rule(rule, '+'), needed, "{kind}");
+        assert_eq!(of_rule(rule, '~'), words(&table, kind, "keys", '~'), "{kind}");
+        assert_eq!(of_rule(rule, '&'), words(&table, kind, "channels", '&'), "{kind}");
+    }
+}
+
+/// Of two kinds with one name, only the key of that name itself may be the same: it makes one exclude the other.
+#[test]
+fn two_kinds_have_no_companion_key_in_common() {
+    for given in ["jobs", "queue", "orders:{42}", "{x}y{z}", "dlock_queue", "a:b"] {
+        let name = ObjectName::new("", given).unwrap();
+        let kinds = [keys_of::<LockState>(&name), keys_of::<LimitState>(&name), keys_of::<Permits>(&name)];
+        assert_eq!(kinds[0].len(), 4, "the lock's: {:?}", kinds[0]);
+        let mut seen = BTreeSet::new();
+        for key in kinds.iter().flatten().filter(|key| *key != given) {
+            assert!(seen.insert(key), "{key} belongs to two kinds");
+            assert!(ObjectName::new("", key).is_err(), "{key} can be the name of another object");
+        }
+    }
+}
+
+/// `dlock_<kind>` or `dlock_<kind>_<part>`, of a kind without `_`. The lock's are older than this rule.
+#[test]
+fn the_keys_of_a_kind_begin_with_the_kind() {
+    let name = ObjectName::new("", "jobs").unwrap();
+    for (kind, keys) in [("limit", keys_of::<LimitState>(&name)), ("permits", keys_of::<Permits>(&name))] {
+        for key in keys {
+            let own = key.strip_prefix(&format!("dlock_{kind}"));
+            assert!(own.is_some_and(|rest| rest.starts_with(':') || rest.starts_with('_')), "{key} of {kind}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Written by `python3 api/write.py` from api/options.json: the fields, defaults and bounds of the options.
+
+use std::time::Duration;
+
+use super::options::{PasswordSource, Secret};
+use super::spec::{Spec, duration, duration_or_none, flag, number, optional_text, secret, text, word};
+
+/// The longest lease, given or as the watchdog's.
+pub const MAX_LEASE: Duration = Duration::from_secs(86_400);
+/// The shortest lease.
+pub const MIN_LEASE: Duration = Duration::from_millis(100);
+
+/// A client's options, checked.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Options {
+    /// TCP connect, handshake and login together. 5 s: longer than the first two repeats of a lost SYN.
+    pub connect_timeout: Duration,
+    /// How long `connect` keeps trying while the server is not up yet; a wrong password ends it at once. 0: a client
+    /// of a server that is not there fails at once.
+    pub connect_wait: Duration,
+    /// One attempt at one request. 1 s: long for a script of microseconds, short against a lease.
+    pub response_timeout: Duration,
+    /// A call that does not wait, such as `try_acquire` and `release`, including its retries; also an unbounded wait
+    /// while the server does not answer. 10 s: long enough for most failovers to be no error.
+    pub operation_timeout: Duration,
+    /// The lease that the watchdog renews every third of it, for locks without a `watchdog_lease`. 30 s: as
+    /// Redisson's.
+    pub lease: Duration,
+    /// The margin of a fixed lease in percent: how much the clocks of client and server may differ in rate. A time
+    /// daemon slews a clock by up to 8.3 %. 1: far more than quartz does; a lease that the watchdog renews has 10
+    /// anyway.
+    pub clock_drift: u8,
+    /// How often the first two waiters of the queue ask by themselves, in case a message is lost; capped at 2 s. 1 s:
+    /// bounds the cost of a lost wake-up.
+    pub poll_interval: Duration,
+    /// How often the waiters behind the first two ask by themselves. 5 s: they wait for others anyway.
+    pub queue_poll_interval: Duration,
+    /// How long a connection may be idle before the client tests it.
+    pub ping_interval: Duration,
+    /// How long a token key outlives its last use; `none` for fleets that run Redisson's fenced lock.
+    pub token_ttl: Option<Duration>,
+    /// Whether a holder may acquire again.
+    pub reentrant: bool,
+    /// Whether each release goes to the queue head, so that waiters of the same process have no advantage.
+    pub strict_fifo: bool,
+    /// How many holders in a row, the first included, a process may have by handing a lock over within itself before
+    /// other processes get their turn; 1 turns that off. 32: the server's round trip then hardly counts any more.
+    pub cohort_max: u32,
+    /// How long after the server's grant a process may hand a lock over within itself before other processes get
+    /// their turn. 1 ms: enough for a whole cohort of holders with nothing to do, and next to nothing for a caller
+    /// behind 60 processes.
+    pub cohort_age: Duration,
+    /// Connections on which blocking calls do their own round trips; 0 is none.
+    pub blocking_connections: u32,
+    /// Worker threads of libdlock; the first client of the process decides. 1: faster than two on a small machine.
+    pub runtime_threads: u32,
+    /// Put before every name, as Redisson's NameMapper does.
+    pub key_prefix: String,
+    /// The user that logs in.
+    pub user: Option<String>,
+    /// The password of the login; no error and no log shows it.
+    pub password: Option<Secret>,
+    /// Takes the place of the one above; see [`Options::password`].
+    pub password_source: Option<PasswordSource>,
+    /// Number of the database.
+    pub db: i64,
+    /// As the server's `CLIENT LIST` shows it.
+    pub client_name: String,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            connect_timeout: Duration::from_secs(5),
+            connect_wait: Duration::ZERO,
+            response_timeout: Duration::from_secs(1),
+            operation_timeout: Duration::from_secs(10),
+            lease: Duration::from_secs(30),
+            clock_drift: 1,
+            poll_interval: Duration::from_secs(1),
+            queue_poll_interval: Duration::from_secs(5),
+            ping_interval: Duration::from_secs(5),
+            token_ttl: Some(Duration::from_secs(3_600)),
+            reentrant: true,
+            strict_fifo: false,
+            cohort_max: 32,
+            cohort_age: Duration::from_millis(1),
+            blocking_connections: 4,
+            runtime_threads: 1,
+            key_prefix: String::new(),
+            user: None,
+            password: None,
+            password_source: None,
+            db: 0,
+            client_name: concat!("libdlock-", env!("CARGO_PKG_VERSION")).to_owned(),
+        }
+    }
+}
+
+pub(super) const TABLE: &[Spec] = &[
+    duration!("connect_timeout", connect_timeout, 1, 86_400_000),
+    duration!("connect_wait", connect_wait, 0, 86_400_000),
+    duration!("response_timeout", response_timeout, 1, 86_400_000),
+    duration!("operation_timeout", operation_timeout, 1, 86_400_000),
+    duration!("lease", lease, 100, 86_400_000),
+    number!("clock_drift", clock_drift, 0, 50),
+    duration!("poll_interval", poll_interval, 20, 3_600_000),
+    duration!("queue_poll_interval", queue_poll_interval, 20, 3_600_000),
+    duration!("ping_interval", ping_interval, 100, 3_600_000),
+    duration_or_none!("lock.token_ttl", token_ttl, 1_000, 31_622_400_000),
+    flag!("lock.reentrant", reentrant),
+    flag!("lock.strict_fifo", strict_fifo),
+    number!("lock.cohort_max", cohort_max, 1, 1_024),
+    duration!("lock.cohort_age", cohort_age, 1, 10_000),
+    number!("blocking_connections", blocking_connections, 0, 64),
+    number!("runtime_threads", runtime_threads, 1, 64),
+    text!("key_prefix", key_prefix),
+    optional_text!("user", user),
+    secret!("password", password),
+    number!("db", db, 0, 65_535),
+    word!("client_name", client_name),
+];
+
+/// Names from before there were groups, and what they are called now.
+pub(super) const FLAT: &[(&str, &str)] = &[
+    ("token_ttl", "lock.token_ttl"),
+    ("reentrant", "lock.reentrant"),
+    ("strict_fifo", "lock.strict_fifo"),
+    ("cohort_max", "lock.cohort_max"),
+    ("cohort_age", "lock.cohort_age"),
+];

@@ -1,0 +1,162 @@
+//! One attempt to get a grant: what is asked of the server, and what becomes of its answer.
+
+use std::mem;
+use std::sync::Arc;
+
+use super::contend::{self, First, Guard};
+use super::delivery::Delivery;
+use super::owed::{Undone, undo};
+use super::shared::{Contended, Obstacle};
+use super::{Acquire, Acquired, Primitive, Wanted};
+use crate::backend::{Done, Failed, echo_until};
+use crate::error::Result;
+use crate::lease::{GrantSpec, Term};
+use crate::stats::Way;
+use crate::time::Tick;
+
+/// The first request of a line, and its outcome.
+pub(super) struct Attempt<P: Primitive> {
+    pub(super) wanted: P::Wanted,
+    pub(super) step: P::Acquire,
+    pub(super) sent: Tick,
+    pub(super) outcome: Result<Done<Acquired>, Failed>,
+}
+
+/// The outcome of a try.
+pub(super) enum Tried<P: Primitive> {
+    Granted(Delivery<P>),
+    Refused(Obstacle),
+    /// It reached the server after its `not_after`. If one of its attempts got no answer and may have been granted, that is being
+    /// undone.
+    Stale(Option<Undone>),
+    /// Granted, but the answer took longer than the lease; the grant is given back.
+    Late,
+}
+
+/// The outcome of a line's first attempt.
+pub(super) enum Opened<P: Primitive> {
+    Granted(Delivery<P>),
+    Goes(Onward<P>),
+}
+
+/// What the contender continues with. If the caller drops this without taking it, a contender is started for it.
+pub(super) struct Onward<P: Primitive> {
+    shared: Arc<Contended<P>>,
+    first: Option<First<P>>,
+}
+
+impl<P: Primitive> Onward<P> {
+    /// How the contender of a caller that stands in line begins.
+    pub(super) fn into_first(mut self) -> First<P> {
+        self.first.take().unwrap_or(First::Leave)
+    }
+}
+
+impl<P: Primitive> Drop for Onward<P> {
+    fn drop(&mut self) {
+        if self.shared.client().tasks.is_forked() {
+            // As the client: leaked in a forked child.
+            mem::forget(self.shared.clone());
+        } else if let Some(first) = self.first.take() {
+            contend::start(&self.shared, first);
+        }
+    }
+}
+
+/// An attempt that joins no queue.
+pub(super) struct Try<P: Primitive> {
+    pub(super) wanted: P::Wanted,
+    pub(super) step: P::Acquire,
+    /// It contends for the line, which stands behind the grant then.
+    pub(super) contends: bool,
+}
+
+impl<P: Primitive> Contended<P> {
+    /// Handles the outcome of a line's first attempt: a grant goes to its caller at once.
+    pub(super) fn opened(self: &Arc<Self>, mut guard: Guard<P>, attempt: Attempt<P>) -> Opened<P> {
+        guard.disarm();
+        let Attempt { wanted, step, sent, outcome } = attempt;
+        if let Ok(done) = &outcome
+            && let Acquired::Granted { token, .. } = done.reply
+        {
+            let spec = self.grant_spec(wanted.term(), &step, token, done);
+            if !spec.is_over() {
+                if P::ONE_GRANT_ENDS {
+                    let tenure = P::tenure(self.client(), wanted, &step, &spec);
+                    self.line().hold(tenure);
+                } else {
+                    let rest = self.line().rest();
+                    contend::go_on(self, rest);
+                }
+                return Opened::Granted(Delivery::new(self, self.admit(spec), Way::AtOnce));
+            }
+        }
+        let first = Some(First::Begun(Attempt { wanted, step, sent, outcome }));
+        Opened::Goes(Onward { shared: self.clone(), first })
+    }
+
+    /// What a grant for this term is made from.
+    pub(super) fn grant_spec(&self, term: Term, step: &P::Acquire, token: u64, done: &Done<Acquired>) -> GrantSpec {
+        GrantSpec {
+            name: self.name().clone(),
+            owner: step.owner().to_owned(),
+            token,
+            lease: step.lease(),
+            watchdog: term.watchdog(),
+            clock_drift: self.client().options.clock_drift,
+            sent: done.sent,
+            granted: self.client().clock.now(),
+            echo_until: done.echo_until,
+            reached: done.reached,
+        }
+    }
+
+    /// Undoes an attempt without an answer, which may have been granted or may yet be, unless this is that grant.
+    pub(super) fn undo_unless_granted(
+        self: &Arc<Self>,
+        step: &P::Acquire,
+        outcome: &Result<Done<Acquired>, Failed>,
+    ) -> Option<Undone> {
+        let echo_until = echo_until(outcome);
+        let granted = outcome.as_ref().is_ok_and(|done| matches!(done.reply, Acquired::Granted { .. }));
+        (echo_until.is_some() && !granted).then(|| undo(self, step.owner(), step.lease(), echo_until))
+    }
+
+    /// Handles the outcome of a try, and lets callers that came meanwhile contend.
+    pub(super) fn tried(
+        self: &Arc<Self>,
+        attempt: Try<P>,
+        outcome: Result<Done<Acquired>, Failed>,
+    ) -> Result<Tried<P>> {
+        let contends = attempt.contends;
+        let tried = self.judge(attempt, outcome);
+        let line_holds = P::ONE_GRANT_ENDS && matches!(tried, Ok(Tried::Granted(_)));
+        if contends && !line_holds {
+            let rest = self.line().rest();
+            contend::go_on(self, rest);
+        }
+        tried
+    }
+
+    fn judge(self: &Arc<Self>, attempt: Try<P>, outcome: Result<Done<Acquired>, Failed>) -> Result<Tried<P>> {
+        let Try { wanted, step, contends } = attempt;
+        let undone = self.undo_unless_granted(&step, &outcome);
+        let done = outcome.map_err(|failed| failed.error)?;
+        let token = match done.reply {
+            Acquired::Granted { token, .. } => token,
+            Acquired::Busy { ttl, holder, .. } => return Ok(Tried::Refused(Obstacle::Holder { holder, ttl })),
+            Acquired::NotYourTurn { .. } => return Ok(Tried::Refused(Obstacle::Queue)),
+            Acquired::Stale { .. } => return Ok(Tried::Stale(undone)),
+        };
+        let spec = self.grant_spec(wanted.term(), &step, token, &done);
+        if spec.is_over() {
+            undo(self, step.owner(), step.lease(), done.echo_until);
+            return Ok(Tried::Late);
+        }
+        if contends && P::ONE_GRANT_ENDS {
+            let tenure = P::tenure(self.client(), wanted, &step, &spec);
+            self.line().hold(tenure);
+        }
+        Ok(Tried::Granted(Delivery::new(self, self.admit(spec), Way::AtOnce)))
+    }
+}

@@ -1,0 +1,247 @@
+//! One caller that wants a grant: it tries once, or stands in line until it is granted or its wait is over.
+
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+use super::Primitive;
+use super::attempt::{Attempt, Opened, Tried, Try};
+use super::contend::{self, First, Guard};
+use super::delivery::{Delivery, Ticket};
+use super::shared::{Contended, Obstacle};
+use crate::deadline::by_deadline;
+use crate::error::{Error, ErrorKind, Result};
+use crate::lease::{Grant, HolderId, Renewal};
+use crate::stats::Waiting;
+use crate::step::Step;
+use crate::text;
+use crate::time::Tick;
+use crate::wait::while_open;
+
+/// How often a stale try is repeated at once: the server's clock may be jumping.
+const STALE_IN_A_ROW: u32 = 3;
+
+/// A caller that waited for less than this without an answer cannot tell whether the server is away: the answer may be on its
+/// way. After a longer wait the server counts as away. A snapshot stops a server for about half of this.
+const ON_ITS_WAY: Duration = Duration::from_millis(100);
+
+/// One caller that wants a grant.
+pub(crate) struct Caller<'a, P: Primitive> {
+    shared: &'a Arc<Contended<P>>,
+    holder: HolderId,
+    wanted: P::Wanted,
+    asked_at: Tick,
+}
+
+/// A caller's place in line; given up when it is dropped.
+struct Place<'a, P: Primitive> {
+    shared: &'a Arc<Contended<P>>,
+    number: u64,
+    replied: oneshot::Receiver<Result<Delivery<P>>>,
+    waiting: bool,
+    _counted: Waiting,
+}
+
+impl<P: Primitive> Drop for Place<'_, P> {
+    fn drop(&mut self) {
+        if self.shared.client().tasks.is_forked() {
+            return;
+        }
+        if self.waiting {
+            P::Renew::counts(&self.shared.client().counters).cancelled();
+        }
+        let was_last = self.shared.line().leave(self.number);
+        if was_last {
+            self.shared.wake_contender();
+        }
+    }
+}
+
+impl<'a, P: Primitive> Caller<'a, P> {
+    /// The operation's name in errors.
+    const OP: &'static str = P::Acquire::OP;
+
+    pub(crate) fn new(shared: &'a Arc<Contended<P>>, holder: HolderId, wanted: P::Wanted) -> Caller<'a, P> {
+        Caller { shared, holder, wanted, asked_at: shared.client().clock.now() }
+    }
+
+    /// One attempt, no waiting.
+    pub(crate) async fn once(&self) -> Result<Grant> {
+        let deadline = self.shared.client().operation_deadline();
+        for _ in 0..STALE_IN_A_ROW {
+            let obstacle = self.shared.primitive().in_the_way().map(|grant| local_obstacle(&grant));
+            if let Some(obstacle) = obstacle {
+                return Err(self.out_of_time(Some(&obstacle)));
+            }
+            match self.while_open(pin!(self.attempt(deadline))).await?? {
+                Tried::Granted(delivery) => return delivery.accept(Self::OP, self.holder, self.asked_at),
+                Tried::Refused(obstacle) => return Err(self.out_of_time(Some(&obstacle))),
+                Tried::Stale(None) => {}
+                Tried::Stale(Some(undone)) => {
+                    // Else the next attempt could find the object held by this one.
+                    let undone = pin!(undone);
+                    let undone = pin!(by_deadline(&self.shared.client().clock, deadline, undone));
+                    self.while_open(undone).await?;
+                }
+                Tried::Late => return Err(self.late()),
+            }
+        }
+        Err(self.shared.stale(Self::OP))
+    }
+
+    /// Stands in line until a grant comes or the time is over.
+    pub(crate) async fn until(&self, deadline: Tick) -> Result<Grant> {
+        let begun = self.shared.line().begin_first();
+        let (number, first) = match begun {
+            None => (None, First::Ask { queued: false }),
+            Some(number) => match self.open(deadline).await? {
+                Opened::Granted(delivery) => return delivery.accept(Self::OP, self.holder, self.asked_at),
+                Opened::Goes(onward) => (Some(number), onward.into_first()),
+            },
+        };
+        let mut place = self.stand(number, deadline, first);
+        // Closing the client takes out all that stand in line: this caller may have come after that.
+        self.shared.check_open(Self::OP)?;
+        let replied = by_deadline(&self.shared.client().clock, deadline, Pin::new(&mut place.replied)).await;
+        place.waiting = false;
+        match replied {
+            Some(Ok(Ok(delivery))) => delivery.accept(Self::OP, self.holder, self.asked_at),
+            Some(Ok(Err(error))) => Err(error),
+            Some(Err(_)) => Err(self.cut_off()),
+            None => {
+                let obstacle = self.shared.primitive().in_the_way().map(|grant| local_obstacle(&grant));
+                let first = self.shared.line().is_first(place.number);
+                let seen = match self.shared.obstacle() {
+                    Some(Obstacle::Holder { .. } | Obstacle::Queue) if !first => Some(Obstacle::Line),
+                    // The server has answered meanwhile, but not for this caller.
+                    None if !first && self.heard_since_asked() => Some(Obstacle::Line),
+                    seen => seen,
+                };
+                Err(self.out_of_time(obstacle.or(seen).as_ref()))
+            }
+        }
+    }
+
+    /// The line's first attempt, made by its first caller. If it brings no grant, a contender goes on with it.
+    async fn open(&self, deadline: Tick) -> Result<Opened<P>> {
+        let (client, shared, guard) = (self.shared.client(), self.shared.clone(), Guard::new(self.shared));
+        let (wanted, step, sent) = (self.wanted, P::acquire(client, self.wanted, true, true), self.asked_at);
+        let opening = client.tasks.operation(async move {
+            let outcome = shared.send_acquire(&step, shared.client().operation_deadline(), deadline).await;
+            shared.opened(guard, Attempt { wanted, step, sent, outcome })
+        });
+        let opening = pin!(opening);
+        match self.while_open(pin!(by_deadline(&client.clock, deadline, opening))).await? {
+            Some(Some(opened)) => Ok(opened),
+            Some(None) => Err(self.cut_off()),
+            // The operation goes on in a task.
+            None => Err(self.out_of_time(None)),
+        }
+    }
+
+    /// Stands in line. The caller that opened the line has its number already, and starts the contender with `first`.
+    fn stand(&self, number: Option<u64>, deadline: Tick, first: First<P>) -> Place<'a, P> {
+        let (ticket, replied) = Ticket::new(deadline == Tick::NEVER);
+        let mut line = self.shared.line();
+        let contends = number.is_some();
+        let number = number.unwrap_or_else(|| line.number());
+        let begun = line.stand(number, self.wanted, ticket);
+        drop(line);
+        if begun || contends {
+            contend::start(self.shared, first);
+        }
+        let _counted = P::Renew::counts(&self.shared.client().counters).waits();
+        Place { shared: self.shared, number, replied, waiting: true, _counted }
+    }
+
+    /// Runs something until it completes or the client ends.
+    async fn while_open<T>(&self, work: Pin<&mut impl Future<Output = T>>) -> Result<T> {
+        let done = while_open(Self::OP, &self.shared.client().tasks, work).await;
+        done.map_err(|error| error.on(self.shared.name().as_str()))
+    }
+
+    /// One attempt on the server. It is carried through even if the caller goes away, and an unwanted grant is given back. If
+    /// nobody contends for this process, callers that come meanwhile wait for it.
+    async fn attempt(&self, deadline: Tick) -> Result<Tried<P>> {
+        let (client, shared, wanted) = (self.shared.client(), self.shared.clone(), self.wanted);
+        let step = P::acquire(client, wanted, false, true);
+        let attempt = Try { wanted, step, contends: shared.line().begin() };
+        let trying = client.tasks.operation(async move {
+            let outcome = shared.send_acquire(&attempt.step, deadline, deadline).await;
+            // If the caller is gone, dropping the grant gives it back.
+            shared.tried(attempt, outcome)
+        });
+        trying.await.unwrap_or_else(|| Err(self.cut_off()))
+    }
+
+    fn cut_off(&self) -> Error {
+        let message = "the attempt was cut off: its runtime was shut down, or libdlock has a defect";
+        Error::new(ErrorKind::Internal, Self::OP, message).on(self.shared.name().as_str())
+    }
+
+    fn heard_since_asked(&self) -> bool {
+        self.shared.heard_at() > self.asked_at
+    }
+
+    /// The error of a caller whose wait is over. An answer that is merely on its way is no outage.
+    fn out_of_time(&self, obstacle: Option<&Obstacle>) -> Error {
+        let client = self.shared.client();
+        P::Renew::counts(&client.counters).wait_timed_out();
+        let now = client.clock.now();
+        let waited = now.since(self.asked_at);
+        // Nothing is asked while a hold of this process is in the way, and the release of that takes its time.
+        let asks_since = self.shared.line().asks_since().map(Tick);
+        let unanswered = asks_since.map_or(Duration::ZERO, |since| now.since(since.max(self.asked_at)));
+        let away = self.shared.why_away();
+        let error = |kind, message: String| Error::new(kind, Self::OP, message);
+        let error = match (obstacle, &away) {
+            (Some(Obstacle::Holder { holder, ttl }), _) => {
+                let remaining = u64::try_from(*ttl).ok().map(Duration::from_millis);
+                let how_long = match remaining {
+                    Some(remaining) => format!("for at most another {remaining:?} unless renewed"),
+                    None => "without a lease that would run out".to_owned(),
+                };
+                let message = format!("held by {} {how_long}; waited {waited:?}", text::part(holder));
+                error(ErrorKind::Busy, message).held_by(holder, remaining)
+            }
+            (Some(Obstacle::Ours { owner, token, remaining }), _) => {
+                let message = format!(
+                    "held by another holder in this process, token {token}, for at most another {remaining:?} unless renewed; \
+                     waited {waited:?}"
+                );
+                error(ErrorKind::Busy, message).held_by(owner, Some(*remaining))
+            }
+            (Some(Obstacle::Line), _) => {
+                error(ErrorKind::Busy, format!("others of this process are waiting in front; waited {waited:?}"))
+            }
+            (Some(Obstacle::Queue), _) => {
+                error(ErrorKind::Busy, format!("other processes are waiting in front; waited {waited:?}"))
+            }
+            (Some(Obstacle::Outage(outage)), _) | (None, Some(outage)) => {
+                error(outage.kind(), format!("{}; waited {waited:?}, this caller holds nothing", outage.message()))
+            }
+            (None, None) if unanswered < ON_ITS_WAY || self.heard_since_asked() => {
+                let message = format!("{} had not answered yet when the wait of {waited:?} was over", client.target);
+                error(ErrorKind::Busy, message)
+            }
+            (None, None) => {
+                let message =
+                    format!("{} gave no answer within the wait of {waited:?}; nothing is held", client.target);
+                error(ErrorKind::Connection, message)
+            }
+        };
+        error.on(self.shared.name().as_str())
+    }
+
+    fn late(&self) -> Error {
+        let message = "the answer took longer than the lease, so the grant was given back; ask for a longer lease";
+        Error::new(ErrorKind::Connection, Self::OP, message).on(self.shared.name().as_str())
+    }
+}
+
+fn local_obstacle(grant: &Grant) -> Obstacle {
+    let remaining = Duration::from_millis(grant.remaining().as_millis() as u64);
+    Obstacle::Ours { owner: grant.owner().to_owned(), token: grant.token(), remaining }
+}

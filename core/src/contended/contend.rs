@@ -1,0 +1,428 @@
+//! Contending on the server for all waiters of this process for one object.
+//!
+//! One task for each object that somebody waits for. It asks, stands in the queue between processes, sleeps until its inbox or
+//! its timer says to ask again, and gives what it is granted to the first in line. `tests/model` checks these rules.
+
+use std::mem;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::attempt::Attempt;
+use super::delivery::Delivery;
+use super::line::{Mail, Rest};
+use super::owed::undo;
+use super::shared::{Contended, Obstacle};
+use super::sleepers::{Alarm, Told};
+use super::{Acquire, Acquired, Cancelled, Primitive, Released, Wanted, is_ours};
+use crate::backend::{Done, Failed, Subscription, echo_until};
+use crate::error::ErrorKind;
+use crate::event::Level;
+use crate::lease::GrantSpec;
+use crate::stats::Way;
+use crate::step::Step;
+use crate::task::fault_point;
+use crate::time::Tick;
+use crate::wait::next_look;
+
+/// The name of the task, for the fault tests.
+const TASK: &str = "contender";
+
+/// How often a stale attempt is repeated at once: the server's clock may be jumping.
+const STALE_IN_A_ROW: u32 = 3;
+
+/// How a contender begins.
+pub(super) enum First<P: Primitive> {
+    Ask {
+        /// A release may have joined the queue.
+        queued: bool,
+    },
+    /// The first attempt was made by the caller.
+    Begun(Attempt<P>),
+    /// A release has joined the queue, at this rank.
+    Joined { rank: u64, sent: Tick },
+    /// Nobody waits, but there may be a place in the queue to leave.
+    Leave,
+}
+
+/// What the contender does next.
+enum Next<P: Primitive> {
+    Ask,
+    /// Until a message or the looker says otherwise.
+    Sleep(Nap),
+    /// Free a grant that nobody wants.
+    GiveBack(Box<Unwanted<P>>),
+    /// Nobody waits any more.
+    Leave,
+    Over,
+}
+
+/// How a contender sleeps.
+struct Nap {
+    alarm: Alarm,
+    /// When it last renewed the time to live of the queue's keys.
+    kept: Tick,
+}
+
+/// A grant that nobody wants any more, and what was asked for.
+struct Unwanted<P: Primitive> {
+    step: P::Acquire,
+    spec: GrantSpec,
+}
+
+struct Contender<P: Primitive> {
+    shared: Arc<Contended<P>>,
+    /// The process may stand in the queue.
+    queued: bool,
+    /// A caller had to wait already.
+    waited: bool,
+    /// The object's own channel, where a foreign holder announces a release.
+    channel: Option<Subscription>,
+    /// Held until the answer is there, by one of many contenders that ask at once.
+    turn: Option<OwnedSemaphorePermit>,
+    stale: u32,
+}
+
+/// Fails all waiters if the contender task panics.
+pub(super) struct Guard<P: Primitive>(Option<Arc<Contended<P>>>);
+
+impl<P: Primitive> Guard<P> {
+    pub(super) fn new(shared: &Arc<Contended<P>>) -> Guard<P> {
+        Guard(Some(shared.clone()))
+    }
+
+    pub(super) fn disarm(&mut self) {
+        self.0 = None;
+    }
+}
+
+impl<P: Primitive> Drop for Guard<P> {
+    fn drop(&mut self) {
+        match self.0.take() {
+            // As the client: leaked in a forked child.
+            Some(shared) if shared.client().tasks.is_forked() => mem::forget(shared),
+            Some(shared) => shared.cut_off(),
+            None => {}
+        }
+    }
+}
+
+/// Starts the contender of a line whose phase has just become [`Phase::Contending`].
+pub(super) fn start<P: Primitive>(shared: &Arc<Contended<P>>, first: First<P>) {
+    let shared = shared.clone();
+    let tasks = shared.client().tasks.clone();
+    tasks.spawn_operation(async move {
+        let mut guard = Guard::new(&shared);
+        let queued = !matches!(first, First::Ask { queued: false });
+        let contender = Contender { shared, queued, waited: queued, channel: None, turn: None, stale: 0 };
+        contender.run(first).await;
+        guard.disarm();
+    });
+}
+
+/// Starts a contender for what a line has left to do.
+pub(super) fn go_on<P: Primitive>(shared: &Arc<Contended<P>>, rest: Rest) {
+    match rest {
+        Rest::Idle => {}
+        Rest::Waiting => start(shared, First::Ask { queued: false }),
+        Rest::Queued => start(shared, First::Leave),
+    }
+}
+
+impl<P: Primitive> Contender<P> {
+    async fn run(mut self, first: First<P>) {
+        let mut next = match first {
+            First::Ask { .. } => Next::Ask,
+            First::Begun(attempt) => self.came(attempt),
+            First::Joined { rank, sent } => self.joined(rank, sent),
+            First::Leave => Next::Leave,
+        };
+        loop {
+            next = match next {
+                Next::Ask => self.ask().await,
+                Next::Sleep(nap) => self.sleep(nap).await,
+                Next::GiveBack(unwanted) => self.give_back(*unwanted).await,
+                Next::Leave => self.leave().await,
+                Next::Over => return,
+            };
+        }
+    }
+
+    async fn ask(&mut self) -> Next<P> {
+        fault_point(TASK);
+        let (wanted, alone) = {
+            let mut line = self.shared.line();
+            // The request is newer than any message so far.
+            if line.wanted().is_some() {
+                line.take_mail();
+            }
+            (line.wanted(), line.len() < 2)
+        };
+        let Some(wanted) = wanted else {
+            self.turn = None;
+            return Next::Leave;
+        };
+        let client = self.shared.client();
+        let (step, sent) = (P::acquire(client, wanted, true, alone), client.clock.now());
+        let outcome = self.shared.send_acquire(&step, client.operation_deadline(), Tick::NEVER).await;
+        self.turn = None;
+        self.came(Attempt { wanted, step, sent, outcome })
+    }
+
+    fn came(&mut self, attempt: Attempt<P>) -> Next<P> {
+        let Attempt { wanted, step, sent, outcome } = attempt;
+        self.shared.undo_unless_granted(&step, &outcome);
+        match outcome {
+            Ok(done) => self.answered(wanted, &step, sent, done),
+            Err(failed) => self.failed(failed),
+        }
+    }
+
+    fn answered(&mut self, wanted: P::Wanted, step: &P::Acquire, sent: Tick, done: Done<Acquired>) -> Next<P> {
+        if !matches!(done.reply, Acquired::Stale { .. }) {
+            self.stale = 0;
+        }
+        match done.reply {
+            Acquired::Granted { token, .. } => self.granted(wanted, step, token, &done),
+            Acquired::Stale { .. } if self.stale < STALE_IN_A_ROW => {
+                self.stale += 1;
+                Next::Ask
+            }
+            Acquired::Stale { .. } => {
+                self.shared.refuse_all(&self.shared.stale(P::Acquire::OP));
+                Next::Leave
+            }
+            Acquired::Busy { ttl, holder, rank, .. } => self.busy(ttl, holder, rank.unwrap_or(u64::MAX), sent),
+            Acquired::NotYourTurn { .. } => {
+                self.listen(false);
+                self.in_the_way(Obstacle::Queue);
+                // The head may be dead, and so may the waiters behind it: any waiter that sees this drops them, at any rank.
+                self.queue_up(-1, 0, sent)
+            }
+        }
+    }
+
+    /// It is held, and the process has a place in the queue.
+    fn busy(&mut self, ttl: i64, holder: String, rank: u64, sent: Tick) -> Next<P> {
+        self.listen(rank == 0 && !is_ours(&holder));
+        self.in_the_way(Obstacle::Holder { holder, ttl });
+        self.queue_up(ttl, rank, sent)
+    }
+
+    fn in_the_way(&mut self, obstacle: Obstacle) {
+        self.waited = true;
+        self.shared.set_obstacle(Some(obstacle));
+    }
+
+    /// Listens to the object's own channel while the head waits for a foreign holder, which announces nowhere else.
+    fn listen(&mut self, foreign: bool) {
+        match (foreign, &self.channel) {
+            (false, _) => self.channel = None,
+            (true, Some(_)) => {}
+            (true, None) => self.channel = Some(self.shared.listen_on_channel()),
+        }
+    }
+
+    /// The process has a place in the queue. It looks again at the end of the lease in the way, or of the interval of its rank.
+    fn queue_up(&mut self, ttl: i64, rank: u64, sent: Tick) -> Next<P> {
+        self.queued = true;
+        let mail = {
+            let mut line = self.shared.line();
+            // This answer confirms the place: there is no older one to leave.
+            line.settle_leaving();
+            line.take_mail()
+        };
+        // `next` counts as well: the answer may be older than the message.
+        if mail.ask || mail.next {
+            return Next::Ask;
+        }
+        // Counted from the sending: a process that was stopped must not sleep on an old answer.
+        let alarm = match mail.missed {
+            true => Alarm::exactly(sent),
+            false => self.shared.home().looker.alarm(ttl, rank, sent),
+        };
+        Next::Sleep(Nap { alarm, kept: sent })
+    }
+
+    fn joined(&mut self, rank: u64, sent: Tick) -> Next<P> {
+        // No message tells the queue head that it is the head.
+        if rank == 0 {
+            return Next::Ask;
+        }
+        self.in_the_way(Obstacle::Queue);
+        self.queue_up(-1, rank, sent)
+    }
+
+    async fn sleep(&mut self, nap: Nap) -> Next<P> {
+        let shared = self.shared.clone();
+        let client = shared.client();
+        let looker = &shared.home().looker;
+        let bed = looker.enter(&shared, nap.alarm, nap.kept, self.channel.is_some());
+        loop {
+            // Taken before the mail: an answer may be older than a message.
+            let told = bed.told();
+            let mail = {
+                let mut line = shared.line();
+                if line.wanted().is_none() {
+                    return Next::Leave;
+                }
+                if matches!(told, Some(Told::Held { .. })) { Mail::default() } else { line.take_mail() }
+            };
+            match told {
+                _ if mail.ask => return Next::Ask,
+                None => {}
+                Some(Told::Ask) => return Next::Ask,
+                Some(Told::AskInTurn) => {
+                    drop(bed);
+                    return self.ask_in_turn().await;
+                }
+                Some(Told::Held { ttl, holder, rank, sent }) => return self.busy(ttl, holder, rank, sent),
+                Some(Told::Failed(error)) => return self.failed(Failed { error, echo_until: None, away: true }),
+            }
+            let now = client.clock.now();
+            let next = || looker.alarm(-1, 1, now).at;
+            if (mail.missed && !bed.hurry(now)) || (mail.next && !bed.hurry(next())) {
+                // The answer that came meanwhile may be older than the mail: both count then.
+                shared.line().note(mail);
+            }
+            shared.noted().await;
+        }
+    }
+
+    /// Waits for its turn to ask, as one of many contenders that a look has told to.
+    async fn ask_in_turn(&mut self) -> Next<P> {
+        let client = self.shared.client();
+        self.turn = tokio::select! {
+            turn = self.shared.home().looker.turn() => turn,
+            // A message, or nobody waits any more.
+            () = self.shared.noted() => None,
+        };
+        match self.turn {
+            Some(_) => Next::Ask,
+            None => Next::Sleep(Nap { alarm: Alarm::exactly(client.clock.now()), kept: Tick(0) }),
+        }
+    }
+
+    fn granted(&mut self, wanted: P::Wanted, step: &P::Acquire, token: u64, done: &Done<Acquired>) -> Next<P> {
+        let way = if self.queued {
+            Way::Remote
+        } else if self.waited {
+            Way::Waited
+        } else {
+            Way::AtOnce
+        };
+        self.queued = false;
+        self.channel = None;
+        let spec = self.shared.grant_spec(wanted.term(), step, token, done);
+        if spec.is_over() {
+            // This process may have been stopped: asking again can succeed.
+            undo(&self.shared, step.owner(), step.lease(), done.echo_until);
+            return Next::Ask;
+        }
+        match self.deliver(wanted, step, spec, way) {
+            Some(spec) => Next::GiveBack(Box::new(Unwanted { step: step.clone(), spec })),
+            None if P::ONE_GRANT_ENDS => Next::Over,
+            None => Next::Ask,
+        }
+    }
+
+    /// Gives the grant to the first in line; returns it when nobody wants it, or something else.
+    fn deliver(&self, wanted: P::Wanted, step: &P::Acquire, spec: GrantSpec, way: Way) -> Option<GrantSpec> {
+        let shared = &self.shared;
+        let mut line = shared.line();
+        let Some(ticket) = line.take_first(wanted) else { return Some(spec) };
+        if P::ONE_GRANT_ENDS {
+            line.hold(P::tenure(shared.client(), wanted, step, &spec));
+        }
+        drop(line);
+        shared.set_obstacle(None);
+        let grant = shared.admit(spec);
+        ticket.deliver(Delivery::new(shared, grant, way));
+        None
+    }
+
+    async fn give_back(&mut self, Unwanted { step, spec }: Unwanted<P>) -> Next<P> {
+        let rejoin = self.shared.line().wanted().is_some();
+        let sent = self.shared.client().clock.now();
+        let freed = self.shared.send_release(&P::release(step.owner(), rejoin)).await;
+        // Without an answer it goes on beside those who wait: they are to hear that the server is away.
+        if freed.is_err() || spec.echo_until.is_some() {
+            undo(&self.shared, step.owner(), step.lease(), spec.echo_until);
+        }
+        self.queued = rejoin;
+        match freed {
+            Ok(Done { reply: Released::Freed { rank: Some(rank), .. }, .. }) => self.joined(rank, sent),
+            _ => Next::Ask,
+        }
+    }
+
+    fn failed(&mut self, failed: Failed) -> Next<P> {
+        let shared = &self.shared;
+        // The bytes of this attempt, or of the one before it, may have joined the queue.
+        self.queued |= failed.echo_until.is_some();
+        self.waited = true;
+        // A failure that is not `away` stays, whatever the kind of its error.
+        if !(failed.away && passes(failed.error.kind())) {
+            shared.refuse_all(&failed.error);
+            return Next::Leave;
+        }
+        // A timed wait rides through an outage until its own deadline; an endless wait must not hang.
+        shared.refuse(&failed.error, |ticket| ticket.is_endless());
+        shared.set_obstacle(Some(Obstacle::Outage(failed.error)));
+        let client = shared.client();
+        let pause = next_look(-1, client.options.poll_interval.min(Duration::from_millis(100)));
+        Next::Sleep(Nap { alarm: Alarm::exactly(client.clock.now().plus(pause)), kept: Tick(0) })
+    }
+
+    /// Nobody waits any more: leaves the queue.
+    async fn leave(&mut self) -> Next<P> {
+        let shared = self.shared.clone();
+        let client = shared.client();
+        self.channel = None;
+        let owed = {
+            let mut line = shared.line();
+            // Leaving settles what messages said about a place, too.
+            line.take_mail();
+            line.settle_leaving()
+        };
+        if mem::take(&mut self.queued) | owed {
+            let left = shared.send_cancel().await;
+            if left.as_ref().is_ok_and(|done| matches!(done.reply, Cancelled::Stale { .. }))
+                && self.stale < STALE_IN_A_ROW
+            {
+                self.stale += 1;
+                self.queued = true;
+                return Next::Leave;
+            }
+            // Bytes of an unanswered cancel may yet take the place of a later caller.
+            if let Some(until) = echo_until(&left) {
+                shared.look_again_after(until);
+            }
+            if let Err(failed) = left
+                && failed.error.kind() != ErrorKind::Closed
+            {
+                let message = format!(
+                    "the place in the queue could not be left, and is dropped as silent: {}",
+                    failed.error.message()
+                );
+                client.events.emit(Level::Warn, Some(shared.name().as_str()), message);
+            }
+        }
+        shared.set_obstacle(None);
+        let rest = shared.line().rest();
+        match rest {
+            Rest::Idle => Next::Over,
+            Rest::Waiting => Next::Ask,
+            Rest::Queued => {
+                self.queued = true;
+                Next::Leave
+            }
+        }
+    }
+}
+
+/// Whether a server recovers from errors of this kind.
+fn passes(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::Connection | ErrorKind::OutcomeUnknown | ErrorKind::Server)
+}

@@ -1,0 +1,194 @@
+//! What becomes of a grant that ends: it is handed on in the process, or freed on the server.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::contend::{self, First};
+use super::delivery::Delivery;
+use super::line::{Pass, Rest};
+use super::owed;
+use super::shared::Contended;
+use super::{Primitive, Released, Wanted};
+use crate::error::{Error, ErrorKind, Result};
+use crate::event::Level;
+use crate::lease::{Grant, LossReason, Renewal};
+use crate::stats::{HoldCounts, Way};
+use crate::step::Step;
+use crate::time::Tick;
+
+impl<P: Primitive> Contended<P> {
+    /// The operation's name in errors.
+    const OP: &'static str = P::Release::OP;
+
+    /// Frees a grant that has been taken out of the holds. With [`Had::UntilClosed`] its holder, which may still be at work, learns
+    /// of it as of a loss.
+    pub(crate) async fn release(self: &Arc<Self>, grant: Grant, had: Had) -> Result<()> {
+        match self.end_hold(&grant, had)? {
+            Some(freeing) => self.free_to_the_end(grant, freeing).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Frees a hold; dropping the future does not stop that.
+    async fn free_to_the_end(self: &Arc<Self>, grant: Grant, freeing: Freeing) -> Result<()> {
+        let (shared, its_grant) = (self.clone(), grant.clone());
+        let freeing = async move { shared.free(&its_grant, freeing).await };
+        let freed = self.client().tasks.operation(freeing).await.unwrap_or_else(|| {
+            let message = "the release was cut off: its runtime was shut down, or libdlock has a defect";
+            Err(Error::new(ErrorKind::Internal, Self::OP, message))
+        });
+        self.reported(&grant, freed)
+    }
+
+    /// Ends a hold that its holder has. `None` when the next caller of this process has it, an error when it was lost.
+    fn end_hold(self: &Arc<Self>, grant: &Grant, had: Had) -> Result<Option<Freeing>> {
+        let now = self.client().clock.now();
+        self.client().keeper.expire(grant, now);
+        if let Some(loss) = grant.loss_at(now) {
+            self.check_open(Self::OP)?;
+            // The key outlives the client's validity by the margin, for which waiters need not wait.
+            if loss == LossReason::Expired {
+                self.give_back(grant, Had::ByCaller);
+            }
+            return Err(self.not_held(Self::OP, Some(grant)));
+        }
+        Ok(self.pass_on(grant, had, now))
+    }
+
+    /// The result of a release, for its holder.
+    fn reported(&self, grant: &Grant, freed: Result<Released>) -> Result<()> {
+        match freed {
+            Ok(Released::Freed { .. }) => Ok(()),
+            Ok(Released::NotHeld) => {
+                let message = format!(
+                    "the server did not show it as held any more: it was taken away or removed since its last renewal; work \
+                     done with token {} may have overlapped another holder's",
+                    grant.token()
+                );
+                Err(Error::new(ErrorKind::NotHeld, Self::OP, message).on(self.name().as_str()))
+            }
+            Err(error) => Err(error.on(self.name().as_str())),
+        }
+    }
+
+    /// Ends, in the background, a hold that nobody wants, or that is over for its holder.
+    pub(crate) fn give_back(self: &Arc<Self>, grant: &Grant, had: Had) {
+        let Some(freeing) = self.pass_on(grant, had, self.client().clock.now()) else { return };
+        let (shared, grant) = (self.clone(), grant.clone());
+        self.client().tasks.spawn_operation(async move {
+            if let Err(error) = shared.free(&grant, freeing).await {
+                let message = format!("not confirmed as released, the lease runs out instead: {}", error.message());
+                shared.client().events.emit_of(Level::Warn, grant.for_event(), message);
+            }
+        });
+    }
+
+    /// Hands a hold to the next in line without the server, if it may. Otherwise the hold ends here, and has to be freed there.
+    fn pass_on(self: &Arc<Self>, grant: &Grant, had: Had, now: Tick) -> Option<Freeing> {
+        let (client, held_for) = (self.client(), now.since(grant.since()));
+        // Told before anybody else can have it. What is lost is not handed on.
+        let taken = had.until_closed() && grant.take_from_holder();
+        // A hold that is not renewed, or was extended, is not handed on: its keys last for another time than the next caller wants.
+        let held_as = P::held_as(grant);
+        let hand_over = |token| {
+            let next = held_as.term().is_renewed().then(|| client.keeper.hand_over(grant, token));
+            next.flatten()
+        };
+        let pass = self.line().pass(grant.token(), held_as, now.0, hand_over);
+        let freeing = match pass {
+            Pass::To(ticket, next) => {
+                had.count(P::Renew::counts(&client.counters), held_for);
+                ticket.deliver(Delivery::new(self, next, Way::Local));
+                return None;
+            }
+            Pass::Release { rejoin } => Freeing { rejoin, contends: true, since: now },
+            Pass::Aside => Freeing { rejoin: false, contends: false, since: now },
+        };
+        if taken || grant.begin_release() {
+            had.count(P::Renew::counts(&client.counters), held_for);
+        }
+        client.keeper.forget(grant);
+        Some(freeing)
+    }
+
+    /// Frees a hold on the server, then lets the next caller contend.
+    async fn free(self: &Arc<Self>, grant: &Grant, freeing: Freeing) -> Result<Released> {
+        let freed = self.send_release(&P::release(grant.owner(), freeing.rejoin)).await;
+        grant.release();
+        let outcome = match freed {
+            // A retry that finds nothing: the first attempt freed it.
+            Ok(done) if done.reply == Released::NotHeld && done.echo_until.is_some() => {
+                Ok(Released::Freed { announced: true, rank: None })
+            }
+            Ok(done) => Ok(done.reply),
+            Err(failed) => Err(failed.error),
+        };
+        if freeing.contends {
+            let rank = match outcome {
+                Ok(Released::Freed { rank, .. }) => rank,
+                _ => None,
+            };
+            self.go_on(freeing, rank);
+        }
+        if let Ok(Released::Freed { announced: false, .. }) = outcome {
+            let message = format!(
+                "released, but the server's access rules forbid to tell the waiters, who come by their timers; allow the \
+                 channels with {}",
+                P::CHANNELS
+            );
+            self.client().events.emit_of(Level::Warn, grant.for_event(), message);
+        }
+        owed::after_release(self.home(), self.name(), grant);
+        outcome
+    }
+
+    /// A release is over: waiters contend, and a place in the queue that nobody needs is left.
+    fn go_on(self: &Arc<Self>, freeing: Freeing, rank: Option<u64>) {
+        let Freeing { rejoin: rejoined, since, .. } = freeing;
+        let mut line = self.line();
+        // A release without a reply does not know whether it has joined.
+        if rejoined && line.wanted().is_none() {
+            line.owe_leaving();
+        }
+        let rest = line.rest();
+        drop(line);
+        match (rest, rank) {
+            (Rest::Waiting, Some(rank)) => contend::start(self, First::Joined { rank, sent: since }),
+            (Rest::Waiting, None) => contend::start(self, First::Ask { queued: rejoined }),
+            (rest, _) => contend::go_on(self, rest),
+        }
+    }
+}
+
+/// Whether a grant that ends reached a caller: only then was it counted as acquired, and counts as released.
+#[derive(Clone, Copy)]
+pub(crate) enum Had {
+    ByCaller,
+    /// The caller still has it: the client, which closes, takes it away.
+    UntilClosed,
+    ByNobody,
+}
+
+impl Had {
+    fn count(self, counts: &HoldCounts, held_for: Duration) {
+        match self {
+            Had::ByCaller | Had::UntilClosed => counts.released(held_for),
+            Had::ByNobody => {}
+        }
+    }
+
+    fn until_closed(self) -> bool {
+        matches!(self, Had::UntilClosed)
+    }
+}
+
+/// How to free, on the server, a hold that is over here.
+#[derive(Clone, Copy)]
+struct Freeing {
+    /// Join the queue in the same step: callers of this process wait.
+    rejoin: bool,
+    /// The line waits for it.
+    contends: bool,
+    /// The release is sent after this.
+    since: Tick,
+}

@@ -1,0 +1,265 @@
+//! The line of one object in this process: its waiters, and whether the process contends for it or holds it.
+//!
+//! Plain data, changed in single steps under one mutex by a caller that comes or gives up, by the contender that acts for all of
+//! them on the server, or by a holder that releases. `tests/shuttle.rs` drives this very file.
+
+use std::collections::BTreeMap;
+
+/// What this process does about the object, for all its callers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Nothing: nobody waits.
+    Idle,
+    /// A contender or a release acts on the server: it asks, sleeps in the queue, frees, or leaves.
+    Contending,
+    /// A holder of this process has it, and waiters stand behind this grant, known by its token.
+    Held(Tenure),
+}
+
+/// A grant of the server, with the tokens that came with it, while holders of this process pass it on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Tenure {
+    /// Of the present holder.
+    pub(crate) token: u64,
+    /// The last of the block.
+    pub(crate) last_token: u64,
+    /// Until when it may be passed on, on the client's clock in nanoseconds.
+    pub(crate) until: u64,
+}
+
+/// A caller that waits. `W` is how it gets what it waits for, `K` the kind of hold that it wants.
+struct Waiter<W, K> {
+    kind: K,
+    way: W,
+}
+
+/// See the module.
+pub(crate) struct Line<W, K> {
+    /// In the order of arrival.
+    waiters: BTreeMap<u64, Waiter<W, K>>,
+    arrivals: u64,
+    phase: Phase,
+    mail: Mail,
+    /// There may be a place in the queue that no answer has shown: to be left once it is not needed.
+    owes_leaving: bool,
+    /// When a hold of this process last ended, on the client's clock in nanoseconds.
+    ended: u64,
+}
+
+/// What was heard since the contender last looked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Mail {
+    /// The object may be free: ask.
+    pub(crate) ask: bool,
+    /// Messages may have been lost, as before the inbox was confirmed: look, which tells as much as asking while the object is
+    /// held. Does not imply a place in the queue.
+    pub(crate) missed: bool,
+    /// This process is the one behind the head: look more often.
+    pub(crate) next: bool,
+}
+
+/// What is left to do when contending or holding is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rest {
+    /// Nothing.
+    Idle,
+    /// A caller waits: contend.
+    Waiting,
+    /// Nobody waits, but there may be a place in the queue: leave it.
+    Queued,
+}
+
+/// What a releasing holder has to do.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Pass<W, G> {
+    /// It is this waiter's now, as this grant.
+    To(W, G),
+    /// Release on the server, and join the queue again if others wait here. The phase is `Contending` now.
+    Release { rejoin: bool },
+    /// Release on the server: the line does not stand behind this grant.
+    Aside,
+}
+
+impl Mail {
+    /// Only a process that stands in the queue gets such messages.
+    fn tells_of_a_place(self) -> bool {
+        self.ask || self.next
+    }
+}
+
+impl<W, K> Default for Line<W, K> {
+    fn default() -> Self {
+        let (phase, mail) = (Phase::Idle, Mail::default());
+        Line { waiters: BTreeMap::new(), arrivals: 0, phase, mail, owes_leaving: false, ended: 0 }
+    }
+}
+
+impl<W, K: Copy + PartialEq> Line<W, K> {
+    /// A number in the order of arrival.
+    pub(crate) fn number(&mut self) -> u64 {
+        self.arrivals += 1;
+        self.arrivals
+    }
+
+    /// A caller stands in line at its number. True when the caller has to see to it that somebody contends.
+    #[must_use]
+    pub(crate) fn stand(&mut self, number: u64, kind: K, way: W) -> bool {
+        self.waiters.insert(number, Waiter { kind, way });
+        self.begin()
+    }
+
+    /// Idle to contending; the number of a caller that comes now.
+    pub(crate) fn begin_first(&mut self) -> Option<u64> {
+        self.begin().then(|| self.number())
+    }
+
+    /// Idle to contending.
+    #[must_use]
+    pub(crate) fn begin(&mut self) -> bool {
+        let idle = self.phase == Phase::Idle;
+        if idle {
+            self.phase = Phase::Contending;
+        }
+        idle
+    }
+
+    /// A caller leaves; true when it was the last.
+    pub(crate) fn leave(&mut self, number: u64) -> bool {
+        self.waiters.remove(&number).is_some() && self.is_deserted()
+    }
+
+    /// Whether nobody waits. An empty tree keeps a node, which is much for each of 100,000 locks: it is given up.
+    fn is_deserted(&mut self) -> bool {
+        let deserted = self.waiters.is_empty();
+        if deserted {
+            self.waiters = BTreeMap::new();
+        }
+        deserted
+    }
+
+    /// Whether nobody stands in front of that caller.
+    pub(crate) fn is_first(&self, number: u64) -> bool {
+        self.waiters.first_key_value().is_none_or(|(first, _)| *first >= number)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.waiters.len()
+    }
+
+    /// The kind of hold that the first in line wants.
+    pub(crate) fn wanted(&self) -> Option<K> {
+        self.waiters.first_key_value().map(|(_, waiter)| waiter.kind)
+    }
+
+    /// The first in line, if that kind of hold is what it wants.
+    pub(crate) fn take_first(&mut self, kind: K) -> Option<W> {
+        let first = self.waiters.first_entry().filter(|first| first.get().kind == kind)?;
+        let way = first.remove().way;
+        self.is_deserted();
+        Some(way)
+    }
+
+    /// Removes and returns the waiters that `which` selects.
+    pub(crate) fn take_all(&mut self, which: impl Fn(&W) -> bool) -> Vec<W> {
+        let (taken, kept) = std::mem::take(&mut self.waiters).into_iter().partition(|(_, waiter)| which(&waiter.way));
+        self.waiters = kept;
+        taken.into_values().map(|waiter: Waiter<W, K>| waiter.way).collect()
+    }
+
+    /// The process holds the lock from now on.
+    pub(crate) fn hold(&mut self, tenure: Tenure) {
+        self.phase = Phase::Held(tenure);
+    }
+
+    /// The holder of the grant with this token releases at the time `now`; `kind` is what it held. Where the tenure allows it and
+    /// the first in line wants the same, `hand_over` makes a new grant with the next token; `None` when the hold is over.
+    pub(crate) fn pass<G>(
+        &mut self,
+        token: u64,
+        kind: K,
+        now: u64,
+        hand_over: impl FnOnce(u64) -> Option<G>,
+    ) -> Pass<W, G> {
+        let Phase::Held(tenure) = self.phase else { return Pass::Aside };
+        if tenure.token != token {
+            return Pass::Aside;
+        }
+        self.ended = now;
+        let next = token + 1;
+        if token < tenure.last_token
+            && now < tenure.until
+            && self.wanted() == Some(kind)
+            && let Some(grant) = hand_over(next)
+            && let Some(first) = self.take_first(kind)
+        {
+            self.phase = Phase::Held(Tenure { token: next, ..tenure });
+            return Pass::To(first, grant);
+        }
+        self.phase = Phase::Contending;
+        Pass::Release { rejoin: !self.waiters.is_empty() }
+    }
+
+    /// The grant with this token ended at the time `now`, otherwise than by a release.
+    #[must_use]
+    pub(crate) fn vacate(&mut self, token: u64, now: u64) -> Rest {
+        if !matches!(self.phase, Phase::Held(tenure) if tenure.token == token) {
+            return Rest::Idle;
+        }
+        self.ended = now;
+        self.rest()
+    }
+
+    /// The earliest time at which a request for the present waiters can have been sent; `None` while they stand behind a hold of
+    /// this process.
+    pub(crate) fn asks_since(&self) -> Option<u64> {
+        (!matches!(self.phase, Phase::Held(_))).then_some(self.ended)
+    }
+
+    /// Contending or holding is over; the phase stays `Contending` if there is something left to do.
+    #[must_use]
+    pub(crate) fn rest(&mut self) -> Rest {
+        self.phase = Phase::Contending;
+        if !self.waiters.is_empty() {
+            return Rest::Waiting;
+        }
+        if self.owes_leaving || std::mem::take(&mut self.mail).tells_of_a_place() {
+            return Rest::Queued;
+        }
+        self.phase = Phase::Idle;
+        Rest::Idle
+    }
+
+    /// Takes note of a message. False: nobody contends, so nobody will look.
+    pub(crate) fn note(&mut self, mail: Mail) -> bool {
+        self.mail.ask |= mail.ask;
+        self.mail.next |= mail.next;
+        self.mail.missed |= mail.missed;
+        self.phase == Phase::Contending
+    }
+
+    /// A place in the queue that nobody knows of has to be left, as soon as none is needed.
+    pub(crate) fn owe_leaving(&mut self) {
+        self.owes_leaving = true;
+    }
+
+    /// The place is needed, or is being left; whether there was one to leave.
+    pub(crate) fn settle_leaving(&mut self) -> bool {
+        std::mem::take(&mut self.owes_leaving)
+    }
+
+    /// Takes note of something that is of interest to a contender only. False: nobody contends.
+    pub(crate) fn hint(&mut self, mail: Mail) -> bool {
+        self.phase == Phase::Contending && self.note(mail)
+    }
+
+    /// Back to the beginning: the contender has died. Those who waited.
+    pub(crate) fn give_up(&mut self) -> Vec<W> {
+        *self = Line { arrivals: self.arrivals, waiters: std::mem::take(&mut self.waiters), ..Line::default() };
+        self.take_all(|_| true)
+    }
+
+    /// What was heard, which counts as seen to now.
+    pub(crate) fn take_mail(&mut self) -> Mail {
+        std::mem::take(&mut self.mail)
+    }
+}

@@ -1,0 +1,209 @@
+//! The engine of waiting, for anything that more callers want than can have it.
+//!
+//! Callers of one process stand in one line (`line`). One task contends on the server for all of them (`contend`): it asks, stands
+//! in the queue between processes, sleeps until its inbox or the looker says to ask again, and gives what it is granted to the
+//! first in line. What ends is handed on in the process or freed on the server (`give_back`), and so is a grant that its caller no
+//! longer wants (`delivery`), or may have got by a request whose reply was lost (`owed`).
+//!
+//! The queue between processes is kept by the steps of a primitive, by means of `queue`, under names that are the primitive's.
+//!
+//! A [`Primitive`] says what to ask the server for, how to free it, and who in this process holds it. The engine sends that by way
+//! of `server`, the one file that calls the backend, behind which another kind of server can stand.
+//!
+//! # Mutexes
+//! A thread that holds one of these locks only ones below it, which [`Ordered`] asserts in debug builds:
+//!
+//! 1. the holds of an object (the primitive's),
+//! 2. its line,
+//! 3. the sleepers of the looker,
+//! 4. what stands in the way of an object,
+//! 5. the names whose places have to be left.
+//!
+//! The mutexes of `lease` come after all of these. None of them is held across an await, or while a value of a caller is dropped.
+
+mod attempt;
+mod caller;
+mod contend;
+mod delivery;
+mod extend;
+mod give_back;
+mod home;
+mod line;
+mod looker;
+mod object;
+mod order;
+mod owed;
+pub(crate) mod pace;
+#[cfg(test)]
+pub(crate) mod permits;
+mod places;
+mod queue;
+mod server;
+mod shared;
+mod sleepers;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+pub(crate) use caller::Caller;
+pub(crate) use give_back::Had;
+pub(crate) use home::Home;
+pub(crate) use line::Tenure;
+pub(crate) use order::{Ordered, OrderedGuard, Rank};
+pub(crate) use owed::{is_owed, undo};
+pub(crate) use queue::{MAY_BARGE, Queue, QueueAt, QueueNames, queue_lua};
+pub(crate) use shared::Contended;
+
+use crate::context::Context;
+use crate::lease::{Grant, GrantSpec, HolderId, Renewal, Term};
+use crate::name::ObjectName;
+use crate::step::{BatchStep, Step};
+use crate::time::ServerTime;
+
+/// What a primitive brings to the engine. One value of it belongs to each object: who in this process holds that.
+pub(crate) trait Primitive: Default + Send + Sync + 'static {
+    /// Unique among the kinds of objects.
+    const KIND: &'static str;
+
+    /// What its queue and its messages are called.
+    const QUEUE: QueueNames;
+
+    /// The channels that a user of the server needs, as ACL SETUSER takes them.
+    const CHANNELS: &'static str;
+
+    /// Whether a grant ends the contending of this process, whose waiters then stand behind it, as with a lock. Otherwise the
+    /// contender goes on for the next in line.
+    const ONE_GRANT_ENDS: bool;
+
+    /// What a caller can want. A grant goes only to a caller that wants just what was asked for.
+    type Wanted: Wanted;
+    type Acquire: Acquire;
+    type Release: Step<Reply = Released>;
+    type Cancel: Step<Reply = Cancelled>;
+    type Look: BatchStep<Reply = Looked>;
+    /// Renews and extends holds.
+    type Renew: Renewal;
+
+    /// A request that was not made before. With `waits` it stands in the queue if it is not granted; `alone` says that nobody in
+    /// this process waits behind the caller that gets the grant.
+    fn acquire(client: &Context, wanted: Self::Wanted, waits: bool, alone: bool) -> Self::Acquire;
+
+    /// Frees what `owner` was granted. With `rejoin` the client stands in the queue again.
+    fn release(owner: &str, rejoin: bool) -> Self::Release;
+
+    /// Leaves the queue.
+    fn cancel(client: &str) -> Self::Cancel;
+
+    /// Looks how things stand, for many objects in one script. With `keep` it puts off the end of the queue's keys.
+    fn look(client: &Arc<str>, keep: bool) -> Self::Look;
+
+    /// Where holders that are no clients of libdlock announce a release.
+    fn foreign_channel(name: &ObjectName) -> String;
+
+    /// With which tokens, and for how long, a grant may be handed on within the process; where one grant ends the contending.
+    fn tenure(client: &Context, wanted: Self::Wanted, step: &Self::Acquire, spec: &GrantSpec) -> Tenure;
+
+    /// What a caller would have to want to take this hold over.
+    fn held_as(grant: &Grant) -> Self::Wanted;
+
+    /// Makes a grant the hold of `holder`.
+    fn enter(&self, holder: HolderId, grant: Grant);
+
+    /// The hold of this process that keeps all others out, if there is one.
+    fn in_the_way(&self) -> Option<Grant>;
+
+    /// The holder of this grant has learned that it was lost.
+    fn told(&self, lost: &Grant);
+
+    /// Takes out what `holder` holds; the hold that may be valid.
+    fn take(&self, holder: HolderId) -> Option<Grant>;
+
+    /// All holds that are valid.
+    fn valid(&self) -> Vec<Grant>;
+
+    /// Takes out all holds that are valid.
+    fn take_valid(&self) -> Vec<Grant>;
+
+    /// Has the hold with this token, or every hold, keep the object alive no longer. To be dropped without any lock.
+    fn let_go(&self, token: Option<u64>) -> Vec<Arc<Contended<Self>>>;
+}
+
+/// What a caller wants.
+pub(crate) trait Wanted: Copy + PartialEq + Send + Sync + 'static {
+    /// For how long, and whether the watchdog renews it.
+    fn term(self) -> Term;
+}
+
+impl Wanted for Term {
+    fn term(self) -> Term {
+        self
+    }
+}
+
+/// The step that asks for a grant.
+pub(crate) trait Acquire: Step<Reply = Acquired> {
+    /// What makes a retry recognisable.
+    fn owner(&self) -> &str;
+
+    fn lease(&self) -> Duration;
+}
+
+/// What the server says to an acquire.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Acquired {
+    Granted {
+        now: ServerTime,
+        /// The first of the tokens that were reserved.
+        token: u64,
+    },
+    /// `ttl` is -1 for a foreign key that never expires; no rank for a request that does not wait.
+    Busy { now: ServerTime, ttl: i64, holder: String, rank: Option<u64> },
+    /// The request came after its `not_after`.
+    Stale { now: ServerTime },
+    /// It is free, and others come first.
+    NotYourTurn { now: ServerTime, rank: Option<u64> },
+}
+
+/// What the server says to a release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Released {
+    Freed {
+        /// False when the server's access rules refused a message: waiters come by their timers.
+        announced: bool,
+        /// The place in the queue, if it was joined.
+        rank: Option<u64>,
+    },
+    NotHeld,
+}
+
+/// What the server says to a client that leaves the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cancelled {
+    Done {
+        now: ServerTime,
+        had_place: bool,
+    },
+    /// The request came after its `not_after`.
+    Stale {
+        now: ServerTime,
+    },
+}
+
+/// What the server says to a look.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Looked {
+    /// `ttl` is -1 for a foreign key that never expires.
+    Held { now: ServerTime, ttl: i64, holder: String, rank: u64 },
+    /// It is free, or the client has no place in the queue, or the key is none of ours: an acquire finds out. A place is stamped
+    /// also where it is free.
+    Ask { now: ServerTime },
+    /// The request came after its `not_after`.
+    Stale { now: ServerTime },
+}
+
+/// Whether an owner is a client of libdlock: its id is a UUID of version 8.
+fn is_ours(owner: &str) -> bool {
+    owner.as_bytes().get(14) == Some(&b'8') && owner.as_bytes().get(36) == Some(&b':')
+}

@@ -1,0 +1,111 @@
+//! How often a waiter looks by itself, and how long it may be silent before others take it for dead.
+//!
+//! The two depend on one another: a waiter has to look well before another client could drop it. All these constants are here, and
+//! the compiler checks how they relate.
+
+use std::time::Duration;
+
+use crate::config::Options;
+use crate::wait::JITTER_PERCENT;
+
+/// The ranks at the front of the queue that look often: the head, and the next one.
+pub(crate) const FRONT: u64 = 2;
+
+/// A waiter at the front looks at least this often, jitter included, whatever `poll_interval` says.
+const FRONT_LOOK_MS: u64 = 2_000;
+
+/// A waiter anywhere in the queue looks at least this often, jitter included, whatever `queue_poll_interval` says.
+const ANY_LOOK_MS: u64 = 12_000;
+
+/// A queue head is dropped after this much silence while the lock is free.
+pub(crate) const HEAD_SILENCE_MS: u64 = 2_500;
+
+/// Any entry is dropped after this much silence.
+pub(crate) const SILENCE_MS: u64 = 15_000;
+
+/// How long the keys of the queue outlive the last change.
+pub(crate) const KEPT_MS: u64 = 60_000;
+
+/// How long a waiter may go without renewing the time to live of the queue's keys.
+pub(crate) const KEEP_MS: u64 = 20_000;
+
+/// How many entries from the front of the queue one script looks at: 2 ms of the server's time.
+pub(crate) const REACH: usize = 500;
+
+/// The delay of a look from its timer to the server, on a busy machine or a slow network.
+const SLACK_MS: u64 = 500;
+
+const _: () = {
+    assert!(FRONT_LOOK_MS + SLACK_MS <= HEAD_SILENCE_MS, "a live head would look dead");
+    assert!(ANY_LOOK_MS + SLACK_MS <= SILENCE_MS, "a live waiter would look dead");
+    assert!(HEAD_SILENCE_MS < SILENCE_MS && FRONT_LOOK_MS < ANY_LOOK_MS);
+    assert!(2 * SILENCE_MS <= KEPT_MS, "the queue's keys would end before a dead entry is dropped");
+    assert!(KEEP_MS + ANY_LOOK_MS + SLACK_MS < KEPT_MS, "the queue's keys would end between two looks");
+    // The scripts have the same numbers.
+    let scripts = include_str!("../lua/queue.lua");
+    assert!(contains(scripts, "HEAD_SILENCE_MS, SILENCE_MS, KEPT_MS = 2500, 15000, '60000'"));
+    assert!(contains(scripts, "local REACH = 500\n") && REACH == 500);
+    assert!(HEAD_SILENCE_MS == 2_500 && SILENCE_MS == 15_000 && KEPT_MS == 60_000);
+};
+
+/// How often a waiter looks, before jitter, at the front of the queue, or after it saw the lock free and another client's turn.
+pub(crate) fn at_the_front(options: &Options) -> Duration {
+    options.poll_interval.min(before_jitter(FRONT_LOOK_MS))
+}
+
+/// How often a waiter at that rank looks, before jitter, while the lock is held.
+pub(crate) fn at_rank(rank: u64, options: &Options) -> Duration {
+    if rank < FRONT { at_the_front(options) } else { options.queue_poll_interval.min(before_jitter(ANY_LOOK_MS)) }
+}
+
+/// The longest interval of a client that waits for very many locks. Leaves room for a little delay instead of jitter.
+pub(crate) fn when_crowded(rank: u64) -> Duration {
+    Duration::from_millis(if rank < FRONT { FRONT_LOOK_MS } else { ANY_LOOK_MS } * 95 / 100)
+}
+
+/// The longest interval that stays below `ms` with jitter.
+const fn before_jitter(ms: u64) -> Duration {
+    Duration::from_millis(ms * 100 / (100 + JITTER_PERCENT))
+}
+
+/// Whether a text contains another, in a constant expression, where [`str::contains`] cannot be called.
+const fn contains(text: &str, part: &str) -> bool {
+    let (text, part) = (text.as_bytes(), part.as_bytes());
+    let mut from = 0;
+    while from + part.len() <= text.len() {
+        let mut same = 0;
+        while same < part.len() && text[from + same] == part[same] {
+            same += 1;
+        }
+        if same == part.len() {
+            return true;
+        }
+        from += 1;
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wait::next_look;
+
+    #[test]
+    fn no_option_makes_a_waiter_look_too_seldom() {
+        let hour = Duration::from_secs(3_600);
+        let lazy = Options { poll_interval: hour, queue_poll_interval: hour, ..Options::default() };
+        for _ in 0..1_000 {
+            assert!(next_look(-1, at_the_front(&lazy)) <= Duration::from_millis(FRONT_LOOK_MS));
+            assert!(next_look(-1, at_rank(1, &lazy)) <= Duration::from_millis(FRONT_LOOK_MS));
+            let behind = next_look(-1, at_rank(2, &lazy));
+            assert!(behind > Duration::from_secs(5) && behind <= Duration::from_millis(ANY_LOOK_MS), "{behind:?}");
+        }
+    }
+
+    #[test]
+    fn a_shorter_option_is_kept() {
+        let options = Options::default();
+        assert_eq!(at_the_front(&options), options.poll_interval);
+        assert_eq!(at_rank(2, &options), options.queue_poll_interval);
+    }
+}

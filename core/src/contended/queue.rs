@@ -1,0 +1,304 @@
+//! The queue of the processes that wait for one object, as `lua/queue.lua` keeps it in two keys. Each kind has queues of its own.
+
+use std::collections::BTreeMap;
+
+use super::pace::{HEAD_SILENCE_MS, KEPT_MS, REACH, SILENCE_MS};
+use crate::context::{inbox, message};
+use crate::name::ObjectName;
+use crate::step::{Outbox, Words};
+use crate::time::ServerTime;
+
+/// How many tries may overtake one head.
+pub(crate) const MAY_BARGE: u64 = 2;
+
+/// Q and S. Each is a key of its own: what belongs together may have been deleted apart.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Queue {
+    /// By score, then by client, as a sorted set is.
+    pub(crate) line: Vec<(u64, String)>,
+    pub(crate) line_deadline: Option<u64>,
+    pub(crate) seen: BTreeMap<String, u64>,
+    /// Since when nobody listens to the inbox of a client.
+    pub(crate) deaf: BTreeMap<String, u64>,
+    pub(crate) barged: Option<u64>,
+    pub(crate) seen_deadline: Option<u64>,
+}
+
+/// What the queues of one kind, and the messages about its objects, are called. No two kinds share one.
+#[derive(Debug)]
+pub(crate) struct QueueNames {
+    /// As messages name it.
+    pub(crate) kind: &'static str,
+    /// The kind of key of the waiting clients.
+    pub(crate) queue: &'static str,
+    /// The kind of key of when the waiting clients were last seen.
+    pub(crate) seen: &'static str,
+}
+
+impl QueueNames {
+    /// `dlock_<kind>_queue` and `dlock_<kind>_seen`. The lock's are older than this rule and name no kind.
+    pub(crate) const fn new(kind: &'static str, queue: &'static str, seen: &'static str) -> QueueNames {
+        assert!(
+            is_companion_of(queue, kind, b"queue") && is_companion_of(seen, kind, b"seen"),
+            "the keys name their kind"
+        );
+        QueueNames { kind, queue, seen }
+    }
+
+    /// Adds Q and S of that object.
+    pub(crate) fn add_keys(&self, name: &ObjectName, keys: &mut Words) {
+        keys.join(name.companion_parts(self.queue));
+        keys.join(name.companion_parts(self.seen));
+    }
+}
+
+/// Whether this is the key kind `dlock_<kind>_<part>`, of a kind that has no `_`: else two kinds could be taken for one another.
+const fn is_companion_of(key: &str, kind: &str, part: &[u8]) -> bool {
+    let Some((b"dlock_", rest)) = key.as_bytes().split_at_checked(6) else { return false };
+    let (kind, mut at) = (kind.as_bytes(), 0);
+    while at < kind.len() {
+        if !matches!(kind[at], b'a'..=b'z' | b'0'..=b'9') || at == rest.len() || rest[at] != kind[at] {
+            return false;
+        }
+        at += 1;
+    }
+    if at > 0 {
+        if at == rest.len() || rest[at] != b'_' {
+            return false;
+        }
+        at += 1;
+    }
+    let mut same = 0;
+    while same < part.len() && at + same < rest.len() && rest[at + same] == part[same] {
+        same += 1;
+    }
+    same == part.len() && at + same == rest.len()
+}
+
+/// The text that stands in front of each script that has to do with a queue, of the lock or of the kind of this name.
+macro_rules! queue_lua {
+    () => {
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/lua/queue.lua"))
+    };
+    ($kind:literal) => {
+        concat!($crate::contended::queue_lua!(), "KIND = '", $kind, ":'\n")
+    };
+}
+pub(crate) use queue_lua;
+
+/// A step's view of the queue: whose it is, what time it is, and where messages go.
+pub(crate) struct QueueAt<'a, 'h> {
+    pub(crate) names: &'static QueueNames,
+    pub(crate) queue: &'a mut Queue,
+    pub(crate) name: &'a ObjectName,
+    pub(crate) now: ServerTime,
+    pub(crate) outbox: &'a mut Outbox<'h>,
+}
+
+impl Queue {
+    pub(crate) fn head(&self) -> Option<&str> {
+        self.at(0)
+    }
+
+    pub(crate) fn at(&self, rank: usize) -> Option<&str> {
+        self.line.get(rank).map(|(_, client)| client.as_str())
+    }
+
+    pub(crate) fn rank(&self, client: &str) -> Option<usize> {
+        self.line.iter().position(|(_, waiting)| waiting == client)
+    }
+
+    /// Drops what has expired; true when nothing is left.
+    pub(crate) fn expire(&mut self, now: ServerTime) -> bool {
+        let gone = |deadline: Option<u64>| deadline.is_some_and(|deadline| now.millis() > deadline);
+        if self.line.is_empty() || gone(self.line_deadline) {
+            self.line.clear();
+            self.line_deadline = None;
+        }
+        if self.lacks_seen() || gone(self.seen_deadline) {
+            self.seen.clear();
+            self.deaf.clear();
+            self.barged = None;
+            self.seen_deadline = None;
+        }
+        self.line.is_empty() && self.lacks_seen()
+    }
+
+    /// Whether S has no field.
+    fn lacks_seen(&self) -> bool {
+        self.seen.is_empty() && self.deaf.is_empty() && self.barged.is_none()
+    }
+}
+
+impl QueueAt<'_, '_> {
+    /// Tells a client something; whether its inbox is listened to.
+    pub(crate) fn tell(&mut self, client: &str, what: &str) -> bool {
+        self.outbox.publish(inbox(client), message(self.names.kind, what, self.name.as_str()))
+    }
+
+    /// Tells the head that it should ask. If it does not hear, so does everybody behind it, up to the first that does: that one asks
+    /// in their place, and later drops them.
+    pub(crate) fn tell_free(&mut self, caller: &str) {
+        let front = self.front();
+        for (at, client) in front.iter().enumerate() {
+            if at > 0 && client == caller || self.tell(client, "free") {
+                break;
+            }
+            self.deaf_since(client);
+            self.keep();
+        }
+    }
+
+    /// The entries that one script looks at.
+    fn front(&self) -> Vec<String> {
+        self.queue.line.iter().take(REACH).map(|(_, client)| client.clone()).collect()
+    }
+
+    /// Since when nobody listens to a client's inbox: from now on, unless that was known.
+    fn deaf_since(&mut self, client: &str) -> u64 {
+        let now = self.now.millis();
+        let since = self.queue.deaf.get(client).copied().filter(|since| *since <= now);
+        since.unwrap_or_else(|| {
+            self.queue.deaf.insert(client.to_owned(), now);
+            now
+        })
+    }
+
+    /// The object is free and another client is head: drops everybody from the front who is gone, up to the first that is not known
+    /// to be, and never `client`, who asks and may wait.
+    pub(crate) fn drop_gone(&mut self, client: &str, waits: bool) {
+        let caller = if waits { client } else { "" };
+        let (mut first, mut count) = (None, 0);
+        for (at, entry) in self.front().iter().enumerate() {
+            if entry == client {
+                break;
+            }
+            let limit = if at == 0 { HEAD_SILENCE_MS } else { SILENCE_MS };
+            if self.silence(entry) < limit {
+                if self.tell(entry, "here") {
+                    self.queue.deaf.remove(entry);
+                    break;
+                }
+                if self.now.millis() - self.deaf_since(entry) < HEAD_SILENCE_MS {
+                    continue;
+                }
+            }
+            self.leave(entry);
+            first = first.or(Some(at));
+            count += 1;
+        }
+        if count == REACH && waits && self.queue.head().is_some() {
+            self.queue.barged = None;
+            self.tell(caller, "free");
+        } else if let Some(first @ (0 | 1)) = first {
+            self.moved_up(first, true, caller);
+        }
+        self.keep();
+    }
+
+    fn stamp(&mut self, client: &str) {
+        self.queue.seen.insert(client.to_owned(), self.now.millis());
+    }
+
+    fn keep(&mut self) {
+        let until = Some(self.now.millis() + KEPT_MS);
+        let queue = &mut *self.queue;
+        if !queue.line.is_empty() {
+            queue.line_deadline = until;
+        }
+        if !queue.lacks_seen() {
+            queue.seen_deadline = until;
+        }
+    }
+
+    /// A try has overtaken the head.
+    pub(crate) fn barge(&mut self) {
+        self.queue.barged = Some(self.queue.barged.unwrap_or(0) + 1);
+        self.keep();
+    }
+
+    /// How long a client was silent. One without a stamp, or with a stamp of the future, is stamped now.
+    pub(crate) fn silence(&mut self, client: &str) -> u64 {
+        match self.queue.seen.get(client) {
+            Some(seen) if *seen <= self.now.millis() => self.now.millis() - seen,
+            _ => {
+                self.stamp(client);
+                0
+            }
+        }
+    }
+
+    /// Those from rank `from` on (0 or 1) have moved up.
+    pub(crate) fn moved_up(&mut self, from: usize, free: bool, caller: &str) {
+        let front: Vec<String> = (0..2).filter_map(|rank| self.queue.at(rank).map(str::to_owned)).collect();
+        if from == 0 || front.is_empty() {
+            self.queue.barged = None;
+        }
+        if front.is_empty() {
+            self.queue.seen.clear();
+            self.queue.deaf.clear();
+            return;
+        }
+        front.iter().skip(from).for_each(|client| self.stamp(client));
+        self.keep();
+        if free && from == 0 && front[0] != caller {
+            self.tell_free(caller);
+        }
+        if let Some(next) = front.get(1).filter(|next| *next != caller) {
+            self.tell(next, "next");
+        }
+    }
+
+    /// Takes a client out; the rank that it had.
+    pub(crate) fn leave(&mut self, client: &str) -> Option<usize> {
+        let rank = self.queue.rank(client)?;
+        self.queue.line.remove(rank);
+        self.queue.seen.remove(client);
+        self.queue.deaf.remove(client);
+        Some(rank)
+    }
+
+    /// A client that is in the queue says that it still waits; its rank. Without `keep` both keys live on as they are.
+    pub(crate) fn stay(&mut self, client: &str, keep: bool) -> Option<usize> {
+        let rank = self.queue.rank(client)?;
+        let unknown = !self.queue.seen.contains_key(client);
+        self.stamp(client);
+        self.queue.deaf.remove(client);
+        if keep || unknown {
+            self.keep();
+        }
+        Some(rank)
+    }
+
+    /// Puts a client at the end; its rank.
+    pub(crate) fn join(&mut self, client: &str) -> usize {
+        let last = self.queue.line.last().map_or(0, |(score, _)| score + 1);
+        self.queue.line.push((self.now.0.max(last), client.to_owned()));
+        self.stamp(client);
+        self.keep();
+        self.queue.line.len() - 1
+    }
+
+    /// Joins, or says again that it waits, and drops the entry in front if that was silent for too long; its rank.
+    pub(crate) fn line_up(&mut self, client: &str) -> usize {
+        match self.stay(client, true) {
+            Some(rank) => self.drop_silent(client, rank),
+            None => self.join(client),
+        }
+    }
+
+    /// Drops the entry in front of a client at `rank` if that was silent for too long; the client's rank then.
+    pub(crate) fn drop_silent(&mut self, client: &str, mut rank: usize) -> usize {
+        if rank > 0 {
+            let front = self.queue.at(rank - 1).unwrap_or_default().to_owned();
+            if self.silence(&front) >= SILENCE_MS {
+                self.leave(&front);
+                rank -= 1;
+                if rank <= 1 {
+                    self.moved_up(rank, true, client);
+                }
+            }
+        }
+        rank
+    }
+}

@@ -1,0 +1,181 @@
+//! What a primitive sees of its client: the way to the server, its leases, its clock, and everything it has opened.
+//!
+//! Knows no primitive. What the objects of one kind share within a client, beyond this, belongs to that kind.
+
+mod attempts;
+mod close;
+mod inbox;
+
+use std::sync::{Arc, OnceLock};
+
+use tokio::runtime::Handle;
+use uuid::Uuid;
+
+use self::attempts::Attempts;
+use self::close::{CloseOnDrop, EndWithRuntime};
+use self::inbox::Inbox;
+pub(crate) use self::inbox::{Recipient, inbox, message};
+use crate::backend::{Backend, Done, Failed};
+use crate::config::{Config, Options};
+use crate::error::{Error, ErrorKind, Result};
+use crate::event::{Events, Level};
+use crate::lease::{Grant, Keeper, LossReason};
+use crate::name::ObjectName;
+use crate::objects::Objects;
+use crate::stats::Counters;
+use crate::step::Step;
+use crate::task::{Life, OwnRuntime, Tasks};
+use crate::time::{Clock, Tick};
+use crate::wait::ended;
+
+/// See the module. Ends with the last clone of the client and the last object that was opened by it.
+pub(crate) struct Context {
+    /// Shown in errors.
+    pub(crate) target: String,
+    pub(crate) options: Options,
+    pub(crate) clock: Clock,
+    pub(crate) events: Events,
+    pub(crate) tasks: Tasks,
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) backend: Arc<Backend>,
+    pub(crate) keeper: Keeper,
+    pub(crate) objects: Objects,
+    inbox: Inbox,
+    id: String,
+    attempts: Attempts,
+    /// Set when no runtime of the caller's carries the client.
+    own_runtime: OnceLock<OwnRuntime>,
+}
+
+impl Context {
+    /// Connects, and looks after holds from then on.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves nothing behind.
+    pub(crate) async fn connect(config: Config) -> Result<Arc<Context>> {
+        libdlock_fork::watch().map_err(|error| {
+            let message = format!("the system has no memory for a fork handler: {error}");
+            Error::new(ErrorKind::Internal, "connect", message)
+        })?;
+        let tasks = Tasks::new(Handle::current(), config.events.clone());
+        // Ends what connecting has started if the future is dropped or fails.
+        let guard = CloseOnDrop::new(&tasks);
+        let counters = Arc::new(Counters::default());
+        let backend = Arc::new(Backend::connect(&config, &tasks, &counters).await?);
+        let keeper = Keeper::new(config.clock.clone(), config.events.clone(), counters.clone());
+        guard.keep();
+        // Version nibble 8, where Redisson's client ids have 4: a foreign holder can be told from one of ours.
+        let id = Uuid::new_v8(Uuid::new_v4().into_bytes()).to_string();
+        let context = Arc::new(Context {
+            target: config.target.to_string(),
+            options: config.options,
+            events: config.events,
+            tasks,
+            counters,
+            backend,
+            keeper,
+            objects: Objects::default(),
+            inbox: Inbox::default(),
+            id,
+            attempts: Attempts::new(config.clock.now()),
+            clock: config.clock,
+            own_runtime: OnceLock::new(),
+        });
+        EndWithRuntime::watch(&context);
+        context.keeper.start(&context.backend, &context.tasks);
+        Ok(context)
+    }
+
+    /// The runtime ends with the client.
+    pub(crate) fn own(&self, runtime: OwnRuntime) {
+        // Of a fresh client, so that none is there yet.
+        let _ = self.own_runtime.set(runtime);
+    }
+
+    /// The client's id on the wire.
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Refuses calls on a client that has ended.
+    pub(crate) fn check_open(&self, op: &'static str) -> Result<()> {
+        match self.tasks.life() {
+            Life::Open => Ok(()),
+            life => Err(ended(op, life)),
+        }
+    }
+
+    /// The full name of an object that is about to be opened: with the key prefix, and checked.
+    pub(crate) fn name_of(&self, op: &'static str, name: &str) -> Result<ObjectName> {
+        self.check_open(op)?;
+        ObjectName::new(&self.options.key_prefix, name)
+    }
+
+    /// The name of the object that has this key on the server, if a client with this key prefix can have one.
+    pub(crate) fn name_of_key(&self, key: &str) -> Option<ObjectName> {
+        let given = key.strip_prefix(self.options.key_prefix.as_str())?;
+        ObjectName::new(&self.options.key_prefix, given).ok()
+    }
+
+    /// An owner that no attempt had before: what makes a retry recognisable.
+    pub(crate) fn next_owner(&self) -> String {
+        let number = self.attempts.next(self.clock.now());
+        [self.id.as_str(), ":", itoa::Buffer::new().format(number)].concat()
+    }
+
+    pub(crate) fn owns(&self, owner: &str) -> bool {
+        owner.strip_prefix(self.id.as_str()).is_some_and(|rest| rest.starts_with(':'))
+    }
+
+    /// The deadline of a call that does not wait.
+    pub(crate) fn operation_deadline(&self) -> Tick {
+        self.clock.now().plus(self.options.operation_timeout)
+    }
+
+    /// Runs a step within `operation_timeout`, which its error names.
+    pub(crate) async fn operate<S: Step>(&self, name: &ObjectName, step: &S) -> Result<Done<S::Reply>, Failed> {
+        self.operate_for(name, step, self.operation_deadline(), Tick::NEVER).await
+    }
+
+    /// As [`Context::operate`], with a deadline that was set before, and for a caller that waits until `caller`.
+    pub(crate) async fn operate_for<S: Step>(
+        &self,
+        name: &ObjectName,
+        step: &S,
+        deadline: Tick,
+        caller: Tick,
+    ) -> Result<Done<S::Reply>, Failed> {
+        let outcome = self.backend.run_for(name, step, deadline, caller).await;
+        outcome.map_err(|failed| self.overran(deadline, failed))
+    }
+
+    /// Names the option that ended a call at `deadline`, if its time was over.
+    fn overran(&self, deadline: Tick, failed: Failed) -> Failed {
+        if !failed.away || self.clock.now() < deadline {
+            return failed;
+        }
+        let (limit, error) = (self.options.operation_timeout, &failed.error);
+        let message = format!("{}; gave up after {limit:?} (operation_timeout)", error.message());
+        let named = Error::new(error.kind(), error.op(), message);
+        Failed { error: error.name().map_or(named.clone(), |name| named.clone().on(name)), ..failed }
+    }
+
+    /// Ends a hold without telling the server, and warns.
+    pub(crate) fn abandon_grant(&self, grant: &Grant) {
+        self.keeper.forget(grant);
+        grant.lose(LossReason::Closed, || {
+            grant.counts(&self.counters).lost();
+            let message = format!(
+                "abandoned while held, token {}: its holder went away; the lease runs out by itself",
+                grant.token()
+            );
+            self.events.emit_of(Level::Warn, grant.for_event(), message);
+        });
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        self.tasks.close();
+    }
+}

@@ -1,0 +1,121 @@
+//! What is due to be renewed: in chunks of one kind each, one script for a chunk.
+//!
+//! What was renewed together is due together. A chunk that is not full takes along what is due soon and not itself part of a full
+//! one, so that from then on they are full.
+
+use super::renewal::{Due, RenewedBy};
+use super::schedule::{Entry, Phase, Schedule};
+use super::{Grant, Watch};
+use crate::time::Tick;
+
+/// What is due within this part of its renewal interval fills up a chunk: a tenth more renewals at most, in fewer scripts.
+const AHEAD: u32 = 10;
+
+/// How many entries are looked at to fill up a chunk, at most: full chunks and leases that are not renewed stand in between.
+const LOOKED_AT: usize = 10_000;
+
+/// How many renewals are taken out under one lock. When a process was stopped all of them are due at once.
+pub(super) const TAKEN_AT_ONCE: usize = 1_000;
+
+/// Holds of one kind, as many as one script renews at most. Never empty.
+pub(super) struct Chunk {
+    pub(super) by: &'static RenewedBy,
+    pub(super) holds: Vec<Due>,
+}
+
+impl Chunk {
+    fn missing(&self) -> usize {
+        self.by.chunk - self.holds.len()
+    }
+}
+
+/// What is due, and out of the schedule, except that a hold whose renewal is under way stands there for its loss.
+#[derive(Default)]
+pub(super) struct AllDue {
+    /// To be renewed, the earliest first.
+    pub(super) chunks: Vec<Chunk>,
+    /// Too late to be renewed.
+    pub(super) lost: Vec<Grant>,
+}
+
+impl AllDue {
+    fn add(&mut self, due: Due) {
+        let by = due.0.renewed_by();
+        // All chunks of a kind but its last are full.
+        match self.chunks.iter_mut().rfind(|chunk| chunk.by == by) {
+            Some(last) if last.missing() > 0 => last.holds.push(due),
+            _ => self.chunks.push(Chunk { by, holds: vec![due] }),
+        }
+    }
+}
+
+impl Schedule {
+    /// Takes out what is due.
+    pub(super) fn take_due(&mut self, now: Tick) -> AllDue {
+        let mut due = AllDue::default();
+        let mut taken = 0;
+        while taken < TAKEN_AT_ONCE
+            && let Some(Entry { grant, phase }) = self.pop_until(now)
+        {
+            let lease = match grant.watch() {
+                Watch::Over => continue,
+                Watch::Renew { lose_at, .. } | Watch::Expire { lose_at } if lose_at <= now => {
+                    due.lost.push(grant);
+                    continue;
+                }
+                Watch::Renew { at, lease, .. } if phase == Phase::Asked || (at <= now && phase == Phase::Resting) => {
+                    lease
+                }
+                // For no longer than it lasts anyway.
+                Watch::Expire { .. } if phase == Phase::Asked => grant.remaining(),
+                // Its time has moved on.
+                _ => {
+                    self.put(grant, phase);
+                    continue;
+                }
+            };
+            self.put(grant.clone(), Phase::Renewing);
+            due.add((grant, lease));
+            taken += 1;
+        }
+        due
+    }
+
+    /// Has chunks that are not full take along what is due soon, as measured by the first hold of their kind.
+    pub(super) fn fill_up(&mut self, chunks: &mut [Chunk], now: Tick) {
+        for at in 0..chunks.len() {
+            let (by, missing) = (chunks[at].by, chunks[at].missing());
+            let first = chunks.iter().find(|chunk| chunk.by == by).and_then(|chunk| chunk.holds.first());
+            let Some(horizon) = first.filter(|_| missing > 0).map(|(_, lease)| now.plus(*lease / 3 / AHEAD)) else {
+                continue;
+            };
+            let soon = self.due_soon(by, now, horizon, missing);
+            for (grant, _) in &soon {
+                self.put(grant.clone(), Phase::Renewing);
+            }
+            chunks[at].holds.extend(soon);
+        }
+    }
+
+    /// Up to `missing` holds of a kind that are due soon. Full chunks are left alone: each would want to be filled up in its turn,
+    /// and all be renewed a little sooner, for ever.
+    fn due_soon(&self, by: &'static RenewedBy, now: Tick, horizon: Tick, missing: usize) -> Vec<Due> {
+        let entries = self.between(now..=horizon).take(LOOKED_AT);
+        let entries: Vec<_> = entries.filter(|(_, entry)| entry.grant.renewed_by() == by).collect();
+        let mut soon = Vec::new();
+        for together in entries.chunk_by(|(at, _), (other, _)| at == other).filter(|together| together.len() < by.chunk)
+        {
+            let resting = together.iter().filter(|(_, entry)| entry.phase == Phase::Resting);
+            soon.extend(resting.filter_map(|(_, Entry { grant, .. })| match grant.watch() {
+                // Its own lease may be shorter, and its horizon nearer.
+                Watch::Renew { at, lease, .. } if at <= now.plus(lease / 3 / AHEAD) => Some((grant.clone(), lease)),
+                _ => None,
+            }));
+            if soon.len() >= missing {
+                break;
+            }
+        }
+        soon.truncate(missing);
+        soon
+    }
+}

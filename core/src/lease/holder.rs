@@ -1,0 +1,32 @@
+//! Holders within a process.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Who holds, within this process: a thread, a task, a handle. Never reused, never an address.
+///
+/// ```
+/// # let client = libdlock::Client::blocking_connect("memory://")?;
+/// # client.block_on(async {
+/// use libdlock::lease::HolderId;
+/// use libdlock::lock::Acquire;
+///
+/// let (lock, me) = (client.lock("orders/42")?, HolderId::fresh());
+/// for _ in 0..2 {
+///     lock.acquire_as(me, Acquire::default()).await?.into_grant(); // the second time without a request
+/// }
+/// assert_eq!(lock.hold_count(me), 2);
+/// lock.release_as(me).await?;
+/// lock.release_as(me).await?;
+/// # Ok::<(), libdlock::Error>(()) })?;
+/// # Ok::<(), libdlock::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct HolderId(pub u64);
+
+impl HolderId {
+    /// A holder that did not exist before in this process.
+    pub fn fresh() -> HolderId {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        HolderId(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}

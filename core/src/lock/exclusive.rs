@@ -1,0 +1,121 @@
+//! What the lock brings to the engine of waiting: its steps, the bounds of a hand-over, and who in this process holds it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::holds::Holds;
+use super::step::{self, Acquire, Cancel, Look, Release, Renew};
+use super::{HolderId, LockShared};
+use crate::contended::{self, Contended, Ordered, OrderedGuard, Primitive, QueueNames, Rank, Tenure};
+use crate::context::Context;
+use crate::lease::{Grant, GrantSpec, Term};
+use crate::name::ObjectName;
+
+/// One holder at a time.
+pub(crate) struct Exclusive {
+    holds: Ordered<Holds>,
+}
+
+impl Default for Exclusive {
+    fn default() -> Exclusive {
+        Exclusive { holds: Ordered::new(Rank::Holds) }
+    }
+}
+
+impl Primitive for Exclusive {
+    const KIND: &'static str = "lock";
+    const QUEUE: QueueNames = step::QUEUE;
+    const CHANNELS: &'static str = "&redisson_lock__channel:* &dlock_inbox:*";
+    const ONE_GRANT_ENDS: bool = true;
+
+    type Wanted = Term;
+    type Acquire = Acquire;
+    type Release = Release;
+    type Cancel = Cancel;
+    type Look = Look;
+    type Renew = Renew;
+
+    fn acquire(client: &Context, wanted: Term, waits: bool, alone: bool) -> Acquire {
+        let options = &client.options;
+        // A hold that is passed on within the process needs a token for each holder, and a lease that is renewed.
+        let passed_on = wanted.is_renewed() && !options.strict_fifo && !alone;
+        Acquire {
+            owner: client.next_owner(),
+            lease: wanted.lease(),
+            token_ttl: options.token_ttl,
+            block: if passed_on { options.cohort_max.into() } else { 1 },
+            waits,
+        }
+    }
+
+    fn release(owner: &str, rejoin: bool) -> Release {
+        Release { owner: owner.to_owned(), rejoin }
+    }
+
+    fn cancel(client: &str) -> Cancel {
+        Cancel { client: client.to_owned() }
+    }
+
+    fn look(client: &Arc<str>, keep: bool) -> Look {
+        Look { client: client.clone(), keep }
+    }
+
+    fn foreign_channel(name: &ObjectName) -> String {
+        step::channel(name)
+    }
+
+    fn tenure(client: &Context, wanted: Term, step: &Acquire, spec: &GrantSpec) -> Tenure {
+        // Not from the sending on: where the way is long, handing on is worth most.
+        let until = spec.granted.plus(client.options.cohort_age).min(spec.sent.plus(step.lease / 4));
+        let until = if wanted.is_renewed() { until } else { spec.sent };
+        Tenure { token: spec.token, last_token: spec.token + step.block - 1, until: until.0 }
+    }
+
+    fn held_as(grant: &Grant) -> Term {
+        grant.term()
+    }
+
+    fn enter(&self, holder: HolderId, grant: Grant) {
+        self.holds.lock().enter(holder, grant);
+    }
+
+    fn in_the_way(&self) -> Option<Grant> {
+        self.holds.lock().valid().cloned()
+    }
+
+    fn told(&self, lost: &Grant) {
+        self.holds.lock().told(lost);
+    }
+
+    fn take(&self, holder: HolderId) -> Option<Grant> {
+        self.holds.lock().take(holder)
+    }
+
+    fn valid(&self) -> Vec<Grant> {
+        self.in_the_way().into_iter().collect()
+    }
+
+    fn take_valid(&self) -> Vec<Grant> {
+        self.holds.lock().take_valid()
+    }
+
+    fn let_go(&self, token: Option<u64>) -> Vec<Arc<LockShared>> {
+        self.holds.lock().let_go(token)
+    }
+}
+
+impl contended::Acquire for Acquire {
+    fn owner(&self) -> &str {
+        &self.owner
+    }
+
+    fn lease(&self) -> Duration {
+        self.lease
+    }
+}
+
+impl Contended<Exclusive> {
+    pub(super) fn holds(&self) -> OrderedGuard<'_, Holds> {
+        self.primitive().holds.lock()
+    }
+}

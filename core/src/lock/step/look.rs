@@ -1,0 +1,114 @@
+use std::sync::Arc;
+
+use super::{HOLDER_BYTES, LockState, QUEUE, queue_at, start_of, with_queue};
+use crate::contended::Looked;
+use crate::name::ObjectName;
+use crate::step::{Attempt, BatchStep, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
+use crate::time::ServerTime;
+
+/// What an acquire of a waiter does while the lock is held, for many locks in one script. Neither joins the queue nor takes the
+/// lock. See `lua/lock_look.lua`.
+#[derive(Clone, Debug)]
+pub(crate) struct Look {
+    pub(crate) client: Arc<str>,
+    /// Put off the end of the queue's keys.
+    pub(crate) keep: bool,
+}
+
+const FREE: i64 = -2;
+const STALE: i64 = -3;
+
+impl Step for Look {
+    type State = LockState;
+    type Reply = Looked;
+
+    const OP: &'static str = "look";
+    const IDEMPOTENT: bool = true;
+
+    fn apply(
+        &self,
+        name: &ObjectName,
+        attempt: Attempt,
+        state: &mut LockState,
+        now: ServerTime,
+        outbox: &mut Outbox<'_>,
+    ) -> Result<Looked, WrongType> {
+        if now > attempt.not_after {
+            return Ok(Looked::Stale { now });
+        }
+        let mut line = queue_at(&mut state.queue, name, now, outbox);
+        // Also where it is free: the acquire may have to wait for its turn among many others of the client.
+        let rank = line.stay(&self.client, self.keep);
+        let (Some(hash), Some(rank)) = (&state.hash, rank) else { return Ok(Looked::Ask { now }) };
+        let holder = hash.owners.keys().next().map_or("", String::as_str);
+        let (ttl, holder) = (hash.ttl(now), start_of(holder, HOLDER_BYTES));
+        Ok(Looked::Held { now, ttl, holder, rank: line.drop_silent(&self.client, rank) as u64 })
+    }
+
+    fn script() -> &'static Script {
+        static SCRIPT: Script = Script::new(with_queue!("lock_look.lua"));
+        &SCRIPT
+    }
+
+    /// All looks of a batch are one client's, and those of one attempt.
+    fn encode(&self, name: &ObjectName, attempt: Attempt, call: &mut Call) {
+        call.keys.push(name.as_str());
+        QUEUE.add_keys(name, &mut call.keys);
+        if call.args.len() == 0 {
+            call.args.push(&self.client);
+            call.args.number(attempt.not_after.0);
+        }
+        call.args.number(self.keep.into());
+    }
+
+    fn decode(reply: Reply) -> Result<Looked, Malformed> {
+        Self::decode_each(reply)?.pop().ok_or(Malformed)
+    }
+
+    fn server_time(reply: &Looked) -> Option<ServerTime> {
+        match reply {
+            Looked::Held { now, .. } | Looked::Ask { now } | Looked::Stale { now } => Some(*now),
+        }
+    }
+}
+
+impl BatchStep for Look {
+    /// 200 locks are 1 to 2 ms of the server's time.
+    const CHUNK: usize = 200;
+
+    fn wrong_type(now: ServerTime) -> Looked {
+        Looked::Ask { now }
+    }
+
+    fn decode_each(reply: Reply) -> Result<Vec<Looked>, Malformed> {
+        let items = wire::list(reply)?;
+        let now = wire::time(items.first())?;
+        let read = |item: &[Reply]| match wire::int(item.first())? {
+            STALE => Ok(Looked::Stale { now }),
+            FREE => Ok(Looked::Ask { now }),
+            ttl => {
+                let holder = wire::text(item.get(1))?.ok_or(Malformed)?;
+                Ok(Looked::Held { now, ttl, holder, rank: wire::unsigned(item.get(2))? })
+            }
+        };
+        items[1..].chunks(3).map(read).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Its acquire may come late, when many locks of the client came free together.
+    #[test]
+    fn a_look_at_a_free_lock_stamps_the_place() {
+        let (name, now) = (ObjectName::new("", "job").unwrap(), ServerTime(9_000_000));
+        let mut state = LockState::default();
+        state.queue.line = vec![(1, "us".to_owned()), (2, "them".to_owned())];
+        state.queue.seen = [("us".to_owned(), 1_000), ("them".to_owned(), 1_000)].into();
+        let look = Look { client: "us".into(), keep: false };
+        let looked = look.apply(&name, Attempt { not_after: now }, &mut state, now, &mut Outbox::new(&|_| true));
+        assert_eq!(looked.ok(), Some(Looked::Ask { now }));
+        assert_eq!(state.queue.seen, [("us".to_owned(), 9_000), ("them".to_owned(), 1_000)].into());
+    }
+}

@@ -1,0 +1,80 @@
+//! What a client has counted since it was opened. Counting is a few relaxed atomics, so it is always on.
+
+mod counters;
+mod histogram;
+
+pub(crate) use counters::{Counters, HoldCounts, Waiting, Way};
+pub use histogram::{HISTOGRAM_BUCKETS, Histogram};
+
+/// What a client has done since it was opened, and how it stands now: what is its own, and a block for each kind of object.
+/// See [`Client::stats`](crate::Client::stats).
+///
+/// The numbers are read one after the other while others go on counting, so they may differ by what happened in between.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stats {
+    // <api:stats> written by `python3 api/write.py` from api/records.json
+    /// Requests sent again because no answer came.
+    pub retries: u64,
+    /// What its locks have counted.
+    pub lock: LockStats,
+    /// What its rate limiters have counted.
+    pub limiter: LimiterStats,
+    // </api:stats>
+}
+
+/// What the locks of a client have counted; `released` never exceeds `acquired`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LockStats {
+    // <api:lock-stats> written by `python3 api/write.py` from api/records.json
+    /// Holds granted to a caller; taking over a detached hold counts, a re-entry does not.
+    pub acquired: u64,
+    /// Acquires that had to wait, and were granted.
+    pub contended: u64,
+    /// Of those that waited, the ones that a holder of this process handed over.
+    pub handed_over_local: u64,
+    /// Of those that waited, the ones whose turn came in the queue between processes.
+    pub handed_over_remote: u64,
+    /// Acquires that were not granted within their wait.
+    pub wait_timeouts: u64,
+    /// Acquires whose caller gave up while it waited.
+    pub cancelled: u64,
+    /// Leases prolonged by the watchdog, one for each lock and time.
+    pub renewals: u64,
+    /// Renewals that got no answer or a passing error, and were tried again while the lease lasted.
+    pub renewal_failures: u64,
+    /// Holds that were lost, abandoned ones included.
+    pub lost: u64,
+    /// Holds that ended by a release; detaching is one.
+    pub released: u64,
+    /// Callers that wait now.
+    pub waiting: u64,
+    /// Holds that are looked after now.
+    pub held: u64,
+    /// From the call of an acquire to its grant, waited or not: as many as `acquired`.
+    pub wait_time: Histogram,
+    /// From a grant to the beginning of its release: as many as `released`.
+    pub hold_time: Histogram,
+    // </api:lock-stats>
+}
+
+/// What the rate limiters of a client have counted. A cost of 0, which asks how things stand, is not counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LimiterStats {
+    // <api:limiter-stats> written by `python3 api/write.py` from api/records.json
+    /// Calls that got their tokens.
+    pub granted: u64,
+    /// Calls that were refused.
+    pub refused: u64,
+    /// Tokens that were granted.
+    pub tokens: u64,
+    /// Of all these calls, the ones that a policy decided while the server was away.
+    pub by_policy: u64,
+    /// Callers that wait now.
+    pub waiting: u64,
+    /// From a call to its grant, waited or not: as many as `granted`.
+    pub wait_time: Histogram,
+    // </api:limiter-stats>
+}

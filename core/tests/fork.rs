@@ -1,0 +1,81 @@
+//! A forked child has no part in its parent's client: both would hold with one owner and one token.
+//!
+//! One test in a process of its own: a fork takes only the calling thread along.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use libdlock::lease::{Grant, HoldState, HolderId, LossReason};
+use libdlock::lock::Acquire;
+use libdlock::{Client, ErrorKind, Held, Lock, Rate, Wait};
+use libdlock_testkit::Server;
+use tokio::runtime::Builder;
+
+/// The child ends by itself when something in it hangs.
+const CHILD_SECONDS: u32 = 20;
+
+#[test]
+fn a_forked_child_is_refused_with_an_open_client_of_its_parent() {
+    let server = Server::start();
+    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let client = runtime.block_on(Client::connect(&server.url())).unwrap();
+    let (lock, other) = (client.lock("job").unwrap(), client.lock("other").unwrap());
+    let held = client.block_on(lock.acquire()).unwrap();
+    let grant: Grant = (*held).clone();
+    for _ in 0..3 {
+        // SAFETY: the child runs only this test's code on its one thread and leaves by `_exit`. The allocator is usable in it:
+        // glibc and musl see to that.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            // SAFETY: no handler is installed, so the signal ends the child.
+            unsafe { libc::alarm(CHILD_SECONDS) };
+            let url = server.url();
+            let run = AssertUnwindSafe(|| in_the_child(&url, client, lock, &other, held));
+            let code = catch_unwind(run).map_or(1, |()| 0);
+            // SAFETY: ends the child without running the parent's exit handlers.
+            unsafe { libc::_exit(code) };
+        }
+        let mut status = -1;
+        // SAFETY: waits for the child made above; `status` outlives the call.
+        assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+        assert_eq!(status, 0, "the child's assertions failed, or it hung; see above");
+        assert_eq!(server.cmd(&["HKEYS", "job"]).array()[0].text(), grant.owner(), "the parent still holds");
+        assert!(grant.is_valid() && held.state() == HoldState::Held);
+        assert_eq!(server.cmd(&["EXISTS", "other"]).int(), 0, "the child took nothing");
+    }
+    client.block_on(held.release()).unwrap();
+    client.block_on(async { lock.acquire().await?.release().await }).unwrap();
+}
+
+fn in_the_child(url: &str, client: Client, lock: Lock, other: &Lock, held: Held) {
+    let own = Builder::new_current_thread().enable_all().build().unwrap();
+    let forked = |kind: ErrorKind| assert_eq!(kind, ErrorKind::Forked);
+    let (me, now) = (held.holder(), Acquire::default().wait(Wait::Try));
+    forked(client.block_on(other.acquire_as(HolderId::fresh(), now)).unwrap_err().kind());
+    forked(client.block_on(other.acquire()).unwrap_err().kind());
+    forked(own.block_on(other.try_acquire()).unwrap_err().kind());
+    forked(own.block_on(lock.acquire_as(me, now)).unwrap_err().kind());
+    forked(lock.reenter_as(me).unwrap_err().kind());
+    forked(own.block_on(held.extend(Duration::from_secs(1))).unwrap_err().kind());
+    forked(own.block_on(lock.force_release()).unwrap_err().kind());
+    forked(own.block_on(lock.inspect()).unwrap_err().kind());
+    forked(own.block_on(lock.detach_as(me)).unwrap_err().kind());
+    forked(own.block_on(lock.attach_as(HolderId::fresh(), "dlock1;w;30000;1;a:1;job")).unwrap_err().kind());
+    forked(own.block_on(lock.release_as(me)).unwrap_err().kind());
+    forked(client.lock("new").unwrap_err().kind());
+    forked(client.rate_limiter("new", Rate::new(1, Duration::from_secs(1))).unwrap_err().kind());
+    forked(own.block_on(client.close_releasing()).unwrap_err().kind());
+    assert_eq!((lock.hold_count(me), lock.grant_of(me).is_none(), lock.drop_level(me, None)), (0, true, false));
+    assert_eq!((held.is_valid(), held.remaining(), held.loss()), (false, Duration::ZERO, Some(LossReason::Closed)));
+    assert_eq!(own.block_on(held.lost()), Some(LossReason::Closed));
+    lock.release_in_background(me, held.token());
+    lock.abandon_as(me);
+    client.abandon(me);
+    assert_eq!(client.stats().lock.held, 0);
+    own.block_on(client.close());
+    forked(client.block_on(held.release()).unwrap_err().kind());
+    drop((lock, client));
+    let client = own.block_on(Client::connect(url)).unwrap();
+    let lock = client.lock("childs").unwrap();
+    own.block_on(async { lock.acquire().await?.release().await }).unwrap();
+}

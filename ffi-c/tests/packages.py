@@ -1,0 +1,137 @@
+"""The headers under every warning, and the installed tree where users put it; part of run.py."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+Result = Callable[[str, str], None]
+
+WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wshadow", "-Wconversion")
+
+#: Every _INIT macro, where a user's compiler sees what is in it.
+MACROS = "".join(
+    f"dlock_{name}_t {name} = DLOCK_{name.upper()}_INIT; (void){name};"
+    for name in (
+        "error",
+        "client_options",
+        "lock_options",
+        "acquire_options",
+        "inspection",
+        "stats",
+        "detached",
+        "decision",
+        "rate_limiter_options",
+        "layout",
+        "snowflake_options",
+        "id_parts",
+    )
+)
+C = f"#include <dlock.h>\nint main(void) {{ {MACROS} return 0; }}\n"
+CPP = f"#include <dlock.hpp>\nint main() {{ {MACROS} }}\n"
+
+#: A program that is linked and run.
+USER = "#include <dlock.h>\nint main(void) { return dlock_abi_version() == DLOCK_ABI_VERSION ? 0 : 1; }\n"
+CMAKE = """cmake_minimum_required(VERSION 3.18)
+project(user C)
+find_package(dlock 0.1 REQUIRED)
+foreach(kind dlock dlock_static)
+  add_executable(with_${kind} user.c)
+  target_link_libraries(with_${kind} PRIVATE dlock::${kind})
+endforeach()
+"""
+
+
+def run(*command: str | Path, env: dict[str, str] | None = None) -> str:
+    """What a command says when it fails; nothing when it does not."""
+    done = subprocess.run(
+        command, cwd=ROOT, env=os.environ | (env or {}), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    return "" if done.returncode == 0 else f"{command[0]} ended with {done.returncode}: {done.stdout}"
+
+
+def headers(result: Result, prefix: Path, build: Path) -> None:
+    """No warning in C11, C++17 and C++20 with any compiler that is here; one sentence, and nothing else, in C++14."""
+    (build / "headers.c").write_text(C)
+    (build / "headers.cpp").write_text(CPP)
+    check = ["-fsyntax-only", f"-I{prefix / 'include'}", *WARNINGS]
+    for c, cpp in (("gcc", "g++"), ("clang", "clang++")):
+        if shutil.which(cpp) is None:
+            continue
+        result(f"header_without_a_warning_in_c11_with_{c}", run(c, "-std=c11", *check, build / "headers.c"))
+        for standard in ("c++17", "c++20"):
+            why_not = run(cpp, f"-std={standard}", "-Wzero-as-null-pointer-constant", *check, build / "headers.cpp")
+            result(f"headers_without_a_warning_in_{standard}_with_{c}", why_not)
+        said = run(cpp, "-std=c++14", *check, build / "headers.cpp")
+        errors = re.findall(r"error: (.*)", said)
+        fits = len(errors) > 0 and "need C++17" in errors[0] and "dlock/" not in "".join(errors[1:])
+        result(f"an_older_standard_is_refused_in_a_sentence_by_{c}", "" if fits else said or "it compiles")
+
+
+def elsewhere(result: Result, build: Path) -> None:
+    """Folders of their own outside of the prefix, with a space; and a prefix that is found through a symbolic link."""
+    root, user = build / "own fol'ders", build / "us er"
+    shutil.rmtree(root, ignore_errors=True)
+    folders = {"LIBDIR": str(root / "a lib"), "INCLUDEDIR": str(root / "an include")}
+    why_not = run("ffi-c/install.sh", ROOT / "target/debug", root / "prefix", env=folders)
+    env = {"PKG_CONFIG_PATH": str(root / "a lib/pkgconfig"), "LD_LIBRARY_PATH": str(root / "a lib")}
+    for package in ("dlock", "dlock-static"):
+        flags = subprocess.run(
+            ["pkg-config", "--cflags", "--libs", package], env=os.environ | env, capture_output=True, text=True
+        ).stdout
+        program = user / f"elsewhere-{package}"
+        built = why_not or run("gcc", "-std=c11", user / "user.c", "-o", program, *shlex.split(flags))
+        result(f"folders_outside_of_the_prefix_through_{package}", built or run(program, env=env))
+    static = subprocess.run(
+        ["pkg-config", "--libs", "--static", "dlock"], env=os.environ | env, capture_output=True, text=True
+    ).stdout
+    result("pkg_config_static_names_what_the_library_needs", "" if "-lpthread" in static else static or "nothing")
+
+    why_not = run("ffi-c/install.sh", ROOT / "target/debug", root / "usr")
+    (root / "lib").symlink_to("usr/lib")
+    why_not = why_not or run("cmake", "-S", user, "-B", user / "linked", f"-Ddlock_DIR={root / 'lib/cmake/dlock'}")
+    why_not = why_not or run("cmake", "--build", user / "linked")
+    result("cmake_through_a_link_to_the_installed_folder", why_not or run(user / "linked/with_dlock"))
+
+
+def moved(result: Result, build: Path) -> None:
+    """An installed tree that was moved, with a space in its name, serves pkg-config and CMake; then it is uninstalled."""
+    first, prefix, user = build / "in stalled", build / "mo ved & away", build / "us er"
+    for folder in (first, prefix, user):
+        shutil.rmtree(folder, ignore_errors=True)
+    user.mkdir(parents=True)
+    (user / "user.c").write_text(USER)
+    (user / "CMakeLists.txt").write_text(CMAKE)
+    why_not = run("ffi-c/install.sh", ROOT / "target/debug", first)
+    if why_not:
+        result("an_install_into_a_prefix_with_a_space", why_not)
+        return
+    (first / "lib/pkgconfig/other.pc").touch()
+    first.rename(prefix)
+
+    env = {"PKG_CONFIG_PATH": str(prefix / "lib/pkgconfig"), "LD_LIBRARY_PATH": str(prefix / "lib")}
+    for package in ("dlock", "dlock-static"):
+        flags = subprocess.run(
+            ["pkg-config", "--cflags", "--libs", package], env=os.environ | env, capture_output=True, text=True
+        ).stdout
+        program = user / package
+        why_not = run("gcc", "-std=c11", user / "user.c", "-o", program, *shlex.split(flags))
+        # A static library needs no other file.
+        found = env if package == "dlock" else {}
+        result(f"a_moved_tree_through_pkg_config_as_{package}", why_not or run(program, env=found))
+    why_not = run("cmake", "-S", user, "-B", user / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
+    why_not = why_not or run("cmake", "--build", user / "build")
+    for kind in ("dlock", "dlock_static"):
+        result(f"a_moved_tree_through_cmake_as_{kind}", why_not or run(user / f"build/with_{kind}"))
+
+    sections = subprocess.run(["objdump", "-h", prefix / "lib/libdlock.a"], capture_output=True, text=True).stdout
+    result("the_static_library_has_no_bitcode", "there is an .llvmbc" if ".llvmbc" in sections else "")
+    why_not = run("ffi-c/install.sh", "--uninstall", prefix)
+    left = [str(path.relative_to(prefix)) for path in prefix.rglob("*") if not path.is_dir()]
+    result("an_uninstall_removes_its_own_files_only", why_not or ("" if left == ["lib/pkgconfig/other.pc"] else str(left)))

@@ -1,0 +1,131 @@
+//! Binds the functions to the class `internal.Native`, in whatever package it lies: a build that shades libdlock moves it.
+//!
+//! The name of that class is seen from the one that loads this library, `internal.Library`, on the stack of the loading thread.
+
+use std::ffi::c_void;
+use std::sync::OnceLock;
+
+use jni::errors::Result;
+use jni::objects::JThrowable;
+use jni::strings::JNIString;
+use jni::sys::{JNI_ERR, JNI_VERSION_1_8, jint};
+use jni::{Env, JavaVM, NativeMethod, jni_sig, jni_str};
+use libdlock_bridge::guard;
+
+use crate::call::jvm_refused;
+
+/// The class that loads this library, below libdlock's package.
+const LOADER: &str = ".internal.Library";
+
+/// Where libdlock's classes lie, with slashes.
+static PACKAGE: OnceLock<String> = OnceLock::new();
+
+/// A class of libdlock's, as the JVM looks it up.
+pub(crate) fn class(name: &str) -> JNIString {
+    let package = PACKAGE.get().map_or("org/libdlock", String::as_str);
+    JNIString::new(format!("{package}/{name}"))
+}
+
+/// Called by the JVM when it loads this library.
+#[unsafe(no_mangle)]
+pub extern "system" fn JNI_OnLoad(vm: *mut jni::sys::JavaVM, _: *mut c_void) -> jint {
+    let bound = guard("JNI_OnLoad", || {
+        // SAFETY: it is the JVM that calls, with itself.
+        let vm = unsafe { JavaVM::from_raw(vm) };
+        vm.attach_current_thread(bind).map_err(jvm_refused)
+    });
+    if bound.is_ok() { JNI_VERSION_1_8 } else { JNI_ERR }
+}
+
+fn bind(env: &mut Env<'_>) -> Result<()> {
+    if let Some(package) = loading_package(env)? {
+        // A library is loaded once: nobody else sets it.
+        let _ = PACKAGE.set(package);
+    }
+    let natives = env.find_class(class("internal/Native"))?;
+    // SAFETY: each function below has the signature beside it, and takes a class as its second parameter: Native's methods are static.
+    unsafe { env.register_native_methods(natives, &methods()) }
+}
+
+/// The package of the class that is loading this library; `None` where the JVM does not show stacks.
+fn loading_package(env: &mut Env<'_>) -> Result<Option<String>> {
+    let here = env.new_object(jni_str!("java/lang/Throwable"), jni_sig!("()V"), &[])?;
+    let stack = env.cast_local::<JThrowable>(here)?.get_stack_trace(env)?;
+    for at in 0..stack.len(env)? {
+        let frame = stack.get_element(env, at)?;
+        let class = frame.get_class_name(env)?.mutf8_chars(env)?.to_string();
+        if let Some(package) = class.strip_suffix(LOADER) {
+            return Ok(Some(package.replace('.', "/")));
+        }
+    }
+    Ok(None)
+}
+
+macro_rules! methods {
+    ($($name:literal $signature:literal $module:ident::$function:ident,)*) => {
+        // SAFETY: as in `bind`; a test of Java's compares names and signatures with those of the class.
+        [$(unsafe {
+            NativeMethod::from_raw_parts(
+                jni_str!($name),
+                jni_str!($signature),
+                crate::$module::$function as *mut c_void,
+            )
+        }),*]
+    };
+}
+
+#[rustfmt::skip]
+fn methods() -> Box<[NativeMethod<'static>]> {
+    Box::new(methods! {
+        // <api:natives> written by `python3 api/write.py` from api/natives.json
+        "portOpen" "()J" port::port_open,
+        "portDrain" "(JIJ)[B" port::port_drain,
+        "cancel" "(J)Z" port::cancel,
+        "cancelNew" "()J" port::cancel_new,
+        "cancelFire" "(J)V" port::cancel_fire,
+        "free" "(J)V" port::free,
+        "holderFresh" "()J" port::holder_fresh,
+        "clientOpen" "(JJ[B)J" client::client_open,
+        "clientClose" "(JJJZ)J" client::client_close,
+        "clientAbandon" "(JJ)V" client::client_abandon,
+        "clientStats" "(J)[J" client::client_stats,
+        "lockOpen" "(J[BJJI)J" lock::lock_open,
+        "lockHoldCount" "(JJ)I" lock::lock_hold_count,
+        "lockAcquire" "(JJJJJJ)J" lock::lock_acquire,
+        "lockAcquireBlocking" "(JJJJJZ[J)Z" lock::lock_acquire_blocking,
+        "lockReenter" "(JJJJ)Z" lock::lock_reenter,
+        "lockLeave" "(JJ)Z" lock::lock_leave,
+        "lockAttach" "(JJJJ[B)J" lock::lock_attach,
+        "lockRelease" "(JJJJ)J" lock::lock_release,
+        "lockReleaseBlocking" "(JJ)V" lock::lock_release_blocking,
+        "lockExtend" "(JJJJJ)J" lock::lock_extend,
+        "lockDetach" "(JJJJ)J" lock::lock_detach,
+        "lockForceRelease" "(JJJ)J" lock::lock_force_release,
+        "lockInspect" "(JJJ)J" lock::lock_inspect,
+        "heldValid" "(J)Z" held::held_valid,
+        "heldOwner" "(J)[B" held::held_owner,
+        "heldRemaining" "(J)J" held::held_remaining,
+        "heldLoss" "(J)[B" held::held_loss,
+        "heldHoldCount" "(J)I" held::held_hold_count,
+        "heldReenter" "(J)V" held::held_reenter,
+        "heldWaitLost" "(JJJ)J" held::held_wait_lost,
+        "heldRelease" "(JJJ)J" held::held_release,
+        "heldReleaseBlocking" "(J)V" held::held_release_blocking,
+        "heldExtend" "(JJJJ)J" held::held_extend,
+        "heldDetach" "(JJJ)J" held::held_detach,
+        "limiterOpen" "(J[BJJZJ[BJ)J" limiter::limiter_open,
+        "limiterAcquire" "(JJJJJ)J" limiter::limiter_acquire,
+        "limiterAcquireBlocking" "(JJJJ[J)Z" limiter::limiter_acquire_blocking,
+        "limiterReset" "(JJJ)J" limiter::limiter_reset,
+        "snowflakeOpen" "(JJ[JJJ)J" snowflake::snowflake_open,
+        "snowflakeNextId" "(J)J" snowflake::snowflake_next_id,
+        "snowflakeNextIds" "(JJ)[J" snowflake::snowflake_next_ids,
+        "snowflakeLayout" "(J)[J" snowflake::snowflake_layout,
+        "snowflakeDecode" "(JJ)[J" snowflake::snowflake_decode,
+        "layoutNamed" "([B)[J" snowflake::layout_named,
+        "layoutDecode" "([JJ)[J" snowflake::layout_decode,
+        "idEncode" "(JJ)[B" snowflake::id_encode,
+        "idParse" "([BJ)J" snowflake::id_parse,
+        // </api:natives>
+    })
+}

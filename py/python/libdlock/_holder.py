@@ -1,0 +1,71 @@
+"""Holders that are no threads: a task of asyncio or a greenlet of gevent, and what it has acquired."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from . import _native
+from ._errors import DlockError
+from ._hold import is_going_on
+
+if TYPE_CHECKING:
+    from ._named import NamedLock
+
+
+class Holder:
+    """A task or greenlet as the core knows it, and the locks that it has acquired and not released.
+
+    One that ends while it holds, or is collected because its loop is gone, stops the renewal of what it holds, with a
+    `ResourceWarning`: nobody else can release it.
+    """
+
+    __slots__ = ("__weakref__", "_levels", "_process", "_who", "id")
+
+    def __init__(self, who: str) -> None:
+        self.id = _native.fresh_holder()
+        self._who = who
+        self._process = os.getpid()
+        # By the client's handle and the name, for all lock objects of one name are the same lock.
+        self._levels: dict[tuple[int, str], tuple[NamedLock, int]] = {}
+
+    def entered(self, lock: NamedLock) -> None:
+        """Counts one acquire."""
+        key = (lock._client._number, lock._name)
+        found = self._levels.get(key)
+        self._levels[key] = (lock, 1 if found is None else found[1] + 1)
+
+    def left(self, lock: NamedLock) -> None:
+        """Counts one release, or one try of it."""
+        key = (lock._client._number, lock._name)
+        found = self._levels.pop(key, None)
+        if found is not None and found[1] > 1:
+            self._levels[key] = (found[0], found[1] - 1)
+
+    def ended(self, ended: Any) -> None:
+        """The task or greenlet is done."""
+        self._abandon("ended")
+
+    def __del__(self) -> None:
+        self._abandon("was collected")
+
+    def _holds(self, lock: NamedLock) -> bool:
+        grant = _native.lock_grant(lock._handle, self.id)
+        return grant is not None and is_going_on(grant)
+
+    def _abandon(self, how: str) -> None:
+        # In a forked child these are its parent's.
+        if not self._levels or self._process != os.getpid():
+            return
+        levels, self._levels = self._levels.values(), {}
+        # A client that is being closed may be releasing what this holder has.
+        locks = [lock for lock, _ in levels if not lock._client.closed]
+        held = [lock for lock in locks if self._holds(lock)]
+        for client in {lock._client for lock in locks}:
+            with contextlib.suppress(DlockError):  # it is closed, and has said so
+                _native.client_abandon(client._number, self.id)
+        for lock in held:
+            text = f"{self._who} {how} while it held {lock!r}: its lease is not renewed any more"
+            warnings.warn(text, ResourceWarning, stacklevel=2, source=lock)

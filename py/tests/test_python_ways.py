@@ -1,0 +1,224 @@
+"""What Python programmers expect of any object: copies, conditions, annotations, help, messages that name the argument."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import inspect
+import pickle
+import pydoc
+import subprocess
+import threading
+import typing
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import libdlock
+from conftest import Python, ended
+from libdlock import aio
+from libdlock._options import Options
+from redis_server import RedisServer
+
+
+def test_a_client_is_not_copied_and_stays_open(client: libdlock.Client, name: str) -> None:
+    with client.lock(name) as held:
+        taken = client.lock(name + "-taken").take()
+        for original in (client, client.lock(name), taken):
+            for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
+                with pytest.raises(TypeError, match="copied"):
+                    attempt(original)
+        assert held.valid and taken.valid and not client.closed
+        taken.release()
+
+
+def test_a_condition_on_a_lock(client: libdlock.Client, other: libdlock.Client, name: str) -> None:
+    lock = client.lock(name)
+    condition = threading.Condition(typing.cast(Any, lock))
+    items: list[int] = []
+    got: list[int] = []
+
+    def consume() -> None:
+        with condition, condition:  # held twice: both levels are given up while it waits
+            waiting.set()
+            assert condition.wait_for(lambda: items, timeout=20)
+            assert lock.hold_count == 2
+            got.append(items.pop())
+
+    with pytest.raises(RuntimeError):
+        condition.notify()
+    waiting = threading.Event()
+    thread = threading.Thread(target=consume)
+    thread.start()
+    waiting.wait(10)
+    assert other.lock(name).acquire(timeout=10), "free while the condition is waited for"
+    other.lock(name).release()
+    with condition:
+        items.append(7)
+        condition.notify()
+    thread.join(20)
+    assert got == [7] and not lock.locked()
+
+
+def members(module: Any) -> list[tuple[str, Any]]:
+    found = []
+    for name in module.__all__:
+        public = getattr(module, name)
+        found.append((name, public))
+        if inspect.isclass(public):
+            for member in dir(public):
+                own = inspect.getattr_static(public, member)
+                if member.startswith("_") and member not in (
+                    "__init__",
+                    "__new__",
+                    "__enter__",
+                    "__aenter__",
+                ):
+                    continue
+                if isinstance(own, property):
+                    found.append((f"{name}.{member}", own.fget))
+                elif callable(getattr(public, member)):
+                    found.append((f"{name}.{member}", getattr(public, member)))
+    return found
+
+
+@pytest.mark.parametrize("module", [libdlock, aio], ids=["threads", "tasks"])
+def test_get_type_hints_works_on_every_public_callable(module: Any) -> None:
+    seen = 0
+    for name, public in members(module):
+        if callable(public):
+            try:
+                typing.get_type_hints(public)
+            except Exception as error:
+                pytest.fail(f"{name}: {error!r}")
+            seen += 1
+    assert seen > 100
+    hints = typing.get_type_hints(module.connect)
+    assert hints["lease"] == libdlock._convert.Seconds | None and hints["url"] is str
+    assert set(Options.__annotations__) | {"url", "return"} == set(hints)
+
+
+@pytest.mark.parametrize("module", [libdlock, aio], ids=["threads", "tasks"])
+def test_help_of_connect_lists_the_options(module: Any) -> None:
+    text = pydoc.render_doc(module.connect, renderer=pydoc.plaintext)  # type: ignore[attr-defined]
+    signature, _, prose = text.partition("Connects to")
+    for option in Options.__annotations__:
+        assert f"{option}:" in signature and f"`{option}`" in prose, option
+
+
+@pytest.mark.parametrize("wait", [-1, -0.001, timedelta(days=-1), float("nan"), float("inf")], ids=repr)
+@pytest.mark.parametrize("kind", ["threads", "tasks"])
+def test_a_wait_is_checked_when_the_lock_is_made(client: libdlock.Client, wait: float, kind: str) -> None:
+    made: Any = client if kind == "threads" else aio.Client(client._handle)
+    with contextlib.ExitStack() as after:
+        if kind == "tasks":
+            after.callback(setattr, made, "_closed", True)  # the handle is the other client's
+        with pytest.raises(libdlock.InvalidArgument, match="wait"):
+            made.lock("k", wait=wait)
+
+
+def test_python_s_own_errors_name_the_parameter_and_no_internal_class(client: libdlock.Client) -> None:
+    lock = client.lock("k")
+    wrong: list[tuple[str, Any]] = [
+        ("name", lambda: client.lock()),  # type: ignore[call-arg]
+        ("waits", lambda: client.lock("k", waits=1)),  # type: ignore[call-arg]
+        ("reentrant", lambda: client.lock("k", reentrant=1)),  # type: ignore[arg-type]
+        ("rate", lambda: client.rate_limiter("k", per=1)),  # type: ignore[call-arg]
+        ("rate", lambda: client.rate_limiter("k", rate="1", per=1)),  # type: ignore[arg-type]
+        ("detached", lambda: lock.attach(5)),  # type: ignore[arg-type]
+        ("timeout", lambda: lock.acquire(timeout="1")),  # type: ignore[arg-type]
+        ("wait", lambda: lock.take(wait="1")),  # type: ignore[arg-type]
+        ("lease", lambda: client.lock("k", lease=[])),  # type: ignore[arg-type]
+        ("worker", lambda: libdlock.Snowflake(1)),  # type: ignore[call-arg]
+        ("url", lambda: libdlock.connect(5)),  # type: ignore[arg-type]
+    ]
+    for parameter, call in wrong:
+        with pytest.raises(TypeError) as caught:
+            call()
+        text = str(caught.value)
+        assert parameter in text, text
+        for internal in ("Opened", "Named", "Handle", "Py", "_native"):
+            assert internal not in text, text
+
+
+def test_timeout_none_waits_for_ever(client: libdlock.Client, other: libdlock.Client, name: str) -> None:
+    lock = other.lock(name)
+    got = threading.Event()
+
+    def wait() -> None:
+        assert lock.acquire(timeout=None)
+        got.set()
+        lock.release()
+
+    with client.lock(name):
+        thread = threading.Thread(target=wait)
+        thread.start()
+        assert not got.wait(0.1)
+    assert got.wait(10)
+    thread.join(10)
+
+
+TRIO = """
+import trio
+from libdlock import Unsupported, aio
+async def main():
+    for call in (lambda: aio.connect("memory://"), lambda: lock.acquire(), lambda: lock.take()):
+        try:
+            await call()
+        except Unsupported as error:
+            assert "trio" in str(error) and "thread" in str(error), error
+        else:
+            raise SystemExit("not refused")
+threads = __import__("libdlock").connect("memory://")
+client = aio.Client(threads._handle)
+lock = client.lock("k")
+trio.run(main)
+import os; os._exit(0)
+"""
+
+
+def test_trio_gets_a_clear_error(python: Python) -> None:
+    ended(python(TRIO))
+
+
+AT_EXIT = """
+import atexit, sys
+
+@atexit.register
+def late():
+    import libdlock
+    with libdlock.connect(sys.argv[1]) as client, client.lock("at-exit", wait=5):
+        print("held")
+
+if len(sys.argv) > 2:
+    import libdlock
+"""
+
+
+def pythons() -> list[str]:
+    """Every interpreter from 3.10 on that pyenv has here, besides the one that runs this."""
+    found = Path.home().glob(".pyenv/versions/3.1[0-9].*/bin/python")
+    return [str(path) for path in sorted(found)]
+
+
+@pytest.mark.parametrize("early", [False, True], ids=["imported-at-exit", "imported-before"])
+def test_connect_in_an_atexit_handler(server: RedisServer, early: bool) -> None:
+    """From Python 3.12 on no thread can be started there. The package needs nothing but itself, so each Python takes it."""
+    import os
+    import sys
+
+    package = str(Path(libdlock.__file__).parents[1])
+    arguments = [server.url] + (["early"] if early else [])
+    for interpreter in {sys.executable, *pythons()}:
+        done = subprocess.run(
+            [interpreter, "-c", AT_EXIT, *arguments],
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+            env={**os.environ, "PYTHONPATH": package},
+        )
+        assert (done.returncode, done.stdout) == (0, "held\n"), (interpreter, done.stderr)
+        assert "Traceback" not in done.stderr, (interpreter, done.stderr)

@@ -1,0 +1,6 @@
+"""Uses the helpers of the tests between languages."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "interop"))
