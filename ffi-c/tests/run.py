@@ -132,6 +132,8 @@ def shutdowns(tests: Tests, programs: Path, places: Sequence[str], env: dict[str
     for where in places:
         command = ["valgrind", "--quiet", "--error-exitcode=99", "--leak-check=full", "--show-leak-kinds=all"]
         command += ["--errors-for-leak-kinds=all", f"--suppressions={suppressions}"]
+        # valgrind runs one thread at a time; unless it is fair, the busy ones can keep the waiting ones from ever waiting.
+        command += ["--fair-sched=yes"]
         tests.program([*command, str(programs / "shutdown"), where], env | SLOWED, f"shutdown {where} under valgrind")
 
 
