@@ -4,15 +4,17 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 out=$1
-./build-native.sh "$PWD/../build/java/native"
+# A folder of its own: the tests may be running at the same time.
+build=$PWD/../build/java/package
+./build-native.sh "$build/native"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 # Maven has a word of terminal codes even for nobody.
 profile=()
 [ "${2:-}" != all ] || profile=(-P dist)
-rm -f ../build/java/maven/libdlock-*.jar
-mvn -B -ntp -q -Dstyle.color=never "${profile[@]}" -Dmaven.test.skip=true package >"$log" 2>&1 || {
+rm -f "$build"/maven/libdlock-*.jar
+mvn -B -ntp -q -Dstyle.color=never -Dbuild.dir="$build" "${profile[@]}" -Dmaven.test.skip=true package >"$log" 2>&1 || {
     cat "$log" >&2
     exit 1
 }
-install -m 644 ../build/java/maven/libdlock-*.jar "$out/"
+install -m 644 "$build"/maven/libdlock-*.jar "$out/"

@@ -18,9 +18,14 @@ declare -A command=(
     [demo]="demo/repeat.sh"
     [soak]="scripts/soak.sh $(((${REPEATS:-20} + 6) / 7))" # minutes
 )
-[ $# -gt 0 ] || set -- rust c python node java interop redisson demo soak
+# Two lanes, whose groups build in folders of their own.
+[ $# -gt 0 ] || set -- rust c java / python node interop redisson demo soak
 groups=()
 for group in "$@"; do
-    groups+=("$group=${command[$group]:?there is no group $group}")
+    if [ "$group" = / ]; then
+        groups+=(/)
+    else
+        groups+=("$group=${command[$group]:?there is no group $group}")
+    fi
 done
 exec python3 scripts/totals.py "${groups[@]}"

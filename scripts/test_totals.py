@@ -132,6 +132,30 @@ class Runs(unittest.TestCase):
         for line in ("7003", "150", "1039"):
             self.assertNotIn(line, shown)
 
+    def test_lanes_run_beside_one_another_and_are_summed(self) -> None:
+        # Each group waits until the other one runs too.
+        with tempfile.TemporaryDirectory() as folder:
+
+            def meets(mine: str, other: str) -> str:
+                waits = f"for _ in $(seq 1000); do [ -e {folder}/{other} ] && break; sleep 0.01; done; [ -e {folder}/{other} ]"
+                return f"{mine}=touch {folder}/{mine}; {waits} && echo 1 passed, 0 failed"
+
+            self.assertEqual(self.totals(meets("a", "b"), "/", meets("b", "a")), (0, "2 passed, 0 failed, 0 skipped"))
+
+    def test_the_output_of_lanes_is_not_mixed(self) -> None:
+        def counts(name: str) -> str:
+            return f"{name}=for i in 1 2 3; do echo {name}$i; sleep 0.05; done; echo 1 passed, 0 failed"
+
+        command = [sys.executable, TOTALS, counts("a"), "/", counts("b")]
+        shown = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+        for name in "ab":
+            self.assertIn(f"{name}1\n{name}2\n{name}3\n1 passed, 0 failed\n=== {name}", shown)
+
+    def test_a_failure_in_one_lane_fails_the_run(self) -> None:
+        self.assertEqual(
+            self.totals("a=echo 1 passed, 0 failed", "/", "b=exit 3"), (1, "1 passed, 1 failed, 0 skipped")
+        )
+
     def test_a_group_without_tests_has_failed(self) -> None:
         self.assertEqual(self.totals("a=true"), (1, "0 passed, 1 failed, 0 skipped"))
 

@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
-"""Runs groups of tests one after the other and ends with one line of totals that is really summed from their runners.
+"""Runs groups of tests and ends with one line of totals that is really summed from their runners.
 
-    scripts/totals.py GROUP=COMMAND [GROUP=COMMAND ...]
+    scripts/totals.py GROUP=COMMAND [GROUP=COMMAND ...] [/ GROUP=COMMAND ...]
+
+Groups run one after the other. What stands behind a `/` is a lane of its own and runs beside the others: most tests wait for a
+lease or a server, not for a processor. With more than one lane the output of a group is shown when the group has ended.
 
 A group fails when its command exits non-zero or when it says that something failed; a group in which no test ran has failed
 too, because silence is how a broken runner looks. Every group runs, whatever the others did. Counted are the closing lines of
@@ -18,7 +21,9 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 CARGO = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored;")
@@ -110,11 +115,11 @@ class Group:
     seconds: float = 0
     failures: list[str] = field(default_factory=list)
 
-    def failed(self, why: str) -> None:
-        """Counts a failure that no runner counted."""
-        print(f"--- {self.name} {why}", flush=True)
+    def failed(self, why: str) -> str:
+        """Counts a failure that no runner counted; the line that says so."""
         self.counts.failed += 1
         self.failures.append(why)
+        return f"--- {self.name} {why}"
 
     def report(self) -> list[str]:
         """The lines that say what failed, none when nothing did."""
@@ -126,9 +131,19 @@ class Group:
         return [f"{self.name}: {line}" for line in named[:NAMED] + more]
 
 
-def run(name: str, command: str) -> Group:
-    """Runs one group, its output passed on as it comes (or, in a brief run, at its end and only what tells of failures)."""
-    print(f"\n=== {name}: {command}", flush=True)
+#: Held while several lines are printed that belong together.
+printing = threading.Lock()
+
+
+def say(*lines: str) -> None:
+    """Prints lines that no other lane's lines come between."""
+    with printing:
+        print(*lines, sep="\n", flush=True)
+
+
+def run(name: str, command: str, *, live: bool) -> Group:
+    """Runs one group. Its output is passed on as it comes if `live`, else at its end; in a brief run only what tells of failures."""
+    say(f"\n=== {name}: {command}")
     group = Group(name)
     brief = bool(os.environ.get("TOTALS_BRIEF"))
     lines: list[str] = []
@@ -136,38 +151,55 @@ def run(name: str, command: str) -> Group:
     process = subprocess.Popen(["bash", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     assert process.stdout is not None
     for raw in process.stdout:
-        line = raw.decode(errors="replace")
-        if brief:
-            lines.append(line.rstrip("\n"))
+        line = raw.decode(errors="replace").rstrip("\n")
+        if brief or not live:
+            lines.append(line)
         else:
-            sys.stdout.buffer.write(raw)
-            sys.stdout.buffer.flush()
+            say(line)
         if found := read(line):
             group.counts += found
         elif failure := names_failure(line):
             group.failures.append(failure)
     status = process.wait()
     if status != 0 and group.counts.failed == 0:
-        group.failed(f"exited with {status}")
+        lines.append(group.failed(f"exited with {status}"))
     elif status == 0 and group.counts == Counts():
-        group.failed("ran no test")
-    if brief and group.counts.failed:
-        print(*excerpt(lines), sep="\n", flush=True)
+        lines.append(group.failed("ran no test"))
+    if brief:
+        lines = excerpt(lines) if group.counts.failed else []
     group.seconds = time.monotonic() - begun
     # Not in the form of a closing line: nobody who adds those up shall count this group twice.
-    print(f"=== {name}: {group.counts} ({group.seconds:.0f} s)", flush=True)
+    say(*lines, f"=== {name}: {group.counts} ({group.seconds:.0f} s)")
     return group
+
+
+def lanes(arguments: list[str]) -> list[list[str]]:
+    """The groups of each lane."""
+    found: list[list[str]] = [[]]
+    for argument in arguments:
+        if argument == "/":
+            found.append([])
+        else:
+            found[-1].append(argument)
+    return [lane for lane in found if lane]
 
 
 def main(arguments: list[str]) -> int:
     """Runs all groups; 0 when nothing failed."""
-    groups = [run(*argument.split("=", 1)) for argument in arguments]
+    begun = time.monotonic()
+    beside = lanes(arguments)
+
+    def run_lane(lane: list[str]) -> list[Group]:
+        return [run(*argument.split("=", 1), live=len(beside) == 1) for argument in lane]
+
+    with ThreadPoolExecutor(len(beside)) as pool:
+        groups = [group for lane in pool.map(run_lane, beside) for group in lane]
     total = Counts()
     print()
     for group in groups:
         print(f"    {group.name:<12} {group.seconds:>5.0f} s   {group.counts}")
         total += group.counts
-    print(f"    {'all':<12} {sum(group.seconds for group in groups):>5.0f} s")
+    print(f"    {'all':<12} {time.monotonic() - begun:>5.0f} s")
     report = [line for group in groups for line in group.report()]
     if report:
         print("\nwhat failed:", *report, sep="\n    ")
