@@ -49,6 +49,12 @@ class Step:
     #: A text in the message of that error.
     says: str
     gives: dict[str, Any]
+    #: What a question has to answer in the end: it is asked again until then.
+    until: dict[str, Any]
+    #: The process that does it, if it is another one than that of most steps.
+    by: str
+    #: Whether its answer is waited for by a later step.
+    later: bool
 
     @property
     def verb(self) -> str:
@@ -70,13 +76,26 @@ class Scenario:
 
     @property
     def needs_server(self) -> bool:
-        return any(step.verb in OWN - {"sleep"} for step in self.steps)
+        return any(step.by or step.verb in OWN - {"sleep"} for step in self.steps)
+
+    @property
+    def processes(self) -> list[str]:
+        """Those that its steps name; the first one has no name."""
+        return list(dict.fromkeys(["", *(step.by for step in self.steps)]))
 
 
 def _step(row: dict[str, Any]) -> Step:
-    unknown = row.keys() - {"do", "error", "says", "gives"}
+    unknown = row.keys() - {"do", "error", "says", "gives", "until", "by", "later"}
     assert not unknown, f"a step has no {unknown}"
-    return Step(row["do"], row.get("error"), row.get("says", ""), row.get("gives", {}))
+    return Step(
+        row["do"],
+        row.get("error"),
+        row.get("says", ""),
+        row.get("gives", {}),
+        row.get("until", {}),
+        row.get("by", ""),
+        row.get("later", False),
+    )
 
 
 def scenarios() -> list[Scenario]:
@@ -117,9 +136,13 @@ class Run:
         says = self._filled(step.says)
         assert says in answer.message, f"{step.do}: {says!r} is not in {answer.message!r}"
         values = answer.values
-        for key, expected in step.gives.items():
+        for key, expected in (step.gives | step.until).items():
             assert key in values, f"{step.do}: the answer has no {key}: {values}"
             assert self._fits(values[key], expected), f"{step.do}: {key} is {values[key]}, expected {expected}"
+
+    def reached(self, step: Step, answer: Answer) -> bool:
+        """Whether what the step waits for is so."""
+        return all(self._fits(answer.values.get(key, "none"), expected) for key, expected in step.until.items())
 
     def _filled(self, text: str) -> str:
         return re.sub(r"\$([\w.]+)", lambda found: self._values[found[1]], text)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 import itertools
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 import runners
-from helpers import Server, Worker
-from scenario import Answer, Run, Scenario, Step, scenarios
+from helpers import Server, Worker, eventually
+from scenario import OWN, Answer, Run, Scenario, Step, scenarios
 
 MEMORY = "memory://"
 SCENARIOS = scenarios()
@@ -25,24 +25,24 @@ def server() -> Iterator[Server]:
         yield server
 
 
+#: Gives the runner of a language on a store; with another role, another process.
+Start = Callable[[str, str, str], Worker]
+
+
 @pytest.fixture(scope="session")
-def runner(server: Server) -> Iterator[functools._lru_cache_wrapper[Worker]]:
-    """The runner of a language on a store, started when it is first asked for."""
-
-    @functools.cache
-    def start(language: str, store: str) -> Worker:
-        # Shared by the clients of one process, as a server is by all.
-        url = server.url if store == "redis" else f"{MEMORY}scenarios"
-        return Worker([*runners.command(language), url])
-
+def runner(server: Server) -> Iterator[Start]:
+    """Each is started when it is first asked for, and kept: a JVM takes its time to start."""
     running: list[Worker] = []
+    command = functools.cache(runners.command)
 
     @functools.cache
-    def kept(language: str, store: str) -> Worker:
-        running.append(start(language, store))
+    def start(language: str, store: str, role: str) -> Worker:
+        # A memory store of one name is shared by the clients of one process, as a server is by all.
+        url = server.url if store == "redis" else f"{MEMORY}scenarios"
+        running.append(Worker([*command(language), url]))
         return running[-1]
 
-    yield kept
+    yield start
     for worker in running:
         worker.kill()
 
@@ -60,27 +60,43 @@ def own(step: Step, words: list[str], server: Server) -> None:
             raise AssertionError(f"cannot read {step.do}")
 
 
+def ask(step: Step, run: Run, worker: Worker) -> None:
+    """Has a runner do a step, and compares its answer."""
+    request = " ".join(run.words(step.do))
+    if step.later:
+        worker.tell(request)
+        return
+    answer = Answer.of(worker.answer() if step.verb == "answer" else worker.ask(request))
+
+    def reached() -> bool:
+        nonlocal answer
+        if run.reached(step, answer):
+            return True
+        answer = Answer.of(worker.ask(request))
+        return False
+
+    eventually(f"{step.do} answers {step.until}", reached)
+    run.check(step, answer)
+    run.remember(step.do, answer.values)
+
+
 @pytest.mark.parametrize("store", ["redis", "memory"])
 @pytest.mark.parametrize("language", runners.HOW)
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
-def test_scenario(
-    scenario: Scenario, language: str, store: str, server: Server, runner: functools._lru_cache_wrapper[Worker]
-) -> None:
+def test_scenario(scenario: Scenario, language: str, store: str, server: Server, runner: Start) -> None:
     if language in scenario.excepted or (store == "memory" and scenario.needs_server):
         pytest.skip(scenario.excepted.get(language, "a step needs a server"))
-    worker = runner(language, store)
+    workers = {role: runner(language, store, role) for role in scenario.processes}
     run = Run(f"{next(UNIQUE)}")
     try:
         for step in scenario.steps:
-            words = run.words(step.do)
-            if step.verb in ("delete", "set", "sleep"):
-                own(step, words, server)
-                continue
-            answer = Answer.of(worker.ask(" ".join(words)))
-            run.check(step, answer)
-            run.remember(step.do, answer.values)
+            if step.verb in OWN:
+                own(step, run.words(step.do), server)
+            else:
+                ask(step, run, workers[step.by])
     finally:
-        assert worker.ask("forget") == ["ok"]
+        for worker in workers.values():
+            assert worker.ask("forget") == ["ok"]
 
 
 def test_every_scenario_has_a_name_of_its_own() -> None:
