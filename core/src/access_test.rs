@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -15,21 +15,25 @@ use crate::step::model::keys_of;
 
 type Commands = BTreeSet<String>;
 
-/// Everything that the scripts whose names begin with one of these words call.
-fn called(prefixes: &[&str]) -> Commands {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lua");
+/// The scripts at this path or below it.
+fn scripts(path: &Path) -> Vec<PathBuf> {
+    if path.is_dir() {
+        return fs::read_dir(path).unwrap().flat_map(|entry| scripts(&entry.unwrap().path())).collect();
+    }
+    path.extension().filter(|extension| *extension == "lua").map(|_| path.to_owned()).into_iter().collect()
+}
+
+/// Everything that the scripts at these paths below `src` call.
+fn called(paths: &[&str]) -> Commands {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut commands = Commands::new();
-    for file in fs::read_dir(folder).unwrap() {
-        let path = file.unwrap().path();
-        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-        if prefixes.iter().any(|prefix| name.starts_with(prefix)) {
-            let text = fs::read_to_string(&path).unwrap();
-            let calls = text.split("call(").skip(1);
-            commands.extend(calls.filter_map(|call| {
-                let command = call.strip_prefix('\'')?.split('\'').next()?;
-                Some(command.to_lowercase())
-            }));
-        }
+    for script in paths.iter().flat_map(|path| scripts(&source.join(path))) {
+        let text = fs::read_to_string(&script).unwrap();
+        let calls = text.split("call(").skip(1);
+        commands.extend(calls.filter_map(|call| {
+            let command = call.strip_prefix('\'')?.split('\'').next()?;
+            Some(command.to_lowercase())
+        }));
     }
     commands
 }
@@ -56,13 +60,13 @@ fn the_documented_rights_are_those_that_scripts_use() {
     let scripts: Commands = called(&[""]).difference(&connection).cloned().collect();
     assert_eq!(scripts, listed(&table, "scripts"));
     let kinds = [
-        ("lock", LockState::ACCESS, ["lock_", "queue"], "eval evalsha time ping info subscribe unsubscribe"),
-        ("rate limiter", LimitState::ACCESS, ["limit_", "limit_"], "eval evalsha time ping info"),
+        ("lock", LockState::ACCESS, ["lock/step", "contended/queue.lua"].as_slice(), "eval evalsha time ping info subscribe unsubscribe"),
+        ("rate limiter", LimitState::ACCESS, ["limit/step"].as_slice(), "eval evalsha time ping info"),
     ];
     let documented = table.as_object().unwrap().values().filter(|rights| rights.is_object());
     assert_eq!(documented.count(), kinds.len());
-    for (kind, rule, prefixes, always) in kinds {
-        let mut needed = called(&prefixes);
+    for (kind, rule, paths, always) in kinds {
+        let mut needed = called(paths);
         needed.extend(always.split(' ').map(str::to_owned));
         let needed: Commands = needed.iter().map(|command| format!("+{command}")).collect();
         assert_eq!(of_rule(rule, '+'), needed, "{kind}");

@@ -13,9 +13,9 @@ import stranger
 from helpers import Fleet
 from wire import Messages, Reply, Wire
 
-LUA = Path(__file__).resolve().parents[2] / "core/src/lua"
-QUEUE = (LUA / "queue.lua").read_text()
-LIBRARY = {step: QUEUE + (LUA / f"lock_{step}.lua").read_text() for step in ("acquire", "release", "cancel")}
+CORE = Path(__file__).resolve().parents[2] / "core/src"
+QUEUE = (CORE / "contended/queue.lua").read_text()
+LIBRARY = {step: QUEUE + (CORE / f"lock/step/{step}.lua").read_text() for step in ("acquire", "release", "cancel")}
 PAGE = {"acquire": stranger.ACQUIRE, "release": stranger.RELEASE, "cancel": stranger.CANCEL}
 PAGE = {step: script.replace("COMMON", stranger.COMMON) for step, script in PAGE.items()}
 

@@ -5,7 +5,7 @@ use std::io;
 use crate::Work;
 use crate::resp::Connection;
 
-const GCRA: &str = include_str!("../../../core/src/lua/limit_gcra.lua");
+const GCRA: &str = include_str!("../../../core/src/limit/step/gcra.lua");
 
 /// 1,000,000 tokens a second, all of which may come at once: nobody is refused. As the arguments of the script: parts of a
 /// microsecond; what one token costs and how far ahead the bucket reaches, in microseconds and parts.

@@ -5,9 +5,9 @@ use std::io;
 use crate::resp::Connection;
 
 const ACQUIRE: &str =
-    concat!(include_str!("../../../core/src/lua/queue.lua"), include_str!("../../../core/src/lua/lock_acquire.lua"));
+    concat!(include_str!("../../../core/src/contended/queue.lua"), include_str!("../../../core/src/lock/step/acquire.lua"));
 const RELEASE: &str =
-    concat!(include_str!("../../../core/src/lua/queue.lua"), include_str!("../../../core/src/lua/lock_release.lua"));
+    concat!(include_str!("../../../core/src/contended/queue.lua"), include_str!("../../../core/src/lock/step/release.lua"));
 
 const LEASE_MS: &str = "30000";
 const TOKEN_TTL_MS: &str = "3600000";

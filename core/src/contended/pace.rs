@@ -42,7 +42,7 @@ const _: () = {
     assert!(2 * SILENCE_MS <= KEPT_MS, "the queue's keys would end before a dead entry is dropped");
     assert!(KEEP_MS + ANY_LOOK_MS + SLACK_MS < KEPT_MS, "the queue's keys would end between two looks");
     // The scripts have the same numbers.
-    let scripts = include_str!("../lua/queue.lua");
+    let scripts = include_str!("queue.lua");
     assert!(contains(scripts, "HEAD_SILENCE_MS, SILENCE_MS, KEPT_MS = 2500, 15000, '60000'"));
     assert!(contains(scripts, "local REACH = 500\n") && REACH == 500);
     assert!(HEAD_SILENCE_MS == 2_500 && SILENCE_MS == 15_000 && KEPT_MS == 60_000);

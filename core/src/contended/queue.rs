@@ -1,4 +1,4 @@
-//! The queue of the processes that wait for one object, as `lua/queue.lua` keeps it in two keys. Each kind has queues of its own.
+//! The queue of the processes that wait for one object, as `queue.lua` keeps it in two keys. Each kind has queues of its own.
 
 use std::collections::BTreeMap;
 
@@ -78,7 +78,7 @@ const fn is_companion_of(key: &str, kind: &str, part: &[u8]) -> bool {
 /// The text that stands in front of each script that has to do with a queue, of the lock or of the kind of this name.
 macro_rules! queue_lua {
     () => {
-        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/lua/queue.lua"))
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/contended/queue.lua"))
     };
     ($kind:literal) => {
         concat!($crate::contended::queue_lua!(), "KIND = '", $kind, ":'\n")

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-/// A script: its text in `lua/`, and its SHA-1, by which the server knows it.
+/// A script: its text, from the `.lua` file beside the step, and its SHA-1, by which the server knows it.
 pub(crate) struct Script {
     text: &'static str,
     /// In hexadecimal digits. Not on the heap: a script is never dropped, and nothing is to be left at exit.

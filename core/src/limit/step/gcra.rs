@@ -8,7 +8,7 @@ use crate::name::ObjectName;
 use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
 use crate::time::ServerTime;
 
-/// Judges one request and, if it is granted, charges it. See `lua/limit_gcra.lua`.
+/// Judges one request and, if it is granted, charges it. See `gcra.lua`.
 #[derive(Clone, Debug)]
 pub(crate) struct Gcra {
     scale: Scale,

@@ -7,7 +7,7 @@ use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, Step, WrongTy
 use crate::time::ServerTime;
 
 /// Gives tokens back that were reserved and are not wanted any more; false when they have to stay charged. See
-/// `lua/limit_give_back.lua`.
+/// `give_back.lua`.
 #[derive(Clone, Debug)]
 pub(crate) struct GiveBack {
     scale: Scale,

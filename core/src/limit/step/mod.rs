@@ -20,7 +20,7 @@ const KIND: &str = "dlock_limit";
 /// A script of these parts, what they share of the theoretical arrival time among them.
 macro_rules! lua {
     ($($part:literal),+) => {
-        concat!($(include_str!(concat!("../../lua/limit_", $part, ".lua"))),+)
+        concat!($(include_str!(concat!($part, ".lua"))),+)
     };
 }
 use lua;

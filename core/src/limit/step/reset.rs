@@ -3,7 +3,7 @@ use crate::name::ObjectName;
 use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
 use crate::time::ServerTime;
 
-/// Fills the bucket; true when it was not full. See `lua/limit_reset.lua`.
+/// Fills the bucket; true when it was not full. See `reset.lua`.
 #[derive(Clone, Debug)]
 pub(crate) struct Reset;
 
@@ -26,7 +26,7 @@ impl Step for Reset {
     }
 
     fn script() -> &'static Script {
-        static SCRIPT: Script = Script::new(include_str!("../../lua/limit_reset.lua"));
+        static SCRIPT: Script = Script::new(include_str!("reset.lua"));
         &SCRIPT
     }
 

@@ -8,7 +8,7 @@ use crate::name::ObjectName;
 use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
 use crate::time::{ServerTime, millis};
 
-/// Takes the lock for `owner`, or says what is in the way. See `lua/lock_acquire.lua`.
+/// Takes the lock for `owner`, or says what is in the way. See `acquire.lua`.
 #[derive(Clone, Debug)]
 pub(crate) struct Acquire {
     pub(crate) owner: String,
@@ -123,7 +123,7 @@ impl Step for Acquire {
     }
 
     fn script() -> &'static Script {
-        static SCRIPT: Script = Script::new(with_queue!("lock_acquire.lua"));
+        static SCRIPT: Script = Script::new(with_queue!("acquire.lua"));
         &SCRIPT
     }
 

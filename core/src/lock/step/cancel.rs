@@ -4,7 +4,7 @@ use crate::name::ObjectName;
 use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
 use crate::time::ServerTime;
 
-/// Leaves the queue: nobody of this client waits any more. See `lua/lock_cancel.lua`.
+/// Leaves the queue: nobody of this client waits any more. See `cancel.lua`.
 #[derive(Clone, Debug)]
 pub(crate) struct Cancel {
     pub(crate) client: String,
@@ -37,7 +37,7 @@ impl Step for Cancel {
     }
 
     fn script() -> &'static Script {
-        static SCRIPT: Script = Script::new(with_queue!("lock_cancel.lua"));
+        static SCRIPT: Script = Script::new(with_queue!("cancel.lua"));
         &SCRIPT
     }
 

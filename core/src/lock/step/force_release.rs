@@ -3,7 +3,7 @@ use crate::name::ObjectName;
 use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
 use crate::time::ServerTime;
 
-/// Frees the lock whoever holds it; true when somebody did. See `lua/lock_force_release.lua`.
+/// Frees the lock whoever holds it; true when somebody did. See `force_release.lua`.
 #[derive(Clone, Debug)]
 pub(crate) struct ForceRelease;
 
@@ -36,7 +36,7 @@ impl Step for ForceRelease {
     }
 
     fn script() -> &'static Script {
-        static SCRIPT: Script = Script::new(with_queue!("lock_force_release.lua"));
+        static SCRIPT: Script = Script::new(with_queue!("force_release.lua"));
         &SCRIPT
     }
 

@@ -6,7 +6,7 @@ use crate::time::ServerTime;
 /// So much of a token key's text is shown.
 const TOKEN_BYTES: usize = 32;
 
-/// Reads the lock without changing it. See `lua/lock_inspect.lua`.
+/// Reads the lock without changing it. See `inspect.lua`.
 #[derive(Clone, Debug)]
 pub(crate) struct Inspect;
 
@@ -48,7 +48,7 @@ impl Step for Inspect {
     }
 
     fn script() -> &'static Script {
-        static SCRIPT: Script = Script::new(include_str!("../../lua/lock_inspect.lua"));
+        static SCRIPT: Script = Script::new(include_str!("inspect.lua"));
         &SCRIPT
     }
 

@@ -7,7 +7,7 @@ use crate::step::{Attempt, BatchStep, Call, Malformed, Outbox, Reply, Script, St
 use crate::time::ServerTime;
 
 /// What an acquire of a waiter does while the lock is held, for many locks in one script. Neither joins the queue nor takes the
-/// lock. See `lua/lock_look.lua`.
+/// lock. See `look.lua`.
 #[derive(Clone, Debug)]
 pub(crate) struct Look {
     pub(crate) client: Arc<str>,
@@ -46,7 +46,7 @@ impl Step for Look {
     }
 
     fn script() -> &'static Script {
-        static SCRIPT: Script = Script::new(with_queue!("lock_look.lua"));
+        static SCRIPT: Script = Script::new(with_queue!("look.lua"));
         &SCRIPT
     }
 

@@ -61,7 +61,7 @@ fn start_of(text: &str, bytes: usize) -> String {
 /// A script with what it needs of the queue in front.
 macro_rules! with_queue {
     ($file:literal) => {
-        concat!(crate::contended::queue_lua!(), include_str!(concat!("../../lua/", $file)))
+        concat!(crate::contended::queue_lua!(), include_str!($file))
     };
 }
 use with_queue;

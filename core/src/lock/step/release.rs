@@ -4,7 +4,7 @@ use crate::name::ObjectName;
 use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
 use crate::time::ServerTime;
 
-/// Frees the lock if `owner` holds it. See `lua/lock_release.lua`.
+/// Frees the lock if `owner` holds it. See `release.lua`.
 #[derive(Clone, Debug)]
 pub(crate) struct Release {
     pub(crate) owner: String,
@@ -42,7 +42,7 @@ impl Step for Release {
     }
 
     fn script() -> &'static Script {
-        static SCRIPT: Script = Script::new(with_queue!("lock_release.lua"));
+        static SCRIPT: Script = Script::new(with_queue!("release.lua"));
         &SCRIPT
     }
 

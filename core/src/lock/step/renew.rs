@@ -7,7 +7,7 @@ use crate::stats::{Counters, HoldCounts};
 use crate::step::{Attempt, BatchStep, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
 use crate::time::{ServerTime, millis};
 
-/// Prolongs the lease of `owner`, counted from now. See `lua/lock_renew.lua`.
+/// Prolongs the lease of `owner`, counted from now. See `renew.lua`.
 #[derive(Clone, Debug)]
 pub(crate) struct Renew {
     pub(crate) owner: String,
@@ -57,7 +57,7 @@ impl Step for Renew {
     }
 
     fn script() -> &'static Script {
-        static SCRIPT: Script = Script::new(include_str!("../../lua/lock_renew.lua"));
+        static SCRIPT: Script = Script::new(include_str!("renew.lua"));
         &SCRIPT
     }
 

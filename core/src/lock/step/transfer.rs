@@ -5,7 +5,7 @@ use crate::name::ObjectName;
 use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
 use crate::time::{ServerTime, millis};
 
-/// Hands a held lock from one owner to another, in place. See `lua/lock_transfer.lua`.
+/// Hands a held lock from one owner to another, in place. See `transfer.lua`.
 #[derive(Clone, Debug)]
 pub(crate) struct Transfer {
     pub(crate) from: String,
@@ -52,7 +52,7 @@ impl Step for Transfer {
     }
 
     fn script() -> &'static Script {
-        static SCRIPT: Script = Script::new(include_str!("../../lua/lock_transfer.lua"));
+        static SCRIPT: Script = Script::new(include_str!("transfer.lua"));
         &SCRIPT
     }
 

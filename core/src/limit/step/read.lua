@@ -1,6 +1,6 @@
 -- The theoretical arrival time (TAT) of a rate limiter, when its bucket will be full again. The scripts that charge it and give back
 -- are put together of parts without functions, to make which would cost a tenth of the script: this one stands in front, then
--- come the script's own part and limit_settle.lua, limit_store.lua last.
+-- come the script's own part and settle.lua, store.lua last.
 --
 -- KEYS[1]  the TAT: STRING, us since 2025-01-01 on the server's clock, as "<us>" or "<us>+<part>/<unit>"; beyond the horizon,
 --          where reservations are, as "<us>+<part><at>/<unit>0000000000000000", `at` when it was written, 16 digits

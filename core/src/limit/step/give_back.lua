@@ -1,12 +1,12 @@
 -- Gives back tokens of a rate limiter that were reserved and are not wanted any more, if nothing was charged since. Between
--- limit_read.lua and limit_settle.lua.
+-- read.lua and settle.lua.
 --
--- KEYS[1]  the TAT, and ARGV[1] to ARGV[5] as in limit_read.lua
+-- KEYS[1]  the TAT, and ARGV[1] to ARGV[5] as in read.lua
 -- ARGV[6]  the TAT as the reservation left it: whole us, and ARGV[7] parts
 --
 -- Reply    1 nothing is charged any more, 0 it has to stay charged
 --
--- Keeps the same as limit_gcra.lua: what was charged since keeps its time, before which the bucket could be full without this
+-- Keeps the same as gcra.lua: what was charged since keeps its time, before which the bucket could be full without this
 -- one. Not idempotent: a repeat could give back what others paid.
 local cost_us, cost_part = tonumber(ARGV[2]), tonumber(ARGV[3])
 local left_us, left_part = tonumber(ARGV[6]), tonumber(ARGV[7])

@@ -1,7 +1,7 @@
 -- Judges one request to a rate limiter by GCRA and, if it is granted, charges it: for now, or for when the tokens are there. Between
--- limit_settle.lua and limit_store.lua.
+-- settle.lua and store.lua.
 --
--- KEYS[1]  the TAT, and ARGV[1] to ARGV[5] as in limit_read.lua; a cost of 0 only looks
+-- KEYS[1]  the TAT, and ARGV[1] to ARGV[5] as in read.lua; a cost of 0 only looks
 -- ARGV[6]  us that the caller would wait for the tokens; 0 does not
 --
 -- Reply    {1 granted or 0 refused, now in us of Unix time, TAT after it: whole us, parts}. What was granted may be used when
