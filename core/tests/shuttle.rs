@@ -13,7 +13,7 @@ use shuttle::{check_random, thread};
 #[path = "../src/contended/line.rs"]
 mod line;
 
-use line::{Line, Pass, Rest, Tenure};
+use line::{Line, Pass, Rest, Cohort};
 
 /// How many interleavings each property is tried with.
 const RUNS: usize = 1_000;
@@ -137,7 +137,7 @@ impl Process {
         match self.world.server.try_take(1) {
             Some(token) => {
                 if contends {
-                    self.line.lock().unwrap().hold(Tenure { token, last_token: token, until: 1 });
+                    self.line.lock().unwrap().hold(Cohort { token, last_token: token, until: 1 });
                 }
                 self.hold_and_release(Grant { token, kind });
             }
@@ -191,7 +191,7 @@ impl Process {
             match line.take_first(kind) {
                 Some(slot) => {
                     self.work(false);
-                    line.hold(Tenure { token, last_token: token + block - 1, until: 1 });
+                    line.hold(Cohort { token, last_token: token + block - 1, until: 1 });
                     drop(line);
                     return give(&slot, Grant { token, kind });
                 }
@@ -319,16 +319,16 @@ fn a_hold_is_passed_on_no_longer_than_it_may() {
         let _begun = line.stand(number, Kind::Watchdog, number as u32);
     }
     assert_eq!(line.take_first(Kind::Watchdog), Some(1));
-    line.hold(Tenure { token: 10, last_token: 12, until: 100 });
+    line.hold(Cohort { token: 10, last_token: 12, until: 100 });
     assert_eq!(line.pass(10, Kind::Watchdog, 99, Some), Pass::To(2, 11));
     assert_eq!(line.pass(10, Kind::Watchdog, 99, Some), Pass::Aside, "a hold that was passed on already");
     assert_eq!(line.pass(11, Kind::Watchdog, 99, Some), Pass::To(3, 12));
     assert_eq!(line.pass(12, Kind::Watchdog, 99, Some), Pass::Release { rejoin: true }, "no token is left");
-    line.hold(Tenure { token: 20, last_token: 22, until: 100 });
+    line.hold(Cohort { token: 20, last_token: 22, until: 100 });
     assert_eq!(line.pass(20, Kind::Watchdog, 100, Some), Pass::Release { rejoin: true }, "its time is over");
-    line.hold(Tenure { token: 30, last_token: 32, until: 100 });
+    line.hold(Cohort { token: 30, last_token: 32, until: 100 });
     assert_eq!(line.pass(30, Kind::Given, 0, Some), Pass::Release { rejoin: true }, "a hold of another kind");
-    line.hold(Tenure { token: 40, last_token: 42, until: 100 });
+    line.hold(Cohort { token: 40, last_token: 42, until: 100 });
     assert_eq!(
         line.pass(40, Kind::Watchdog, 0, |_| None::<u64>),
         Pass::Release { rejoin: true },

@@ -75,7 +75,7 @@ if redis.call('HEXISTS', L, owner) == 1 then
   if pttl < tonumber(lease) then redis.call('PEXPIRE', L, lease) end
   return {0, us, redis.call('GET', T) - block + 1}
 end
-local function line_up()
+local function enqueue()
   if not waits then return -1 end
   local rank = redis.call('ZRANK', Q, me)
   if not rank then
@@ -94,7 +94,7 @@ local function line_up()
   end
   return redis.call('ZRANK', Q, me)
 end
-if pttl ~= -2 then return {1, us, pttl, redis.call('HRANDFIELD', L), line_up()} end
+if pttl ~= -2 then return {1, us, pttl, redis.call('HRANDFIELD', L), enqueue()} end
 local function head() return redis.call('ZRANGE', Q, 0, 0)[1] end
 local first = head()
 if first and first ~= me and (waits or tonumber(redis.call('HGET', S, 'barged') or '0') >= 2) then
@@ -118,7 +118,7 @@ if first and first ~= me and (waits or tonumber(redis.call('HGET', S, 'barged') 
   local before = first
   first = head()
   local held_up = first and first ~= me and (waits or first == before)
-  if held_up then return {3, us, line_up()} end
+  if held_up then return {3, us, enqueue()} end
 end
 local last = redis.call('GET', T)
 local token = last and math.max(us, last + 1) or us

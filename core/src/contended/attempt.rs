@@ -82,8 +82,8 @@ impl<P: Primitive> Contended<P> {
             let spec = self.grant_spec(wanted.term(), &step, token, done);
             if !spec.is_over() {
                 if P::ONE_GRANT_ENDS {
-                    let tenure = P::tenure(self.client(), wanted, &step, &spec);
-                    self.line().hold(tenure);
+                    let cohort = P::cohort(self.client(), wanted, &step, &spec);
+                    self.line().hold(cohort);
                 } else {
                     let rest = self.line().rest();
                     contend::go_on(self, rest);
@@ -154,8 +154,8 @@ impl<P: Primitive> Contended<P> {
             return Ok(Tried::Late);
         }
         if contends && P::ONE_GRANT_ENDS {
-            let tenure = P::tenure(self.client(), wanted, &step, &spec);
-            self.line().hold(tenure);
+            let cohort = P::cohort(self.client(), wanted, &step, &spec);
+            self.line().hold(cohort);
         }
         Ok(Tried::Granted(Delivery::new(self, self.admit(spec), Way::AtOnce)))
     }

@@ -333,7 +333,7 @@ impl<P: Primitive> Contender<P> {
         let mut line = shared.line();
         let Some(ticket) = line.take_first(wanted) else { return Some(spec) };
         if P::ONE_GRANT_ENDS {
-            line.hold(P::tenure(shared.client(), wanted, step, &spec));
+            line.hold(P::cohort(shared.client(), wanted, step, &spec));
         }
         drop(line);
         shared.set_obstacle(None);

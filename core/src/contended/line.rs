@@ -13,12 +13,13 @@ pub(crate) enum Phase {
     /// A contender or a release acts on the server: it asks, sleeps in the queue, frees, or leaves.
     Contending,
     /// A holder of this process has it, and waiters stand behind this grant, known by its token.
-    Held(Tenure),
+    Held(Cohort),
 }
 
-/// A grant of the server, with the tokens that came with it, while holders of this process pass it on.
+/// Holders of this process that pass one grant of the server on among themselves, with the tokens that came with it. (The name is
+/// that of lock cohorting.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Tenure {
+pub(crate) struct Cohort {
     /// Of the present holder.
     pub(crate) token: u64,
     /// The last of the block.
@@ -27,16 +28,16 @@ pub(crate) struct Tenure {
     pub(crate) until: u64,
 }
 
-/// A caller that waits. `W` is how it gets what it waits for, `K` the kind of hold that it wants.
-struct Waiter<W, K> {
-    kind: K,
-    way: W,
+/// A caller that waits: what it wants, and the ticket by which it gets that.
+struct Waiter<T, W> {
+    wanted: W,
+    ticket: T,
 }
 
 /// See the module.
-pub(crate) struct Line<W, K> {
+pub(crate) struct Line<T, W> {
     /// In the order of arrival.
-    waiters: BTreeMap<u64, Waiter<W, K>>,
+    waiters: BTreeMap<u64, Waiter<T, W>>,
     arrivals: u64,
     phase: Phase,
     mail: Mail,
@@ -71,9 +72,9 @@ pub(crate) enum Rest {
 
 /// What a releasing holder has to do.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Pass<W, G> {
+pub(crate) enum Pass<T, G> {
     /// It is this waiter's now, as this grant.
-    To(W, G),
+    To(T, G),
     /// Release on the server, and join the queue again if others wait here. The phase is `Contending` now.
     Release { rejoin: bool },
     /// Release on the server: the line does not stand behind this grant.
@@ -87,14 +88,14 @@ impl Mail {
     }
 }
 
-impl<W, K> Default for Line<W, K> {
+impl<T, W> Default for Line<T, W> {
     fn default() -> Self {
         let (phase, mail) = (Phase::Idle, Mail::default());
         Line { waiters: BTreeMap::new(), arrivals: 0, phase, mail, owes_leaving: false, ended: 0 }
     }
 }
 
-impl<W, K: Copy + PartialEq> Line<W, K> {
+impl<T, W: Copy + PartialEq> Line<T, W> {
     /// A number in the order of arrival.
     pub(crate) fn number(&mut self) -> u64 {
         self.arrivals += 1;
@@ -103,8 +104,8 @@ impl<W, K: Copy + PartialEq> Line<W, K> {
 
     /// A caller stands in line at its number. True when the caller has to see to it that somebody contends.
     #[must_use]
-    pub(crate) fn stand(&mut self, number: u64, kind: K, way: W) -> bool {
-        self.waiters.insert(number, Waiter { kind, way });
+    pub(crate) fn stand(&mut self, number: u64, wanted: W, ticket: T) -> bool {
+        self.waiters.insert(number, Waiter { wanted, ticket });
         self.begin()
     }
 
@@ -146,53 +147,54 @@ impl<W, K: Copy + PartialEq> Line<W, K> {
         self.waiters.len()
     }
 
-    /// The kind of hold that the first in line wants.
-    pub(crate) fn wanted(&self) -> Option<K> {
-        self.waiters.first_key_value().map(|(_, waiter)| waiter.kind)
+    /// What the first in line wants.
+    pub(crate) fn wanted(&self) -> Option<W> {
+        self.waiters.first_key_value().map(|(_, waiter)| waiter.wanted)
     }
 
-    /// The first in line, if that kind of hold is what it wants.
-    pub(crate) fn take_first(&mut self, kind: K) -> Option<W> {
-        let first = self.waiters.first_entry().filter(|first| first.get().kind == kind)?;
-        let way = first.remove().way;
+    /// The ticket of the first in line, if that caller wants just this.
+    pub(crate) fn take_first(&mut self, wanted: W) -> Option<T> {
+        let first = self.waiters.first_entry().filter(|first| first.get().wanted == wanted)?;
+        let ticket = first.remove().ticket;
         self.is_deserted();
-        Some(way)
+        Some(ticket)
     }
 
     /// Removes and returns the waiters that `which` selects.
-    pub(crate) fn take_all(&mut self, which: impl Fn(&W) -> bool) -> Vec<W> {
-        let (taken, kept) = std::mem::take(&mut self.waiters).into_iter().partition(|(_, waiter)| which(&waiter.way));
+    pub(crate) fn take_all(&mut self, which: impl Fn(&T) -> bool) -> Vec<T> {
+        let (taken, kept) = std::mem::take(&mut self.waiters).into_iter().partition(|(_, waiter)| which(&waiter.ticket));
         self.waiters = kept;
-        taken.into_values().map(|waiter: Waiter<W, K>| waiter.way).collect()
+        taken.into_values().map(|waiter: Waiter<T, W>| waiter.ticket).collect()
     }
 
     /// The process holds the lock from now on.
-    pub(crate) fn hold(&mut self, tenure: Tenure) {
-        self.phase = Phase::Held(tenure);
+    pub(crate) fn hold(&mut self, cohort: Cohort) {
+        self.phase = Phase::Held(cohort);
     }
 
-    /// The holder of the grant with this token releases at the time `now`; `kind` is what it held. Where the tenure allows it and
-    /// the first in line wants the same, `hand_over` makes a new grant with the next token; `None` when the hold is over.
+    /// The holder of the grant with this token releases at the time `now`; `held_as` is what a caller has to want to follow it. Where
+    /// the cohort allows it and the first in line wants just that, `hand_over` makes a new grant with the next token; `None` when the
+    /// hold is over.
     pub(crate) fn pass<G>(
         &mut self,
         token: u64,
-        kind: K,
+        held_as: W,
         now: u64,
         hand_over: impl FnOnce(u64) -> Option<G>,
-    ) -> Pass<W, G> {
-        let Phase::Held(tenure) = self.phase else { return Pass::Aside };
-        if tenure.token != token {
+    ) -> Pass<T, G> {
+        let Phase::Held(cohort) = self.phase else { return Pass::Aside };
+        if cohort.token != token {
             return Pass::Aside;
         }
         self.ended = now;
         let next = token + 1;
-        if token < tenure.last_token
-            && now < tenure.until
-            && self.wanted() == Some(kind)
+        if token < cohort.last_token
+            && now < cohort.until
+            && self.wanted() == Some(held_as)
             && let Some(grant) = hand_over(next)
-            && let Some(first) = self.take_first(kind)
+            && let Some(first) = self.take_first(held_as)
         {
-            self.phase = Phase::Held(Tenure { token: next, ..tenure });
+            self.phase = Phase::Held(Cohort { token: next, ..cohort });
             return Pass::To(first, grant);
         }
         self.phase = Phase::Contending;
@@ -202,7 +204,7 @@ impl<W, K: Copy + PartialEq> Line<W, K> {
     /// The grant with this token ended at the time `now`, otherwise than by a release.
     #[must_use]
     pub(crate) fn vacate(&mut self, token: u64, now: u64) -> Rest {
-        if !matches!(self.phase, Phase::Held(tenure) if tenure.token == token) {
+        if !matches!(self.phase, Phase::Held(cohort) if cohort.token == token) {
             return Rest::Idle;
         }
         self.ended = now;
@@ -253,7 +255,7 @@ impl<W, K: Copy + PartialEq> Line<W, K> {
     }
 
     /// Back to the beginning: the contender has died. Those who waited.
-    pub(crate) fn give_up(&mut self) -> Vec<W> {
+    pub(crate) fn give_up(&mut self) -> Vec<T> {
         *self = Line { arrivals: self.arrivals, waiters: std::mem::take(&mut self.waiters), ..Line::default() };
         self.take_all(|_| true)
     }

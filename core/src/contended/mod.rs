@@ -50,10 +50,10 @@ use std::time::Duration;
 pub(crate) use caller::Caller;
 pub(crate) use give_back::Had;
 pub(crate) use home::Home;
-pub(crate) use line::Tenure;
+pub(crate) use line::Cohort;
 pub(crate) use order::{Ordered, OrderedGuard, Rank};
 pub(crate) use owed::{is_owed, undo};
-pub(crate) use queue::{MAY_BARGE, Queue, QueueAt, QueueNames, queue_lua};
+pub(crate) use queue::{Queue, QueueAt, QueueNames, queue_lua};
 pub(crate) use shared::Contended;
 
 use crate::context::Context;
@@ -103,7 +103,7 @@ pub(crate) trait Primitive: Default + Send + Sync + 'static {
     fn foreign_channel(name: &ObjectName) -> String;
 
     /// With which tokens, and for how long, a grant may be handed on within the process; where one grant ends the contending.
-    fn tenure(client: &Context, wanted: Self::Wanted, step: &Self::Acquire, spec: &GrantSpec) -> Tenure;
+    fn cohort(client: &Context, wanted: Self::Wanted, step: &Self::Acquire, spec: &GrantSpec) -> Cohort;
 
     /// What a caller would have to want to take this hold over.
     fn held_as(grant: &Grant) -> Self::Wanted;

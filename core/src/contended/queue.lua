@@ -195,7 +195,7 @@ local function queue_at(now)
   end
 
   -- As `wait`, at an acquire.
-  function queue.line_up(client)
+  function queue.enqueue(client)
     local rank, stood = queue.wait(client)
     return stood and queue.drop_silent(client, rank) or rank
   end

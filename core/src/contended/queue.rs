@@ -9,14 +9,14 @@ use crate::step::{Outbox, Words};
 use crate::time::ServerTime;
 
 /// How many tries may overtake one head.
-pub(crate) const MAY_BARGE: u64 = 2;
+const MAY_BARGE: u64 = 2;
 
 /// Q and S. Each is a key of its own: what belongs together may have been deleted apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Queue {
     /// By score, then by client, as a sorted set is.
-    pub(crate) line: Vec<(u64, String)>,
-    pub(crate) line_deadline: Option<u64>,
+    pub(crate) entries: Vec<(u64, String)>,
+    pub(crate) entries_deadline: Option<u64>,
     pub(crate) seen: BTreeMap<String, u64>,
     /// Since when nobody listens to the inbox of a client.
     pub(crate) deaf: BTreeMap<String, u64>,
@@ -101,19 +101,19 @@ impl Queue {
     }
 
     pub(crate) fn at(&self, rank: usize) -> Option<&str> {
-        self.line.get(rank).map(|(_, client)| client.as_str())
+        self.entries.get(rank).map(|(_, client)| client.as_str())
     }
 
     pub(crate) fn rank(&self, client: &str) -> Option<usize> {
-        self.line.iter().position(|(_, waiting)| waiting == client)
+        self.entries.iter().position(|(_, waiting)| waiting == client)
     }
 
     /// Drops what has expired; true when nothing is left.
     pub(crate) fn expire(&mut self, now: ServerTime) -> bool {
         let gone = |deadline: Option<u64>| deadline.is_some_and(|deadline| now.millis() > deadline);
-        if self.line.is_empty() || gone(self.line_deadline) {
-            self.line.clear();
-            self.line_deadline = None;
+        if self.entries.is_empty() || gone(self.entries_deadline) {
+            self.entries.clear();
+            self.entries_deadline = None;
         }
         if self.lacks_seen() || gone(self.seen_deadline) {
             self.seen.clear();
@@ -121,7 +121,7 @@ impl Queue {
             self.barged = None;
             self.seen_deadline = None;
         }
-        self.line.is_empty() && self.lacks_seen()
+        self.entries.is_empty() && self.lacks_seen()
     }
 
     /// Whether S has no field.
@@ -131,6 +131,15 @@ impl Queue {
 }
 
 impl QueueAt<'_, '_> {
+    pub(crate) fn head(&self) -> Option<&str> {
+        self.queue.head()
+    }
+
+    /// Whether a try may overtake the present head.
+    pub(crate) fn may_barge(&self) -> bool {
+        self.queue.barged.unwrap_or(0) < MAY_BARGE
+    }
+
     /// Tells a client something; whether its inbox is listened to.
     pub(crate) fn tell(&mut self, client: &str, what: &str) -> bool {
         self.outbox.publish(inbox(client), message(self.names.kind, what, self.name.as_str()))
@@ -151,7 +160,7 @@ impl QueueAt<'_, '_> {
 
     /// The entries that one script looks at.
     fn front(&self) -> Vec<String> {
-        self.queue.line.iter().take(REACH).map(|(_, client)| client.clone()).collect()
+        self.queue.entries.iter().take(REACH).map(|(_, client)| client.clone()).collect()
     }
 
     /// Since when nobody listens to a client's inbox: from now on, unless that was known.
@@ -203,8 +212,8 @@ impl QueueAt<'_, '_> {
     fn keep(&mut self) {
         let until = Some(self.now.millis() + KEPT_MS);
         let queue = &mut *self.queue;
-        if !queue.line.is_empty() {
-            queue.line_deadline = until;
+        if !queue.entries.is_empty() {
+            queue.entries_deadline = until;
         }
         if !queue.lacks_seen() {
             queue.seen_deadline = until;
@@ -252,7 +261,7 @@ impl QueueAt<'_, '_> {
     /// Takes a client out; the rank that it had.
     pub(crate) fn leave(&mut self, client: &str) -> Option<usize> {
         let rank = self.queue.rank(client)?;
-        self.queue.line.remove(rank);
+        self.queue.entries.remove(rank);
         self.queue.seen.remove(client);
         self.queue.deaf.remove(client);
         Some(rank)
@@ -272,15 +281,15 @@ impl QueueAt<'_, '_> {
 
     /// Puts a client at the end; its rank.
     pub(crate) fn join(&mut self, client: &str) -> usize {
-        let last = self.queue.line.last().map_or(0, |(score, _)| score + 1);
-        self.queue.line.push((self.now.0.max(last), client.to_owned()));
+        let last = self.queue.entries.last().map_or(0, |(score, _)| score + 1);
+        self.queue.entries.push((self.now.0.max(last), client.to_owned()));
         self.stamp(client);
         self.keep();
-        self.queue.line.len() - 1
+        self.queue.entries.len() - 1
     }
 
     /// Joins, or says again that it waits, and drops the entry in front if that was silent for too long; its rank.
-    pub(crate) fn line_up(&mut self, client: &str) -> usize {
+    pub(crate) fn enqueue(&mut self, client: &str) -> usize {
         match self.stay(client, true) {
             Some(rank) => self.drop_silent(client, rank),
             None => self.join(client),

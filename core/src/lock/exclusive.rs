@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::holds::Holds;
 use super::step::{self, Acquire, Cancel, Look, Release, Renew};
 use super::{HolderId, LockShared};
-use crate::contended::{self, Contended, Ordered, OrderedGuard, Primitive, QueueNames, Rank, Tenure};
+use crate::contended::{self, Contended, Ordered, OrderedGuard, Primitive, QueueNames, Rank, Cohort};
 use crate::context::Context;
 use crate::lease::{Grant, GrantSpec, Term};
 use crate::name::ObjectName;
@@ -64,11 +64,11 @@ impl Primitive for Exclusive {
         step::channel(name)
     }
 
-    fn tenure(client: &Context, wanted: Term, step: &Acquire, spec: &GrantSpec) -> Tenure {
+    fn cohort(client: &Context, wanted: Term, step: &Acquire, spec: &GrantSpec) -> Cohort {
         // Not from the sending on: where the way is long, handing on is worth most.
         let until = spec.granted.plus(client.options.cohort_age).min(spec.sent.plus(step.lease / 4));
         let until = if wanted.is_renewed() { until } else { spec.sent };
-        Tenure { token: spec.token, last_token: spec.token + step.block - 1, until: until.0 }
+        Cohort { token: spec.token, last_token: spec.token + step.block - 1, until: until.0 }
     }
 
     fn held_as(grant: &Grant) -> Term {

@@ -208,11 +208,11 @@ impl Model for LockState {
 }
 
 fn read_queue(pair: &mut Pair<LockState>) -> Queue {
-    let (line, seen) = (pair.name.companion(step::QUEUE.queue), pair.name.companion(step::QUEUE.seen));
-    let (line_deadline, seen_deadline) = (pair.server_deadline(&line), pair.server_deadline(&seen));
-    let range = pair.server.cmd(&["ZRANGE", &line, "0", "-1", "WITHSCORES"]).unwrap();
+    let (queue, seen) = (pair.name.companion(step::QUEUE.queue), pair.name.companion(step::QUEUE.seen));
+    let (entries_deadline, seen_deadline) = (pair.server_deadline(&queue), pair.server_deadline(&seen));
+    let range = pair.server.cmd(&["ZRANGE", &queue, "0", "-1", "WITHSCORES"]).unwrap();
     let range: Vec<&str> = range.array().iter().map(Reply::text).collect();
-    let line = range.chunks(2).map(|pair| (pair[1].parse().unwrap(), pair[0].to_owned())).collect();
+    let entries = range.chunks(2).map(|pair| (pair[1].parse().unwrap(), pair[0].to_owned())).collect();
     let fields = pair.server.cmd(&["HGETALL", &seen]).unwrap();
     let fields: Vec<&str> = fields.array().iter().map(Reply::text).collect();
     let mut seen: BTreeMap<String, u64> =
@@ -223,7 +223,7 @@ fn read_queue(pair: &mut Pair<LockState>) -> Queue {
         Some(client) => deaf.insert(client.to_owned(), *since).is_some(),
         None => true,
     });
-    Queue { line, line_deadline, seen, deaf, barged, seen_deadline }
+    Queue { entries, entries_deadline, seen, deaf, barged, seen_deadline }
 }
 
 fn foreign(pair: &mut Pair<LockState>, action: &Foreign) {
@@ -256,7 +256,7 @@ fn foreign(pair: &mut Pair<LockState>, action: &Foreign) {
         }
         Foreign::DropQueue => {
             pair.command(&["DEL", &pair.name.companion(step::QUEUE.queue)]);
-            pair.state.queue.line.clear();
+            pair.state.queue.entries.clear();
         }
         Foreign::DropSeen => {
             pair.command(&["DEL", &pair.name.companion(step::QUEUE.seen)]);

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::step::{Transfer, Transferred};
 use super::{Held, HolderId, Lock};
 use crate::config::check_lease;
-use crate::contended::{Tenure, is_owed, undo};
+use crate::contended::{Cohort, is_owed, undo};
 use crate::error::{Error, ErrorKind, Result};
 use crate::lease::{Grant, GrantSpec};
 use crate::stats::Way;
@@ -177,7 +177,7 @@ impl Lock {
             // Those who come from now on wait behind this hold. It is not handed on: its tokens are another client's.
             let mut line = self.shared.line();
             if line.begin() {
-                line.hold(Tenure { token: spec.token, last_token: spec.token, until: 0 });
+                line.hold(Cohort { token: spec.token, last_token: spec.token, until: 0 });
             }
         }
         let grant = self.shared.admit(spec);

@@ -73,7 +73,7 @@ pub fn acquire(
             return take(keys, config, process, owner, out);
         }
     }
-    let rank = line_up(keys, config, process, out);
+    let rank = enqueue(keys, config, process, out);
     if keys.lock.is_empty() {
         let head = keys.queue.at(0).expect("somebody else");
         Reply::NotYourTurn { silent: keys.silent[head], rank }
@@ -110,7 +110,7 @@ pub fn try_acquire(
 
 /// Joins the queue, or says again that it waits; the rank. Drops the entry in front if that has been silent for very long: its process
 /// is gone, and would cost a head time-out when its turn comes. The caller hears from the reply that it moved up.
-fn line_up(keys: &mut Server, config: &Config, process: usize, out: &mut Outcome) -> u8 {
+fn enqueue(keys: &mut Server, config: &Config, process: usize, out: &mut Outcome) -> u8 {
     let place = keys.queue.rank(process);
     keys.queue.join(process);
     keys.silent[process] = 0;

@@ -88,7 +88,7 @@ impl Primitive for Two {
         name.companion("permits_channel")
     }
 
-    fn tenure(_client: &Context, _wanted: Term, _step: &TakePermit, _spec: &GrantSpec) -> Tenure {
+    fn cohort(_client: &Context, _wanted: Term, _step: &TakePermit, _spec: &GrantSpec) -> Cohort {
         unreachable!("a grant of which there are several is the line's for none of them")
     }
 

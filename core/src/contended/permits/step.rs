@@ -82,7 +82,7 @@ step!(
         local head = queue.head()
         local full = redis.call('ZCARD', P) >= 2
         if full or head and head ~= client then
-          local rank = ARGV[4] == '1' and queue.line_up(client) or -1
+          local rank = ARGV[4] == '1' and queue.enqueue(client) or -1
           return {full and 1 or 2, now, rank, full and redis.call('ZRANGE', P, 0, 0)[1]}
         end
         if queue.leave(client) then
@@ -97,7 +97,7 @@ step!(
         state.counts.asked += 1;
         let mut queue = QueueAt { names: &NAMES, queue: &mut state.queue, name, now, outbox };
         if full || queue.queue.head().is_some_and(|head| head != client) {
-            let rank = this.waits.then(|| queue.line_up(client) as u64);
+            let rank = this.waits.then(|| queue.enqueue(client) as u64);
             match state.owners.first().filter(|_| full) {
                 Some(holder) => Acquired::Busy { now, ttl: -1, holder: holder.clone(), rank },
                 None => Acquired::NotYourTurn { now, rank },

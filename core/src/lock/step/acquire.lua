@@ -92,7 +92,7 @@ local queue = (holder or head) and queue_at(now)
 local client = queue and string.match(owner, '^(.*):')
 if holder then
   local ttl = redis.call('PTTL', L)
-  return {1, now, ttl, string.sub(holder, 1, 256), waits and queue.line_up(client) or -1}
+  return {1, now, ttl, string.sub(holder, 1, 256), waits and queue.enqueue(client) or -1}
 end
 
 -- A try may overtake those who wait, but not the same head for ever.
@@ -108,7 +108,7 @@ if held_up then
   head = queue.head()
   held_up = head and head ~= client and (waits or head == before)
   if held_up then
-    return {3, now, waits and queue.line_up(client) or -1}
+    return {3, now, waits and queue.enqueue(client) or -1}
   end
 end
 

@@ -3,7 +3,7 @@ use std::time::Duration;
 use super::{
     HOLDER_BYTES, LockHash, LockState, MAX_TOKEN, QUEUE, TOKEN, TokenKey, client_of, queue_at, start_of, with_queue,
 };
-use crate::contended::{Acquired, MAY_BARGE};
+use crate::contended::Acquired;
 use crate::name::ObjectName;
 use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
 use crate::time::{ServerTime, millis};
@@ -84,8 +84,8 @@ impl Step for Acquire {
             let ttl = hash.ttl(now);
             let holder = hash.owners.keys().next().cloned().unwrap_or_default();
             if holder != self.owner {
-                let mut line = queue_at(&mut state.queue, name, now, outbox);
-                let rank = self.waits.then(|| line.line_up(client) as u64);
+                let mut queue = queue_at(&mut state.queue, name, now, outbox);
+                let rank = self.waits.then(|| queue.enqueue(client) as u64);
                 let holder = start_of(&holder, HOLDER_BYTES);
                 return Ok(Acquired::Busy { now, ttl, holder, rank });
             }
@@ -95,29 +95,29 @@ impl Step for Acquire {
             }
             return Ok(Acquired::Granted { now, token });
         }
-        let mut line = queue_at(&mut state.queue, name, now, outbox);
-        let mut head = line.queue.head().map(str::to_owned);
+        let mut queue = queue_at(&mut state.queue, name, now, outbox);
+        let mut head = queue.head().map(str::to_owned);
         let behind = |head: &Option<String>| head.as_deref().is_some_and(|head| head != client);
-        let mut held_up = behind(&head) && (self.waits || line.queue.barged.unwrap_or(0) >= MAY_BARGE);
+        let mut held_up = behind(&head) && (self.waits || !queue.may_barge());
         if held_up {
             state.token.as_ref().map_or(Ok(0), |key| self.last_token(key))?;
             let before = head;
-            line.drop_gone(client, self.waits);
-            head = line.queue.head().map(str::to_owned);
+            queue.drop_gone(client, self.waits);
+            head = queue.head().map(str::to_owned);
             held_up = behind(&head) && (self.waits || head == before);
             if held_up {
-                let rank = self.waits.then(|| line.line_up(client) as u64);
+                let rank = self.waits.then(|| queue.enqueue(client) as u64);
                 return Ok(Acquired::NotYourTurn { now, rank });
             }
         }
         let token = self.mint(state, now)?;
         state.hash = Some(LockHash::owned_by(&self.owner, deadline));
-        let mut line = queue_at(&mut state.queue, name, now, outbox);
+        let mut queue = queue_at(&mut state.queue, name, now, outbox);
         if head.as_deref() == Some(client) && self.waits {
-            line.leave(client);
-            line.moved_up(0, false, client);
+            queue.leave(client);
+            queue.moved_up(0, false, client);
         } else if behind(&head) {
-            line.barge();
+            queue.barge();
         }
         Ok(Acquired::Granted { now, token })
     }

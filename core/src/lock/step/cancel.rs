@@ -28,10 +28,10 @@ impl Step for Cancel {
         if now > attempt.not_after {
             return Ok(Cancelled::Stale { now });
         }
-        let mut line = queue_at(&mut state.queue, name, now, outbox);
-        let rank = line.leave(&self.client);
+        let mut queue = queue_at(&mut state.queue, name, now, outbox);
+        let rank = queue.leave(&self.client);
         if let Some(rank @ (0 | 1)) = rank {
-            line.moved_up(rank, true, &self.client);
+            queue.moved_up(rank, true, &self.client);
         }
         Ok(Cancelled::Done { now, had_place: rank.is_some() })
     }

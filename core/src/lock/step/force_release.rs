@@ -24,13 +24,13 @@ impl Step for ForceRelease {
     ) -> Result<bool, WrongType> {
         let Some(hash) = state.hash.take() else { return Ok(false) };
         announce(name, outbox);
-        let mut line = queue_at(&mut state.queue, name, now, outbox);
+        let mut queue = queue_at(&mut state.queue, name, now, outbox);
         let client = hash.owners.keys().next().map_or("", |owner| client_of(owner));
         if uuid::Uuid::try_parse(client).is_ok_and(|id| id.get_version_num() == 8) {
-            line.tell(client, "lost");
+            queue.tell(client, "lost");
         }
-        if line.queue.head().is_some() {
-            line.tell_free("");
+        if queue.head().is_some() {
+            queue.tell_free("");
         }
         Ok(true)
     }

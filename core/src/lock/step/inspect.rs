@@ -43,7 +43,7 @@ impl Step for Inspect {
                 .map(|holder| start_of(holder, HOLDER_BYTES)),
             ttl: state.hash.as_ref().map_or(-2, |hash| hash.ttl(now)),
             token: state.token.as_ref().map(|token| start_of(&token.value, TOKEN_BYTES)),
-            queued: state.queue.line.len() as u64,
+            queued: state.queue.entries.len() as u64,
         })
     }
 

@@ -36,13 +36,13 @@ impl Step for Look {
         if now > attempt.not_after {
             return Ok(Looked::Stale { now });
         }
-        let mut line = queue_at(&mut state.queue, name, now, outbox);
+        let mut queue = queue_at(&mut state.queue, name, now, outbox);
         // Also where it is free: the acquire may have to wait for its turn among many others of the client.
-        let rank = line.stay(&self.client, self.keep);
+        let rank = queue.stay(&self.client, self.keep);
         let (Some(hash), Some(rank)) = (&state.hash, rank) else { return Ok(Looked::Ask { now }) };
         let holder = hash.owners.keys().next().map_or("", String::as_str);
         let (ttl, holder) = (hash.ttl(now), start_of(holder, HOLDER_BYTES));
-        Ok(Looked::Held { now, ttl, holder, rank: line.drop_silent(&self.client, rank) as u64 })
+        Ok(Looked::Held { now, ttl, holder, rank: queue.drop_silent(&self.client, rank) as u64 })
     }
 
     fn script() -> &'static Script {
@@ -104,7 +104,7 @@ mod tests {
     fn a_look_at_a_free_lock_stamps_the_place() {
         let (name, now) = (ObjectName::new("", "job").unwrap(), ServerTime(9_000_000));
         let mut state = LockState::default();
-        state.queue.line = vec![(1, "us".to_owned()), (2, "them".to_owned())];
+        state.queue.entries = vec![(1, "us".to_owned()), (2, "them".to_owned())];
         state.queue.seen = [("us".to_owned(), 1_000), ("them".to_owned(), 1_000)].into();
         let look = Look { client: "us".into(), keep: false };
         let looked = look.apply(&name, Attempt { not_after: now }, &mut state, now, &mut Outbox::new(&|_| true));

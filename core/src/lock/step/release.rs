@@ -32,12 +32,12 @@ impl Step for Release {
         }
         state.hash = None;
         announce(name, outbox);
-        let mut line = queue_at(&mut state.queue, name, now, outbox);
-        if line.queue.head().is_some() {
-            line.tell_free("");
+        let mut queue = queue_at(&mut state.queue, name, now, outbox);
+        if queue.head().is_some() {
+            queue.tell_free("");
         }
         let client = client_of(&self.owner);
-        let rank = self.rejoin.then(|| line.stay(client, true).unwrap_or_else(|| line.join(client)) as u64);
+        let rank = self.rejoin.then(|| queue.stay(client, true).unwrap_or_else(|| queue.join(client)) as u64);
         Ok(Released::Freed { announced: true, rank })
     }
 
