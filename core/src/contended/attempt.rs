@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::contend::{self, First, Guard};
 use super::delivery::Delivery;
 use super::owed::{Undone, undo};
-use super::shared::{Contended, Obstacle};
+use super::object::{Contended, Obstacle};
 use super::{Acquire, Acquired, Primitive, Wanted};
 use crate::backend::{Done, Failed, echo_until};
 use crate::error::Result;

@@ -10,7 +10,7 @@ use super::Primitive;
 use super::attempt::{Attempt, Opened, Tried, Try};
 use super::contend::{self, First, Guard};
 use super::delivery::{Delivery, Ticket};
-use super::shared::{Contended, Obstacle};
+use super::object::{Contended, Obstacle};
 use crate::deadline::by_deadline;
 use crate::error::{Error, ErrorKind, Result};
 use crate::lease::{Grant, HolderId, Renewal};

@@ -13,7 +13,7 @@ use super::attempt::Attempt;
 use super::delivery::Delivery;
 use super::line::{Mail, Rest};
 use super::owed::undo;
-use super::shared::{Contended, Obstacle};
+use super::object::{Contended, Obstacle};
 use super::sleepers::{Alarm, Told};
 use super::{Acquire, Acquired, Cancelled, Primitive, Released, Wanted, is_ours};
 use crate::backend::{Done, Failed, Subscription, echo_until};

@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 
 use super::Primitive;
 use super::give_back::Had;
-use super::shared::Contended;
+use super::object::Contended;
 use crate::error::{Error, Result};
 use crate::lease::{Grant, HolderId, Renewal};
 use crate::stats::Way;

@@ -7,7 +7,7 @@ use super::contend::{self, First};
 use super::delivery::Delivery;
 use super::line::{Pass, Rest};
 use super::owed;
-use super::shared::Contended;
+use super::object::Contended;
 use super::{Primitive, Released, Wanted};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Level;

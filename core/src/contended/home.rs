@@ -5,9 +5,9 @@ use std::sync::{Arc, Weak};
 
 use super::Primitive;
 use super::looker::Looker;
-use super::places::{self, Places};
+use super::unneeded_places::{self, UnneededPlaces};
 use super::server::Server;
-use super::shared::Contended;
+use super::object::Contended;
 use crate::context::{Context, Recipient};
 use crate::error::Result;
 use crate::name::ObjectName;
@@ -17,7 +17,7 @@ use crate::time::Tick;
 pub(crate) struct Home<P: Primitive> {
     context: Arc<Context>,
     pub(super) looker: Looker<P>,
-    pub(super) places: Places,
+    pub(super) unneeded_places: UnneededPlaces,
     /// When a message last said that a hold may be gone, or such messages may have been missed.
     doubted: AtomicU64,
 }
@@ -27,8 +27,8 @@ impl<P: Primitive> Home<P> {
     pub(crate) fn start(context: &Arc<Context>) -> Arc<Home<P>> {
         let looker = Looker::new(context.clock.clone(), context.id(), &context.options);
         looker.start(Server::of(context), &context.tasks);
-        let (context, places) = (context.clone(), Places::default());
-        let home = Arc::new(Home { context, looker, places, doubted: AtomicU64::new(0) });
+        let (context, unneeded_places) = (context.clone(), UnneededPlaces::default());
+        let home = Arc::new(Home { context, looker, unneeded_places, doubted: AtomicU64::new(0) });
         let recipient: Weak<Home<P>> = Arc::downgrade(&home);
         home.context.deliver_to(P::QUEUE.kind, recipient);
         home
@@ -76,7 +76,7 @@ impl<P: Primitive> Recipient for Home<P> {
         }
         let heeded = self.context.objects.get::<Contended<P>>(key).map(|object| object.hear(word));
         if !heeded.unwrap_or(word == "lost") {
-            places::leave(&self, key);
+            unneeded_places::leave(&self, key);
         }
     }
 

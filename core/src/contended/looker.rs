@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
-use super::order::{Ordered, OrderedGuard, Rank};
+use super::order::{Ordered, OrderedGuard, MutexOrder};
 use super::server::Server;
-use super::shared::{Contended, Obstacle};
+use super::object::{Contended, Obstacle};
 use super::sleepers::{Alarm, Answered, Due, Sleepers, Told, Work};
 use super::{Looked, Primitive, is_ours, pace};
 use crate::backend::Failed;
@@ -110,7 +110,7 @@ impl<P: Primitive> Bed<P> {
 impl<P: Primitive> Looker<P> {
     pub(super) fn new(clock: Clock, client: &str, options: &Options) -> Looker<P> {
         Looker(Arc::new(Shared {
-            sleepers: Ordered::new(Rank::Sleepers),
+            sleepers: Ordered::new(MutexOrder::Sleepers),
             changed: Notify::new(),
             asking: Arc::new(Semaphore::new(ASKING)),
             clock,

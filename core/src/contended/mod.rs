@@ -17,7 +17,7 @@
 //! 2. its line,
 //! 3. the sleepers of the looker,
 //! 4. what stands in the way of an object,
-//! 5. the names whose places have to be left.
+//! 5. the names of the queues in which a place is not needed.
 //!
 //! The mutexes of `lease` come after all of these. None of them is held across an await, or while a value of a caller is dropped.
 
@@ -36,13 +36,12 @@ mod owed;
 pub(crate) mod pace;
 #[cfg(test)]
 pub(crate) mod permits;
-mod places;
 mod queue;
 mod server;
-mod shared;
 mod sleepers;
 #[cfg(test)]
 mod tests;
+mod unneeded_places;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,10 +50,10 @@ pub(crate) use caller::Caller;
 pub(crate) use give_back::Had;
 pub(crate) use home::Home;
 pub(crate) use line::Cohort;
-pub(crate) use order::{Ordered, OrderedGuard, Rank};
+pub(crate) use order::{Ordered, OrderedGuard, MutexOrder};
 pub(crate) use owed::{is_owed, undo};
 pub(crate) use queue::{Queue, QueueAt, QueueNames, queue_lua};
-pub(crate) use shared::Contended;
+pub(crate) use object::Contended;
 
 use crate::context::Context;
 use crate::lease::{Grant, GrantSpec, HolderId, Renewal, Term};

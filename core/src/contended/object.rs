@@ -1,14 +1,245 @@
-//! What the client does to a contended object as to any that it has opened.
+//! One object that callers contend for, as one client knows it: its line of waiters, and who in this process holds it.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 
-use super::Primitive;
+use tokio::sync::Notify;
+
+use super::contend::{self, First};
+use super::delivery::Ticket;
 use super::give_back::Had;
-use super::line::Mail;
-use super::shared::Contended;
-use crate::error::Error;
-use crate::lease::HolderId;
+use super::home::Home;
+use super::line::{Line, Mail};
+use super::order::{Ordered, OrderedGuard, MutexOrder};
+use super::{Primitive, owed, server};
+use crate::backend::{Heard, Listen, Subscription};
+use crate::context::Context;
+use crate::error::{Error, ErrorKind, Result};
+use crate::lease::{Grant, GrantSpec, HolderId, LossReason, Source};
+use crate::name::ObjectName;
 use crate::objects::{Kind, Object, Releasing};
+use crate::time::Tick;
+
+pub(crate) struct Contended<P: Primitive> {
+    name: ObjectName,
+    home: Arc<Home<P>>,
+    primitive: P,
+    line: Ordered<Line<Ticket<P>, P::Wanted>>,
+    /// Wakes the contender: something in the line has changed that it should know.
+    noted: Notify,
+    /// In a box, because most objects never have one.
+    obstacle: Ordered<Option<Box<Obstacle>>>,
+}
+
+/// What was last seen to stand in the way of the contender.
+#[derive(Clone)]
+pub(super) enum Obstacle {
+    /// Somebody holds it; a ttl of -1 is without end.
+    Holder { holder: String, ttl: i64 },
+    /// Another holder of this process holds it.
+    Ours { owner: String, token: u64, remaining: Duration },
+    /// Other callers of this process wait in front.
+    Line,
+    /// Other processes come first.
+    Queue,
+    /// The server could not be asked.
+    Outage(Error),
+}
+
+impl<P: Primitive> Contended<P> {
+    pub(super) fn new(name: ObjectName, home: Arc<Home<P>>, primitive: P) -> Contended<P> {
+        let (line, obstacle) = (Ordered::new(MutexOrder::Line), Ordered::new(MutexOrder::Obstacle));
+        Contended { name, home, primitive, line, noted: Notify::new(), obstacle }
+    }
+
+    pub(crate) fn name(&self) -> &ObjectName {
+        &self.name
+    }
+
+    pub(crate) fn client(&self) -> &Context {
+        self.home.context()
+    }
+
+    /// What it shares with the other objects of its kind.
+    pub(super) fn home(&self) -> &Arc<Home<P>> {
+        &self.home
+    }
+
+    /// What is the primitive's own.
+    pub(crate) fn primitive(&self) -> &P {
+        &self.primitive
+    }
+
+    pub(crate) fn line(&self) -> OrderedGuard<'_, Line<Ticket<P>, P::Wanted>> {
+        self.line.lock()
+    }
+
+    /// Completes when something was noted since the last call. Cancel safe.
+    pub(super) async fn noted(&self) {
+        self.noted.notified().await;
+    }
+
+    pub(super) fn wake_contender(&self) {
+        self.noted.notify_one();
+    }
+
+    pub(super) fn set_obstacle(&self, obstacle: Option<Obstacle>) {
+        *self.obstacle.lock() = obstacle.map(Box::new);
+    }
+
+    pub(super) fn obstacle(&self) -> Option<Obstacle> {
+        self.obstacle.lock().as_deref().cloned()
+    }
+
+    /// Tells the contender, if there is one.
+    pub(super) fn hint(&self, mail: Mail) {
+        let contends = self.line().hint(mail);
+        if contends {
+            self.wake_contender();
+        }
+    }
+
+    /// Takes note of a message. False when nobody contends.
+    pub(super) fn note(&self, mail: Mail) -> bool {
+        let contends = self.line().note(mail);
+        if contends {
+            self.wake_contender();
+        }
+        contends
+    }
+
+    /// Takes note of a message. False when no contender needs it: an old request has joined the queue, or a promoted replica remembers the place.
+    pub(super) fn hear(&self, word: &str) -> bool {
+        match word {
+            "free" => self.note(Mail { ask: true, ..Mail::default() }),
+            "next" => self.note(Mail { next: true, ..Mail::default() }),
+            // A hint only: what the server says to the renewal counts.
+            "lost" => {
+                self.home().doubt();
+                self.look_at_holds();
+                true
+            }
+            // From a later version.
+            _ => true,
+        }
+    }
+
+    /// Asks the server, in the background, whether it still shows what is held here.
+    pub(crate) fn look_at_holds(&self) {
+        self.primitive.valid().iter().for_each(|grant| self.client().keeper.look_at(grant));
+    }
+
+    /// Gives up a place in the queue that this process may have, unless it needs it: in the background, or at the end of the
+    /// present contending or holding.
+    pub(super) fn leave_queue(self: &Arc<Self>) {
+        let mut line = self.line();
+        line.owe_leaving();
+        if line.begin() {
+            drop(line);
+            contend::start(self, First::Leave);
+        }
+    }
+
+    /// Looks again when bytes that may take effect until `at` no longer can, if a caller waits then.
+    pub(super) fn look_again_after(self: &Arc<Self>, at: Tick) {
+        let (shared, clock, tasks) = (Arc::downgrade(self), self.client().clock.clone(), self.client().tasks.clone());
+        let at = at.plus(server::attempt_budget(self.client()));
+        tasks.clone().spawn(async move {
+            tokio::select! {
+                () = tasks.closed() => return,
+                () = clock.sleep_until(at) => {}
+            }
+            shared.upgrade().into_iter().for_each(|shared: Arc<Contended<P>>| shared.look_again());
+        });
+    }
+
+    /// Listens where holders that are no clients of libdlock announce a release.
+    pub(super) fn listen_on_channel(self: &Arc<Self>) -> Subscription {
+        let shared = Arc::downgrade(self);
+        let listen: Listen = Arc::new(move |heard: Heard<'_>| {
+            let free = match heard {
+                Heard::Message(_) => true,
+                Heard::LookAgain | Heard::Refused => false,
+                // The head looks often anyway.
+                Heard::Interrupted => return,
+            };
+            let mail = Mail { ask: free, missed: !free, ..Mail::default() };
+            shared.upgrade().into_iter().for_each(|shared: Arc<Contended<P>>| shared.hint(mail));
+        });
+        server::subscribe(self.client(), &P::foreign_channel(&self.name), listen)
+    }
+
+    /// The error of a caller whose attempts all came too late.
+    pub(super) fn stale(&self, op: &'static str) -> Error {
+        let message = "the server's clock jumps back and forth; check its time synchronisation";
+        Error::new(ErrorKind::Clock, op, message).on(self.name.as_str())
+    }
+
+    /// Fails all waiters that match the predicate.
+    pub(super) fn refuse(&self, error: &Error, which: impl Fn(&Ticket<P>) -> bool) {
+        let refused = self.line().take_all(which);
+        for ticket in refused {
+            ticket.refuse(error.clone().on(self.name.as_str()));
+        }
+    }
+
+    /// Fails all waiters.
+    pub(super) fn refuse_all(&self, error: &Error) {
+        self.refuse(error, |_| true);
+        self.wake_contender();
+    }
+
+    /// The contender has died: each waiter learns it by the loss of its ticket.
+    pub(super) fn cut_off(&self) {
+        let waiters = self.line().give_up();
+        drop(waiters);
+    }
+
+    /// Refuses a call on a client that has ended, naming the object.
+    pub(crate) fn check_open(&self, op: &'static str) -> Result<()> {
+        self.client().check_open(op).map_err(|error| error.on(self.name.as_str()))
+    }
+
+    /// Makes what the server granted a hold that is looked after.
+    pub(crate) fn admit(self: &Arc<Self>, spec: GrantSpec) -> Grant {
+        let (moves, sent) = (spec.reached.moves, spec.sent);
+        let source: Weak<Contended<P>> = Arc::downgrade(self);
+        let grant = Grant::new::<P::Renew>(spec, self.client().clock.clone(), source);
+        self.client().keeper.watch(&grant);
+        // Read after `watch`: a later move asks for this hold too.
+        if self.moves() != moves || self.home.is_doubted_since(sent) {
+            self.client().keeper.look_at(&grant);
+        }
+        grant
+    }
+
+    /// The line no longer stands behind the hold with this token: the next of this process contends.
+    pub(crate) fn vacate(self: &Arc<Self>, token: u64) {
+        let now = self.client().clock.now();
+        let rest = self.line().vacate(token, now.0);
+        contend::go_on(self, rest);
+    }
+
+    /// The holder has learned of a loss: its next acquire begins anew.
+    pub(crate) fn told(&self, lost: &Grant) {
+        self.client().keeper.expire(lost, self.client().clock.now());
+        self.primitive.told(lost);
+    }
+
+    /// The error of a caller that holds nothing, or has lost what it held.
+    pub(crate) fn not_held(&self, op: &'static str, lost: Option<&Grant>) -> Error {
+        let message = match lost.map(|grant| (grant.loss(), grant.token())) {
+            Some((Some(reason), token)) => {
+                lost.into_iter().for_each(|lost| self.told(lost));
+                format!(
+                    "not held any more: {reason}; it was lost with token {token}, work done since may have overlapped another holder's"
+                )
+            }
+            _ => "not held by this holder; only the holder that acquired it can do this".to_owned(),
+        };
+        Error::new(ErrorKind::NotHeld, op, message).on(self.name.as_str())
+    }
+}
 
 impl<P: Primitive> Kind for Contended<P> {
     const KIND: &'static str = P::KIND;
@@ -43,20 +274,23 @@ impl<P: Primitive> Object for Contended<P> {
     }
 }
 
-impl<P: Primitive> Contended<P> {
-    /// Takes note of a message. False when no contender needs it: an old request has joined the queue, or a promoted replica remembers the place.
-    pub(super) fn hear(&self, word: &str) -> bool {
-        match word {
-            "free" => self.note(Mail { ask: true, ..Mail::default() }),
-            "next" => self.note(Mail { next: true, ..Mail::default() }),
-            // A hint only: what the server says to the renewal counts.
-            "lost" => {
-                self.home().doubt();
-                self.look_at_holds();
-                true
-            }
-            // From a later version.
-            _ => true,
+impl<P: Primitive> Source for Contended<P> {
+    /// The next waiter of this process contends.
+    fn lost(self: Arc<Self>, grant: &Grant, reason: LossReason) {
+        owed::after_loss(&self.home, &self.name, grant, reason);
+        let kept = self.primitive.let_go(Some(grant.token()));
+        drop(kept);
+        self.vacate(grant.token());
+    }
+}
+
+impl<P: Primitive> Drop for Contended<P> {
+    fn drop(&mut self) {
+        // Nobody is left who could release these: they must not be renewed for ever.
+        for grant in self.primitive.take_valid() {
+            self.client().abandon_grant(&grant);
+            owed::after_loss(&self.home, &self.name, &grant, LossReason::Closed);
         }
+        self.client().objects.forget::<Contended<P>>(&self.name);
     }
 }

@@ -5,18 +5,18 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// In the order in which they are locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Rank {
+pub(crate) enum MutexOrder {
     Holds,
     Line,
     Sleepers,
     Obstacle,
-    Places,
+    UnneededPlaces,
 }
 
-/// A mutex of this rank. Survives a panic of a thread that had locked it.
+/// A mutex of this order. Survives a panic of a thread that had locked it.
 pub(crate) struct Ordered<T> {
     #[cfg(debug_assertions)]
-    rank: Rank,
+    order: MutexOrder,
     value: Mutex<T>,
 }
 
@@ -27,20 +27,20 @@ pub(crate) struct OrderedGuard<'a, T> {
 }
 
 impl<T: Default> Ordered<T> {
-    pub(crate) fn new(rank: Rank) -> Ordered<T> {
-        let _ = rank;
+    pub(crate) fn new(order: MutexOrder) -> Ordered<T> {
+        let _ = order;
         Ordered {
             #[cfg(debug_assertions)]
-            rank,
+            order,
             value: Mutex::default(),
         }
     }
 
     /// # Panics
-    /// In a debug build, when this thread has locked one of the same rank or of one that comes later.
+    /// In a debug build, when this thread has locked one of the same order or of one that comes later.
     pub(crate) fn lock(&self) -> OrderedGuard<'_, T> {
         #[cfg(debug_assertions)]
-        let _locked = watch::Locked::new(self.rank);
+        let _locked = watch::Locked::new(self.order);
         OrderedGuard {
             value: self.value.lock().unwrap_or_else(PoisonError::into_inner),
             #[cfg(debug_assertions)]
@@ -68,27 +68,33 @@ mod watch {
     use std::cell::Cell;
     use std::marker::PhantomData;
 
-    use super::Rank;
+    use super::MutexOrder;
 
-    const ALL: [Rank; 5] = [Rank::Holds, Rank::Line, Rank::Sleepers, Rank::Obstacle, Rank::Places];
+    const ALL: [MutexOrder; 5] = [
+        MutexOrder::Holds,
+        MutexOrder::Line,
+        MutexOrder::Sleepers,
+        MutexOrder::Obstacle,
+        MutexOrder::UnneededPlaces,
+    ];
 
     thread_local! {
-        /// A bit for each rank that this thread has locked. Needs neither memory nor a destructor: a thread may lock something
+        /// A bit for each order that this thread has locked. Needs neither memory nor a destructor: a thread may lock something
         /// while its other thread-local values are destroyed.
         static LOCKED: Cell<u8> = const { Cell::new(0) };
     }
 
     /// A bit of `LOCKED`, on the thread that set it.
-    pub(super) struct Locked(Rank, PhantomData<*const ()>);
+    pub(super) struct Locked(MutexOrder, PhantomData<*const ()>);
 
     impl Locked {
-        pub(super) fn new(rank: Rank) -> Locked {
+        pub(super) fn new(order: MutexOrder) -> Locked {
             LOCKED.with(|locked| {
                 let highest = ALL.into_iter().rfind(|other| locked.get() & bit(*other) != 0);
-                assert!(highest < Some(rank), "{rank:?} is locked after {highest:?}: see the head of contended");
-                locked.set(locked.get() | bit(rank));
+                assert!(highest < Some(order), "{order:?} is locked after {highest:?}: see the head of contended");
+                locked.set(locked.get() | bit(order));
             });
-            Locked(rank, PhantomData)
+            Locked(order, PhantomData)
         }
     }
 
@@ -98,8 +104,8 @@ mod watch {
         }
     }
 
-    fn bit(rank: Rank) -> u8 {
-        1 << rank as u8
+    fn bit(order: MutexOrder) -> u8 {
+        1 << order as u8
     }
 }
 
@@ -109,7 +115,7 @@ mod tests {
 
     #[test]
     fn mutexes_are_locked_in_their_order() {
-        let (line, obstacle) = (Ordered::<u8>::new(Rank::Line), Ordered::<u8>::new(Rank::Obstacle));
+        let (line, obstacle) = (Ordered::<u8>::new(MutexOrder::Line), Ordered::<u8>::new(MutexOrder::Obstacle));
         drop((line.lock(), obstacle.lock()));
         // Once more: nothing of it is left.
         drop((line.lock(), obstacle.lock()));
@@ -118,7 +124,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "Line is locked after Some(Obstacle)")]
     fn a_mutex_that_is_locked_too_late_panics() {
-        let (line, obstacle) = (Ordered::<u8>::new(Rank::Line), Ordered::<u8>::new(Rank::Obstacle));
+        let (line, obstacle) = (Ordered::<u8>::new(MutexOrder::Line), Ordered::<u8>::new(MutexOrder::Obstacle));
         let _first = obstacle.lock();
         let _second = line.lock();
     }

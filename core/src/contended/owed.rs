@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 use super::Primitive;
 use super::home::Home;
 use super::server::{self, Server};
-use super::shared::Contended;
+use super::object::Contended;
 use crate::context::Context;
 use crate::lease::{Grant, LossReason};
 use crate::name::ObjectName;

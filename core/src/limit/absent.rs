@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use super::answer::Answer;
 use super::decision::Decision;
-use super::places::By;
+use super::reservations::By;
 use super::rate::Rate;
-use super::shared::LimitShared;
+use super::object::LimitObject;
 use super::step::Gcra;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Level;
@@ -63,7 +63,7 @@ impl Stand {
     }
 
     /// The answer to `cost`, within `wait`, when asking has failed with `error`.
-    pub(super) fn decide(&self, shared: &LimitShared, cost: u64, wait: Duration, error: Error) -> Result<Answer> {
+    pub(super) fn decide(&self, shared: &LimitObject, cost: u64, wait: Duration, error: Error) -> Result<Answer> {
         let answer = match self.policy {
             Absent::Fail => return Err(error),
             Absent::Deny => Answer::Decided(Decision::deny(self.rate, cost)),
@@ -87,7 +87,7 @@ impl Stand {
     }
 
     /// Called with every answer of the server.
-    pub(super) fn server_is_back(&self, shared: &LimitShared) {
+    pub(super) fn server_is_back(&self, shared: &LimitObject) {
         if shared.shares().set_alone(false) {
             shared.client().events.emit(Level::Info, Some(shared.name().as_str()), "the server decides again");
         }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::decision::Decision;
-use super::places::{By, Reserved};
+use super::reservations::{By, Reserved};
 use super::rate::Rate;
 use super::tat::Span;
 use crate::time::Tick;

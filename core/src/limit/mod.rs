@@ -18,9 +18,8 @@ mod model_test;
 mod object;
 #[cfg(test)]
 mod oracle_test;
-mod places;
+mod reservations;
 mod rate;
-mod shared;
 mod shares;
 mod step;
 mod tat;
@@ -40,8 +39,8 @@ pub(crate) use step::LimitState;
 
 use self::absent::Stand;
 use self::answer::Answer;
-use self::places::{By, Place, Places};
-use self::shared::LimitShared;
+use self::reservations::{By, Reservations, Waiter};
+use self::object::LimitObject;
 use self::step::{Gcra, Judged, Reset};
 use self::tat::Span;
 use crate::backend::{Done, Failed};
@@ -107,7 +106,7 @@ impl LimiterOptions {
 /// ```
 #[derive(Clone)]
 pub struct RateLimiter {
-    shared: Arc<LimitShared>,
+    shared: Arc<LimitObject>,
     rate: Rate,
     stand: Stand,
 }
@@ -116,13 +115,13 @@ impl Limits {
     /// The limiter of this name. No I/O.
     pub(crate) fn open(self: &Arc<Self>, name: &str, options: LimiterOptions) -> Result<RateLimiter> {
         let name = self.context().name_of("rate limiter", name)?;
-        let make = || LimitShared::new(name.clone(), self.clone());
+        let make = || LimitObject::new(name.clone(), self.clone());
         RateLimiter::new(self.context().objects.get_or_insert(&name, make), options)
     }
 }
 
 impl RateLimiter {
-    fn new(shared: Arc<LimitShared>, options: LimiterOptions) -> Result<RateLimiter> {
+    fn new(shared: Arc<LimitObject>, options: LimiterOptions) -> Result<RateLimiter> {
         let on = |error: Error| error.on(shared.name().as_str());
         options.rate.check().map_err(on)?;
         let stand = Stand::new(options.absent, options.rate).map_err(on)?;
@@ -255,11 +254,11 @@ impl RateLimiter {
     }
 
     async fn wait_until(&self, until: Tick, cost: u64) -> Result<Decision> {
-        let arrival = self.shared.places().arrive();
+        let arrival = self.shared.reservations().arrive();
         let (client, clock) = (self.shared.client(), &self.shared.client().clock);
         loop {
-            if let Some(place) = Place::left_over(&self.shared, (self.rate, cost), arrival, until) {
-                return Ok(place.wait(clock).await);
+            if let Some(waiter) = Waiter::left_over(&self.shared, (self.rate, cost), arrival, until) {
+                return Ok(waiter.wait(clock).await);
             }
             let longest = until.max(clock.now().plus(client.options.response_timeout));
             let asking = self.asking(cost, until, self.deadline().min(longest));
@@ -277,7 +276,7 @@ impl RateLimiter {
             };
             match asked.take()? {
                 Answer::Reserved(reserved) => {
-                    return Ok(Place::with(&self.shared, (self.rate, cost), arrival, reserved).wait(clock).await);
+                    return Ok(Waiter::with(&self.shared, (self.rate, cost), arrival, reserved).wait(clock).await);
                 }
                 Answer::Decided(decision) => match self.again_at(&decision, until) {
                     Some(next) => clock.sleep_until(next).await,
@@ -363,7 +362,7 @@ impl Drop for Asked {
         if let Some(Ok(Answer::Reserved(reserved))) = self.answer.take()
             && !self.limiter.shared.client().tasks.is_forked()
         {
-            Places::leave(&self.limiter.shared, (self.limiter.rate, self.cost), reserved);
+            Reservations::leave(&self.limiter.shared, (self.limiter.rate, self.cost), reserved);
         }
     }
 }

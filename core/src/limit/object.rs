@@ -1,17 +1,68 @@
-//! What the client does to a limiter as to any object that it has opened: next to nothing, since nothing is held.
+//! What the limiters of one name share in one client: the callers that wait.
 
 use std::sync::Arc;
 
-use super::shared::LimitShared;
+use super::limits::Limits;
+use super::reservations::{By, Reservations, Reserved};
+use super::shares::Shares;
+use super::step::GiveBack;
+use crate::context::Context;
 use crate::error::Error;
 use crate::lease::HolderId;
+use crate::name::ObjectName;
 use crate::objects::{Kind, Object, Releasing};
 
-impl Kind for LimitShared {
+pub(crate) struct LimitObject {
+    name: ObjectName,
+    limits: Arc<Limits>,
+    reservations: Reservations,
+}
+
+impl LimitObject {
+    pub(super) fn new(name: ObjectName, limits: Arc<Limits>) -> LimitObject {
+        LimitObject { name, limits, reservations: Reservations::default() }
+    }
+
+    pub(super) fn name(&self) -> &ObjectName {
+        &self.name
+    }
+
+    pub(super) fn client(&self) -> &Context {
+        self.limits.context()
+    }
+
+    /// The buckets of this client alone.
+    pub(super) fn shares(&self) -> &Shares {
+        &self.limits.shares
+    }
+
+    pub(super) fn reservations(&self) -> &Reservations {
+        &self.reservations
+    }
+
+    /// Whether the tokens could be given back, to the one that charged them. Asked once: a repeat could give them back twice.
+    pub(super) async fn give_back(&self, reserved: &Reserved) -> bool {
+        let rate = reserved.rate;
+        let step = GiveBack::new(rate, reserved.cost, reserved.tat);
+        match reserved.by {
+            By::Share => self.shares().give_back(&self.name, rate, &step, self.client().clock.now()),
+            By::Server => {
+                let deadline = self.client().clock.now().plus(self.client().options.response_timeout);
+                match self.client().backend.run(&self.name, &step, deadline).await {
+                    Ok(done) => done.reply,
+                    Err(failed) => failed.echo_until.is_some(),
+                }
+            }
+        }
+    }
+}
+
+impl Kind for LimitObject {
     const KIND: &'static str = "rate limiter";
 }
 
-impl Object for LimitShared {
+/// The client has next to nothing to do, since nothing is held.
+impl Object for LimitObject {
     /// Each caller waits for the end of the client itself.
     fn refuse_waiters(&self, _error: &Error) {}
 
@@ -24,5 +75,11 @@ impl Object for LimitShared {
 
     fn release_all(self: Arc<Self>) -> Vec<Releasing> {
         Vec::new()
+    }
+}
+
+impl Drop for LimitObject {
+    fn drop(&mut self) {
+        self.client().objects.forget::<LimitObject>(&self.name);
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::answer::Answer;
-use super::places::By;
+use super::reservations::By;
 use super::step::{Gcra, GiveBack, LimitState};
 use super::tat::Span;
 use super::{Decision, Rate};

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::holds::Holds;
 use super::step::{self, Acquire, Cancel, Look, Release, Renew};
-use super::{HolderId, LockShared};
-use crate::contended::{self, Contended, Ordered, OrderedGuard, Primitive, QueueNames, Rank, Cohort};
+use super::{HolderId, LockObject};
+use crate::contended::{self, Contended, Ordered, OrderedGuard, Primitive, QueueNames, MutexOrder, Cohort};
 use crate::context::Context;
 use crate::lease::{Grant, GrantSpec, Term};
 use crate::name::ObjectName;
@@ -18,7 +18,7 @@ pub(crate) struct Exclusive {
 
 impl Default for Exclusive {
     fn default() -> Exclusive {
-        Exclusive { holds: Ordered::new(Rank::Holds) }
+        Exclusive { holds: Ordered::new(MutexOrder::Holds) }
     }
 }
 
@@ -99,7 +99,7 @@ impl Primitive for Exclusive {
         self.holds.lock().take_valid()
     }
 
-    fn let_go(&self, token: Option<u64>) -> Vec<Arc<LockShared>> {
+    fn let_go(&self, token: Option<u64>) -> Vec<Arc<LockObject>> {
         self.holds.lock().let_go(token)
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::{HolderId, LockShared};
+use super::{HolderId, LockObject};
 use crate::lease::Grant;
 
 /// A holder that has lost its hold and never says a word again is remembered among this many.
@@ -24,7 +24,7 @@ struct Hold {
     /// The holder has learned that it was lost.
     told: bool,
     /// The lock itself, while a hold has to outlive every [`Lock`](super::Lock) of its name. Gone with the hold.
-    kept: Option<Arc<LockShared>>,
+    kept: Option<Arc<LockObject>>,
 }
 
 /// What a release by a holder found.
@@ -82,7 +82,7 @@ impl Holds {
     }
 
     /// Keeps the lock for as long as this grant is held. One that was lost keeps nothing.
-    pub(super) fn keep(&mut self, grant: &Grant, lock: &Arc<LockShared>) {
+    pub(super) fn keep(&mut self, grant: &Grant, lock: &Arc<LockObject>) {
         let hold = self.0.iter_mut().find(|hold| hold.grant.address() == grant.address());
         if let Some(hold) = hold.filter(|hold| hold.grant.loss().is_none()) {
             hold.kept.get_or_insert_with(|| lock.clone());
@@ -90,7 +90,7 @@ impl Holds {
     }
 
     /// What the hold with this token keeps, or what all of them keep: to be dropped by a caller that has let go of the holds.
-    pub(super) fn let_go(&mut self, token: Option<u64>) -> Vec<Arc<LockShared>> {
+    pub(super) fn let_go(&mut self, token: Option<u64>) -> Vec<Arc<LockObject>> {
         let those = self.0.iter_mut().filter(|hold| token.is_none_or(|token| hold.grant.token() == token));
         those.filter_map(|hold| hold.kept.take()).collect()
     }

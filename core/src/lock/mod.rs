@@ -45,7 +45,7 @@ use crate::step::Step;
 pub(crate) type Locks = Home<Exclusive>;
 
 /// What the locks of one name share in a client.
-type LockShared = Contended<Exclusive>;
+type LockObject = Contended<Exclusive>;
 
 /// How a [`Lock`] is made.
 ///
@@ -179,7 +179,7 @@ pub struct Inspection {
 /// ```
 #[derive(Clone)]
 pub struct Lock {
-    shared: Arc<LockShared>,
+    shared: Arc<LockObject>,
     lease: Lease,
     watchdog_lease: Duration,
     reentrant: bool,

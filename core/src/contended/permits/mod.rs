@@ -51,7 +51,7 @@ pub(super) struct Two(Ordered<Vec<(HolderId, Grant)>>);
 
 impl Default for Two {
     fn default() -> Two {
-        Two(Ordered::new(Rank::Holds))
+        Two(Ordered::new(MutexOrder::Holds))
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::Primitive;
 use super::home::Home;
-use super::order::{Ordered, OrderedGuard, Rank};
+use super::order::{Ordered, OrderedGuard, MutexOrder};
 use crate::name::MAX_NAME_BYTES;
 
 /// The most names that are kept, 512 KB of them. If a name finds no room, its place is dropped as silent 15 s later, or sooner by
@@ -22,7 +22,7 @@ const AT_ONCE: usize = 32;
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// The names whose places have to be left.
-pub(super) struct Places(Ordered<Names>);
+pub(super) struct UnneededPlaces(Ordered<Names>);
 
 #[derive(Default)]
 struct Names {
@@ -31,13 +31,13 @@ struct Names {
     worked_off: bool,
 }
 
-impl Default for Places {
-    fn default() -> Places {
-        Places(Ordered::new(Rank::Places))
+impl Default for UnneededPlaces {
+    fn default() -> UnneededPlaces {
+        UnneededPlaces(Ordered::new(MutexOrder::UnneededPlaces))
     }
 }
 
-impl Places {
+impl UnneededPlaces {
     fn names(&self) -> OrderedGuard<'_, Names> {
         self.0.lock()
     }
@@ -62,7 +62,7 @@ impl Places {
 
 /// Leaves the place that this client may have in the queue of `key`, soon.
 pub(super) fn leave<P: Primitive>(home: &Arc<Home<P>>, key: &str) {
-    if !home.places.enter(key) {
+    if !home.unneeded_places.enter(key) {
         return;
     }
     let client = home.context();
@@ -71,7 +71,7 @@ pub(super) fn leave<P: Primitive>(home: &Arc<Home<P>>, key: &str) {
         loop {
             {
                 let Some(home) = weak.upgrade() else { return };
-                let keys = home.places.take();
+                let keys = home.unneeded_places.take();
                 if keys.is_empty() {
                     return;
                 }
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn names_are_kept_once_and_in_bounded_number() {
-        let places = Places::default();
+        let places = UnneededPlaces::default();
         assert!(places.enter("a"));
         assert!(!places.enter("a") && !places.enter("b"), "it is being worked off");
         assert!(!places.enter(&"x".repeat(MAX_NAME_BYTES + 1)));

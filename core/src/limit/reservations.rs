@@ -3,8 +3,9 @@
 //! Each waiting caller brings a reservation, the server's promise of its tokens for a certain time. Callers that ask for the same
 //! are interchangeable: the first of them takes the first time, so that a caller that gives up moves all behind it up, and what
 //! is left over is the last time, the one that the server can most likely give to others. Callers are ordered by their own
-//! reservations, so none of them gets a later time than its own, also when a reset or another server promises sooner ones. A time that nobody can take back stays
-//! here for the next caller: else a crowd that gives up again and again would push everybody's times into the future.
+//! reservations, so none of them gets a later time than its own, also when a reset or another server promises sooner ones. A time
+//! that nobody can take back stays here for the next caller: else a crowd that gives up again and again would push everybody's
+//! times into the future.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::mem;
@@ -15,7 +16,7 @@ use tokio::sync::Notify;
 
 use super::decision::Decision;
 use super::rate::Rate;
-use super::shared::LimitShared;
+use super::object::LimitObject;
 use super::tat::Span;
 use crate::time::{Clock, Tick};
 
@@ -43,115 +44,115 @@ pub(super) enum By {
 }
 
 /// What interchangeable callers ask for.
-pub(super) type Order = (Rate, u64);
+pub(super) type Demand = (Rate, u64);
 
-/// Below this many orders, none are dropped.
+/// Below this many demands, none are dropped.
 const FEW: usize = 16;
 
 #[derive(Default)]
-pub(super) struct Places(Mutex<Known>);
+pub(super) struct Reservations(Mutex<Demands>);
 
 #[derive(Default)]
-struct Known {
+struct Demands {
     arrivals: u64,
-    orders: HashMap<Order, Waiters>,
-    /// How many orders there are when it is worth to look for those that can be forgotten: twice as many as the last look left.
+    by_demand: HashMap<Demand, Waiters>,
+    /// How many demands there are when it is worth to look for those that can be forgotten: twice as many as the last look left.
     sweep_at: usize,
 }
 
 /// The place of a caller among the others: the due time of its own reservation, then its arrival.
-type Rank = (Tick, u64);
+type Position = (Tick, u64);
 
 /// Never more callers than times. A time without a caller is for the next one, unless it can be given back before.
 #[derive(Default)]
 struct Waiters {
     /// What each is told when it has become the first, or the first time has changed.
-    callers: BTreeMap<Rank, Arc<Notify>>,
+    callers: BTreeMap<Position, Arc<Notify>>,
     /// By when they are due. The n-th is never later than the own one of the n-th caller.
     times: VecDeque<Reserved>,
     /// A task gives back what is left over.
     giving: bool,
 }
 
-/// The place of one caller; given up when dropped.
-pub(super) struct Place {
-    shared: Arc<LimitShared>,
-    order: Order,
-    rank: Rank,
+/// One caller that waits; it gives up when it is dropped.
+pub(super) struct Waiter {
+    shared: Arc<LimitObject>,
+    demand: Demand,
+    position: Position,
     moved_up: Arc<Notify>,
     taken: bool,
 }
 
-enum Look {
-    Take(Decision),
-    Until(Tick),
+enum Readiness {
+    Ready(Decision),
+    NotBefore(Tick),
     Behind,
 }
 
-impl Places {
+impl Reservations {
     /// Numbers callers in the order in which they came.
     pub(super) fn arrive(&self) -> u64 {
-        let mut known = self.known();
-        known.arrivals += 1;
-        known.arrivals
+        let mut demands = self.demands();
+        demands.arrivals += 1;
+        demands.arrivals
     }
 
     /// Leaves a time to the next caller that asks for the same, or to others if it can be given back.
-    pub(super) fn leave(shared: &Arc<LimitShared>, order: Order, reserved: Reserved) {
+    pub(super) fn leave(shared: &Arc<LimitObject>, demand: Demand, reserved: Reserved) {
         let now = shared.client().clock.now();
-        let mut known = shared.places().known();
-        let waiters = known.waiters(order, now);
+        let mut demands = shared.reservations().demands();
+        let waiters = demands.waiters(demand, now);
         waiters.add(reserved);
         waiters.wake_first();
-        waiters.give_back(shared, order);
+        waiters.give_back(shared, demand);
     }
 
     /// The last time that has no caller; without one the task that gives them back is over.
-    fn to_give_back(&self, order: Order) -> Option<Reserved> {
-        let mut known = self.known();
-        let waiters = known.orders.get_mut(&order)?;
+    fn to_give_back(&self, demand: Demand) -> Option<Reserved> {
+        let mut demands = self.demands();
+        let waiters = demands.by_demand.get_mut(&demand)?;
         if waiters.times.len() > waiters.callers.len() {
             return waiters.times.pop_back();
         }
         waiters.giving = false;
-        known.tidy(order);
+        demands.tidy(demand);
         None
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn demands(&self) -> MutexGuard<'_, Demands> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Known {
-    /// The waiters of this order, none at first.
-    fn waiters(&mut self, order: Order, now: Tick) -> &mut Waiters {
-        if self.orders.len() >= self.sweep_at.max(FEW) && !self.orders.contains_key(&order) {
-            self.orders.retain(|_, waiters| waiters.matter(now));
-            self.sweep_at = 2 * self.orders.len();
+impl Demands {
+    /// The waiters of this demand, none at first.
+    fn waiters(&mut self, demand: Demand, now: Tick) -> &mut Waiters {
+        if self.by_demand.len() >= self.sweep_at.max(FEW) && !self.by_demand.contains_key(&demand) {
+            self.by_demand.retain(|_, waiters| waiters.matter(now));
+            self.sweep_at = 2 * self.by_demand.len();
         }
-        self.orders.entry(order).or_default()
+        self.by_demand.entry(demand).or_default()
     }
 
-    fn tidy(&mut self, order: Order) {
-        if self.orders.get(&order).is_some_and(|waiters| waiters.times.is_empty() && !waiters.giving) {
-            self.orders.remove(&order);
+    fn tidy(&mut self, demand: Demand) {
+        if self.by_demand.get(&demand).is_some_and(|waiters| waiters.times.is_empty() && !waiters.giving) {
+            self.by_demand.remove(&demand);
         }
     }
 }
 
 impl Waiters {
     /// In the background, the last first and one at a time: only the last charge of all can be given back.
-    fn give_back(&mut self, shared: &Arc<LimitShared>, order: Order) {
+    fn give_back(&mut self, shared: &Arc<LimitObject>, demand: Demand) {
         if mem::replace(&mut self.giving, true) {
             return;
         }
         let shared = shared.clone();
         shared.client().tasks.clone().spawn_operation(async move {
-            while let Some(last) = shared.places().to_give_back(order) {
+            while let Some(last) = shared.reservations().to_give_back(demand) {
                 if !shared.give_back(&last).await {
-                    let mut known = shared.places().known();
-                    let waiters = known.orders.entry(order).or_default();
+                    let mut demands = shared.reservations().demands();
+                    let waiters = demands.by_demand.entry(demand).or_default();
                     waiters.add(last);
                     waiters.giving = false;
                     break;
@@ -165,16 +166,16 @@ impl Waiters {
         self.times.insert(at, reserved);
     }
 
-    fn leave(&mut self, rank: Rank) {
-        let first = self.is_first(rank);
-        self.callers.remove(&rank);
+    fn leave(&mut self, position: Position) {
+        let first = self.is_first(position);
+        self.callers.remove(&position);
         if first {
             self.wake_first();
         }
     }
 
-    fn is_first(&self, rank: Rank) -> bool {
-        self.callers.first_key_value().is_some_and(|(first, _)| *first == rank)
+    fn is_first(&self, position: Position) -> bool {
+        self.callers.first_key_value().is_some_and(|(first, _)| *first == position)
     }
 
     fn wake_first(&self) {
@@ -189,70 +190,70 @@ impl Waiters {
     }
 }
 
-impl Place {
-    /// A place of its own time.
-    pub(super) fn with(shared: &Arc<LimitShared>, order: Order, arrival: u64, reserved: Reserved) -> Place {
+impl Waiter {
+    /// With a time of its own.
+    pub(super) fn with(shared: &Arc<LimitObject>, demand: Demand, arrival: u64, reserved: Reserved) -> Waiter {
         let now = shared.client().clock.now();
-        let mut known = shared.places().known();
-        let waiters = known.waiters(order, now);
+        let mut demands = shared.reservations().demands();
+        let waiters = demands.waiters(demand, now);
         waiters.add(reserved);
-        Place::enter(shared, order, (reserved.due, arrival), waiters)
+        Waiter::enter(shared, demand, (reserved.due, arrival), waiters)
     }
 
-    /// A place for a time that somebody else has left, no later than `until`.
-    pub(super) fn left_over(shared: &Arc<LimitShared>, order: Order, arrival: u64, until: Tick) -> Option<Place> {
+    /// With a time that somebody else has left, no later than `until`.
+    pub(super) fn left_over(shared: &Arc<LimitObject>, demand: Demand, arrival: u64, until: Tick) -> Option<Waiter> {
         let now = shared.client().clock.now();
-        let mut known = shared.places().known();
-        let waiters = known.orders.get_mut(&order)?;
+        let mut demands = shared.reservations().demands();
+        let waiters = demands.by_demand.get_mut(&demand)?;
         if waiters.callers.is_empty() {
             // Tokens that nobody took in time may have flown over.
             waiters.times.retain(|reserved| reserved.due >= now);
         }
         let left = waiters.times.get(waiters.callers.len()).map(|reserved| reserved.due).filter(|due| *due <= until);
-        let place = left.map(|due| Place::enter(shared, order, (due, arrival), waiters));
-        known.tidy(order);
-        place
+        let waiter = left.map(|due| Waiter::enter(shared, demand, (due, arrival), waiters));
+        demands.tidy(demand);
+        waiter
     }
 
-    fn enter(shared: &Arc<LimitShared>, order: Order, rank: Rank, waiters: &mut Waiters) -> Place {
+    fn enter(shared: &Arc<LimitObject>, demand: Demand, position: Position, waiters: &mut Waiters) -> Waiter {
         let moved_up = Arc::new(Notify::new());
-        waiters.callers.insert(rank, moved_up.clone());
-        Place { shared: shared.clone(), order, rank, moved_up, taken: false }
+        waiters.callers.insert(position, moved_up.clone());
+        Waiter { shared: shared.clone(), demand, position, moved_up, taken: false }
     }
 
     /// Waits until the tokens may be used.
     pub(super) async fn wait(mut self, clock: &Clock) -> Decision {
         loop {
-            match self.look(clock.now()) {
-                Look::Take(decision) => return decision,
-                Look::Until(due) => tokio::select! {
+            match self.take_if_due(clock.now()) {
+                Readiness::Ready(decision) => return decision,
+                Readiness::NotBefore(due) => tokio::select! {
                     () = clock.sleep_until(due) => {}
                     () = self.moved_up.notified() => {}
                 },
-                Look::Behind => self.moved_up.notified().await,
+                Readiness::Behind => self.moved_up.notified().await,
             }
         }
     }
 
-    fn look(&mut self, now: Tick) -> Look {
-        let mut known = self.shared.places().known();
-        let Some(waiters) = known.orders.get_mut(&self.order) else { return Look::Behind };
-        if !waiters.is_first(self.rank) {
-            return Look::Behind;
+    fn take_if_due(&mut self, now: Tick) -> Readiness {
+        let mut demands = self.shared.reservations().demands();
+        let Some(waiters) = demands.by_demand.get_mut(&self.demand) else { return Readiness::Behind };
+        if !waiters.is_first(self.position) {
+            return Readiness::Behind;
         }
-        let Some(first) = waiters.times.front().copied() else { return Look::Behind };
+        let Some(first) = waiters.times.front().copied() else { return Readiness::Behind };
         if first.due > now {
-            return Look::Until(first.due);
+            return Readiness::NotBefore(first.due);
         }
         waiters.times.pop_front();
-        waiters.leave(self.rank);
-        known.tidy(self.order);
+        waiters.leave(self.position);
+        demands.tidy(self.demand);
         self.taken = true;
-        Look::Take(first.decision)
+        Readiness::Ready(first.decision)
     }
 }
 
-impl Drop for Place {
+impl Drop for Waiter {
     fn drop(&mut self) {
         if self.taken {
             return;
@@ -262,10 +263,10 @@ impl Drop for Place {
             mem::forget(self.shared.clone());
             return;
         }
-        let mut known = self.shared.places().known();
-        let Some(waiters) = known.orders.get_mut(&self.order) else { return };
-        waiters.leave(self.rank);
-        waiters.give_back(&self.shared, self.order);
+        let mut demands = self.shared.reservations().demands();
+        let Some(waiters) = demands.by_demand.get_mut(&self.demand) else { return };
+        waiters.leave(self.position);
+        waiters.give_back(&self.shared, self.demand);
     }
 }
 
@@ -279,7 +280,7 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    async fn limit() -> (Arc<LimitShared>, ManualClock) {
+    async fn limit() -> (Arc<LimitObject>, ManualClock) {
         let clock = ManualClock::new();
         let mut config = Config::from_url("memory://").unwrap();
         config.clock(clock.clone()).unwrap();
@@ -291,7 +292,7 @@ mod tests {
     }
 
     /// Tokens that were charged before others, so that they cannot be given back.
-    fn reserved(shared: &LimitShared, cost: u64, wait: Duration) -> Reserved {
+    fn reserved(shared: &LimitObject, cost: u64, wait: Duration) -> Reserved {
         let (rate, tat, by) = (Rate::new(1, SECOND), Span::default(), By::Share);
         let due = shared.client().clock.now().plus(wait);
         Reserved { due, wait, decision: Decision::allow(rate, cost), rate, cost, tat, by }
@@ -306,13 +307,13 @@ mod tests {
     #[tokio::test]
     async fn a_late_answer_takes_no_time_of_another_caller() {
         let (shared, clock) = limit().await;
-        let order = (Rate::new(1, SECOND), 1);
+        let demand = (Rate::new(1, SECOND), 1);
         let wait = |arrival: u64, ms: u64| {
             let reserved = reserved(&shared, 1, Duration::from_millis(ms));
-            let (place, clock) = (Place::with(&shared, order, arrival, reserved), shared.client().clock.clone());
-            tokio::spawn(async move { place.wait(&clock).await })
+            let (waiter, clock) = (Waiter::with(&shared, demand, arrival, reserved), shared.client().clock.clone());
+            tokio::spawn(async move { waiter.wait(&clock).await })
         };
-        let (first, second) = (shared.places().arrive(), shared.places().arrive());
+        let (first, second) = (shared.reservations().arrive(), shared.reservations().arrive());
         let second = wait(second, 900);
         settle().await;
         let first = wait(first, 50_000);
@@ -328,26 +329,26 @@ mod tests {
     #[tokio::test]
     async fn a_time_that_is_left_wakes_the_first_caller() {
         let (shared, clock) = limit().await;
-        let order = (Rate::new(1, SECOND), 1);
-        let place = Place::with(&shared, order, shared.places().arrive(), reserved(&shared, 1, 30 * SECOND));
+        let demand = (Rate::new(1, SECOND), 1);
+        let waiter = Waiter::with(&shared, demand, shared.reservations().arrive(), reserved(&shared, 1, 30 * SECOND));
         let its_clock = shared.client().clock.clone();
-        let waiter = tokio::spawn(async move { place.wait(&its_clock).await });
+        let waiting = tokio::spawn(async move { waiter.wait(&its_clock).await });
         settle().await;
-        Places::leave(&shared, order, reserved(&shared, 1, SECOND));
+        Reservations::leave(&shared, demand, reserved(&shared, 1, SECOND));
         clock.advance(SECOND);
         settle().await;
-        assert!(waiter.is_finished());
+        assert!(waiting.is_finished());
     }
 
     #[tokio::test]
     async fn times_that_are_over_are_forgotten() {
         let (shared, clock) = limit().await;
         for cost in 1..=1_000 {
-            Places::leave(&shared, (Rate::new(1, SECOND), cost), reserved(&shared, cost, SECOND));
+            Reservations::leave(&shared, (Rate::new(1, SECOND), cost), reserved(&shared, cost, SECOND));
             settle().await;
             clock.advance(2 * SECOND);
         }
-        let kept = shared.places().known().orders.len();
-        assert!(kept <= 2 * FEW, "{kept} orders");
+        let kept = shared.reservations().demands().by_demand.len();
+        assert!(kept <= 2 * FEW, "{kept} demands");
     }
 }
