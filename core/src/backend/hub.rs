@@ -11,10 +11,10 @@ pub(crate) enum Heard<'a> {
     /// A message, as it was published.
     Message(&'a str),
     /// The channel has just been subscribed, for the first time or once more: earlier messages were not delivered.
-    LookAgain,
+    Subscribed,
     /// The connection broke: nothing will be heard until the channel is subscribed once more.
     Interrupted,
-    /// The server does not let this user listen: nothing is heard until [`Heard::LookAgain`]. What was said before never came
+    /// The server does not let this user listen: nothing is heard until [`Heard::Subscribed`]. What was said before never came
     /// either.
     Refused,
 }

@@ -138,7 +138,7 @@ impl Backend {
     }
 
     /// Listens on a channel until the subscription is dropped. The listener hears every message, and
-    /// [`Heard::LookAgain`] when the server has confirmed the subscription and after every interruption, [`Heard::Interrupted`] at
+    /// [`Heard::Subscribed`] when the server has confirmed the subscription and after every interruption, [`Heard::Interrupted`] at
     /// its beginning, or [`Heard::Refused`].
     pub(crate) fn subscribe(&self, channel: &str, listen: Listen) -> Subscription {
         match self {

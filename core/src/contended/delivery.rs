@@ -63,7 +63,7 @@ impl<P: Primitive> Delivery<P> {
         let client = self.shared.client();
         // On its way it was no hold that a message could have been about.
         if self.shared.home().is_doubted_since(grant.since()) {
-            client.keeper.look_at(&grant);
+            client.keeper.verify(&grant);
         }
         P::Renew::counts(&client.counters).acquired(grant.since().since(asked_at), self.way);
         Ok(grant)

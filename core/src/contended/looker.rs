@@ -12,7 +12,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use super::order::{Ordered, OrderedGuard, MutexOrder};
 use super::server::Server;
 use super::object::{Contended, Obstacle};
-use super::sleepers::{Alarm, Answered, Due, Sleepers, Told, Work};
+use super::sleepers::{Alarm, Answered, DueSleeper, Sleepers, Told, Work};
 use super::{Looked, Primitive, is_ours, pace};
 use crate::backend::Failed;
 use crate::config::Options;
@@ -197,12 +197,12 @@ impl<P: Primitive> Looker<P> {
     }
 
     /// Sends one script. Only here is decided which names go together: in a cluster, the names of one slot.
-    async fn look(&self, server: &Server, chunk: Vec<Due<Contended<P>>>) {
+    async fn look(&self, server: &Server, chunk: Vec<DueSleeper<Contended<P>>>) {
         let shared = &self.0;
         let mut looked_for = LookedFor { shared, chunk };
         fault_point(LOOK);
         let sent = shared.clock.now();
-        let of = |due: &Due<Contended<P>>| (due.object.name().clone(), P::look(&shared.client, due.keep));
+        let of = |due: &DueSleeper<Contended<P>>| (due.object.name().clone(), P::look(&shared.client, due.keep));
         let items = looked_for.chunk.iter().map(of).collect();
         match server.send_looks::<P>(items, sent.plus(shared.operation_timeout)).await {
             Ok(done) => {
@@ -219,7 +219,7 @@ impl<P: Primitive> Looker<P> {
 /// The contenders that a look is on its way for. Dropping this has those without an answer ask by themselves.
 struct LookedFor<'a, P: Primitive> {
     shared: &'a Shared<P>,
-    chunk: Vec<Due<Contended<P>>>,
+    chunk: Vec<DueSleeper<Contended<P>>>,
 }
 
 impl<P: Primitive> LookedFor<'_, P> {
@@ -263,7 +263,7 @@ impl<P: Primitive> Shared<P> {
         }
     }
 
-    fn answered(&self, chunk: &[Due<Contended<P>>], replies: Vec<Looked>, sent: Tick) {
+    fn answered(&self, chunk: &[DueSleeper<Contended<P>>], replies: Vec<Looked>, sent: Tick) {
         let mut woken = Vec::new();
         let mut overtaken = Vec::new();
         let mut sleepers = self.lock();

@@ -116,7 +116,7 @@ impl<P: Primitive> Contended<P> {
             // A hint only: what the server says to the renewal counts.
             "lost" => {
                 self.home().doubt();
-                self.look_at_holds();
+                self.verify_holds();
                 true
             }
             // From a later version.
@@ -125,8 +125,8 @@ impl<P: Primitive> Contended<P> {
     }
 
     /// Asks the server, in the background, whether it still shows what is held here.
-    pub(crate) fn look_at_holds(&self) {
-        self.primitive.valid().iter().for_each(|grant| self.client().keeper.look_at(grant));
+    pub(crate) fn verify_holds(&self) {
+        self.primitive.valid().iter().for_each(|grant| self.client().keeper.verify(grant));
     }
 
     /// Gives up a place in the queue that this process may have, unless it needs it: in the background, or at the end of the
@@ -159,7 +159,7 @@ impl<P: Primitive> Contended<P> {
         let listen: Listen = Arc::new(move |heard: Heard<'_>| {
             let free = match heard {
                 Heard::Message(_) => true,
-                Heard::LookAgain | Heard::Refused => false,
+                Heard::Subscribed | Heard::Refused => false,
                 // The head looks often anyway.
                 Heard::Interrupted => return,
             };
@@ -208,7 +208,7 @@ impl<P: Primitive> Contended<P> {
         self.client().keeper.watch(&grant);
         // Read after `watch`: a later move asks for this hold too.
         if self.moves() != moves || self.home.is_doubted_since(sent) {
-            self.client().keeper.look_at(&grant);
+            self.client().keeper.verify(&grant);
         }
         grant
     }

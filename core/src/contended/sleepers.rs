@@ -57,7 +57,7 @@ struct Sleeper<L> {
 }
 
 /// A sleeper that is being looked for.
-pub(super) struct Due<L> {
+pub(super) struct DueSleeper<L> {
     pub(super) id: u64,
     pub(super) object: Arc<L>,
     /// The look has to renew the time to live of the queue's keys.
@@ -71,7 +71,7 @@ pub(super) enum Work<L> {
     Few(Vec<Arc<L>>),
     /// One look for all; `late` is by how much the first of them is.
     Many {
-        chunk: Vec<Due<L>>,
+        chunk: Vec<DueSleeper<L>>,
         late: Duration,
     },
 }
@@ -196,7 +196,7 @@ impl<L> Sleepers<L> {
             let sleeper = self.by_id.get_mut(&place.1)?;
             sleeper.state = State::Looking { again: false };
             let keep = now.since(sleeper.kept) >= keep_after;
-            Some(Due { id: place.1, object: sleeper.object.clone(), keep })
+            Some(DueSleeper { id: place.1, object: sleeper.object.clone(), keep })
         };
         Work::Many { chunk: places.iter().filter_map(take).collect(), late: now.since(first) }
     }
@@ -205,7 +205,7 @@ impl<L> Sleepers<L> {
     /// `is_foreign` whether a head has to listen for such a holder.
     pub(super) fn answered(
         &mut self,
-        due: &Due<L>,
+        due: &DueSleeper<L>,
         looked: &Looked,
         sent: Tick,
         is_foreign: impl Fn(u64, &str) -> bool,

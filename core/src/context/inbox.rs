@@ -17,7 +17,7 @@ pub(crate) trait Recipient: Send + Sync {
     /// From now on messages come, or they do not.
     fn set_hears(&self, hears: bool);
 
-    /// Messages may have been missed. After this every object looks again, and all holds are looked at.
+    /// Messages may have been missed. After this every object looks again, and all holds are verified.
     fn missed(&self);
 }
 
@@ -79,13 +79,13 @@ impl Context {
 
     fn hear(&self, heard: Heard<'_>) {
         match heard {
-            Heard::LookAgain | Heard::Refused => {
+            Heard::Subscribed | Heard::Refused => {
                 for recipient in self.inbox.all() {
-                    recipient.set_hears(heard == Heard::LookAgain);
+                    recipient.set_hears(heard == Heard::Subscribed);
                     recipient.missed();
                 }
                 self.objects.all().iter().for_each(|object| object.look_again());
-                self.keeper.look_at_all();
+                self.keeper.verify_all();
             }
             Heard::Interrupted => self.inbox.all().iter().for_each(|recipient| recipient.set_hears(false)),
             Heard::Message(text) => {

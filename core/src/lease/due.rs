@@ -3,16 +3,16 @@
 //! What was renewed together is due together. A chunk that is not full takes along what is due soon and not itself part of a full
 //! one, so that from then on they are full.
 
-use super::renewal::{Due, RenewedBy};
-use super::schedule::{Entry, Phase, Schedule};
+use super::renewal::{ToRenew, RenewedBy};
+use super::schedule::{Entry, Progress, Schedule};
 use super::{Grant, Watch};
 use crate::time::Tick;
 
 /// What is due within this part of its renewal interval fills up a chunk: a tenth more renewals at most, in fewer scripts.
 const AHEAD: u32 = 10;
 
-/// How many entries are looked at to fill up a chunk, at most: full chunks and leases that are not renewed stand in between.
-const LOOKED_AT: usize = 10_000;
+/// How many entries are examined to fill up a chunk, at most: full chunks and leases that are not renewed stand in between.
+const EXAMINED: usize = 10_000;
 
 /// How many renewals are taken out under one lock. When a process was stopped all of them are due at once.
 pub(super) const TAKEN_AT_ONCE: usize = 1_000;
@@ -20,7 +20,7 @@ pub(super) const TAKEN_AT_ONCE: usize = 1_000;
 /// Holds of one kind, as many as one script renews at most. Never empty.
 pub(super) struct Chunk {
     pub(super) by: &'static RenewedBy,
-    pub(super) holds: Vec<Due>,
+    pub(super) holds: Vec<ToRenew>,
 }
 
 impl Chunk {
@@ -39,7 +39,7 @@ pub(super) struct AllDue {
 }
 
 impl AllDue {
-    fn add(&mut self, due: Due) {
+    fn add(&mut self, due: ToRenew) {
         let by = due.0.renewed_by();
         // All chunks of a kind but its last are full.
         match self.chunks.iter_mut().rfind(|chunk| chunk.by == by) {
@@ -55,7 +55,7 @@ impl Schedule {
         let mut due = AllDue::default();
         let mut taken = 0;
         while taken < TAKEN_AT_ONCE
-            && let Some(Entry { grant, phase }) = self.pop_until(now)
+            && let Some(Entry { grant, progress }) = self.pop_until(now)
         {
             let lease = match grant.watch() {
                 Watch::Over => continue,
@@ -63,18 +63,18 @@ impl Schedule {
                     due.lost.push(grant);
                     continue;
                 }
-                Watch::Renew { at, lease, .. } if phase == Phase::Asked || (at <= now && phase == Phase::Resting) => {
+                Watch::Renew { at, lease, .. } if progress == Progress::Asked || (at <= now && progress == Progress::Resting) => {
                     lease
                 }
                 // For no longer than it lasts anyway.
-                Watch::Expire { .. } if phase == Phase::Asked => grant.remaining(),
+                Watch::Expire { .. } if progress == Progress::Asked => grant.remaining(),
                 // Its time has moved on.
                 _ => {
-                    self.put(grant, phase);
+                    self.put(grant, progress);
                     continue;
                 }
             };
-            self.put(grant.clone(), Phase::Renewing);
+            self.put(grant.clone(), Progress::Renewing);
             due.add((grant, lease));
             taken += 1;
         }
@@ -91,7 +91,7 @@ impl Schedule {
             };
             let soon = self.due_soon(by, now, horizon, missing);
             for (grant, _) in &soon {
-                self.put(grant.clone(), Phase::Renewing);
+                self.put(grant.clone(), Progress::Renewing);
             }
             chunks[at].holds.extend(soon);
         }
@@ -99,13 +99,13 @@ impl Schedule {
 
     /// Up to `missing` holds of a kind that are due soon. Full chunks are left alone: each would want to be filled up in its turn,
     /// and all be renewed a little sooner, for ever.
-    fn due_soon(&self, by: &'static RenewedBy, now: Tick, horizon: Tick, missing: usize) -> Vec<Due> {
-        let entries = self.between(now..=horizon).take(LOOKED_AT);
+    fn due_soon(&self, by: &'static RenewedBy, now: Tick, horizon: Tick, missing: usize) -> Vec<ToRenew> {
+        let entries = self.between(now..=horizon).take(EXAMINED);
         let entries: Vec<_> = entries.filter(|(_, entry)| entry.grant.renewed_by() == by).collect();
         let mut soon = Vec::new();
         for together in entries.chunk_by(|(at, _), (other, _)| at == other).filter(|together| together.len() < by.chunk)
         {
-            let resting = together.iter().filter(|(_, entry)| entry.phase == Phase::Resting);
+            let resting = together.iter().filter(|(_, entry)| entry.progress == Progress::Resting);
             soon.extend(resting.filter_map(|(_, Entry { grant, .. })| match grant.watch() {
                 // Its own lease may be shorter, and its horizon nearer.
                 Watch::Renew { at, lease, .. } if at <= now.plus(lease / 3 / AHEAD) => Some((grant.clone(), lease)),

@@ -9,9 +9,9 @@ use std::time::Duration;
 use tokio::sync::{Notify, Semaphore};
 
 use super::due::{AllDue, Chunk, TAKEN_AT_ONCE};
-use super::looks::Looks;
-use super::renewal::{Due, Renewal, RenewedBy};
-use super::schedule::{Entry, Phase, Schedule};
+use super::verify::VerifyPace;
+use super::renewal::{ToRenew, Renewal, RenewedBy};
+use super::schedule::{Entry, Progress, Schedule};
 use super::{Grant, LossReason, Renewed, Watch};
 use crate::backend::{Backend, Failed};
 use crate::event::{Events, Level};
@@ -36,7 +36,7 @@ pub(crate) struct Keeper(Arc<Shared>);
 
 struct Shared {
     schedule: Mutex<Schedule>,
-    looks: Mutex<Looks>,
+    verify_pace: Mutex<VerifyPace>,
     changed: Notify,
     in_flight: Arc<Semaphore>,
     clock: Clock,
@@ -48,7 +48,7 @@ impl Keeper {
     pub(crate) fn new(clock: Clock, events: Events, counters: Arc<Counters>) -> Keeper {
         Keeper(Arc::new(Shared {
             schedule: Mutex::default(),
-            looks: Mutex::default(),
+            verify_pace: Mutex::default(),
             changed: Notify::new(),
             in_flight: Arc::new(Semaphore::new(IN_FLIGHT)),
             clock,
@@ -83,7 +83,7 @@ impl Keeper {
         if let Some(reason) = schedule.ended() {
             drop(schedule);
             self.0.lose(grant, reason);
-        } else if schedule.put(grant.clone(), Phase::Resting) {
+        } else if schedule.put(grant.clone(), Progress::Resting) {
             self.0.changed.notify_one();
         }
     }
@@ -91,24 +91,24 @@ impl Keeper {
     /// Renews a hold at once, to learn whether the server still shows it. What it learns can end the hold; else it is the same
     /// renewal as ever, only sooner, or one that asks for nothing when the watchdog does not renew the hold. Calls in quick
     /// succession make one.
-    pub(crate) fn look_at(&self, grant: &Grant) {
+    pub(crate) fn verify(&self, grant: &Grant) {
         grant.tenure().doubt();
         if self.0.lock().hurry(grant.tenure()) {
             self.0.changed.notify_one();
         }
     }
 
-    /// As [`Keeper::look_at`], for all holds: at once, or as soon as a second has passed since the last time.
-    pub(crate) fn look_at_all(&self) {
-        self.0.looks().ask();
-        if !self.look_if_asked() {
+    /// As [`Keeper::verify`], for all holds: at once, or as soon as a second has passed since the last time.
+    pub(crate) fn verify_all(&self) {
+        self.0.verify_pace().ask();
+        if !self.verify_all_if_asked() {
             self.0.changed.notify_one();
         }
     }
 
-    /// Looks at all holds if that was asked for and its time has come.
-    fn look_if_asked(&self) -> bool {
-        if !self.0.looks().begin(self.0.clock.now()) {
+    /// Verifies all holds if that was asked for and its time has come.
+    fn verify_all_if_asked(&self) -> bool {
+        if !self.0.verify_pace().begin(self.0.clock.now()) {
             return false;
         }
         let all = self.0.lock().tenures();
@@ -143,7 +143,7 @@ impl Keeper {
         // Under one lock: else a loss in between would find neither of the two.
         let next = grant.hand_over(token)?;
         // It stands there no more when it has just been taken out as lost.
-        let wake = !schedule.replace(&next) && schedule.put(next.clone(), Phase::Resting);
+        let wake = !schedule.replace(&next) && schedule.put(next.clone(), Progress::Resting);
         drop(schedule);
         grant.was_handed_over();
         if wake {
@@ -165,10 +165,10 @@ impl Keeper {
         loop {
             fault_point(TASK);
             let next = self.0.lock().arm();
-            let look = self.0.looks().next();
+            let verify_at = self.0.verify_pace().next();
             tokio::select! {
                 () = self.0.clock.sleep_until(next) => {}
-                () = self.0.clock.sleep_until(look) => drop(self.look_if_asked()),
+                () = self.0.clock.sleep_until(verify_at) => drop(self.verify_all_if_asked()),
                 () = self.0.changed.notified() => continue,
                 now = backend.moved_since(moves) => {
                     moves = now;
@@ -184,7 +184,7 @@ impl Keeper {
         }
     }
 
-    /// Another server may not know what is held: renews everything at once, and looks at what is not renewed.
+    /// Another server may not know what is held: renews everything at once, and verifies what is not renewed.
     async fn ask_for_all(&self) {
         let now = self.0.clock.now();
         let mut from = (now, 0);
@@ -274,7 +274,7 @@ impl Keeper {
 
     /// Those that are still valid are tried again after a pause; the others are past saving, and their timers say so. The
     /// pause follows from the lease that a hold has: what the renewal asked for may be next to nothing.
-    fn ask_again(&self, holds: &[Due], pause: impl Fn(Duration) -> Duration) {
+    fn ask_again(&self, holds: &[ToRenew], pause: impl Fn(Duration) -> Duration) {
         let now = self.0.clock.now();
         let mut schedule = self.0.lock();
         if schedule.ended().is_some() {
@@ -286,7 +286,7 @@ impl Keeper {
                 Watch::Over => continue,
                 Watch::Renew { lose_at, .. } | Watch::Expire { lose_at } => lose_at,
             };
-            let entry = Entry { grant: grant.clone(), phase: Phase::Asked };
+            let entry = Entry { grant: grant.clone(), progress: Progress::Asked };
             wake |= schedule.put_at(now.plus(pause(grant.lease())).min(lose_at), entry);
         }
         drop(schedule);
@@ -301,8 +301,8 @@ impl Shared {
         self.schedule.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn looks(&self) -> MutexGuard<'_, Looks> {
-        self.looks.lock().unwrap_or_else(PoisonError::into_inner)
+    fn verify_pace(&self) -> MutexGuard<'_, VerifyPace> {
+        self.verify_pace.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lose(&self, grant: &Grant, reason: LossReason) {

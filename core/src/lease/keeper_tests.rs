@@ -9,7 +9,7 @@ use super::*;
 use crate::backend::Reached;
 use crate::config::Config;
 use crate::contended::permits::RenewPermit;
-use crate::lease::{GrantSpec, HoldState, Renewal, Source, looks};
+use crate::lease::{GrantSpec, HoldState, Renewal, Source, verify};
 use crate::lock::Renew;
 use crate::name::ObjectName;
 use crate::time::ManualClock;
@@ -96,7 +96,7 @@ impl World {
         grant
     }
 
-    fn answer(&self, due: &[Due], reply: Renewed) {
+    fn answer(&self, due: &[ToRenew], reply: Renewed) {
         due.iter().for_each(|(grant, lease)| {
             self.keeper.settle(&self.backend, grant, *lease, self.now(), reply);
         });
@@ -107,7 +107,7 @@ impl World {
     }
 
     /// What the keeper takes out to renew, chunk after chunk.
-    fn due(&self) -> Vec<Due> {
+    fn due(&self) -> Vec<ToRenew> {
         self.keeper.due().into_iter().flat_map(|chunk| chunk.holds).collect()
     }
 
@@ -137,26 +137,26 @@ impl World {
 
 /// The connection for messages breaks again and again.
 #[tokio::test]
-async fn looks_at_all_holds_begin_once_a_second_at_most() {
+async fn all_holds_are_verified_once_a_second_at_most() {
     let world = World::new().await;
     let _held: Vec<Grant> = (0..10).map(|number| world.hold(number)).collect();
     world.clock.advance(Duration::from_millis(100));
-    let looked = |after: Duration| {
+    let verified = |after: Duration| {
         world.clock.advance(after);
-        world.keeper.look_if_asked();
+        world.keeper.verify_all_if_asked();
         world.run_for(Duration::from_millis(50)).1
     };
-    world.keeper.look_at_all();
-    assert_eq!(looked(Duration::ZERO), 10, "the first is at once");
+    world.keeper.verify_all();
+    assert_eq!(verified(Duration::ZERO), 10, "the first is at once");
     for _ in 0..5 {
-        world.keeper.look_at_all();
+        world.keeper.verify_all();
         assert!(world.was_woken(), "its task has another time to wait for");
-        assert_eq!(looked(Duration::from_millis(100)), 0);
+        assert_eq!(verified(Duration::from_millis(100)), 0);
     }
-    assert_eq!(looked(Duration::from_millis(250)), 10, "the others are one, when a second has passed");
-    assert_eq!(looked(looks::PAUSE * 2), 0, "and nothing is left of them");
-    world.keeper.look_at_all();
-    assert_eq!(looked(Duration::ZERO), 10, "at once again");
+    assert_eq!(verified(Duration::from_millis(250)), 10, "the others are one, when a second has passed");
+    assert_eq!(verified(verify::PAUSE * 2), 0, "and nothing is left of them");
+    world.keeper.verify_all();
+    assert_eq!(verified(Duration::ZERO), 10, "at once again");
 }
 
 /// The server's clock was set back: a key that lasts too long is cut by the next renewal, which comes at once, and to no less
@@ -216,17 +216,17 @@ async fn a_lease_below_the_watchdogs_is_renewed_before_it_ends() {
     assert_eq!((hold.lease(), world.run_for(INTERVAL)), (LEASE, (1, 1)));
 }
 
-/// What the look asks for is next to nothing; how soon it is repeated follows from the lease that the hold has.
+/// What it asks for is next to nothing; how soon it is repeated follows from the lease that the hold has.
 #[tokio::test]
-async fn a_look_that_fails_is_repeated_after_a_second() {
+async fn a_hold_that_could_not_be_verified_is_tried_again() {
     let server = Server::start();
     let world = World::on(&server).await;
     let hold = world.hold_for(1, Duration::from_secs(24 * 3600), None);
     server.cmd(&["ACL", "SETUSER", "default", "-evalsha", "-eval"]);
-    world.keeper.look_at(&hold);
+    world.keeper.verify(&hold);
     let due = loop {
         let next = world.keeper.0.lock().arm();
-        assert!(next.since(world.now()) < Duration::from_secs(1), "a look comes at once");
+        assert!(next.since(world.now()) < Duration::from_secs(1), "it is verified at once");
         world.keeper.0.clock.sleep_until(next).await;
         if let Some(due) = world.keeper.due().pop() {
             break due;

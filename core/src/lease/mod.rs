@@ -4,7 +4,7 @@ mod due;
 mod grant;
 mod holder;
 mod keeper;
-mod looks;
+mod verify;
 mod loss;
 mod renewal;
 mod schedule;

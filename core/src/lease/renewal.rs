@@ -13,7 +13,7 @@ use crate::time::Tick;
 
 /// The step by which a kind prolongs its holds, up to `CHUNK` of them in one script.
 ///
-/// It leaves alone what lasts for longer: a hold that nothing renews is looked at with a lease of next to nothing. Only what
+/// It leaves alone what lasts for longer: a hold that nothing renews is verified with a lease of next to nothing. Only what
 /// [`Grant::asks_for`] returns cuts a hold short.
 pub(crate) trait Renewal: BatchStep<Reply = Renewed> {
     /// For `lease` from when the server carries it out.
@@ -24,7 +24,7 @@ pub(crate) trait Renewal: BatchStep<Reply = Renewed> {
 }
 
 /// A hold that is to be renewed, and for how long.
-pub(super) type Due = (Grant, Duration);
+pub(super) type ToRenew = (Grant, Duration);
 
 type Sending<'a> = Pin<Box<dyn Future<Output = Result<Done<Vec<Renewed>>, Failed>> + Send + 'a>>;
 
@@ -33,7 +33,7 @@ pub(super) struct RenewedBy {
     step: fn() -> TypeId,
     /// The most holds that one script renews.
     pub(super) chunk: usize,
-    send: for<'a> fn(&'a Backend, &[Due], Tick) -> Sending<'a>,
+    send: for<'a> fn(&'a Backend, &[ToRenew], Tick) -> Sending<'a>,
     /// See [`Renewal::counts`].
     pub(super) counts: fn(&Counters) -> &HoldCounts,
 }
@@ -47,12 +47,12 @@ impl RenewedBy {
     }
 
     /// Sends one script for these holds, which all are renewed by this.
-    pub(super) fn send<'a>(&self, backend: &'a Backend, holds: &[Due], deadline: Tick) -> Sending<'a> {
+    pub(super) fn send<'a>(&self, backend: &'a Backend, holds: &[ToRenew], deadline: Tick) -> Sending<'a> {
         (self.send)(backend, holds, deadline)
     }
 }
 
-fn send<'a, R: Renewal>(backend: &'a Backend, holds: &[Due], deadline: Tick) -> Sending<'a> {
+fn send<'a, R: Renewal>(backend: &'a Backend, holds: &[ToRenew], deadline: Tick) -> Sending<'a> {
     let items = holds.iter().map(|(grant, lease)| (grant.name().clone(), R::of(grant, *lease))).collect();
     Box::pin(backend.run_batch(Batch { items }, deadline))
 }

@@ -1,4 +1,4 @@
-//! What is to be looked at when: each tenure once, by the grant that holds it now.
+//! What is due when: each tenure once, by the grant that holds it now.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -10,11 +10,11 @@ use super::{Grant, LossReason, Watch};
 use crate::time::Tick;
 
 /// When, and the tenure by the address that its entry keeps alive. The tenure knows its time, so that it is found again.
-pub(super) type Place = (Tick, usize);
+pub(super) type DueAt = (Tick, usize);
 
 #[derive(Default)]
 pub(super) struct Schedule {
-    due: BTreeMap<Place, Entry>,
+    due: BTreeMap<DueAt, Entry>,
     /// How many of each kind.
     kept: Vec<(&'static RenewedBy, u64)>,
     /// What the keeper sleeps until. It may be earlier than what is first now: then it wakes once in vain.
@@ -25,17 +25,17 @@ pub(super) struct Schedule {
 
 pub(super) struct Entry {
     pub(super) grant: Grant,
-    pub(super) phase: Phase,
+    pub(super) progress: Progress,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(super) enum Progress {
     /// Nothing is under way.
     Resting,
     /// A renewal is on its way: only the loss is to be watched.
     Renewing,
     /// The entry's time is that of the next renewal, whenever it would be due otherwise: the last one failed, or the server may
-    /// not know the hold. A hold that is not renewed is looked at.
+    /// not know the hold. A hold that is not renewed is verified.
     Asked,
 }
 
@@ -63,7 +63,7 @@ impl Schedule {
         let reason = *self.ended.get_or_insert(reason);
         self.kept.clear();
         let all = std::mem::take(&mut self.due).into_values().map(|entry| entry.grant);
-        (all.inspect(|grant| grant.tenure().set_place(None)).collect(), reason)
+        (all.inspect(|grant| grant.tenure().set_scheduled_at(None)).collect(), reason)
     }
 
     /// The keeper goes to sleep: until when.
@@ -75,7 +75,7 @@ impl Schedule {
 
     /// Enters a grant at its next event; true when the keeper sleeps for longer than that and has to be woken. One that was
     /// handed over since does not take its successor's place.
-    pub(super) fn put(&mut self, grant: Grant, phase: Phase) -> bool {
+    pub(super) fn put(&mut self, grant: Grant, progress: Progress) -> bool {
         let (resting, at) = match grant.watch() {
             Watch::Over => {
                 self.take(&grant);
@@ -84,7 +84,7 @@ impl Schedule {
             Watch::Renew { at, lose_at, .. } => (at.min(lose_at), lose_at),
             Watch::Expire { lose_at } => (lose_at, lose_at),
         };
-        self.put_at(if phase == Phase::Renewing { at } else { resting }, Entry { grant, phase })
+        self.put_at(if progress == Progress::Renewing { at } else { resting }, Entry { grant, progress })
     }
 
     /// As [`Schedule::put`], at a time that is not the next event's own.
@@ -92,7 +92,7 @@ impl Schedule {
         if let Some(present) = self.take(&entry.grant) {
             entry.grant = entry.grant.later(present);
         }
-        entry.grant.tenure().set_place(Some(at));
+        entry.grant.tenure().set_scheduled_at(Some(at));
         *self.kept(&entry.grant) += 1;
         self.due.insert((at, address(entry.grant.tenure())), entry);
         let late = self.armed.is_some_and(|armed| at < armed);
@@ -103,29 +103,29 @@ impl Schedule {
         late
     }
 
-    /// Makes up to `limit` of those that rest due at `now`, from the given place on; where to go on, if there is more.
-    pub(super) fn hasten(&mut self, now: Tick, from: Place, limit: usize) -> Option<Place> {
+    /// Makes up to `limit` of those that rest due at `now`, from there on; where to go on, if there is more.
+    pub(super) fn hasten(&mut self, now: Tick, from: DueAt, limit: usize) -> Option<DueAt> {
         let from = from.max((Tick(now.0.saturating_add(1)), 0));
-        let places: Vec<Place> = self.due.range(from..).take(limit).map(|(place, _)| *place).collect();
-        for place in &places {
-            if let Some(entry) = self.due.remove(place) {
-                let (at, entry) = match entry.phase {
-                    Phase::Renewing => (place.0, entry),
-                    Phase::Resting | Phase::Asked => (now, Entry { phase: Phase::Asked, ..entry }),
+        let all: Vec<DueAt> = self.due.range(from..).take(limit).map(|(due_at, _)| *due_at).collect();
+        for due_at in &all {
+            if let Some(entry) = self.due.remove(due_at) {
+                let (at, entry) = match entry.progress {
+                    Progress::Renewing => (due_at.0, entry),
+                    Progress::Resting | Progress::Asked => (now, Entry { progress: Progress::Asked, ..entry }),
                 };
-                entry.grant.tenure().set_place(Some(at));
-                self.due.insert((at, place.1), entry);
+                entry.grant.tenure().set_scheduled_at(Some(at));
+                self.due.insert((at, due_at.1), entry);
             }
         }
-        places.last().filter(|_| places.len() == limit).map(|(at, address)| (*at, address + 1))
+        all.last().filter(|_| all.len() == limit).map(|(at, address)| (*at, address + 1))
     }
 
     /// Enters a tenure anew whose next event may have come nearer, unless a renewal is under way or has just failed: then that one
     /// or the next says what is to be done. True as in [`Schedule::put`].
     pub(super) fn hurry(&mut self, tenure: &Arc<Tenure>) -> bool {
-        let entry = place(tenure).and_then(|place| self.due.get(&place));
-        let resting = entry.filter(|entry| entry.phase == Phase::Resting).map(|entry| entry.grant.clone());
-        resting.is_some_and(|grant| self.put(grant, Phase::Resting))
+        let entry = due_at(tenure).and_then(|due_at| self.due.get(&due_at));
+        let resting = entry.filter(|entry| entry.progress == Progress::Resting).map(|entry| entry.grant.clone());
+        resting.is_some_and(|grant| self.put(grant, Progress::Resting))
     }
 
     /// All that is kept.
@@ -135,16 +135,16 @@ impl Schedule {
 
     /// Lets a grant take the place of the one that it follows; false when that is not kept.
     pub(super) fn replace(&mut self, by: &Grant) -> bool {
-        let place = place(by.tenure());
-        let entry = place.and_then(|place| self.due.get_mut(&place));
+        let due_at = due_at(by.tenure());
+        let entry = due_at.and_then(|due_at| self.due.get_mut(&due_at));
         entry.map(|entry| entry.grant = by.clone()).is_some()
     }
 
     /// Takes out the tenure of a grant; gives the grant that holds it now.
     pub(super) fn take(&mut self, grant: &Grant) -> Option<Grant> {
-        let entry = self.due.remove(&place(grant.tenure())?)?;
+        let entry = self.due.remove(&due_at(grant.tenure())?)?;
         *self.kept(&entry.grant) -= 1;
-        entry.grant.tenure().set_place(None);
+        entry.grant.tenure().set_scheduled_at(None);
         Some(entry.grant)
     }
 
@@ -153,7 +153,7 @@ impl Schedule {
         let first = self.due.first_entry().filter(|first| first.key().0 <= limit)?;
         let entry = first.remove();
         *self.kept(&entry.grant) -= 1;
-        entry.grant.tenure().set_place(None);
+        entry.grant.tenure().set_scheduled_at(None);
         Some(entry)
     }
 
@@ -163,8 +163,8 @@ impl Schedule {
     }
 }
 
-fn place(tenure: &Arc<Tenure>) -> Option<Place> {
-    tenure.place().map(|at| (at, address(tenure)))
+fn due_at(tenure: &Arc<Tenure>) -> Option<DueAt> {
+    tenure.scheduled_at().map(|at| (at, address(tenure)))
 }
 
 fn address(tenure: &Arc<Tenure>) -> usize {

@@ -24,8 +24,8 @@ pub(super) struct Tenure {
     pub(super) server_generation: u64,
     /// The fork generation that it belongs to.
     pub(super) born: u32,
-    /// Where it stands in the keeper's schedule, whose lock guards this too.
-    place: AtomicU64,
+    /// When it is due in the keeper's schedule, whose lock guards this too.
+    scheduled_at: AtomicU64,
     /// One value, so that what is read together was true together.
     standing: Mutex<Standing>,
 }
@@ -59,7 +59,7 @@ pub(super) struct Standing {
 const CLOCK_ERROR: Duration = Duration::from_secs(1);
 /// The shortest pause from one confirmation to a renewal that comes out of turn.
 const OUT_OF_TURN: Duration = Duration::from_millis(20);
-/// What a look at a lease that the watchdog does not renew asks for: the server shortens nothing, so this changes nothing.
+/// What it asks for to verify a lease that the watchdog does not renew: the server shortens nothing, so this changes nothing.
 const NO_LONGER: Duration = Duration::from_millis(1);
 
 /// From `Held` by way of `Releasing` to `Released`, or from `Held` to `Lost`.
@@ -164,7 +164,7 @@ impl Tenure {
             echo_until: spec.echo_until.unwrap_or_default(),
             server_generation: spec.reached.generation,
             born: generation(),
-            place: AtomicU64::new(Tick::NEVER.0),
+            scheduled_at: AtomicU64::new(Tick::NEVER.0),
             standing: Mutex::new(Standing {
                 turn: 0,
                 stage: Stage::Held,
@@ -191,12 +191,12 @@ impl Tenure {
     }
 
     /// Its time in the schedule, while it stands there.
-    pub(super) fn place(&self) -> Option<Tick> {
-        Some(Tick(self.place.load(Ordering::Relaxed))).filter(|at| *at != Tick::NEVER)
+    pub(super) fn scheduled_at(&self) -> Option<Tick> {
+        Some(Tick(self.scheduled_at.load(Ordering::Relaxed))).filter(|at| *at != Tick::NEVER)
     }
 
-    pub(super) fn set_place(&self, at: Option<Tick>) {
-        self.place.store(at.unwrap_or(Tick::NEVER).0, Ordering::Relaxed);
+    pub(super) fn set_scheduled_at(&self, at: Option<Tick>) {
+        self.scheduled_at.store(at.unwrap_or(Tick::NEVER).0, Ordering::Relaxed);
     }
 
     /// See [`super::Grant::asks_for`].

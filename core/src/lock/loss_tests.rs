@@ -161,7 +161,7 @@ async fn losses_that_nobody_releases_do_not_add_up() {
 
 /// The answer of the server before comes after everything was asked for on the present one: that did not include this hold.
 #[tokio::test]
-async fn a_grant_by_the_server_before_is_looked_at_at_once() {
+async fn a_grant_by_the_server_before_is_verified_at_once() {
     let lossy = Lossy::new().await;
     let lease = Duration::from_secs(24 * 3600);
     let grant = lossy.lock.shared.admit(GrantSpec {

@@ -324,7 +324,7 @@ impl Lock {
         if let (Ok(_), Some(grant)) = (&freed, before) {
             self.client().keeper.end_as(&grant, LossReason::Deleted);
         }
-        self.shared.look_at_holds();
+        self.shared.verify_holds();
         freed
     }
 

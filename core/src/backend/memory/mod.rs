@@ -100,7 +100,7 @@ impl MemoryBackend {
     pub(super) fn subscribe(&self, channel: &str, listen: Listen) -> Subscription {
         let subscription = self.store.hub.listen(channel, listen.clone());
         // Nothing has to be confirmed here: the listener looks again at once, as it would after a confirmation.
-        listen(Heard::LookAgain);
+        listen(Heard::Subscribed);
         subscription
     }
 }

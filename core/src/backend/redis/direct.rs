@@ -30,8 +30,8 @@ use crate::time::{Clock, Tick};
 const SHORTEST_REST: Duration = Duration::from_secs(1);
 const LONGEST_REST: Duration = Duration::from_secs(60);
 
-/// A connection that was idle for longer is looked at before it is used: the server may have closed it.
-const LOOK_AFTER: Duration = Duration::from_millis(10);
+/// A connection that was idle for longer is tested before it is used: the server may have closed it.
+const TEST_AFTER: Duration = Duration::from_millis(10);
 
 /// The blocking connections of one client.
 pub(super) struct Direct(Arc<Shared>);
@@ -252,7 +252,7 @@ impl Direct {
             return None;
         }
         while let Some(mut idle) = pool.idle.pop() {
-            if idle.link == link && (now.since(idle.since) < LOOK_AFTER || idle.socket.is_quiet()) {
+            if idle.link == link && (now.since(idle.since) < TEST_AFTER || idle.socket.is_quiet()) {
                 return Some(Loan { shared: self.0.clone(), link, reached, socket: Some(idle.socket) });
             }
             pool.open -= 1;

@@ -177,7 +177,7 @@ fn what_the_server_closed_is_not_used_and_a_new_server_gets_new_connections() {
     let setup = Setup::new(&server.url());
     setup.warm_up();
     for _ in 0..3 {
-        std::thread::sleep(LOOK_AFTER * 2); // what is idle for longer is looked at
+        std::thread::sleep(TEST_AFTER * 2); // what is idle for longer is tested
         server.cmd(&["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]);
         assert!(setup.is_unavailable(), "a request that is lost for sure was not sent");
         setup.warm_up();

@@ -166,10 +166,10 @@ impl Link {
         }
     }
 
-    /// Looks at the connection, if there is one now.
-    pub(super) fn up<T>(&self, look: impl FnOnce(&Connected) -> T) -> Option<T> {
+    /// Reads something of the connection, if there is one now.
+    pub(super) fn up<T>(&self, see: impl FnOnce(&Connected) -> T) -> Option<T> {
         match &*self.0.state.borrow() {
-            State::Up(connected) => Some(look(connected)),
+            State::Up(connected) => Some(see(connected)),
             State::Down { .. } | State::Closed => None,
         }
     }
@@ -368,7 +368,7 @@ impl Shared {
                 let settled = match self.purpose {
                     // Callers wait for it, each for one request.
                     Purpose::Commands if !left => answered,
-                    // Each new one for messages makes the client look at all that it holds.
+                    // Each new one for messages makes the client verify all that it holds.
                     _ => answered && self.clock.now().since(since) >= SETTLED,
                 };
                 if settled {

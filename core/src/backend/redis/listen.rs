@@ -175,7 +175,7 @@ impl Keeper {
         for (channel, had) in &mut channels.had {
             let number = wanted[channel];
             if std::mem::replace(had, number) != number {
-                self.hub.tell(channel, Heard::LookAgain);
+                self.hub.tell(channel, Heard::Subscribed);
             }
         }
         let fresh: Vec<_> = wanted.into_iter().filter(|(channel, number)| !channels.knows(channel, *number)).collect();
@@ -221,7 +221,7 @@ impl Keeper {
             let refused: Vec<&String> = refused.map(|(channel, _)| channel).collect();
             self.report_allowed(&refused);
             // The server may be another one.
-            names.iter().for_each(|channel| self.hub.tell(channel, Heard::LookAgain));
+            names.iter().for_each(|channel| self.hub.tell(channel, Heard::Subscribed));
         } else if let [(channel, number)] = wanted {
             let before = channels.refuse(channel, *number);
             if before.is_none() {
