@@ -89,7 +89,7 @@ fn held(state: &'static State, recorder: &Arc<Recorder>, lock: Handle, holding: 
     let lock = state.get::<LockEntry>(lock, "test").unwrap();
     let holder = HolderId::fresh();
     let grant =
-        state.wait(lock.lock.acquire_as(holder, libdlock::lock::Acquire::default()), None).unwrap().into_grant();
+        state.wait(lock.lock.acquire_as(holder, libdlock::lock::AcquireOptions::default()), None).unwrap().into_grant();
     state.wait(lock.lock.release_as(holder), None).unwrap();
     ops::keep(state, recorder.clone(), holding, holder, grant).unwrap().handle
 }

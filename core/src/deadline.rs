@@ -10,11 +10,11 @@ use crate::time::{Clock, Tick};
 /// ```
 /// use std::time::Duration;
 ///
-/// use libdlock::lock::Acquire;
+/// use libdlock::lock::AcquireOptions;
 /// use libdlock::Wait;
 ///
-/// let patient = Acquire::default(); // as long as it takes
-/// let quick = Acquire::default().wait(Wait::For(Duration::from_millis(500)));
+/// let patient = AcquireOptions::default(); // as long as it takes
+/// let quick = AcquireOptions::default().wait(Wait::For(Duration::from_millis(500)));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Wait {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use libdlock::event::Event;
 use libdlock::lease::{HolderId, Lease};
-use libdlock::lock::Acquire;
+use libdlock::lock::AcquireOptions;
 use libdlock::{Client, Config, ManualClock};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -50,7 +50,7 @@ fn an_event_about_a_hold_carries_its_token_and_owner() {
     config.on_event(Arc::new(move |event| told.lock().unwrap().push(event.clone())));
     let (token, owner) = runtime.block_on(async {
         let client = Client::connect_with(config).await.unwrap();
-        let how = Acquire::default().lease(Lease::Fixed(Duration::from_secs(1)));
+        let how = AcquireOptions::default().lease(Lease::Fixed(Duration::from_secs(1)));
         let held = client.lock("job").unwrap().acquire_as(HolderId::fresh(), how).await.unwrap();
         clock.advance(Duration::from_secs(2));
         tokio::time::timeout(Duration::from_secs(5), held.lost()).await.expect("the loss is told").unwrap();

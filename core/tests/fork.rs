@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use libdlock::lease::{Grant, HoldState, HolderId, LossReason};
-use libdlock::lock::Acquire;
+use libdlock::lock::AcquireOptions;
 use libdlock::{Client, ErrorKind, Held, Lock, Rate, Wait};
 use libdlock_testkit::Server;
 use tokio::runtime::Builder;
@@ -50,7 +50,7 @@ fn a_forked_child_is_refused_with_an_open_client_of_its_parent() {
 fn in_the_child(url: &str, client: Client, lock: Lock, other: &Lock, held: Held) {
     let own = Builder::new_current_thread().enable_all().build().unwrap();
     let forked = |kind: ErrorKind| assert_eq!(kind, ErrorKind::Forked);
-    let (me, now) = (held.holder(), Acquire::default().wait(Wait::Try));
+    let (me, now) = (held.holder(), AcquireOptions::default().wait(Wait::Try));
     forked(client.block_on(other.acquire_as(HolderId::fresh(), now)).unwrap_err().kind());
     forked(client.block_on(other.acquire()).unwrap_err().kind());
     forked(own.block_on(other.try_acquire()).unwrap_err().kind());

@@ -7,7 +7,7 @@ use std::time::Duration;
 use common::{client, settle};
 use libdlock::error::ErrorFamily;
 use libdlock::lease::{HoldState, HolderId, Lease, LossReason};
-use libdlock::lock::{Acquire, LockOptions};
+use libdlock::lock::{AcquireOptions, LockOptions};
 use libdlock::{Client, Config, ErrorKind, Lock, Rate, Wait};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -37,7 +37,7 @@ async fn a_second_holder_is_told_who_has_it_and_for_how_long() {
     let held = lock.acquire().await.unwrap();
     assert!(lock.try_acquire().await.unwrap().is_none());
     let other = client.lock("k").unwrap();
-    let how = Acquire::default().wait(Wait::Try);
+    let how = AcquireOptions::default().wait(Wait::Try);
     let error = other.acquire_as(HolderId::fresh(), how).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Busy);
     assert!(error.message().contains(&held.token().to_string()), "{error}");
@@ -87,9 +87,9 @@ async fn a_holder_may_come_again_and_each_acquire_wants_its_release() {
     let (client, _clock) = client().await;
     let lock = client.lock("k").unwrap();
     let me = HolderId::fresh();
-    let first = lock.acquire_as(me, Acquire::default()).await.unwrap().into_grant();
+    let first = lock.acquire_as(me, AcquireOptions::default()).await.unwrap().into_grant();
     for depth in 2..=10_000 {
-        let again = lock.acquire_as(me, Acquire::default()).await.unwrap().into_grant();
+        let again = lock.acquire_as(me, AcquireOptions::default()).await.unwrap().into_grant();
         assert_eq!((again.token(), lock.hold_count(me)), (first.token(), depth));
     }
     for depth in (0..10_000).rev() {
@@ -105,8 +105,8 @@ async fn without_reentry_the_holder_is_told_at_once_that_it_would_wait_for_itsel
     let (client, _clock) = client().await;
     let lock = client.lock_with("k", LockOptions::default().reentrant(false)).unwrap();
     let me = HolderId::fresh();
-    let _held = lock.acquire_as(me, Acquire::default()).await.unwrap();
-    assert_eq!(lock.acquire_as(me, Acquire::default()).await.unwrap_err().kind(), ErrorKind::Deadlock);
+    let _held = lock.acquire_as(me, AcquireOptions::default()).await.unwrap();
+    assert_eq!(lock.acquire_as(me, AcquireOptions::default()).await.unwrap_err().kind(), ErrorKind::Deadlock);
     assert_eq!(lock.hold_count(me), 1);
 }
 
@@ -164,13 +164,13 @@ async fn an_acquire_after_a_loss_is_refused_until_the_loss_was_released() {
     let (client, clock) = client().await;
     let lock = fixed(&client, "k", SECOND);
     let me = HolderId::fresh();
-    let lost = lock.acquire_as(me, Acquire::default()).await.unwrap().into_grant();
+    let lost = lock.acquire_as(me, AcquireOptions::default()).await.unwrap().into_grant();
     clock.advance(2 * SECOND);
     assert_eq!(lost.lost().await, Some(LossReason::Expired));
-    assert_eq!(lock.acquire_as(me, Acquire::default()).await.unwrap_err().kind(), ErrorKind::Lost);
+    assert_eq!(lock.acquire_as(me, AcquireOptions::default()).await.unwrap_err().kind(), ErrorKind::Lost);
     assert_eq!(lock.hold_count(me), 0);
     assert_eq!(lock.release_as(me).await.unwrap_err().kind(), ErrorKind::NotHeld);
-    let again = lock.acquire_as(me, Acquire::default()).await.unwrap();
+    let again = lock.acquire_as(me, AcquireOptions::default()).await.unwrap();
     assert!(again.token() > lost.token());
 }
 
@@ -246,7 +246,7 @@ async fn a_holder_that_gave_up_and_comes_again_really_holds() {
     let (lock, theirs) = (first.lock("k").unwrap(), second.lock("k").unwrap());
     let me = HolderId::fresh();
     for round in 0..500 {
-        let mut given_up = Box::pin(lock.acquire_as(me, Acquire::default()));
+        let mut given_up = Box::pin(lock.acquire_as(me, AcquireOptions::default()));
         for _ in 0..round % 5 {
             tokio::select! {
                 biased;
@@ -258,7 +258,7 @@ async fn a_holder_that_gave_up_and_comes_again_really_holds() {
             }
         }
         drop(given_up);
-        let held = lock.acquire_as(me, Acquire::default()).await.unwrap();
+        let held = lock.acquire_as(me, AcquireOptions::default()).await.unwrap();
         settle().await;
         assert_eq!(held.state(), HoldState::Held);
         assert!(theirs.try_acquire().await.unwrap().is_none(), "held by two in round {round}");
@@ -365,7 +365,7 @@ async fn a_holder_that_went_away_keeps_the_lock_for_its_lease_and_no_longer() {
     let (client, clock) = client().await;
     let lock = client.lock("k").unwrap();
     let gone = HolderId::fresh();
-    let grant = lock.acquire_as(gone, Acquire::default()).await.unwrap().into_grant();
+    let grant = lock.acquire_as(gone, AcquireOptions::default()).await.unwrap().into_grant();
     client.abandon(gone);
     assert_eq!(grant.loss(), Some(LossReason::Closed));
     assert!(lock.try_acquire().await.unwrap().is_none());
@@ -384,7 +384,7 @@ async fn a_lock_has_the_name_that_it_was_given_and_its_errors_name_the_key() {
     let error = lock.acquire_timeout(Duration::from_millis(1)).await.unwrap_err();
     assert_eq!(error.name(), Some("shop:stock"));
     let error =
-        lock.acquire_as(HolderId::fresh(), Acquire::default().wait(Wait::Try).lease(Lease::Fixed(Duration::ZERO)));
+        lock.acquire_as(HolderId::fresh(), AcquireOptions::default().wait(Wait::Try).lease(Lease::Fixed(Duration::ZERO)));
     assert_eq!(error.await.unwrap_err().name(), Some("shop:stock"));
 }
 

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use libdlock::lease::{HolderId, Lease, LossReason};
-use libdlock::lock::Acquire;
+use libdlock::lock::AcquireOptions;
 use libdlock::{Client, ErrorKind, Rate, Wait};
 use libdlock_testkit::Server;
 use tokio::runtime::Runtime;
@@ -164,7 +164,7 @@ async fn a_paused_clock_of_tokio_does_not_spin() {
     let client = Client::connect("memory://").await.unwrap();
     let lock = client.lock("job").unwrap();
     let held =
-        lock.acquire_as(HolderId::fresh(), Acquire::default().lease(Lease::Fixed(Duration::from_secs(60)))).await;
+        lock.acquire_as(HolderId::fresh(), AcquireOptions::default().lease(Lease::Fixed(Duration::from_secs(60)))).await;
     let (start, mut polls) = (Instant::now(), 0);
     let mut acquiring = pin!(lock.acquire_timeout(Duration::from_millis(500)));
     let busy = poll_fn(|context| {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use common::{client, settle};
 use libdlock::lease::{HolderId, Lease, LossReason};
-use libdlock::lock::{Acquire, LockOptions};
+use libdlock::lock::{AcquireOptions, LockOptions};
 use libdlock::{Client, ErrorKind, Lock, Wait};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -59,13 +59,13 @@ async fn each_lock_is_lost_after_its_own_lease() {
 async fn a_reentry_with_a_longer_watchdog_lease_prevails() {
     let (client, clock) = client().await;
     let (short, long, me) = (lock(&client, "k", SHORT), lock(&client, "k", LONG), HolderId::fresh());
-    let held = short.acquire_as(me, Acquire::default()).await.unwrap();
-    let _again = long.acquire_as(me, Acquire::default()).await.unwrap();
+    let held = short.acquire_as(me, AcquireOptions::default()).await.unwrap();
+    let _again = long.acquire_as(me, AcquireOptions::default()).await.unwrap();
     assert_eq!((held.lease(), ttl(&short).await), (LONG, LONG));
     assert_eq!(held.remaining(), LONG - LONG / 10 - Duration::from_millis(10), "the margin of a renewed lease");
     // Also when the inner scope has ended, and whatever a shorter one asks for.
     long.release_as(me).await.unwrap();
-    let _third = short.acquire_as(me, Acquire::default()).await.unwrap();
+    let _third = short.acquire_as(me, AcquireOptions::default()).await.unwrap();
     clock.advance(6 * SECOND);
     settle().await;
     assert_eq!(ttl(&short).await, LONG - 6 * SECOND, "renewed at a third of the longer one");
@@ -99,7 +99,7 @@ async fn an_extended_hold_is_not_handed_to_one_with_a_fixed_lease() {
     let lock = client.lock("k").unwrap();
     let first = lock.acquire().await.unwrap();
     let wait = |lease: Lease| {
-        let (lock, how) = (lock.clone(), Acquire::default().lease(lease));
+        let (lock, how) = (lock.clone(), AcquireOptions::default().lease(lease));
         tokio::spawn(async move { lock.acquire_as(HolderId::fresh(), how).await.unwrap() })
     };
     let mut waiting = Vec::new();
@@ -157,7 +157,7 @@ async fn attach_through_a_longer_watchdog_lease_takes_it_at_once() {
 #[tokio::test]
 async fn attach_of_a_fixed_lease_ignores_the_watchdog_lease() {
     let (client, clock) = client().await;
-    let how = Acquire::default().lease(Lease::Fixed(SHORT));
+    let how = AcquireOptions::default().lease(Lease::Fixed(SHORT));
     let held = lock(&client, "k", LONG).acquire_as(HolderId::fresh(), how).await.unwrap();
     let text = held.detach().await.unwrap();
     let long = lock(&client, "k", LONG);
@@ -185,7 +185,7 @@ async fn an_extend_to_less_than_the_watchdog_lease_delays_no_renewal() {
 async fn an_acquire_may_still_ask_for_a_lease_that_is_not_renewed() {
     let (client, clock) = client().await;
     let lock = lock(&client, "k", SHORT);
-    let how = Acquire::default().wait(Wait::Try).lease(Lease::Fixed(5 * SECOND));
+    let how = AcquireOptions::default().wait(Wait::Try).lease(Lease::Fixed(5 * SECOND));
     let held = lock.acquire_as(HolderId::fresh(), how).await.unwrap();
     clock.advance(4 * SECOND);
     settle().await;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use libdlock::id::{Layout, encode, parse};
 use libdlock::lease::{HolderId, Lease, LossReason};
 use libdlock::limit::{Absent, LimiterOptions};
-use libdlock::lock::{Acquire, LockOptions};
+use libdlock::lock::{AcquireOptions, LockOptions};
 use libdlock::{Client, Decision, Held, Rate, RateLimiter, Result, Snowflake, Wait};
 
 /// A step taken apart.
@@ -105,7 +105,7 @@ impl Runner {
                 }
                 options.watchdog_lease = step.millis("watchdog_lease_ms");
                 let lock = self.client(step).lock_with(step.objects[1], options)?;
-                let how = Acquire::default().wait(step.millis("wait_ms").map_or(Wait::Forever, Wait::For));
+                let how = AcquireOptions::default().wait(step.millis("wait_ms").map_or(Wait::Forever, Wait::For));
                 let held = lock.acquire_as(HolderId::fresh(), how).await?;
                 self.keep(step.objects[2], held)
             }

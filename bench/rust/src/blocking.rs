@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use libdlock::lease::HolderId;
-use libdlock::lock::Acquire;
+use libdlock::lock::AcquireOptions;
 use libdlock::{Client, Lock};
 
 use crate::protocol;
@@ -56,7 +56,7 @@ pub fn pairs(client: &Client, callers: usize, length: Duration) -> Result<(), Bo
 /// Lock and unlock of what the thread holds.
 pub fn reentry(client: &Client, length: Duration) -> Result<(), Box<dyn Error>> {
     let (lock, holder) = (client.lock("bench-0")?, HolderId::fresh());
-    let _held = client.block_on(lock.acquire_as(holder, Acquire::default()))?;
+    let _held = client.block_on(lock.acquire_as(holder, AcquireOptions::default()))?;
     protocol::ready()?;
     let begun = Instant::now();
     let mut done = 0;

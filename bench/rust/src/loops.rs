@@ -4,7 +4,7 @@ use std::error::Error;
 use std::time::{Duration, Instant};
 
 use libdlock::lease::HolderId;
-use libdlock::lock::Acquire;
+use libdlock::lock::AcquireOptions;
 use libdlock::{Client, Held, Lock, Rate, RateLimiter, Snowflake};
 
 use crate::protocol;
@@ -28,7 +28,7 @@ impl Work {
             "pairs" => Work::Pairs(client.lock(&name)?),
             "reentry" => {
                 let (lock, holder) = (client.lock(&name)?, HolderId::fresh());
-                let held = lock.acquire_as(holder, Acquire::default()).await?;
+                let held = lock.acquire_as(holder, AcquireOptions::default()).await?;
                 Work::Reentry(lock, holder, held)
             }
             // So many that nobody is refused.
@@ -45,7 +45,7 @@ impl Work {
             Work::Pairs(lock) => lock.acquire().await?.release().await?,
             Work::Reentry(lock, holder, _) => {
                 for _ in 0..BATCH {
-                    lock.acquire_as(*holder, Acquire::default()).await?.release().await?;
+                    lock.acquire_as(*holder, AcquireOptions::default()).await?.release().await?;
                 }
                 return Ok(BATCH);
             }

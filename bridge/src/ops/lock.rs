@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use libdlock::Result;
 use libdlock::lease::{Grant, HolderId};
-use libdlock::lock::{Acquire, LockOptions};
+use libdlock::lock::{AcquireOptions, LockOptions};
 
 use super::held::keep;
 use super::{Held, Holding, Inspection, args};
@@ -107,9 +107,9 @@ pub fn lock_reenter(
     Ok(entry.lock.add_level(holder, &how(&entry, wait_ms, lease_ms)?))
 }
 
-fn how(entry: &LockEntry, wait_ms: Option<i64>, lease_ms: Option<i64>) -> Result<Acquire> {
+fn how(entry: &LockEntry, wait_ms: Option<i64>, lease_ms: Option<i64>) -> Result<AcquireOptions> {
     let on = |error: libdlock::Error| error.on(entry.lock.key());
-    let mut how = Acquire::default().wait(args::wait(wait_ms, "acquire").map_err(on)?);
+    let mut how = AcquireOptions::default().wait(args::wait(wait_ms, "acquire").map_err(on)?);
     how.lease = args::lease(lease_ms, "acquire").map_err(on)?;
     Ok(how)
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use super::Primitive;
-use super::attempt::{Attempt, Opened, Tried, Try};
+use super::outcome::{AcquireOutcome, Opened, STALE_IN_A_ROW, Tried, Try};
 use super::contend::{self, First, Guard};
 use super::delivery::{Delivery, Ticket};
 use super::object::{Contended, Obstacle};
@@ -19,9 +19,6 @@ use crate::step::Step;
 use crate::text;
 use crate::time::Tick;
 use crate::wait::while_open;
-
-/// How often a stale try is repeated at once: the server's clock may be jumping.
-const STALE_IN_A_ROW: u32 = 3;
 
 /// A caller that waited for less than this without an answer cannot tell whether the server is away: the answer may be on its
 /// way. After a longer wait the server counts as away. A snapshot stops a server for about half of this.
@@ -67,7 +64,7 @@ impl<'a, P: Primitive> Caller<'a, P> {
         Caller { shared, holder, wanted, asked_at: shared.client().clock.now() }
     }
 
-    /// One attempt, no waiting.
+    /// One request, no waiting.
     pub(crate) async fn once(&self) -> Result<Grant> {
         let deadline = self.shared.client().operation_deadline();
         for _ in 0..STALE_IN_A_ROW {
@@ -75,12 +72,12 @@ impl<'a, P: Primitive> Caller<'a, P> {
             if let Some(obstacle) = obstacle {
                 return Err(self.out_of_time(Some(&obstacle)));
             }
-            match self.while_open(pin!(self.attempt(deadline))).await?? {
+            match self.while_open(pin!(self.try_once(deadline))).await?? {
                 Tried::Granted(delivery) => return delivery.accept(Self::OP, self.holder, self.asked_at),
                 Tried::Refused(obstacle) => return Err(self.out_of_time(Some(&obstacle))),
                 Tried::Stale(None) => {}
                 Tried::Stale(Some(undone)) => {
-                    // Else the next attempt could find the object held by this one.
+                    // Else the next request could find the object held by this one.
                     let undone = pin!(undone);
                     let undone = pin!(by_deadline(&self.shared.client().clock, deadline, undone));
                     self.while_open(undone).await?;
@@ -124,13 +121,13 @@ impl<'a, P: Primitive> Caller<'a, P> {
         }
     }
 
-    /// The line's first attempt, made by its first caller. If it brings no grant, a contender goes on with it.
+    /// The line's first request, made by its first caller. If it brings no grant, a contender goes on with it.
     async fn open(&self, deadline: Tick) -> Result<Opened<P>> {
         let (client, shared, guard) = (self.shared.client(), self.shared.clone(), Guard::new(self.shared));
         let (wanted, step, sent) = (self.wanted, P::acquire(client, self.wanted, true, true), self.asked_at);
         let opening = client.tasks.operation(async move {
             let outcome = shared.send_acquire(&step, shared.client().operation_deadline(), deadline).await;
-            shared.opened(guard, Attempt { wanted, step, sent, outcome })
+            shared.opened(guard, AcquireOutcome { wanted, step, sent, outcome })
         });
         let opening = pin!(opening);
         match self.while_open(pin!(by_deadline(&client.clock, deadline, opening))).await? {
@@ -162,16 +159,16 @@ impl<'a, P: Primitive> Caller<'a, P> {
         done.map_err(|error| error.on(self.shared.name().as_str()))
     }
 
-    /// One attempt on the server. It is carried through even if the caller goes away, and an unwanted grant is given back. If
+    /// One request to the server. It is carried through even if the caller goes away, and an unwanted grant is given back. If
     /// nobody contends for this process, callers that come meanwhile wait for it.
-    async fn attempt(&self, deadline: Tick) -> Result<Tried<P>> {
+    async fn try_once(&self, deadline: Tick) -> Result<Tried<P>> {
         let (client, shared, wanted) = (self.shared.client(), self.shared.clone(), self.wanted);
         let step = P::acquire(client, wanted, false, true);
-        let attempt = Try { wanted, step, contends: shared.line().begin() };
+        let request = Try { wanted, step, contends: shared.line().begin() };
         let trying = client.tasks.operation(async move {
-            let outcome = shared.send_acquire(&attempt.step, deadline, deadline).await;
+            let outcome = shared.send_acquire(&request.step, deadline, deadline).await;
             // If the caller is gone, dropping the grant gives it back.
-            shared.tried(attempt, outcome)
+            shared.tried(request, outcome)
         });
         trying.await.unwrap_or_else(|| Err(self.cut_off()))
     }

@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::attempt::Attempt;
+use super::outcome::{AcquireOutcome, STALE_IN_A_ROW};
 use super::delivery::Delivery;
 use super::line::{Mail, Rest};
 use super::owed::undo;
 use super::object::{Contended, Obstacle};
 use super::sleepers::{Alarm, Told};
-use super::{Acquire, Acquired, Cancelled, Primitive, Released, Wanted, is_ours};
+use super::{AcquireStep, Acquired, Cancelled, Primitive, Released, Wanted, is_ours};
 use crate::backend::{Done, Failed, Subscription, echo_until};
 use crate::error::ErrorKind;
 use crate::event::Level;
@@ -29,17 +29,14 @@ use crate::wait::next_look;
 /// The name of the task, for the fault tests.
 const TASK: &str = "contender";
 
-/// How often a stale attempt is repeated at once: the server's clock may be jumping.
-const STALE_IN_A_ROW: u32 = 3;
-
 /// How a contender begins.
 pub(super) enum First<P: Primitive> {
     Ask {
         /// A release may have joined the queue.
         queued: bool,
     },
-    /// The first attempt was made by the caller.
-    Begun(Attempt<P>),
+    /// The first request was made by the caller.
+    Begun(AcquireOutcome<P>),
     /// A release has joined the queue, at this rank.
     Joined { rank: u64, sent: Tick },
     /// Nobody waits, but there may be a place in the queue to leave.
@@ -134,7 +131,7 @@ impl<P: Primitive> Contender<P> {
     async fn run(mut self, first: First<P>) {
         let mut next = match first {
             First::Ask { .. } => Next::Ask,
-            First::Begun(attempt) => self.came(attempt),
+            First::Begun(outcome) => self.came(outcome),
             First::Joined { rank, sent } => self.joined(rank, sent),
             First::Leave => Next::Leave,
         };
@@ -167,11 +164,11 @@ impl<P: Primitive> Contender<P> {
         let (step, sent) = (P::acquire(client, wanted, true, alone), client.clock.now());
         let outcome = self.shared.send_acquire(&step, client.operation_deadline(), Tick::NEVER).await;
         self.turn = None;
-        self.came(Attempt { wanted, step, sent, outcome })
+        self.came(AcquireOutcome { wanted, step, sent, outcome })
     }
 
-    fn came(&mut self, attempt: Attempt<P>) -> Next<P> {
-        let Attempt { wanted, step, sent, outcome } = attempt;
+    fn came(&mut self, came: AcquireOutcome<P>) -> Next<P> {
+        let AcquireOutcome { wanted, step, sent, outcome } = came;
         self.shared.undo_unless_granted(&step, &outcome);
         match outcome {
             Ok(done) => self.answered(wanted, &step, sent, done),

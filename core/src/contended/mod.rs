@@ -21,7 +21,6 @@
 //!
 //! The mutexes of `lease` come after all of these. None of them is held across an await, or while a value of a caller is dropped.
 
-mod attempt;
 mod caller;
 mod contend;
 mod delivery;
@@ -32,6 +31,7 @@ mod line;
 mod looker;
 mod object;
 mod order;
+mod outcome;
 mod owed;
 pub(crate) mod pace;
 #[cfg(test)]
@@ -78,7 +78,7 @@ pub(crate) trait Primitive: Default + Send + Sync + 'static {
 
     /// What a caller can want. A grant goes only to a caller that wants just what was asked for.
     type Wanted: Wanted;
-    type Acquire: Acquire;
+    type Acquire: AcquireStep;
     type Release: Step<Reply = Released>;
     type Cancel: Step<Reply = Cancelled>;
     type Look: BatchStep<Reply = Looked>;
@@ -142,7 +142,7 @@ impl Wanted for Term {
 }
 
 /// The step that asks for a grant.
-pub(crate) trait Acquire: Step<Reply = Acquired> {
+pub(crate) trait AcquireStep: Step<Reply = Acquired> {
     /// What makes a retry recognisable.
     fn owner(&self) -> &str;
 

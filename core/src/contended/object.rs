@@ -169,7 +169,7 @@ impl<P: Primitive> Contended<P> {
         server::subscribe(self.client(), &P::foreign_channel(&self.name), listen)
     }
 
-    /// The error of a caller whose attempts all came too late.
+    /// The error of a caller whose requests all came too late.
     pub(super) fn stale(&self, op: &'static str) -> Error {
         let message = "the server's clock jumps back and forth; check its time synchronisation";
         Error::new(ErrorKind::Clock, op, message).on(self.name.as_str())

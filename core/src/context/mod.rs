@@ -2,18 +2,18 @@
 //!
 //! Knows no primitive. What the objects of one kind share within a client, beyond this, belongs to that kind.
 
-mod attempts;
 mod close;
 mod inbox;
+mod owners;
 
 use std::sync::{Arc, OnceLock};
 
 use tokio::runtime::Handle;
 use uuid::Uuid;
 
-use self::attempts::Attempts;
 use self::close::{CloseOnDrop, EndWithRuntime};
 use self::inbox::Inbox;
+use self::owners::OwnerNumbers;
 pub(crate) use self::inbox::{Recipient, inbox, message};
 use crate::backend::{Backend, Done, Failed};
 use crate::config::{Config, Options};
@@ -42,7 +42,7 @@ pub(crate) struct Context {
     pub(crate) objects: Objects,
     inbox: Inbox,
     id: String,
-    attempts: Attempts,
+    owner_numbers: OwnerNumbers,
     /// Set when no runtime of the caller's carries the client.
     own_runtime: OnceLock<OwnRuntime>,
 }
@@ -77,7 +77,7 @@ impl Context {
             objects: Objects::default(),
             inbox: Inbox::default(),
             id,
-            attempts: Attempts::new(config.clock.now()),
+            owner_numbers: OwnerNumbers::new(config.clock.now()),
             clock: config.clock,
             own_runtime: OnceLock::new(),
         });
@@ -117,9 +117,9 @@ impl Context {
         ObjectName::new(&self.options.key_prefix, given).ok()
     }
 
-    /// An owner that no attempt had before: what makes a retry recognisable.
+    /// An owner that no acquire had before: what makes a retry recognisable.
     pub(crate) fn next_owner(&self) -> String {
-        let number = self.attempts.next(self.clock.now());
+        let number = self.owner_numbers.next(self.clock.now());
         [self.id.as_str(), ":", itoa::Buffer::new().format(number)].concat()
     }
 

@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// # let client = libdlock::Client::blocking_connect("memory://")?;
 /// # client.block_on(async {
 /// use libdlock::lease::HolderId;
-/// use libdlock::lock::Acquire;
+/// use libdlock::lock::AcquireOptions;
 ///
 /// let (lock, me) = (client.lock("orders/42")?, HolderId::fresh());
 /// for _ in 0..2 {
-///     lock.acquire_as(me, Acquire::default()).await?.into_grant(); // the second time without a request
+///     lock.acquire_as(me, AcquireOptions::default()).await?.into_grant(); // the second time without a request
 /// }
 /// assert_eq!(lock.hold_count(me), 2);
 /// lock.release_as(me).await?;

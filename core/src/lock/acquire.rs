@@ -1,6 +1,6 @@
 //! Acquiring: the calls, and re-entry.
 
-use super::{Acquire, Held, HolderId, Lock};
+use super::{AcquireOptions, Held, HolderId, Lock};
 use crate::config::check_lease;
 use crate::contended::Caller;
 use crate::error::{Error, ErrorKind, Result};
@@ -24,7 +24,7 @@ impl Lock {
     ///
     /// # Cancel safety
     /// As [`Lock::acquire`].
-    pub async fn acquire_as(&self, holder: HolderId, how: Acquire) -> Result<Held> {
+    pub async fn acquire_as(&self, holder: HolderId, how: AcquireOptions) -> Result<Held> {
         if let Some(held) = self.reenter_held(holder, &how) {
             return Ok(held);
         }

@@ -1,6 +1,6 @@
 //! One level more or less of a hold that stays: what costs neither I/O nor a future.
 
-use super::{Acquire, Held, HolderId, Lock};
+use super::{AcquireOptions, Held, HolderId, Lock};
 use crate::config::check_lease;
 use crate::lease::Term;
 
@@ -9,20 +9,20 @@ const OP: &str = "acquire";
 impl Lock {
     /// Counts one more acquire of what `holder` holds, if that is all that [`Lock::acquire_as`] would do. False: nothing was
     /// done, and [`Lock::acquire_as`] does it or says why not.
-    pub fn add_level(&self, holder: HolderId, how: &Acquire) -> bool {
+    pub fn add_level(&self, holder: HolderId, how: &AcquireOptions) -> bool {
         let Some(term) = self.may_reenter(how) else { return false };
         self.shared.holds().count_up(holder, |grant| grant.covers(term)).is_some()
     }
 
     /// As [`Lock::add_level`], as a hold.
-    pub(super) fn reenter_held(&self, holder: HolderId, how: &Acquire) -> Option<Held> {
+    pub(super) fn reenter_held(&self, holder: HolderId, how: &AcquireOptions) -> Option<Held> {
         let term = self.may_reenter(how)?;
         let grant = self.shared.holds().count_up(holder, |grant| grant.covers(term)).cloned()?;
         Some(Held::new(self.clone(), holder, grant))
     }
 
     /// What an acquire asks for, if nothing about it is an error.
-    fn may_reenter(&self, how: &Acquire) -> Option<Term> {
+    fn may_reenter(&self, how: &AcquireOptions) -> Option<Term> {
         let term = self.term(how);
         let may = self.reentrant && check_lease(OP, term.lease()).is_ok() && self.shared.check_open(OP).is_ok();
         may.then_some(term)
@@ -41,11 +41,11 @@ mod tests {
 
     use crate::deadline::Wait;
     use crate::lease::Lease;
-    use crate::lock::{Acquire, HolderId, LockOptions};
+    use crate::lock::{AcquireOptions, HolderId, LockOptions};
     use crate::time::ManualClock;
     use crate::{Client, Config};
 
-    const LONGER: Acquire = Acquire { wait: Wait::Forever, lease: Some(Lease::Fixed(Duration::from_secs(60))) };
+    const LONGER: AcquireOptions = AcquireOptions { wait: Wait::Forever, lease: Some(Lease::Fixed(Duration::from_secs(60))) };
 
     async fn client(clock: &ManualClock) -> Client {
         let mut config = Config::from_url("memory://?lease=10s").unwrap();
@@ -56,7 +56,7 @@ mod tests {
     #[tokio::test]
     async fn a_level_more_and_less_of_what_is_held() {
         let client = client(&ManualClock::new()).await;
-        let (lock, holder, how) = (client.lock("jobs").unwrap(), HolderId::fresh(), Acquire::default());
+        let (lock, holder, how) = (client.lock("jobs").unwrap(), HolderId::fresh(), AcquireOptions::default());
         assert!(!lock.add_level(holder, &how) && !lock.drop_level(holder, None), "it holds nothing");
         let held = lock.acquire_as(holder, how).await.unwrap();
         assert!(!lock.drop_level(holder, None), "the last level takes a release");
@@ -74,18 +74,18 @@ mod tests {
     async fn what_has_an_error_is_left_to_those_who_say_it() {
         let clock = ManualClock::new();
         let client = client(&clock).await;
-        let (holder, how) = (HolderId::fresh(), Acquire::default());
+        let (holder, how) = (HolderId::fresh(), AcquireOptions::default());
         let once = LockOptions { reentrant: Some(false), ..LockOptions::default() };
         let lock = client.lock_with("once", once).unwrap();
         let _once = lock.acquire_as(holder, how).await.unwrap();
         assert!(!lock.add_level(holder, &how), "deadlock");
 
         let lock = client.lock("jobs").unwrap();
-        let short = Acquire { lease: Some(Lease::Fixed(Duration::from_secs(1))), ..how };
+        let short = AcquireOptions { lease: Some(Lease::Fixed(Duration::from_secs(1))), ..how };
         let _held = lock.acquire_as(holder, short).await.unwrap();
         assert!(!lock.add_level(holder, &how), "the watchdog has to be told");
         let _again = lock.acquire_as(holder, how).await.unwrap();
-        let bad = Acquire { lease: Some(Lease::Fixed(Duration::from_millis(1))), ..how };
+        let bad = AcquireOptions { lease: Some(Lease::Fixed(Duration::from_millis(1))), ..how };
         assert!(!lock.add_level(holder, &bad) && lock.add_level(holder, &how));
         clock.advance(Duration::from_secs(3600));
         assert!(!lock.add_level(holder, &how) && !lock.drop_level(holder, None), "it is lost");

@@ -1,7 +1,7 @@
 //! The lock: one holder at a time among all processes, each grant with a fencing token.
 //!
 //! A hold is a lease on the server in Redisson's layout: the hash `<name>` with one field, the owner. An owner names one
-//! attempt of one client, so that a retry of it is recognised; re-entry is counted in the process and costs no round trip.
+//! acquire of one client, so that a retry of it is recognised; re-entry is counted in the process and costs no round trip.
 //!
 //! Waiting is the engine's (`contended`), to which the lock brings its steps and its holds (`exclusive`). On the server processes
 //! stand in a queue, and a release wakes the first of them. Within a process a hold may be handed on without the
@@ -102,32 +102,32 @@ impl LockOptions {
     }
 }
 
-/// How to acquire.
+/// How an acquire is made.
 ///
 /// ```
-/// # use libdlock::lock::Acquire;
+/// # use libdlock::lock::AcquireOptions;
 /// # use libdlock::Wait;
 /// # use std::time::Duration;
-/// let how = Acquire::default().wait(Wait::For(Duration::from_secs(2)));
+/// let how = AcquireOptions::default().wait(Wait::For(Duration::from_secs(2)));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Acquire {
+pub struct AcquireOptions {
     /// How long to wait; for ever by default.
     pub wait: Wait,
     /// The lease of this hold; the lock's own when `None`.
     pub lease: Option<Lease>,
 }
 
-impl Acquire {
+impl AcquireOptions {
     /// Sets how long to wait.
-    pub const fn wait(mut self, wait: Wait) -> Acquire {
+    pub const fn wait(mut self, wait: Wait) -> AcquireOptions {
         self.wait = wait;
         self
     }
 
     /// Sets the lease of this hold.
-    pub const fn lease(mut self, lease: Lease) -> Acquire {
+    pub const fn lease(mut self, lease: Lease) -> AcquireOptions {
         self.lease = Some(lease);
         self
     }
@@ -197,7 +197,7 @@ impl Lock {
     }
 
     /// The lease that an acquire asks for.
-    fn term(&self, how: &Acquire) -> Term {
+    fn term(&self, how: &AcquireOptions) -> Term {
         how.lease.unwrap_or(self.lease).term(self.watchdog_lease)
     }
 
@@ -229,7 +229,7 @@ impl Lock {
     /// Dropping the future at any point leaves neither a hold nor a place in the line: what the server granted meanwhile is
     /// released in the background.
     pub async fn acquire(&self) -> Result<Held> {
-        self.acquire_as(HolderId::fresh(), Acquire::default()).await
+        self.acquire_as(HolderId::fresh(), AcquireOptions::default()).await
     }
 
     /// Acquires if nobody holds it now; `None` when somebody does. May overtake waiters. On a server that is gone it tries for
@@ -241,7 +241,7 @@ impl Lock {
     /// # Cancel safety
     /// As [`Lock::acquire`].
     pub async fn try_acquire(&self) -> Result<Option<Held>> {
-        match self.acquire_as(HolderId::fresh(), Acquire { wait: Wait::Try, lease: None }).await {
+        match self.acquire_as(HolderId::fresh(), AcquireOptions { wait: Wait::Try, lease: None }).await {
             Ok(held) => Ok(Some(held)),
             Err(error) if error.kind() == ErrorKind::Busy => Ok(None),
             Err(error) => Err(error),
@@ -257,7 +257,7 @@ impl Lock {
     /// # Cancel safety
     /// As [`Lock::acquire`].
     pub async fn acquire_timeout(&self, wait: Duration) -> Result<Held> {
-        self.acquire_as(HolderId::fresh(), Acquire { wait: Wait::For(wait), lease: None }).await
+        self.acquire_as(HolderId::fresh(), AcquireOptions { wait: Wait::For(wait), lease: None }).await
     }
 
     /// How often `holder` has acquired what it holds; 0 when it does not hold it, or has lost it. An answer of 0 tells of the

@@ -9,7 +9,7 @@ pub mod soak;
 use std::{future::Future, time::Duration};
 
 use libdlock::lease::{Grant, HolderId, Lease};
-use libdlock::lock::Acquire;
+use libdlock::lock::AcquireOptions;
 use libdlock::{Client, ErrorKind, Held, Lock, Result, Wait};
 use libdlock_testkit::{Reply, Server, eventually};
 
@@ -27,8 +27,8 @@ pub async fn client(url: &str) -> Client {
 }
 
 /// How to acquire.
-pub fn how(wait: Wait, lease: Option<Lease>) -> Acquire {
-    let how = Acquire::default().wait(wait);
+pub fn how(wait: Wait, lease: Option<Lease>) -> AcquireOptions {
+    let how = AcquireOptions::default().wait(wait);
     lease.map_or(how, |lease| how.lease(lease))
 }
 

@@ -11,7 +11,7 @@ use std::{
 };
 
 use libdlock::lease::HolderId;
-use libdlock::lock::Acquire;
+use libdlock::lock::AcquireOptions;
 use libdlock::{Client, Config, Error, ErrorKind, Wait};
 use libdlock_faults::{SOON, bounded, client, with_options};
 use libdlock_testkit::{Server, eventually, resp};
@@ -164,7 +164,7 @@ fn an_absurd_reply_to_a_blocking_call_is_bounded_too() {
         });
         let memory = Memory::watch();
         relay.babble(Some(Babble { trigger: "EVALSHA", start, then }));
-        let asked = Acquire::default().wait(Wait::Try);
+        let asked = AcquireOptions::default().wait(Wait::Try);
         let error = client.block_on(lock.acquire_as(HolderId::fresh(), asked)).expect_err("no answer");
         expect_clear(&error, what);
         memory.expect_little(what);

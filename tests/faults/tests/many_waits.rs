@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use libdlock::lease::{HolderId, Lease};
-use libdlock::lock::Acquire;
+use libdlock::lock::AcquireOptions;
 use libdlock::{Client, Held, Wait};
 use libdlock_faults::{SLACK, SOON, bounded, client, with_options};
 use libdlock_testkit::{Action, Proxy, Server, eventually};
@@ -38,7 +38,7 @@ impl Crowd {
         let mut held = Vec::new();
         for number in 0..BY_A_CLIENT {
             let lock = clients[0].lock(&name(number)).unwrap();
-            let how = Acquire::default().wait(Wait::Try).lease(QUIET);
+            let how = AcquireOptions::default().wait(Wait::Try).lease(QUIET);
             held.push(lock.acquire_as(HolderId::fresh(), how).await.expect("nobody holds it"));
         }
         let quiet = "for i = ARGV[1], ARGV[2] - 1 do \

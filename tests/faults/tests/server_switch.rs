@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use libdlock::event::Level;
 use libdlock::lease::{HolderId, Lease, LossReason};
-use libdlock::lock::Acquire;
+use libdlock::lock::AcquireOptions;
 use libdlock::{Client, Config, Wait};
 use libdlock_faults::{SLACK, SOON, bounded, client, wait_until_waiting, with_options};
 use libdlock_testkit::{Action, Proxy, Server, eventually, server::Data};
@@ -154,7 +154,7 @@ async fn a_changed_server_keeps_the_lease_that_it_knows() {
     let pair = Pair::start();
     let client = client(&with_options(&pair.clients.url(), QUIET)).await;
     let lock = client.lock("job").expect("a name");
-    let how = Acquire::default().wait(Wait::Try).lease(Lease::Fixed(Duration::from_secs(20)));
+    let how = AcquireOptions::default().wait(Wait::Try).lease(Lease::Fixed(Duration::from_secs(20)));
     let grant = lock.acquire_as(HolderId::fresh(), how).await.expect("acquire").into_grant();
     pair.switch();
     let renewals = pair.new.info("commandstats", "cmdstat_evalsha:calls");
@@ -178,7 +178,7 @@ async fn a_grant_that_comes_after_the_move_is_looked_at() {
     // The script is there: the reply that is held is that of the acquire.
     client.lock("other").expect("a name").acquire().await.expect("acquire").release().await.expect("release");
     let asked = clients.on(&["EVALSHA", "job"], Action::HoldReply);
-    let how = Acquire::default().wait(Wait::Try).lease(Lease::Fixed(Duration::from_secs(3600)));
+    let how = AcquireOptions::default().wait(Wait::Try).lease(Lease::Fixed(Duration::from_secs(3600)));
     let acquiring = tokio::spawn(async move { lock.acquire_as(HolderId::fresh(), how).await });
     assert!(asked.wait_for(1, SOON), "it asks");
     eventually(SOON, "the old one grants", || old.cmd(&["EXISTS", "job"]).int() == 1);
@@ -200,7 +200,7 @@ async fn an_extend_answered_by_the_server_before_is_repeated() {
     let client = client(&with_options(&pair.clients.url(), &format!("{QUIET}&response_timeout=8s"))).await;
     let lock = client.lock("job").expect("a name");
     eventually(SOON, "it listens", || clients_of(&pair.old).len() == 2);
-    let how = Acquire::default().wait(Wait::Try).lease(Lease::Fixed(Duration::from_secs(20)));
+    let how = AcquireOptions::default().wait(Wait::Try).lease(Lease::Fixed(Duration::from_secs(20)));
     let held = lock.acquire_as(HolderId::fresh(), how).await.expect("acquire");
     // The script is there: the reply that is held is that of the next extend.
     held.extend(Duration::from_secs(20)).await.expect("extend");

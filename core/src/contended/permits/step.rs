@@ -347,7 +347,7 @@ step!(
     }
 );
 
-impl Acquire for TakePermit {
+impl AcquireStep for TakePermit {
     fn owner(&self) -> &str {
         &self.owner
     }

@@ -1,4 +1,4 @@
--- Takes a lock, or says what is in the way. One owner names one attempt, so that a retry finds its own field and changes nothing.
+-- Takes a lock, or says what is in the way. One owner names one acquire, so that a retry finds its own field and changes nothing.
 --
 -- KEYS[1]  L, the lock: HASH with one field <owner> -> 1 (Redisson's RLock)
 -- KEYS[2]  T, its last fencing token: STRING, decimal (Redisson's RFencedLock)

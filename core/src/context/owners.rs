@@ -1,4 +1,4 @@
-//! The names of a client's attempts: a number that no attempt had before, in this process or in a copy of it.
+//! The numbers in a client's owners: each acquire has one that no acquire had before, in this process or in a copy of it.
 //!
 //! A count alone goes on alike in two copies of a process, as after a snapshot of its machine was restored twice, and the second
 //! copy would find its own name on the first one's hold. So numbers follow one another for a millisecond at most, from one
@@ -14,19 +14,19 @@ use crate::time::Tick;
 /// How long numbers follow one another.
 const FRESH: Duration = Duration::from_millis(1);
 
-pub(crate) struct Attempts(Mutex<Numbers>);
+pub(crate) struct OwnerNumbers(Mutex<Numbers>);
 
 struct Numbers {
     next: u64,
     drawn: Tick,
 }
 
-impl Attempts {
-    pub(crate) fn new(now: Tick) -> Attempts {
-        Attempts(Mutex::new(Numbers { next: draw(), drawn: now }))
+impl OwnerNumbers {
+    pub(crate) fn new(now: Tick) -> OwnerNumbers {
+        OwnerNumbers(Mutex::new(Numbers { next: draw(), drawn: now }))
     }
 
-    /// The next attempt's number.
+    /// The number of the next acquire.
     pub(crate) fn next(&self, now: Tick) -> u64 {
         let mut numbers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if now.since(numbers.drawn) >= FRESH {
@@ -59,13 +59,13 @@ mod tests {
     #[test]
     fn numbers_are_drawn_anew_after_a_millisecond() {
         let start = Tick(7);
-        let (attempts, copy) = (Attempts::new(start), Attempts::new(start));
-        let first = attempts.next(start);
+        let (numbers, copy) = (OwnerNumbers::new(start), OwnerNumbers::new(start));
+        let first = numbers.next(start);
         let within = start.plus(FRESH - Duration::from_nanos(1));
-        assert_eq!(attempts.next(within), after(first));
+        assert_eq!(numbers.next(within), after(first));
         // One in 2^32 that it is this near by chance.
         let far = |a: u64, b: u64| a.wrapping_sub(b).min(b.wrapping_sub(a)) > 1 << 31;
-        assert!(far(attempts.next(start.plus(FRESH)), first), "drawn anew");
+        assert!(far(numbers.next(start.plus(FRESH)), first), "drawn anew");
         assert!(far(copy.next(start), first), "and in another client");
     }
 

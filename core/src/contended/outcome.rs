@@ -1,4 +1,4 @@
-//! One attempt to get a grant: what is asked of the server, and what becomes of its answer.
+//! What becomes of the answer to an acquire.
 
 use std::mem;
 use std::sync::Arc;
@@ -7,22 +7,25 @@ use super::contend::{self, First, Guard};
 use super::delivery::Delivery;
 use super::owed::{Undone, undo};
 use super::object::{Contended, Obstacle};
-use super::{Acquire, Acquired, Primitive, Wanted};
+use super::{AcquireStep, Acquired, Primitive, Wanted};
 use crate::backend::{Done, Failed, echo_until};
 use crate::error::Result;
 use crate::lease::{GrantSpec, Term};
 use crate::stats::Way;
 use crate::time::Tick;
 
-/// The first request of a line, and its outcome.
-pub(super) struct Attempt<P: Primitive> {
+/// How often a request that came too late is repeated at once: the server's clock may be jumping.
+pub(super) const STALE_IN_A_ROW: u32 = 3;
+
+/// What was asked of the server for a waiter, and its outcome.
+pub(super) struct AcquireOutcome<P: Primitive> {
     pub(super) wanted: P::Wanted,
     pub(super) step: P::Acquire,
     pub(super) sent: Tick,
     pub(super) outcome: Result<Done<Acquired>, Failed>,
 }
 
-/// The outcome of a try.
+/// What came of a try.
 pub(super) enum Tried<P: Primitive> {
     Granted(Delivery<P>),
     Refused(Obstacle),
@@ -33,7 +36,7 @@ pub(super) enum Tried<P: Primitive> {
     Late,
 }
 
-/// The outcome of a line's first attempt.
+/// What came of a line's first request.
 pub(super) enum Opened<P: Primitive> {
     Granted(Delivery<P>),
     Goes(Onward<P>),
@@ -63,7 +66,7 @@ impl<P: Primitive> Drop for Onward<P> {
     }
 }
 
-/// An attempt that joins no queue.
+/// A request that joins no queue.
 pub(super) struct Try<P: Primitive> {
     pub(super) wanted: P::Wanted,
     pub(super) step: P::Acquire,
@@ -72,10 +75,10 @@ pub(super) struct Try<P: Primitive> {
 }
 
 impl<P: Primitive> Contended<P> {
-    /// Handles the outcome of a line's first attempt: a grant goes to its caller at once.
-    pub(super) fn opened(self: &Arc<Self>, mut guard: Guard<P>, attempt: Attempt<P>) -> Opened<P> {
+    /// Handles the outcome of a line's first request: a grant goes to its caller at once.
+    pub(super) fn opened(self: &Arc<Self>, mut guard: Guard<P>, opening: AcquireOutcome<P>) -> Opened<P> {
         guard.disarm();
-        let Attempt { wanted, step, sent, outcome } = attempt;
+        let AcquireOutcome { wanted, step, sent, outcome } = opening;
         if let Ok(done) = &outcome
             && let Acquired::Granted { token, .. } = done.reply
         {
@@ -91,7 +94,7 @@ impl<P: Primitive> Contended<P> {
                 return Opened::Granted(Delivery::new(self, self.admit(spec), Way::AtOnce));
             }
         }
-        let first = Some(First::Begun(Attempt { wanted, step, sent, outcome }));
+        let first = Some(First::Begun(AcquireOutcome { wanted, step, sent, outcome }));
         Opened::Goes(Onward { shared: self.clone(), first })
     }
 
@@ -111,7 +114,7 @@ impl<P: Primitive> Contended<P> {
         }
     }
 
-    /// Undoes an attempt without an answer, which may have been granted or may yet be, unless this is that grant.
+    /// Undoes an acquire of which an attempt got no answer, which may have been granted or may yet be, unless this is that grant.
     pub(super) fn undo_unless_granted(
         self: &Arc<Self>,
         step: &P::Acquire,
@@ -125,11 +128,11 @@ impl<P: Primitive> Contended<P> {
     /// Handles the outcome of a try, and lets callers that came meanwhile contend.
     pub(super) fn tried(
         self: &Arc<Self>,
-        attempt: Try<P>,
+        request: Try<P>,
         outcome: Result<Done<Acquired>, Failed>,
     ) -> Result<Tried<P>> {
-        let contends = attempt.contends;
-        let tried = self.judge(attempt, outcome);
+        let contends = request.contends;
+        let tried = self.judge(request, outcome);
         let line_holds = P::ONE_GRANT_ENDS && matches!(tried, Ok(Tried::Granted(_)));
         if contends && !line_holds {
             let rest = self.line().rest();
@@ -138,8 +141,8 @@ impl<P: Primitive> Contended<P> {
         tried
     }
 
-    fn judge(self: &Arc<Self>, attempt: Try<P>, outcome: Result<Done<Acquired>, Failed>) -> Result<Tried<P>> {
-        let Try { wanted, step, contends } = attempt;
+    fn judge(self: &Arc<Self>, request: Try<P>, outcome: Result<Done<Acquired>, Failed>) -> Result<Tried<P>> {
+        let Try { wanted, step, contends } = request;
         let undone = self.undo_unless_granted(&step, &outcome);
         let done = outcome.map_err(|failed| failed.error)?;
         let token = match done.reply {
