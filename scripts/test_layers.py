@@ -12,7 +12,7 @@ CORE = Path(__file__).parents[1] / "core" / "src"
 
 # From the bottom up: a module imports only modules in front of it.
 LAYERS = [
-    *("text", "error", "name", "time", "event", "deadline", "stats", "blocking", "task", "config", "wait"),
+    *("text", "error", "name", "time", "event", "wait", "stats", "blocking", "task", "config", "ended"),
     *("step", "backend", "lease", "objects", "context", "contended"),
     *("id", "limit", "lock"),
     "client",

@@ -1,7 +1,6 @@
 //! The way in: the constructors of a client and of everything that it opens. The only file that knows every primitive.
 
 use std::fmt;
-use std::mem;
 use std::sync::Arc;
 
 use tokio::runtime::Builder;
@@ -223,10 +222,7 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        if self.context().tasks.is_forked() {
-            // Its parts may be locked by threads that are not here: it is leaked.
-            mem::forget(self.0.clone());
-        }
+        self.context().tasks.leak_if_forked(&self.0);
     }
 }
 

@@ -13,7 +13,16 @@ use tokio::runtime::{Handle, Runtime};
 use tokio::sync::Notify;
 
 use crate::blocking::may_block;
+use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Events, Level};
+
+/// Notices forks from now on.
+pub(crate) fn watch_forks(op: &'static str) -> Result<()> {
+    libdlock_fork::watch().map_err(|error| {
+        let message = format!("the system has no memory for a fork handler: {error}");
+        Error::new(ErrorKind::Internal, op, message)
+    })
+}
 
 /// Spawns a client's tasks and knows whether the client is still to be trusted. Clones share one state.
 #[derive(Clone)]
@@ -135,6 +144,16 @@ impl Tasks {
 
     pub(crate) fn is_forked(&self) -> bool {
         self.born != generation()
+    }
+
+    /// In a forked child, has a part of the client outlive its user, which is being dropped: what is in it may be locked by a thread
+    /// that is not here. Whether this is one.
+    pub(crate) fn leak_if_forked<T>(&self, part: &Arc<T>) -> bool {
+        let forked = self.is_forked();
+        if forked {
+            mem::forget(part.clone());
+        }
+        forked
     }
 
     pub(crate) fn runtime(&self) -> &Handle {

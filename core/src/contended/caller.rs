@@ -11,14 +11,14 @@ use super::outcome::{AcquireOutcome, Opened, STALE_IN_A_ROW, Tried, Try};
 use super::contend::{self, First, Guard};
 use super::delivery::{Delivery, Ticket};
 use super::object::{Contended, Obstacle};
-use crate::deadline::by_deadline;
+use crate::wait::by_deadline;
 use crate::error::{Error, ErrorKind, Result};
 use crate::lease::{Grant, HolderId, Renewal};
 use crate::stats::Waiting;
 use crate::step::Step;
 use crate::text;
 use crate::time::Tick;
-use crate::wait::while_open;
+use crate::ended::{cut_off, while_open};
 
 /// A caller that waited for less than this without an answer cannot tell whether the server is away: the answer may be on its
 /// way. After a longer wait the server counts as away. A snapshot stops a server for about half of this.
@@ -174,8 +174,7 @@ impl<'a, P: Primitive> Caller<'a, P> {
     }
 
     fn cut_off(&self) -> Error {
-        let message = "the attempt was cut off: its runtime was shut down, or libdlock has a defect";
-        Error::new(ErrorKind::Internal, Self::OP, message).on(self.shared.name().as_str())
+        cut_off(Self::OP, "the attempt").on(self.shared.name().as_str())
     }
 
     fn heard_since_asked(&self) -> bool {

@@ -15,7 +15,7 @@ use super::line::{Mail, Rest};
 use super::owed::undo;
 use super::object::{Contended, Obstacle};
 use super::sleepers::{Alarm, Told};
-use super::{AcquireStep, Acquired, Cancelled, Primitive, Released, Wanted, is_ours};
+use super::{AcquireStep, Acquired, Cancelled, Primitive, Released, Wanted, is_ours, pace};
 use crate::backend::{Done, Failed, Subscription, echo_until};
 use crate::error::ErrorKind;
 use crate::event::Level;
@@ -24,7 +24,6 @@ use crate::stats::Way;
 use crate::step::Step;
 use crate::task::fault_point;
 use crate::time::Tick;
-use crate::wait::next_look;
 
 /// The name of the task, for the fault tests.
 const TASK: &str = "contender";
@@ -96,11 +95,10 @@ impl<P: Primitive> Guard<P> {
 
 impl<P: Primitive> Drop for Guard<P> {
     fn drop(&mut self) {
-        match self.0.take() {
-            // As the client: leaked in a forked child.
-            Some(shared) if shared.client().tasks.is_forked() => mem::forget(shared),
-            Some(shared) => shared.cut_off(),
-            None => {}
+        if let Some(shared) = self.0.take()
+            && !shared.client().tasks.leak_if_forked(&shared)
+        {
+            shared.cut_off();
         }
     }
 }
@@ -368,7 +366,7 @@ impl<P: Primitive> Contender<P> {
         shared.refuse(&failed.error, |ticket| ticket.is_endless());
         shared.set_obstacle(Some(Obstacle::Outage(failed.error)));
         let client = shared.client();
-        let pause = next_look(-1, client.options.poll_interval.min(Duration::from_millis(100)));
+        let pause = pace::next_look(-1, client.options.poll_interval.min(Duration::from_millis(100)));
         Next::Sleep(Nap { alarm: Alarm::exactly(client.clock.now().plus(pause)), kept: Tick(0) })
     }
 

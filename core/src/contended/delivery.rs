@@ -1,6 +1,5 @@
 //! A grant on its way from the task that got it to the caller that waits for it.
 
-use std::mem;
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
@@ -72,9 +71,7 @@ impl<P: Primitive> Delivery<P> {
 
 impl<P: Primitive> Drop for Delivery<P> {
     fn drop(&mut self) {
-        if self.shared.client().tasks.is_forked() {
-            // As the client: leaked in a forked child.
-            mem::forget(self.shared.clone());
+        if self.shared.client().tasks.leak_if_forked(&self.shared) {
             return;
         }
         if let Some(grant) = self.grant.take() {

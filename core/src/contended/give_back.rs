@@ -9,6 +9,7 @@ use super::line::{Pass, Rest};
 use super::owed;
 use super::object::Contended;
 use super::{Primitive, Released, Wanted};
+use crate::ended::cut_off;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Level;
 use crate::lease::{Grant, LossReason, Renewal};
@@ -33,10 +34,8 @@ impl<P: Primitive> Contended<P> {
     async fn free_to_the_end(self: &Arc<Self>, grant: Grant, freeing: Freeing) -> Result<()> {
         let (shared, its_grant) = (self.clone(), grant.clone());
         let freeing = async move { shared.free(&its_grant, freeing).await };
-        let freed = self.client().tasks.operation(freeing).await.unwrap_or_else(|| {
-            let message = "the release was cut off: its runtime was shut down, or libdlock has a defect";
-            Err(Error::new(ErrorKind::Internal, Self::OP, message))
-        });
+        let freed = self.client().tasks.operation(freeing).await;
+        let freed = freed.unwrap_or_else(|| Err(cut_off(Self::OP, "the release")));
         self.reported(&grant, freed)
     }
 

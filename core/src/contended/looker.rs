@@ -20,7 +20,6 @@ use crate::objects::Object;
 use crate::step::BatchStep;
 use crate::task::{Tasks, fault_point};
 use crate::time::{Clock, Tick};
-use crate::wait::{FLOOR, next_look};
 
 /// The name of the task, and of what it starts for each look, for the fault tests.
 const TASK: &str = "looker";
@@ -256,9 +255,9 @@ impl<P: Primitive> Shared<P> {
         let rank = if self.hears.load(Ordering::Relaxed) { rank } else { 0 };
         let crowded = Duration::from_secs(1) * crowd as u32 / LOCKS_PER_SECOND;
         let usual = self.intervals[usize::from(rank >= pace::FRONT)];
-        let poll = next_look(-1, usual).max(crowded.min(pace::when_crowded(rank)));
+        let poll = pace::next_look(-1, usual).max(crowded.min(pace::when_crowded(rank)));
         match u64::try_from(ttl).map(|ttl| Duration::from_millis(ttl.saturating_add(1))) {
-            Ok(expiry) if expiry < poll => Alarm::exactly(sent.plus(expiry.max(FLOOR))),
+            Ok(expiry) if expiry < poll => Alarm::exactly(sent.plus(expiry.max(pace::FLOOR))),
             _ => Alarm { from: sent.plus(poll - poll / AHEAD), at: sent.plus(poll) },
         }
     }

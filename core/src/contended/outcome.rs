@@ -1,6 +1,5 @@
 //! What becomes of the answer to an acquire.
 
-use std::mem;
 use std::sync::Arc;
 
 use super::contend::{self, First, Guard};
@@ -57,10 +56,10 @@ impl<P: Primitive> Onward<P> {
 
 impl<P: Primitive> Drop for Onward<P> {
     fn drop(&mut self) {
-        if self.shared.client().tasks.is_forked() {
-            // As the client: leaked in a forked child.
-            mem::forget(self.shared.clone());
-        } else if let Some(first) = self.first.take() {
+        if self.shared.client().tasks.leak_if_forked(&self.shared) {
+            return;
+        }
+        if let Some(first) = self.first.take() {
             contend::start(&self.shared, first);
         }
     }

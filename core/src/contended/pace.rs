@@ -6,7 +6,21 @@
 use std::time::Duration;
 
 use crate::config::Options;
-use crate::wait::JITTER_PERCENT;
+
+/// No timer is shorter than this: a lock that expires "now" must not be asked for without pause.
+pub(crate) const FLOOR: Duration = Duration::from_millis(20);
+
+/// By how much a poll interval varies, to both sides.
+const JITTER_PERCENT: u64 = 20;
+
+/// When a waiter looks again by itself: when the lease in the way has run out, at the latest after the poll interval,
+/// with jitter so that many waiters do not come together.
+pub(crate) fn next_look(ttl_ms: i64, poll_interval: Duration) -> Duration {
+    let jitter = JITTER_PERCENT as f64 / 100.0;
+    let poll = poll_interval.mul_f64(1.0 - jitter + 2.0 * jitter * fastrand::f64());
+    let expiry = u64::try_from(ttl_ms).map_or(poll, |ttl| Duration::from_millis(ttl.saturating_add(1)));
+    poll.min(expiry).max(FLOOR)
+}
 
 /// The ranks at the front of the queue that look often: the head, and the next one.
 pub(crate) const FRONT: u64 = 2;
@@ -88,7 +102,18 @@ const fn contains(text: &str, part: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wait::next_look;
+
+    #[test]
+    fn timers_keep_their_floor_and_their_ceiling() {
+        for _ in 0..1000 {
+            assert_eq!(next_look(0, Duration::from_secs(1)), FLOOR);
+            assert_eq!(next_look(300, Duration::from_secs(1)), Duration::from_millis(301));
+            let polled = next_look(60_000, Duration::from_secs(1));
+            assert!((Duration::from_millis(800)..=Duration::from_millis(1200)).contains(&polled), "{polled:?}");
+            // A foreign key without expiry: only the poll is left.
+            assert!(next_look(-1, Duration::from_secs(1)) >= Duration::from_millis(800));
+        }
+    }
 
     #[test]
     fn no_option_makes_a_waiter_look_too_seldom() {

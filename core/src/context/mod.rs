@@ -17,16 +17,16 @@ use self::owners::OwnerNumbers;
 pub(crate) use self::inbox::{Recipient, inbox, message};
 use crate::backend::{Backend, Done, Failed};
 use crate::config::{Config, Options};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::event::{Events, Level};
 use crate::lease::{Grant, Keeper, LossReason};
 use crate::name::ObjectName;
 use crate::objects::Objects;
 use crate::stats::Counters;
 use crate::step::Step;
-use crate::task::{Life, OwnRuntime, Tasks};
+use crate::task::{Life, OwnRuntime, Tasks, watch_forks};
 use crate::time::{Clock, Tick};
-use crate::wait::ended;
+use crate::ended::ended;
 
 /// See the module. Ends with the last clone of the client and the last object that was opened by it.
 pub(crate) struct Context {
@@ -53,10 +53,7 @@ impl Context {
     /// # Cancel safety
     /// Dropping the future leaves nothing behind.
     pub(crate) async fn connect(config: Config) -> Result<Arc<Context>> {
-        libdlock_fork::watch().map_err(|error| {
-            let message = format!("the system has no memory for a fork handler: {error}");
-            Error::new(ErrorKind::Internal, "connect", message)
-        })?;
+        watch_forks("connect")?;
         let tasks = Tasks::new(Handle::current(), config.events.clone());
         // Ends what connecting has started if the future is dropped or fails.
         let guard = CloseOnDrop::new(&tasks);

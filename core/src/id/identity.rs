@@ -8,13 +8,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use libdlock_fork::{PerProcess, generation, watch};
+use libdlock_fork::{PerProcess, generation};
 
 use super::layout::{Fields, Layout};
 use super::slots::Slots;
 use super::timeline::{Machine, Timeline};
 use super::watch::Watch;
 use crate::error::{Error, ErrorKind, Result};
+use crate::task::watch_forks;
 
 /// Identities that no generator has any more, and that are remembered one by one.
 pub(super) const MAX_IDLE: usize = 1_024;
@@ -68,13 +69,7 @@ struct Live {
 
 impl Identities {
     pub(super) fn of_this_process() -> Result<&'static Identities> {
-        watch().map_err(|error| {
-            Error::new(
-                ErrorKind::Internal,
-                "snowflake",
-                format!("the system has no memory for a fork handler: {error}"),
-            )
-        })?;
+        watch_forks("snowflake")?;
         OF_THIS_PROCESS.get_or_try_init(|_| Ok(Identities::default()))
     }
 

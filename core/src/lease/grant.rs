@@ -12,7 +12,7 @@ use super::renewal::{Renewal, RenewedBy};
 use super::tenure::{Stage, Standing, Tenure, valid_until};
 use super::{HoldState, LossReason, Term, Watch};
 use crate::backend::Reached;
-use crate::deadline::{Wait, by_deadline};
+use crate::wait::{Wait, by_deadline};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::OfHold;
 use crate::name::ObjectName;

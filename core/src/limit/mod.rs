@@ -25,7 +25,6 @@ mod step;
 mod tat;
 
 use std::fmt;
-use std::mem;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -44,11 +43,11 @@ use self::object::LimitObject;
 use self::step::{Gcra, Judged, Reset};
 use self::tat::Span;
 use crate::backend::{Done, Failed};
-use crate::deadline::Wait;
-use crate::error::{Error, ErrorKind, Result};
+use crate::wait::Wait;
+use crate::error::{Error, Result};
 use crate::step::Step;
 use crate::time::Tick;
-use crate::wait::while_open;
+use crate::ended::{cut_off, while_open};
 
 /// How a [`RateLimiter`] is made.
 ///
@@ -264,14 +263,7 @@ impl RateLimiter {
             let asking = self.asking(cost, until, self.deadline().min(longest));
             let Some(mut asked) = client.tasks.operation(asking).await else {
                 // A runtime that was shut down ends it too, and the client with it.
-                let panicked = || {
-                    Error::new(
-                        ErrorKind::Internal,
-                        Gcra::OP,
-                        "the decision was cut off: its runtime was shut down, or libdlock has a defect",
-                    )
-                };
-                let error = client.check_open(Gcra::OP).err().unwrap_or_else(panicked);
+                let error = client.check_open(Gcra::OP).err().unwrap_or_else(|| cut_off(Gcra::OP, "the decision"));
                 return Err(error.on(self.key()));
             };
             match asked.take()? {
@@ -369,10 +361,7 @@ impl Drop for Asked {
 
 impl Drop for RateLimiter {
     fn drop(&mut self) {
-        if self.shared.client().tasks.is_forked() {
-            // As the client: leaked in a forked child.
-            mem::forget(self.shared.clone());
-        }
+        self.shared.client().tasks.leak_if_forked(&self.shared);
     }
 }
 

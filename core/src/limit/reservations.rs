@@ -258,9 +258,7 @@ impl Drop for Waiter {
         if self.taken {
             return;
         }
-        if self.shared.client().tasks.is_forked() {
-            // As the client: leaked in a forked child.
-            mem::forget(self.shared.clone());
+        if self.shared.client().tasks.leak_if_forked(&self.shared) {
             return;
         }
         let mut demands = self.shared.reservations().demands();

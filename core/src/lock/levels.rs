@@ -39,7 +39,7 @@ impl Lock {
 mod tests {
     use std::time::Duration;
 
-    use crate::deadline::Wait;
+    use crate::wait::Wait;
     use crate::lease::Lease;
     use crate::lock::{AcquireOptions, HolderId, LockOptions};
     use crate::time::ManualClock;

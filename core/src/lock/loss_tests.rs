@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{Acquire, HolderId, Lock};
 use crate::backend::Reached;
-use crate::deadline::Wait;
+use crate::wait::Wait;
 use crate::error::{ErrorKind, Result};
 use crate::lease::{GrantSpec, Lease, LossReason};
 use crate::time::ManualClock;

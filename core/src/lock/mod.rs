@@ -22,7 +22,6 @@ mod step;
 mod transfer;
 
 use std::fmt;
-use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -36,7 +35,7 @@ use self::step::{ForceRelease, Inspect};
 use crate::config::{check_lease, check_watchdog_lease};
 use crate::contended::{Contended, Home};
 use crate::context::Context;
-use crate::deadline::Wait;
+use crate::wait::Wait;
 use crate::error::{Error, ErrorKind, Result};
 use crate::lease::{Grant, HolderId, Lease, LossReason, Term};
 use crate::step::Step;
@@ -368,10 +367,7 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        if self.is_forked() {
-            // As the client: leaked in a forked child.
-            mem::forget(self.shared.clone());
-        }
+        self.client().tasks.leak_if_forked(&self.shared);
     }
 }
 

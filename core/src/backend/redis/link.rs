@@ -15,7 +15,7 @@ use super::server::{Purpose, Server};
 use super::stream::Cause;
 use super::verdict::DialError;
 use crate::backend::Reached;
-use crate::deadline::by_deadline;
+use crate::wait::by_deadline;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Events, Level};
 use crate::task::{Tasks, fault_point};

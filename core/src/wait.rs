@@ -39,7 +39,7 @@ impl Wait {
     }
 }
 
-/// Runs something until it completes or the time is over (`None`). By reference as in [`while_open`](crate::wait::while_open).
+/// Runs something until it completes or the time is over (`None`). By reference as in [`while_open`](crate::ended::while_open).
 pub(crate) async fn by_deadline<T>(
     clock: &Clock,
     deadline: Tick,
