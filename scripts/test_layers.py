@@ -15,7 +15,7 @@ LAYERS = [
     *("text", "error", "name", "time", "event", "wait", "stats", "blocking", "task", "config", "ended"),
     *("step", "backend", "lease", "objects", "context", "contended"),
     *("id", "limit", "lock"),
-    "client",
+    *("client", "embed"),
 ]
 
 # Primitives do not import one another either.

@@ -87,7 +87,7 @@ fn ended() {
         let (Some(state), Some(holder)) = (state::current(), HOLDER.get()) else { return Ok(()) };
         for client in state.threads.take(holder) {
             if let Some(client) = client.upgrade() {
-                client.client.abandon(holder);
+                libdlock::embed::abandon_all(&client.client, holder);
             }
         }
         Ok(())

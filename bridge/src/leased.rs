@@ -5,8 +5,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use libdlock::Result;
 use libdlock::lease::HolderId;
+use libdlock::{Result, embed};
 
 use crate::objects::{ClientEntry, LockEntry};
 
@@ -21,11 +21,11 @@ pub(crate) trait Leased: Send + Sync {
     fn name(&self) -> &str;
     /// Its name on the server.
     fn key(&self) -> &str;
-    /// How many levels `holder` holds.
+    /// How often `holder` has acquired what it holds.
     fn hold_count(&self, holder: HolderId) -> u32;
-    /// One more level for `holder`. No I/O.
+    /// Counts one more acquire of `holder`. No I/O.
     fn reenter(&self, holder: HolderId) -> Result<()>;
-    /// Takes back one level of `holder`.
+    /// Takes back one acquire of `holder`.
     fn release(&self, holder: HolderId) -> Asking<'_, ()>;
     /// Sets the lease of the holder's hold to `lease` from now.
     fn extend(&self, holder: HolderId, lease: Duration) -> Asking<'_, ()>;
@@ -56,7 +56,7 @@ impl Leased for LockEntry {
 
     fn reenter(&self, holder: HolderId) -> Result<()> {
         // Dropping what it gives would start a task of the runtime.
-        self.lock.reenter_as(holder).map(|level| drop(level.into_grant()))
+        embed::reenter(&self.lock, holder).map(|held| drop(embed::into_grant(held)))
     }
 
     fn release(&self, holder: HolderId) -> Asking<'_, ()> {
@@ -72,10 +72,10 @@ impl Leased for LockEntry {
     }
 
     fn abandon(&self, holder: HolderId) {
-        self.lock.abandon_as(holder);
+        embed::abandon(&self.lock, holder);
     }
 
     fn release_in_background(&self, holder: HolderId, token: u64) {
-        self.lock.release_in_background(holder, token);
+        embed::release_in_background(&self.lock, holder, token);
     }
 }

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use libdlock::lease::HolderId;
-use libdlock::{Error, ErrorKind, Result};
+use libdlock::lock::AcquireOptions;
+use libdlock::{Error, ErrorKind, Result, embed};
 
 use crate::enter;
 use crate::handle::Handle;
@@ -89,7 +90,7 @@ fn held(state: &'static State, recorder: &Arc<Recorder>, lock: Handle, holding: 
     let lock = state.get::<LockEntry>(lock, "test").unwrap();
     let holder = HolderId::fresh();
     let grant =
-        state.wait(lock.lock.acquire_as(holder, libdlock::lock::AcquireOptions::default()), None).unwrap().into_grant();
+        embed::into_grant(state.wait(lock.lock.acquire_as(holder, AcquireOptions::default()), None).unwrap());
     state.wait(lock.lock.release_as(holder), None).unwrap();
     ops::keep(state, recorder.clone(), holding, holder, grant).unwrap().handle
 }

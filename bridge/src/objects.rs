@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use libdlock::lease::{Grant, HolderId};
-use libdlock::{Client, Lock, RateLimiter, Result, Snowflake};
+use libdlock::{Client, Lock, RateLimiter, Result, Snowflake, embed};
 
 use crate::handle::Handle;
 use crate::kinds::Object;
@@ -40,7 +40,7 @@ impl Object for ClientEntry {
 impl Drop for ClientEntry {
     /// Neither the client nor a lock of it has a handle any more: nobody could release what is held.
     fn drop(&mut self) {
-        self.client.let_go();
+        embed::let_go(&self.client);
     }
 }
 

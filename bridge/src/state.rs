@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use libdlock::{Error, ErrorKind, Result, may_block};
+use libdlock::embed::may_block;
+use libdlock::{Error, ErrorKind, Result};
 use libdlock_fork::PerProcess;
 
 use crate::ending::elsewhere;

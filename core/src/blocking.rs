@@ -11,7 +11,7 @@ thread_local! {
 
 /// Polls a future of this crate on a thread that may block: the poll may then do its round trips on this thread, on a connection of
 /// its own, if one of the option `blocking_connections` is free. An answer that takes longer than 40 ms is waited for as usual. For
-/// bindings, which wait in their own way; others call [`Client::block_on`](crate::Client::block_on).
+/// hosts that wait in their own way; others call [`Client::block_on`](crate::Client::block_on).
 ///
 /// Not on a thread that runs a runtime's tasks: the others would wait for the server too.
 ///
@@ -22,7 +22,7 @@ thread_local! {
 /// let client = libdlock::Client::blocking_connect("memory://")?;
 /// let lock = client.lock("reports/2026")?;
 /// let mut acquire = pin!(lock.acquire());
-/// let polled = libdlock::may_block(|| acquire.as_mut().poll(&mut Context::from_waker(Waker::noop())));
+/// let polled = libdlock::embed::may_block(|| acquire.as_mut().poll(&mut Context::from_waker(Waker::noop())));
 /// assert!(matches!(polled, Poll::Ready(Ok(_))));
 /// # Ok::<(), libdlock::Error>(())
 /// ```

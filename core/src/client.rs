@@ -155,13 +155,13 @@ impl Client {
     }
 
     /// Ends every hold of a holder that went away, without a word to the server: stops the renewals and warns.
-    pub fn abandon(&self, holder: HolderId) {
+    pub(crate) fn abandon(&self, holder: HolderId) {
         self.context().abandon(holder);
     }
 
-    /// Ends what [`Lock::keep_while_held`](crate::Lock::keep_while_held) began, for all locks: holds end with the last
+    /// Ends what [`Lock::keep_while_held`] began, for all locks: holds end with the last
     /// [`Lock`](crate::Lock) of their name again.
-    pub fn let_go(&self) {
+    pub(crate) fn let_go(&self) {
         self.context().let_go();
     }
 

@@ -28,6 +28,8 @@ mod client;
 pub mod config;
 mod contended;
 mod context;
+#[doc(hidden)]
+pub mod embed;
 mod ended;
 pub mod error;
 pub mod event;
@@ -44,13 +46,12 @@ mod text;
 mod time;
 mod wait;
 
-pub use blocking::may_block;
 pub use client::Client;
 pub use config::Config;
 pub use error::{Error, ErrorKind, Result};
 pub use id::Snowflake;
 pub use limit::{Decision, Rate, RateLimiter};
 pub use lock::{Held, Lock};
-pub use name::{MAX_NAME_BYTES, name_from_utf8};
+pub use name::MAX_NAME_BYTES;
 pub use time::ManualClock;
 pub use wait::Wait;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use libdlock::lease::{Grant, HoldState, HolderId, LossReason};
 use libdlock::lock::AcquireOptions;
-use libdlock::{Client, ErrorKind, Held, Lock, Rate, Wait};
+use libdlock::{Client, ErrorKind, Held, Lock, Rate, Wait, embed};
 use libdlock_testkit::Server;
 use tokio::runtime::Builder;
 
@@ -55,7 +55,7 @@ fn in_the_child(url: &str, client: Client, lock: Lock, other: &Lock, held: Held)
     forked(client.block_on(other.acquire()).unwrap_err().kind());
     forked(own.block_on(other.try_acquire()).unwrap_err().kind());
     forked(own.block_on(lock.acquire_as(me, now)).unwrap_err().kind());
-    forked(lock.reenter_as(me).unwrap_err().kind());
+    forked(embed::reenter(&lock, me).unwrap_err().kind());
     forked(own.block_on(held.extend(Duration::from_secs(1))).unwrap_err().kind());
     forked(own.block_on(lock.force_release()).unwrap_err().kind());
     forked(own.block_on(lock.inspect()).unwrap_err().kind());
@@ -65,12 +65,12 @@ fn in_the_child(url: &str, client: Client, lock: Lock, other: &Lock, held: Held)
     forked(client.lock("new").unwrap_err().kind());
     forked(client.rate_limiter("new", Rate::new(1, Duration::from_secs(1))).unwrap_err().kind());
     forked(own.block_on(client.close_releasing()).unwrap_err().kind());
-    assert_eq!((lock.hold_count(me), lock.grant_of(me).is_none(), lock.drop_level(me, None)), (0, true, false));
+    assert_eq!((lock.hold_count(me), lock.grant_of(me).is_none(), embed::release_reentry(&lock, me, None)), (0, true, false));
     assert_eq!((held.is_valid(), held.remaining(), held.loss()), (false, Duration::ZERO, Some(LossReason::Closed)));
     assert_eq!(own.block_on(held.lost()), Some(LossReason::Closed));
-    lock.release_in_background(me, held.token());
-    lock.abandon_as(me);
-    client.abandon(me);
+    embed::release_in_background(&lock, me, held.token());
+    embed::abandon(&lock, me);
+    embed::abandon_all(&client, me);
     assert_eq!(client.stats().lock.held, 0);
     own.block_on(client.close());
     forked(client.block_on(held.release()).unwrap_err().kind());

@@ -41,7 +41,7 @@ fn a_forked_child_waits_for_no_mutex_of_its_parent() {
             }
         }
         for _ in 0..FORKS {
-            let Some(child) = fork() else { in_the_child(|| client.let_go()) };
+            let Some(child) = fork() else { in_the_child(|| libdlock::embed::let_go(&client)) };
             if !ended_well(child) {
                 failed.push("let_go");
                 break;

@@ -6,8 +6,9 @@ use std::sync::mpsc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
+use libdlock::embed::may_block;
 use libdlock::limit::{Absent, LimiterOptions};
-use libdlock::{Client, Decision, ErrorKind, Rate, RateLimiter, Result, Wait, may_block};
+use libdlock::{Client, Decision, ErrorKind, Rate, RateLimiter, Result, Wait};
 use libdlock_testkit::{Proxy, Server, Side, eventually};
 use tokio::runtime::Runtime;
 

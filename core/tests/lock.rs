@@ -7,6 +7,7 @@ use std::time::Duration;
 use common::{client, settle};
 use libdlock::error::ErrorFamily;
 use libdlock::lease::{HoldState, HolderId, Lease, LossReason};
+use libdlock::embed::{abandon_all, into_grant};
 use libdlock::lock::{AcquireOptions, LockOptions};
 use libdlock::{Client, Config, ErrorKind, Lock, Rate, Wait};
 
@@ -87,9 +88,9 @@ async fn a_holder_may_come_again_and_each_acquire_wants_its_release() {
     let (client, _clock) = client().await;
     let lock = client.lock("k").unwrap();
     let me = HolderId::fresh();
-    let first = lock.acquire_as(me, AcquireOptions::default()).await.unwrap().into_grant();
+    let first = into_grant(lock.acquire_as(me, AcquireOptions::default()).await.unwrap());
     for depth in 2..=10_000 {
-        let again = lock.acquire_as(me, AcquireOptions::default()).await.unwrap().into_grant();
+        let again = into_grant(lock.acquire_as(me, AcquireOptions::default()).await.unwrap());
         assert_eq!((again.token(), lock.hold_count(me)), (first.token(), depth));
     }
     for depth in (0..10_000).rev() {
@@ -164,7 +165,7 @@ async fn an_acquire_after_a_loss_is_refused_until_the_loss_was_released() {
     let (client, clock) = client().await;
     let lock = fixed(&client, "k", SECOND);
     let me = HolderId::fresh();
-    let lost = lock.acquire_as(me, AcquireOptions::default()).await.unwrap().into_grant();
+    let lost = into_grant(lock.acquire_as(me, AcquireOptions::default()).await.unwrap());
     clock.advance(2 * SECOND);
     assert_eq!(lost.lost().await, Some(LossReason::Expired));
     assert_eq!(lock.acquire_as(me, AcquireOptions::default()).await.unwrap_err().kind(), ErrorKind::Lost);
@@ -365,8 +366,8 @@ async fn a_holder_that_went_away_keeps_the_lock_for_its_lease_and_no_longer() {
     let (client, clock) = client().await;
     let lock = client.lock("k").unwrap();
     let gone = HolderId::fresh();
-    let grant = lock.acquire_as(gone, AcquireOptions::default()).await.unwrap().into_grant();
-    client.abandon(gone);
+    let grant = into_grant(lock.acquire_as(gone, AcquireOptions::default()).await.unwrap());
+    abandon_all(&client, gone);
     assert_eq!(grant.loss(), Some(LossReason::Closed));
     assert!(lock.try_acquire().await.unwrap().is_none());
     clock.advance(Duration::from_millis(30_001));

@@ -3,7 +3,7 @@
 use std::future::Future;
 
 use libdlock::Result;
-use libdlock::lease::HolderId;
+use libdlock::embed;
 use libdlock_bridge::ops::{self, LogTo};
 use libdlock_bridge::{Handle, Kind, Process, State};
 use pyo3::prelude::*;
@@ -70,5 +70,5 @@ pub(crate) fn client_close(py: Python<'_>, client: u64, release: bool) -> PyResu
 /// For the end of a task: stops the renewal of what it holds.
 #[pyfunction]
 pub(crate) fn client_abandon(py: Python<'_>, client: u64, holder: u64) -> PyResult<()> {
-    quick(py, "client_abandon", |state| ops::client_abandon(state, client, HolderId(holder)))
+    quick(py, "client_abandon", |state| ops::client_abandon(state, client, embed::holder(holder)))
 }

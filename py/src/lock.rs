@@ -1,6 +1,6 @@
 //! Locks: opened by name, acquired and released for a holder.
 
-use libdlock::lease::HolderId;
+use libdlock::embed;
 use libdlock_bridge::ops::{self, Holding};
 use libdlock_bridge::{Inspection, this_thread};
 use pyo3::prelude::*;
@@ -77,7 +77,7 @@ pub(crate) fn lock_release(py: Python<'_>, lock: u64, token: Option<u64>) -> PyR
 
 #[pyfunction]
 pub(crate) fn lock_extend(py: Python<'_>, lock: u64, holder: u64, lease_ms: i64) -> PyResult<()> {
-    blocking(py, "lock_extend", |state| ops::lock_extend(state, lock, HolderId(holder), lease_ms))
+    blocking(py, "lock_extend", |state| ops::lock_extend(state, lock, embed::holder(holder), lease_ms))
 }
 
 #[pyfunction]
@@ -106,7 +106,7 @@ pub(crate) fn inspected(seen: Inspection) -> Inspected {
 /// None also after a loss, which this tells the holder.
 #[pyfunction]
 pub(crate) fn lock_grant(py: Python<'_>, lock: u64, holder: u64) -> PyResult<Option<Grant>> {
-    let holder = HolderId(holder);
+    let holder = embed::holder(holder);
     let held = quick(py, "lock_grant", |state| match ops::lock_hold_count(state, lock, holder)? {
         0 => Ok(None),
         _ => ops::lock_held(state, lock, holder),
@@ -119,5 +119,5 @@ pub(crate) fn lock_grant(py: Python<'_>, lock: u64, holder: u64) -> PyResult<Opt
 
 #[pyfunction]
 pub(crate) fn lock_hold_count(py: Python<'_>, lock: u64, holder: u64) -> PyResult<u32> {
-    quick(py, "lock_hold_count", |state| ops::lock_hold_count(state, lock, HolderId(holder)))
+    quick(py, "lock_hold_count", |state| ops::lock_hold_count(state, lock, embed::holder(holder)))
 }

@@ -1,6 +1,7 @@
 //! The operations for an event loop: each is started here and answered through the loop's port, with the `key` it was given.
 //! What they mean stands with their blocking namesakes in `client.rs`, `lock.rs` and `held.rs`.
 
+use libdlock::embed;
 use libdlock::lease::HolderId;
 use libdlock_bridge::ops::{self, Holding};
 use pyo3::prelude::*;
@@ -13,7 +14,7 @@ use crate::port::Port;
 /// A holder that did not exist before: a task's.
 #[pyfunction]
 pub(crate) fn fresh_holder() -> u64 {
-    HolderId::fresh().0
+    embed::holder_number(HolderId::fresh())
 }
 
 #[pyfunction]
@@ -43,7 +44,7 @@ pub(crate) fn submit_lock_acquire(
     wait_ms: Option<i64>,
     lease_ms: Option<i64>,
 ) -> PyResult<u64> {
-    let holding = Holding::ByHolder(HolderId(holder));
+    let holding = Holding::ByHolder(embed::holder(holder));
     submit(py, "submit_lock_acquire", port, key, |state| ops::lock_acquire(state, lock, holding, wait_ms, lease_ms))
 }
 
@@ -82,7 +83,7 @@ pub(crate) fn submit_lock_attach(
     holder: u64,
     detached: String,
 ) -> PyResult<u64> {
-    let holding = Holding::ByHolder(HolderId(holder));
+    let holding = Holding::ByHolder(embed::holder(holder));
     submit(py, "submit_lock_attach", port, key, |state| ops::lock_attach(state, lock, holding, detached.into_bytes()))
 }
 
@@ -95,7 +96,7 @@ pub(crate) fn submit_lock_release(
     holder: u64,
     token: Option<u64>,
 ) -> PyResult<u64> {
-    submit(py, "submit_lock_release", port, key, |state| ops::lock_release(state, lock, HolderId(holder), token))
+    submit(py, "submit_lock_release", port, key, |state| ops::lock_release(state, lock, embed::holder(holder), token))
 }
 
 #[pyfunction]
@@ -107,12 +108,12 @@ pub(crate) fn submit_lock_extend(
     holder: u64,
     lease_ms: i64,
 ) -> PyResult<u64> {
-    submit(py, "submit_lock_extend", port, key, |state| ops::lock_extend(state, lock, HolderId(holder), lease_ms))
+    submit(py, "submit_lock_extend", port, key, |state| ops::lock_extend(state, lock, embed::holder(holder), lease_ms))
 }
 
 #[pyfunction]
 pub(crate) fn submit_lock_detach(py: Python<'_>, port: &Port, key: u64, lock: u64, holder: u64) -> PyResult<u64> {
-    submit(py, "submit_lock_detach", port, key, |state| ops::lock_detach(state, lock, HolderId(holder)))
+    submit(py, "submit_lock_detach", port, key, |state| ops::lock_detach(state, lock, embed::holder(holder)))
 }
 
 #[pyfunction]

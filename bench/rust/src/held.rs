@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::time::{Duration, Instant};
 
+use libdlock::embed::into_grant;
 use libdlock::{Client, Held};
 
 use crate::protocol;
@@ -59,7 +60,7 @@ pub async fn waited(client: &Client, count: usize) -> Result<(), Box<dyn Error>>
     let begun = Instant::now();
     for number in 0..count {
         let lock = client.lock(&format!("bench-{number}"))?;
-        tokio::spawn(async move { lock.acquire().await.map(Held::into_grant) });
+        tokio::spawn(async move { lock.acquire().await.map(into_grant) });
         // So many at a time that the server is busy and answers none of them late.
         if number % 1_000 == 999 {
             all_wait(client, number + 1).await;
@@ -95,7 +96,7 @@ pub async fn lost(client: &Client, count: usize) -> Result<(), Box<dyn Error>> {
                 let reason = held.lost().await;
                 let came = Instant::now();
                 assert!(reason.is_some(), "released, not lost");
-                drop(held.into_grant()); // there is nobody to release to
+                drop(into_grant(held)); // there is nobody to release to
                 // Negative when it came too late.
                 ends.saturating_duration_since(came).as_secs_f64() - came.saturating_duration_since(ends).as_secs_f64()
             })

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use libdlock::event::Event;
 use libdlock::lease::HolderId;
-use libdlock::{Client, Config, Result};
+use libdlock::{Client, Config, Result, embed};
 
 use crate::handle::Handle;
 use crate::objects::ClientEntry;
@@ -81,6 +81,6 @@ pub fn client_is_closed(state: &State, client: Handle) -> Result<bool> {
 /// Stops the renewal of everything that `holder` holds through the client, with a warning and no I/O: for the end of a task
 /// or of a thread that the host notices. The leases then run out.
 pub fn client_abandon(state: &State, client: Handle, holder: HolderId) -> Result<()> {
-    state.get::<ClientEntry>(client, "abandon")?.client.abandon(holder);
+    embed::abandon_all(&state.get::<ClientEntry>(client, "abandon")?.client, holder);
     Ok(())
 }

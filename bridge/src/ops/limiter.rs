@@ -91,7 +91,7 @@ pub fn absent(word: &str, share_of: Option<i64>) -> Result<Absent> {
 pub fn limiter_open(state: &State, client: Handle, name: &[u8], rate: RateArgs, absent: Absent) -> Result<Handle> {
     let op = "rate limiter";
     let client = state.get::<ClientEntry>(client, op)?;
-    let name = libdlock::name_from_utf8(name)?;
+    let name = libdlock::embed::name_from_utf8(name)?;
     let key = client.client.key_of(name)?;
     let rate = read_rate(rate, op).map_err(|error| error.on(&key))?;
     let options = LimiterOptions::new(rate).absent(absent);

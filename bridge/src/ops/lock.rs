@@ -3,9 +3,9 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use libdlock::Result;
 use libdlock::lease::{Grant, HolderId};
 use libdlock::lock::{AcquireOptions, LockOptions};
+use libdlock::{Result, embed};
 
 use super::held::keep;
 use super::{Held, Holding, Inspection, args};
@@ -31,7 +31,7 @@ pub fn lock_open(
     reentrant: Option<bool>,
 ) -> Result<Handle> {
     let client = state.get::<ClientEntry>(client, "lock")?;
-    let name = libdlock::name_from_utf8(name)?;
+    let name = embed::name_from_utf8(name)?;
     let mut options = LockOptions::default();
     if let Some(lease) = args::lease(lease_ms, "lock")? {
         options.lease = lease;
@@ -86,7 +86,7 @@ pub fn lock_acquire(
     async move {
         let (entry, holder) = begun?;
         let how = how(&entry, wait_ms, lease_ms)?;
-        let grant = entry.lock.acquire_as(holder, how).await?.into_grant();
+        let grant = embed::into_grant(entry.lock.acquire_as(holder, how).await?);
         view(state, entry, holding, holder, grant)
     }
 }
@@ -104,7 +104,7 @@ pub fn lock_reenter(
     lease_ms: Option<i64>,
 ) -> Result<bool> {
     let entry = state.near::<LockEntry>(lock, "acquire")?;
-    Ok(entry.lock.add_level(holder, &how(&entry, wait_ms, lease_ms)?))
+    Ok(embed::reenter_now(&entry.lock, holder, &how(&entry, wait_ms, lease_ms)?))
 }
 
 fn how(entry: &LockEntry, wait_ms: Option<i64>, lease_ms: Option<i64>) -> Result<AcquireOptions> {
@@ -128,7 +128,7 @@ pub fn lock_attach(
     async move {
         let (entry, holder) = begun?;
         let detached = args::text(&detached, "detached hold", "attach")?;
-        let grant = entry.lock.attach_as(holder, detached).await?.into_grant();
+        let grant = embed::into_grant(entry.lock.attach_as(holder, detached).await?);
         view(state, entry, holding, holder, grant)
     }
 }
@@ -142,7 +142,7 @@ pub async fn lock_release(state: &'static State, lock: Handle, holder: HolderId,
     let entry = find(state, lock, "release")?;
     match token {
         None => entry.lock.release_as(holder).await,
-        Some(token) => entry.lock.release_hold_as(holder, token).await,
+        Some(token) => embed::release_hold(&entry.lock, holder, token).await,
     }
 }
 
@@ -152,7 +152,7 @@ pub async fn lock_release(state: &'static State, lock: Handle, holder: HolderId,
 /// # Errors
 /// That of a handle which is no lock.
 pub fn lock_leave(state: &State, lock: Handle, holder: HolderId, token: Option<u64>) -> Result<bool> {
-    Ok(state.near::<LockEntry>(lock, "release")?.lock.drop_level(holder, token))
+    Ok(embed::release_reentry(&state.near::<LockEntry>(lock, "release")?.lock, holder, token))
 }
 
 /// Sets the lease of the holder's hold to `lease_ms` from now.
@@ -196,7 +196,7 @@ fn begin(state: &State, lock: Handle, holding: Holding, op: &'static str) -> Res
 /// The handle of a hold that has just been got.
 fn view(state: &State, lock: Arc<LockEntry>, holding: Holding, holder: HolderId, grant: Grant) -> Result<Held> {
     if matches!(holding, Holding::ByHolder(_)) {
-        lock.lock.keep_while_held(&grant);
+        embed::keep_while_held(&lock.lock, &grant);
     }
     keep(state, lock, holding, holder, grant)
 }

@@ -86,7 +86,7 @@ impl Backend {
     }
 
     /// Runs one step on one object, with retries until `deadline` where the step allows them. The first attempt is made on the
-    /// calling thread if that [may block](crate::may_block).
+    /// calling thread if that [may block](crate::embed::may_block).
     pub(crate) async fn run<S: Step>(
         &self,
         name: &ObjectName,

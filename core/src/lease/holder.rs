@@ -11,17 +11,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// use libdlock::lock::AcquireOptions;
 ///
 /// let (lock, me) = (client.lock("orders/42")?, HolderId::fresh());
-/// for _ in 0..2 {
-///     lock.acquire_as(me, AcquireOptions::default()).await?.into_grant(); // the second time without a request
-/// }
+/// let outer = lock.acquire_as(me, AcquireOptions::default()).await?;
+/// let inner = lock.acquire_as(me, AcquireOptions::default()).await?; // without a request
 /// assert_eq!(lock.hold_count(me), 2);
-/// lock.release_as(me).await?;
-/// lock.release_as(me).await?;
+/// inner.release().await?;
+/// outer.release().await?;
 /// # Ok::<(), libdlock::Error>(()) })?;
 /// # Ok::<(), libdlock::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct HolderId(pub u64);
+pub struct HolderId(pub(crate) u64);
 
 impl HolderId {
     /// A holder that did not exist before in this process.

@@ -1,4 +1,4 @@
-//! Acquiring: the calls, and re-entry.
+//! Acquiring by holder.
 
 use super::{AcquireOptions, Held, HolderId, Lock};
 use crate::config::check_lease;
@@ -6,7 +6,7 @@ use crate::contended::Caller;
 use crate::error::{Error, ErrorKind, Result};
 use crate::lease::{Grant, Term};
 
-const OP: &str = "acquire";
+pub(super) const OP: &str = "acquire";
 
 impl Lock {
     /// Acquires for `holder`. What it holds already it gets again, counted, without a round trip; each acquire needs its
@@ -25,7 +25,7 @@ impl Lock {
     /// # Cancel safety
     /// As [`Lock::acquire`].
     pub async fn acquire_as(&self, holder: HolderId, how: AcquireOptions) -> Result<Held> {
-        if let Some(held) = self.reenter_held(holder, &how) {
+        if let Some(held) = self.reenter_at_once(holder, &how) {
             return Ok(held);
         }
         let term = self.term(&how);
@@ -44,47 +44,6 @@ impl Lock {
         Ok(Held::new(self.clone(), holder, grant))
     }
 
-    /// Counts one more acquire of what `holder` holds, without I/O: its lease stays as it is, and it takes one more release.
-    ///
-    /// # Errors
-    /// [`ErrorKind::NotHeld`] when `holder` does not hold it; [`ErrorKind::Deadlock`] and [`ErrorKind::Lost`] as
-    /// [`Lock::acquire_as`].
-    pub fn reenter_as(&self, holder: HolderId) -> Result<Held> {
-        self.shared.check_open(OP)?;
-        let present = self.shared.holds().grant(holder);
-        let grant = present.ok_or_else(|| self.shared.not_held(OP, None))?;
-        self.check_reentry(&grant)?;
-        self.count_reentry(holder, grant).map(|grant| Held::new(self.clone(), holder, grant))
-    }
-
-    async fn reenter(&self, holder: HolderId, grant: Grant, term: Term) -> Result<Grant> {
-        self.check_reentry(&grant)?;
-        match term {
-            Term::Renewed(lease) if !grant.is_renewed_for(lease) => {
-                self.shared.extend(OP, &grant, lease).await?;
-                grant.renew_from_now(lease);
-                self.client().keeper.watch(&grant);
-            }
-            Term::Fixed(lease) if lease > grant.remaining() && (!grant.is_renewed() || lease > grant.lease()) => {
-                self.shared.extend(OP, &grant, lease).await?;
-            }
-            Term::Renewed(_) | Term::Fixed(_) => {}
-        }
-        self.count_reentry(holder, grant)
-    }
-
-    fn check_reentry(&self, grant: &Grant) -> Result<()> {
-        self.refuse_lost(OP, grant)?;
-        if !self.reentrant {
-            let token = grant.token();
-            let message = format!(
-                "this holder holds it already (token {token}) and it is not re-entrant; it would wait for itself"
-            );
-            return Err(Error::new(ErrorKind::Deadlock, OP, message).on(self.key()));
-        }
-        Ok(())
-    }
-
     /// Tells the holder of a loss, once: what it does with the lock next begins anew.
     pub(super) fn refuse_lost(&self, op: &'static str, grant: &Grant) -> Result<()> {
         let Some(reason) = grant.loss() else { return Ok(()) };
@@ -95,14 +54,5 @@ impl Lock {
             grant.token()
         );
         Err(Error::new(ErrorKind::Lost, op, message).on(self.key()))
-    }
-
-    /// It may have been released since it was looked up.
-    fn count_reentry(&self, holder: HolderId, grant: Grant) -> Result<Grant> {
-        if self.shared.holds().enter_again(holder, &grant) {
-            Ok(grant)
-        } else {
-            Err(self.shared.not_held(OP, Some(&grant)))
-        }
     }
 }

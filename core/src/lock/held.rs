@@ -66,9 +66,8 @@ impl Held {
         self.holder
     }
 
-    /// The bare grant: the hold then ends by [`Lock::release_as`], or is abandoned with the last [`Lock`] of its name. For
-    /// bindings, whose callers release by holder.
-    pub fn into_grant(mut self) -> Grant {
+    /// The bare grant: the hold then ends by [`Lock::release_as`], or is abandoned with the last [`Lock`] of its name.
+    pub(crate) fn into_grant(mut self) -> Grant {
         self.ended = true;
         self.grant.clone()
     }

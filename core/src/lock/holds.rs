@@ -29,9 +29,9 @@ struct Hold {
 
 /// What a release by a holder found.
 pub(super) enum Leaving {
-    NotHolding,
+    NotHeld,
     /// Acquired more often than released: still held.
-    Inner(Grant),
+    Reentry(Grant),
     /// The last one: the hold is over.
     Last(Grant),
 }
@@ -112,20 +112,20 @@ impl Holds {
     }
 
     /// Counts one more acquire of what the holder holds; false when it does not hold that grant any more.
-    pub(super) fn enter_again(&mut self, holder: HolderId, grant: &Grant) -> bool {
+    pub(super) fn reenter(&mut self, holder: HolderId, grant: &Grant) -> bool {
         let hold = self.0.iter_mut().find(|hold| hold.holder == holder && hold.grant.address() == grant.address());
         hold.map(|hold| hold.count += 1).is_some()
     }
 
     /// Counts one more acquire of what the holder holds, if its grant is `fit`; that grant.
-    pub(super) fn count_up(&mut self, holder: HolderId, fit: impl FnOnce(&Grant) -> bool) -> Option<&Grant> {
+    pub(super) fn reenter_if(&mut self, holder: HolderId, fit: impl FnOnce(&Grant) -> bool) -> Option<&Grant> {
         let hold = self.find(holder, None).filter(|hold| fit(&hold.grant))?;
         hold.count += 1;
         Some(&hold.grant)
     }
 
     /// Takes one acquire back that is not the holder's last, if its grant is `fit`.
-    pub(super) fn count_down(
+    pub(super) fn release_reentry_if(
         &mut self,
         holder: HolderId,
         token: Option<u64>,
@@ -145,11 +145,11 @@ impl Holds {
     /// Takes one acquire back, of the holder's latest hold or of the one with this token.
     pub(super) fn leave(&mut self, holder: HolderId, token: Option<u64>) -> Leaving {
         let Some(at) = self.position(holder, token) else {
-            return Leaving::NotHolding;
+            return Leaving::NotHeld;
         };
         if self.0[at].count > 1 {
             self.0[at].count -= 1;
-            return Leaving::Inner(self.0[at].grant.clone());
+            return Leaving::Reentry(self.0[at].grant.clone());
         }
         Leaving::Last(self.0.remove(at).grant)
     }

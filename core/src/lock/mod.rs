@@ -12,11 +12,11 @@ mod calls;
 mod exclusive;
 mod held;
 mod holds;
-mod levels;
 #[cfg(test)]
 mod loss_tests;
 #[cfg(test)]
 mod model_test;
+mod reentry;
 mod release;
 mod step;
 mod transfer;
@@ -280,8 +280,8 @@ impl Lock {
     }
 
     /// Lets the hold of this grant outlive the last [`Lock`] of its name: until it is released, lost, or abandoned with its holder
-    /// or its client. For bindings, whose callers may make a lock anew to release it; see also [`Client::let_go`](crate::Client::let_go).
-    pub fn keep_while_held(&self, grant: &Grant) {
+    /// or its client.
+    pub(crate) fn keep_while_held(&self, grant: &Grant) {
         self.shared.holds().keep(grant, &self.shared);
     }
 

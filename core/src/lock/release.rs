@@ -28,7 +28,7 @@ impl Lock {
     ///
     /// # Errors and cancel safety
     /// As [`Lock::release_as`].
-    pub async fn release_hold_as(&self, holder: HolderId, token: u64) -> Result<()> {
+    pub(crate) async fn release_hold_as(&self, holder: HolderId, token: u64) -> Result<()> {
         self.release_which(holder, Some(token)).await
     }
 
@@ -41,7 +41,7 @@ impl Lock {
 
     /// Takes one acquire of `holder` back; the grant if it was the last one.
     pub(super) fn leave(&self, holder: HolderId, token: Option<u64>) -> Result<Option<Grant>> {
-        if self.drop_level(holder, token) {
+        if self.release_reentry(holder, token) {
             return Ok(None);
         }
         if self.is_forked() {
@@ -49,12 +49,12 @@ impl Lock {
         }
         let leaving = self.shared.holds().leave(holder, token);
         match leaving {
-            Leaving::NotHolding => {
+            Leaving::NotHeld => {
                 self.shared.check_open(OP)?;
                 Err(self.shared.not_held(OP, None))
             }
-            Leaving::Inner(grant) if grant.loss().is_some() => Err(self.shared.not_held(OP, Some(&grant))),
-            Leaving::Inner(_) => Ok(None),
+            Leaving::Reentry(grant) if grant.loss().is_some() => Err(self.shared.not_held(OP, Some(&grant))),
+            Leaving::Reentry(_) => Ok(None),
             Leaving::Last(grant) => Ok(Some(grant)),
         }
     }
@@ -62,7 +62,7 @@ impl Lock {
     /// Ends one acquire of `holder`, of the hold with this token, unattended: it is not the holder's any more when this returns,
     /// and the server is told in the background. For grants that reach nobody. What was lost by more than its lease running
     /// out is left alone.
-    pub fn release_in_background(&self, holder: HolderId, token: u64) {
+    pub(crate) fn release_in_background(&self, holder: HolderId, token: u64) {
         if self.is_forked() {
             return;
         }
@@ -76,7 +76,7 @@ impl Lock {
 
     /// Forgets what `holder` holds without a word to the server, as when the holder went away: stops its renewal and warns.
     /// The lease runs out by itself.
-    pub fn abandon_as(&self, holder: HolderId) {
+    pub(crate) fn abandon_as(&self, holder: HolderId) {
         if !self.is_forked() {
             self.shared.abandon(holder);
         }

@@ -3,7 +3,7 @@
 use jni::objects::{JByteArray, JClass, JLongArray};
 use jni::sys::{jboolean, jlong};
 use jni::{EnvUnowned, jni_mangle};
-use libdlock::lease::HolderId;
+use libdlock::embed;
 use libdlock_bridge::ops::{self, LogTo};
 
 use crate::call::{bytes, longs, plain, start, submit, with_env};
@@ -44,7 +44,7 @@ pub fn client_close(
 
 #[jni_mangle("org.libdlock.internal.Native")]
 pub fn client_abandon(env: EnvUnowned<'_>, _: JClass<'_>, client: jlong, holder: jlong) {
-    plain(env, "clientAbandon", |state| ops::client_abandon(state, client as u64, HolderId(holder as u64)));
+    plain(env, "clientAbandon", |state| ops::client_abandon(state, client as u64, embed::holder(holder as u64)));
 }
 
 /// The counters in the order of `org.libdlock.Stats`; then of each histogram count, sum, mean, p50, p99, max (in us) and buckets.

@@ -4,7 +4,7 @@ use jni::objects::{JByteArray, JClass, JLongArray};
 use jni::sys::{jboolean, jint, jlong};
 use jni::{EnvUnowned, jni_mangle};
 use libdlock::ErrorKind;
-use libdlock::lease::HolderId;
+use libdlock::embed;
 use libdlock_bridge::ops::{self, Holding, given};
 
 use crate::call::{NOT_GIVEN, bytes, jvm_refused, plain, start, submit, token, with_env};
@@ -35,7 +35,7 @@ pub fn lock_open<'local>(
 #[jni_mangle("org.libdlock.internal.Native")]
 pub fn lock_hold_count(env: EnvUnowned<'_>, _: JClass<'_>, lock: jlong, holder: jlong) -> jint {
     plain(env, "lockHoldCount", |state| {
-        ops::lock_hold_count(state, lock as u64, HolderId(holder as u64)).map(|count| count as jint)
+        ops::lock_hold_count(state, lock as u64, embed::holder(holder as u64)).map(|count| count as jint)
     })
 }
 
@@ -98,14 +98,14 @@ pub fn lock_reenter(
 ) -> jboolean {
     plain(env, "lockReenter", |state| {
         let (wait, lease) = (given(wait_ms, NOT_GIVEN), given(lease_ms, NOT_GIVEN));
-        ops::lock_reenter(state, lock as u64, HolderId(holder as u64), wait, lease)
+        ops::lock_reenter(state, lock as u64, embed::holder(holder as u64), wait, lease)
     })
 }
 
 /// One level less, if it is not the last; false when that takes [`lock_release`].
 #[jni_mangle("org.libdlock.internal.Native")]
 pub fn lock_leave(env: EnvUnowned<'_>, _: JClass<'_>, lock: jlong, holder: jlong) -> jboolean {
-    plain(env, "lockLeave", |state| ops::lock_leave(state, lock as u64, HolderId(holder as u64), None))
+    plain(env, "lockLeave", |state| ops::lock_leave(state, lock as u64, embed::holder(holder as u64), None))
 }
 
 #[jni_mangle("org.libdlock.internal.Native")]
@@ -127,7 +127,7 @@ pub fn lock_attach<'local>(
 #[jni_mangle("org.libdlock.internal.Native")]
 pub fn lock_release(env: EnvUnowned<'_>, _: JClass<'_>, port: jlong, id: jlong, lock: jlong, holder: jlong) -> jlong {
     submit(env, "lockRelease", port, id, async move |state| {
-        ops::lock_release(state, lock as u64, HolderId(holder as u64), None).await
+        ops::lock_release(state, lock as u64, embed::holder(holder as u64), None).await
     })
 }
 
@@ -135,7 +135,7 @@ pub fn lock_release(env: EnvUnowned<'_>, _: JClass<'_>, port: jlong, id: jlong, 
 #[jni_mangle("org.libdlock.internal.Native")]
 pub fn lock_release_blocking(env: EnvUnowned<'_>, _: JClass<'_>, lock: jlong, holder: jlong) {
     plain(env, "lockReleaseBlocking", |state| {
-        state.wait(ops::lock_release(state, lock as u64, HolderId(holder as u64), None), None)
+        state.wait(ops::lock_release(state, lock as u64, embed::holder(holder as u64), None), None)
     });
 }
 
@@ -150,14 +150,14 @@ pub fn lock_extend(
     lease_ms: jlong,
 ) -> jlong {
     submit(env, "lockExtend", port, id, async move |state| {
-        ops::lock_extend(state, lock as u64, HolderId(holder as u64), lease_ms).await
+        ops::lock_extend(state, lock as u64, embed::holder(holder as u64), lease_ms).await
     })
 }
 
 #[jni_mangle("org.libdlock.internal.Native")]
 pub fn lock_detach(env: EnvUnowned<'_>, _: JClass<'_>, port: jlong, id: jlong, lock: jlong, holder: jlong) -> jlong {
     submit(env, "lockDetach", port, id, async move |state| {
-        ops::lock_detach(state, lock as u64, HolderId(holder as u64)).await
+        ops::lock_detach(state, lock as u64, embed::holder(holder as u64)).await
     })
 }
 
@@ -173,5 +173,5 @@ pub fn lock_inspect(env: EnvUnowned<'_>, _: JClass<'_>, port: jlong, id: jlong, 
 
 /// Holder 0 stands for a hold that is its handle's own.
 fn holding(holder: jlong) -> Holding {
-    if holder == 0 { Holding::ByHandle } else { Holding::ByHolder(HolderId(holder as u64)) }
+    if holder == 0 { Holding::ByHandle } else { Holding::ByHolder(embed::holder(holder as u64)) }
 }

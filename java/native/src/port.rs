@@ -6,6 +6,7 @@ use std::time::Duration;
 use jni::objects::{JByteArray, JClass};
 use jni::sys::{jboolean, jint, jlong};
 use jni::{EnvUnowned, jni_mangle};
+use libdlock::embed;
 use libdlock::lease::HolderId;
 
 use crate::call::{array, plain, with_env};
@@ -63,5 +64,5 @@ pub fn free(env: EnvUnowned<'_>, _: JClass<'_>, object: jlong) {
 /// A holder that did not exist before, for a thread.
 #[jni_mangle("org.libdlock.internal.Native")]
 pub fn holder_fresh(env: EnvUnowned<'_>, _: JClass<'_>) -> jlong {
-    plain(env, "holderFresh", |_| Ok(HolderId::fresh().0 as jlong))
+    plain(env, "holderFresh", |_| Ok(embed::holder_number(HolderId::fresh()) as jlong))
 }

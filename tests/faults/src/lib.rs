@@ -8,9 +8,10 @@ pub mod soak;
 
 use std::{future::Future, time::Duration};
 
+use libdlock::embed::into_grant;
 use libdlock::lease::{Grant, HolderId, Lease};
 use libdlock::lock::AcquireOptions;
-use libdlock::{Client, ErrorKind, Held, Lock, Result, Wait};
+use libdlock::{Client, ErrorKind, Lock, Result, Wait};
 use libdlock_testkit::{Reply, Server, eventually};
 
 pub use peer::Peer;
@@ -34,7 +35,7 @@ pub fn how(wait: Wait, lease: Option<Lease>) -> AcquireOptions {
 
 /// Acquires for a holder; the hold is to be ended by holder too, not by a guard.
 pub async fn acquire(lock: &Lock, holder: HolderId, wait: Wait, lease: Option<Lease>) -> Result<Grant> {
-    lock.acquire_as(holder, how(wait, lease)).await.map(Held::into_grant)
+    lock.acquire_as(holder, how(wait, lease)).await.map(into_grant)
 }
 
 /// `redis://...` with options: `with_options(url, "lease=1s&poll_interval=30s")`.

@@ -56,8 +56,8 @@ struct Setup {
     lock: Lock,
 }
 
-const ME: HolderId = HolderId(1);
-const ANOTHER: HolderId = HolderId(2);
+const ME: HolderId = libdlock::embed::holder(1);
+const ANOTHER: HolderId = libdlock::embed::holder(2);
 
 impl Setup {
     async fn new() -> Self {

@@ -76,7 +76,7 @@ async fn waits_after_a_look(look: fn(usize) -> String) -> (Vec<libdlock::Error>,
     let mut waits = JoinSet::new();
     for number in 0..LOOKED_FOR {
         let lock = client.lock(&format!("job-{number}")).expect("a name");
-        waits.spawn(async move { lock.acquire().await.map(|held| drop(held.into_grant())) });
+        waits.spawn(async move { lock.acquire().await.map(|held| drop(libdlock::embed::into_grant(held))) });
     }
     let mut refused = Vec::new();
     while let Ok(Some(waited)) = tokio::time::timeout(SOON / 2, waits.join_next()).await {

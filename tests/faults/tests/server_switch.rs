@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use libdlock::event::Level;
 use libdlock::lease::{HolderId, Lease, LossReason};
+use libdlock::embed::into_grant;
 use libdlock::lock::AcquireOptions;
 use libdlock::{Client, Config, Wait};
 use libdlock_faults::{SLACK, SOON, bounded, client, wait_until_waiting, with_options};
@@ -126,7 +127,7 @@ async fn after_a_restart_without_data(lease: Option<Lease>) -> (Duration, Option
     let client = client(&with_options(&server.url(), QUIET)).await;
     let lock = client.lock("job").expect("a name");
     let how = libdlock_faults::how(Wait::Try, lease);
-    let grant = lock.acquire_as(HolderId::fresh(), how).await.expect("acquire").into_grant();
+    let grant = into_grant(lock.acquire_as(HolderId::fresh(), how).await.expect("acquire"));
     server.restart(Data::Lost);
     eventually(SOON, "connected again", || !clients_of(&server).is_empty());
     let again = Instant::now();
@@ -155,7 +156,7 @@ async fn a_changed_server_keeps_the_lease_that_it_knows() {
     let client = client(&with_options(&pair.clients.url(), QUIET)).await;
     let lock = client.lock("job").expect("a name");
     let how = AcquireOptions::default().wait(Wait::Try).lease(Lease::Fixed(Duration::from_secs(20)));
-    let grant = lock.acquire_as(HolderId::fresh(), how).await.expect("acquire").into_grant();
+    let grant = into_grant(lock.acquire_as(HolderId::fresh(), how).await.expect("acquire"));
     pair.switch();
     let renewals = pair.new.info("commandstats", "cmdstat_evalsha:calls");
     client.lock("tried").expect("a name").try_acquire().await.expect("no error");

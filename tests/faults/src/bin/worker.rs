@@ -280,7 +280,7 @@ fn failure(error: libdlock::Error) -> (String, String) {
 }
 
 fn holder_of(text: &str) -> HolderId {
-    HolderId(number(text) as u64)
+    libdlock::embed::holder(number(text) as u64)
 }
 
 fn number(text: &str) -> i64 {
