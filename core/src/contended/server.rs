@@ -63,11 +63,11 @@ impl<P: Primitive> Contended<P> {
 
 /// The server, for work that must not keep the client alive. Clones are cheap.
 #[derive(Clone)]
-pub(super) struct Server(Arc<Backend>);
+pub(super) struct Remote(Arc<Backend>);
 
-impl Server {
-    pub(super) fn of(client: &Context) -> Server {
-        Server(client.backend.clone())
+impl Remote {
+    pub(super) fn of(client: &Context) -> Remote {
+        Remote(client.backend.clone())
     }
 
     /// Frees whatever `step` frees, until `deadline`, also when no object of this name is in use any more. A failure leaves the

@@ -252,7 +252,7 @@ impl Keeper {
         let same_server = backend.server_generation() == grant.server_generation();
         let reason = match reply {
             _ if !same_server => LossReason::ServerChanged,
-            Renewed::Absent => LossReason::Deleted,
+            Renewed::Gone => LossReason::Deleted,
             Renewed::Prolonged { .. } | Renewed::Taken | Renewed::WrongType => LossReason::Taken,
         };
         self.end_as(grant, reason);

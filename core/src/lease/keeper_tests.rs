@@ -305,7 +305,7 @@ async fn what_is_under_way_for_a_hold_is_its_successors() {
     world.clock.advance(INTERVAL);
     let due = world.due();
     let third = world.hand_over(&second, 3).unwrap();
-    world.answer(&due, Renewed::Absent);
+    world.answer(&due, Renewed::Gone);
     assert_eq!(third.lost().await, Some(LossReason::Deleted));
     assert_eq!((second.lost().await, world.keeper.held::<Renew>()), (None, 0));
     assert!(world.hand_over(&third, 4).is_none(), "what is lost stays lost");

@@ -27,7 +27,7 @@ pub(crate) enum Renewed {
     /// It lasts for `left_ms` from now.
     Prolonged { left_ms: u64 },
     /// There is no such key.
-    Absent,
+    Gone,
     /// Somebody else holds it.
     Taken,
     /// The key holds something else now.

@@ -232,7 +232,7 @@ mod tests {
         backend.run(&taken, &Put).unwrap();
         let renew = Renew { owner: "o:1".to_owned(), lease: Duration::from_secs(30), cut: None };
         let items = vec![(taken.clone(), renew.clone()), (absent, renew.clone())];
-        assert_eq!(backend.run_batch(&Batch { items }).reply, [Renewed::WrongType, Renewed::Absent]);
+        assert_eq!(backend.run_batch(&Batch { items }).reply, [Renewed::WrongType, Renewed::Gone]);
         assert_eq!(backend.run(&taken, &renew).unwrap_err().kind(), ErrorKind::WrongType, "alone it is an error");
     }
 }

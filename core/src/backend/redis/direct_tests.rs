@@ -82,7 +82,7 @@ fn a_call_takes_its_round_trip_on_its_own_thread() {
     setup.warm_up();
     server.cmd(&["SCRIPT", "FLUSH"]);
     let Directly::Done(done) = setup.ask() else { panic!("a script that is not loaded is sent along") };
-    assert_eq!((done.reply, done.echo_until), (Renewed::Absent, None));
+    assert_eq!((done.reply, done.echo_until), (Renewed::Gone, None));
 }
 
 #[test]

@@ -292,7 +292,7 @@ step!(
             state.counts.renewed += 1;
             Renewed::Prolonged { left_ms: millis(this.lease) }
         } else {
-            Renewed::Absent
+            Renewed::Gone
         }
     },
     |this, _name, call| {
@@ -312,7 +312,7 @@ impl BatchStep for RenewPermit {
 
     fn decode_each(reply: Reply) -> Result<Vec<Renewed>, Malformed> {
         let read = |item: &Reply| match wire::unsigned(Some(item))? {
-            0 => Ok(Renewed::Absent),
+            0 => Ok(Renewed::Gone),
             left_ms => Ok(Renewed::Prolonged { left_ms }),
         };
         wire::list(reply)?.iter().map(read).collect()

@@ -42,7 +42,7 @@ impl Step for Renew {
         _outbox: &mut Outbox<'_>,
     ) -> Result<Renewed, WrongType> {
         Ok(match &mut state.hash {
-            None => Renewed::Absent,
+            None => Renewed::Gone,
             Some(hash) if hash.owners.contains_key(&self.owner) => {
                 // Never shorter: a renewal and an extension may overtake one another.
                 let mut ends = hash.deadline.unwrap_or(0).max(now.millis() + millis(self.lease));
@@ -84,7 +84,7 @@ impl BatchStep for Renew {
     fn decode_each(reply: Reply) -> Result<Vec<Renewed>, Malformed> {
         let read = |item: &Reply| match wire::int(Some(item))? {
             left @ 1.. => Ok(Renewed::Prolonged { left_ms: left.unsigned_abs() }),
-            0 => Ok(Renewed::Absent),
+            0 => Ok(Renewed::Gone),
             -2 => Ok(Renewed::Taken),
             -3 => Ok(Renewed::WrongType),
             _ => Err(Malformed),
