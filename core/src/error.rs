@@ -68,9 +68,9 @@ kinds! {
     /// no cluster's hash tag, or the name of a companion key such as `dlock_seen:{a}`.
     InvalidName = -2, "INVALID_NAME", Some(ErrorFamily::Usage), false;
     /// Release or extend by a caller that does not hold the lock, or not any more.
-    NotHeld = -3, "NOT_HELD", Some(ErrorFamily::HoldOver), false;
+    NotHeld = -3, "NOT_HELD", Some(ErrorFamily::HoldEnded), false;
     /// The lease ran out, or the lock was taken away, while it was held.
-    Lost = -4, "LOST", Some(ErrorFamily::HoldOver), false;
+    Lost = -4, "LOST", Some(ErrorFamily::HoldEnded), false;
     /// The holder acquired a lock again that is not re-entrant.
     Deadlock = -5, "DEADLOCK", Some(ErrorFamily::Usage), false;
     /// The server cannot be reached, or refuses the connection or the password; nothing was done there.
@@ -118,7 +118,7 @@ pub enum ErrorFamily {
     /// The server, or the way to it, does not do what was asked.
     Unavailable,
     /// The caller does not hold what it acts on, or not any more.
-    HoldOver,
+    HoldEnded,
     // </api:families>
 }
 

@@ -86,7 +86,7 @@ public:
     using error::error;
 };
 /// The caller does not hold what it acts on, or not any more.
-class hold_over : public error {
+class hold_ended : public error {
 public:
     using error::error;
 };
@@ -106,8 +106,8 @@ template <> struct above<DLOCK_OUTCOME_UNKNOWN> { using type = unavailable; };
 template <> struct above<DLOCK_SERVER> { using type = unavailable; };
 template <> struct above<DLOCK_OUT_OF_MEMORY> { using type = unavailable; };
 template <> struct above<DLOCK_NO_PERMISSION> { using type = unavailable; };
-template <> struct above<DLOCK_NOT_HELD> { using type = hold_over; };
-template <> struct above<DLOCK_LOST> { using type = hold_over; };
+template <> struct above<DLOCK_NOT_HELD> { using type = hold_ended; };
+template <> struct above<DLOCK_LOST> { using type = hold_ended; };
 
 } // namespace detail
 // </api:families>

@@ -51,15 +51,15 @@ const ERRNO = {
 
 /** Kinds that a program handles alike. */
 // <api:families> written by `python3 api/write.py` from api/errors.json
-export type ErrorFamily = "USAGE" | "UNAVAILABLE" | "HOLD_OVER";
+export type ErrorFamily = "USAGE" | "UNAVAILABLE" | "HOLD_ENDED";
 // </api:families>
 
 // <api:above> written by `python3 api/write.py` from api/errors.json
 const FAMILY: Partial<Record<ErrorKind, ErrorFamily>> = {
   INVALID_ARGUMENT: "USAGE",
   INVALID_NAME: "USAGE",
-  NOT_HELD: "HOLD_OVER",
-  LOST: "HOLD_OVER",
+  NOT_HELD: "HOLD_ENDED",
+  LOST: "HOLD_ENDED",
   DEADLOCK: "USAGE",
   CONNECTION: "UNAVAILABLE",
   OUTCOME_UNKNOWN: "UNAVAILABLE",

@@ -71,7 +71,7 @@ def test_an_error_carries_what_and_where_and_survives_pickling(cls: type[libdloc
 
 def test_kinds_are_below_their_families_and_know_whether_to_retry() -> None:
     families = {row["name"]: getattr(libdlock, row["python"]) for row in rows("errors.json", "families")}
-    assert set(families) == {"USAGE", "UNAVAILABLE", "HOLD_OVER"}
+    assert set(families) == {"USAGE", "UNAVAILABLE", "HOLD_ENDED"}
     for row in rows("errors.json", "errors"):
         if not row["python"]:
             continue
@@ -111,7 +111,7 @@ def test_a_refused_value_carries_what_is_allowed(client: libdlock.Client) -> Non
 
 
 def test_families_catch_what_a_program_handles_alike(client: libdlock.Client) -> None:
-    with pytest.raises(libdlock.HoldOver):
+    with pytest.raises(libdlock.HoldEnded):
         client.lock("k").release()
     with pytest.raises(libdlock.Unavailable) as away:
         libdlock.connect("redis://127.0.0.1:1", connect_timeout=0.3)

@@ -169,7 +169,7 @@ void errors_carry_facts() {
 
 void families_catch_their_kinds() {
     auto mutex = make_mutex("m");
-    (void)thrown<dlock::hold_over>([&] { mutex.release(); });
+    (void)thrown<dlock::hold_ended>([&] { mutex.release(); });
     (void)thrown<dlock::usage_error>([&] { make_mutex("n", {5ms}); });
     (void)thrown<dlock::unavailable>([&] { dlock::client{"redis://127.0.0.1:1", {{{"connect_timeout", "300ms"}}}}; });
     static_assert(!std::is_base_of_v<dlock::usage_error, dlock::acquire_timeout>);

@@ -14,7 +14,7 @@ class DlockError(Exception):
     `code` is the frozen number of the kind (1 for busy, negative for errors), `kind` its name, `op` the operation that
     failed, `name` the key on the server (with the client's prefix) where one was involved. `str(error)` says what happened
     and what was allowed, and never holds a password. What a program can act on stands in `holder`, `remaining`,
-    `retry_after`, `allowed` and `retryable`. `UsageError`, `Unavailable` and `HoldOver` catch kinds that a program handles
+    `retry_after`, `allowed` and `retryable`. `UsageError`, `Unavailable` and `HoldEnded` catch kinds that a program handles
     alike.
     """
 
@@ -68,7 +68,7 @@ class Unavailable(DlockError):
     """The server, or the way to it, does not do what was asked."""
 
 
-class HoldOver(DlockError):
+class HoldEnded(DlockError):
     """The caller does not hold what it acts on, or not any more."""
 
 
@@ -96,14 +96,14 @@ class InvalidName(UsageError, ValueError):
     kind = "INVALID_NAME"
 
 
-class NotHeld(HoldOver, RuntimeError):
+class NotHeld(HoldEnded, RuntimeError):
     """Release or extend by a caller that does not hold the lock, or not any more."""
 
     code = -3
     kind = "NOT_HELD"
 
 
-class LockLost(HoldOver):
+class LockLost(HoldEnded):
     """The lease ran out, or the lock was taken away, while it was held."""
 
     code = -4

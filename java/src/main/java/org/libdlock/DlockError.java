@@ -49,7 +49,7 @@ public interface DlockError {
 
     /**
      * What the kind has in common with others that a program handles alike: {@code "USAGE"}, {@code "UNAVAILABLE"} (caught as
-     * {@link UnavailableException}) or {@code "HOLD_OVER"} (caught as {@link HoldOverException}).
+     * {@link UnavailableException}) or {@code "HOLD_ENDED"} (caught as {@link HoldEndedException}).
      *
      * @return the family's name, in capitals, or {@code null} for a kind of its own
      */

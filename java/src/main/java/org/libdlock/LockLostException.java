@@ -7,7 +7,7 @@ import org.libdlock.internal.Failure;
  * The lease ran out, or the lock was taken away, while it was held; also thrown by the first acquire after a loss of
  * which the thread has not heard.
  */
-public final class LockLostException extends HoldOverException {
+public final class LockLostException extends HoldEndedException {
     private static final long serialVersionUID = 1;
 
     LockLostException(Failure failure) {

@@ -4,7 +4,7 @@ package org.libdlock;
 import org.libdlock.internal.Failure;
 
 /** Release or extend by a caller that does not hold the lock, or not any more. */
-public final class NotHeldException extends HoldOverException {
+public final class NotHeldException extends HoldEndedException {
     private static final long serialVersionUID = 1;
 
     NotHeldException(Failure failure) {

@@ -28,7 +28,7 @@ class ErrorsTest extends WithServer {
             assertThat(error.family()).isEqualTo(family);
             assertThat(error.retryable()).isEqualTo(row.has("retryable"));
             assertThat(exception instanceof UnavailableException).isEqualTo("UNAVAILABLE".equals(family));
-            assertThat(exception instanceof HoldOverException).isEqualTo("HOLD_OVER".equals(family));
+            assertThat(exception instanceof HoldEndedException).isEqualTo("HOLD_ENDED".equals(family));
         }
     }
 
@@ -71,7 +71,7 @@ class ErrorsTest extends WithServer {
     @Test
     void familiesCatchTheirKinds() {
         DistributedLock lock = connect().lock(name);
-        assertThatThrownBy(lock::unlock).isInstanceOf(HoldOverException.class);
+        assertThatThrownBy(lock::unlock).isInstanceOf(HoldEndedException.class);
         Options hasty = Options.defaults().connectTimeout(Duration.ofMillis(300));
         assertThatThrownBy(() -> Dlock.connect("redis://127.0.0.1:1", hasty)).isInstanceOf(UnavailableException.class);
     }

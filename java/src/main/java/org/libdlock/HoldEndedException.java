@@ -6,13 +6,13 @@ import org.jspecify.annotations.Nullable;
 import org.libdlock.internal.Failure;
 
 /** The caller does not hold what it acts on, or not any more: the class above those kinds of error. */
-public abstract class HoldOverException extends IllegalMonitorStateException implements DlockError {
+public abstract class HoldEndedException extends IllegalMonitorStateException implements DlockError {
     private static final long serialVersionUID = 1;
 
     /** What it tells. */
     private final Failure failure;
 
-    HoldOverException(Failure failure) {
+    HoldEndedException(Failure failure) {
         super(failure.message());
         this.failure = failure;
     }
