@@ -49,7 +49,7 @@ def parts() -> list[Part]:
         Part("core/src/stats/mod.rs", fields("Stats"), "stats"),
         *(Part("core/src/stats/mod.rs", fields(record.name), f"{block}-stats") for block, record in BLOCKS.items()),
         Part("core/src/limit/decision.rs", fields("Decision"), "decision"),
-        Part("core/src/lock/mod.rs", fields("Inspection"), "inspection"),
+        Part("core/src/lock/inspection.rs", fields("Inspection"), "inspection"),
         Part("bridge/src/ops/stats.rs", counters(), "counters"),
         Part("bridge/src/ops/stats.rs", histograms(), "histograms"),
     ]

@@ -28,12 +28,12 @@ pub enum Wait {
 }
 
 impl Wait {
-    /// The instant at which the wait is over; `None` for a call that does not wait.
-    pub(crate) fn until(self, clock: &Clock) -> Option<Tick> {
+    /// The instant at which a wait that begins now is over; `None` for a call that does not wait.
+    pub(crate) fn until(self, now: Tick) -> Option<Tick> {
         match self {
             Wait::Try | Wait::For(Duration::ZERO) => None,
             // Beyond the clock's range, some centuries, it is without bound.
-            Wait::For(wait) => Some(clock.now().plus(wait)),
+            Wait::For(wait) => Some(now.plus(wait)),
             Wait::Forever => Some(Tick::NEVER),
         }
     }
@@ -59,11 +59,11 @@ mod tests {
 
     #[test]
     fn a_wait_may_be_as_long_as_a_duration() {
-        let clock = Clock::Manual(ManualClock::new());
+        let now = Clock::Manual(ManualClock::new()).now();
         let days = Duration::from_secs(2 * 24 * 3600);
-        assert_eq!(Wait::For(days).until(&clock), Some(clock.now().plus(days)));
-        assert_eq!(Wait::For(Duration::MAX).until(&clock), Some(Tick::NEVER));
-        assert_eq!(Wait::Forever.until(&clock), Some(Tick::NEVER));
-        assert_eq!(Wait::For(Duration::ZERO).until(&clock), None);
+        assert_eq!(Wait::For(days).until(now), Some(now.plus(days)));
+        assert_eq!(Wait::For(Duration::MAX).until(now), Some(Tick::NEVER));
+        assert_eq!(Wait::Forever.until(now), Some(Tick::NEVER));
+        assert_eq!(Wait::For(Duration::ZERO).until(now), None);
     }
 }

@@ -60,8 +60,13 @@ impl<'a, P: Primitive> Caller<'a, P> {
     /// The operation's name in errors.
     const OP: &'static str = P::Acquire::OP;
 
-    pub(crate) fn new(shared: &'a Arc<Contended<P>>, holder: HolderId, wanted: P::Wanted) -> Caller<'a, P> {
-        Caller { shared, holder, wanted, asked_at: shared.client().clock.now() }
+    pub(crate) fn new(
+        shared: &'a Arc<Contended<P>>,
+        holder: HolderId,
+        wanted: P::Wanted,
+        asked_at: Tick,
+    ) -> Caller<'a, P> {
+        Caller { shared, holder, wanted, asked_at }
     }
 
     /// One request, no waiting.

@@ -45,8 +45,8 @@ impl World {
     }
 
     fn waits_for(&self, object: &Arc<Contended<Two>>, holder: u64, term: Term) -> JoinHandle<Result<Grant>> {
-        let (object, until) = (object.clone(), self.context.clock.now().plus(LEASE));
-        tokio::spawn(async move { Caller::new(&object, HolderId(holder), term).until(until).await })
+        let (object, now) = (object.clone(), self.context.clock.now());
+        tokio::spawn(async move { Caller::new(&object, HolderId(holder), term, now).until(now.plus(LEASE)).await })
     }
 
     /// A caller waits that has asked the server.

@@ -182,7 +182,8 @@ impl Grant {
         const OP: &str = "lost";
         let on = |error: Error| error.on(self.name().as_str());
         let clock = &self.0.tenure.clock;
-        let until = wait.until(clock).unwrap_or_else(|| clock.now());
+        let now = clock.now();
+        let until = wait.until(now).unwrap_or(now);
         let over = by_deadline(clock, until, pin!(self.lost())).await;
         over.ok_or_else(|| on(Error::new(ErrorKind::Busy, OP, "the hold was not over within the wait")))
     }

@@ -10,6 +10,7 @@ use super::object::LimitObject;
 use super::step::Gcra;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Level;
+use crate::time::Tick;
 
 /// The policy of a limiter for the time in which its server cannot be reached, loses a reply, or refuses for now (it loads its
 /// data, is a replica, ...). With a policy other than [`Absent::Fail`] a call is answered within `response_timeout`, and at once while the server is known
@@ -62,15 +63,22 @@ impl Stand {
         self.policy != Absent::Fail
     }
 
-    /// The answer to `cost`, within `wait`, when asking has failed with `error`.
-    pub(super) fn decide(&self, shared: &LimitObject, cost: u64, wait: Duration, error: Error) -> Result<Answer> {
+    /// The answer to `cost`, within `wait` from `now` on, when asking has failed with `error`.
+    pub(super) fn decide(
+        &self,
+        shared: &LimitObject,
+        cost: u64,
+        wait: Duration,
+        now: Tick,
+        error: Error,
+    ) -> Result<Answer> {
         let answer = match self.policy {
             Absent::Fail => return Err(error),
             Absent::Deny => Answer::Decided(Decision::deny(self.rate, cost)),
             Absent::Allow => Answer::Decided(Decision::allow(self.rate, cost)),
             Absent::LocalShare { .. } if cost > self.rate.limit() => Answer::Decided(Decision::deny(self.rate, cost)),
             Absent::LocalShare { .. } => {
-                let (step, now) = (Gcra::new(self.rate, cost).within(wait), shared.client().clock.now());
+                let step = Gcra::new(self.rate, cost).within(wait);
                 let (allowed, at, tat) = shared.shares().charge(shared.name(), self.rate, &step, now);
                 Answer::of(self.rate, cost, allowed, at, tat, By::Share, now)
             }

@@ -192,8 +192,13 @@ impl Waiters {
 
 impl Waiter {
     /// With a time of its own.
-    pub(super) fn with(shared: &Arc<LimitObject>, demand: Demand, arrival: u64, reserved: Reserved) -> Waiter {
-        let now = shared.client().clock.now();
+    pub(super) fn with(
+        shared: &Arc<LimitObject>,
+        demand: Demand,
+        arrival: u64,
+        reserved: Reserved,
+        now: Tick,
+    ) -> Waiter {
         let mut demands = shared.reservations().demands();
         let waiters = demands.waiters(demand, now);
         waiters.add(reserved);
@@ -201,8 +206,13 @@ impl Waiter {
     }
 
     /// With a time that somebody else has left, no later than `until`.
-    pub(super) fn left_over(shared: &Arc<LimitObject>, demand: Demand, arrival: u64, until: Tick) -> Option<Waiter> {
-        let now = shared.client().clock.now();
+    pub(super) fn left_over(
+        shared: &Arc<LimitObject>,
+        demand: Demand,
+        arrival: u64,
+        until: Tick,
+        now: Tick,
+    ) -> Option<Waiter> {
         let mut demands = shared.reservations().demands();
         let waiters = demands.by_demand.get_mut(&demand)?;
         if waiters.callers.is_empty() {
@@ -308,7 +318,8 @@ mod tests {
         let demand = (Rate::new(1, SECOND), 1);
         let wait = |arrival: u64, ms: u64| {
             let reserved = reserved(&shared, 1, Duration::from_millis(ms));
-            let (waiter, clock) = (Waiter::with(&shared, demand, arrival, reserved), shared.client().clock.clone());
+            let clock = shared.client().clock.clone();
+            let waiter = Waiter::with(&shared, demand, arrival, reserved, clock.now());
             tokio::spawn(async move { waiter.wait(&clock).await })
         };
         let (first, second) = (shared.reservations().arrive(), shared.reservations().arrive());
@@ -328,8 +339,9 @@ mod tests {
     async fn a_time_that_is_left_wakes_the_first_caller() {
         let (shared, clock) = limit().await;
         let demand = (Rate::new(1, SECOND), 1);
-        let waiter = Waiter::with(&shared, demand, shared.reservations().arrive(), reserved(&shared, 1, 30 * SECOND));
         let its_clock = shared.client().clock.clone();
+        let (arrival, reserved_late) = (shared.reservations().arrive(), reserved(&shared, 1, 30 * SECOND));
+        let waiter = Waiter::with(&shared, demand, arrival, reserved_late, its_clock.now());
         let waiting = tokio::spawn(async move { waiter.wait(&its_clock).await });
         settle().await;
         Reservations::leave(&shared, demand, reserved(&shared, 1, SECOND));

@@ -32,10 +32,11 @@ impl Lock {
         if let Term::Fixed(lease) = term {
             check_lease(OP, lease).map_err(|error| error.on(self.key()))?;
         }
-        let deadline = how.wait.until(&self.client().clock);
+        let asked_at = self.client().clock.now();
+        let deadline = how.wait.until(asked_at);
         self.shared.check_open(OP)?;
         let present = self.shared.holds().present(holder);
-        let caller = || Caller::new(&self.shared, holder, term);
+        let caller = || Caller::new(&self.shared, holder, term, asked_at);
         let grant = match (present, deadline) {
             (Some(grant), _) => self.reenter(holder, grant, term).await?,
             (None, None) => caller().once().await?,

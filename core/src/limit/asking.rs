@@ -1,0 +1,153 @@
+//! How a limiter asks for tokens: once, or until they may be used.
+//!
+//! The clock is read when a call begins, or a turn of its wait, and when an answer comes.
+
+use std::pin::{Pin, pin};
+use std::time::{Duration, SystemTime};
+
+use super::answer::Answer;
+use super::decision::Decision;
+use super::limiter::RateLimiter;
+use super::reservations::{By, Reservations, Waiter};
+use super::step::{Gcra, Judged};
+use super::tat::Span;
+use crate::backend::{Done, Failed};
+use crate::ended::{cut_off, while_open};
+use crate::error::Result;
+use crate::step::Step;
+use crate::time::Tick;
+
+impl RateLimiter {
+    /// Asks once, for tokens that are there now.
+    pub(super) async fn decide(&self, cost: u64, asked_at: Tick) -> Result<Decision> {
+        self.check(cost)?;
+        let asking = pin!(self.ask(Gcra::new(self.rate, cost), self.deadline(asked_at)));
+        let judged = self.while_open(Gcra::OP, asking).await?;
+        match self.answer(cost, None, judged, self.shared.client().clock.now())? {
+            Answer::Decided(decision) => Ok(decision),
+            // Only what waits is told of a later time.
+            Answer::Reserved(reserved) => Ok(reserved.decision),
+        }
+    }
+
+    /// Asks until there is an answer that does not change before `until`, and waits for what was reserved.
+    pub(super) async fn wait_until(&self, until: Tick, cost: u64, asked_at: Tick) -> Result<Decision> {
+        let arrival = self.shared.reservations().arrive();
+        let (client, clock) = (self.shared.client(), &self.shared.client().clock);
+        let mut now = asked_at;
+        loop {
+            if let Some(waiter) = Waiter::left_over(&self.shared, (self.rate, cost), arrival, until, now) {
+                return Ok(waiter.wait(clock).await);
+            }
+            let Some(mut asked) = client.tasks.operation(self.asking(cost, until, now)).await else {
+                // A runtime that was shut down ends it too, and the client with it.
+                let error = client.check_open(Gcra::OP).err().unwrap_or_else(|| cut_off(Gcra::OP, "the decision"));
+                return Err(error.on(self.key()));
+            };
+            let heard = asked.heard;
+            match asked.take()? {
+                Answer::Reserved(reserved) => {
+                    let waiter = Waiter::with(&self.shared, (self.rate, cost), arrival, reserved, heard);
+                    return Ok(waiter.wait(clock).await);
+                }
+                Answer::Decided(decision) => match again_at(&decision, until, heard) {
+                    Some(next) => clock.sleep_until(next).await,
+                    None => return Ok(decision),
+                },
+            }
+            now = clock.now();
+        }
+    }
+
+    /// One decision, which goes on when it is not awaited any more: what it brings is given back then.
+    fn asking(&self, cost: u64, until: Tick, now: Tick) -> impl Future<Output = Asked> + Send + use<> {
+        let limiter = self.clone();
+        let longest = until.max(now.plus(self.shared.client().options.response_timeout));
+        let deadline = self.deadline(now).min(longest);
+        async move {
+            let judged = limiter.ask(Gcra::new(limiter.rate, cost).within(until.since(now)), deadline).await;
+            let heard = limiter.shared.client().clock.now();
+            Asked { answer: Some(limiter.answer(cost, Some(until), judged, heard)), heard, limiter, cost }
+        }
+    }
+
+    /// The server's answer, or none as soon as it is known to be away and the limiter has an answer of its own.
+    async fn ask(&self, step: Gcra, deadline: Tick) -> Result<Done<Judged>, Failed> {
+        let (client, name) = (self.shared.client(), self.shared.name());
+        match self.stand.is_policy() {
+            true => client.backend.run_while_there(name, &step, deadline, self.shared.shares().is_alone()).await,
+            false => client.backend.run(name, &step, deadline).await,
+        }
+    }
+
+    /// What was judged, as the call is told it that heard of it at `heard` and may wait until `until`, if it waits.
+    fn answer(
+        &self,
+        cost: u64,
+        until: Option<Tick>,
+        judged: Result<Done<Judged>, Failed>,
+        heard: Tick,
+    ) -> Result<Answer> {
+        match judged {
+            Ok(Done { reply: Judged { allowed, now, tat }, .. }) => {
+                self.stand.server_is_back(&self.shared);
+                let at = SystemTime::UNIX_EPOCH + Duration::from_micros(now.0);
+                Ok(Answer::of(self.rate, cost, allowed, Span::at(now), tat, By::Server, heard).on_server(at))
+            }
+            Err(failed) if failed.away => {
+                // Asking has taken its part of the wait.
+                let wait = until.map_or(Duration::ZERO, |until| until.since(heard));
+                self.stand.decide(&self.shared, cost, wait, heard, failed.error)
+            }
+            Err(failed) => Err(failed.error),
+        }
+    }
+
+    /// A limiter that has an answer of its own does not make its caller wait for a server that is away.
+    fn deadline(&self, asked_at: Tick) -> Tick {
+        let options = &self.shared.client().options;
+        asked_at.plus(match self.stand.is_policy() {
+            true => options.response_timeout.min(options.operation_timeout),
+            false => options.operation_timeout,
+        })
+    }
+
+    pub(super) async fn while_open<T>(
+        &self,
+        op: &'static str,
+        work: Pin<&mut impl Future<Output = T>>,
+    ) -> Result<T> {
+        while_open(op, &self.shared.client().tasks, work).await.map_err(|error| error.on(self.key()))
+    }
+}
+
+/// When it is worth to ask again after a decision that was heard of at `heard`.
+fn again_at(decision: &Decision, until: Tick, heard: Tick) -> Option<Tick> {
+    let pause = decision.retry_after.filter(|_| !decision.allowed)?;
+    Some(heard.plus(pause)).filter(|next| *next <= until)
+}
+
+/// An answer on its way to a caller, which may have given up: a reservation is given back when this is dropped with it.
+struct Asked {
+    limiter: RateLimiter,
+    cost: u64,
+    answer: Option<Result<Answer>>,
+    /// When the answer came.
+    heard: Tick,
+}
+
+impl Asked {
+    fn take(&mut self) -> Result<Answer> {
+        self.answer.take().expect("it is taken once")
+    }
+}
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        if let Some(Ok(Answer::Reserved(reserved))) = self.answer.take()
+            && !self.limiter.shared.client().tasks.is_forked()
+        {
+            Reservations::leave(&self.limiter.shared, (self.limiter.rate, self.cost), reserved);
+        }
+    }
+}

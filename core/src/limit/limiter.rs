@@ -1,0 +1,183 @@
+//! A rate limiter and its calls.
+
+use std::fmt;
+use std::pin::pin;
+use std::sync::Arc;
+
+use super::absent::Stand;
+use super::decision::Decision;
+use super::limits::Limits;
+use super::object::LimitObject;
+use super::options::LimiterOptions;
+use super::rate::Rate;
+use super::step::{Gcra, Reset};
+use crate::error::{Error, Result};
+use crate::step::Step;
+use crate::time::Tick;
+use crate::wait::Wait;
+
+/// A named rate limiter. Cheap to clone; all limiters that any process makes of one name share one bucket.
+///
+/// Whoever shares a name should give the same [`Rate`]: each call is judged by the rate it comes with, and one whose burst
+/// refills sooner forgives what lies beyond its own horizon.
+///
+/// ```
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// use std::time::Duration;
+/// use libdlock::{Client, Rate, Wait};
+///
+/// let client = Client::connect("memory://").await?;
+/// let api = client.rate_limiter("api", Rate::new(100, Duration::from_secs(1)).burst(20))?;
+/// let decision = api.try_acquire(1).await?;
+/// assert!(decision.allowed && decision.remaining == 19);
+/// // Waits its turn, a second at most.
+/// assert!(api.acquire(20, Wait::For(Duration::from_secs(1))).await?.allowed);
+/// # Ok::<(), libdlock::Error>(()) }).unwrap();
+/// ```
+#[derive(Clone)]
+pub struct RateLimiter {
+    pub(super) shared: Arc<LimitObject>,
+    pub(super) rate: Rate,
+    pub(super) stand: Stand,
+}
+
+impl Limits {
+    /// The limiter of this name. No I/O.
+    pub(crate) fn open(self: &Arc<Self>, name: &str, options: LimiterOptions) -> Result<RateLimiter> {
+        let name = self.context().name_of("rate limiter", name)?;
+        let make = || LimitObject::new(name.clone(), self.clone());
+        RateLimiter::new(self.context().objects.get_or_insert(&name, make), options)
+    }
+}
+
+impl RateLimiter {
+    fn new(shared: Arc<LimitObject>, options: LimiterOptions) -> Result<RateLimiter> {
+        let on = |error: Error| error.on(shared.name().as_str());
+        options.rate.check().map_err(on)?;
+        let stand = Stand::new(options.absent, options.rate).map_err(on)?;
+        Ok(RateLimiter { shared, rate: options.rate, stand })
+    }
+
+    /// The name that it was made with. On the server the client's `key_prefix` stands before it, and so it does in errors and
+    /// events, for whoever looks for the key there.
+    pub fn name(&self) -> &str {
+        self.shared.name().as_given()
+    }
+
+    /// The name on the server, key prefix included: what errors and events say.
+    pub fn key(&self) -> &str {
+        self.shared.name().as_str()
+    }
+
+    /// What it lets through.
+    pub fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// Takes `cost` tokens if they are there now. Does not wait, and is refused while others wait. A rate of 0 tokens refuses
+    /// every cost.
+    ///
+    /// A cost of 0 asks how things stand for one token, in every call as in [`RateLimiter::peek`]: it spends nothing, never
+    /// waits, is allowed when one token could be had now, and `retry_after` says when else.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a cost above the burst, which could never be granted.
+    /// [`OutcomeUnknown`](crate::ErrorKind::OutcomeUnknown) when the reply was lost: count the tokens as spent.
+    /// [`Connection`](crate::ErrorKind::Connection) when the server was not reached: nothing was spent. Neither comes under a policy
+    /// other than [`Absent::Fail`](super::Absent::Fail).
+    /// [`WrongType`](crate::ErrorKind::WrongType) when the key holds something else; else as the server says.
+    ///
+    /// # Cancel safety
+    /// Dropping the future may have spent the tokens.
+    pub async fn try_acquire(&self, cost: u64) -> Result<Decision> {
+        let asked_at = self.shared.client().clock.now();
+        let decision = self.decide(cost, asked_at).await?;
+        self.count(cost, asked_at, &decision);
+        Ok(decision)
+    }
+
+    /// Takes `cost` tokens, waiting for them at most as long as `wait` says. All that wait, in all processes, are served in the
+    /// order in which their requests reach the server: a wait reserves its tokens with one request, and sleeps until they may be
+    /// used. When that is later than the wait allows, it is refused at once; so is any wait under a rate of 0 tokens.
+    ///
+    /// A decision that is under way when the time is over is waited for, up to `response_timeout`.
+    ///
+    /// # Errors
+    /// As [`RateLimiter::try_acquire`]; [`Closed`](crate::ErrorKind::Closed).
+    ///
+    /// # Cancel safety
+    /// Dropping the future gives the tokens back, to callers behind it in this client first. When other processes have reserved
+    /// since, they stay with this client, for its next caller.
+    pub async fn acquire(&self, cost: u64, wait: Wait) -> Result<Decision> {
+        let client = self.shared.client();
+        let asked_at = client.clock.now();
+        let decision = match wait.until(asked_at).filter(|_| cost > 0) {
+            None => self.decide(cost, asked_at).await?,
+            Some(until) => {
+                self.check(cost)?;
+                let _waiting = client.counters.limiter.waits();
+                self.while_open(Gcra::OP, pin!(self.wait_until(until, cost, asked_at))).await??
+            }
+        };
+        self.count(cost, asked_at, &decision);
+        Ok(decision)
+    }
+
+    /// Counts what a call was told, but for one that only asked how things stand.
+    fn count(&self, cost: u64, asked_at: Tick, decision: &Decision) {
+        if cost == 0 {
+            return;
+        }
+        let client = self.shared.client();
+        let counts = &client.counters.limiter;
+        match decision.allowed {
+            true => counts.granted(decision.granted, client.clock.now().since(asked_at)),
+            false => counts.refused(),
+        }
+        if decision.server_time.is_none() {
+            counts.decided_by_policy();
+        }
+    }
+
+    /// Says how things stand for one token, and spends nothing: `allowed` when it could be had now.
+    ///
+    /// # Errors
+    /// As [`RateLimiter::try_acquire`].
+    ///
+    /// # Cancel safety
+    /// Dropping the future changes nothing.
+    pub async fn peek(&self) -> Result<Decision> {
+        self.try_acquire(0).await
+    }
+
+    /// Fills the bucket, for everybody. For operators and tests. Those that wait already keep their times.
+    ///
+    /// # Errors
+    /// [`OutcomeUnknown`](crate::ErrorKind::OutcomeUnknown) when no reply came (it is not sent twice); else as the server says.
+    ///
+    /// # Cancel safety
+    /// Dropping the future may leave it done or not done.
+    pub async fn reset(&self) -> Result<()> {
+        self.shared.client().check_open(Reset::OP).map_err(|error| error.on(self.key()))?;
+        let deadline = self.shared.client().operation_deadline();
+        let reset = self.shared.client().backend.run(self.shared.name(), &Reset, deadline);
+        self.while_open(Reset::OP, pin!(reset)).await?.map(drop).map_err(|failed| failed.error)
+    }
+
+    pub(super) fn check(&self, cost: u64) -> Result<()> {
+        self.shared.client().check_open(Gcra::OP).map_err(|error| error.on(self.key()))?;
+        self.rate.check_cost(Gcra::OP, cost).map_err(|error| error.on(self.key()))
+    }
+}
+
+impl Drop for RateLimiter {
+    fn drop(&mut self) {
+        self.shared.client().tasks.leak_if_forked(&self.shared);
+    }
+}
+
+impl fmt::Debug for RateLimiter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RateLimiter").field("name", self.shared.name()).field("rate", &self.rate).finish()
+    }
+}
