@@ -1,7 +1,7 @@
 //! Whether the calling thread may block: its caller says so, and the backend acts on it.
 //!
-//! A call that blocks its thread anyway saves the hop to the runtime and back if it does its round trip itself. Everything between
-//! the caller and the backend is the same for both.
+//! A call that blocks its thread anyway saves the hop to the runtime and back if it does its round trip itself. Everything
+//! between the caller and the backend is the same for both.
 
 use std::cell::Cell;
 
@@ -9,9 +9,9 @@ thread_local! {
     static MAY_BLOCK: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Polls a future of this crate on a thread that may block: the poll may then do its round trips on this thread, on a connection of
-/// its own, if one of the option `blocking_connections` is free. An answer that takes longer than 40 ms is waited for as usual. For
-/// hosts that wait in their own way; others call [`Client::block_on`](crate::Client::block_on).
+/// Polls a future of this crate on a thread that may block: the poll may then do its round trips on this thread, on a
+/// connection of its own, if one of the option `blocking_connections` is free. An answer that takes longer than 40 ms is waited
+/// for as usual. For hosts that wait in their own way; others call [`Client::block_on`](crate::Client::block_on).
 ///
 /// Not on a thread that runs a runtime's tasks: the others would wait for the server too.
 ///

@@ -168,9 +168,9 @@ impl Client {
     /// Closes: waiters get [`ErrorKind::Closed`], holds are told as lost and their renewal stops; their leases run out by
     /// themselves. Leaves the queues in which this process stands, for which it takes 50 ms at most. May be called again.
     ///
-    /// After a lost reply, bytes of an acquire may still arrive and take a lock for nobody. Normally that is undone once no more of them
-    /// can take effect. What of it has arrived is undone within the 50 ms; bytes that arrive later take the lock until the lease
-    /// runs out. [`Client::close_releasing`] waits for them.
+    /// After a lost reply, bytes of an acquire may still arrive and take a lock for nobody. Normally that is undone once no
+    /// more of them can take effect. What of it has arrived is undone within the 50 ms; bytes that arrive later take the lock
+    /// until the lease runs out. [`Client::close_releasing`] waits for them.
     ///
     /// # Cancel safety
     /// Dropping the future does not stop the closing.
@@ -192,9 +192,9 @@ impl Client {
         self.context().close_releasing().await
     }
 
-    /// Runs a call of this client to its end on the calling thread, which blocks: for threads that run no tasks, with a client of
-    /// any kind. The thread does the round trip itself, on a connection of its own if one of `blocking_connections` is free, which
-    /// takes a third less time than the way through the runtime.
+    /// Runs a call of this client to its end on the calling thread, which blocks: for threads that run no tasks, with a client
+    /// of any kind. The thread does the round trip itself, on a connection of its own if one of `blocking_connections` is free,
+    /// which takes a third less time than the way through the runtime.
     ///
     /// ```
     /// # let client = libdlock::Client::blocking_connect("memory://")?;

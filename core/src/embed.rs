@@ -1,5 +1,5 @@
-//! For those who bind libdlock to another language: what a host needs beyond the public types, because it holds by threads, tasks
-//! and handles of its own. No part of the crate's stable interface: it may change in any version.
+//! For those who bind libdlock to another language: what a host needs beyond the public types, because it holds by threads,
+//! tasks and handles of its own. No part of the crate's stable interface: it may change in any version.
 
 pub use crate::blocking::may_block;
 use crate::client::Client;
@@ -49,8 +49,8 @@ pub fn reenter(lock: &Lock, holder: HolderId) -> Result<Held> {
     lock.reenter_as(holder)
 }
 
-/// Takes back one acquire of `holder` that is not its last, if that is all that [`Lock::release_as`] would do, or, with a token,
-/// [`release_hold`]. False: nothing was done.
+/// Takes back one acquire of `holder` that is not its last, if that is all that [`Lock::release_as`] would do, or, with a
+/// token, [`release_hold`]. False: nothing was done.
 pub fn release_reentry(lock: &Lock, holder: HolderId, token: Option<u64>) -> bool {
     lock.release_reentry(holder, token)
 }
@@ -64,15 +64,15 @@ pub async fn release_hold(lock: &Lock, holder: HolderId, token: u64) -> Result<(
     lock.release_hold_as(holder, token).await
 }
 
-/// Ends one acquire of `holder`, of the hold with this token, unattended: it is not the holder's any more when this returns, and
-/// the server is told in the background. For grants that reach nobody. What was lost by more than its lease running out is left
-/// alone.
+/// Ends one acquire of `holder`, of the hold with this token, unattended: it is not the holder's any more when this returns,
+/// and the server is told in the background. For grants that reach nobody. What was lost by more than its lease running out is
+/// left alone.
 pub fn release_in_background(lock: &Lock, holder: HolderId, token: u64) {
     lock.release_in_background(holder, token);
 }
 
-/// Forgets what `holder` holds of a lock without a word to the server, as when the holder went away: stops its renewal and warns.
-/// The lease runs out by itself.
+/// Forgets what `holder` holds of a lock without a word to the server, as when the holder went away: stops its renewal and
+/// warns. The lease runs out by itself.
 pub fn abandon(lock: &Lock, holder: HolderId) {
     lock.abandon_as(holder);
 }

@@ -5,8 +5,8 @@ use std::pin::Pin;
 use crate::error::{Error, ErrorKind, Result};
 use crate::task::{Life, Tasks};
 
-/// Runs something until it completes or the client ends. Takes it by reference: a future that is passed by value lies twice in the
-/// caller's, which is copied at every call.
+/// Runs something until it completes or the client ends. Takes it by reference: a future that is passed by value lies twice in
+/// the caller's, which is copied at every call.
 pub(crate) async fn while_open<T>(
     op: &'static str,
     tasks: &Tasks,

@@ -154,7 +154,8 @@ pub enum ErrorFamily {
 /// ```
 ///
 /// Never carries a password, a script's text or another library's error. The message is one line: control characters of foreign
-/// text (owners, a server's errors) and those that change the direction of text are escaped, and what is long is cut. Cheap to clone.
+/// text (owners, a server's errors) and those that change the direction of text are escaped, and what is long is cut. Cheap to
+/// clone.
 #[derive(Clone)]
 pub struct Error(Arc<Repr>);
 

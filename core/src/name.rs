@@ -117,8 +117,8 @@ pub fn name_from_utf8(bytes: &[u8]) -> Result<&str> {
     })
 }
 
-/// Whether a key is one that this library or Redisson keeps beside another object: `kind:{name}`, or `kind:name` for a name with braces
-/// of its own. The kinds are not listed, so that those of later versions are refused today.
+/// Whether a key is one that this library or Redisson keeps beside another object: `kind:{name}`, or `kind:name` for a name
+/// with braces of its own. The kinds are not listed, so that those of later versions are refused today.
 fn is_companion(key: &str) -> bool {
     let is_kind = |kind: &str| {
         (kind.starts_with("dlock_") || kind.starts_with("redisson_"))

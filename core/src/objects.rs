@@ -1,7 +1,7 @@
 //! Everything that a client has opened by name: one registry for all kinds of objects.
 //!
-//! What concerns every object of a client, such as its closing, goes through this registry. [`Object`] has no default bodies, so
-//! that each kind has to say what it does on each occasion: one that close would forget to release does not compile.
+//! What concerns every object of a client, such as its closing, goes through this registry. [`Object`] has no default bodies,
+//! so that each kind has to say what it does on each occasion: one that close would forget to release does not compile.
 
 use std::any::Any;
 use std::collections::HashMap;

@@ -86,7 +86,8 @@ pub(crate) struct Operation<T: Send + 'static> {
     runtime: Handle,
 }
 
-/// What an operation does, and that it is under way. Side by side: an `async` block around the work would have room for it twice.
+/// What an operation does, and that it is under way. Side by side: an `async` block around the work would have room for it
+/// twice.
 type Work<T> = (Pin<Box<dyn Future<Output = T> + Send>>, UnderWay);
 
 impl<T: Send + 'static> Future for Operation<T> {
@@ -146,8 +147,8 @@ impl Tasks {
         self.born != generation()
     }
 
-    /// In a forked child, has a part of the client outlive its user, which is being dropped: what is in it may be locked by a thread
-    /// that is not here. Whether this is one.
+    /// In a forked child, has a part of the client outlive its user, which is being dropped: what is in it may be locked by a
+    /// thread that is not here. Whether this is one.
     pub(crate) fn leak_if_forked<T>(&self, part: &Arc<T>) -> bool {
         let forked = self.is_forked();
         if forked {
@@ -239,7 +240,8 @@ impl Tasks {
         found(&self.state.idle, none).await;
     }
 
-    /// Runs a future to its end on the calling thread, which may block. What is complete at once costs no more than its one poll.
+    /// Runs a future to its end on the calling thread, which may block. What is complete at once costs no more than its one
+    /// poll.
     pub(crate) fn block_on<T>(&self, work: impl Future<Output = T>) -> T {
         let mut work = pin!(work);
         let poll = |context: &mut Context<'_>, work: Pin<&mut _>| may_block(|| Future::poll(work, context));

@@ -1,4 +1,5 @@
-//! Text from others (owners, names, a server's errors) on its way into an error or an event, and from there into logs and terminals.
+//! Text from others (owners, names, a server's errors) on its way into an error or an event, and from there into logs and
+//! terminals.
 
 /// The longest message of an error or an event, in characters.
 const LONGEST_MESSAGE: usize = 2_000;
@@ -44,7 +45,8 @@ fn shown(text: &str, longest: usize) -> String {
     shown
 }
 
-/// Characters that are not seen as themselves: controls, line separators, and what changes the direction of text or has no width.
+/// Characters that are not seen as themselves: controls, line separators, and what changes the direction of text or has no
+/// width.
 fn is_hidden(character: char) -> bool {
     character.is_control()
         || matches!(character,

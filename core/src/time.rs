@@ -98,8 +98,8 @@ impl Clock {
                 }
                 let step = at.since(now).min(LONGEST_SLEEP);
                 tokio::time::sleep(step).await;
-                // A paused clock of tokio (`tokio::time::pause`) jumps ahead instead of waiting. Leases run by the machine's clock, so
-                // this waits there, and does not poll without pause.
+                // A paused clock of tokio (`tokio::time::pause`) jumps ahead instead of waiting. Leases run by the machine's
+                // clock, so this waits there, and does not poll without pause.
                 if system_now().since(now) < step / 2 {
                     let nap = step.min(PAUSED_SLEEP);
                     let _ = tokio::task::spawn_blocking(move || std::thread::sleep(nap)).await;

@@ -1,8 +1,8 @@
-//! The line of a lock's waiters under shuttle: the very file of the library, driven by threads in thousands of random interleavings. A
-//! waiter that is forgotten shows as a deadlock.
+//! The line of a lock's waiters under shuttle: the very file of the library, driven by threads in thousands of random
+//! interleavings. A waiter that is forgotten shows as a deadlock.
 //!
-//! Two processes with a line each contend for one lock of a server. What the contender does about the network is not in it: that is
-//! `tests/model`.
+//! Two processes with a line each contend for one lock of a server. What the contender does about the network is not in it:
+//! that is `tests/model`.
 
 use std::sync::Arc;
 

@@ -2,9 +2,9 @@
 //!
 //! No runtime, no watchdog, no time-outs, no retries. What a language needs beyond this is the price of its library.
 //!
-//! `libdlock-floor MODE WHAT URL CALLERS SECONDS` speaks the worker protocol of bench/README.md. Modes: `sockets`, a thread and a
-//! socket for each caller; `pipeline`, one socket on which all callers' requests travel together, as they do in the library; `queue`,
-//! for `contended`, a process of many that want one lock.
+//! `libdlock-floor MODE WHAT URL CALLERS SECONDS` speaks the worker protocol of bench/README.md. Modes: `sockets`, a thread and
+//! a socket for each caller; `pipeline`, one socket on which all callers' requests travel together, as they do in the library;
+//! `queue`, for `contended`, a process of many that want one lock.
 
 mod decisions;
 mod lock;

@@ -80,7 +80,8 @@ async fn all_wait(client: &Client, count: usize) {
     }
 }
 
-/// Holds so many locks; from the start on the server does not answer. Tells how long before each lease's end its lost signal came.
+/// Holds so many locks; from the start on the server does not answer. Tells how long before each lease's end its lost signal
+/// came.
 pub async fn lost(client: &Client, count: usize) -> Result<(), Box<dyn Error>> {
     let mut holds = Vec::new();
     for number in 0..count {

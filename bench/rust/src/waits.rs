@@ -36,8 +36,8 @@ impl Waits {
     }
 }
 
-/// What all callers of the process have gathered, as JSON: how many holds there were in the window and in all, and their waits in
-/// buckets of which 32 double the time (bucket n is 2^(n/32) ns).
+/// What all callers of the process have gathered, as JSON: how many holds there were in the window and in all, and their waits
+/// in buckets of which 32 double the time (bucket n is 2^(n/32) ns).
 pub fn told(callers: &[Waits], length: Duration) -> String {
     let mut buckets = std::collections::BTreeMap::<i64, u64>::new();
     let mut sum = 0;

@@ -138,8 +138,8 @@ impl Backend {
     }
 
     /// Listens on a channel until the subscription is dropped. The listener hears every message, and
-    /// [`Heard::Subscribed`] when the server has confirmed the subscription and after every interruption, [`Heard::Interrupted`] at
-    /// its beginning, or [`Heard::Refused`].
+    /// [`Heard::Subscribed`] when the server has confirmed the subscription and after every interruption,
+    /// [`Heard::Interrupted`] at its beginning, or [`Heard::Refused`].
     pub(crate) fn subscribe(&self, channel: &str, listen: Listen) -> Subscription {
         match self {
             Backend::Redis(redis) => redis.subscribe(channel, listen),

@@ -21,8 +21,8 @@ impl<P: Primitive> Contended<P> {
     /// The operation's name in errors.
     const OP: &'static str = P::Release::OP;
 
-    /// Frees a grant that has been taken out of the holds. With [`Had::UntilClosed`] its holder, which may still be at work, learns
-    /// of it as of a loss.
+    /// Frees a grant that has been taken out of the holds. With [`Had::UntilClosed`] its holder, which may still be at work,
+    /// learns of it as of a loss.
     pub(crate) async fn release(self: &Arc<Self>, grant: Grant, had: Had) -> Result<()> {
         match self.end_hold(&grant, had)? {
             Some(freeing) => self.free_to_the_end(grant, freeing).await,
@@ -87,7 +87,8 @@ impl<P: Primitive> Contended<P> {
         let (client, held_for) = (self.client(), now.since(grant.since()));
         // Told before anybody else can have it. What is lost is not handed on.
         let taken = had.until_closed() && grant.take_from_holder();
-        // A hold that is not renewed, or was extended, is not handed on: its keys last for another time than the next caller wants.
+        // A hold that is not renewed, or was extended, is not handed on: its keys last for another time than the next caller
+        // wants.
         let held_as = P::held_as(grant);
         let hand_over = |token| {
             let next = held_as.term().is_renewed().then(|| client.keeper.hand_over(grant, token));

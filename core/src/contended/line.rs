@@ -1,7 +1,7 @@
 //! The line of one object in this process: its waiters, and whether the process contends for it or holds it.
 //!
-//! Plain data, changed in single steps under one mutex by a caller that comes or gives up, by the contender that acts for all of
-//! them on the server, or by a holder that releases. `tests/shuttle.rs` drives this very file.
+//! Plain data, changed in single steps under one mutex by a caller that comes or gives up, by the contender that acts for all
+//! of them on the server, or by a holder that releases. `tests/shuttle.rs` drives this very file.
 
 use std::collections::BTreeMap;
 
@@ -16,8 +16,8 @@ pub(crate) enum Phase {
     Held(Cohort),
 }
 
-/// Holders of this process that pass one grant of the server on among themselves, with the tokens that came with it. (The name is
-/// that of lock cohorting.)
+/// Holders of this process that pass one grant of the server on among themselves, with the tokens that came with it. (The name
+/// is that of lock cohorting.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cohort {
     /// Of the present holder.
@@ -172,9 +172,9 @@ impl<T, W: Copy + PartialEq> Line<T, W> {
         self.phase = Phase::Held(cohort);
     }
 
-    /// The holder of the grant with this token releases at the time `now`; `held_as` is what a caller has to want to follow it. Where
-    /// the cohort allows it and the first in line wants just that, `hand_over` makes a new grant with the next token; `None` when the
-    /// hold is over.
+    /// The holder of the grant with this token releases at the time `now`; `held_as` is what a caller has to want to follow it.
+    /// Where the cohort allows it and the first in line wants just that, `hand_over` makes a new grant with the next token;
+    /// `None` when the hold is over.
     pub(crate) fn pass<G>(
         &mut self,
         token: u64,
@@ -211,8 +211,8 @@ impl<T, W: Copy + PartialEq> Line<T, W> {
         self.rest()
     }
 
-    /// The earliest time at which a request for the present waiters can have been sent; `None` while they stand behind a hold of
-    /// this process.
+    /// The earliest time at which a request for the present waiters can have been sent; `None` while they stand behind a hold
+    /// of this process.
     pub(crate) fn asks_since(&self) -> Option<u64> {
         (!matches!(self.phase, Phase::Held(_))).then_some(self.ended)
     }

@@ -1,7 +1,8 @@
 //! Looks at the objects that this client waits for, many in one script: one task for all contenders that sleep.
 //!
-//! A contender that has to look again soon is taken along by one whose time has come. A client that waits for few objects has each
-//! contender ask by itself, at its own time; one that waits for very many looks at each less often, as often as keeps its places.
+//! A contender that has to look again soon is taken along by one whose time has come. A client that waits for few objects has
+//! each contender ask by itself, at its own time; one that waits for very many looks at each less often, as often as keeps its
+//! places.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,12 +32,13 @@ const AHEAD: u32 = 10;
 /// A chunk smaller than this is not worth a look: its contenders ask by themselves.
 const FEW: usize = 8;
 
-/// How many may ask by themselves in a row, and how soon another may: so 100 in a second. Beyond that small chunks are sent too.
+/// How many may ask by themselves in a row, and how soon another may: so 100 in a second. Beyond that small chunks are sent
+/// too.
 const SINGLES: u32 = 16;
 const SINGLE_EVERY: Duration = Duration::from_millis(10);
 
-/// The pause between two looks: 285 in a second, half of it when the looker is late by `BEHIND`. So a client that looks at everything
-/// at once, after a reconnect, leaves the server time for others.
+/// The pause between two looks: 285 in a second, half of it when the looker is late by `BEHIND`. So a client that looks at
+/// everything at once, after a reconnect, leaves the server time for others.
 const PACE: Duration = Duration::from_micros(3_500);
 const BEHIND: Duration = Duration::from_millis(300);
 
@@ -150,7 +152,8 @@ impl<P: Primitive> Looker<P> {
         Bed { looker: self.clone(), id }
     }
 
-    /// The turn to ask, for one of many contenders that a look has told to. `None`: too many ask, or the server does not answer.
+    /// The turn to ask, for one of many contenders that a look has told to. `None`: too many ask, or the server does not
+    /// answer.
     pub(super) async fn turn(&self) -> Option<OwnedSemaphorePermit> {
         let until = self.0.clock.now().plus(TURN);
         tokio::select! {

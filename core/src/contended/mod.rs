@@ -1,14 +1,14 @@
 //! The engine of waiting, for anything that more callers want than can have it.
 //!
-//! Callers of one process stand in one line (`line`). One task contends on the server for all of them (`contend`): it asks, stands
-//! in the queue between processes, sleeps until its inbox or the looker says to ask again, and gives what it is granted to the
-//! first in line. What ends is handed on in the process or freed on the server (`give_back`), and so is a grant that its caller no
-//! longer wants (`delivery`), or may have got by a request whose reply was lost (`owed`).
+//! Callers of one process stand in one line (`line`). One task contends on the server for all of them (`contend`): it asks,
+//! stands in the queue between processes, sleeps until its inbox or the looker says to ask again, and gives what it is granted
+//! to the first in line. What ends is handed on in the process or freed on the server (`give_back`), and so is a grant that its
+//! caller no longer wants (`delivery`), or may have got by a request whose reply was lost (`owed`).
 //!
 //! The queue between processes is kept by the steps of a primitive, by means of `queue`, under names that are the primitive's.
 //!
-//! A [`Primitive`] says what to ask the server for, how to free it, and who in this process holds it. The engine sends that by way
-//! of `server`, the one file that calls the backend, behind which another kind of server can stand.
+//! A [`Primitive`] says what to ask the server for, how to free it, and who in this process holds it. The engine sends that by
+//! way of `server`, the one file that calls the backend, behind which another kind of server can stand.
 //!
 //! # Mutexes
 //! A thread that holds one of these locks only ones below it, which [`Ordered`] asserts in debug builds:
@@ -19,7 +19,8 @@
 //! 4. what stands in the way of an object,
 //! 5. the names of the queues in which a place is not needed.
 //!
-//! The mutexes of `lease` come after all of these. None of them is held across an await, or while a value of a caller is dropped.
+//! The mutexes of `lease` come after all of these. None of them is held across an await, or while a value of a caller is
+//! dropped.
 
 mod caller;
 mod contend;
@@ -85,8 +86,8 @@ pub(crate) trait Primitive: Default + Send + Sync + 'static {
     /// Renews and extends holds.
     type Renew: Renewal;
 
-    /// A request that was not made before. With `waits` it stands in the queue if it is not granted; `alone` says that nobody in
-    /// this process waits behind the caller that gets the grant.
+    /// A request that was not made before. With `waits` it stands in the queue if it is not granted; `alone` says that nobody
+    /// in this process waits behind the caller that gets the grant.
     fn acquire(client: &Context, wanted: Self::Wanted, waits: bool, alone: bool) -> Self::Acquire;
 
     /// Frees what `owner` was granted. With `rejoin` the client stands in the queue again.
@@ -195,8 +196,8 @@ pub(crate) enum Cancelled {
 pub(crate) enum Looked {
     /// `ttl` is -1 for a foreign key that never expires.
     Held { now: ServerTime, ttl: i64, holder: String, rank: u64 },
-    /// It is free, or the client has no place in the queue, or the key is none of ours: an acquire finds out. A place is stamped
-    /// also where it is free.
+    /// It is free, or the client has no place in the queue, or the key is none of ours: an acquire finds out. A place is
+    /// stamped also where it is free.
     Ask { now: ServerTime },
     /// The request came after its `not_after`.
     Stale { now: ServerTime },

@@ -108,7 +108,8 @@ impl<P: Primitive> Contended<P> {
         contends
     }
 
-    /// Takes note of a message. False when no contender needs it: an old request has joined the queue, or a promoted replica remembers the place.
+    /// Takes note of a message. False when no contender needs it: an old request has joined the queue, or a promoted replica
+    /// remembers the place.
     pub(super) fn hear(&self, word: &str) -> bool {
         match word {
             "free" => self.note(Mail { ask: true, ..Mail::default() }),

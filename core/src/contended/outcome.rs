@@ -28,8 +28,8 @@ pub(super) struct AcquireOutcome<P: Primitive> {
 pub(super) enum Tried<P: Primitive> {
     Granted(Delivery<P>),
     Refused(Obstacle),
-    /// It reached the server after its `not_after`. If one of its attempts got no answer and may have been granted, that is being
-    /// undone.
+    /// It reached the server after its `not_after`. If one of its attempts got no answer and may have been granted, that is
+    /// being undone.
     Stale(Option<Undone>),
     /// Granted, but the answer took longer than the lease; the grant is given back.
     Late,
@@ -113,7 +113,8 @@ impl<P: Primitive> Contended<P> {
         }
     }
 
-    /// Undoes an acquire of which an attempt got no answer, which may have been granted or may yet be, unless this is that grant.
+    /// Undoes an acquire of which an attempt got no answer, which may have been granted or may yet be, unless this is that
+    /// grant.
     pub(super) fn undo_unless_granted(
         self: &Arc<Self>,
         step: &P::Acquire,

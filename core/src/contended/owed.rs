@@ -84,8 +84,9 @@ impl Undo {
         Undo { name: name.clone(), owner: grant.owner().to_owned(), lease: grant.lease(), over_from }
     }
 
-    /// Releases now if `now` is given, and once more at `again`. Gives up when the lease would have run out anyway. Does not keep
-    /// the client alive. Closing with a release waits for this; closing without one releases at once what has arrived so far.
+    /// Releases now if `now` is given, and once more at `again`. Gives up when the lease would have run out anyway. Does not
+    /// keep the client alive. Closing with a release waits for this; closing without one releases at once what has arrived so
+    /// far.
     fn start<P: Primitive>(self, home: &Arc<Home<P>>, now: Option<oneshot::Sender<()>>, again: Option<Tick>) {
         let client = home.context();
         let (server, clock, tasks) = (Remote::of(client), client.clock.clone(), client.tasks.clone());

@@ -1,7 +1,7 @@
 //! How often a waiter looks by itself, and how long it may be silent before others take it for dead.
 //!
-//! The two depend on one another: a waiter has to look well before another client could drop it. All these constants are here, and
-//! the compiler checks how they relate.
+//! The two depend on one another: a waiter has to look well before another client could drop it. All these constants are here,
+//! and the compiler checks how they relate.
 
 use std::time::Duration;
 

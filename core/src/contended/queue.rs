@@ -52,7 +52,8 @@ impl QueueNames {
     }
 }
 
-/// Whether this is the key kind `dlock_<kind>_<part>`, of a kind that has no `_`: else two kinds could be taken for one another.
+/// Whether this is the key kind `dlock_<kind>_<part>`, of a kind that has no `_`: else two kinds could be taken for one
+/// another.
 const fn is_companion_of(key: &str, kind: &str, part: &[u8]) -> bool {
     let Some((b"dlock_", rest)) = key.as_bytes().split_at_checked(6) else { return false };
     let (kind, mut at) = (kind.as_bytes(), 0);
@@ -145,8 +146,8 @@ impl QueueAt<'_, '_> {
         self.outbox.publish(inbox(client), message(self.names.kind, what, self.name.as_str()))
     }
 
-    /// Tells the head that it should ask. If it does not hear, so does everybody behind it, up to the first that does: that one asks
-    /// in their place, and later drops them.
+    /// Tells the head that it should ask. If it does not hear, so does everybody behind it, up to the first that does: that one
+    /// asks in their place, and later drops them.
     pub(crate) fn tell_free(&mut self, caller: &str) {
         let front = self.front();
         for (at, client) in front.iter().enumerate() {
@@ -173,8 +174,8 @@ impl QueueAt<'_, '_> {
         })
     }
 
-    /// The object is free and another client is head: drops everybody from the front who is gone, up to the first that is not known
-    /// to be, and never `client`, who asks and may wait.
+    /// The object is free and another client is head: drops everybody from the front who is gone, up to the first that is not
+    /// known to be, and never `client`, who asks and may wait.
     pub(crate) fn drop_gone(&mut self, client: &str, waits: bool) {
         let caller = if waits { client } else { "" };
         let (mut first, mut count) = (None, 0);

@@ -1,8 +1,8 @@
 //! Messages about objects that nobody in this process waits for: each may mean a place in a queue that has to be left.
 //!
-//! Such a message is rare, and anybody who may publish can send as many as the network carries, about names that nobody uses. They
-//! are therefore kept by name in a set of bounded size and worked off at a bounded pace; a second message for a name that is
-//! in the set adds nothing.
+//! Such a message is rare, and anybody who may publish can send as many as the network carries, about names that nobody uses.
+//! They are therefore kept by name in a set of bounded size and worked off at a bounded pace; a second message for a name that
+//! is in the set adds nothing.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use super::home::Home;
 use super::order::{Ordered, OrderedGuard, MutexOrder};
 use crate::name::MAX_NAME_BYTES;
 
-/// The most names that are kept, 512 KB of them. If a name finds no room, its place is dropped as silent 15 s later, or sooner by
-/// the client behind it.
+/// The most names that are kept, 512 KB of them. If a name finds no room, its place is dropped as silent 15 s later, or sooner
+/// by the client behind it.
 const MOST_NAMES: usize = 1_024;
 
 /// How many places are left before each pause: 640 scripts a second at most.

@@ -1,7 +1,8 @@
-//! Where a client hears of its objects: one channel for those of all kinds, subscribed in the background when the first is opened.
+//! Where a client hears of its objects: one channel for those of all kinds, subscribed in the background when the first is
+//! opened.
 //!
-//! A message is `<word>;<key>` about a lock, whose messages are older than other kinds, and `<kind>:<word>;<key>` about any other
-//! object. Anybody may send one, at any time: it is a hint. One of a kind that is not known here is from a later version.
+//! A message is `<word>;<key>` about a lock, whose messages are older than other kinds, and `<kind>:<word>;<key>` about any
+//! other object. Anybody may send one, at any time: it is a hint. One of a kind that is not known here is from a later version.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
@@ -51,8 +52,8 @@ fn parts(message: &str) -> Option<(&str, &str, &str)> {
 }
 
 impl Context {
-    /// Brings messages that name this kind, which is the empty one for the lock alone, to `recipient`. To be called before anything
-    /// is opened.
+    /// Brings messages that name this kind, which is the empty one for the lock alone, to `recipient`. To be called before
+    /// anything is opened.
     pub(crate) fn deliver_to(&self, kind: &'static str, recipient: Weak<dyn Recipient>) {
         let mut recipients = self.inbox.recipients();
         debug_assert!(self.inbox.subscription.get().is_none(), "it would not know whether messages come");

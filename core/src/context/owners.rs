@@ -1,8 +1,8 @@
 //! The numbers in a client's owners: each acquire has one that no acquire had before, in this process or in a copy of it.
 //!
-//! A count alone goes on alike in two copies of a process, as after a snapshot of its machine was restored twice, and the second
-//! copy would find its own name on the first one's hold. So numbers follow one another for a millisecond at most, from one
-//! that is drawn from the system's random source. To draw each is a system call, which a busy client would notice.
+//! A count alone goes on alike in two copies of a process, as after a snapshot of its machine was restored twice, and the
+//! second copy would find its own name on the first one's hold. So numbers follow one another for a millisecond at most, from
+//! one that is drawn from the system's random source. To draw each is a system call, which a busy client would notice.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;

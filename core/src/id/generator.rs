@@ -34,8 +34,9 @@ const START_WAIT: Duration = Duration::from_secs(1);
 ///
 /// # Fork and snapshots
 /// A copy of a process that shares its memory's past makes the same ids under the same numbers: after a restored snapshot (a
-/// cloned virtual machine, CRaC) make generators anew, each copy with a worker number of its own. A forked child has no part in its parent's generators: all calls fail with [`ErrorKind::Forked`] there. It makes its own,
-/// under a worker number of its own.
+/// cloned virtual machine, CRaC) make generators anew, each copy with a worker number of its own. A forked child has no part in
+/// its parent's generators: all calls fail with [`ErrorKind::Forked`] there. It makes its own, under a worker number of its
+/// own.
 ///
 /// ```
 /// let ids = libdlock::Snowflake::new(1, 7)?; // this process's numbers, and no other's
@@ -114,7 +115,8 @@ impl SnowflakeBuilder {
     }
 
     /// Receives warnings, which go to `tracing` as well: the generator is far ahead of the wall clock (10 s), or the wall clock
-    /// jumped ahead of it (1 s), as after a suspension or a restored snapshot. Found out when ids are made, once a second at most.
+    /// jumped ahead of it (1 s), as after a suspension or a restored snapshot. Found out when ids are made, once a second at
+    /// most.
     pub fn on_event(mut self, sink: EventSink) -> Self {
         self.events = Events(Some(sink));
         self

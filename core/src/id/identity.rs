@@ -73,9 +73,9 @@ impl Identities {
         OF_THIS_PROCESS.get_or_try_init(|_| Ok(Identities::default()))
     }
 
-    /// Makes a member of `identity`. Waits, at most `start_wait`, until the wall clock is past what was used before. One that may
-    /// borrow also waits for the time that its predecessor in another process may have borrowed: once, `borrow_ms` from when
-    /// this process first took part.
+    /// Makes a member of `identity`. Waits, at most `start_wait`, until the wall clock is past what was used before. One that
+    /// may borrow also waits for the time that its predecessor in another process may have borrowed: once, `borrow_ms` from
+    /// when this process first took part.
     ///
     /// Under this name in every build: suppressions of leak checkers find by it what is kept for good.
     #[inline(never)]

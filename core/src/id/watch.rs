@@ -1,7 +1,7 @@
 //! Looks, now and then, whether a generator's time and the wall clock still agree, and says so when they do not.
 //!
-//! The generator never follows the wall clock: its own time cannot step, so its ids stay unique and in order. But two things make
-//! duplicates *between* processes possible, and only the wall clock shows them:
+//! The generator never follows the wall clock: its own time cannot step, so its ids stay unique and in order. But two things
+//! make duplicates *between* processes possible, and only the wall clock shows them:
 //! - the generator's time is far ahead: a process that starts next under the same numbers would begin before the last id;
 //! - the wall clock jumped ahead: the clock was set forward, or the process was suspended, and may have been copied (a restored
 //!   snapshot).
@@ -15,7 +15,8 @@ use super::timeline::Timeline;
 const EVERY_MS: u64 = 1_000;
 /// A wall clock that moves ahead by so much between two looks jumped: no drift does that.
 const JUMP_MS: i64 = 1_000;
-/// A generator that is so far ahead of the wall clock says so, and again at each doubling. Clocks drift by a few seconds a month.
+/// A generator that is so far ahead of the wall clock says so, and again at each doubling. Clocks drift by a few seconds a
+/// month.
 const FAR_MS: i64 = 10_000;
 /// A look that took longer than this was interrupted, and says nothing.
 const QUICK_MS: u64 = 100;

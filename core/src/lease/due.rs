@@ -1,7 +1,7 @@
 //! What is due to be renewed: in chunks of one kind each, one script for a chunk.
 //!
-//! What was renewed together is due together. A chunk that is not full takes along what is due soon and not itself part of a full
-//! one, so that from then on they are full.
+//! What was renewed together is due together. A chunk that is not full takes along what is due soon and not itself part of a
+//! full one, so that from then on they are full.
 
 use super::renewal::{ToRenew, RenewedBy};
 use super::schedule::{Entry, Progress, Schedule};
@@ -97,8 +97,8 @@ impl Schedule {
         }
     }
 
-    /// Up to `missing` holds of a kind that are due soon. Full chunks are left alone: each would want to be filled up in its turn,
-    /// and all be renewed a little sooner, for ever.
+    /// Up to `missing` holds of a kind that are due soon. Full chunks are left alone: each would want to be filled up in its
+    /// turn, and all be renewed a little sooner, for ever.
     fn due_soon(&self, by: &'static RenewedBy, now: Tick, horizon: Tick, missing: usize) -> Vec<ToRenew> {
         let entries = self.between(now..=horizon).take(EXAMINED);
         let entries: Vec<_> = entries.filter(|(_, entry)| entry.grant.renewed_by() == by).collect();

@@ -112,8 +112,8 @@ impl Grant {
     /// Whether the holder may act: false exactly from the end of validity on, from the moment a release begins, and once
     /// the hold was taken away.
     ///
-    /// The end of validity is when the last confirmed acquire or renewal was sent, plus the lease, less a margin: 10 ms and 10 %
-    /// of the lease that the watchdog renews, 10 ms and the option `clock_drift` (1 %) for a lease that the caller set.
+    /// The end of validity is when the last confirmed acquire or renewal was sent, plus the lease, less a margin: 10 ms and 10
+    /// % of the lease that the watchdog renews, 10 ms and the option `clock_drift` (1 %) for a lease that the caller set.
     ///
     /// This holds as long as the clocks of client and server do not differ in rate by more than the margin, and as long as the
     /// client's clock goes on: one in a virtual machine that was paused or restored from a snapshot may have stood still, and
@@ -321,8 +321,8 @@ impl Grant {
         self.advance(Stage::Released, |stage| matches!(stage, Stage::Held | Stage::Releasing), || ())
     }
 
-    /// Ends the hold as lost; false when it was over before, or is being released. `tell` runs before anybody is woken by the loss,
-    /// so that a program which ends when it hears of it has the event too.
+    /// Ends the hold as lost; false when it was over before, or is being released. `tell` runs before anybody is woken by the
+    /// loss, so that a program which ends when it hears of it has the event too.
     pub(crate) fn lose(&self, reason: LossReason, tell: impl FnOnce()) -> bool {
         let lost = self.advance(Stage::Lost(reason), |stage| stage == Stage::Held, tell);
         if lost {

@@ -67,8 +67,8 @@ enum Watch {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Lease {
-    /// The lock's [`watchdog_lease`](crate::lock::LockOptions::watchdog_lease), by default the client's `lease` option: renewed at a
-    /// third of it until released or lost.
+    /// The lock's [`watchdog_lease`](crate::lock::LockOptions::watchdog_lease), by default the client's `lease` option: renewed
+    /// at a third of it until released or lost.
     #[default]
     Watchdog,
     /// This long, 100 ms to 24 h, and never renewed unless it is extended.

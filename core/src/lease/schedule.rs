@@ -120,8 +120,8 @@ impl Schedule {
         all.last().filter(|_| all.len() == limit).map(|(at, address)| (*at, address + 1))
     }
 
-    /// Enters a tenure anew whose next event may have come nearer, unless a renewal is under way or has just failed: then that one
-    /// or the next says what is to be done. True as in [`Schedule::put`].
+    /// Enters a tenure anew whose next event may have come nearer, unless a renewal is under way or has just failed: then that
+    /// one or the next says what is to be done. True as in [`Schedule::put`].
     pub(super) fn hurry(&mut self, tenure: &Arc<Tenure>) -> bool {
         let entry = due_at(tenure).and_then(|due_at| self.due.get(&due_at));
         let resting = entry.filter(|entry| entry.progress == Progress::Resting).map(|entry| entry.grant.clone());

@@ -37,7 +37,8 @@ pub(super) struct Standing {
     /// That grant's.
     pub(super) stage: Stage,
     pub(super) watchdog: Option<Duration>,
-    /// The confirmed lease that reaches furthest, and when its validity ends. Kept, because every question about a hold needs it.
+    /// The confirmed lease that reaches furthest, and when its validity ends. Kept, because every question about a hold needs
+    /// it.
     pub(super) lease: Duration,
     pub(super) valid_until: Tick,
     /// Its margin is that of a lease which the watchdog renews.

@@ -1,5 +1,5 @@
-//! When a client verifies all its holds, which is to ask the server whether it still shows them: soon after that is asked for, and
-//! not more often than once a second.
+//! When a client verifies all its holds, which is to ask the server whether it still shows them: soon after that is asked for,
+//! and not more often than once a second.
 
 use std::time::Duration;
 

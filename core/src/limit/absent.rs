@@ -13,8 +13,8 @@ use crate::event::Level;
 use crate::time::Tick;
 
 /// The policy of a limiter for the time in which its server cannot be reached, loses a reply, or refuses for now (it loads its
-/// data, is a replica, ...). With a policy other than [`Absent::Fail`] a call is answered within `response_timeout`, and at once while the server is known
-/// to be away: from the first call that was decided without it until it answers again.
+/// data, is a replica, ...). With a policy other than [`Absent::Fail`] a call is answered within `response_timeout`, and at
+/// once while the server is known to be away: from the first call that was decided without it until it answers again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Absent {

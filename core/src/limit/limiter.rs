@@ -83,9 +83,9 @@ impl RateLimiter {
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a cost above the burst, which could never be granted.
     /// [`OutcomeUnknown`](crate::ErrorKind::OutcomeUnknown) when the reply was lost: count the tokens as spent.
-    /// [`Connection`](crate::ErrorKind::Connection) when the server was not reached: nothing was spent. Neither comes under a policy
-    /// other than [`Absent::Fail`](super::Absent::Fail).
-    /// [`WrongType`](crate::ErrorKind::WrongType) when the key holds something else; else as the server says.
+    /// [`Connection`](crate::ErrorKind::Connection) when the server was not reached: nothing was spent. Neither comes under a
+    /// policy other than [`Absent::Fail`](super::Absent::Fail). [`WrongType`](crate::ErrorKind::WrongType) when the key holds
+    /// something else; else as the server says.
     ///
     /// # Cancel safety
     /// Dropping the future may have spent the tokens.
@@ -97,8 +97,8 @@ impl RateLimiter {
     }
 
     /// Takes `cost` tokens, waiting for them at most as long as `wait` says. All that wait, in all processes, are served in the
-    /// order in which their requests reach the server: a wait reserves its tokens with one request, and sleeps until they may be
-    /// used. When that is later than the wait allows, it is refused at once; so is any wait under a rate of 0 tokens.
+    /// order in which their requests reach the server: a wait reserves its tokens with one request, and sleeps until they may
+    /// be used. When that is later than the wait allows, it is refused at once; so is any wait under a rate of 0 tokens.
     ///
     /// A decision that is under way when the time is over is waited for, up to `response_timeout`.
     ///

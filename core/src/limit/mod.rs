@@ -3,8 +3,8 @@
 //! The algorithm is GCRA, the generic cell rate algorithm of ATM networks: one stored instant, the *theoretical arrival
 //! time* (TAT) at which the bucket will be full again. A request pushes it on by its cost and is refused when it would then
 //! lie further ahead than the whole burst takes to refill. A wait pushes it further, and may use its tokens when that is within
-//! reach: a reservation. Everything is judged by the server's clock, in exact fractions of a microsecond (`tat.rs`), so a limiter
-//! neither drifts nor depends on who asks.
+//! reach: a reservation. Everything is judged by the server's clock, in exact fractions of a microsecond (`tat.rs`), so a
+//! limiter neither drifts nor depends on who asks.
 //!
 //! A decision is never asked for twice: one whose reply was lost counts as spent. `docs/protocol` tells what stands on
 //! the server.

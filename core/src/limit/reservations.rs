@@ -1,11 +1,11 @@
 //! The callers of one client that wait for tokens of one limiter, and the times that are reserved for them.
 //!
-//! Each waiting caller brings a reservation, the server's promise of its tokens for a certain time. Callers that ask for the same
-//! are interchangeable: the first of them takes the first time, so that a caller that gives up moves all behind it up, and what
-//! is left over is the last time, the one that the server can most likely give to others. Callers are ordered by their own
-//! reservations, so none of them gets a later time than its own, also when a reset or another server promises sooner ones. A time
-//! that nobody can take back stays here for the next caller: else a crowd that gives up again and again would push everybody's
-//! times into the future.
+//! Each waiting caller brings a reservation, the server's promise of its tokens for a certain time. Callers that ask for the
+//! same are interchangeable: the first of them takes the first time, so that a caller that gives up moves all behind it up, and
+//! what is left over is the last time, the one that the server can most likely give to others. Callers are ordered by their own
+//! reservations, so none of them gets a later time than its own, also when a reset or another server promises sooner ones. A
+//! time that nobody can take back stays here for the next caller: else a crowd that gives up again and again would push
+//! everybody's times into the future.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::mem;
@@ -56,7 +56,8 @@ pub(super) struct Reservations(Mutex<Demands>);
 struct Demands {
     arrivals: u64,
     by_demand: HashMap<Demand, Waiters>,
-    /// How many demands there are when it is worth to look for those that can be forgotten: twice as many as the last look left.
+    /// How many demands there are when it is worth to look for those that can be forgotten: twice as many as the last look
+    /// left.
     sweep_at: usize,
 }
 

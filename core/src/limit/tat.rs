@@ -62,8 +62,8 @@ impl Span {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stored {
     pub(crate) tat: Span,
-    /// When it was written, in us since 2025, if it lies beyond the horizon on purpose: some of what it counts was reserved, and
-    /// comes later than now.
+    /// When it was written, in us since 2025, if it lies beyond the horizon on purpose: some of what it counts was reserved,
+    /// and comes later than now.
     pub(crate) at: Option<u64>,
 }
 

@@ -13,8 +13,9 @@ impl Lock {
     /// own release.
     ///
     /// A re-entry never shortens the lease: one that asks for a longer given lease prolongs it, and one that asks for the
-    /// watchdog hands the hold to it. Through a lock with a longer [`LockOptions::watchdog_lease`](super::LockOptions::watchdog_lease),
-    /// the hold is renewed with that one until it is released; a shorter one changes nothing.
+    /// watchdog hands the hold to it. Through a lock with a longer
+    /// [`LockOptions::watchdog_lease`](super::LockOptions::watchdog_lease), the hold is renewed with that one until it is
+    /// released; a shorter one changes nothing.
     ///
     /// # Errors
     /// [`ErrorKind::Busy`] when it was not free within the wait; [`ErrorKind::Deadlock`] when the holder holds a lock that

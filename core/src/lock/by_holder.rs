@@ -28,8 +28,8 @@ impl Lock {
         if self.is_forked() { None } else { self.shared.holds().grant(holder) }
     }
 
-    /// Lets the hold of this grant outlive the last [`Lock`] of its name: until it is released, lost, or abandoned with its holder
-    /// or its client.
+    /// Lets the hold of this grant outlive the last [`Lock`] of its name: until it is released, lost, or abandoned with its
+    /// holder or its client.
     pub(crate) fn keep_while_held(&self, grant: &Grant) {
         self.shared.holds().keep(grant, &self.shared);
     }

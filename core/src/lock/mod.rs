@@ -3,8 +3,8 @@
 //! A hold is a lease on the server in Redisson's layout: the hash `<name>` with one field, the owner. An owner names one
 //! acquire of one client, so that a retry of it is recognised; re-entry is counted in the process and costs no round trip.
 //!
-//! Waiting is the engine's (`contended`), to which the lock brings its steps and its holds (`exclusive`). On the server processes
-//! stand in a queue, and a release wakes the first of them. Within a process a hold may be handed on without the
+//! Waiting is the engine's (`contended`), to which the lock brings its steps and its holds (`exclusive`). On the server
+//! processes stand in a queue, and a release wakes the first of them. Within a process a hold may be handed on without the
 //! server, as often and for as long as options allow. The wire format is in `docs/protocol`.
 
 mod acquire;
@@ -136,8 +136,8 @@ impl Lock {
     /// Acquires, waiting at most `wait`.
     ///
     /// # Errors
-    /// [`ErrorKind::Busy`] when it was not free in time, saying who holds it and for how long; [`ErrorKind::Connection`] when the
-    /// server could not be asked within a wait of 100 ms or more; else as [`Lock::acquire`].
+    /// [`ErrorKind::Busy`] when it was not free in time, saying who holds it and for how long; [`ErrorKind::Connection`] when
+    /// the server could not be asked within a wait of 100 ms or more; else as [`Lock::acquire`].
     ///
     /// # Cancel safety
     /// As [`Lock::acquire`].

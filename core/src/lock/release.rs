@@ -13,9 +13,9 @@ impl Lock {
     /// Ends one acquire of `holder`; the last one frees the lock and wakes a waiter.
     ///
     /// # Errors
-    /// [`NotHeld`](crate::ErrorKind::NotHeld) when `holder` does not hold it, or has lost it: then nothing of anybody else's was
-    /// touched. [`OutcomeUnknown`](crate::ErrorKind::OutcomeUnknown) or [`Connection`](crate::ErrorKind::Connection) when no reply
-    /// came within `operation_timeout`: the hold is over all the same, and the lease runs out on the server.
+    /// [`NotHeld`](crate::ErrorKind::NotHeld) when `holder` does not hold it, or has lost it: then nothing of anybody else's
+    /// was touched. [`OutcomeUnknown`](crate::ErrorKind::OutcomeUnknown) or [`Connection`](crate::ErrorKind::Connection) when
+    /// no reply came within `operation_timeout`: the hold is over all the same, and the lease runs out on the server.
     ///
     /// # Cancel safety
     /// Dropping the future does not stop the release.
@@ -59,9 +59,9 @@ impl Lock {
         }
     }
 
-    /// Ends one acquire of `holder`, of the hold with this token, unattended: it is not the holder's any more when this returns,
-    /// and the server is told in the background. For grants that reach nobody. What was lost by more than its lease running
-    /// out is left alone.
+    /// Ends one acquire of `holder`, of the hold with this token, unattended: it is not the holder's any more when this
+    /// returns, and the server is told in the background. For grants that reach nobody. What was lost by more than its lease
+    /// running out is left alone.
     pub(crate) fn release_in_background(&self, holder: HolderId, token: u64) {
         if self.is_forked() {
             return;

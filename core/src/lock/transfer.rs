@@ -105,8 +105,8 @@ impl Lock {
 
     /// Takes over the hold that `text` stands for, with its token. The first caller to present the text gets it.
     ///
-    /// The watchdog renews the hold with this lock's [`watchdog_lease`](crate::lock::LockOptions::watchdog_lease), whichever lock
-    /// detached it, and the longer of the two leases applies at once. A fixed lease starts anew with its length.
+    /// The watchdog renews the hold with this lock's [`watchdog_lease`](crate::lock::LockOptions::watchdog_lease), whichever
+    /// lock detached it, and the longer of the two leases applies at once. A fixed lease starts anew with its length.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidArgument`] when the text is none of ours or of another lock; [`ErrorKind::Unsupported`] when a later

@@ -35,8 +35,8 @@ impl Histogram {
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
-    /// A length that `share` (0.0 to 1.0, such as 0.99) of them did not exceed: the upper end of the bucket, or `max` if that is
-    /// less. So it is never too small and less than twice too large. Zero when there were none.
+    /// A length that `share` (0.0 to 1.0, such as 0.99) of them did not exceed: the upper end of the bucket, or `max` if that
+    /// is less. So it is never too small and less than twice too large. Zero when there were none.
     pub fn quantile(&self, share: f64) -> Duration {
         let count = self.count();
         // At least the first, so that a share of 0 is the smallest.

@@ -23,7 +23,8 @@ fn scripts(server: &Server) -> u64 {
     ["evalsha", "eval"].iter().map(|name| server.info("commandstats", &format!("cmdstat_{name}:calls"))).sum()
 }
 
-/// One client waits for all the locks. Another holds the first of them; the others are shown as held by somebody who keeps quiet.
+/// One client waits for all the locks. Another holds the first of them; the others are shown as held by somebody who keeps
+/// quiet.
 struct Crowd {
     held: Vec<Held>,
     waiting: JoinSet<(usize, Held)>,
@@ -134,7 +135,8 @@ async fn a_reconnect_looks_at_thousands_of_locks_in_batches() {
     assert_eq!(crowd.waiting.len(), LOCKS);
 }
 
-/// Nothing tells such a client that it moves up, and whoever finds a free lock takes an inbox without a listener for a dead process.
+/// Nothing tells such a client that it moves up, and whoever finds a free lock takes an inbox without a listener for a dead
+/// process.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_an_inbox_a_place_far_behind_is_stamped_often() {
     let server = Server::options().user("app on >secret ~* &* +@all -subscribe").start();

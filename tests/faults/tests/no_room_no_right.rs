@@ -1,4 +1,5 @@
-//! faults.md 19, 21: the server has no memory left, or the user not every right. What can be done is done, and the rest is said.
+//! faults.md 19, 21: the server has no memory left, or the user not every right. What can be done is done, and the rest is
+//! said.
 
 use std::{
     sync::{Arc, Mutex},
@@ -136,8 +137,8 @@ async fn client_of(server: &Server, user: &str) -> (Client, Arc<Mutex<Vec<String
     (Client::connect_with(config).await.expect("connect"), events)
 }
 
-/// Two of these users, one after the other: releases are done and say that nobody was told; the waiter comes within `bound`, and
-/// does not ask without pause meanwhile.
+/// Two of these users, one after the other: releases are done and say that nobody was told; the waiter comes within `bound`,
+/// and does not ask without pause meanwhile.
 async fn who_lacks(rights: &str, told: bool, bound: Duration) {
     let server = Server::options().user(&format!("app on >secret {} {rights}", documented_rights("job"))).start();
     let ((holding, events), (waiting, _)) = (client_of(&server, "app").await, client_of(&server, "app").await);

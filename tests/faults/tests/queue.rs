@@ -94,7 +94,8 @@ fn who_was_third_and_is_next_has_the_lock_within_four_seconds_when_the_head_is_k
     others[2].release("job");
 }
 
-/// Nobody listens to the inbox of a process that was killed. Whoever hears the release instead drops them all after one silence.
+/// Nobody listens to the inbox of a process that was killed. Whoever hears the release instead drops them all after one
+/// silence.
 #[test]
 fn sixty_dead_processes_cost_one_head_timeout_and_a_look() {
     let took = the_next_one_gets_it_after(60);

@@ -59,8 +59,8 @@ fn now_us() -> u128 {
     SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_micros()
 }
 
-/// One client waits without a deadline for locks that the server shows as held until the first look, which it answers by `look`;
-/// every acquire after that is granted. The waits that were refused, and how many were not over in time.
+/// One client waits without a deadline for locks that the server shows as held until the first look, which it answers by
+/// `look`; every acquire after that is granted. The waits that were refused, and how many were not over in time.
 async fn waits_after_a_look(look: fn(usize) -> String) -> (Vec<libdlock::Error>, usize) {
     let looked = AtomicBool::new(false);
     let server = Scripted::start(move |words| match (words[0].as_str(), words.get(2)?.parse::<usize>().ok()?) {

@@ -121,7 +121,8 @@ pub fn answered(state: &mut State, config: &Config, p: usize, reply: Reply) {
         }
         (Phase::Releasing { rejoin, .. }, Reply::Released { rank }) => match rank {
             None if waiting > 0 => ask(state, p),
-            // Joined, or perhaps: a release that was answered the second time does not know. Or a message came, so it is in the queue.
+            // Joined, or perhaps: a release that was answered the second time does not know. Or a message came, so it is in the
+            // queue.
             _ if waiting == 0 && (rejoin || again) => enter(state, p, Phase::Cancelling),
             None => enter(state, p, Phase::Idle),
             Some(0) if config.rules.rejoined_head_asks => ask(state, p),
@@ -189,7 +190,8 @@ pub fn notified(state: &mut State, config: &Config, p: usize, what: u8) -> serve
     out
 }
 
-/// The lock was freed by force, perhaps: it may be an earlier hold that this is about. The holder renews at once, and the reply says it.
+/// The lock was freed by force, perhaps: it may be an earlier hold that this is about. The holder renews at once, and the reply
+/// says it.
 fn told_lost(state: &mut State, config: &Config, p: usize) {
     if let Phase::Holding { attempt, valid: 1.. } = state.processes[p].phase {
         state.ghost.happened |= happened::TOLD_LOST;
@@ -199,8 +201,8 @@ fn told_lost(state: &mut State, config: &Config, p: usize) {
     }
 }
 
-/// A request can stay without an answer on a dead connection. It may still be carried out until its `not_after`; then the process
-/// sees to what it may have done.
+/// A request can stay without an answer on a dead connection. It may still be carried out until its `not_after`; then the
+/// process sees to what it may have done.
 pub fn unanswered(state: &mut State, config: &Config, p: usize, request: Request) {
     let debt = match request {
         Request::Acquire { attempt, .. } if config.rules.clean_up => Debt { attempt: Some(attempt), due: NOT_AFTER },

@@ -18,7 +18,8 @@ pub const NEVER: u8 = u8::MAX;
 /// The bounds of the space and the rules of the game.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// How many callers come in each of our processes, one after the other or together. At most [`crate::state::MAX`] processes.
+    /// How many callers come in each of our processes, one after the other or together. At most [`crate::state::MAX`]
+    /// processes.
     pub callers: &'static [u8],
     /// No process has waited before: each has to subscribe to its inbox first.
     pub fresh: bool,
@@ -40,12 +41,14 @@ pub struct Config {
     pub kinds: Kinds,
     /// The rules of the protocol.
     pub rules: Rules,
-    /// Keeps in the state what has happened on the way to it, for the `sometimes` properties. It makes the space larger, so only the test that
-    /// looks at those asks for it.
+    /// Keeps in the state what has happened on the way to it, for the `sometimes` properties. It makes the space larger, so
+    /// only the test that looks at those asks for it.
     pub remember: bool,
-    /// Counts silence as far as `ENTRY_LIMIT`, and not only to `HEAD_LIMIT`: for spaces in which a lease is long enough for that to matter.
+    /// Counts silence as far as `ENTRY_LIMIT`, and not only to `HEAD_LIMIT`: for spaces in which a lease is long enough for
+    /// that to matter.
     pub long_silence: bool,
-    /// Counts the acquires of each process between two ticks, for the property that nobody spins. That too makes the space larger.
+    /// Counts the acquires of each process between two ticks, for the property that nobody spins. That too makes the space
+    /// larger.
     pub count_asks: bool,
 }
 
@@ -152,8 +155,8 @@ pub struct Rules {
     pub again: bool,
     /// So does the message that one is next. The draft: only `free`.
     pub again_for_next: bool,
-    /// What a request without an answer may have done is seen to only when nothing of the process is in flight and the attempt's own hold is
-    /// over. The draft: when its `not_after` has passed.
+    /// What a request without an answer may have done is seen to only when nothing of the process is in flight and the
+    /// attempt's own hold is over. The draft: when its `not_after` has passed.
     pub clean_up_waits: bool,
     /// A timer runs from when its acquire was sent: the answer to a process that was stopped is as old as its stop.
     pub timer_from_asking: bool,
@@ -165,15 +168,16 @@ pub struct Rules {
     pub cancel_tells: bool,
     /// Tokens are never below the server's clock.
     pub clock_tokens: bool,
-    /// Who tells the second of the queue that it is now second. The draft: the release. Mended: the take, which is what moves it.
+    /// Who tells the second of the queue that it is now second. The draft: the release. Mended: the take, which is what moves
+    /// it.
     pub take_tells_next: bool,
-    /// Who finds the lock free but not its own sleeps no longer than `SHORT`. The draft: next until the head counts as dead, and those
-    /// behind for `LONG`.
+    /// Who finds the lock free but not its own sleeps no longer than `SHORT`. The draft: next until the head counts as dead,
+    /// and those behind for `LONG`.
     pub stays_short: bool,
     /// A message for a lock that nobody here waits for is answered with a cancel.
     pub strays_cancel: bool,
-    /// A process that waits again after a cancel without an answer asks once more when that cancel's `not_after` has passed, because its
-    /// bytes may have taken the new place in the queue.
+    /// A process that waits again after a cancel without an answer asks once more when that cancel's `not_after` has passed,
+    /// because its bytes may have taken the new place in the queue.
     pub late_cancel_rejoins: bool,
     /// A cancel that is refused as too late is sent once more.
     pub late_cancel_repeats: bool,

@@ -1,16 +1,16 @@
 //! A model of ordered waiting between processes: the queue, the stamps, the inboxes, the timers, and what can go wrong.
 //!
-//! `server` holds the scripts as pure functions of the keys, `client` what a process does on each reply, message and timer, `faults`
-//! what the world does to both. `model` puts them together for stateright, which tries every order of events in a bounded space
-//! and looks at every state with `properties`. `config` says how large the space is and which rules are in force: each rule that the
-//! protocol rests on can be taken out, and the tests show that something then breaks.
+//! `server` holds the scripts as pure functions of the keys, `client` what a process does on each reply, message and timer,
+//! `faults` what the world does to both. `model` puts them together for stateright, which tries every order of events in a
+//! bounded space and looks at every state with `properties`. `config` says how large the space is and which rules are in force:
+//! each rule that the protocol rests on can be taken out, and the tests show that something then breaks.
 //!
 //! # Time
 //!
-//! Time passes in ticks, one for the timer of the head (about a second). All instants are kept as ticks *from now*, so that a state
-//! that comes back after a second is the same state. Between two ticks everything that is under way arrives and every timer that
-//! is due fires, in every order: a network that works takes no time compared with a timer, one that does not is a fault. A
-//! process may use any time for what is its caller's: to come, to give up, to hold the lock and to release it.
+//! Time passes in ticks, one for the timer of the head (about a second). All instants are kept as ticks *from now*, so that a
+//! state that comes back after a second is the same state. Between two ticks everything that is under way arrives and every
+//! timer that is due fires, in every order: a network that works takes no time compared with a timer, one that does not is a
+//! fault. A process may use any time for what is its caller's: to come, to give up, to hold the lock and to release it.
 
 pub mod check;
 pub mod client;

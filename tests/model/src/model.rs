@@ -192,8 +192,8 @@ fn others(state: &State, actions: &mut Vec<Action>) {
     }
 }
 
-/// A try, of a process or of a client that is none. Its request takes no time here: what can happen to one under way is seen with those
-/// that wait.
+/// A try, of a process or of a client that is none. Its request takes no time here: what can happen to one under way is seen
+/// with those that wait.
 fn attempt(config: &Config, state: &mut State, process: Option<usize>) {
     let (mut out, head) = (Outcome::new(state.not_heard()), state.server.queue.at(0));
     let granted = server::try_acquire(&mut state.server, config, process, Owner::TRIER, &mut out);
@@ -231,8 +231,8 @@ pub fn urgent(config: &Config, state: &State, actions: &mut Vec<Action>) {
             Phase::Holding { valid: 0, .. } => actions.push(Action::Lose(p)),
             _ => {}
         }
-        // Not while a request is in flight: bytes of the earlier one may have been carried out after it. Nor while the attempt's own
-        // hold lasts, which may end before its field does: it is valid from when the first request was sent.
+        // Not while a request is in flight: bytes of the earlier one may have been carried out after it. Nor while the
+        // attempt's own hold lasts, which may end before its field does: it is valid from when the first request was sent.
         let settled = |debt: &Debt| match process.phase {
             Phase::Idle | Phase::Sleeping { .. } => true,
             Phase::Holding { attempt, .. } => debt.attempt != Some(attempt),

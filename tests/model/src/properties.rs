@@ -130,13 +130,13 @@ fn first_two_are_short(state: &State) -> bool {
     })
 }
 
-/// How long a free lock may stand with somebody waiting, in ticks. A dead head costs its time-out, each anew. Whoever stands behind two dead
-/// ones, or missed that it moved up, still has the timer of those at the back.
+/// How long a free lock may stand with somebody waiting, in ticks. A dead head costs its time-out, each anew. Whoever stands
+/// behind two dead ones, or missed that it moved up, still has the timer of those at the back.
 pub fn bound(state: &State) -> u8 {
     let entries = (0..).map_while(|rank| state.server.queue.at(rank));
     let dead = entries.filter(|p| match state.processes[*p].up {
-        // What a stale replica remembers of the queue is as good as dead. So is what late bytes have left there for a holder who does not know
-        // yet that its lock was freed by force.
+        // What a stale replica remembers of the queue is as good as dead. So is what late bytes have left there for a holder
+        // who does not know yet that its lock was freed by force.
         Up::Running => (state.ghost.failed_over || state.ghost.taken_away) && !contends(&state.processes[*p]),
         Up::Paused | Up::Crashed => true,
     });
@@ -148,8 +148,8 @@ pub fn bound(state: &State) -> u8 {
     }
 }
 
-/// An owner field belongs to a process that holds with it, asks with it, releases it, or will see to it; or that is dead, then the
-/// lease ends it.
+/// An owner field belongs to a process that holds with it, asks with it, releases it, or will see to it; or that is dead, then
+/// the lease ends it.
 fn minded(state: &State, owner: Owner) -> bool {
     let Some((p, attempt)) = owner.attempt() else { return true };
     let process = &state.processes[p];
@@ -158,7 +158,8 @@ fn minded(state: &State, owner: Owner) -> bool {
         || process.debts.iter().any(|d| d.attempt == Some(attempt))
 }
 
-/// A queue entry belongs to a process whose callers wait, that has a request under way which leaves the queue, or that will see to it.
+/// A queue entry belongs to a process whose callers wait, that has a request under way which leaves the queue, or that will see
+/// to it.
 fn entries_minded(state: &State) -> bool {
     (0..).map_while(|rank| state.server.queue.at(rank)).all(|p| {
         let p = &state.processes[p];

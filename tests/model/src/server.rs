@@ -108,8 +108,8 @@ pub fn try_acquire(
     true
 }
 
-/// Joins the queue, or says again that it waits; the rank. Drops the entry in front if that has been silent for very long: its process
-/// is gone, and would cost a head time-out when its turn comes. The caller hears from the reply that it moved up.
+/// Joins the queue, or says again that it waits; the rank. Drops the entry in front if that has been silent for very long: its
+/// process is gone, and would cost a head time-out when its turn comes. The caller hears from the reply that it moved up.
 fn enqueue(keys: &mut Server, config: &Config, process: usize, out: &mut Outcome) -> u8 {
     let place = keys.queue.rank(process);
     keys.queue.join(process);
@@ -197,8 +197,8 @@ pub fn force_release(keys: &mut Server, config: &Config, out: &mut Outcome) {
     free(keys, config, out);
 }
 
-/// Leave the queue, and let those know who move up by it: a new head looks at the lock at once, whoever holds it (if the holder is
-/// foreign it has to subscribe).
+/// Leave the queue, and let those know who move up by it: a new head looks at the lock at once, whoever holds it (if the holder
+/// is foreign it has to subscribe).
 pub fn cancel(keys: &mut Server, config: &Config, process: usize, too_late: bool, out: &mut Outcome) -> Reply {
     if too_late && config.rules.not_after {
         return Reply::TooLate;
@@ -279,9 +279,9 @@ pub fn jump(keys: &mut Server, config: &Config) {
     }
 }
 
-/// Drops everybody from the front who is gone, up to the first that is not known to be, and never `asks`: a head that was silent for the
-/// short while, any entry that was for the long one, and one that nobody has listened for in the short while, which is the time to connect
-/// anew. Those who move up are stamped and told; the caller, if it waits, hears it from the reply.
+/// Drops everybody from the front who is gone, up to the first that is not known to be, and never `asks`: a head that was
+/// silent for the short while, any entry that was for the long one, and one that nobody has listened for in the short while,
+/// which is the time to connect anew. Those who move up are stamped and told; the caller, if it waits, hears it from the reply.
 fn drop_gone(keys: &mut Server, config: &Config, asks: Option<usize>, caller: Option<usize>, out: &mut Outcome) {
     if !config.rules.prune {
         return;
@@ -316,8 +316,8 @@ fn drop_gone(keys: &mut Server, config: &Config, asks: Option<usize>, caller: Op
     }
 }
 
-/// Tells the head that it should ask. If it does not listen, so does everybody behind it, up to the first that does: that one asks in their
-/// place, and later drops them.
+/// Tells the head that it should ask. If it does not listen, so does everybody behind it, up to the first that does: that one
+/// asks in their place, and later drops them.
 fn tell_free(keys: &mut Server, config: &Config, caller: Option<usize>, out: &mut Outcome) {
     let queue = keys.queue;
     for (rank, entry) in (0..).map_while(|rank| Some((rank, queue.at(rank)?))) {
@@ -340,8 +340,8 @@ fn leave(keys: &mut Server, process: usize) -> Option<usize> {
     Some(rank)
 }
 
-/// Who moved up to head or next, that is to `rank` or behind it, counts as seen now: it may not have known that it had to be. Whoever did
-/// not move keeps its stamp, or a dead head would live for as long as others come and go.
+/// Who moved up to head or next, that is to `rank` or behind it, counts as seen now: it may not have known that it had to be.
+/// Whoever did not move keeps its stamp, or a dead head would live for as long as others come and go.
 fn stamp(keys: &mut Server, config: &Config, rank: usize) {
     if config.rules.stamps {
         for rank in rank..2 {

@@ -289,8 +289,8 @@ pub struct Ghost {
     pub free_for: u8,
     /// That was longer than promised.
     pub overdue: bool,
-    /// A message was lost or late, a process stopped, a place was lost to a late cancel, or the server changed: the promises that
-    /// hold only without that are off.
+    /// A message was lost or late, a process stopped, a place was lost to a late cancel, or the server changed: the promises
+    /// that hold only without that are off.
     pub disturbed: bool,
     /// A message was lost or late: somebody may be head and not know it.
     pub missed: bool,

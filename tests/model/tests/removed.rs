@@ -1,4 +1,5 @@
-//! What each rule is for: without it, a property does not hold. Each test checks first that with the rule the same space is sound.
+//! What each rule is for: without it, a property does not hold. Each test checks first that with the rule the same space is
+//! sound.
 
 use libdlock_model::check::{counterexample, holds};
 use libdlock_model::properties::name;

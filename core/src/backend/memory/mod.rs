@@ -30,8 +30,8 @@ struct Store {
 struct Objects {
     /// By the key that would hold the object on a server: two kinds that share a key exclude each other here too.
     by_key: HashMap<String, Box<dyn Expires>>,
-    /// The latest time at which a step ran. A caller reads the clock before it has the lock, and another may have run meanwhile:
-    /// for the steps time never goes back, as on a server.
+    /// The latest time at which a step ran. A caller reads the clock before it has the lock, and another may have run
+    /// meanwhile: for the steps time never goes back, as on a server.
     latest: ServerTime,
     /// When the map has grown to this size, expired objects are dropped: it stays proportional to the names in use.
     sweep_at: usize,

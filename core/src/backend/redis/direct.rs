@@ -1,8 +1,9 @@
 //! The direct path: one round trip on the thread of a caller who may block, without the hop to the runtime and back.
 //!
 //! A few blocking connections, opened in the background when they are wanted, lent to one caller at a time. A caller that finds
-//! none free goes on by the runtime's connection. So does one that gets no answer in 40 ms, with the same owner and the same first
-//! sending, if the step may be repeated; else another thread waits for the answer that is under way, up to `response_timeout`.
+//! none free goes on by the runtime's connection. So does one that gets no answer in 40 ms, with the same owner and the same
+//! first sending, if the step may be repeated; else another thread waits for the answer that is under way, up to
+//! `response_timeout`.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -104,8 +105,8 @@ pub(super) struct Waiting {
 }
 
 impl RedisBackend {
-    /// Runs a step on the calling thread, which it blocks for 40 ms at most, and only if that is over by the time until which its
-    /// caller waits. One attempt.
+    /// Runs a step on the calling thread, which it blocks for 40 ms at most, and only if that is over by the time until which
+    /// its caller waits. One attempt.
     pub(super) fn run_directly<S: Step>(
         &self,
         name: &ObjectName,

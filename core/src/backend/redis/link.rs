@@ -374,8 +374,8 @@ impl Shared {
                 if settled {
                     (backoff, said_broken, said_left) = (FIRST_BACKOFF, false, false);
                 }
-                // Once is enough for an outage, whatever number of connections it takes, and for a server that is left again and
-                // again.
+                // Once is enough for an outage, whatever number of connections it takes, and for a server that is left again
+                // and again.
                 let said = if left { &mut said_left } else { &mut said_broken };
                 level = if std::mem::replace(said, true) { Level::Debug } else { Level::Warn };
                 self.say_broken(level);

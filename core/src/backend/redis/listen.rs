@@ -182,8 +182,8 @@ impl Keeper {
         self.subscribe(connected, &fresh, channels, usize::MAX).await
     }
 
-    /// Subscribes to all of them with one command. If the server refuses it, because of one forbidden channel at least, the first
-    /// `one_by_one` are asked for alone. False when the connection is broken.
+    /// Subscribes to all of them with one command. If the server refuses it, because of one forbidden channel at least, the
+    /// first `one_by_one` are asked for alone. False when the connection is broken.
     async fn subscribe(
         &self,
         connected: &mut Connected,

@@ -1,7 +1,7 @@
 //! Short replies, read without the redis crate's parser: numbers, strings and lists that came whole.
 //!
-//! The answer to a script is such a one, and on a connection that has one request at a time it comes in one piece. To parse it took
-//! a fifth of what a call cost its client. Whatever else there is, errors included, is left to the crate.
+//! The answer to a script is such a one, and on a connection that has one request at a time it comes in one piece. To parse it
+//! took a fifth of what a call cost its client. Whatever else there is, errors included, is left to the crate.
 
 use redis::Value;
 

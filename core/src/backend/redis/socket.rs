@@ -71,8 +71,8 @@ impl Socket {
         self.call(now, |packed| command.write_packed_command(packed))
     }
 
-    /// Sends what `pack` writes, and waits for the answer, from `now` on. After an error that is no reply the connection is of no
-    /// more use: the answer may still come, and must not meet another request.
+    /// Sends what `pack` writes, and waits for the answer, from `now` on. After an error that is no reply the connection is of
+    /// no more use: the answer may still come, and must not meet another request.
     pub(super) fn call(&mut self, now: Tick, pack: impl FnOnce(&mut Vec<u8>)) -> RedisResult<Value> {
         self.packed.clear();
         pack(&mut self.packed);

@@ -1,5 +1,5 @@
-//! The sockets under both kinds of connection. They differ from those of std and tokio in two ways: no write raises SIGPIPE, and
-//! a reply of absurd size ends the connection before it takes memory.
+//! The sockets under both kinds of connection. They differ from those of std and tokio in two ways: no write raises SIGPIPE,
+//! and a reply of absurd size ends the connection before it takes memory.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream as BlockingTcp;
@@ -16,8 +16,8 @@ use tokio::net::{TcpStream, UnixStream};
 
 use super::framing::{Absurd, Framing};
 
-/// Sends without SIGPIPE: a host that has not ignored that signal must survive a server that goes away. `write` raises it, and so
-/// do std's `UnixStream` and every vectored write.
+/// Sends without SIGPIPE: a host that has not ignored that signal must survive a server that goes away. `write` raises it, and
+/// so do std's `UnixStream` and every vectored write.
 fn send_quietly(socket: impl AsFd, bytes: &[u8]) -> io::Result<usize> {
     // Where there is no such flag, std has set SO_NOSIGPIPE on the socket.
     #[cfg(target_vendor = "apple")]

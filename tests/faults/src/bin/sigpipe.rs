@@ -1,6 +1,6 @@
-//! A host that does not ignore SIGPIPE: 32 threads that take and release locks until told to end, while its server is killed and
-//! started again. `dlock-sigpipe URL` says `ready`, then `again` for each line on its input once calls succeed, and ends with its
-//! input. A write that raises SIGPIPE ends it by that signal.
+//! A host that does not ignore SIGPIPE: 32 threads that take and release locks until told to end, while its server is killed
+//! and started again. `dlock-sigpipe URL` says `ready`, then `again` for each line on its input once calls succeed, and ends
+//! with its input. A write that raises SIGPIPE ends it by that signal.
 
 use std::{
     io::BufRead,

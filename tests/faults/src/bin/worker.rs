@@ -2,10 +2,11 @@
 //! protocol). Several requests may be under way at once. It ends when its input does.
 //!
 //! Verbs: `acquire HOLDER NAME WAIT_MS LEASE_MS` (-1 waits for ever; lease 0 is the client's own), `release HOLDER NAME`,
-//! `renew HOLDER NAME WATCHDOG_LEASE_MS` (acquires the lock with that lease of the watchdog), `extend HOLDER NAME LEASE_MS`, `valid HOLDER NAME`, `watch-for-a-stop HOLDER NAME`, `first-check-after-it`, `write REGISTER TOKEN VALUE`,
-//! `contend HOLDER NAME ROUNDS COUNTER REGISTER` (which ends at the first thing that is not as it should be, unlike
-//! `contend-whatever-happens`), `add COUNTER`, `add-when-told COUNTER`, `wall-clock`, `ask LIMITER TOKENS PER_US BURST ASKERS MS` (answers with the server's
-//! time of every token got), `close`.
+//! `renew HOLDER NAME WATCHDOG_LEASE_MS` (acquires the lock with that lease of the watchdog), `extend HOLDER NAME LEASE_MS`,
+//! `valid HOLDER NAME`, `watch-for-a-stop HOLDER NAME`, `first-check-after-it`, `write REGISTER TOKEN VALUE`, `contend HOLDER
+//! NAME ROUNDS COUNTER REGISTER` (which ends at the first thing that is not as it should be, unlike
+//! `contend-whatever-happens`), `add COUNTER`, `add-when-told COUNTER`, `wall-clock`, `ask LIMITER TOKENS PER_US BURST ASKERS
+//! MS` (answers with the server's time of every token got), `close`.
 
 use std::{
     collections::HashMap,

@@ -263,8 +263,8 @@ impl Fleet {
     }
 
     fn count(&mut self, what: &str, kind: &str, line: &str, history: &mut History) {
-        // A wait may end just when the server stands still, or refuses because another takes over; a lease may end before the grant
-        // has come.
+        // A wait may end just when the server stands still, or refuses because another takes over; a lease may end before the
+        // grant has come.
         let allowed = if self.gentle && !line.starts_with("brief") { &GENTLE[..] } else { &ALLOWED[..] };
         *self.outcomes.entry(what.to_owned()).or_default() += 1;
         if !allowed.contains(&kind) {

@@ -4,9 +4,10 @@
 //! What a fault excuses, and nothing else:
 //!
 //! * **Overlap.** A key that was taken away (DEL, FLUSHALL, a restart, a server's clock that moved ahead, a failover to a
-//!   replica that had not heard of it, or not of its last renewal) lets a second holder in while the first still believes, or before the first has its answer. Excused when the first one's grant (the one with
-//!   the smaller token) was asked for before the key went, the second one's came after it began to go, and the first believed no
-//!   longer than a renewal sent at the last moment allows. Which of the two has the smaller token does not count when the token was forgotten as below.
+//!   replica that had not heard of it, or not of its last renewal) lets a second holder in while the first still believes, or
+//!   before the first has its answer. Excused when the first one's grant (the one with the smaller token) was asked for before
+//!   the key went, the second one's came after it began to go, and the first believed no longer than a renewal sent at the last
+//!   moment allows. Which of the two has the smaller token does not count when the token was forgotten as below.
 //! * **A smaller token** behind a larger one. By the same rule; else only when the token key was lost *while the server's clock
 //!   was behind where it had been*.
 //! * **A loss** other than by expiry, **a release refused** although the hold was valid: only when the key was taken away
@@ -280,9 +281,9 @@ mod tests {
         finds("did not increase", &holds, &[removal(50, false)]);
     }
 
-    /// As it was recorded, but for the ends of the restarts, which were not: the clock went back, the server was restarted from a
-    /// snapshot that had the lock, and a second later empty. The next grant has a smaller token; the first holder was told 155 ms
-    /// after that restart began.
+    /// As it was recorded, but for the ends of the restarts, which were not: the clock went back, the server was restarted from
+    /// a snapshot that had the lock, and a second later empty. The next grant has a smaller token; the first holder was told
+    /// 155 ms after that restart began.
     #[test]
     fn an_overlap_with_a_smaller_token_is_excused_when_the_token_was_forgotten_while_the_clock_was_behind() {
         let first = Hold {

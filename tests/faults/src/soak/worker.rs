@@ -1,9 +1,10 @@
 //! A process of the soak: several waiters that take locks at random, hold them, and say so on standard output.
 //!
 //! `ready CLIENT-ID`; `got WAITER NAME TOKEN OWNER SENT ACQUIRED VALIDITY`; `lost WAITER REASON AT`; `leaves WAITER ENDED
-//! WROTE`, said before the release is called: who is killed after that has told the truth; `left WAITER OUTCOME CALLED RETURNED VALID_UNTIL`; `over WAITER KIND MESSAGE`, an acquire that came to nothing, or `brief WAITER KIND MESSAGE` if
-//! its wait was bounded or its lease given, either of which may be over before there is an answer; `idle WAITER`. Times in us of the monotonic
-//! clock. Reads `go`, `drain` (finish what is under way, then be idle) and `cancel` (give up what waits).
+//! WROTE`, said before the release is called: who is killed after that has told the truth; `left WAITER OUTCOME CALLED RETURNED
+//! VALID_UNTIL`; `over WAITER KIND MESSAGE`, an acquire that came to nothing, or `brief WAITER KIND MESSAGE` if its wait was
+//! bounded or its lease given, either of which may be over before there is an answer; `idle WAITER`. Times in us of the
+//! monotonic clock. Reads `go`, `drain` (finish what is under way, then be idle) and `cancel` (give up what waits).
 
 use std::{io::BufRead, path::PathBuf, sync::Arc, time::Duration};
 

@@ -3,8 +3,8 @@
 //! Everything is switched while it runs and acts on the connections that are there as well as on later ones:
 //!
 //! * [`delay`](Proxy::delay), [`throttle`](Proxy::throttle), [`hold`](Proxy::hold) (a black hole) for each direction;
-//! * [`reset_all`](Proxy::reset_all), [`forsake_clients`](Proxy::forsake_clients), [`half_close`](Proxy::half_close), [`refuse`](Proxy::refuse),
-//!   [`point_at`](Proxy::point_at);
+//! * [`reset_all`](Proxy::reset_all), [`forsake_clients`](Proxy::forsake_clients), [`half_close`](Proxy::half_close),
+//!   [`refuse`](Proxy::refuse), [`point_at`](Proxy::point_at);
 //! * [`on`](Proxy::on): something that happens when a certain command passes, once, at exactly that place.
 //!
 //! It reads requests as whole RESP commands, so that a match never depends on how TCP cut the bytes.
