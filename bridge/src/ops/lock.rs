@@ -177,8 +177,7 @@ pub async fn lock_force_release(state: &'static State, lock: Handle) -> Result<b
 /// Who holds the lock, as the server sees it.
 pub async fn lock_inspect(state: &'static State, lock: Handle) -> Result<Inspection> {
     let entry = find(state, lock, "inspect")?;
-    let seen = entry.lock.inspect().await?;
-    Ok(Inspection { holder: seen.holder, ours: seen.ours, ttl: seen.ttl, token: seen.token, queued: seen.queued })
+    entry.lock.inspect().await
 }
 
 fn find(state: &State, lock: Handle, op: &'static str) -> Result<Arc<LockEntry>> {

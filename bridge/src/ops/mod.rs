@@ -11,9 +11,8 @@ mod lock;
 mod snowflake;
 mod stats;
 
-use std::time::Duration;
-
 use libdlock::lease::LossReason;
+pub use libdlock::lock::Inspection;
 
 pub use self::args::given;
 pub use self::client::{LogTo, client_abandon, client_close, client_is_closed, client_open};
@@ -37,21 +36,6 @@ pub use self::snowflake::{
 pub use self::stats::{Histogram, client_stats, counters, histograms};
 use crate::handle::Handle;
 use crate::state::State;
-
-/// Who holds a lock, as the server sees it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Inspection {
-    /// The owner; none when the lock is free.
-    pub holder: Option<String>,
-    /// Whether this client is the holder.
-    pub ours: bool,
-    /// What is left of the lease; none with a holder means a foreign key without a time to live.
-    pub ttl: Option<Duration>,
-    /// The last token reserved under this name, while the server remembers it.
-    pub token: Option<u64>,
-    /// How many processes stand in the queue.
-    pub queued: u64,
-}
 
 /// What a finished operation brings.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -109,7 +109,7 @@ impl Bytes {
                 self.byte(LOSS);
                 self.text(reason.map(|reason| reason.as_str()));
             }
-            Outcome::Inspection(Inspection { holder, ours, ttl, token, queued }) => {
+            Outcome::Inspection(Inspection { holder, ours, ttl, token, queued, .. }) => {
                 self.byte(INSPECTION);
                 self.text(holder.as_deref());
                 self.byte(u8::from(*ours));
