@@ -1,16 +1,42 @@
-//! Distributed locks and rate limiters on Redis or Valkey that every language of a company can share, in Redisson's layout.
+//! Distributed locks and rate limiters on Redis or Valkey, in Redisson's layout, and unique ids that need no server. Processes in
+//! any language of libdlock share them.
 //!
 //! ```
 //! # tokio::runtime::Runtime::new().unwrap().block_on(async {
-//! use libdlock::Client;
+//! use std::time::Duration;
+//!
+//! use libdlock::{Client, Rate, Snowflake};
 //!
 //! let client = Client::connect("memory://").await?; // or redis://host:port/db
-//! let held = client.lock("orders/42")?.acquire().await?;
+//!
+//! // A lock: one holder at a time among all processes.
+//! let held = client.lock("orders/42")?.acquire_timeout(Duration::from_secs(2)).await?;
 //! // Act only while held.is_valid(), and send held.token() along with every write.
 //! assert!(held.is_valid() && held.token() > 0);
-//! held.release().await?;
+//! held.release().await?; // dropping it releases too, in the background
+//!
+//! // A rate limiter: 100 requests a second for all processes together, at most 20 at once.
+//! let api = client.rate_limiter("api", Rate::new(100, Duration::from_secs(1)).burst(20))?;
+//! assert!(api.try_acquire(1).await?.allowed);
+//!
+//! // Ids that grow with time. No other process may have this pair of numbers.
+//! let ids = Snowflake::new(1, 7)?;
+//! assert!(ids.next_id()? < ids.next_id()?);
 //! # Ok::<(), libdlock::Error>(()) }).unwrap();
 //! ```
+//!
+//! # What there is
+//!
+//! | | |
+//! |---|---|
+//! | [`Client`], [`config`] | the connection, its options and its URL; also for programs without a runtime ([`Client::blocking_connect`]) |
+//! | [`lock`] | [`Lock`] and what an acquire returns, [`Held`]: wait, extend, re-enter, hand to another process, inspect |
+//! | [`lease`] | what a hold is: its fencing token, its validity, and why it was lost |
+//! | [`limit`] | [`RateLimiter`]: ask or wait for tokens, and what to answer while the server is away |
+//! | [`id`] | [`Snowflake`]: layouts, single ids and batches, decoding, text |
+//! | [`error`], [`event`], [`stats`] | what went wrong, what a client says while it works, what it has counted |
+//!
+//! `memory://` needs no server and [`ManualClock`] no sleep: for tests.
 //!
 //! # What a lock promises
 //!
