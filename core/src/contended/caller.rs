@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 
 use super::Primitive;
 use super::outcome::{AcquireOutcome, Opened, STALE_IN_A_ROW, Tried, Try};
-use super::contend::{self, First, Guard};
+use super::contend::{self, First, CutOffOnDrop};
 use super::delivery::{Delivery, Ticket};
 use super::object::{Contended, Obstacle};
 use crate::wait::by_deadline;
@@ -128,7 +128,7 @@ impl<'a, P: Primitive> Caller<'a, P> {
 
     /// The line's first request, made by its first caller. If it brings no grant, a contender goes on with it.
     async fn open(&self, deadline: Tick) -> Result<Opened<P>> {
-        let (client, shared, guard) = (self.shared.client(), self.shared.clone(), Guard::new(self.shared));
+        let (client, shared, guard) = (self.shared.client(), self.shared.clone(), CutOffOnDrop::new(self.shared));
         let (wanted, step, sent) = (self.wanted, P::acquire(client, self.wanted, true, true), self.asked_at);
         let opening = client.tasks.operation(async move {
             let outcome = shared.send_acquire(&step, shared.client().operation_deadline(), deadline).await;

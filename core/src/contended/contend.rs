@@ -81,11 +81,11 @@ struct Contender<P: Primitive> {
 }
 
 /// Fails all waiters if the contender task panics.
-pub(super) struct Guard<P: Primitive>(Option<Arc<Contended<P>>>);
+pub(super) struct CutOffOnDrop<P: Primitive>(Option<Arc<Contended<P>>>);
 
-impl<P: Primitive> Guard<P> {
-    pub(super) fn new(shared: &Arc<Contended<P>>) -> Guard<P> {
-        Guard(Some(shared.clone()))
+impl<P: Primitive> CutOffOnDrop<P> {
+    pub(super) fn new(shared: &Arc<Contended<P>>) -> CutOffOnDrop<P> {
+        CutOffOnDrop(Some(shared.clone()))
     }
 
     pub(super) fn disarm(&mut self) {
@@ -93,7 +93,7 @@ impl<P: Primitive> Guard<P> {
     }
 }
 
-impl<P: Primitive> Drop for Guard<P> {
+impl<P: Primitive> Drop for CutOffOnDrop<P> {
     fn drop(&mut self) {
         if let Some(shared) = self.0.take()
             && !shared.client().tasks.leak_if_forked(&shared)
@@ -108,7 +108,7 @@ pub(super) fn start<P: Primitive>(shared: &Arc<Contended<P>>, first: First<P>) {
     let shared = shared.clone();
     let tasks = shared.client().tasks.clone();
     tasks.spawn_operation(async move {
-        let mut guard = Guard::new(&shared);
+        let mut guard = CutOffOnDrop::new(&shared);
         let queued = !matches!(first, First::Ask { queued: false });
         let contender = Contender { shared, queued, waited: queued, channel: None, turn: None, stale: 0 };
         contender.run(first).await;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use super::Primitive;
 use super::looker::Looker;
 use super::unneeded_places::{self, UnneededPlaces};
-use super::server::Remote;
+use super::server::ServerHandle;
 use super::object::Contended;
 use crate::context::{Context, Recipient};
 use crate::error::Result;
@@ -26,7 +26,7 @@ impl<P: Primitive> Home<P> {
     /// For a client that has just been connected: starts its tasks.
     pub(crate) fn start(context: &Arc<Context>) -> Arc<Home<P>> {
         let looker = Looker::new(context.clock.clone(), context.id(), &context.options);
-        looker.start(Remote::of(context), &context.tasks);
+        looker.start(ServerHandle::of(context), &context.tasks);
         let (context, unneeded_places) = (context.clone(), UnneededPlaces::default());
         let home = Arc::new(Home { context, looker, unneeded_places, doubted: AtomicU64::new(0) });
         let recipient: Weak<Home<P>> = Arc::downgrade(&home);

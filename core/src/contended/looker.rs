@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 use super::order::{Ordered, OrderedGuard, MutexOrder};
-use super::server::Remote;
+use super::server::ServerHandle;
 use super::object::{Contended, Obstacle};
 use super::sleepers::{Alarm, Answered, DueSleeper, Sleepers, Told, Work};
 use super::{Looked, Primitive, is_ours, pace};
@@ -122,7 +122,7 @@ impl<P: Primitive> Looker<P> {
         }))
     }
 
-    pub(super) fn start(&self, server: Remote, tasks: &Tasks) {
+    pub(super) fn start(&self, server: ServerHandle, tasks: &Tasks) {
         let (looker, its_tasks) = (self.clone(), tasks.clone());
         tasks.spawn_vital(TASK, async move { looker.run(server, its_tasks).await });
     }
@@ -163,7 +163,7 @@ impl<P: Primitive> Looker<P> {
         }
     }
 
-    async fn run(self, server: Remote, tasks: Tasks) {
+    async fn run(self, server: ServerHandle, tasks: Tasks) {
         let shared = &self.0;
         // Looks, and contenders that ask by themselves, as a bucket with a level in time.
         let (mut ready, mut singles_spent) = (Tick(0), Tick(0));
@@ -199,7 +199,7 @@ impl<P: Primitive> Looker<P> {
     }
 
     /// Sends one script. Only here is decided which names go together: in a cluster, the names of one slot.
-    async fn look(&self, server: &Remote, chunk: Vec<DueSleeper<Contended<P>>>) {
+    async fn look(&self, server: &ServerHandle, chunk: Vec<DueSleeper<Contended<P>>>) {
         let shared = &self.0;
         let mut looked_for = LookedFor { shared, chunk };
         fault_point(LOOK);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::contend::{self, First, Guard};
+use super::contend::{self, First, CutOffOnDrop};
 use super::delivery::Delivery;
 use super::owed::{Undone, undo};
 use super::object::{Contended, Obstacle};
@@ -75,7 +75,7 @@ pub(super) struct Try<P: Primitive> {
 
 impl<P: Primitive> Contended<P> {
     /// Handles the outcome of a line's first request: a grant goes to its caller at once.
-    pub(super) fn opened(self: &Arc<Self>, mut guard: Guard<P>, opening: AcquireOutcome<P>) -> Opened<P> {
+    pub(super) fn opened(self: &Arc<Self>, mut guard: CutOffOnDrop<P>, opening: AcquireOutcome<P>) -> Opened<P> {
         guard.disarm();
         let AcquireOutcome { wanted, step, sent, outcome } = opening;
         if let Ok(done) = &outcome

@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 
 use super::Primitive;
 use super::home::Home;
-use super::server::{self, Remote};
+use super::server::{self, ServerHandle};
 use super::object::Contended;
 use crate::context::Context;
 use crate::lease::{Grant, LossReason};
@@ -89,7 +89,7 @@ impl Undo {
     /// far.
     fn start<P: Primitive>(self, home: &Arc<Home<P>>, now: Option<oneshot::Sender<()>>, again: Option<Tick>) {
         let client = home.context();
-        let (server, clock, tasks) = (Remote::of(client), client.clock.clone(), client.tasks.clone());
+        let (server, clock, tasks) = (ServerHandle::of(client), client.clock.clone(), client.tasks.clone());
         let home = Arc::downgrade(home);
         let mut under_way = Some(tasks.under_way());
         tasks.clone().spawn(async move {

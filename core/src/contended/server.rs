@@ -63,11 +63,11 @@ impl<P: Primitive> Contended<P> {
 
 /// The server, for work that must not keep the client alive. Clones are cheap.
 #[derive(Clone)]
-pub(super) struct Remote(Arc<Backend>);
+pub(super) struct ServerHandle(Arc<Backend>);
 
-impl Remote {
-    pub(super) fn of(client: &Context) -> Remote {
-        Remote(client.backend.clone())
+impl ServerHandle {
+    pub(super) fn of(client: &Context) -> ServerHandle {
+        ServerHandle(client.backend.clone())
     }
 
     /// Frees whatever `step` frees, until `deadline`, also when no object of this name is in use any more. A failure leaves the

@@ -35,7 +35,7 @@ fn scripts(server: &Server) -> u64 {
 
 /// Lets a process wait; returns its request and its client's id once it is at that rank and hears its inbox.
 #[track_caller]
-fn line_up(server: &Server, peer: &mut Peer, rank: usize) -> (u64, String) {
+fn enqueue(server: &Server, peer: &mut Peer, rank: usize) -> (u64, String) {
     let waiting = peer.start_acquire("job");
     let heard = |client: &String| listeners(server, &format!("dlock_inbox:{client}")) == 1;
     eventually(SOON, "it stands in the queue", || queue(server).get(rank).is_some_and(heard));
@@ -50,10 +50,10 @@ fn the_next_one_gets_it_after(dead: usize) -> Duration {
     holder.acquire("job");
     let mut heads: Vec<Peer> = (0..dead).map(|_| Peer::start(worker!(), &url)).collect();
     for (rank, head) in heads.iter_mut().enumerate() {
-        line_up(&server, head, rank);
+        enqueue(&server, head, rank);
     }
     let mut last = Peer::start(worker!(), &url);
-    let (waiting, client) = line_up(&server, &mut last, dead);
+    let (waiting, client) = enqueue(&server, &mut last, dead);
 
     let (before, from) = (scripts(&server), monotonic_us());
     heads.iter_mut().for_each(|head| head.process().kill());
@@ -83,7 +83,7 @@ fn who_was_third_and_is_next_has_the_lock_within_four_seconds_when_the_head_is_k
     first.acquire("job");
     let mut others: Vec<Peer> = (0..3).map(|_| Peer::start(worker!(), &url)).collect();
     let waiting: Vec<u64> =
-        others.iter_mut().enumerate().map(|(rank, other)| line_up(&server, other, rank).0).collect();
+        others.iter_mut().enumerate().map(|(rank, other)| enqueue(&server, other, rank).0).collect();
     first.release("job");
     others[0].granted(waiting[0], SOON);
     others[1].process().kill();
@@ -110,10 +110,10 @@ fn a_waiter_that_reconnects_its_messages_keeps_its_place() {
     let mut holder = Peer::start(worker!(), &url);
     holder.acquire("job");
     let mut dead = Peer::start(worker!(), &url);
-    line_up(&server, &mut dead, 0);
+    enqueue(&server, &mut dead, 0);
     let mut others: Vec<Peer> = (0..3).map(|_| Peer::start(worker!(), &url)).collect();
     let line: Vec<(u64, String)> =
-        others.iter_mut().enumerate().map(|(rank, peer)| line_up(&server, peer, rank + 1)).collect();
+        others.iter_mut().enumerate().map(|(rank, peer)| enqueue(&server, peer, rank + 1)).collect();
     let last_silent = || silence(&server, &line[2].1) > HEAD_SILENCE;
     eventually(SOON, "the last one has been silent for longer than a head may be", last_silent);
 
@@ -146,9 +146,9 @@ fn a_live_process_that_has_just_become_head_is_not_taken_for_dead() {
     first.acquire("job");
     let mut others: Vec<Peer> = (0..2).map(|_| Peer::start(worker!(), &url)).collect();
     let waiting: Vec<u64> =
-        others.iter_mut().enumerate().map(|(rank, other)| line_up(&server, other, rank).0).collect();
+        others.iter_mut().enumerate().map(|(rank, other)| enqueue(&server, other, rank).0).collect();
     let mut third = Peer::start(worker!(), &with_options(&slow.url(), "lease=60s"));
-    let (its_request, its_client) = line_up(&server, &mut third, 2);
+    let (its_request, its_client) = enqueue(&server, &mut third, 2);
     let mut newcomer = Peer::start(worker!(), &url);
 
     // It looks every five seconds, less 20 % at least: this comes before.
@@ -183,7 +183,7 @@ fn a_head_with_a_long_poll_interval_is_not_taken_for_dead() {
     let lazy = with_options(&server.url(), "lease=60s&poll_interval=1h&queue_poll_interval=1h");
     let mut waiters: Vec<Peer> = (0..2).map(|_| Peer::start(worker!(), &lazy)).collect();
     let line: Vec<(u64, String)> =
-        waiters.iter_mut().enumerate().map(|(rank, peer)| line_up(&server, peer, rank)).collect();
+        waiters.iter_mut().enumerate().map(|(rank, peer)| enqueue(&server, peer, rank)).collect();
     let silent = || line.iter().any(|(_, client)| silence(&server, client) >= HEAD_SILENCE);
     assert!(!within(HEAD_SILENCE * 2, silent), "the first two of the queue look at least every two seconds");
 
@@ -230,14 +230,14 @@ fn processes_that_wait_are_served_in_the_order_in_which_they_came() {
     let mut peers: Vec<Peer> = (0..4).map(|_| Peer::start(worker!(), &url)).collect();
     let mut token = peers[0].acquire("job").token;
     let mut waiting: Vec<u64> =
-        peers.iter_mut().skip(1).enumerate().map(|(rank, peer)| line_up(&server, peer, rank).0).collect();
+        peers.iter_mut().skip(1).enumerate().map(|(rank, peer)| enqueue(&server, peer, rank).0).collect();
     for turn in 1..60 {
         let (holder, next) = ((turn - 1) % 4, turn % 4);
         peers[holder].release("job");
         let grant = peers[next].granted(waiting.remove(0), SOON);
         assert!(grant.token > token, "turn {turn}");
         token = grant.token;
-        waiting.push(line_up(&server, &mut peers[holder], 2).0);
+        waiting.push(enqueue(&server, &mut peers[holder], 2).0);
     }
     let last = 59 % 4;
     peers[last].release("job");
@@ -260,7 +260,7 @@ fn processes_that_wait_for_more_than_a_minute_keep_their_places() {
     holder.acquire("job");
     let mut peers: Vec<Peer> = [&url, &lazy, &url, &lazy].iter().map(|url| Peer::start(worker!(), url)).collect();
     let line: Vec<(u64, String)> =
-        peers.iter_mut().enumerate().map(|(rank, peer)| line_up(&server, peer, rank)).collect();
+        peers.iter_mut().enumerate().map(|(rank, peer)| enqueue(&server, peer, rank)).collect();
     let clients: Vec<String> = line.iter().map(|(_, client)| client.clone()).collect();
     assert!(!within(Duration::from_secs(80), || queue(&server) != clients), "{:?} of {clients:?}", queue(&server));
     holder.release("job");
