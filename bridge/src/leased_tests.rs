@@ -89,8 +89,7 @@ fn recorder(state: &'static State) -> (Arc<Recorder>, Handle) {
 fn held(state: &'static State, recorder: &Arc<Recorder>, lock: Handle, holding: Holding) -> Handle {
     let lock = state.get::<LockEntry>(lock, "test").unwrap();
     let holder = HolderId::fresh();
-    let grant =
-        embed::into_grant(state.wait(lock.lock.acquire_as(holder, AcquireOptions::default()), None).unwrap());
+    let grant = embed::into_grant(state.wait(lock.lock.acquire_as(holder, AcquireOptions::default()), None).unwrap());
     state.wait(lock.lock.release_as(holder), None).unwrap();
     ops::keep(state, recorder.clone(), holding, holder, grant).unwrap().handle
 }

@@ -60,7 +60,12 @@ fn the_documented_rights_are_those_that_scripts_use() {
     let scripts: Commands = called(&[""]).difference(&connection).cloned().collect();
     assert_eq!(scripts, listed(&table, "scripts"));
     let kinds = [
-        ("lock", LockState::ACCESS, ["lock/step", "contended/queue.lua"].as_slice(), "eval evalsha time ping info subscribe unsubscribe"),
+        (
+            "lock",
+            LockState::ACCESS,
+            ["lock/step", "contended/queue.lua"].as_slice(),
+            "eval evalsha time ping info subscribe unsubscribe",
+        ),
         ("rate limiter", LimitState::ACCESS, ["limit/step"].as_slice(), "eval evalsha time ping info"),
     ];
     let documented = table.as_object().unwrap().values().filter(|rights| rights.is_object());

@@ -65,7 +65,10 @@ fn in_the_child(url: &str, client: Client, lock: Lock, other: &Lock, held: Held)
     forked(client.lock("new").unwrap_err().kind());
     forked(client.rate_limiter("new", Rate::new(1, Duration::from_secs(1))).unwrap_err().kind());
     forked(own.block_on(client.close_releasing()).unwrap_err().kind());
-    assert_eq!((lock.hold_count(me), lock.grant_of(me).is_none(), embed::release_reentry(&lock, me, None)), (0, true, false));
+    assert_eq!(
+        (lock.hold_count(me), lock.grant_of(me).is_none(), embed::release_reentry(&lock, me, None)),
+        (0, true, false)
+    );
     assert_eq!((held.is_valid(), held.remaining(), held.loss()), (false, Duration::ZERO, Some(LossReason::Closed)));
     assert_eq!(own.block_on(held.lost()), Some(LossReason::Closed));
     embed::release_in_background(&lock, me, held.token());

@@ -5,9 +5,9 @@ mod common;
 use std::time::Duration;
 
 use common::{client, settle};
+use libdlock::embed::{abandon_all, into_grant};
 use libdlock::error::ErrorFamily;
 use libdlock::lease::{HoldState, HolderId, Lease, LossReason};
-use libdlock::embed::{abandon_all, into_grant};
 use libdlock::lock::{AcquireOptions, LockOptions};
 use libdlock::{Client, Config, ErrorKind, Lock, Rate, Wait};
 
@@ -384,8 +384,8 @@ async fn a_lock_has_the_name_that_it_was_given_and_its_errors_name_the_key() {
     let _held = lock.acquire().await.unwrap();
     let error = lock.acquire_timeout(Duration::from_millis(1)).await.unwrap_err();
     assert_eq!(error.name(), Some("shop:stock"));
-    let error =
-        lock.acquire_as(HolderId::fresh(), AcquireOptions::default().wait(Wait::Try).lease(Lease::Fixed(Duration::ZERO)));
+    let error = lock
+        .acquire_as(HolderId::fresh(), AcquireOptions::default().wait(Wait::Try).lease(Lease::Fixed(Duration::ZERO)));
     assert_eq!(error.await.unwrap_err().name(), Some("shop:stock"));
 }
 

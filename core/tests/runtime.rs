@@ -163,8 +163,9 @@ impl Queue for libdlock::Lock {
 async fn a_paused_clock_of_tokio_does_not_spin() {
     let client = Client::connect("memory://").await.unwrap();
     let lock = client.lock("job").unwrap();
-    let held =
-        lock.acquire_as(HolderId::fresh(), AcquireOptions::default().lease(Lease::Fixed(Duration::from_secs(60)))).await;
+    let held = lock
+        .acquire_as(HolderId::fresh(), AcquireOptions::default().lease(Lease::Fixed(Duration::from_secs(60))))
+        .await;
     let (start, mut polls) = (Instant::now(), 0);
     let mut acquiring = pin!(lock.acquire_timeout(Duration::from_millis(500)));
     let busy = poll_fn(|context| {

@@ -13,7 +13,7 @@ use shuttle::{check_random, thread};
 #[path = "../src/contended/line.rs"]
 mod line;
 
-use line::{Line, Pass, Rest, Cohort};
+use line::{Cohort, Line, Pass, Rest};
 
 /// How many interleavings each property is tried with.
 const RUNS: usize = 1_000;

@@ -4,10 +4,14 @@ use std::io;
 
 use crate::resp::Connection;
 
-const ACQUIRE: &str =
-    concat!(include_str!("../../../core/src/contended/queue.lua"), include_str!("../../../core/src/lock/step/acquire.lua"));
-const RELEASE: &str =
-    concat!(include_str!("../../../core/src/contended/queue.lua"), include_str!("../../../core/src/lock/step/release.lua"));
+const ACQUIRE: &str = concat!(
+    include_str!("../../../core/src/contended/queue.lua"),
+    include_str!("../../../core/src/lock/step/acquire.lua")
+);
+const RELEASE: &str = concat!(
+    include_str!("../../../core/src/contended/queue.lua"),
+    include_str!("../../../core/src/lock/step/release.lua")
+);
 
 const LEASE_MS: &str = "30000";
 const TOKEN_TTL_MS: &str = "3600000";

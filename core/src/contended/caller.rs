@@ -7,18 +7,18 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use super::Primitive;
-use super::outcome::{AcquireOutcome, Opened, STALE_IN_A_ROW, Tried, Try};
-use super::contend::{self, First, CutOffOnDrop};
+use super::contend::{self, CutOffOnDrop, First};
 use super::delivery::{Delivery, Ticket};
 use super::object::{Contended, Obstacle};
-use crate::wait::by_deadline;
+use super::outcome::{AcquireOutcome, Opened, STALE_IN_A_ROW, Tried, Try};
+use crate::ended::{cut_off, while_open};
 use crate::error::{Error, ErrorKind, Result};
 use crate::lease::{Grant, HolderId, Renewal};
 use crate::stats::Waiting;
 use crate::step::Step;
 use crate::text;
 use crate::time::Tick;
-use crate::ended::{cut_off, while_open};
+use crate::wait::by_deadline;
 
 /// A caller that waited for less than this without an answer cannot tell whether the server is away: the answer may be on its
 /// way. After a longer wait the server counts as away. A snapshot stops a server for about half of this.

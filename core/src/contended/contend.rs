@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::outcome::{AcquireOutcome, STALE_IN_A_ROW};
 use super::delivery::Delivery;
 use super::line::{Mail, Rest};
-use super::owed::undo;
 use super::object::{Contended, Obstacle};
+use super::outcome::{AcquireOutcome, STALE_IN_A_ROW};
+use super::owed::undo;
 use super::sleepers::{Alarm, Told};
 use super::{AcquireStep, Acquired, Cancelled, Primitive, Released, Wanted, is_ours, pace};
 use crate::backend::{Done, Failed, Subscription, echo_until};

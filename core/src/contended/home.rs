@@ -5,9 +5,9 @@ use std::sync::{Arc, Weak};
 
 use super::Primitive;
 use super::looker::Looker;
-use super::unneeded_places::{self, UnneededPlaces};
-use super::server::ServerHandle;
 use super::object::Contended;
+use super::server::ServerHandle;
+use super::unneeded_places::{self, UnneededPlaces};
 use crate::context::{Context, Recipient};
 use crate::error::Result;
 use crate::name::ObjectName;

@@ -162,7 +162,8 @@ impl<T, W: Copy + PartialEq> Line<T, W> {
 
     /// Removes and returns the waiters that `which` selects.
     pub(crate) fn take_all(&mut self, which: impl Fn(&T) -> bool) -> Vec<T> {
-        let (taken, kept) = std::mem::take(&mut self.waiters).into_iter().partition(|(_, waiter)| which(&waiter.ticket));
+        let (taken, kept) =
+            std::mem::take(&mut self.waiters).into_iter().partition(|(_, waiter)| which(&waiter.ticket));
         self.waiters = kept;
         taken.into_values().map(|waiter: Waiter<T, W>| waiter.ticket).collect()
     }

@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
-use super::order::{Ordered, OrderedGuard, MutexOrder};
-use super::server::ServerHandle;
 use super::object::{Contended, Obstacle};
+use super::order::{MutexOrder, Ordered, OrderedGuard};
+use super::server::ServerHandle;
 use super::sleepers::{Alarm, Answered, DueSleeper, Sleepers, Told, Work};
 use super::{Looked, Primitive, is_ours, pace};
 use crate::backend::Failed;

@@ -51,10 +51,10 @@ pub(crate) use caller::Caller;
 pub(crate) use give_back::Had;
 pub(crate) use home::Home;
 pub(crate) use line::Cohort;
-pub(crate) use order::{Ordered, OrderedGuard, MutexOrder};
+pub(crate) use object::Contended;
+pub(crate) use order::{MutexOrder, Ordered, OrderedGuard};
 pub(crate) use owed::{is_owed, undo};
 pub(crate) use queue::{Queue, QueueAt, QueueNames, queue_lua};
-pub(crate) use object::Contended;
 
 use crate::context::Context;
 use crate::lease::{Grant, GrantSpec, HolderId, Renewal, Term};

@@ -10,7 +10,7 @@ use super::delivery::Ticket;
 use super::give_back::Had;
 use super::home::Home;
 use super::line::{Line, Mail};
-use super::order::{Ordered, OrderedGuard, MutexOrder};
+use super::order::{MutexOrder, Ordered, OrderedGuard};
 use super::{Primitive, owed, server};
 use crate::backend::{Heard, Listen, Subscription};
 use crate::context::Context;

@@ -70,13 +70,8 @@ mod watch {
 
     use super::MutexOrder;
 
-    const ALL: [MutexOrder; 5] = [
-        MutexOrder::Holds,
-        MutexOrder::Line,
-        MutexOrder::Sleepers,
-        MutexOrder::Obstacle,
-        MutexOrder::UnneededPlaces,
-    ];
+    const ALL: [MutexOrder; 5] =
+        [MutexOrder::Holds, MutexOrder::Line, MutexOrder::Sleepers, MutexOrder::Obstacle, MutexOrder::UnneededPlaces];
 
     thread_local! {
         /// A bit for each order that this thread has locked. Needs neither memory nor a destructor: a thread may lock something

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::contend::{self, First, CutOffOnDrop};
+use super::contend::{self, CutOffOnDrop, First};
 use super::delivery::Delivery;
-use super::owed::{Undone, undo};
 use super::object::{Contended, Obstacle};
+use super::owed::{Undone, undo};
 use super::{AcquireStep, Acquired, Primitive, Wanted};
 use crate::backend::{Done, Failed, echo_until};
 use crate::error::Result;

@@ -10,8 +10,8 @@ use tokio::sync::oneshot;
 
 use super::Primitive;
 use super::home::Home;
-use super::server::{self, ServerHandle};
 use super::object::Contended;
+use super::server::{self, ServerHandle};
 use crate::context::Context;
 use crate::lease::{Grant, LossReason};
 use crate::name::ObjectName;

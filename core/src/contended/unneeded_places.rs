@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::Primitive;
 use super::home::Home;
-use super::order::{Ordered, OrderedGuard, MutexOrder};
+use super::order::{MutexOrder, Ordered, OrderedGuard};
 use crate::name::MAX_NAME_BYTES;
 
 /// The most names that are kept, 512 KB of them. If a name finds no room, its place is dropped as silent 15 s later, or sooner

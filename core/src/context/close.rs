@@ -7,11 +7,11 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 
 use super::Context;
-use crate::wait::by_deadline;
+use crate::ended::ended;
 use crate::error::{Error, ErrorKind, Result};
 use crate::lease::{HolderId, LossReason};
 use crate::task::{Life, Tasks};
-use crate::ended::ended;
+use crate::wait::by_deadline;
 
 /// How long a client that closes may take to leave queues.
 const LEAVING: Duration = Duration::from_millis(50);

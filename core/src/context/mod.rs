@@ -13,10 +13,11 @@ use uuid::Uuid;
 
 use self::close::{CloseOnDrop, EndWithRuntime};
 use self::inbox::Inbox;
-use self::owners::OwnerNumbers;
 pub(crate) use self::inbox::{Recipient, inbox, message};
+use self::owners::OwnerNumbers;
 use crate::backend::{Backend, Done, Failed};
 use crate::config::{Config, Options};
+use crate::ended::ended;
 use crate::error::{Error, Result};
 use crate::event::{Events, Level};
 use crate::lease::{Grant, Keeper, LossReason};
@@ -26,7 +27,6 @@ use crate::stats::Counters;
 use crate::step::Step;
 use crate::task::{Life, OwnRuntime, Tasks, watch_forks};
 use crate::time::{Clock, Tick};
-use crate::ended::ended;
 
 /// See the module. Ends with the last clone of the client and the last object that was opened by it.
 pub(crate) struct Context {

@@ -3,7 +3,7 @@
 //! What was renewed together is due together. A chunk that is not full takes along what is due soon and not itself part of a
 //! full one, so that from then on they are full.
 
-use super::renewal::{ToRenew, RenewedBy};
+use super::renewal::{RenewedBy, ToRenew};
 use super::schedule::{Entry, Progress, Schedule};
 use super::{Grant, Watch};
 use crate::time::Tick;
@@ -63,7 +63,9 @@ impl Schedule {
                     due.lost.push(grant);
                     continue;
                 }
-                Watch::Renew { at, lease, .. } if progress == Progress::Asked || (at <= now && progress == Progress::Resting) => {
+                Watch::Renew { at, lease, .. }
+                    if progress == Progress::Asked || (at <= now && progress == Progress::Resting) =>
+                {
                     lease
                 }
                 // For no longer than it lasts anyway.

@@ -12,12 +12,12 @@ use super::renewal::{Renewal, RenewedBy};
 use super::tenure::{Stage, Standing, Tenure, valid_until};
 use super::{HoldState, LossReason, Term, Watch};
 use crate::backend::Reached;
-use crate::wait::{Wait, by_deadline};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::OfHold;
 use crate::name::ObjectName;
 use crate::stats::{Counters, HoldCounts};
 use crate::time::{Clock, Tick};
+use crate::wait::{Wait, by_deadline};
 
 /// One grant of a lease: its fencing token, how long it is valid, and whether it was lost.
 ///

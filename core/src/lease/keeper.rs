@@ -9,9 +9,9 @@ use std::time::Duration;
 use tokio::sync::{Notify, Semaphore};
 
 use super::due::{AllDue, Chunk, TAKEN_AT_ONCE};
-use super::verify::VerifyPace;
-use super::renewal::{ToRenew, Renewal, RenewedBy};
+use super::renewal::{Renewal, RenewedBy, ToRenew};
 use super::schedule::{Entry, Progress, Schedule};
+use super::verify::VerifyPace;
 use super::{Grant, LossReason, Renewed, Watch};
 use crate::backend::{Backend, Failed};
 use crate::event::{Events, Level};

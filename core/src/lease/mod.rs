@@ -4,11 +4,11 @@ mod due;
 mod grant;
 mod holder;
 mod keeper;
-mod verify;
 mod loss;
 mod renewal;
 mod schedule;
 mod tenure;
+mod verify;
 
 use std::time::Duration;
 

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use super::answer::Answer;
 use super::decision::Decision;
-use super::reservations::By;
-use super::rate::Rate;
 use super::object::LimitObject;
+use super::rate::Rate;
+use super::reservations::By;
 use super::step::Gcra;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Level;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::decision::Decision;
-use super::reservations::{By, Reserved};
 use super::rate::Rate;
+use super::reservations::{By, Reserved};
 use super::tat::Span;
 use crate::time::Tick;
 

@@ -112,11 +112,7 @@ impl RateLimiter {
         })
     }
 
-    pub(super) async fn while_open<T>(
-        &self,
-        op: &'static str,
-        work: Pin<&mut impl Future<Output = T>>,
-    ) -> Result<T> {
+    pub(super) async fn while_open<T>(&self, op: &'static str, work: Pin<&mut impl Future<Output = T>>) -> Result<T> {
         while_open(op, &self.shared.client().tasks, work).await.map_err(|error| error.on(self.key()))
     }
 }

@@ -15,8 +15,8 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use super::decision::Decision;
-use super::rate::Rate;
 use super::object::LimitObject;
+use super::rate::Rate;
 use super::tat::Span;
 use crate::time::{Clock, Tick};
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::holds::Holds;
 use super::step::{self, Acquire, Cancel, Look, Release, Renew};
 use super::{HolderId, LockObject};
-use crate::contended::{AcquireStep, Contended, Ordered, OrderedGuard, Primitive, QueueNames, MutexOrder, Cohort};
+use crate::contended::{AcquireStep, Cohort, Contended, MutexOrder, Ordered, OrderedGuard, Primitive, QueueNames};
 use crate::context::Context;
 use crate::lease::{Grant, GrantSpec, Term};
 use crate::name::ObjectName;

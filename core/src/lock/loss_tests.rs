@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use super::{Acquire, HolderId, Lock};
 use crate::backend::Reached;
-use crate::wait::Wait;
 use crate::error::{ErrorKind, Result};
 use crate::lease::{GrantSpec, Lease, LossReason};
 use crate::time::ManualClock;
+use crate::wait::Wait;
 use crate::{Client, Config};
 
 struct Lossy {

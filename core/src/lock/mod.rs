@@ -37,9 +37,9 @@ pub(crate) use step::Renew;
 
 use crate::contended::{Contended, Home};
 use crate::context::Context;
-use crate::wait::Wait;
 use crate::error::{ErrorKind, Result};
 use crate::lease::{HolderId, Lease, Term};
+use crate::wait::Wait;
 
 /// What the locks of one client share.
 pub(crate) type Locks = Home<Exclusive>;

@@ -89,13 +89,14 @@ impl Lock {
 mod tests {
     use std::time::Duration;
 
-    use crate::wait::Wait;
     use crate::lease::Lease;
     use crate::lock::{AcquireOptions, HolderId, LockOptions};
     use crate::time::ManualClock;
+    use crate::wait::Wait;
     use crate::{Client, Config};
 
-    const LONGER: AcquireOptions = AcquireOptions { wait: Wait::Forever, lease: Some(Lease::Fixed(Duration::from_secs(60))) };
+    const LONGER: AcquireOptions =
+        AcquireOptions { wait: Wait::Forever, lease: Some(Lease::Fixed(Duration::from_secs(60))) };
 
     async fn client(clock: &ManualClock) -> Client {
         let mut config = Config::from_url("memory://?lease=10s").unwrap();

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use libdlock::embed::into_grant;
 use libdlock::event::Level;
 use libdlock::lease::{HolderId, Lease, LossReason};
-use libdlock::embed::into_grant;
 use libdlock::lock::AcquireOptions;
 use libdlock::{Client, Config, Wait};
 use libdlock_faults::{SLACK, SOON, bounded, client, wait_until_waiting, with_options};

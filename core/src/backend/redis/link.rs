@@ -15,12 +15,12 @@ use super::server::{Purpose, Server};
 use super::stream::Cause;
 use super::verdict::DialError;
 use crate::backend::Reached;
-use crate::wait::by_deadline;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Events, Level};
 use crate::task::{Tasks, fault_point};
 use crate::text::part;
 use crate::time::{Clock, Tick};
+use crate::wait::by_deadline;
 
 const FIRST_BACKOFF: Duration = Duration::from_millis(10);
 const LONGEST_BACKOFF: Duration = Duration::from_secs(1);
