@@ -12,7 +12,7 @@ use crate::lock_handle::{self, LockHandle};
 
 #[pyfunction]
 pub(crate) fn thread_holder() -> u64 {
-    this_thread().0
+    embed::holder_number(this_thread())
 }
 
 #[pyfunction]
@@ -48,7 +48,7 @@ pub(crate) fn lock_acquire(
     })?;
     let grant = Py::new(into.py(), Grant::from(held))?;
     if scope {
-        lock.enter_scope(holder.0, grant.clone_ref(into.py()));
+        lock.enter_scope(embed::holder_number(holder), grant.clone_ref(into.py()));
     }
     into.append(grant)
 }

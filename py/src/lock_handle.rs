@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use libdlock::embed;
 use libdlock_bridge::{Handle, Kind, Process, ops, this_thread};
 use pyo3::prelude::*;
 
@@ -88,7 +89,7 @@ impl LockHandle {
     ) -> PyResult<()> {
         let _ = (kind, traceback);
         let lock = this.get();
-        let token = lock.leave_scope(this_thread().0);
+        let token = lock.leave_scope(embed::holder_number(this_thread()));
         match (release(this.py(), "LockHandle._exit", lock.handle, token), error) {
             (Err(failed), Some(_)) => {
                 this.call_method1("_release_failed", (failed,))?;

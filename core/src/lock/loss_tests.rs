@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::{Acquire, HolderId, Lock};
+use super::{AcquireOptions, HolderId, Lock};
 use crate::backend::Reached;
 use crate::error::{ErrorKind, Result};
 use crate::lease::{GrantSpec, Lease, LossReason};
@@ -33,7 +33,7 @@ impl Lossy {
     }
 
     async fn acquire(&self) -> Result<u64> {
-        let how = Acquire { wait: Wait::For(Duration::from_secs(5)), lease: None };
+        let how = AcquireOptions { wait: Wait::For(Duration::from_secs(5)), lease: None };
         self.lock.acquire_as(self.holder, how).await.map(|held| held.into_grant().token())
     }
 
@@ -63,7 +63,7 @@ async fn a_hold_count_of_zero_tells_of_the_loss() {
 #[tokio::test]
 async fn an_announced_loss_is_a_loss() {
     let lossy = Lossy::new().await;
-    let how = Acquire { wait: Wait::Try, lease: Some(Lease::Fixed(Duration::from_secs(10))) };
+    let how = AcquireOptions { wait: Wait::Try, lease: Some(Lease::Fixed(Duration::from_secs(10))) };
     let grant = lossy.lock.acquire_as(lossy.holder, how).await.unwrap().into_grant();
     for _ in 0..100_000 {
         if grant.loss().is_some() {
@@ -131,11 +131,11 @@ async fn nested_scopes_release_each_their_own_hold() {
 #[tokio::test]
 async fn the_guard_of_a_lost_hold_does_not_end_the_next_hold() {
     let lossy = Lossy::new().await;
-    let lost = lossy.lock.acquire_as(lossy.holder, Acquire::default()).await.unwrap();
+    let lost = lossy.lock.acquire_as(lossy.holder, AcquireOptions::default()).await.unwrap();
     lossy.lose().await;
     assert_eq!(lossy.lock.hold_count(lossy.holder), 0);
     let token = lossy.acquire().await.unwrap();
-    let again = lossy.lock.acquire_as(lossy.holder, Acquire::default()).await.unwrap();
+    let again = lossy.lock.acquire_as(lossy.holder, AcquireOptions::default()).await.unwrap();
     drop(lost);
     assert_eq!(lossy.lock.hold_count(lossy.holder), 2);
     drop(again);
@@ -204,7 +204,7 @@ async fn attach_twice_after_a_loss() -> (ErrorKind, u64, u64) {
     lossy.acquire().await.unwrap();
     lossy.lose().await;
     let other = HolderId::fresh();
-    let held = lossy.lock.acquire_as(other, Acquire::default()).await.unwrap();
+    let held = lossy.lock.acquire_as(other, AcquireOptions::default()).await.unwrap();
     let token = held.into_grant().token();
     let text = lossy.lock.detach_as(other).await.unwrap();
     let refused = lossy.lock.attach_as(lossy.holder, &text).await.map(drop).unwrap_err();
