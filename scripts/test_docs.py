@@ -5,23 +5,19 @@ The pages of the languages (docs/c, docs/python, ...) are run by the tests of th
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 import unittest
 from pathlib import Path
 
 from private_redis import PrivateRedis
+from testing import main
+from user_programs import JAVA, PYTHON, ROOT, compiled, node, run
 
-ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
 BUILD = ROOT / "build/docs"
 PAGES = [ROOT / page for page in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
 PAGES += [ROOT / folder / "README.md" for folder in ("api", "bench", "examples")]
 PAGES += [*sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "tests").glob("*/README.md"))]
-LIBRARY = ["-Ibuild/c/include", "-Lbuild/c/lib", "-ldlock", f"-Wl,-rpath,{ROOT}/build/c/lib"]
-WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 
 
 def program(title: str) -> str:
@@ -31,12 +27,11 @@ def program(title: str) -> str:
     return str(found[0])
 
 
-def run(*command: str, url: str = "") -> str:
-    """The output of a command that must succeed."""
-    environment = {**os.environ, "REDIS_URL": url} if url else None
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=600)
-    assert done.returncode == 0, f"{command[0]} ended with {done.returncode}: {done.stderr[-2000:]}"
-    return done.stdout
+def source(name: str, title: str) -> Path:
+    """A file of that name with the README's program under that title."""
+    BUILD.mkdir(parents=True, exist_ok=True)
+    (BUILD / name).write_text(program(title))
+    return BUILD / name
 
 
 class Programs(unittest.TestCase):
@@ -44,7 +39,6 @@ class Programs(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls) -> None:
-        BUILD.mkdir(parents=True, exist_ok=True)
         cls.server = PrivateRedis()
         cls.server.__enter__()
         cls.addClassCleanup(cls.server.stop)
@@ -63,37 +57,22 @@ class Programs(unittest.TestCase):
         self.check("cargo", "run", "--quiet", "--example", "readme")
 
     def test_python(self) -> None:
-        source = BUILD / "readme.py"
-        source.write_text(program("Python"))
-        self.check("build/venv/bin/python", "-W", "error", str(source))
+        self.check(*PYTHON, str(source("readme.py", "Python")))
 
     def test_asyncio(self) -> None:
-        source = BUILD / "readme_aio.py"
-        source.write_text(program("asyncio"))
-        self.check("build/venv/bin/python", "-W", "error", str(source))
+        self.check(*PYTHON, str(source("readme_aio.py", "asyncio")))
 
     def test_node(self) -> None:
-        source = ROOT / "build/node-app/readme.mjs"
-        source.write_text(program("Node"))
-        self.check("node", str(source))
+        self.check(*node(source("readme.mjs", "Node")))
 
     def test_java(self) -> None:
-        source = BUILD / "Report.java"
-        source.write_text(program("Java"))
-        java = f"{os.environ['JAVA_HOME']}/bin/java" if "JAVA_HOME" in os.environ else "java"
-        self.check(java, "-cp", "build/java/libdlock.jar", str(source))
+        self.check(*JAVA, str(source("Report.java", "Java")))
 
     def test_cpp(self) -> None:
-        source, binary = BUILD / "readme.cpp", str(BUILD / "readme-cpp")
-        source.write_text(program("C++17"))
-        run(os.environ.get("CXX", "c++"), "-std=c++17", *WARNINGS, "-o", binary, str(source), *LIBRARY)
-        self.check(binary)
+        self.check(*compiled(source("readme.cpp", "C++17"), BUILD / "readme-cpp"))
 
     def test_c(self) -> None:
-        source, binary = BUILD / "readme.c", str(BUILD / "readme-c")
-        source.write_text(program("C"))
-        run(os.environ.get("CC", "cc"), "-std=c11", *WARNINGS, "-o", binary, str(source), *LIBRARY)
-        self.check(binary)
+        self.check(*compiled(source("readme.c", "C"), BUILD / "readme-c"))
 
     def test_quickstart(self) -> None:
         for url in ([], ["--", self.server.url]):
@@ -141,8 +120,4 @@ class Pages(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    done = unittest.main(exit=False).result
-    # A test may fail in several of its subtests, and a class in its set-up.
-    bad = len({getattr(test, "test_case", test).id() for test, _ in done.failures + done.errors})
-    print(f"{max(done.testsRun - bad, 0)} passed, {bad} failed", flush=True)
-    sys.exit(bad > 0)
+    main()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import unittest
 from pathlib import Path
+
+from testing import main
 
 ROOT = Path(__file__).resolve().parent.parent
 PUBLISHED = ("libdlock", "libdlock-fork")
@@ -37,7 +38,4 @@ class Packages(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    done = unittest.main(exit=False).result
-    bad = len({getattr(test, "test_case", test).id() for test, _ in done.failures + done.errors})
-    print(f"{done.testsRun - bad} passed, {bad} failed", flush=True)
-    sys.exit(bad > 0)
+    main()

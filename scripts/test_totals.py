@@ -7,6 +7,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
+from testing import main
 from totals import Counts, names_failure, read
 
 TOTALS = str(Path(__file__).with_name("totals.py"))
@@ -161,7 +162,4 @@ class Runs(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    done = unittest.main(exit=False).result
-    bad = len(done.failures) + len(done.errors)
-    print(f"{done.testsRun - bad} passed, {bad} failed", flush=True)
-    sys.exit(bad > 0)
+    main()

@@ -3,9 +3,10 @@ let that language drift."""
 
 from __future__ import annotations
 
-import sys
 import unittest
 from pathlib import Path
+
+from testing import main
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = {folder: sorted(path.name for path in (ROOT / folder).glob("*.json")) for folder in ("api", "tests/vectors")}
@@ -45,7 +46,4 @@ class Vectors(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    done = unittest.main(exit=False).result
-    bad = len({getattr(test, "test_case", test).id() for test, _ in done.failures + done.errors})
-    print(f"{done.testsRun - bad} passed, {bad} failed", flush=True)
-    sys.exit(bad > 0)
+    main()
