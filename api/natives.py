@@ -68,7 +68,6 @@ def translated(type: str, language: str) -> str:
 
 _JSON: dict[str, Any] = facts.read("natives")
 NATIVES = [Native(languages=row.pop("in"), **row) for row in _JSON["natives"]]
-PYTHON_CLASSES: list[str] = _JSON["python_classes"]
 
 
 def of(language: str) -> list[Native]:

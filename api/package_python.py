@@ -1,4 +1,5 @@
-"""What Python's packages export: the exceptions of api/errors.json, and `__all__`, which is what is imported."""
+"""What Python's packages export: what api/primitives.json names, the exceptions of api/errors.json, the statistics of
+api/records.json; and `__all__`, which is what is imported."""
 
 from __future__ import annotations
 
@@ -6,11 +7,38 @@ import ast
 
 from errors import FAMILIES, RAISED
 from parts import Part, present
+from primitives import COMMON, PRIMITIVES, Exports, merged
+from records import BLOCKS, HISTOGRAM, STATS
+
+ERRORS = ["DlockError", *(family.python for family in FAMILIES), *(str(kind.python) for kind in RAISED)]
+#: From modules that both packages share.
+SHARED = merged(
+    [
+        COMMON["python"],
+        {"_errors": ERRORS, "_stats": [each.name for each in (STATS, HISTOGRAM, *BLOCKS.values())]},
+        *(each.python for each in PRIMITIVES),
+    ]
+)
+#: From modules that each package has.
+EACH = merged([COMMON["python_each"], *(each.python_each for each in PRIMITIVES)])
 
 
 def order(name: str) -> tuple[bool, str]:
     """Classes first, as ruff sorts `__all__`."""
     return not name[0].isupper(), name
+
+
+def line(module: str, names: list[str]) -> str:
+    """One import, laid out as ruff does."""
+    words = sorted(names, key=lambda name: (not name[0].isupper(), name.lower()))
+    line = f"from {module} import {', '.join(words)}\n"
+    if len(line) <= 111:
+        return line
+    return f"from {module} import (\n" + "".join(f"    {word},\n" for word in words) + ")\n"
+
+
+def imports(exports: Exports, dots: str) -> str:
+    return "".join(line(f"{dots}{module}", exports[module]) for module in sorted(exports))
 
 
 def imported(source: str) -> set[str]:
@@ -20,13 +48,13 @@ def imported(source: str) -> set[str]:
 
 
 def parts() -> list[Part]:
-    errors = sorted(
-        ["DlockError", *(family.python for family in FAMILIES), *(str(kind.python) for kind in RAISED)], key=str.lower
-    )
+    packages = {
+        "py/python/libdlock/__init__.py": imports(merged([SHARED, EACH]), "."),
+        "py/python/libdlock/aio/__init__.py": imports(SHARED, "..") + imports(merged([EACH, COMMON["python_aio"]]), "."),
+    }
     written = []
-    for path, dots in (("py/python/libdlock/__init__.py", "."), ("py/python/libdlock/aio/__init__.py", "..")):
-        lines = "".join(f"    {name},\n" for name in errors)
-        own = Part(path, f"from {dots}_errors import (\n{lines})\n\n", "errors")
+    for path, exports in packages.items():
+        own = Part(path, f"{exports}\n", "exports")
         names = sorted(imported(own.apply(present(path))), key=order)
         written += [own, Part(path, "__all__ = [\n" + "".join(f'    "{name}",\n' for name in names) + "]\n", "all")]
     return written

@@ -21,7 +21,10 @@ import options_java
 import options_node
 import options_python
 import options_rust
+import package_node
 import package_python
+import primitives_docs
+import primitives_rust
 import records_c
 import records_docs
 import records_java
@@ -32,14 +35,15 @@ import wire
 from parts import ROOT, Part, outdated
 
 OPTIONS = [options_rust, options_python, options_node, options_java, options_docs]
-ERRORS = [errors_rust, errors_python, package_python, errors_node, errors_java, errors_docs]
+ERRORS = [errors_rust, errors_python, errors_node, errors_java, errors_docs]
 RECORDS = [records_rust, records_c, decision_c, records_python, records_node, records_java, records_docs]
 NATIVES = [natives_python, natives_node, natives_java, natives_c]
+PRIMITIVES = [package_python, package_node, primitives_docs, primitives_rust]
 
 
 def parts() -> list[Part]:
     """Everything that is written."""
-    return [part for facts in (*OPTIONS, *ERRORS, *RECORDS, losses, wire, *NATIVES) for part in facts.parts()]
+    return [part for facts in (*OPTIONS, *ERRORS, *RECORDS, losses, wire, *NATIVES, *PRIMITIVES) for part in facts.parts()]
 
 
 def complaint(path: str) -> str:

@@ -7,13 +7,42 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::contended::permits::Permits;
-use crate::limit::LimitState;
 use crate::lock::LockState;
 use crate::name::ObjectName;
 use crate::step::State;
 use crate::step::model::keys_of;
 
 type Commands = BTreeSet<String>;
+
+/// What a kind of object has on the server.
+#[derive(Clone)]
+struct Kind {
+    /// Its name in access.json.
+    name: &'static str,
+    access: &'static str,
+    /// Where its scripts are.
+    scripts: &'static [&'static str],
+    keys: fn(&ObjectName) -> BTreeSet<String>,
+}
+
+fn kind<S: State>(name: &'static str, scripts: &'static [&'static str]) -> Kind {
+    Kind { name, access: S::ACCESS, scripts, keys: keys_of::<S> }
+}
+
+/// Those of the primitives.
+fn kinds() -> Vec<Kind> {
+    vec![
+        // <api:kinds> written by `python3 api/write.py` from api/primitives.json
+        kind::<crate::lock::LockState>("lock", &["lock/step", "contended/queue.lua"]),
+        kind::<crate::limit::LimitState>("rate limiter", &["limit/step"]),
+        // </api:kinds>
+    ]
+}
+
+/// And what no primitive uses yet.
+fn all_kinds() -> Vec<Kind> {
+    [kinds(), vec![kind::<Permits>("permits", &[])]].concat()
+}
 
 /// The scripts at this path or below it.
 fn scripts(path: &Path) -> Vec<PathBuf> {
@@ -59,24 +88,17 @@ fn the_documented_rights_are_those_that_scripts_use() {
     // TIME is called on every new connection too.
     let scripts: Commands = called(&[""]).difference(&connection).cloned().collect();
     assert_eq!(scripts, listed(&table, "scripts"));
-    let kinds = [
-        (
-            "lock",
-            LockState::ACCESS,
-            ["lock/step", "contended/queue.lua"].as_slice(),
-            "eval evalsha time ping info subscribe unsubscribe",
-        ),
-        ("rate limiter", LimitState::ACCESS, ["limit/step"].as_slice(), "eval evalsha time ping info"),
-    ];
     let documented = table.as_object().unwrap().values().filter(|rights| rights.is_object());
-    assert_eq!(documented.count(), kinds.len());
-    for (kind, rule, paths, always) in kinds {
-        let mut needed = called(paths);
-        needed.extend(always.split(' ').map(str::to_owned));
+    assert_eq!(documented.count(), kinds().len());
+    for Kind { name, access, scripts, .. } in kinds() {
+        let channels = words(&table, name, "channels", '&');
+        let listens = if channels.is_empty() { "" } else { "subscribe unsubscribe" };
+        let mut needed = called(scripts);
+        needed.extend("eval evalsha time ping info".split(' ').chain(listens.split_whitespace()).map(str::to_owned));
         let needed: Commands = needed.iter().map(|command| format!("+{command}")).collect();
-        assert_eq!(of_rule(rule, '+'), needed, "{kind}");
-        assert_eq!(of_rule(rule, '~'), words(&table, kind, "keys", '~'), "{kind}");
-        assert_eq!(of_rule(rule, '&'), words(&table, kind, "channels", '&'), "{kind}");
+        assert_eq!(of_rule(access, '+'), needed, "{name}");
+        assert_eq!(of_rule(access, '~'), words(&table, name, "keys", '~'), "{name}");
+        assert_eq!(of_rule(access, '&'), channels, "{name}");
     }
 }
 
@@ -85,12 +107,12 @@ fn the_documented_rights_are_those_that_scripts_use() {
 fn two_kinds_have_no_companion_key_in_common() {
     for given in ["jobs", "queue", "orders:{42}", "{x}y{z}", "dlock_queue", "a:b"] {
         let name = ObjectName::new("", given).unwrap();
-        let kinds = [keys_of::<LockState>(&name), keys_of::<LimitState>(&name), keys_of::<Permits>(&name)];
-        assert_eq!(kinds[0].len(), 4, "the lock's: {:?}", kinds[0]);
+        let locks = keys_of::<LockState>(&name);
+        assert_eq!(locks.len(), 4, "the lock's: {locks:?}");
         let mut seen = BTreeSet::new();
-        for key in kinds.iter().flatten().filter(|key| *key != given) {
-            assert!(seen.insert(key), "{key} belongs to two kinds");
-            assert!(ObjectName::new("", key).is_err(), "{key} can be the name of another object");
+        for key in all_kinds().iter().flat_map(|kind| (kind.keys)(&name)).filter(|key| key != given) {
+            assert!(ObjectName::new("", &key).is_err(), "{key} can be the name of another object");
+            assert!(seen.insert(key.clone()), "{key} belongs to two kinds");
         }
     }
 }
@@ -99,10 +121,12 @@ fn two_kinds_have_no_companion_key_in_common() {
 #[test]
 fn the_keys_of_a_kind_begin_with_the_kind() {
     let name = ObjectName::new("", "jobs").unwrap();
-    for (kind, keys) in [("limit", keys_of::<LimitState>(&name)), ("permits", keys_of::<Permits>(&name))] {
-        for key in keys {
-            let own = key.strip_prefix(&format!("dlock_{kind}"));
-            assert!(own.is_some_and(|rest| rest.starts_with(':') || rest.starts_with('_')), "{key} of {kind}");
+    for kind in all_kinds().iter().filter(|kind| kind.name != "lock") {
+        // The module of its scripts, where it has any.
+        let word = kind.scripts.first().and_then(|path| path.split('/').next()).unwrap_or(kind.name);
+        for key in (kind.keys)(&name) {
+            let own = key.strip_prefix(&format!("dlock_{word}"));
+            assert!(own.is_some_and(|rest| rest.starts_with(':') || rest.starts_with('_')), "{key} of {word}");
         }
     }
 }

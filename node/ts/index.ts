@@ -17,6 +17,7 @@
 /// <reference types="node" preserve="true" />
 /// <reference lib="esnext.disposable" preserve="true" />
 
+// <api:exports> written by `python3 api/write.py` from api/primitives.json and api/records.json
 export { type Client, connect } from "./client.js";
 export { DlockError, type ErrorFamily, type ErrorKind } from "./error.js";
 export type { Held } from "./held.js";
@@ -24,5 +25,6 @@ export type { AcquireOptions, Inspection, Lock, LockOptions } from "./lock.js";
 export type { Layout, LogEvent, LossReason, Parts } from "./native.js";
 export type { ConnectOptions, LockDefaults } from "./options.js";
 export type { Decision, RateLimiter, RateLimiterOptions } from "./rate-limiter.js";
-export type { Histogram, LimiterStats, LockStats, Stats } from "./stats.js";
 export { type Base, type LayoutName, Snowflake, type SnowflakeOptions } from "./snowflake.js";
+export type { Histogram, LimiterStats, LockStats, Stats } from "./stats.js";
+// </api:exports>

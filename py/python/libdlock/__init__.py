@@ -5,10 +5,9 @@ with libdlock.connect("redis://127.0.0.1:6379/0") as client:
         write_report(fence=held.token)
 """
 
+# <api:exports> written by `python3 api/write.py` from api/primitives.json, api/errors.json and api/records.json
 from ._client import Client, connect
 from ._decision import Decision
-
-# <api:errors> written by `python3 api/write.py` from api/errors.json
 from ._errors import (
     AcquireTimeout,
     Cancelled,
@@ -33,8 +32,6 @@ from ._errors import (
     UsageError,
     WrongType,
 )
-
-# </api:errors>
 from ._held import Held, Lost
 from ._hold import Inspection
 from ._limiter import RateLimiter
@@ -44,6 +41,8 @@ from ._options import LockDefaults
 from ._owned import OwnedHold
 from ._snowflake import Layout, Parts, Snowflake
 from ._stats import Histogram, LimiterStats, LockStats, Stats
+
+# </api:exports>
 
 # <api:all> written by `python3 api/write.py` from the imports
 __all__ = [

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from . import _greenlets, _log, _native
 from ._convert import Seconds, utf8
+from ._decision import OpensLimiters
 from ._limiter import RateLimiter
 from ._lock import Lock
-from ._opened import OpenedClient
+from ._named import OpensLocks
 from ._options import lists_options, texts_of
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def connect(url: str, **options: Unpack[Options]) -> Client:
     return Client(_greenlets.ask(_native.client_open, _native.submit_client_open, *opening))
 
 
-class Client(OpenedClient[Lock, RateLimiter]):
+class Client(OpensLocks[Lock], OpensLimiters[RateLimiter]):
     """A connected client, made by `connect`. Safe to share between threads; not across a fork.
 
     As a context manager it is closed at the end. One that is collected while open warns with a `ResourceWarning`.

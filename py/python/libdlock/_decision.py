@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar, Generic, TypeVar
 
 from . import _native
 from ._convert import Seconds, microseconds, name_bytes, utf8, whole
-from ._opened import OpenedClient
+from ._opened import OpenedClient, of_client
 from ._options import Absent
 
 
@@ -45,7 +45,7 @@ class NamedLimiter:
 
     def __init__(
         self,
-        client: OpenedClient[Any, Any],
+        client: OpenedClient,
         name: str,
         rate: int,
         per: Seconds,
@@ -74,6 +74,36 @@ class NamedLimiter:
 
     def __repr__(self) -> str:
         return f"<{self._label} {self._name!r}>"
+
+
+_R = TypeVar("_R", bound=NamedLimiter)
+
+
+class OpensLimiters(OpenedClient, Generic[_R]):
+    """A client's way to its rate limiters."""
+
+    _limiter_class: type[_R]
+
+    @of_client
+    def rate_limiter(
+        self,
+        name: str,
+        *,
+        rate: int,
+        per: Seconds,
+        burst: int | None = None,
+        absent: Absent = "fail",
+        share_of: int | None = None,
+    ) -> _R:
+        """The rate limiter of that name: `rate` tokens in `per` seconds (1 us to 100 years). Costs no I/O.
+
+        `burst` is the most tokens at once, the whole bucket; as many as `rate` by default. A rate of 0 refuses everything.
+
+        `absent` says what is answered while the server cannot be reached: an error (`"fail"`, the default), a refusal
+        (`"deny"`), a permission (`"allow"`), or one by this process's own count of one `share_of`th of the rate
+        (`"local_share"`).
+        """
+        return self._limiter_class(self, name, rate, per, burst, absent, share_of)
 
 
 def cost_given(cost: int, name: str) -> int:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NoReturn, SupportsIndex, TypeVar
+from typing import ClassVar, Generic, NoReturn, SupportsIndex, TypeVar
 
 from . import _native
 from ._convert import Seconds, name_bytes, optional_ms
 from ._log import logger
-from ._opened import OpenedClient, not_copied
+from ._opened import OpenedClient, not_copied, of_client
 
 _Self = TypeVar("_Self", bound="NamedLock")
 
@@ -16,13 +16,13 @@ class NamedLock(_native.LockHandle):
     """A lock of one name. The native base keeps its handle and gives it back when the object goes."""
 
     _label: ClassVar[str]
-    _client: OpenedClient[Any, Any]
+    _client: OpenedClient
     _name: str
     _wait: int | None
 
     def __new__(
         cls: type[_Self],
-        client: OpenedClient[Any, Any],
+        client: OpenedClient,
         name: str,
         lease: Seconds | None,
         watchdog_lease: Seconds | None,
@@ -59,3 +59,30 @@ class NamedLock(_native.LockHandle):
 
     def __repr__(self) -> str:
         return f"<{self._label} {self._name!r}>"
+
+
+_L = TypeVar("_L", bound=NamedLock)
+
+
+class OpensLocks(OpenedClient, Generic[_L]):
+    """A client's way to its locks."""
+
+    _lock_class: type[_L]
+
+    @of_client
+    def lock(
+        self,
+        name: str,
+        *,
+        lease: Seconds | None = None,
+        watchdog_lease: Seconds | None = None,
+        wait: Seconds | None = None,
+        reentrant: bool | None = None,
+    ) -> _L:
+        """The lock of that name. Costs no I/O.
+
+        With `lease=None` the lock is renewed for as long as it is held: with `watchdog_lease`, by default the client's
+        `lease` option, every third of it. A given lease is not renewed. Either is 0.1 s to 24 h, and only one is given.
+        `wait` is what `with` waits at most: `None` for ever, 0 not at all.
+        """
+        return self._lock_class(self, name, lease, watchdog_lease, wait, reentrant)

@@ -5,9 +5,8 @@ async with libdlock.aio.connect("redis://127.0.0.1:6379/0") as client:
         await write_report(fence=held.token)
 """
 
+# <api:exports> written by `python3 api/write.py` from api/primitives.json, api/errors.json and api/records.json
 from .._decision import Decision
-
-# <api:errors> written by `python3 api/write.py` from api/errors.json
 from .._errors import (
     AcquireTimeout,
     Cancelled,
@@ -32,8 +31,6 @@ from .._errors import (
     UsageError,
     WrongType,
 )
-
-# </api:errors>
 from .._hold import Inspection
 from .._native import __version__
 from .._options import LockDefaults
@@ -44,6 +41,8 @@ from ._held import Held, Lost
 from ._limiter import RateLimiter
 from ._lock import Lock
 from ._owned import OwnedHold
+
+# </api:exports>
 
 # <api:all> written by `python3 api/write.py` from the imports
 __all__ = [

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from .. import _log, _native
 from .._convert import Seconds, utf8
-from .._opened import OpenedClient
+from .._decision import OpensLimiters
+from .._named import OpensLocks
 from .._options import lists_options, texts_of
 from ._limiter import RateLimiter
 from ._lock import Lock
@@ -66,7 +67,7 @@ class Connecting:
         await self._client.close()
 
 
-class Client(OpenedClient[Lock, RateLimiter]):
+class Client(OpensLocks[Lock], OpensLimiters[RateLimiter]):
     """A connected client, made by `connect`. May be shared between tasks, also of several loops; not across a fork.
 
     As an asynchronous context manager it is closed at the end. One that is collected while open warns with a

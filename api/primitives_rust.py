@@ -1,0 +1,24 @@
+"""The kinds of object whose rights core's test compares, and the programs of examples/ that cargo builds."""
+
+from __future__ import annotations
+
+from parts import Part
+from primitives import PRIMITIVES, Primitive
+
+
+def kind(of: Primitive) -> str:
+    """Laid out as rustfmt does, for names that are not too long for one line."""
+    scripts = ", ".join(f'"{path}"' for path in of.scripts)
+    return f'        kind::<crate::{of.module}::{of.state}>("{of.rights}", &[{scripts}]),\n'
+
+
+def program(of: Primitive) -> str:
+    """Cargo finds no programs in such folders by itself."""
+    return f'[[bin]]\nname = "{of.name}"\npath = "{of.name}/{of.underscored}.rs"\n'
+
+
+def parts() -> list[Part]:
+    return [
+        Part("core/src/access_test.rs", "".join(kind(each) for each in PRIMITIVES if each.state), "kinds"),
+        Part("examples/Cargo.toml", "\n".join(map(program, PRIMITIVES)), "programs"),
+    ]

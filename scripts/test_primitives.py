@@ -1,0 +1,59 @@
+"""Every primitive of api/primitives.json has what a primitive has, and nothing has a primitive's place that is not listed."""
+
+from __future__ import annotations
+
+import json
+import sys
+import unittest
+from pathlib import Path
+
+from testing import main
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "api"))
+from primitives import PRIMITIVES
+from primitives_docs import FOLDERS
+
+ROOT = Path(__file__).resolve().parent.parent
+NAMES = [each.name for each in PRIMITIVES]
+
+
+def stems(folder: str, pattern: str) -> set[str]:
+    return {path.stem for path in (ROOT / folder).glob(pattern)}
+
+
+class Primitives(unittest.TestCase):
+    maxDiff = None
+
+    def test_every_folder_of_docs_has_a_page_for_each(self) -> None:
+        for folder in FOLDERS:
+            with self.subTest(folder=folder):
+                self.assertEqual(stems(f"docs/{folder}", "*.md") - {"README"}, set(NAMES))
+
+    def test_each_has_examples(self) -> None:
+        self.assertEqual({path.name for path in (ROOT / "examples").iterdir() if path.is_dir()}, set(NAMES))
+
+    def test_each_has_scenarios(self) -> None:
+        # Some scenarios are about no primitive alone.
+        self.assertLessEqual({each.underscored for each in PRIMITIVES}, stems("tests/scenarios", "*.json"))
+
+    def test_each_has_its_folder_in_core(self) -> None:
+        for each in PRIMITIVES:
+            with self.subTest(each.name):
+                self.assertTrue((ROOT / "core/src" / each.module / "mod.rs").is_file())
+
+    def test_the_access_list_has_each_that_asks_the_server(self) -> None:
+        rights = json.loads((ROOT / "tests/vectors/access.json").read_text())
+        listed = {word for word, row in rights.items() if isinstance(row, dict)}
+        self.assertEqual(listed, {each.rights for each in PRIMITIVES if each.rights})
+
+    def test_every_script_belongs_to_one(self) -> None:
+        source = ROOT / "core/src"
+        paths = [source / path for each in PRIMITIVES for path in each.scripts]
+        scripts = sorted(source.rglob("*.lua"))
+        lost = [str(script) for script in scripts if not {script, *script.parents} & set(paths)]
+        self.assertEqual(lost, [])
+        self.assertTrue(all(path.exists() for path in paths), paths)
+
+
+if __name__ == "__main__":
+    main()
