@@ -17,21 +17,8 @@ WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wshadow", "-Wconversi
 
 #: Every _INIT macro, where a user's compiler sees what is in it.
 MACROS = "".join(
-    f"dlock_{name}_t {name} = DLOCK_{name.upper()}_INIT; (void){name};"
-    for name in (
-        "error",
-        "client_options",
-        "lock_options",
-        "acquire_options",
-        "inspection",
-        "stats",
-        "detached",
-        "decision",
-        "rate_limiter_options",
-        "layout",
-        "snowflake_options",
-        "id_parts",
-    )
+    f"dlock_{name.lower()}_t {name.lower()} = DLOCK_{name}_INIT; (void){name.lower()};"
+    for name in re.findall(r"^#define DLOCK_(\w+)_INIT\b", (ROOT / "include/dlock.h").read_text(), re.MULTILINE)
 )
 C = f"#include <dlock.h>\nint main(void) {{ {MACROS} return 0; }}\n"
 CPP = f"#include <dlock.hpp>\nint main() {{ {MACROS} }}\n"

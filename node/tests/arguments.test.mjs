@@ -1,13 +1,15 @@
 // faults.md 26 and 27: what is refused before any I/O, and how.
 
 import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
 import { createServer } from "node:net";
+import { join } from "node:path";
 import { describe, it } from "node:test";
 import { inspect } from "node:util";
 
 import { DlockError, Snowflake, connect } from "libdlock";
 
-import { freshName, onBothBackends, rejects, throws, vectorFile, vectors } from "./kit/index.mjs";
+import { ROOT, freshName, onBothBackends, rejects, throws, vectorFile, vectors } from "./kit/index.mjs";
 
 const NO_DURATIONS = [NaN, Infinity, -Infinity, -1, -0.5, 0.5, 1.5, 2 ** 53, 1e308];
 const LAYOUT = { epochMs: 0, timeBits: 41, datacenterBits: 5, workerBits: 5, sequenceBits: 12 };
@@ -321,6 +323,8 @@ describe("nonsense", () => {
       "Snowflake.parse(text)": (x) => Snowflake.parse(x, 10),
       "Snowflake.parse(base)": (x) => Snowflake.parse("1", x),
     };
+    const forgotten = taking().filter((method) => !Object.keys(calls).some((call) => call.startsWith(`${method}(`)));
+    assert.deepEqual(forgotten, []);
     for (const [name, call] of Object.entries(calls)) {
       let refusals = 0;
       const [, parameter] = /\((\w+)\)/.exec(name);
@@ -364,6 +368,18 @@ const WORDS = {
 };
 
 const asItIs = (error) => error;
+
+/** `Class.method`, or `new Class`, for every public one that takes something: what the sources of the package declare. */
+function taking() {
+  const folder = join(ROOT, "node/ts");
+  const sources = readdirSync(folder).map((file) => readFileSync(join(folder, file), "utf8"));
+  const classes = sources.flatMap((source) => [...source.matchAll(/^export class (\w+).*?\{\n(.*?)^\}/gms)]);
+  return classes.flatMap(([, name, body]) => {
+    const methods = body.matchAll(/(@internal \*\/\n)?^  (?:static |override |async )*(\w+)(?:<\w+>)?\((?!\))/gm);
+    const shown = [...methods].filter(([, internal]) => internal === undefined).map(([, , method]) => method);
+    return shown.map((method) => (method === "constructor" ? `new ${name}` : `${name}.${method}`));
+  });
+}
 
 describe("names on the wire", () => {
   onBothBackends((context) => {

@@ -6,6 +6,7 @@ import asyncio
 import dataclasses
 import json
 import threading
+import typing
 
 import pytest
 
@@ -22,8 +23,9 @@ def test_the_names_are_those_of_every_language() -> None:
     names = json.loads((VECTORS / "stats.json").read_text())
     blocks = names["blocks"]
     assert fields(libdlock.Stats) == [*names["counters"], *names["histograms"], *blocks]
-    for block, cls in (("lock", libdlock.LockStats), ("limiter", libdlock.LimiterStats)):
-        assert fields(cls) == blocks[block]["counters"] + blocks[block]["histograms"]
+    classes = typing.get_type_hints(libdlock.Stats)
+    for block, rows in blocks.items():
+        assert fields(classes[block]) == rows["counters"] + rows["histograms"]
     assert fields(libdlock.Histogram) == names["histogram"]
     with libdlock.connect("memory://") as client:
         assert len(client.stats().lock.wait_time.buckets) == names["buckets"]

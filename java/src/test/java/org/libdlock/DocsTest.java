@@ -6,10 +6,14 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.libdlock.support.Jvm;
 
 /** Runs the programs on the pages of docs/java. */
@@ -21,8 +25,26 @@ class DocsTest extends WithServer {
             "java.util.concurrent.TimeUnit",
             "org.libdlock.*");
 
+    /** What the programs of each page say, among other things: patterns. */
+    private static final Map<String, List<String>> SAID = Map.of(
+            "README.md",
+            List.of(
+                    "held by .+, at most \\d+ s\n",
+                    "1 acquired, 0 waited, 99 of 100 within PT0\\.",
+                    "theirs: false\ntheirs: true"),
+            "lock.md",
+            List.of("stop everything: EXPIRED", "processes in the queue: 0"),
+            "rate-limiter.md",
+            List.of("5 granted, "),
+            "ids.md",
+            List.of("made by worker 7", "fits a double: true"));
+
+    private static Path folder() {
+        return Path.of(System.getProperty("root"), "docs/java");
+    }
+
     private static List<String> programs(String page) throws IOException {
-        String text = Files.readString(Path.of(System.getProperty("root"), "docs/java", page));
+        String text = Files.readString(folder().resolve(page));
         return PROGRAM.matcher(text).results().map(found -> found.group(1)).collect(Collectors.toList());
     }
 
@@ -40,32 +62,22 @@ class DocsTest extends WithServer {
         assertThat(server.command("EXISTS", "report")).isEqualTo(0L);
     }
 
-    @Test
-    void theOthersOfTheCommonPageRunInOrder(@TempDir Path folder) throws IOException {
-        List<String> programs = programs("README.md");
-        assertThat(runInOrder(folder, programs.subList(1, programs.size())))
-                .containsPattern("held by .+, at most \\d+ s\n")
-                .contains("1 acquired, 0 waited, 99 of 100 within PT0.")
-                .contains("theirs: false\ntheirs: true");
+    static Stream<String> pages() throws IOException {
+        try (Stream<Path> pages = Files.list(folder())) {
+            return pages.map(page -> page.getFileName().toString()).sorted().toList().stream();
+        }
     }
 
-    @Test
-    void theProgramsOfTheLocksPageRunInOrder(@TempDir Path folder) throws IOException {
-        assertThat(runInOrder(folder, programs("lock.md")))
-                .contains("stop everything: EXPIRED")
-                .contains("processes in the queue: 0");
-    }
-
-    @Test
-    void theProgramsOfTheRateLimitersPageRunInOrder(@TempDir Path folder) throws IOException {
-        assertThat(runInOrder(folder, programs("rate-limiter.md"))).contains("5 granted, ");
-    }
-
-    @Test
-    void theProgramsOfTheIdsPageRunInOrder(@TempDir Path folder) throws IOException {
-        assertThat(runInOrder(folder, programs("ids.md")))
-                .contains("made by worker 7")
-                .contains("fits a double: true");
+    @ParameterizedTest
+    @MethodSource("pages")
+    void theOtherProgramsOfAPageRunInOrder(String page, @TempDir Path folder) throws IOException {
+        assertThat(SAID).as("what the programs say").containsKey(page);
+        List<String> programs = programs(page);
+        int first = page.equals("README.md") ? 1 : 0;
+        String said = runInOrder(folder, programs.subList(first, programs.size()));
+        for (String line : SAID.getOrDefault(page, List.of())) {
+            assertThat(said).containsPattern(line);
+        }
     }
 
     private String runInOrder(Path folder, List<String> programs) throws IOException {

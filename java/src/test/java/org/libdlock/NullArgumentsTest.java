@@ -1,16 +1,24 @@
 package org.libdlock;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.lang.reflect.Parameter;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -52,14 +60,50 @@ class NullArgumentsTest {
                     new LockDefaults(Options.defaults()),
                     LockOptions.defaults(),
                     Snowflake.builder(1, 1));
+            List<Class<?>> types =
+                    List.of(Dlock.class, Rate.class, Absent.class, Snowflake.class, Layout.class, Options.class);
+            Set<Method> missed = new HashSet<>(methods());
             for (Object object : objects) {
                 check(object, Arrays.stream(object.getClass().getMethods()).filter(m -> !isStatic(m)));
+                missed.removeIf(m -> !isStatic(m) && m.getDeclaringClass().isInstance(object));
             }
-            for (Class<?> type :
-                    List.of(Dlock.class, Rate.class, Absent.class, Snowflake.class, Layout.class, Options.class)) {
+            for (Class<?> type : types) {
                 check(null, Arrays.stream(type.getMethods()).filter(NullArgumentsTest::isStatic));
+                missed.removeIf(m -> isStatic(m) && m.getDeclaringClass() == type);
+            }
+            assertThat(missed)
+                    .as("methods of classes that are not among those above")
+                    .isEmpty();
+        }
+    }
+
+    /** Every public method of a public class of the package that has a parameter which takes no null. */
+    private static Set<Method> methods() throws IOException, ClassNotFoundException {
+        List<Class<?>> types = new ArrayList<>();
+        Path sources = Path.of(System.getProperty("root"), "java/src/main/java/org/libdlock");
+        try (Stream<Path> files = Files.list(sources)) {
+            for (Path file : files.filter(Files::isRegularFile).toList()) {
+                String name = file.getFileName().toString().replace(".java", "");
+                if (!name.contains("-")) {
+                    Class<?> type = Class.forName("org.libdlock." + name);
+                    types.add(type);
+                    types.addAll(List.of(type.getDeclaredClasses()));
+                }
             }
         }
+        return types.stream()
+                // The methods of an enum that take something are the language's.
+                .filter(type -> Modifier.isPublic(type.getModifiers()) && !type.isEnum())
+                .flatMap(type -> Arrays.stream(type.getDeclaredMethods()))
+                .filter(method -> Modifier.isPublic(method.getModifiers()) && !method.isSynthetic())
+                .filter(method -> !method.getName().equals("equals"))
+                .filter(method -> Arrays.stream(method.getParameters()).anyMatch(NullArgumentsTest::takesNoNull))
+                .collect(Collectors.toSet());
+    }
+
+    private static boolean takesNoNull(Parameter parameter) {
+        return !parameter.getType().isPrimitive()
+                && !parameter.getAnnotatedType().isAnnotationPresent(Nullable.class);
     }
 
     private static boolean isStatic(Method method) {
@@ -78,7 +122,7 @@ class NullArgumentsTest {
 
     private static void check(@Nullable Object object, Method method, int nullAt) {
         Parameter parameter = method.getParameters()[nullAt];
-        if (parameter.getType().isPrimitive() || parameter.getAnnotatedType().isAnnotationPresent(Nullable.class)) {
+        if (!takesNoNull(parameter)) {
             return;
         }
         @Nullable
