@@ -17,6 +17,7 @@ CPP = {
     "histogram": "histogram {};",
 }
 INDENT = "    "
+GLUE = "\u00a0"
 
 
 def name(field: Field) -> str:
@@ -57,16 +58,22 @@ def members(record: Record) -> str:
     return "".join(item(each.phrase("c"), member(each), INDENT) for each in record.fields)
 
 
+def filled(text: str, indent: int, further: int) -> str:
+    """The text in lines of the width that clang-format fills them to, broken at spaces that are no `GLUE`."""
+    begin, next = " " * indent, " " * further
+    return textwrap.fill(text, 120, initial_indent=begin, subsequent_indent=next, break_on_hyphens=False).replace(GLUE, " ")
+
+
 def constructor(record: Record, kind: str, source: str, body: str) -> str:
     """From the C struct, filled as clang-format fills it."""
     plain = [each for each in record.fields if each.type != "counts"]
     made = ", ".join(f"{each.name}({f'of_{each.name}' if each.is_block else f'{source}.{name(each)}'})" for each in plain)
-    lines = textwrap.fill(
-        f": {made} {body}", 120, initial_indent=" " * 8, subsequent_indent=" " * 10, break_on_hyphens=False
-    )
-    blocks = "".join(f", const {cpp_name(BLOCKS[each.name])}& of_{each.name}" for each in plain if each.is_block)
-    explicit = "" if blocks else "explicit "
-    return f"    {explicit}{cpp_name(record)}(const {kind}& {source}{blocks})\n{lines}\n"
+    parameters = [f"const {kind}& {source}"]
+    parameters += [f"const {cpp_name(BLOCKS[each.name])}& of_{each.name}" for each in plain if each.is_block]
+    begin = "explicit " if len(parameters) == 1 else ""
+    begin += f"{cpp_name(record)}("
+    head = begin.replace(" ", GLUE) + ", ".join(each.replace(" ", GLUE) for each in parameters) + ")"
+    return f"{filled(head, 4, 4 + len(begin))}\n{filled(f': {made} {body}', 8, 10)}\n"
 
 
 def part(block: str) -> str:

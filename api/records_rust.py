@@ -38,9 +38,11 @@ def counters() -> str:
 
 
 def histograms() -> str:
-    times = ", ".join(f"stats.{place}" for place in places("histogram"))
-    count = len(places("histogram"))
-    return f"pub fn histograms(stats: &Stats) -> [Histogram; {count}] {{\n    [{times}].map(Histogram::from)\n}}\n"
+    times = [f"stats.{place}" for place in places("histogram")]
+    line = f"    [{', '.join(times)}].map(Histogram::from)\n"
+    if len(line) > 121:
+        line = "    [\n" + "".join(f"        {time},\n" for time in times) + "    ]\n    .map(Histogram::from)\n"
+    return f"pub fn histograms(stats: &Stats) -> [Histogram; {len(times)}] {{\n{line}}}\n"
 
 
 def parts() -> list[Part]:

@@ -6,9 +6,12 @@ import re
 import subprocess
 import sys
 import unittest
+import unittest.mock
 
+import records_c
 from options import Option
 from parts import ROOT, Part, outdated
+from records import BLOCKS, Field, Record
 from words import duration
 from write import complaint, parts
 
@@ -45,6 +48,21 @@ class Parts(unittest.TestCase):
         for text in ("", self.HAND.replace("</api:a>", ""), self.HAND + self.HAND):
             with self.assertRaisesRegex(ValueError, "<api:a>"):
                 Part("f", "new\n", "a").apply(text)
+
+
+class Layout(unittest.TestCase):
+    """What is written is as the formatter of its language leaves it, also when there is more of it than now."""
+
+    def test_a_constructor_of_many_parameters_is_as_clang_format_leaves_it(self) -> None:
+        blocks = {f"kind_{at}": Record("LimiterStats", "what they count", []) for at in range(4)}
+        fields = [Field("retries", "count", "requests"), *(Field(name, "LimiterStats", "counts") for name in blocks)]
+        with unittest.mock.patch.dict(BLOCKS, blocks):
+            written = records_c.constructor(Record("Stats", "what it counts", fields), "dlock_stats_t", "seen", "{}")
+        struct = f"struct stats {{\n{written}}};\n"
+        command = ["clang-format", "--assume-filename=include/dlock/stats.hpp"]
+        formatted = subprocess.run(command, cwd=ROOT, input=struct, capture_output=True, text=True, check=True).stdout
+        self.assertEqual(struct, formatted)
+        self.assertGreater(len(written.splitlines()), 2)
 
 
 class Facts(unittest.TestCase):
