@@ -12,11 +12,12 @@ from pathlib import Path
 
 import workers
 from helpers import Fleet, eventually
+from programs import ROOT
 from redisson import BUILD, JVM, STARTED
 from sides import Process, listening
 from wire import Wire
 
-PAGE = (workers.ROOT / "docs/redisson.md").read_text()
+PAGE = (ROOT / "docs/redisson.md").read_text()
 #: What the programs lock.
 NAME = "stock"
 
@@ -78,7 +79,7 @@ def test_the_programs_wait_for_one_another(
     after_release("libdlock", [sys.executable, "-W", "error", "-c", program("python", 0)])
     if "Java" in workers.LANGUAGES:
         command("Java")  # builds the jar
-        after_release("libdlock", java(program("java", 1), str(workers.ROOT / "build/java/libdlock.jar"), tmp_path))
+        after_release("libdlock", java(program("java", 1), str(ROOT / "build/java/libdlock.jar"), tmp_path))
     other.release(NAME)
     assert tokens == sorted(set(tokens)), tokens
     wire.command("DEL", f"redisson_lock_token:{{{NAME}}}")

@@ -101,7 +101,7 @@ def test_a_killed_jvm_lets_go_at_the_end_of_its_lease(
 def test_a_killed_process_of_ours_lets_go_at_the_end_of_its_lease(
     fleet: Fleet, theirs: Redisson, wire: Wire, name: str
 ) -> None:
-    mortal, them = Worker([*workers.python(), fleet.server.url_with("lease=900ms")]), theirs.thread()
+    mortal, them = Worker([*workers.command("Python"), fleet.server.url_with("lease=900ms")]), theirs.thread()
     Process(mortal).tell_acquire(name)
     Process(mortal).got()
     them.tell_acquire(name)

@@ -81,7 +81,7 @@ def ask(step: Step, run: Run, worker: Worker) -> None:
 
 
 @pytest.mark.parametrize("store", ["redis", "memory"])
-@pytest.mark.parametrize("language", runners.HOW)
+@pytest.mark.parametrize("language", runners.LANGUAGES)
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
 def test_scenario(scenario: Scenario, language: str, store: str, server: Server, runner: Start) -> None:
     if language in scenario.excepted or (store == "memory" and scenario.needs_server):

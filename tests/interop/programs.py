@@ -1,0 +1,74 @@
+"""One program in every language: how it is built and started."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run(*words: str | Path) -> None:
+    """A build step; DLOCK_BUILT says that it was just done."""
+    if "DLOCK_BUILT" not in os.environ:
+        subprocess.run(words, check=True, cwd=ROOT)
+
+
+class Programs:
+    """The program `stem` of a folder, in every language that has it there. Its other files belong to it too."""
+
+    def __init__(self, folder: Path, stem: str) -> None:
+        self._folder = folder
+        self._stem = stem
+        self._build = ROOT / "build" / folder.name
+        self.how: dict[str, Callable[[], list[str]]] = {
+            "C++": self.cpp,
+            "Python": self.python,
+            "asyncio": self.asyncio,
+            "Node": self.node,
+            "Java": self.java,
+        }
+
+    def command(self, language: str) -> list[str]:
+        """Builds a language's program; how it is started."""
+        self._build.mkdir(parents=True, exist_ok=True)
+        return self.how[language]()
+
+    def cpp(self) -> list[str]:
+        """Compiled against the library and the headers that scripts/c-library.sh stages."""
+        run("scripts/c-library.sh")
+        stage, program = ROOT / "build/c", self._build / f"{self._stem}-cpp"
+        flags = ["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror"]
+        library = [f"-I{stage}/include", f"-L{stage}/lib", "-ldlock", f"-Wl,-rpath,{stage}/lib"]
+        run(os.environ.get("CXX", "c++"), *flags, self._folder / f"{self._stem}.cpp", "-o", program, *library)
+        return [str(program)]
+
+    def python(self) -> list[str]:
+        """With the interpreter of these tests, where the wheel is installed."""
+        return [sys.executable, str(self._folder / f"{self._stem}.py")]
+
+    def asyncio(self) -> list[str]:
+        return [sys.executable, str(self._folder / f"{self._stem}_aio.py")]
+
+    def node(self) -> list[str]:
+        """Run from below a folder that has the packages installed: that is where `import` looks."""
+        run("scripts/node-app.sh")
+        beside = ROOT / "build/node-app" / self._folder.name
+        beside.mkdir(exist_ok=True)
+        for source in self._folder.glob("*.mjs"):
+            shutil.copyfile(source, beside / source.name)
+        return ["node", str(beside / f"{self._stem}.mjs")]
+
+    def java(self) -> list[str]:
+        """Compiled against the jar, and run with it."""
+        run("scripts/java-jar.sh")
+        jar = ROOT / "build/java/libdlock.jar"
+        home = os.environ.get("JAVA_HOME")
+        tool = f"{home}/bin/" if home else ""
+        sources = sorted(self._folder.glob("*.java"))
+        run(f"{tool}javac", "--release", "17", "-Xlint:all", "-Werror", "-cp", jar, "-d", self._build, *sources)
+        return [f"{tool}java", "-cp", f"{self._build}:{jar}", self._stem.capitalize()]

@@ -1,0 +1,75 @@
+/*
+ * The verbs of rate limiters.
+ *
+ * SPDX-License-Identifier: MIT OR Apache-2.0
+ */
+#ifndef SCENARIOS_RATE_LIMITER_VERBS_HPP
+#define SCENARIOS_RATE_LIMITER_VERBS_HPP
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <dlock/rate_limiter.hpp>
+
+#include "step.hpp"
+
+inline values decided(const dlock::decision& decision) {
+    std::optional<std::int64_t> retry;
+    if (decision.retry_after) retry = decision.retry_after->count();
+    return values()
+        .add("allowed", decision.allowed)
+        .add("granted", decision.granted)
+        .add("remaining", decision.remaining)
+        .add("retry_after_us", retry)
+        .add("reset_after_us", decision.reset_after.count())
+        .add("limit", decision.limit);
+}
+
+inline dlock::absent policy(const step& step) {
+    const auto given = step.options.find("absent");
+    if (given == step.options.end() || given->second == "fail") return dlock::absent::fail();
+    if (given->second == "deny") return dlock::absent::deny();
+    if (given->second == "allow") return dlock::absent::allow();
+    return dlock::absent::local_share(step.number("share_of"));
+}
+
+class rate_limiter_verbs final : public verbs {
+public:
+    using verbs::verbs;
+
+    void add_to(verb_map& all) override {
+        all["limiter"] = [this](const step& step) { return limiter(step); };
+        all["spend"] = [this](const step& step) { return spend(step); };
+        all["peek"] = [this](const step& step) { return peek(step); };
+        all["reset"] = [this](const step& step) { return reset(step); };
+    }
+    void forget() override { limiters_.clear(); }
+
+private:
+    values limiter(const step& step) {
+        dlock::rate rate{step.number("tokens"), std::chrono::microseconds(step.number("per_us"))};
+        if (step.options.count("burst") != 0) rate.burst = step.number("burst");
+        limiters_[step.objects.at(2)] =
+            std::make_unique<dlock::rate_limiter>(client(step), step.objects.at(1), rate, policy(step));
+        return {};
+    }
+    values spend(const step& step) {
+        const auto wait = step.ms("wait_ms").value_or(milliseconds(0));
+        return decided(limiter_of(step).try_acquire_for(step.number("cost"), wait));
+    }
+    values peek(const step& step) { return decided(limiter_of(step).peek()); }
+    values reset(const step& step) {
+        limiter_of(step).reset();
+        return {};
+    }
+
+    dlock::rate_limiter& limiter_of(const step& step) { return *limiters_.at(step.objects.at(0)); }
+
+    std::map<std::string, std::unique_ptr<dlock::rate_limiter>> limiters_;
+};
+
+#endif

@@ -1,0 +1,32 @@
+// The verbs of rate limiters in Node.
+
+const number = (given) => (given === undefined ? undefined : Number(given));
+const us = (lengthMs) => (lengthMs === undefined ? undefined : Math.round(lengthMs * 1000));
+
+// A share is an object, every other policy a word.
+const policy = (absent, shareOf) => (shareOf === undefined ? absent : { localShare: Number(shareOf) });
+
+const decided = (decision) => ({
+  allowed: decision.allowed,
+  granted: decision.granted,
+  remaining: decision.remaining,
+  retry_after_us: us(decision.retryAfterMs),
+  reset_after_us: us(decision.resetAfterMs),
+  limit: decision.limit,
+});
+
+export const verbs = (clients, things) => ({
+  limiter([client, name, limiter], { tokens, per_us, burst, absent, share_of }) {
+    const rate = { tokens: Number(tokens), perMs: Number(per_us) / 1000, burst: number(burst) };
+    things.set(limiter, clients.get(client).rateLimiter(name, { ...rate, absent: policy(absent, share_of) }));
+  },
+  async spend([limiter], { cost, wait_ms = "0" }) {
+    return decided(await things.get(limiter).acquire(Number(cost), { waitMs: Number(wait_ms) }));
+  },
+  async peek([limiter]) {
+    return decided(await things.get(limiter).peek());
+  },
+  async reset([limiter]) {
+    await things.get(limiter).reset();
+  },
+});

@@ -1,0 +1,50 @@
+"""The verbs of rate limiters in Python."""
+
+from __future__ import annotations
+
+import libdlock
+from verbs import Values, Verbs, done, seconds, us
+
+
+class RateLimiterVerbs(Verbs):
+    async def limiter(
+        self,
+        client: str,
+        name: str,
+        limiter: str,
+        tokens: str,
+        per_us: str,
+        burst: str | None = None,
+        absent: str = "fail",
+        share_of: str | None = None,
+    ) -> Values:
+        self._things[limiter] = self._clients[client].rate_limiter(
+            name,
+            rate=int(tokens),
+            per=int(per_us) / 1_000_000,
+            burst=None if burst is None else int(burst),
+            absent=absent,
+            share_of=None if share_of is None else int(share_of),
+        )
+        return {}
+
+    async def spend(self, limiter: str, cost: str, wait_ms: str = "0") -> Values:
+        return decided(await done(self._things[limiter].acquire(int(cost), wait=seconds(wait_ms))))
+
+    async def peek(self, limiter: str) -> Values:
+        return decided(await done(self._things[limiter].peek()))
+
+    async def reset(self, limiter: str) -> Values:
+        await done(self._things[limiter].reset())
+        return {}
+
+
+def decided(decision: libdlock.Decision) -> Values:
+    return {
+        "allowed": decision.allowed,
+        "granted": decision.granted,
+        "remaining": decision.remaining,
+        "retry_after_us": us(decision.retry_after),
+        "reset_after_us": us(decision.reset_after),
+        "limit": decision.limit,
+    }

@@ -1,0 +1,60 @@
+//! The verbs of rate limiters.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use libdlock::limit::{Absent, LimiterOptions};
+use libdlock::{Decision, Rate, RateLimiter, Result, Wait};
+
+use crate::step::{Clients, Step, Values};
+
+/// The limiters of a scenario.
+#[derive(Default)]
+pub(crate) struct Limiters(HashMap<String, RateLimiter>);
+
+impl Limiters {
+    /// What the step answers; none if its verb is another's.
+    pub(crate) async fn run(&mut self, clients: &Clients, step: &Step<'_>) -> Result<Option<Values>> {
+        Ok(Some(match step.verb {
+            "limiter" => {
+                let mut rate = Rate::new(step.count("tokens"), Duration::from_micros(step.count("per_us")));
+                if step.given("burst").is_some() {
+                    rate = rate.burst(step.count("burst"));
+                }
+                let options = LimiterOptions::new(rate).absent(policy(step));
+                let limiter = step.client(clients).rate_limiter_with(step.objects[1], options)?;
+                self.0.insert(step.objects[2].to_owned(), limiter);
+                Values::default()
+            }
+            "spend" => {
+                let wait = Wait::For(step.millis("wait_ms").unwrap_or_default());
+                decided(&self.0[step.objects[0]].acquire(step.count("cost"), wait).await?)
+            }
+            "peek" => decided(&self.0[step.objects[0]].peek().await?),
+            "reset" => {
+                self.0[step.objects[0]].reset().await?;
+                Values::default()
+            }
+            _ => return Ok(None),
+        }))
+    }
+}
+
+fn policy(step: &Step<'_>) -> Absent {
+    match step.options.get("absent").copied() {
+        Some("deny") => Absent::Deny,
+        Some("allow") => Absent::Allow,
+        Some("local_share") => Absent::LocalShare { of: step.count("share_of").try_into().expect("a share") },
+        _ => Absent::Fail,
+    }
+}
+
+fn decided(decision: &Decision) -> Values {
+    Values::default()
+        .add("allowed", decision.allowed)
+        .add("granted", decision.granted)
+        .add("remaining", decision.remaining)
+        .maybe("retry_after_us", decision.retry_after.map(|wait| wait.as_micros()))
+        .add("reset_after_us", decision.reset_after.as_micros())
+        .add("limit", decision.limit)
+}
