@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The tests of what belongs to no language: the facts, the totals, the vectors' readers, the primitives' list, the published crates, the layers of core, the demo's verdict. Standard library only.
+# The tests of what belongs to no language: the facts, the totals, the vectors' readers, the primitives' list, the published crates, the layers of core and bridge, the demo's verdict. Standard library only.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 status=0

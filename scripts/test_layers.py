@@ -1,29 +1,55 @@
-"""Core is built in layers, and nothing in it imports what lies above it (`python3 -m unittest`, no packages needed).
+"""Core and the bridge are built in layers, and nothing in either imports what lies above it (no packages needed).
 
-Tests inside core are free: one of a lower module may use a primitive as its sample.
+Tests inside them are free: one of a lower module may use a primitive as its sample.
 """
+
+from __future__ import annotations
 
 import json
 import re
 import unittest
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
-CORE = ROOT / "core" / "src"
+from testing import main
 
+ROOT = Path(__file__).resolve().parent.parent
 PRIMITIVES = [each["module"] for each in json.loads((ROOT / "api/primitives.json").read_text())["primitives"]]
 
-# From the bottom up: a module imports only modules in front of it.
-LAYERS = [
-    *("text", "error", "name", "time", "event", "wait", "stats", "blocking", "task", "config", "ended"),
-    *("step", "backend", "lease", "objects", "context", "contended"),
-    *PRIMITIVES,
-    *("client", "embed"),
-]
 
-# The only folder that names the redis crate.
-REDIS = Path("backend", "redis")
+@dataclass(frozen=True)
+class Crate:
+    """The layers of one crate."""
+
+    source: Path
+    #: From the bottom up: a module imports only modules in front of it.
+    layers: list[str]
+    #: These do not import one another either.
+    apart: set[str] = field(default_factory=set)
+    #: The only folder that names the redis crate.
+    redis: Path | None = None
+
+
+CORE = Crate(
+    ROOT / "core" / "src",
+    [
+        *("text", "error", "name", "time", "event", "wait", "stats", "blocking", "task", "config", "ended"),
+        *("step", "backend", "lease", "objects", "context", "contended"),
+        *PRIMITIVES,
+        *("client", "embed"),
+    ],
+    set(PRIMITIVES),
+    Path("backend", "redis"),
+)
+BRIDGE = Crate(
+    ROOT / "bridge" / "src",
+    [
+        *("sync", "guard", "refused", "park", "ending", "engine"),
+        *("slab", "handle", "near", "client", "holder", "leased", "objects", "outcome", "port", "kinds"),
+        *("state", "ends", "nearby", "thread_end", "cancel", "ports", "submit", "ops", "shutdown"),
+    ],
+)
 
 NOISE = re.compile(
     r"""//[^\n]* | /\*.*?\*/ | r(\#*)".*?"\1 | "(?:\\.|[^"\\])*" | '(?:\\.[^']*|[^'\\])' """, re.VERBOSE | re.DOTALL
@@ -72,9 +98,9 @@ def imports(text: str, depth: int) -> set[str]:
     return names
 
 
-def sources() -> Iterator[tuple[Path, str, int]]:
+def sources(crate: Crate) -> Iterator[tuple[Path, str, int]]:
     """Each file that is no test, as it stands below `src`: its text and how deep its module lies."""
-    texts = {path.relative_to(CORE): path.read_text() for path in sorted(CORE.rglob("*.rs"))}
+    texts = {path.relative_to(crate.source): path.read_text() for path in sorted(crate.source.rglob("*.rs"))}
     tests = set()
     for path, text in texts.items():
         folder = path.parent if path.name in ("mod.rs", "lib.rs") else path.with_suffix("")
@@ -85,14 +111,14 @@ def sources() -> Iterator[tuple[Path, str, int]]:
             yield path, text, len(path.parts) - (path.name == "mod.rs")
 
 
-def offences(path: Path, text: str, depth: int) -> list[str]:
+def offences(crate: Crate, path: Path, text: str, depth: int) -> list[str]:
     """What this file imports and should not."""
     own = path.parts[0].removesuffix(".rs")
     found = []
-    for name in sorted(imports(text, depth) & set(LAYERS) - {own}):
-        if LAYERS.index(name) > LAYERS.index(own) or {name, own} <= set(PRIMITIVES):
+    for name in sorted(imports(text, depth) & set(crate.layers) - {own}):
+        if crate.layers.index(name) > crate.layers.index(own) or {name, own} <= crate.apart:
             found.append(f"{path} imports {name}")
-    if REDIS not in path.parents and names_redis(code(text)):
+    if crate.redis is not None and crate.redis not in path.parents and names_redis(code(text)):
         found.append(f"{path} names the redis crate")
     return found
 
@@ -106,15 +132,19 @@ class Layers(unittest.TestCase):
     maxDiff = None
 
     def test_nothing_imports_what_lies_above_it(self) -> None:
-        self.assertEqual([offence for source in sources() for offence in offences(*source)], [])
+        for crate in (CORE, BRIDGE):
+            with self.subTest(crate.source):
+                self.assertEqual([offence for each in sources(crate) for offence in offences(crate, *each)], [])
 
     def test_the_engine_of_waiting_calls_the_server_from_one_file(self) -> None:
-        engine = {path.name for path, text, _ in sources() if path.parts[0] == "contended" and ".backend" in code(text)}
-        self.assertEqual(engine, {"server.rs"})
+        found = ((path, code(text)) for path, text, _ in sources(CORE) if path.parts[0] == "contended")
+        self.assertEqual({path.name for path, text in found if ".backend" in text}, {"server.rs"})
 
     def test_every_module_has_a_layer(self) -> None:
-        modules = {path.parts[0].removesuffix(".rs") for path, _, _ in sources()}
-        self.assertEqual(modules, set(LAYERS))
+        for crate in (CORE, BRIDGE):
+            with self.subTest(crate.source):
+                modules = {path.parts[0].removesuffix(".rs") for path, _, _ in sources(crate)}
+                self.assertEqual(modules, set(crate.layers))
 
 
 class Reading(unittest.TestCase):
@@ -126,9 +156,11 @@ class Reading(unittest.TestCase):
             "fn f() -> super::super::lock::Lock { todo!() }",
             "use crate::{\n    name,\n    lock,\n};",
         ):
-            self.assertEqual(offences(Path("backend/hub.rs"), text, 2), ["backend/hub.rs imports lock"], text)
-        self.assertEqual(offences(Path("lock/mod.rs"), "use crate::limit::Rate;", 1), ["lock/mod.rs imports limit"])
-        self.assertEqual(offences(Path("step/wire.rs"), "use redis::Value;", 2), ["step/wire.rs names the redis crate"])
+            self.assertEqual(offences(CORE, Path("backend/hub.rs"), text, 2), ["backend/hub.rs imports lock"], text)
+        self.assertEqual(offences(CORE, Path("lock/mod.rs"), "use crate::limit::Rate;", 1), ["lock/mod.rs imports limit"])
+        self.assertEqual(
+            offences(CORE, Path("step/wire.rs"), "use redis::Value;", 2), ["step/wire.rs names the redis crate"]
+        )
 
     def test_what_is_no_import_upwards_is_left_alone(self) -> None:
         for text in (
@@ -139,8 +171,8 @@ class Reading(unittest.TestCase):
             "#[cfg(test)]\nmod tests {\n    mod deeper {\n        use crate::lock::Lock;\n    }\n}",
             "#[cfg(test)]\npub(crate) use crate::lock::Lock;",
         ):
-            self.assertEqual(offences(Path("backend/hub.rs"), text, 2), [], text)
+            self.assertEqual(offences(CORE, Path("backend/hub.rs"), text, 2), [], text)
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -6,14 +6,10 @@ use std::sync::Arc;
 use libdlock::{Error, ErrorKind, Result};
 use tokio::sync::watch;
 
+use crate::ends::Object;
 use crate::handle::Handle;
-use crate::kinds::Object;
+use crate::objects::CancelEntry;
 use crate::state::State;
-
-/// Once fired it stays fired.
-pub(crate) struct CancelEntry {
-    fired: watch::Sender<bool>,
-}
 
 impl Object for CancelEntry {}
 

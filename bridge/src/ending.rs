@@ -6,7 +6,7 @@ use std::thread::{self, Builder};
 
 use libdlock::Result;
 
-use crate::state::refused;
+use crate::refused::refused;
 
 /// Runs `work` on a thread of its own, to its end. A panic of it goes on here.
 ///

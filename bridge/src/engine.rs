@@ -12,7 +12,7 @@ use libdlock::{Error, ErrorKind, Result};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::park::Parker;
-use crate::state::refused;
+use crate::refused::refused;
 use crate::sync::lock;
 
 /// How long the end waits for the calls of other threads. They are all woken; what is left may read one last answer.

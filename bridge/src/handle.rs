@@ -10,7 +10,6 @@
 //! The kind is 1 to 126. So neither 0 nor an address of a program (the high bits of which are 0) is ever a handle, no handle is
 //! negative where a host has signed numbers, and the double with the same bits is neither subnormal nor NaN: Node keeps that.
 
-use crate::kinds::Kind;
 use crate::slab::{KEY_BITS, Key};
 
 /// What a host language keeps of an object: opaque, never 0, never reused.
@@ -19,23 +18,14 @@ pub type Handle = u64;
 const FORK_BITS: u32 = 8;
 const FORK_SHIFT: u32 = 2 * KEY_BITS;
 const KIND_SHIFT: u32 = FORK_SHIFT + FORK_BITS;
-
-const _: () = {
-    let mut row = 0;
-    while row < Kind::ALL.len() {
-        assert!(Kind::ALL[row] as u8 >= 1 && Kind::ALL[row] as u8 <= 126, "a kind's number is 1 to 126");
-        row += 1;
-    }
-};
-
-fn kind_from_bits(bits: u64) -> Option<Kind> {
-    Kind::ALL.iter().copied().find(|kind| *kind as u64 == bits)
-}
+/// The number of the last kind that there can be.
+pub(crate) const LAST_KIND: u8 = 126;
 
 /// A handle taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Parts {
-    pub(crate) kind: Kind,
+    /// The number of the kind, whether or not there is one.
+    pub(crate) kind: u8,
     pub(crate) fork: u32,
     pub(crate) key: Key,
 }
@@ -46,17 +36,17 @@ pub(crate) fn fork_bits(generation: u32) -> u32 {
     generation & ((1 << FORK_BITS) - 1)
 }
 
-pub(crate) fn pack(kind: Kind, fork: u32, key: Key) -> Handle {
-    u64::from(kind as u8) << KIND_SHIFT
+pub(crate) fn pack(kind: u8, fork: u32, key: Key) -> Handle {
+    u64::from(kind) << KIND_SHIFT
         | u64::from(fork_bits(fork)) << FORK_SHIFT
         | u64::from(key.generation) << KEY_BITS
         | u64::from(key.index)
 }
 
-/// `None` for 0 and for anything whose kind does not exist.
+/// `None` for 0 and for anything else that is not made like a handle.
 pub(crate) fn unpack(handle: Handle) -> Option<Parts> {
     let field = |shift: u32, bits: u32| (handle >> shift) & ((1 << bits) - 1);
-    let kind = kind_from_bits(field(KIND_SHIFT, 64 - KIND_SHIFT))?;
+    let kind = u8::try_from(field(KIND_SHIFT, 64 - KIND_SHIFT)).ok().filter(|kind| (1..=LAST_KIND).contains(kind))?;
     Some(Parts {
         kind,
         fork: field(FORK_SHIFT, FORK_BITS) as u32,
@@ -71,7 +61,7 @@ mod tests {
     #[test]
     fn a_handle_comes_apart_into_what_it_was_made_of() {
         let key = Key { index: 0xabcdef, generation: 0x123456 };
-        for kind in Kind::ALL.iter().copied() {
+        for kind in 1..=LAST_KIND {
             let handle = pack(kind, 0xff, key);
             assert_eq!(unpack(handle), Some(Parts { kind, fork: 0xff, key }));
             assert!(handle.cast_signed() > 0 && f64::from_bits(handle).is_normal());
@@ -89,7 +79,7 @@ mod tests {
     #[test]
     fn a_fork_generation_wraps_without_touching_the_kind() {
         let key = Key { index: 1, generation: 1 };
-        let parts = unpack(pack(Kind::Lock, 256 + 7, key)).unwrap();
-        assert_eq!((parts.kind, parts.fork), (Kind::Lock, 7));
+        let parts = unpack(pack(2, 256 + 7, key)).unwrap();
+        assert_eq!((parts.kind, parts.fork), (2, 7));
     }
 }

@@ -1,4 +1,4 @@
-//! The holder of a thread: who a synchronous call acts for, and what the thread leaves when it ends.
+//! The holder of a thread: who a synchronous call acts for, and through which clients it may hold something.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -6,10 +6,8 @@ use std::sync::{Arc, Weak};
 
 use libdlock::lease::HolderId;
 
-use crate::guard::guard;
-use crate::objects::ClientEntry;
+use crate::client::ClientEntry;
 use crate::park::Parker;
-use crate::state;
 use crate::sync::{Mutex, lock};
 
 // Nothing to drop in either, so that they are there until the thread's very end: a guard that is destroyed at the end of the
@@ -29,6 +27,11 @@ pub fn this_thread() -> HolderId {
     })
 }
 
+/// The calling thread has to be noted again when it acquires again.
+pub(crate) fn remember_no_more() {
+    REMEMBERED.set(0);
+}
+
 /// The clients through which each thread may hold something. Weak: a thread keeps no client alive.
 #[derive(Default)]
 pub(crate) struct Threads(Mutex<Known>);
@@ -41,9 +44,9 @@ struct Known {
 }
 
 impl Threads {
-    /// Notes that the calling thread may hold locks of `client`, so that its end can stop their renewal. On the thread that
-    /// calls the library, which need not be the one that carries the call out.
-    pub(crate) fn remember(&self, holder: HolderId, client: &Arc<ClientEntry>) {
+    /// Notes that the calling thread may hold locks of `client`, so that its end, which `ended` is called at, can stop their
+    /// renewal. On the thread that calls the library, which need not be the one that carries the call out.
+    pub(crate) fn remember(&self, holder: HolderId, client: &Arc<ClientEntry>, ended: fn()) {
         if REMEMBERED.get() == client.serial || HOLDER.get() != Some(holder) {
             return;
         }
@@ -73,25 +76,9 @@ impl Threads {
         }
     }
 
-    fn take(&self, holder: HolderId) -> Vec<Weak<ClientEntry>> {
-        lock(&self.0).clients.remove(&holder).unwrap_or_default()
+    /// Forgets the calling thread, which is ending: gives its holder id, if it has one, and the clients.
+    pub(crate) fn take_this(&self) -> Option<(HolderId, Vec<Weak<ClientEntry>>)> {
+        let holder = HOLDER.get()?;
+        Some((holder, lock(&self.0).clients.remove(&holder).unwrap_or_default()))
     }
-}
-
-/// The end of a holding thread stops renewal and warns, without talking to the server: the lease then runs out. At the end of
-/// the process this is not called. A destructor that runs after it may acquire again, and is noted again.
-fn ended() {
-    REMEMBERED.set(0);
-    let abandon = || {
-        // In a forked child nothing of the parent's is known.
-        let (Some(state), Some(holder)) = (state::current(), HOLDER.get()) else { return Ok(()) };
-        for client in state.threads.take(holder) {
-            if let Some(client) = client.upgrade() {
-                libdlock::embed::abandon_all(&client.client, holder);
-            }
-        }
-        Ok(())
-    };
-    // A panic in here would end the process.
-    let _ = guard("the end of a thread", abandon);
 }

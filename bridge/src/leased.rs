@@ -5,10 +5,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use libdlock::Result;
 use libdlock::lease::HolderId;
-use libdlock::{Result, embed};
 
-use crate::objects::{ClientEntry, LockEntry};
+use crate::client::ClientEntry;
 
 /// The answer of something that asks the server.
 pub(crate) type Asking<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
@@ -35,47 +35,4 @@ pub(crate) trait Leased: Send + Sync {
     fn abandon(&self, holder: HolderId);
     /// Gives back the holder's hold with that token, which nobody got: the holder does not have it any more when this returns.
     fn release_in_background(&self, holder: HolderId, token: u64);
-}
-
-impl Leased for LockEntry {
-    fn client(&self) -> &Arc<ClientEntry> {
-        &self.client
-    }
-
-    fn name(&self) -> &str {
-        self.lock.name()
-    }
-
-    fn key(&self) -> &str {
-        self.lock.key()
-    }
-
-    fn hold_count(&self, holder: HolderId) -> u32 {
-        self.lock.hold_count(holder)
-    }
-
-    fn reenter(&self, holder: HolderId) -> Result<()> {
-        // Dropping what it gives would start a task of the runtime.
-        embed::reenter(&self.lock, holder).map(|held| drop(embed::into_grant(held)))
-    }
-
-    fn release(&self, holder: HolderId) -> Asking<'_, ()> {
-        Box::pin(self.lock.release_as(holder))
-    }
-
-    fn extend(&self, holder: HolderId, lease: Duration) -> Asking<'_, ()> {
-        Box::pin(self.lock.extend_as(holder, lease))
-    }
-
-    fn detach(&self, holder: HolderId) -> Asking<'_, String> {
-        Box::pin(self.lock.detach_as(holder))
-    }
-
-    fn abandon(&self, holder: HolderId) {
-        embed::abandon(&self.lock, holder);
-    }
-
-    fn release_in_background(&self, holder: HolderId, token: u64) {
-        embed::release_in_background(&self.lock, holder, token);
-    }
 }

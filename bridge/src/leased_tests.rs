@@ -8,11 +8,12 @@ use libdlock::lease::HolderId;
 use libdlock::lock::AcquireOptions;
 use libdlock::{Error, ErrorKind, Result, embed};
 
+use crate::client::ClientEntry;
 use crate::enter;
 use crate::handle::Handle;
 use crate::kinds::Kind;
 use crate::leased::{Asking, Leased};
-use crate::objects::{ClientEntry, LockEntry};
+use crate::objects::LockEntry;
 use crate::ops::{self, Holding};
 use crate::state::State;
 

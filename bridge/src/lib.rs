@@ -24,7 +24,9 @@
 #![forbid(unsafe_code)]
 
 mod cancel;
+mod client;
 mod ending;
+mod ends;
 mod engine;
 mod guard;
 mod handle;
@@ -34,22 +36,28 @@ mod leased;
 #[cfg(test)]
 mod leased_tests;
 mod near;
+mod nearby;
 mod objects;
 pub mod ops;
+mod outcome;
 mod park;
 mod port;
+mod ports;
+mod refused;
 mod shutdown;
 mod slab;
 #[cfg(test)]
 mod slab_tests;
 mod state;
+mod submit;
 mod sync;
+mod thread_end;
 
 pub use self::guard::guard;
 pub use self::handle::Handle;
 pub use self::holder::this_thread;
 pub use self::kinds::Kind;
-pub use self::ops::{Held, Inspection, Outcome};
+pub use self::outcome::{Held, Inspection, Outcome};
 pub use self::port::{Completion, What};
 pub use self::shutdown::shutdown;
 pub use self::state::{Interrupt, Process, State, enter};

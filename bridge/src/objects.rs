@@ -1,48 +1,16 @@
-//! What the handles of clients, locks, holds and the rest stand for.
+//! What the handles of locks, holds and the rest stand for. What the end of each does stands with its operations, in its
+//! [`Object`](crate::ends::Object).
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use libdlock::lease::{Grant, HolderId};
-use libdlock::{Client, Lock, RateLimiter, Result, Snowflake, embed};
+use libdlock::{Lock, RateLimiter, Result, Snowflake, embed};
+use tokio::sync::watch;
 
-use crate::handle::Handle;
-use crate::kinds::Object;
-use crate::leased::Leased;
+use crate::client::ClientEntry;
+use crate::leased::{Asking, Leased};
 use crate::near::Freed;
-use crate::state::State;
-
-/// A client. Its locks and holds keep it alive after its own handle is freed.
-pub(crate) struct ClientEntry {
-    pub(crate) client: Client,
-    /// Of all clients of this process and of those it was forked from, no other has it; never 0.
-    pub(crate) serial: u64,
-}
-
-impl ClientEntry {
-    pub(crate) fn new(client: Client) -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
-        Self { client, serial: NEXT.fetch_add(1, Ordering::Relaxed) }
-    }
-}
-
-impl Object for ClientEntry {
-    fn client(self: &Arc<Self>) -> Option<Arc<ClientEntry>> {
-        Some(self.clone())
-    }
-
-    /// Closes, in the background, a client that was opened for nobody.
-    fn undone(self: Arc<Self>, state: &'static State, _handle: Handle) {
-        state.spawn(async move { self.client.close().await });
-    }
-}
-
-impl Drop for ClientEntry {
-    /// Neither the client nor a lock of it has a handle any more: nobody could release what is held.
-    fn drop(&mut self) {
-        embed::let_go(&self.client);
-    }
-}
 
 /// A lock of a client.
 pub(crate) struct LockEntry {
@@ -51,14 +19,46 @@ pub(crate) struct LockEntry {
     pub(crate) freed: Freed,
 }
 
-impl Object for LockEntry {
-    fn client(self: &Arc<Self>) -> Option<Arc<ClientEntry>> {
-        Some(self.client.clone())
+impl Leased for LockEntry {
+    fn client(&self) -> &Arc<ClientEntry> {
+        &self.client
     }
 
-    fn freed(self: Arc<Self>, _state: &'static State, _handle: Handle) -> Result<()> {
-        self.freed.set();
-        Ok(())
+    fn name(&self) -> &str {
+        self.lock.name()
+    }
+
+    fn key(&self) -> &str {
+        self.lock.key()
+    }
+
+    fn hold_count(&self, holder: HolderId) -> u32 {
+        self.lock.hold_count(holder)
+    }
+
+    fn reenter(&self, holder: HolderId) -> Result<()> {
+        // Dropping what it gives would start a task of the runtime.
+        embed::reenter(&self.lock, holder).map(|held| drop(embed::into_grant(held)))
+    }
+
+    fn release(&self, holder: HolderId) -> Asking<'_, ()> {
+        Box::pin(self.lock.release_as(holder))
+    }
+
+    fn extend(&self, holder: HolderId, lease: Duration) -> Asking<'_, ()> {
+        Box::pin(self.lock.extend_as(holder, lease))
+    }
+
+    fn detach(&self, holder: HolderId) -> Asking<'_, String> {
+        Box::pin(self.lock.detach_as(holder))
+    }
+
+    fn abandon(&self, holder: HolderId) {
+        embed::abandon(&self.lock, holder);
+    }
+
+    fn release_in_background(&self, holder: HolderId, token: u64) {
+        embed::release_in_background(&self.lock, holder, token);
     }
 }
 
@@ -71,30 +71,10 @@ pub(crate) struct HeldEntry {
     pub(crate) owns_hold: bool,
 }
 
-impl Object for HeldEntry {
-    fn client(self: &Arc<Self>) -> Option<Arc<ClientEntry>> {
-        Some(self.of.client().clone())
-    }
-
-    fn freed(self: Arc<Self>, _state: &'static State, _handle: Handle) -> Result<()> {
-        if self.owns_hold {
-            self.of.abandon(self.holder);
-        }
-        Ok(())
-    }
-
-    /// Core retries and, should the server stay away, lets the lease run out.
-    fn undone(self: Arc<Self>, _state: &'static State, _handle: Handle) {
-        self.of.release_in_background(self.holder, self.grant.token());
-    }
-}
-
 /// A rate limiter of a client.
 pub(crate) struct LimiterEntry {
     pub(crate) limiter: RateLimiter,
 }
-
-impl Object for LimiterEntry {}
 
 /// A generator of ids.
 pub(crate) struct SnowflakeEntry {
@@ -102,9 +82,7 @@ pub(crate) struct SnowflakeEntry {
     pub(crate) freed: Freed,
 }
 
-impl Object for SnowflakeEntry {
-    fn freed(self: Arc<Self>, _state: &'static State, _handle: Handle) -> Result<()> {
-        self.freed.set();
-        Ok(())
-    }
+/// Once fired it stays fired.
+pub(crate) struct CancelEntry {
+    pub(crate) fired: watch::Sender<bool>,
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use libdlock::Result;
 
+use crate::client::ClientEntry;
 use crate::ending::elsewhere;
-use crate::objects::ClientEntry;
 use crate::park::Parker;
 use crate::state::{State, known};
 
@@ -63,7 +63,7 @@ impl State {
 
     /// Drops all objects but the clients, which are given.
     fn end_objects(&self) -> Vec<Arc<ClientEntry>> {
-        let mut clients = self.tables.close();
+        let mut clients = self.close_tables();
         clients.sort_unstable_by_key(|client| client.serial);
         clients.dedup_by_key(|client| client.serial);
         self.threads.close();

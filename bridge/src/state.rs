@@ -16,6 +16,7 @@ use crate::handle::{Handle, fork_bits, pack, unpack};
 use crate::holder::Threads;
 use crate::kinds::{Entry, Kind, Tables};
 use crate::park::Parker;
+use crate::refused::refused;
 use crate::slab::Missing;
 
 static STATE: PerProcess<State> = PerProcess::new();
@@ -170,7 +171,7 @@ impl State {
             self.engine.check()?;
             return Err(Error::new(ErrorKind::Internal, "handle", "2^24 objects of one kind are open"));
         };
-        Ok(pack(E::KIND, self.generation, key))
+        Ok(pack(E::KIND as u8, self.generation, key))
     }
 
     pub(crate) fn get<E: Entry>(&self, handle: Handle, op: &'static str) -> Result<Arc<E>> {
@@ -190,9 +191,11 @@ impl State {
     }
 
     fn key(&self, kind: Kind, handle: Handle, op: &'static str) -> Result<crate::slab::Key> {
-        let parts = unpack(handle).ok_or_else(|| explain(Missing::NeverThere, kind, op))?;
-        if parts.kind != kind {
-            let message = format!("a {} was given where a {} belongs", parts.kind.as_str(), kind.as_str());
+        let never = || explain(Missing::NeverThere, kind, op);
+        let parts = unpack(handle).ok_or_else(never)?;
+        let given = Kind::of(parts).ok_or_else(never)?;
+        if given != kind {
+            let message = format!("a {} was given where a {} belongs", given.as_str(), kind.as_str());
             return Err(Error::new(ErrorKind::InvalidArgument, op, message));
         }
         if parts.fork != fork_bits(self.generation) {
@@ -211,9 +214,4 @@ fn explain(missing: Missing, kind: Kind, op: &'static str) -> Error {
             Error::new(ErrorKind::InvalidArgument, op, format!("this is no {} of libdlock", kind.as_str()))
         }
     }
-}
-
-pub(crate) fn refused(error: &std::io::Error) -> Error {
-    let message = format!("the operating system refuses what libdlock's runtime needs: {error}");
-    Error::new(ErrorKind::Internal, "start", message)
 }

@@ -6,9 +6,21 @@ use libdlock::event::Event;
 use libdlock::lease::HolderId;
 use libdlock::{Client, Config, Result, embed};
 
+use crate::client::ClientEntry;
+use crate::ends::Object;
 use crate::handle::Handle;
-use crate::objects::ClientEntry;
 use crate::state::State;
+
+impl Object for ClientEntry {
+    fn client(self: &Arc<Self>) -> Option<Arc<ClientEntry>> {
+        Some(self.clone())
+    }
+
+    /// Closes, in the background, a client that was opened for nobody.
+    fn undone(self: Arc<Self>, state: &'static State, _handle: Handle) {
+        state.spawn(async move { self.client.close().await });
+    }
+}
 
 /// Where the events of a client go.
 #[derive(Clone, Copy, Debug)]

@@ -7,10 +7,31 @@ use libdlock::lease::{Grant, HolderId, LossReason};
 use libdlock::{Error, ErrorKind, Result};
 
 use super::args;
+use crate::client::ClientEntry;
+use crate::ends::Object;
 use crate::handle::Handle;
 use crate::leased::Leased;
 use crate::objects::HeldEntry;
+use crate::outcome::Held;
 use crate::state::State;
+
+impl Object for HeldEntry {
+    fn client(self: &Arc<Self>) -> Option<Arc<ClientEntry>> {
+        Some(self.of.client().clone())
+    }
+
+    fn freed(self: Arc<Self>, _state: &'static State, _handle: Handle) -> Result<()> {
+        if self.owns_hold {
+            self.of.abandon(self.holder);
+        }
+        Ok(())
+    }
+
+    /// Core retries and, should the server stay away, lets the lease run out.
+    fn undone(self: Arc<Self>, _state: &'static State, _handle: Handle) {
+        self.of.release_in_background(self.holder, self.grant.token());
+    }
+}
 
 /// Whose the hold is that an operation makes.
 #[derive(Clone, Copy, Debug)]
@@ -28,20 +49,6 @@ impl Holding {
             Holding::ByHandle => HolderId::fresh(),
         }
     }
-}
-
-/// A hold as its holder gets it: the handle, and what does not change about it.
-///
-/// A handle that is given up ([`State::free`]) ends a hold that was its own as a finaliser would: renewal stops with a warning, and
-/// the lease runs out. A hold of a thread or a task stays.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Held {
-    /// To ask for validity and loss, and to free.
-    pub handle: Handle,
-    /// The fencing token: larger than any granted before it under this name.
-    pub token: u64,
-    /// The owner on the wire, `<client uuid>:<n>`.
-    pub owner: String,
 }
 
 /// Gives a hold that has just been got its handle. No await: what is got is never dropped on the way.

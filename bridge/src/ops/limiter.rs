@@ -1,15 +1,20 @@
 //! Rate limiters: opened by name and rate, asked.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use libdlock::limit::{Absent, LimiterOptions};
 use libdlock::{Error, ErrorKind, Rate, Result, Wait};
 
 use super::args;
+use crate::client::ClientEntry;
+use crate::ends::Object;
 use crate::handle::Handle;
-use crate::objects::{ClientEntry, LimiterEntry};
+use crate::objects::LimiterEntry;
+use crate::outcome::Decision;
 use crate::state::State;
+
+impl Object for LimiterEntry {}
 
 /// A rate in plain numbers. Ranges are core's to check.
 #[derive(Clone, Copy, Debug)]
@@ -20,40 +25,6 @@ pub struct RateArgs {
     pub per_us: i64,
     /// The most tokens at once; none is the tokens of one period.
     pub burst: Option<i64>,
-}
-
-/// A limiter's answer in plain numbers; see `libdlock::Decision`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Decision {
-    /// Whether the tokens were granted; for a cost of 0, whether one could be had.
-    pub allowed: bool,
-    /// How many were.
-    pub granted: u64,
-    /// How many could be had at once now.
-    pub remaining: u64,
-    /// Microseconds until the same cost can be granted; none is never.
-    pub retry_after_us: Option<u64>,
-    /// Microseconds until the bucket is full.
-    pub reset_after_us: u64,
-    /// The burst.
-    pub limit: u64,
-    /// When, on the server's clock, in microseconds of Unix time; none when a policy decided.
-    pub server_time_us: Option<u64>,
-}
-
-impl From<libdlock::Decision> for Decision {
-    fn from(decision: libdlock::Decision) -> Self {
-        let us = |length: Duration| u64::try_from(length.as_micros()).unwrap_or(u64::MAX);
-        Decision {
-            allowed: decision.allowed,
-            granted: decision.granted,
-            remaining: decision.remaining,
-            retry_after_us: decision.retry_after.map(us),
-            reset_after_us: us(decision.reset_after),
-            limit: decision.limit,
-            server_time_us: decision.server_time.and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok()).map(us),
-        }
-    }
 }
 
 /// A policy for an absent server by its word: `fail`, `deny`, `allow`, or `local_share`, and for that alone `share_of`, among

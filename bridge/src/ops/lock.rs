@@ -8,11 +8,25 @@ use libdlock::lock::{AcquireOptions, LockOptions};
 use libdlock::{Result, embed};
 
 use super::held::keep;
-use super::{Held, Holding, Inspection, args};
+use super::{Holding, args};
+use crate::client::ClientEntry;
+use crate::ends::Object;
 use crate::handle::Handle;
 use crate::near::Freed;
-use crate::objects::{ClientEntry, LockEntry};
+use crate::objects::LockEntry;
+use crate::outcome::{Held, Inspection};
 use crate::state::State;
+
+impl Object for LockEntry {
+    fn client(self: &Arc<Self>) -> Option<Arc<ClientEntry>> {
+        Some(self.client.clone())
+    }
+
+    fn freed(self: Arc<Self>, _state: &'static State, _handle: Handle) -> Result<()> {
+        self.freed.set();
+        Ok(())
+    }
+}
 
 /// The lock `name` of `client`. No I/O. When its handle is given up a hold of a thread or a task stays: its holder may release it
 /// through another handle of the same name.
@@ -188,7 +202,7 @@ fn find(state: &State, lock: Handle, op: &'static str) -> Result<Arc<LockEntry>>
 /// one polls that, and this notes what the calling thread may leave.
 fn begin(state: &State, lock: Handle, holding: Holding, op: &'static str) -> Result<(Arc<LockEntry>, HolderId)> {
     let (entry, holder) = (find(state, lock, op)?, holding.holder());
-    state.threads.remember(holder, &entry.client);
+    state.remember(holder, &entry.client);
     Ok((entry, holder))
 }
 

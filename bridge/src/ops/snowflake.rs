@@ -6,10 +6,18 @@ use libdlock::Result;
 use libdlock::id::{self, Layout, Parts, Snowflake};
 
 use super::args;
+use crate::ends::Object;
 use crate::handle::Handle;
 use crate::near::Freed;
 use crate::objects::SnowflakeEntry;
 use crate::state::State;
+
+impl Object for SnowflakeEntry {
+    fn freed(self: Arc<Self>, _state: &'static State, _handle: Handle) -> Result<()> {
+        self.freed.set();
+        Ok(())
+    }
+}
 
 /// How to make a generator, in plain numbers. Ranges are core's to check.
 #[derive(Clone, Copy, Debug)]

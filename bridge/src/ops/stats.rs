@@ -5,8 +5,8 @@ use std::time::Duration;
 use libdlock::Result;
 use libdlock::stats::{HISTOGRAM_BUCKETS, Stats};
 
+use crate::client::ClientEntry;
 use crate::handle::Handle;
-use crate::objects::ClientEntry;
 use crate::state::State;
 
 /// Lengths of time in microseconds; see `libdlock::stats::Histogram`.

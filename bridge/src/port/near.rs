@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::submit::OpEntry;
+use super::op::OpEntry;
 
 /// One submission carries on so many other operations at most; the rest is the runtime's.
 const AT_MOST: usize = 64;
@@ -15,7 +15,7 @@ thread_local! {
 }
 
 /// Runs `submit`, then the steps of those operations that were woken meanwhile on this thread.
-pub(super) fn while_submitting(submit: impl FnOnce()) {
+pub(crate) fn while_submitting(submit: impl FnOnce()) {
     // A host's callback may submit within a submission: the outer one carries all of it on.
     let begin = |woken: &RefCell<Option<VecDeque<_>>>| {
         let mut woken = woken.borrow_mut();

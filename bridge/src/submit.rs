@@ -1,37 +1,16 @@
 //! Operations on a port: submitted, completed once, cancelled.
 
 use std::future::{Future, poll_fn};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::task::{Context, Poll, Wake, Waker};
+use std::sync::atomic::Ordering;
 
 use libdlock::{Error, ErrorKind, Result};
 
-use super::near;
-use super::pending::{Advance, Pending};
-use super::{Completion, PortEntry, What};
-use crate::guard::internal;
+use crate::ends::Object;
 use crate::handle::Handle;
-use crate::kinds::Object;
-use crate::ops::Outcome;
+use crate::outcome::Outcome;
+use crate::port::{Completion, Home, OpEntry, PortEntry, What, Work, near};
 use crate::state::State;
-
-type Work = Pin<Box<dyn Future<Output = Result<Outcome>> + Send>>;
-
-/// An operation that was submitted. It is its own waker: what it waits for calls it, and it takes its next step, on the
-/// thread that submits something just then, or else on the runtime.
-pub(crate) struct OpEntry {
-    pending: Pending<Completion, Work>,
-    user_data: u64,
-    port: Handle,
-    state: &'static State,
-    /// Its own handle; 0 until it has one.
-    handle: AtomicU64,
-    /// A step is about to be taken.
-    woken: AtomicBool,
-}
 
 impl State {
     /// Starts `future`; its result is drained from `port`, together with `user_data`.
@@ -81,16 +60,9 @@ impl State {
         // An `async` block around it would have room for it twice.
         let mut future = Box::pin(future);
         let work: Work = Box::pin(poll_fn(move |context| future.as_mut().poll(context).map_ok(Into::into)));
-        let op = Arc::new(OpEntry {
-            pending: Pending::new(entry.queue.clone(), work),
-            user_data,
-            port,
-            state: self,
-            handle: AtomicU64::new(0),
-            woken: AtomicBool::new(false),
-        });
+        let op = Arc::new(OpEntry::new(self, entry.queue.clone(), port, user_data, work));
         let handle = self.insert(op.clone())?;
-        op.handle.store(handle, Ordering::Release);
+        op.is_under(handle);
         let begun = self.within(|| near::while_submitting(|| op.step()));
         if let Err(error) = begun {
             op.abandon();
@@ -123,7 +95,7 @@ impl State {
     }
 
     /// Ends the operations of a port that has gone, without completions.
-    pub(super) fn abandon_operations(&self, port: Handle) -> Result<()> {
+    pub(crate) fn abandon_operations(&self, port: Handle) -> Result<()> {
         let left = self.tables.ops.all(|op| op.port == port);
         if !left.is_empty() {
             self.within(|| left.iter().for_each(|op| op.abandon()))?;
@@ -139,57 +111,16 @@ impl Object for OpEntry {
     }
 }
 
-impl OpEntry {
-    /// Takes one step. Within the runtime's context.
-    pub(super) fn step(self: &Arc<Self>) {
-        // From here on whoever wakes it wants another step.
-        self.woken.store(false, Ordering::SeqCst);
-        let waker = Waker::from(self.clone());
-        let mut context = Context::from_waker(&waker);
-        let advanced = self.pending.advance(|work| match poll(work, &mut context) {
-            Poll::Pending => None,
-            Poll::Ready(result) => {
-                let op = self.handle.load(Ordering::Acquire);
-                Some(Completion { op, user_data: self.user_data, what: What::Done(result) })
-            }
-        });
-        match advanced {
-            Advance::Pending => return,
-            Advance::Over => {}
-            Advance::Undelivered(completion) => self.state.undo_completion(completion),
-        }
-        self.forget();
+impl Home for State {
+    fn step(&'static self, op: Arc<OpEntry>) {
+        self.spawn(async move { op.step() });
     }
 
-    /// Its next step is the runtime's to take.
-    pub(super) fn step_elsewhere(self: Arc<Self>) {
-        let state = self.state;
-        state.spawn(async move { self.step() });
+    fn undo(&'static self, completion: Completion) {
+        self.undo_completion(completion);
     }
 
-    pub(crate) fn abandon(&self) {
-        drop(self.pending.abandon());
-        self.forget();
+    fn forget(&self, op: Handle) {
+        let _ = self.take::<OpEntry>(op, "complete");
     }
-
-    /// The handle of an operation that is over is no use any more; whoever ended it first takes it away.
-    fn forget(&self) {
-        let _ = self.state.take::<Self>(self.handle.load(Ordering::Acquire), "complete");
-    }
-}
-
-impl Wake for OpEntry {
-    fn wake(self: Arc<Self>) {
-        if !self.woken.swap(true, Ordering::SeqCst)
-            && let Some(op) = near::keep(self)
-        {
-            op.step_elsewhere();
-        }
-    }
-}
-
-/// A panic becomes an `Internal` error: an operation that dies must still complete.
-fn poll(work: &mut Work, context: &mut Context<'_>) -> Poll<Result<Outcome>> {
-    catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context)))
-        .unwrap_or_else(|panic| Poll::Ready(Err(internal("operation", &*panic))))
 }
