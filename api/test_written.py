@@ -9,6 +9,7 @@ import unittest
 import unittest.mock
 
 import records_c
+import scalars
 from options import Option
 from parts import ROOT, Part, outdated
 from records import BLOCKS, Field, Record
@@ -63,6 +64,25 @@ class Layout(unittest.TestCase):
         formatted = subprocess.run(command, cwd=ROOT, input=struct, capture_output=True, text=True, check=True).stdout
         self.assertEqual(struct, formatted)
         self.assertGreater(len(written.splitlines()), 2)
+
+
+class Scalars(unittest.TestCase):
+    """Of the three types of outcome that are written into every binding, one is not in use yet."""
+
+    def test_a_number_has_a_way_through_every_binding(self) -> None:
+        tagged = {language: [*scalars.TAGS[language], {"name": "number"}] for language in ("c", "node", "java")}
+        with unittest.mock.patch.dict(scalars.TAGS, tagged):
+            number = scalars.Scalar("number", "number", "number", "a number")
+        self.assertIn("Number(i64),", number.bridge())
+        self.assertIn("self.number = answer;", number.ffi())
+        self.assertIn("Outcome::Number(answer) => (Tag::Number, answer as f64, 0.0),", number.node_rust())
+        self.assertIn("case Tag.Number:\n      return first;", number.node_script())
+        self.assertIn("self.byte(NUMBER);\n                self.int64(*answer);", number.java_rust())
+        self.assertIn("case NUMBER -> bytes.getLong();", number.java())
+
+    def test_one_without_tags_is_refused(self) -> None:
+        with self.assertRaisesRegex(AssertionError, "no tag"):
+            scalars.Scalar("number", "number", "number", "a number")
 
 
 class Facts(unittest.TestCase):

@@ -31,6 +31,7 @@ import records_java
 import records_node
 import records_python
 import records_rust
+import scalars
 import wire
 from parts import ROOT, Part, outdated
 
@@ -43,7 +44,11 @@ PRIMITIVES = [package_python, package_node, primitives_docs, primitives_rust]
 
 def parts() -> list[Part]:
     """Everything that is written."""
-    return [part for facts in (*OPTIONS, *ERRORS, *RECORDS, losses, wire, *NATIVES, *PRIMITIVES) for part in facts.parts()]
+    return [
+        part
+        for facts in (*OPTIONS, *ERRORS, *RECORDS, losses, wire, scalars, *NATIVES, *PRIMITIVES)
+        for part in facts.parts()
+    ]
 
 
 def complaint(path: str) -> str:

@@ -124,18 +124,20 @@ impl dlock_completion_t {
     fn fill_in(&mut self, outcome: Outcome) {
         match outcome {
             Outcome::Unit => {}
-            Outcome::Bool(flag) => {
+            // <api:scalars> written by `python3 api/write.py` from api/wire.json
+            Outcome::Bool(answer) => {
                 self.kind = DLOCK_COMPLETION_FLAG;
-                self.flag = flag;
+                self.flag = answer;
             }
+            Outcome::Text(answer) => {
+                self.kind = DLOCK_COMPLETION_TEXT;
+                self.put_text(&answer);
+            }
+            // </api:scalars>
             Outcome::Held(held) => {
                 self.kind = DLOCK_COMPLETION_HELD;
                 self.held = handle(held.handle);
                 self.token = held.token;
-            }
-            Outcome::Text(text) => {
-                self.kind = DLOCK_COMPLETION_TEXT;
-                self.put_text(&text);
             }
             Outcome::Inspection(seen) => {
                 self.kind = DLOCK_COMPLETION_INSPECTION;

@@ -83,7 +83,10 @@ impl<'a> Rows<'a> {
     fn outcome(&mut self, outcome: Outcome) -> (Tag, f64, f64) {
         match outcome {
             Outcome::Unit => (Tag::Unit, 0.0, 0.0),
-            Outcome::Bool(is) => (Tag::Bool, f64::from(u8::from(is)), 0.0),
+            // <api:scalars> written by `python3 api/write.py` from api/wire.json
+            Outcome::Bool(answer) => (Tag::Bool, f64::from(u8::from(answer)), 0.0),
+            Outcome::Text(answer) => self.other(Either6::A(answer)),
+            // </api:scalars>
             Outcome::Handle(client) => {
                 self.environment.lend(Kind::Client, client);
                 (Tag::Handle, give(client), 0.0)
@@ -92,7 +95,6 @@ impl<'a> Rows<'a> {
                 self.environment.lend(Kind::Held, held.handle);
                 (Tag::Held, give(held.handle), held.token as f64)
             }
-            Outcome::Text(text) => self.other(Either6::A(text)),
             Outcome::Inspection(seen) => self.other(Either6::B(Inspection {
                 holder: seen.holder,
                 ours: seen.ours,

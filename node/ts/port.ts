@@ -158,8 +158,10 @@ function value(tag: number, first: number, second: number, others: readonly unkn
   switch (tag) {
     case Tag.Unit:
       return undefined;
+    // <api:scalars> written by `python3 api/write.py` from api/wire.json
     case Tag.Bool:
       return first === 1;
+    // </api:scalars>
     case Tag.Handle:
       return first;
     case Tag.Held:

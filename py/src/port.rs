@@ -108,9 +108,11 @@ fn answer(py: Python<'_>, result: Result<Outcome, Error>) -> PyResult<Py<PyAny>>
     };
     match outcome {
         Outcome::Unit => Ok(py.None()),
-        Outcome::Bool(yes) => yes.into_py_any(py),
+        // <api:scalars> written by `python3 api/write.py` from api/wire.json
+        Outcome::Bool(answer) => answer.into_py_any(py),
+        Outcome::Text(answer) => answer.into_py_any(py),
+        // </api:scalars>
         Outcome::Held(held) => Grant::from(held).into_py_any(py),
-        Outcome::Text(text) => text.into_py_any(py),
         Outcome::Loss(loss) => loss.map(|reason| reason.as_str()).into_py_any(py),
         Outcome::Inspection(seen) => inspected(seen).into_py_any(py),
         Outcome::Decision(decision) => decided(decision).into_py_any(py),

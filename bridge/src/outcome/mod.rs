@@ -15,10 +15,12 @@ use crate::handle::Handle;
 pub enum Outcome {
     /// Nothing but that it is done.
     Unit,
+    // <api:scalars> written by `python3 api/write.py` from api/wire.json
     /// Yes or no.
     Bool(bool),
     /// A text: the string of a detached hold.
     Text(String),
+    // </api:scalars>
     /// A hold.
     Held(Held),
     /// Why a hold was lost; none when it was released.
@@ -37,8 +39,10 @@ impl Outcome {
         match self {
             Outcome::Held(Held { handle, .. }) | Outcome::Handle(handle) => Some(*handle),
             Outcome::Unit | Outcome::Loss(_) | Outcome::Inspection(_) | Outcome::Decision(_) => None,
+            // <api:scalars-handle> written by `python3 api/write.py` from api/wire.json
             Outcome::Bool(_) => None,
             Outcome::Text(_) => None,
+            // </api:scalars-handle>
         }
     }
 }
@@ -56,8 +60,10 @@ macro_rules! outcomes {
 
 outcomes! {
     () => |()| Outcome::Unit;
+    // <api:scalars-from> written by `python3 api/write.py` from api/wire.json
     bool => Outcome::Bool;
     String => Outcome::Text;
+    // </api:scalars-from>
     Held => Outcome::Held;
     Option<LossReason> => Outcome::Loss;
     Inspection => Outcome::Inspection;

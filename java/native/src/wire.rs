@@ -91,19 +91,21 @@ impl Bytes {
     fn outcome(&mut self, outcome: &Outcome) {
         match outcome {
             Outcome::Unit => self.byte(UNIT),
-            Outcome::Bool(yes) => {
+            // <api:scalars> written by `python3 api/write.py` from api/wire.json
+            Outcome::Bool(answer) => {
                 self.byte(BOOL);
-                self.byte(u8::from(*yes));
+                self.byte(u8::from(*answer));
             }
+            Outcome::Text(answer) => {
+                self.byte(TEXT);
+                self.text(Some(answer));
+            }
+            // </api:scalars>
             Outcome::Held(Held { handle, token, owner }) => {
                 self.byte(HELD);
                 self.int64(*handle as i64);
                 self.int64(*token as i64);
                 self.text(Some(owner));
-            }
-            Outcome::Text(text) => {
-                self.byte(TEXT);
-                self.text(Some(text));
             }
             Outcome::Loss(reason) => {
                 self.byte(LOSS);

@@ -92,9 +92,11 @@ public final class Wire {
         private Object reply(byte what) {
             return switch (what) {
                 case UNIT -> DONE;
+                // <api:scalars> written by `python3 api/write.py` from api/wire.json
                 case BOOL -> flag();
-                case HELD -> new Hold(bytes.getLong(), bytes.getLong(), text());
                 case TEXT -> text();
+                // </api:scalars>
+                case HELD -> new Hold(bytes.getLong(), bytes.getLong(), text());
                 case LOSS -> {
                     String reason = optionalText();
                     yield reason == null ? NOT_LOST : reason;
