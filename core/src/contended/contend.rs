@@ -14,7 +14,7 @@ use super::line::{Mail, Rest};
 use super::object::{Contended, Obstacle};
 use super::outcome::{AcquireOutcome, STALE_IN_A_ROW};
 use super::owed::undo;
-use super::sleepers::{Alarm, Told};
+use super::sleepers::{Alarm, WakeReason};
 use super::{AcquireStep, Acquired, Cancelled, Primitive, Released, Wanted, is_ours, pace};
 use crate::backend::{Done, Failed, Subscription, echo_until};
 use crate::error::ErrorKind;
@@ -256,24 +256,24 @@ impl<P: Primitive> Contender<P> {
         let bed = looker.enter(&shared, nap.alarm, nap.kept, self.channel.is_some());
         loop {
             // Taken before the mail: an answer may be older than a message.
-            let told = bed.told();
+            let reason = bed.take_reason();
             let mail = {
                 let mut line = shared.line();
                 if line.wanted().is_none() {
                     return Next::Leave;
                 }
-                if matches!(told, Some(Told::Held { .. })) { Mail::default() } else { line.take_mail() }
+                if matches!(reason, Some(WakeReason::Held { .. })) { Mail::default() } else { line.take_mail() }
             };
-            match told {
+            match reason {
                 _ if mail.ask => return Next::Ask,
                 None => {}
-                Some(Told::Ask) => return Next::Ask,
-                Some(Told::AskInTurn) => {
+                Some(WakeReason::Ask) => return Next::Ask,
+                Some(WakeReason::AskInTurn) => {
                     drop(bed);
                     return self.ask_in_turn().await;
                 }
-                Some(Told::Held { ttl, holder, rank, sent }) => return self.busy(ttl, holder, rank, sent),
-                Some(Told::Failed(error)) => return self.failed(Failed { error, echo_until: None, away: true }),
+                Some(WakeReason::Held { ttl, holder, rank, sent }) => return self.busy(ttl, holder, rank, sent),
+                Some(WakeReason::Failed(error)) => return self.failed(Failed { error, echo_until: None, away: true }),
             }
             let now = client.clock.now();
             let next = || looker.alarm(-1, 1, now).at;

@@ -13,7 +13,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use super::object::{Contended, Obstacle};
 use super::order::{MutexOrder, Ordered, OrderedGuard};
 use super::server::ServerHandle;
-use super::sleepers::{Alarm, Answered, DueSleeper, Sleepers, Told, Work};
+use super::sleepers::{Alarm, Answered, DueSleeper, Sleepers, WakeReason, Work};
 use super::{Looked, Primitive, is_ours, pace};
 use crate::backend::Failed;
 use crate::config::Options;
@@ -92,19 +92,19 @@ impl<P: Primitive> Drop for Bed<P> {
 }
 
 impl<P: Primitive> Bed<P> {
-    /// What the looker has told the contender since it was last asked.
-    pub(super) fn told(&self) -> Option<Told> {
-        self.looker.0.lock().told(self.id)
+    /// Why the looker has woken the contender since it was last asked.
+    pub(super) fn take_reason(&self) -> Option<WakeReason> {
+        self.looker.0.lock().take_reason(self.id)
     }
 
-    /// Has the looker look at `at` at the latest. False when there is something that the contender was told and has not taken.
+    /// Has the looker look at `at` at the latest. False when the contender was woken for a reason that it has not taken.
     pub(super) fn hurry(&self, at: Tick) -> bool {
-        let (wake, told) = {
+        let (wake, woken) = {
             let mut sleepers = self.looker.0.lock();
-            (sleepers.hurry(self.id, at), sleepers.is_told(self.id))
+            (sleepers.hurry(self.id, at), sleepers.is_woken(self.id))
         };
         self.looker.0.wake_if(wake);
-        !told
+        !woken
     }
 }
 
@@ -211,7 +211,7 @@ impl<P: Primitive> Looker<P> {
                 shared.answered(&looked_for.chunk, done.reply, sent);
                 looked_for.chunk.clear();
             }
-            Err(Failed { error, away: true, .. }) => looked_for.tell(|| Told::Failed(error.clone())),
+            Err(Failed { error, away: true, .. }) => looked_for.tell(|| WakeReason::Failed(error.clone())),
             // One of the names may be the cause: its own acquire will say so.
             Err(_) => {}
         }
@@ -225,11 +225,11 @@ struct LookedFor<'a, P: Primitive> {
 }
 
 impl<P: Primitive> LookedFor<'_, P> {
-    fn tell(&mut self, told: impl Fn() -> Told) {
+    fn tell(&mut self, reason: impl Fn() -> WakeReason) {
         let chunk = std::mem::take(&mut self.chunk);
         let woken: Vec<_> = {
             let mut sleepers = self.shared.lock();
-            chunk.iter().filter(|due| sleepers.tell(due.id, told())).collect()
+            chunk.iter().filter(|due| sleepers.tell(due.id, reason())).collect()
         };
         woken.iter().for_each(|due| due.object.wake_contender());
     }
@@ -237,7 +237,7 @@ impl<P: Primitive> LookedFor<'_, P> {
 
 impl<P: Primitive> Drop for LookedFor<'_, P> {
     fn drop(&mut self) {
-        self.tell(|| Told::AskInTurn);
+        self.tell(|| WakeReason::AskInTurn);
     }
 }
 

@@ -27,10 +27,10 @@ impl Alarm {
 }
 
 /// Why a sleeper was woken.
-pub(super) enum Told {
+pub(super) enum WakeReason {
     /// Its time has come, and that of few others: it asks by itself.
     Ask,
-    /// The look did not find the object held. Many others may have been told the same, so it asks when its turn comes.
+    /// The look did not find the object held. Many others may be woken for the same reason, so it asks when its turn comes.
     AskInTurn,
     /// The object is held, and something about that is new to the contender.
     Held { ttl: i64, holder: String, rank: u64, sent: Tick },
@@ -44,7 +44,7 @@ enum State {
     Looking {
         again: bool,
     },
-    Told(Box<Told>),
+    Woken(Box<WakeReason>),
 }
 
 struct Sleeper<L> {
@@ -67,7 +67,7 @@ pub(super) struct DueSleeper<L> {
 /// What is due.
 pub(super) enum Work<L> {
     Nothing,
-    /// So few that each asks by itself; they have been told.
+    /// So few that each asks by itself; they are to be woken.
     Few(Vec<Arc<L>>),
     /// One look for all; `late` is by how much the first of them is.
     Many {
@@ -80,7 +80,7 @@ pub(super) enum Work<L> {
 pub(super) enum Answered {
     /// The sleeper sleeps on.
     Settled,
-    /// It was told, and is to be woken.
+    /// It is to be woken.
     Wake,
     /// It no longer sleeps, and does not know what the look found.
     Overtaken,
@@ -139,7 +139,7 @@ impl<L> Sleepers<L> {
                 *again = true;
                 false
             }
-            State::Asleep(_) | State::Told(_) => false,
+            State::Asleep(_) | State::Woken(_) => false,
         }
     }
 
@@ -149,16 +149,16 @@ impl<L> Sleepers<L> {
         late.into_iter().fold(false, |wake, id| self.hurry(id, at) | wake)
     }
 
-    /// Whether a sleeper was told something that it has not taken yet.
-    pub(super) fn is_told(&self, id: u64) -> bool {
-        self.by_id.get(&id).is_some_and(|sleeper| matches!(sleeper.state, State::Told(_)))
+    /// Whether a sleeper was woken for a reason that it has not taken yet.
+    pub(super) fn is_woken(&self, id: u64) -> bool {
+        self.by_id.get(&id).is_some_and(|sleeper| matches!(sleeper.state, State::Woken(_)))
     }
 
-    /// What a sleeper was told, if it was told something.
-    pub(super) fn told(&mut self, id: u64) -> Option<Told> {
+    /// Why a sleeper was woken, if it was.
+    pub(super) fn take_reason(&mut self, id: u64) -> Option<WakeReason> {
         let sleeper = self.by_id.get_mut(&id)?;
         match std::mem::replace(&mut sleeper.state, State::Looking { again: false }) {
-            State::Told(told) => Some(*told),
+            State::Woken(reason) => Some(*reason),
             other => {
                 sleeper.state = other;
                 None
@@ -186,7 +186,7 @@ impl<L> Sleepers<L> {
             let tell = |place: &(Tick, u64)| {
                 self.due.remove(place);
                 let sleeper = self.by_id.get_mut(&place.1)?;
-                sleeper.state = State::Told(Box::new(Told::Ask));
+                sleeper.state = State::Woken(Box::new(WakeReason::Ask));
                 Some(sleeper.object.clone())
             };
             return Work::Few(places[..due].iter().filter_map(tell).collect());
@@ -222,12 +222,12 @@ impl<L> Sleepers<L> {
                 alarm(*ttl, *rank)
             }
             Looked::Held { ttl, holder, rank, .. } => {
-                let told = Told::Held { ttl: *ttl, holder: holder.clone(), rank: *rank, sent };
-                sleeper.state = State::Told(Box::new(told));
+                let reason = WakeReason::Held { ttl: *ttl, holder: holder.clone(), rank: *rank, sent };
+                sleeper.state = State::Woken(Box::new(reason));
                 return Answered::Wake;
             }
             Looked::Ask { .. } | Looked::Stale { .. } => {
-                sleeper.state = State::Told(Box::new(Told::AskInTurn));
+                sleeper.state = State::Woken(Box::new(WakeReason::AskInTurn));
                 return Answered::Wake;
             }
         };
@@ -236,10 +236,10 @@ impl<L> Sleepers<L> {
     }
 
     /// A look brought no answer; true when that one is to be woken.
-    pub(super) fn tell(&mut self, id: u64, told: Told) -> bool {
+    pub(super) fn tell(&mut self, id: u64, reason: WakeReason) -> bool {
         match self.by_id.get_mut(&id) {
             Some(sleeper) if matches!(sleeper.state, State::Looking { .. }) => {
-                sleeper.state = State::Told(Box::new(told));
+                sleeper.state = State::Woken(Box::new(reason));
                 true
             }
             _ => false,
@@ -299,7 +299,7 @@ mod tests {
         let mut sleepers = sleepers(&[(90, 100), (90, 101)]);
         let Work::Few(told) = sleepers.take(Tick(100), MOST, 3, 1, KEEP) else { panic!("few") };
         assert_eq!(told.iter().map(|lock| **lock).collect::<Vec<_>>(), [0]);
-        assert!(matches!(sleepers.told(1), Some(Told::Ask)) && sleepers.told(2).is_none());
+        assert!(matches!(sleepers.take_reason(1), Some(WakeReason::Ask)) && sleepers.take_reason(2).is_none());
         assert!(matches!(sleepers.take(Tick(101), MOST, 3, 0, KEEP), Work::Many { .. }), "no more singles");
     }
 
@@ -324,16 +324,16 @@ mod tests {
     }
 
     #[test]
-    fn a_message_after_the_answer_finds_the_sleeper_told() {
+    fn a_message_after_the_answer_finds_the_sleeper_woken() {
         let mut sleepers = sleepers(&[(100, 100)]);
         let Work::Many { chunk, .. } = sleepers.take(Tick(100), MOST, 0, 0, KEEP) else { panic!("a look") };
         let held = Looked::Held { now: ServerTime(0), ttl: 5, holder: String::new(), rank: 0 };
-        assert!(!sleepers.is_told(1));
+        assert!(!sleepers.is_woken(1));
         let answered = sleepers.answered(&chunk[0], &held, Tick(102), |_, _| true, |_, _| Alarm::exactly(Tick(900)));
         assert!(matches!(answered, Answered::Wake), "it has to listen from now on");
         sleepers.hurry(1, Tick(103));
-        assert!(sleepers.is_told(1), "the message comes after what it was told");
-        assert!(matches!(sleepers.told(1), Some(Told::Held { .. })) && !sleepers.is_told(1));
+        assert!(sleepers.is_woken(1), "the message comes after the reason");
+        assert!(matches!(sleepers.take_reason(1), Some(WakeReason::Held { .. })) && !sleepers.is_woken(1));
     }
 
     #[test]
