@@ -7,7 +7,8 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use super::Primitive;
-use super::contend::{self, CutOffOnDrop, First};
+use super::contend::{self, First};
+use super::cut_off::CutOffOnDrop;
 use super::delivery::{Delivery, Ticket};
 use super::object::{Contended, Obstacle};
 use super::outcome::{AcquireOutcome, Opened, STALE_IN_A_ROW, Tried, Try};

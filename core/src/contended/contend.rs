@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tokio::sync::OwnedSemaphorePermit;
 
+use super::cut_off::CutOffOnDrop;
 use super::delivery::Delivery;
 use super::line::{Mail, Rest};
 use super::object::{Contended, Obstacle};
@@ -78,29 +79,6 @@ struct Contender<P: Primitive> {
     /// Held until the answer is there, by one of many contenders that ask at once.
     turn: Option<OwnedSemaphorePermit>,
     stale: u32,
-}
-
-/// Fails all waiters if the contender task panics.
-pub(super) struct CutOffOnDrop<P: Primitive>(Option<Arc<Contended<P>>>);
-
-impl<P: Primitive> CutOffOnDrop<P> {
-    pub(super) fn new(shared: &Arc<Contended<P>>) -> CutOffOnDrop<P> {
-        CutOffOnDrop(Some(shared.clone()))
-    }
-
-    pub(super) fn disarm(&mut self) {
-        self.0 = None;
-    }
-}
-
-impl<P: Primitive> Drop for CutOffOnDrop<P> {
-    fn drop(&mut self) {
-        if let Some(shared) = self.0.take()
-            && !shared.client().tasks.leak_if_forked(&shared)
-        {
-            shared.cut_off();
-        }
-    }
 }
 
 /// Starts the contender of a line whose phase has just become [`Phase::Contending`].

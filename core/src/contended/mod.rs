@@ -24,6 +24,7 @@
 
 mod caller;
 mod contend;
+mod cut_off;
 mod delivery;
 mod extend;
 mod give_back;

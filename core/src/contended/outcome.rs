@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::contend::{self, CutOffOnDrop, First};
+use super::contend::{self, First};
+use super::cut_off::CutOffOnDrop;
 use super::delivery::Delivery;
 use super::object::{Contended, Obstacle};
 use super::owed::{Undone, undo};
