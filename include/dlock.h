@@ -229,7 +229,8 @@ typedef struct dlock_error_t {
 } dlock_error_t;
 
 /**
- * What a client has counted since it was opened that is its own; its kinds of objects have structs of their own. Begin with DLOCK_STATS_INIT.
+ * What a client has counted since it was opened that is its own; its kinds of objects have structs of their own. Begin with
+ * DLOCK_STATS_INIT.
  */
 typedef struct dlock_stats_t {
   /**
@@ -1043,8 +1044,8 @@ dlock_status_t dlock_lock_acquire(const struct dlock_lock_t *lock,
                                   struct dlock_error_t *error);
 
 /**
- * Acquires the lock if it is free, without waiting; DLOCK_BUSY if not. On a server that is gone it tries for operation_timeout,
- * 10 s by default. Otherwise as dlock_lock_acquire().
+ * Acquires the lock if it is free, without waiting; DLOCK_BUSY if not. On a server that is gone it tries for
+ * operation_timeout, 10 s by default. Otherwise as dlock_lock_acquire().
  */
 dlock_status_t dlock_lock_try_acquire(const struct dlock_lock_t *lock,
                                       struct dlock_held_t **out_held,
@@ -1090,8 +1091,8 @@ dlock_status_t dlock_lock_inspect(const struct dlock_lock_t *lock,
                                   struct dlock_error_t *error);
 
 /**
- * How many times the calling thread holds the lock; 0 when it does not, or has lost it. No I/O. An answer of 0 tells the thread
- * of a loss: its next acquire begins anew, as after any error that told it.
+ * How many times the calling thread holds the lock; 0 when it does not, or has lost it. No I/O. An answer of 0 tells the
+ * thread of a loss: its next acquire begins anew, as after any error that told it.
  */
 dlock_status_t dlock_lock_hold_count(const struct dlock_lock_t *lock,
                                      uint32_t *out_count,
@@ -1165,8 +1166,8 @@ dlock_status_t dlock_held_wait_lost(const struct dlock_held_t *held,
                                     struct dlock_error_t *error);
 
 /**
- * Takes a hold that is the handle's own (taken, or acquired through a port) once more, without I/O; it is to be released as often.
- * DLOCK_DEADLOCK when its lock is not re-entrant, DLOCK_LOST when the hold is.
+ * Takes a hold that is the handle's own (taken, or acquired through a port) once more, without I/O; it is to be released as
+ * often. DLOCK_DEADLOCK when its lock is not re-entrant, DLOCK_LOST when the hold is.
  */
 dlock_status_t dlock_held_reenter(const struct dlock_held_t *held,
                                   struct dlock_error_t *error);
@@ -1177,8 +1178,8 @@ dlock_status_t dlock_held_reenter(const struct dlock_held_t *held,
 dlock_status_t dlock_held_hold_count(const struct dlock_held_t *held, uint32_t *out_count, struct dlock_error_t *error);
 
 /**
- * Undoes one acquire or re-entry of a hold that is the handle's own (taken, or acquired through a port), from any thread; the last one
- * frees the lock. DLOCK_INVALID_ARGUMENT for a thread's hold: that thread releases it with dlock_lock_release().
+ * Undoes one acquire or re-entry of a hold that is the handle's own (taken, or acquired through a port), from any thread; the
+ * last one frees the lock. DLOCK_INVALID_ARGUMENT for a thread's hold: that thread releases it with dlock_lock_release().
  */
 dlock_status_t dlock_held_release(const struct dlock_held_t *held,
                                   struct dlock_error_t *error);
@@ -1231,10 +1232,11 @@ dlock_status_t dlock_rate_limiter_name(const struct dlock_rate_limiter_t *limite
 
 /**
  * Takes `cost` tokens, waiting for them at most `wait_ms`: -1 for ever, 0 not at all. All that wait, in all
- * processes, are served in the order in which their requests reach the server. DLOCK_LIMITED, at once, when they are not to be had
- * within the wait. A cost of 0 asks how things stand for one token, and never waits. The decision is written with DLOCK_OK and
- * DLOCK_LIMITED alike; `out_decision` may be NULL. DLOCK_INVALID_ARGUMENT for more than the burst. After DLOCK_OUTCOME_UNKNOWN
- * count the tokens as spent; DLOCK_CANCELLED gives them back, unless the decision was under way. `cancel` may be NULL.
+ * processes, are served in the order in which their requests reach the server. DLOCK_LIMITED, at once, when they are not to be
+ * had within the wait. A cost of 0 asks how things stand for one token, and never waits. The decision is written with DLOCK_OK
+ * and DLOCK_LIMITED alike; `out_decision` may be NULL. DLOCK_INVALID_ARGUMENT for more than the burst. After
+ * DLOCK_OUTCOME_UNKNOWN count the tokens as spent; DLOCK_CANCELLED gives them back, unless the decision was under way.
+ * `cancel` may be NULL.
  */
 dlock_status_t dlock_rate_limiter_acquire(const struct dlock_rate_limiter_t *limiter,
                                           int64_t cost,
@@ -1300,8 +1302,8 @@ dlock_status_t dlock_snowflake_next_id(const struct dlock_snowflake_t *snowflake
                                        struct dlock_error_t *error);
 
 /**
- * The next `count` ids in increasing order, 1 to DLOCK_BATCH_MAX, to the array at `out_ids`. Takes as long as the layout makes it:
- * 244 ms for a million of "default".
+ * The next `count` ids in increasing order, 1 to DLOCK_BATCH_MAX, to the array at `out_ids`. Takes as long as the layout makes
+ * it: 244 ms for a million of "default".
  */
 dlock_status_t dlock_snowflake_next_ids(const struct dlock_snowflake_t *snowflake,
                                         int64_t *out_ids,
@@ -1504,7 +1506,8 @@ dlock_status_t dlock_submit_wait_lost(const struct dlock_port_t *port,
 
 /**
  * Takes `cost` tokens of a limiter, waiting for them at most `wait_ms` (see dlock_rate_limiter_acquire()); completes with
- * DLOCK_COMPLETION_DECISION, whose status is DLOCK_OK or DLOCK_LIMITED. A cancelled operation gives its tokens back, as a cancelled wait does.
+ * DLOCK_COMPLETION_DECISION, whose status is DLOCK_OK or DLOCK_LIMITED. A cancelled operation gives its tokens back, as a
+ * cancelled wait does.
  */
 dlock_status_t dlock_submit_rate_limit(const struct dlock_port_t *port,
                                        const struct dlock_rate_limiter_t *limiter,
@@ -1524,14 +1527,14 @@ dlock_status_t dlock_submit_rate_limit_reset(const struct dlock_port_t *port,
                                              struct dlock_error_t *error);
 
 /**
- * Ends libdlock in this process: every object, its thread, its connections. Of its memory a few hundred bytes are left, of a size
- * that does not grow: what tells later calls that it has ended, the last ids, the table of the `memory://` stores; see
+ * Ends libdlock in this process: every object, its thread, its connections. Of its memory a few hundred bytes are left, of a
+ * size that does not grow: what tells later calls that it has ended, the last ids, the table of the `memory://` stores; see
  * share/dlock/valgrind.supp. Programs need not call it: it is for tools that report what is left at exit, and for plugins with
- * libdlock.a in them, before they are unloaded. Calls that wait in other threads return DLOCK_CLOSED, and so does every call from
- * now on but this one, which then does nothing, the `_free` functions included. What came of a call that was under way and returned
- * DLOCK_CLOSED is unknown: a lock that it got all the same is free when its lease runs out. Descriptors of ports are closed.
- * Clients are closed without a release, since a thread may still be at work: release first what is to be free at once. May be
- * called from an atexit handler. DLOCK_BUSY when a call of another thread has not ended after 5 s: call it again.
+ * libdlock.a in them, before they are unloaded. Calls that wait in other threads return DLOCK_CLOSED, and so does every call
+ * from now on but this one, which then does nothing, the `_free` functions included. What came of a call that was under way
+ * and returned DLOCK_CLOSED is unknown: a lock that it got all the same is free when its lease runs out. Descriptors of ports
+ * are closed. Clients are closed without a release, since a thread may still be at work: release first what is to be free at
+ * once. May be called from an atexit handler. DLOCK_BUSY when a call of another thread has not ended after 5 s: call it again.
  */
 dlock_status_t dlock_shutdown(struct dlock_error_t *error);
 

@@ -53,8 +53,8 @@ macro_rules! end {
                 }
             }
 
-            /// Drops all objects but the clients of any of them, which are given, some perhaps several times. Nothing can be put
-            /// into a table afterwards.
+            /// Drops all objects but the clients of any of them, which are given, some perhaps several times. Nothing can be
+            /// put into a table afterwards.
             pub(crate) fn close_tables(&self) -> Vec<Arc<ClientEntry>> {
                 let mut clients = Vec::new();
                 $(clients.extend(self.tables.$table.close().iter().filter_map(Object::client));)*

@@ -10,8 +10,8 @@ use tokio::runtime::Handle;
 
 thread_local! {
     static OWN: Option<Arc<Parker>> = {
-        // Values are destroyed in the reverse order of their making. With those of tokio and std made before it, this one is the
-        // first to go.
+        // Values are destroyed in the reverse order of their making. With those of tokio and std made before it, this one is
+        // the first to go.
         let gone = Handle::try_current().is_err_and(|error| error.is_thread_local_destroyed());
         (!gone).then(|| Arc::new(Parker::new()))
     };
@@ -26,8 +26,8 @@ pub(crate) struct Parker {
 }
 
 impl Parker {
-    /// The calling thread's own, made on first use. `None` on a thread that is ending: its thread-local values are destroyed, or
-    /// some of them, and neither std nor tokio can do without theirs.
+    /// The calling thread's own, made on first use. `None` on a thread that is ending: its thread-local values are destroyed,
+    /// or some of them, and neither std nor tokio can do without theirs.
     pub(crate) fn of_this_thread() -> Option<Arc<Self>> {
         OWN.try_with(Option::clone).ok().flatten()
     }

@@ -16,8 +16,8 @@ use crate::state::{State, known};
 const CLOSING: Duration = Duration::from_secs(2);
 
 /// Ends libdlock in this process: every object, the runtime with its threads. Calls that wait return `Closed`, as does every
-/// later [`enter`](crate::enter). Clients are closed as by [`client_close`](crate::ops::client_close) without a release: a holder
-/// may still be at work. Called again it does nothing. A child that is forked afterwards begins anew.
+/// later [`enter`](crate::enter). Clients are closed as by [`client_close`](crate::ops::client_close) without a release: a
+/// holder may still be at work. Called again it does nothing. A child that is forked afterwards begins anew.
 ///
 /// # Errors
 /// `Busy` when a call of another thread has not ended after 5 s: then the runtime is still there, and the next call of this

@@ -1,7 +1,7 @@
 //! The synchronisation primitives of the slab and of the completion port, under one name.
 //!
-//! Here they are std's. `tests/shuttle.rs` compiles the very same `slab.rs`, `port/queue.rs` and `port/pending.rs` beside a module of this
-//! name that holds shuttle's, so that every interleaving it can think of is tried on the code that ships.
+//! Here they are std's. `tests/shuttle.rs` compiles the very same `slab.rs`, `port/queue.rs` and `port/pending.rs` beside a
+//! module of this name that holds shuttle's, so that every interleaving it can think of is tried on the code that ships.
 
 pub(crate) use std::sync::{Arc, Mutex, MutexGuard};
 

@@ -1,5 +1,5 @@
-//! Distributed locks and rate limiters on Redis or Valkey, in Redisson's layout, and unique ids that need no server. Processes in
-//! any language of libdlock share them.
+//! Distributed locks and rate limiters on Redis or Valkey, in Redisson's layout, and unique ids that need no server. Processes
+//! in any language of libdlock share them.
 //!
 //! ```
 //! # tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -29,7 +29,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | [`Client`], [`config`] | the connection, its options and its URL; also for programs without a runtime ([`Client::blocking_connect`]) |
+//! | [`Client`], [`config`] | the connection, its options and its URL, also without a runtime ([`Client::blocking_connect`]) |
 //! | [`lock`] | [`Lock`] and what an acquire returns, [`Held`]: wait, extend, re-enter, hand to another process, inspect |
 //! | [`lease`] | what a hold is: its fencing token, its validity, and why it was lost |
 //! | [`limit`] | [`RateLimiter`]: ask or wait for tokens, and what to answer while the server is away |

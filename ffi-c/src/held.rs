@@ -129,8 +129,8 @@ pub unsafe extern "C" fn dlock_held_wait_lost(
     }
 }
 
-/// Takes a hold that is the handle's own (taken, or acquired through a port) once more, without I/O; it is to be released as often.
-/// DLOCK_DEADLOCK when its lock is not re-entrant, DLOCK_LOST when the hold is.
+/// Takes a hold that is the handle's own (taken, or acquired through a port) once more, without I/O; it is to be released as
+/// often. DLOCK_DEADLOCK when its lock is not re-entrant, DLOCK_LOST when the hold is.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlock_held_reenter(held: *const dlock_held_t, error: *mut dlock_error_t) -> dlock_status_t {
     // SAFETY: the caller's promise, see the header.
@@ -148,8 +148,8 @@ pub unsafe extern "C" fn dlock_held_hold_count(
     unsafe { ask("dlock_held_hold_count", out_count, error, |state| ops::held_hold_count(state, id(held))) }
 }
 
-/// Undoes one acquire or re-entry of a hold that is the handle's own (taken, or acquired through a port), from any thread; the last one
-/// frees the lock. DLOCK_INVALID_ARGUMENT for a thread's hold: that thread releases it with dlock_lock_release().
+/// Undoes one acquire or re-entry of a hold that is the handle's own (taken, or acquired through a port), from any thread; the
+/// last one frees the lock. DLOCK_INVALID_ARGUMENT for a thread's hold: that thread releases it with dlock_lock_release().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlock_held_release(held: *const dlock_held_t, error: *mut dlock_error_t) -> dlock_status_t {
     // SAFETY: the caller's promise, see the header.

@@ -95,8 +95,8 @@ pub unsafe extern "C" fn dlock_lock_acquire(
     }
 }
 
-/// Acquires the lock if it is free, without waiting; DLOCK_BUSY if not. On a server that is gone it tries for operation_timeout,
-/// 10 s by default. Otherwise as dlock_lock_acquire().
+/// Acquires the lock if it is free, without waiting; DLOCK_BUSY if not. On a server that is gone it tries for
+/// operation_timeout, 10 s by default. Otherwise as dlock_lock_acquire().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlock_lock_try_acquire(
     lock: *const dlock_lock_t,
@@ -205,8 +205,8 @@ pub unsafe extern "C" fn dlock_lock_inspect(
     }
 }
 
-/// How many times the calling thread holds the lock; 0 when it does not, or has lost it. No I/O. An answer of 0 tells the thread
-/// of a loss: its next acquire begins anew, as after any error that told it.
+/// How many times the calling thread holds the lock; 0 when it does not, or has lost it. No I/O. An answer of 0 tells the
+/// thread of a loss: its next acquire begins anew, as after any error that told it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlock_lock_hold_count(
     lock: *const dlock_lock_t,

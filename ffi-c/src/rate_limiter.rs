@@ -104,10 +104,11 @@ pub unsafe extern "C" fn dlock_rate_limiter_name(
 }
 
 /// Takes `cost` tokens, waiting for them at most `wait_ms`: -1 for ever, 0 not at all. All that wait, in all
-/// processes, are served in the order in which their requests reach the server. DLOCK_LIMITED, at once, when they are not to be had
-/// within the wait. A cost of 0 asks how things stand for one token, and never waits. The decision is written with DLOCK_OK and
-/// DLOCK_LIMITED alike; `out_decision` may be NULL. DLOCK_INVALID_ARGUMENT for more than the burst. After DLOCK_OUTCOME_UNKNOWN
-/// count the tokens as spent; DLOCK_CANCELLED gives them back, unless the decision was under way. `cancel` may be NULL.
+/// processes, are served in the order in which their requests reach the server. DLOCK_LIMITED, at once, when they are not to be
+/// had within the wait. A cost of 0 asks how things stand for one token, and never waits. The decision is written with DLOCK_OK
+/// and DLOCK_LIMITED alike; `out_decision` may be NULL. DLOCK_INVALID_ARGUMENT for more than the burst. After
+/// DLOCK_OUTCOME_UNKNOWN count the tokens as spent; DLOCK_CANCELLED gives them back, unless the decision was under way.
+/// `cancel` may be NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlock_rate_limiter_acquire(
     limiter: *const dlock_rate_limiter_t,

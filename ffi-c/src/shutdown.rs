@@ -6,14 +6,14 @@ use crate::call::status;
 use crate::error::{dlock_error_t, dlock_status_t};
 use crate::out::sized_out;
 
-/// Ends libdlock in this process: every object, its thread, its connections. Of its memory a few hundred bytes are left, of a size
-/// that does not grow: what tells later calls that it has ended, the last ids, the table of the `memory://` stores; see
+/// Ends libdlock in this process: every object, its thread, its connections. Of its memory a few hundred bytes are left, of a
+/// size that does not grow: what tells later calls that it has ended, the last ids, the table of the `memory://` stores; see
 /// share/dlock/valgrind.supp. Programs need not call it: it is for tools that report what is left at exit, and for plugins with
-/// libdlock.a in them, before they are unloaded. Calls that wait in other threads return DLOCK_CLOSED, and so does every call from
-/// now on but this one, which then does nothing, the `_free` functions included. What came of a call that was under way and returned
-/// DLOCK_CLOSED is unknown: a lock that it got all the same is free when its lease runs out. Descriptors of ports are closed.
-/// Clients are closed without a release, since a thread may still be at work: release first what is to be free at once. May be
-/// called from an atexit handler. DLOCK_BUSY when a call of another thread has not ended after 5 s: call it again.
+/// libdlock.a in them, before they are unloaded. Calls that wait in other threads return DLOCK_CLOSED, and so does every call
+/// from now on but this one, which then does nothing, the `_free` functions included. What came of a call that was under way
+/// and returned DLOCK_CLOSED is unknown: a lock that it got all the same is free when its lease runs out. Descriptors of ports
+/// are closed. Clients are closed without a release, since a thread may still be at work: release first what is to be free at
+/// once. May be called from an atexit handler. DLOCK_BUSY when a call of another thread has not ended after 5 s: call it again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlock_shutdown(error: *mut dlock_error_t) -> dlock_status_t {
     let export = "dlock_shutdown";

@@ -180,8 +180,8 @@ pub unsafe extern "C" fn dlock_snowflake_next_id(
     unsafe { ask("dlock_snowflake_next_id", out_id, error, |state| ops::snowflake_next_id(state, id(snowflake))) }
 }
 
-/// The next `count` ids in increasing order, 1 to DLOCK_BATCH_MAX, to the array at `out_ids`. Takes as long as the layout makes it:
-/// 244 ms for a million of "default".
+/// The next `count` ids in increasing order, 1 to DLOCK_BATCH_MAX, to the array at `out_ids`. Takes as long as the layout makes
+/// it: 244 ms for a million of "default".
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlock_snowflake_next_ids(
     snowflake: *const dlock_snowflake_t,

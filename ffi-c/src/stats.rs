@@ -35,7 +35,8 @@ pub struct dlock_histogram_t {
     // </api:histogram>
 }
 
-/// What a client has counted since it was opened that is its own; its kinds of objects have structs of their own. Begin with DLOCK_STATS_INIT.
+/// What a client has counted since it was opened that is its own; its kinds of objects have structs of their own. Begin with
+/// DLOCK_STATS_INIT.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct dlock_stats_t {

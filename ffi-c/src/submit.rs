@@ -215,7 +215,8 @@ pub unsafe extern "C" fn dlock_submit_wait_lost(
 }
 
 /// Takes `cost` tokens of a limiter, waiting for them at most `wait_ms` (see dlock_rate_limiter_acquire()); completes with
-/// DLOCK_COMPLETION_DECISION, whose status is DLOCK_OK or DLOCK_LIMITED. A cancelled operation gives its tokens back, as a cancelled wait does.
+/// DLOCK_COMPLETION_DECISION, whose status is DLOCK_OK or DLOCK_LIMITED. A cancelled operation gives its tokens back, as a
+/// cancelled wait does.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlock_submit_rate_limit(
     port: *const dlock_port_t,

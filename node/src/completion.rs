@@ -11,8 +11,8 @@ use napi_derive::napi;
 use crate::answer::{Failure, give};
 use crate::environment::Inner;
 
-/// Numbers that describe one completion: its id (what JavaScript gave with the operation, or with the client whose event it is),
-/// a [`Tag`], and two more.
+/// Numbers that describe one completion: its id (what JavaScript gave with the operation, or with the client whose event it
+/// is), a [`Tag`], and two more.
 pub(crate) const ROW: usize = 4;
 
 /// What the numbers of a row mean.

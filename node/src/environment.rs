@@ -85,8 +85,8 @@ impl Environment {
         self.inner.signal.keep_alive(&env, keep)
     }
 
-    /// What is finished, oldest first, as many as `rows` has room for: see [`Rows`]. Fewer mean that the port is empty, and rings
-    /// for the next. The answer is what is no number.
+    /// What is finished, oldest first, as many as `rows` has room for: see [`Rows`]. Fewer mean that the port is empty, and
+    /// rings for the next. The answer is what is no number.
     #[napi(catch_unwind)]
     pub fn drain(&self, mut rows: Float64ArraySlice<'_>) -> Answer<Option<Vec<Other>>> {
         // SAFETY: no JavaScript runs before this returns, so nobody else looks at the array or detaches it.

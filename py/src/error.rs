@@ -32,9 +32,9 @@ unsafe extern "C-unwind" {
     fn PyObject_CallObject(callable: *mut ffi::PyObject, arguments: *mut ffi::PyObject) -> *mut ffi::PyObject;
 }
 
-/// Runs a function that is written in Python. Its code gives the interpreter lock away now and then, and up to Python 3.13 a daemon
-/// thread that wants it back while the interpreter ends is unwound by `pthread_exit`. Rust must not be unwound like that: the
-/// thread stays here for ever, without the lock, as Python 3.14 lets it do by itself.
+/// Runs a function that is written in Python. Its code gives the interpreter lock away now and then, and up to Python 3.13 a
+/// daemon thread that wants it back while the interpreter ends is unwound by `pthread_exit`. Rust must not be unwound like
+/// that: the thread stays here for ever, without the lock, as Python 3.14 lets it do by itself.
 fn run<'py>(function: &Bound<'py, PyAny>, arguments: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
     let stay = Stay;
     // SAFETY: both are live Python objects, the second is a tuple, and `Bound` shows that the interpreter lock is held.

@@ -1,8 +1,8 @@
 //! `libdlock._native`: carries values between Python and the bridge, and decides nothing.
 //!
 //! Python keeps handles (numbers), never Rust objects, so that dropping one in a forked child touches nothing. A call that may
-//! wait leaves the interpreter lock first; every call comes back with a value or with one of the exceptions of `libdlock._errors`.
-//! What the functions mean stands in `_native.pyi`, which `mypy.stubtest` compares with this module.
+//! wait leaves the interpreter lock first; every call comes back with a value or with one of the exceptions of
+//! `libdlock._errors`. What the functions mean stands in `_native.pyi`, which `mypy.stubtest` compares with this module.
 
 mod call;
 mod client;

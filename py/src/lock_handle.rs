@@ -34,8 +34,8 @@ impl LockHandle {
         self.scopes().push(Scope { holder, grant });
     }
 
-    /// Takes out the holder's innermost scope. Its token if its hold was lost: then the release names it. A hold that was released
-    /// on purpose and acquired anew within the scope is the scope's to end.
+    /// Takes out the holder's innermost scope. Its token if its hold was lost: then the release names it. A hold that was
+    /// released on purpose and acquired anew within the scope is the scope's to end.
     fn leave_scope(&self, holder: u64) -> Option<u64> {
         let scope = {
             let mut scopes = self.scopes();

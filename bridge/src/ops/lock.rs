@@ -28,11 +28,12 @@ impl Object for LockEntry {
     }
 }
 
-/// The lock `name` of `client`. No I/O. When its handle is given up a hold of a thread or a task stays: its holder may release it
-/// through another handle of the same name.
+/// The lock `name` of `client`. No I/O. When its handle is given up a hold of a thread or a task stays: its holder may release
+/// it through another handle of the same name.
 ///
 /// `lease_ms` none is a lease that the client's watchdog renews, of `watchdog_lease_ms` each
-/// time, none is the client's lease; otherwise the lease of every acquire that gives none. `reentrant` none is the client's option.
+/// time, none is the client's lease; otherwise the lease of every acquire that gives none. `reentrant` none is the client's
+/// option.
 ///
 /// # Errors
 /// `InvalidName`, `InvalidArgument`, `Closed`.
@@ -105,8 +106,8 @@ pub fn lock_acquire(
     }
 }
 
-/// Counts one more acquire of what `holder` holds, if that is all that [`lock_acquire`] would do: for hosts that need no further
-/// view of it. No I/O, no future. `false`: nothing was done, and [`lock_acquire`] does it or says why not.
+/// Counts one more acquire of what `holder` holds, if that is all that [`lock_acquire`] would do: for hosts that need no
+/// further view of it. No I/O, no future. `false`: nothing was done, and [`lock_acquire`] does it or says why not.
 ///
 /// # Errors
 /// That of a handle which is no lock, or of a number that is no wait or lease.

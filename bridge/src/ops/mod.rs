@@ -1,7 +1,7 @@
 //! The operations of the library over handles: what a binding calls, once it has its arguments.
 //!
-//! Each is an `async fn` that owns its arguments, so that it can be waited for ([`State::wait`](crate::State::wait)) or submitted
-//! to a port ([`State::submit`](crate::State::submit)). Looking a handle up is part of the operation.
+//! Each is an `async fn` that owns its arguments, so that it can be waited for ([`State::wait`](crate::State::wait)) or
+//! submitted to a port ([`State::submit`](crate::State::submit)). Looking a handle up is part of the operation.
 
 mod args;
 mod client;

@@ -62,7 +62,8 @@ pub fn layout(epoch_ms: i64, bits: [i64; 4]) -> Result<Layout> {
     })
 }
 
-/// A generator. What was made stays unique when its handle is given up: the next generator of this identity goes on after it. Blocks, within `start_wait`, only when the clock was set back since an earlier one of this identity.
+/// A generator. What was made stays unique when its handle is given up: the next generator of this identity goes on after it.
+/// Blocks, within `start_wait`, only when the clock was set back since an earlier one of this identity.
 ///
 /// # Errors
 /// `InvalidArgument`, `Clock`.

@@ -1,7 +1,8 @@
 //! The completion port: where finished operations and log events queue up until the host comes for them.
 //!
 //! * Every operation submitted has exactly one completion, whatever happens: its result, `Cancelled` from
-//!   [`State::cancel`](crate::State::cancel), or `Internal` when it panicked. Only freeing the port ends operations without one.
+//!   [`State::cancel`](crate::State::cancel), or `Internal` when it panicked. Only freeing the port ends operations without
+//!   one.
 //! * Threads of the runtime never enter the host: it drains when it likes.
 //! * What comes too late (a grant after its cancellation) is undone: nobody is left holding something unknown.
 

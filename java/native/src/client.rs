@@ -47,7 +47,8 @@ pub fn client_abandon(env: EnvUnowned<'_>, _: JClass<'_>, client: jlong, holder:
     plain(env, "clientAbandon", |state| ops::client_abandon(state, client as u64, embed::holder(holder as u64)));
 }
 
-/// The counters in the order of `org.libdlock.Stats`; then of each histogram count, sum, mean, p50, p99, max (in us) and buckets.
+/// The counters in the order of `org.libdlock.Stats`; then of each histogram count, sum, mean, p50, p99, max (in us) and
+/// buckets.
 #[jni_mangle("org.libdlock.internal.Native")]
 pub fn client_stats<'local>(env: EnvUnowned<'local>, _: JClass<'local>, client: jlong) -> JLongArray<'local> {
     with_env(env, "clientStats", |state, env| {

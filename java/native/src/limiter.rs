@@ -48,8 +48,8 @@ pub fn limiter_acquire(
     })
 }
 
-/// As [`limiter_acquire`], for a thread that may block: it makes its round trip and waits in here, until somebody fires `cancel`
-/// (0 for none). `numbers` gets what [`wire::decision`] gives; the answer is whether the tokens were granted.
+/// As [`limiter_acquire`], for a thread that may block: it makes its round trip and waits in here, until somebody fires
+/// `cancel` (0 for none). `numbers` gets what [`wire::decision`] gives; the answer is whether the tokens were granted.
 #[jni_mangle("org.libdlock.internal.Native")]
 pub fn limiter_acquire_blocking<'local>(
     env: EnvUnowned<'local>,

@@ -43,7 +43,8 @@ fn bind(env: &mut Env<'_>) -> Result<()> {
         let _ = PACKAGE.set(package);
     }
     let natives = env.find_class(class("internal/Native"))?;
-    // SAFETY: each function below has the signature beside it, and takes a class as its second parameter: Native's methods are static.
+    // SAFETY: each function below has the signature beside it, and takes a class as its second parameter: Native's methods are
+    // static.
     unsafe { env.register_native_methods(natives, &methods()) }
 }
 
