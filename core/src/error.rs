@@ -45,9 +45,8 @@ macro_rules! kinds {
                 }
             }
 
-            /// Whether the same call, made again later, can succeed although the program changes nothing. After
-            /// [`ErrorKind::OutcomeUnknown`] it may find that the first call was carried out.
-            pub const fn is_retryable(self) -> bool {
+            /// What [`Error::is_retryable`] says of an error of this kind unless it was made to say something else.
+            const fn mostly_retryable(self) -> bool {
                 match self {
                     $(ErrorKind::$variant => $retryable,)*
                 }
@@ -91,7 +90,7 @@ kinds! {
     Closed = -13, "CLOSED", None, false;
     /// An object from before a fork was used in the child; connect again there.
     Forked = -14, "FORKED", Some(ErrorFamily::Usage), false;
-    /// A clock error that waiting cannot correct.
+    /// A clock is behind or jumps by more than the call waits for, or is past the end of a layout's time.
     Clock = -15, "CLOCK", None, false;
     /// A defect in libdlock; please report it.
     Internal = -16, "INTERNAL", None, false;
@@ -175,12 +174,15 @@ struct Facts {
     remaining: Option<Duration>,
     retry_after: Option<Duration>,
     allowed: Option<String>,
+    retryable: bool,
 }
 
 impl Error {
-    /// An error of `kind` met during `op` (a short verb phrase such as `"acquire"`).
+    /// An error of `kind` met during `op` (a short verb phrase such as `"acquire"`). Whether a retry can help is what the kind
+    /// says, unless [`permanent`](Error::permanent), [`temporary`](Error::temporary) or [`retry_in`](Error::retry_in) follows.
     pub fn new(kind: ErrorKind, op: &'static str, message: impl Into<String>) -> Error {
-        Error(Arc::new(Repr { kind, op, name: None, message: text::message(message), facts: Facts::default() }))
+        let facts = Facts { retryable: kind.mostly_retryable(), ..Facts::default() };
+        Error(Arc::new(Repr { kind, op, name: None, message: text::message(message), facts }))
     }
 
     /// An error about a value that is not allowed: `what` was wrong, as a clause, and what is `allowed`. Writes the message
@@ -196,9 +198,24 @@ impl Error {
         self.with(|facts| (facts.holder, facts.remaining) = (Some(holder.into()), remaining))
     }
 
-    /// The same error, saying after how long asking again can succeed.
+    /// The same error, saying after how long asking again can succeed; `None` is never.
     pub fn retry_in(self, retry_after: Option<Duration>) -> Error {
-        self.with(|facts| facts.retry_after = retry_after)
+        self.with(|facts| (facts.retry_after, facts.retryable) = (retry_after, retry_after.is_some()))
+    }
+
+    /// The same error, saying that no retry can help.
+    pub fn permanent(self) -> Error {
+        self.retry_in(None)
+    }
+
+    /// The same error, saying that a retry can help, after nobody knows how long.
+    pub fn temporary(self) -> Error {
+        self.with(|facts| facts.retryable = true)
+    }
+
+    /// The same error with its object and facts, of the operation `op` and in other words.
+    pub(crate) fn retold(&self, op: &'static str, message: impl Into<String>) -> Error {
+        Error(Arc::new(Repr { op, message: text::message(message), ..(*self.0).clone() }))
     }
 
     fn with(mut self, set: impl FnOnce(&mut Facts)) -> Error {
@@ -244,7 +261,9 @@ impl Error {
         self.0.facts.remaining
     }
 
-    /// After how long asking again can succeed, at the soonest: of an error [`Limited`](ErrorKind::Limited).
+    /// After how long asking again can succeed, at the soonest. Of an error [`Clock`](ErrorKind::Clock) about a clock that is
+    /// behind, until it has caught up by itself, and of [`Limited`](ErrorKind::Limited). A limiter's refusal is no error in
+    /// Rust: see [`Decision::retry_after`](crate::Decision::retry_after).
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.facts.retry_after
     }
@@ -254,9 +273,12 @@ impl Error {
         self.0.facts.allowed.as_deref()
     }
 
-    /// Whether the same call, made again later, can succeed: [`ErrorKind::is_retryable`].
+    /// Whether the same call, made again later, can succeed although the program changes nothing. It does not follow from the
+    /// kind: an address where nobody listens is a [`Connection`](ErrorKind::Connection) error that passes, a wrong password is
+    /// one that does not. After [`OutcomeUnknown`](ErrorKind::OutcomeUnknown) a retry may find that the first call was carried
+    /// out.
     pub fn is_retryable(&self) -> bool {
-        self.0.kind.is_retryable()
+        self.0.facts.retryable
     }
 }
 
@@ -293,7 +315,7 @@ mod tests {
             .filter(|(_, code)| *code != 0)
             .collect();
         let retryable: Vec<bool> = rows.iter().skip(1).map(|row| row["retryable"] == true).collect();
-        assert_eq!(ErrorKind::ALL.iter().map(|kind| kind.is_retryable()).collect::<Vec<_>>(), retryable);
+        assert_eq!(ErrorKind::ALL.iter().map(|kind| kind.mostly_retryable()).collect::<Vec<_>>(), retryable);
         let ours: Vec<(String, i64)> =
             ErrorKind::ALL.iter().map(|kind| (kind.as_str().to_owned(), i64::from(kind.code()))).collect();
         assert_eq!(ours, expected);
@@ -319,6 +341,29 @@ mod tests {
             assert_eq!((error.retry_after(), error.allowed(), error.name()), (None, None, Some("jobs")));
         }
         assert_eq!((plain.holder(), plain.name()), (None, None), "a clone has facts of its own");
+    }
+
+    #[test]
+    fn whether_a_retry_can_help_is_a_fact_of_the_one_error() {
+        let away = Error::new(ErrorKind::Connection, "connect", "nobody listens");
+        assert!(away.is_retryable() && !away.clone().permanent().is_retryable());
+        assert!(away.is_retryable(), "a clone has facts of its own");
+        let clock = Error::new(ErrorKind::Clock, "next id", "behind");
+        assert!(!clock.is_retryable() && clock.clone().temporary().is_retryable());
+        let soon = clock.retry_in(Some(Duration::from_secs(2)));
+        assert_eq!((soon.retry_after(), soon.is_retryable()), (Some(Duration::from_secs(2)), true));
+        let never = soon.clone().retry_in(None);
+        assert_eq!((never.retry_after(), never.is_retryable()), (None, false));
+        assert_eq!(soon.permanent().retry_after(), None, "no retry helps, after no time");
+    }
+
+    #[test]
+    fn an_error_that_is_told_anew_keeps_its_facts_and_its_object() {
+        let busy = Error::new(ErrorKind::Busy, "acquire", "held").held_by("a:1", None).on("jobs").permanent();
+        let anew = busy.retold("attach", "held; waited");
+        assert_eq!(anew.to_string(), r#"attach "jobs": held; waited"#);
+        assert_eq!((anew.kind(), anew.holder(), anew.is_retryable()), (ErrorKind::Busy, Some("a:1"), false));
+        assert_eq!(busy.message(), "held");
     }
 
     #[test]

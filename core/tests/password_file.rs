@@ -21,6 +21,12 @@ async fn a_new_password_in_the_file_counts_at_the_next_connection() {
     std::fs::write(&file, "new-secret\n").unwrap();
     server.cmd(&["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]);
     lock.acquire().await.unwrap().release().await.unwrap();
+    let mut config = Config::from_url(&server.url()).unwrap();
+    std::fs::write(&file, "old-secret\n").unwrap();
+    config.set("password_file", file.to_str().unwrap()).unwrap();
+    let error = Client::connect_with(config).await.unwrap_err();
+    assert!(error.is_retryable(), "the file may hold another password by then: {error}");
+    std::fs::write(&file, "new-secret\n").unwrap();
 
     // The direct connections too, which are opened in the background.
     let clients = || server.cmd(&["CLIENT", "LIST"]).text().matches("name=libdlock").count();

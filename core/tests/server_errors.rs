@@ -23,6 +23,14 @@ async fn a_server_that_is_not_there_is_named() {
     let error = refused(&format!("redis://u:s3cret@{free}")).await;
     assert_eq!(error.kind(), ErrorKind::Connection);
     assert!(error.message().contains(&free.to_string()) && error.message().contains("refused"), "{error}");
+    assert!(error.is_retryable(), "{error}");
+}
+
+#[tokio::test]
+async fn a_host_that_cannot_be_a_name_is_not_worth_a_retry() {
+    let error = refused("redis://no..host").await;
+    assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Connection, false), "{error}");
+    assert!(error.message().contains("check host name"), "{error}");
 }
 
 #[tokio::test]
@@ -46,15 +54,34 @@ async fn a_wrong_password_is_called_that_and_not_repeated() {
             error.message().contains("password") && error.message().contains(&server.address().to_string()),
             "{error}"
         );
+        assert!(!error.is_retryable(), "{error}");
     }
     Client::connect(&format!("redis://:right@{}", server.address())).await.unwrap();
+}
+
+/// Its callers have waited for a connection that no retry brings.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_password_that_is_wrong_from_now_on_is_told_to_waiters_as_final() {
+    let server = Server::options().password("s3cret").start();
+    let url = format!("redis://:s3cret@{}?operation_timeout=500ms", server.address());
+    let client = Client::connect(&url).await.unwrap();
+    let lock = client.lock("job").unwrap();
+    server.cmd(&["CONFIG", "SET", "requirepass", "another"]);
+    server.cmd(&["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]);
+    let tried = lock.try_acquire().await.map(drop).unwrap_err();
+    let waited = lock.acquire_timeout(Duration::from_millis(500)).await.unwrap_err();
+    for error in [tried, waited] {
+        assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Connection, false), "{error}");
+        assert!(error.message().contains("the user or the password"), "{error}");
+        assert_eq!((error.op(), error.name()), ("acquire", Some("job")));
+    }
 }
 
 #[tokio::test]
 async fn a_database_that_does_not_exist_is_refused() {
     let server = Server::start();
     let error = refused(&format!("{}/99", server.url().trim_end_matches("/0").trim_end_matches('/'))).await;
-    assert!(error.message().contains("DB index"), "{error}");
+    assert!(error.message().contains("DB index") && !error.is_retryable(), "{error}");
 }
 
 /// A renamed command is as missing as one that an old server does not have yet.
@@ -136,7 +163,7 @@ async fn out_of_memory_refuses_an_acquire_and_neither_renewal_nor_release() {
     server.cmd(&["CONFIG", "SET", "maxmemory", "1"]);
     let error = client.lock("other").unwrap().acquire().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::OutOfMemory);
-    assert!(error.message().contains("maxmemory"), "{error}");
+    assert!(error.message().contains("maxmemory") && error.is_retryable(), "{error}");
     held.extend(Duration::from_secs(60)).await.unwrap();
     held.release().await.unwrap();
     assert_eq!(server.cmd(&["EXISTS", "job", "other"]).int(), 0);
@@ -166,7 +193,7 @@ async fn a_missing_permission_is_named_and_leaves_no_hold() {
     let client = Client::connect(&format!("redis://app:s3cret@{}", server.address())).await.unwrap();
     let error = client.lock("job").unwrap().acquire().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NoPermission, "{error}");
-    assert!(error.message().contains("~redisson_lock_token:*"), "{error}");
+    assert!(error.message().contains("~redisson_lock_token:*") && !error.is_retryable(), "{error}");
     assert_eq!(server.cmd(&["EXISTS", "job"]).int(), 0);
 }
 
@@ -192,7 +219,7 @@ async fn a_replica_that_takes_no_writes_costs_the_operation_timeout_and_is_named
     server.cmd(&["CONFIG", "SET", "min-replicas-to-write", "1"]);
     let error = client.lock("job").unwrap().try_acquire().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Server, "{error}");
-    assert!(error.message().contains("NOREPLICAS"), "{error}");
+    assert!(error.message().contains("NOREPLICAS") && error.is_retryable(), "{error}");
     // A waiter rides it out.
     let waiting = tokio::spawn({
         let lock = client.lock("job").unwrap();

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(crate) use options::{Options, Secret};
+pub(crate) use options::{Options, PasswordSource, Secret};
 pub use table::{MAX_LEASE, MIN_LEASE};
 
 use crate::error::{Error, ErrorKind, Result};

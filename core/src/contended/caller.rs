@@ -222,7 +222,8 @@ impl<'a, P: Primitive> Caller<'a, P> {
                 error(ErrorKind::Busy, format!("other processes are waiting in front; waited {waited:?}"))
             }
             (Some(Obstacle::Outage(outage)), _) | (None, Some(outage)) => {
-                error(outage.kind(), format!("{}; waited {waited:?}, this caller holds nothing", outage.message()))
+                let message = format!("{}; waited {waited:?}, this caller holds nothing", outage.message());
+                outage.retold(Self::OP, message)
             }
             (None, None) if unanswered < ON_ITS_WAY || self.heard_since_asked() => {
                 let message = format!("{} had not answered yet when the wait of {waited:?} was over", client.target);

@@ -173,7 +173,7 @@ impl<P: Primitive> Contended<P> {
     /// The error of a caller whose requests all came too late.
     pub(super) fn stale(&self, op: &'static str) -> Error {
         let message = "the server's clock jumps back and forth; check its time synchronisation";
-        Error::new(ErrorKind::Clock, op, message).on(self.name.as_str())
+        Error::new(ErrorKind::Clock, op, message).temporary().on(self.name.as_str())
     }
 
     /// Fails all waiters that match the predicate.

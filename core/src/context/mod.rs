@@ -18,7 +18,7 @@ use self::owners::OwnerNumbers;
 use crate::backend::{Backend, Done, Failed};
 use crate::config::{Config, Options};
 use crate::ended::ended;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::event::{Events, Level};
 use crate::lease::{Grant, Keeper, LossReason};
 use crate::name::ObjectName;
@@ -153,8 +153,7 @@ impl Context {
         }
         let (limit, error) = (self.options.operation_timeout, &failed.error);
         let message = format!("{}; gave up after {limit:?} (operation_timeout)", error.message());
-        let named = Error::new(error.kind(), error.op(), message);
-        Failed { error: error.name().map_or(named.clone(), |name| named.clone().on(name)), ..failed }
+        Failed { error: error.retold(error.op(), message), ..failed }
     }
 
     /// Ends a hold without telling the server, and warns.

@@ -254,10 +254,12 @@ impl Inner {
         // Read anew: this thread may have stood still since it last looked, while others went on.
         let now_ms = self.fields.since_epoch(shared.timeline.now_ms())?;
         // Ahead of the clock by what one millisecond and a borrowing brother explain. More is a clock that went back.
-        if next_ms > now_ms + MAX_BORROW.as_millis() as u64 + 1 {
+        let most_ms = MAX_BORROW.as_millis() as u64 + 1;
+        if next_ms > now_ms + most_ms {
             let behind = next_ms - now_ms;
             let message = format!("the monotonic clock went back: it is {behind} ms behind the last id");
-            return Err(Error::new(ErrorKind::Clock, "next id", message));
+            let bearable = Duration::from_millis(behind - most_ms);
+            return Err(Error::new(ErrorKind::Clock, "next id", message).retry_in(Some(bearable)));
         }
         // Past the end there is nothing to borrow: the next look at the clock then tells.
         let borrow_ms = if next_ms > self.fields.last_ms() { 0 } else { self.borrow_ms };

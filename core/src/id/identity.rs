@@ -196,7 +196,8 @@ fn behind_by(behind: Duration, start_wait: Duration) -> Error {
         "the wall clock is {behind:?} behind the last id that this process made for this worker; it was set back, and a \
          start waits at most {start_wait:?}"
     );
-    Error::new(ErrorKind::Clock, "snowflake", message)
+    // Then the start waits for the rest.
+    Error::new(ErrorKind::Clock, "snowflake", message).retry_in(Some(behind.saturating_sub(start_wait)))
 }
 
 /// A generator's part in its identity; leaves it when dropped.

@@ -1,5 +1,7 @@
 //! How an id is put together: which bits hold what, and since when time counts.
 
+use std::time::Duration;
+
 use crate::error::{Error, ErrorKind, Result};
 
 /// The bits of an id, from the high end: zeros, time, datacenter, worker, sequence.
@@ -172,7 +174,9 @@ impl Fields {
         unix_ms.checked_sub(epoch).filter(|ms| *ms <= self.last_ms()).ok_or_else(|| {
             let end = epoch + self.last_ms();
             let message = format!("the clock shows {unix_ms} ms since 1970; this layout has {epoch} to {end}");
-            Error::new(ErrorKind::Clock, "next id", message)
+            // Past the end, none.
+            let until = epoch.checked_sub(unix_ms).map(Duration::from_millis);
+            Error::new(ErrorKind::Clock, "next id", message).retry_in(until)
         })
     }
 }

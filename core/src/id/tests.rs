@@ -208,7 +208,11 @@ fn a_start_on_a_clock_that_was_set_back_waits_within_bounds_and_else_refuses() {
             assert!(id > last);
             assert_eq!(world.clocks.passed(), Duration::from_millis(back_ms as u64));
         } else {
-            says(&second.unwrap_err(), ErrorKind::Clock, &["behind", "set back"]);
+            let error = second.unwrap_err();
+            says(&error, ErrorKind::Clock, &["behind", "set back"]);
+            // Then the start waits for the rest.
+            assert_eq!(error.retry_after(), Some(Duration::from_millis(back_ms as u64 - start_wait)));
+            assert!(error.is_retryable());
             assert_eq!(world.clocks.passed(), Duration::ZERO, "what cannot succeed is refused at once");
             // As soon as the clock is right again it goes on.
             world.clocks.step_wall_ms(back_ms);
@@ -246,7 +250,9 @@ fn a_monotonic_clock_that_goes_back_is_refused_and_makes_no_duplicate() {
     let ids = world.worker(1);
     let last = ids.next_id().unwrap();
     world.clocks.break_tick_ms(-12);
-    says(&ids.next_id().unwrap_err(), ErrorKind::Clock, &["12 ms", "went back"]);
+    let error = ids.next_id().unwrap_err();
+    says(&error, ErrorKind::Clock, &["12 ms", "went back"]);
+    assert_eq!((error.retry_after(), error.is_retryable()), (Some(Duration::from_millis(1)), true));
     world.clocks.break_tick_ms(9);
     assert!(ids.next_id().unwrap() > last, "a few milliseconds are waited for, as if they had been borrowed");
 }
@@ -317,8 +323,10 @@ fn time_outside_of_the_layout_is_refused_at_the_start_and_later() {
     let epoch = Layout::DEFAULT.epoch_ms as u64;
     let early = World::at_ms(epoch - 1).build(Snowflake::builder(1, 1)).unwrap_err();
     says(&early, ErrorKind::Clock, &["1420041599999", "1420041600000 to 3619064855551"]);
+    assert_eq!((early.retry_after(), early.is_retryable()), (Some(Duration::from_millis(1)), true));
     let late = World::at_ms(epoch + (1 << 41)).build(Snowflake::builder(1, 1)).unwrap_err();
     says(&late, ErrorKind::Clock, &["3619064855552", "1420041600000 to 3619064855551"]);
+    assert_eq!((late.retry_after(), late.is_retryable()), (None, false));
 
     // The start waits for what a predecessor may have borrowed.
     let world = World::at_ms(epoch + (1 << 41) - 1 - 11);

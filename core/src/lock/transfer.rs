@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::step::{Transfer, Transferred};
 use super::{Held, HolderId, Lock};
+use crate::backend::Failed;
 use crate::config::check_lease;
 use crate::contended::{Cohort, is_owed, undo};
 use crate::error::{Error, ErrorKind, Result};
@@ -88,7 +89,9 @@ impl Lock {
         let mut fresh = Orphan { lock: self.clone(), owner: Some(owner.clone()), lease };
         let refuse = |kind, message: &str| Error::new(kind, DETACH, message).on(self.key());
         let done = client.backend.run(self.shared.name(), &step, client.operation_deadline()).await;
-        match done.map_err(|failed| refuse(failed.error.kind(), failed.error.message()))?.reply {
+        // The hold is over in any case: a retry finds none.
+        let over = |failed: Failed| failed.error.retold(DETACH, failed.error.message()).permanent();
+        match done.map_err(over)?.reply {
             Transferred::Done { .. } => {
                 fresh.owner = None;
                 Ok(detaching.to_text(&owner))
@@ -154,7 +157,7 @@ impl Lock {
                 return Err(refuse(ErrorKind::NotHeld, "its lease has run out, or the text was attached before"));
             }
             Transferred::Stale { .. } => {
-                return Err(refuse(ErrorKind::Clock, "the server's clock has jumped; try again"));
+                return Err(refuse(ErrorKind::Clock, "the server's clock has jumped; try again").temporary());
             }
         }
         let spec = GrantSpec {
@@ -171,7 +174,8 @@ impl Lock {
         };
         if spec.is_over() {
             let message = "the server took longer than the lease to answer; nothing is held";
-            return Err(refuse(ErrorKind::Connection, message));
+            // The text is used up.
+            return Err(refuse(ErrorKind::Connection, message).permanent());
         }
         {
             // Those who come from now on wait behind this hold. It is not handed on: its tokens are another client's.

@@ -123,7 +123,7 @@ fn pass_on(mut client: TcpStream, mut server: TcpStream, babble: &Mutex<Option<B
 
 #[track_caller]
 fn expect_clear(error: &Error, what: &str) {
-    assert_eq!(error.kind(), ErrorKind::Server, "{what}: {error}");
+    assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Server, false), "{what}: {error}");
     assert!(error.message().contains("longer than 1 MiB"), "{what}: {error}");
 }
 

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
 use redis::io::tcp::socket2::{SockRef, TcpKeepalive};
-use redis::{AsyncConnectionConfig, Cmd, ProtocolVersion, PushInfo, RedisConnectionInfo, RedisResult, Value};
+use redis::{
+    AsyncConnectionConfig, Cmd, ProtocolVersion, PushInfo, RedisConnectionInfo, RedisError, RedisResult, Value,
+};
 use tokio::net::{TcpStream, UnixStream, lookup_host};
 use tokio::task::JoinSet;
 
@@ -15,7 +17,7 @@ use super::reply::reply;
 use super::stream::{Cause, Socket, Stream};
 use super::verdict::{self, DialError};
 use crate::backend::Sighting;
-use crate::config::{Options, Target};
+use crate::config::{Options, PasswordSource, Target};
 use crate::error::{Error, ErrorKind, Result};
 use crate::step::wire;
 use crate::time::{Clock, ServerTime};
@@ -82,6 +84,13 @@ impl Dialler {
         Error::new(ErrorKind::Connection, "connect", format!("{} {what}", self.target))
     }
 
+    /// Why a connection failed.
+    pub(super) fn judge(&self, error: &RedisError) -> DialError {
+        // The next connection reads the password anew.
+        let password_may_change = matches!(self.options.password_source, Some(PasswordSource::File(_)));
+        verdict::of_dialling(error, &self.target, password_may_change)
+    }
+
     /// One connection, ready to use, within `connect_timeout`. `cause` is told when bytes that are no reply end it.
     pub(super) async fn dial(
         &self,
@@ -98,7 +107,7 @@ impl Dialler {
         let open = async {
             let login = self.login().await.map_err(|error| DialError { error, passes: false })?;
             let opened = self.open(&login, cause, config).await;
-            let (mut connection, driver) = opened.map_err(|error| verdict::of_dialling(&error, &self.target))?;
+            let (mut connection, driver) = opened.map_err(|error| self.judge(&error))?;
             let hello = self.greet(&mut connection).await?;
             Ok(Dialled { connection, driver, hello })
         };
@@ -158,8 +167,9 @@ impl Dialler {
             info.query_async::<Value>(&mut for_info),
             memory.query_async::<Value>(&mut for_memory),
         );
-        let time = time.map_err(|error| verdict::of_dialling(&error, &self.target))?;
-        let strange = || DialError { error: self.error("did not answer TIME as a Redis server does"), passes: false };
+        let time = time.map_err(|error| self.judge(&error))?;
+        let strange =
+            || DialError { error: self.error("did not answer TIME as a Redis server does").permanent(), passes: false };
         let server = read_time(time).ok_or_else(strange)?;
         let sighting = Sighting { server, at: self.clock.now() };
         let policy = memory.ok().and_then(|memory| read_info(memory, "maxmemory_policy:"));
@@ -184,7 +194,9 @@ impl Dialler {
 /// To whichever of the host's addresses answers first.
 async fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
     let mut tries = JoinSet::new();
-    for address in lookup_host((host, port)).await? {
+    let found = lookup_host((host, port)).await;
+    let found = found.map_err(|error| if may_be_a_name(host) { error } else { io::ErrorKind::InvalidInput.into() });
+    for address in found? {
         tries.spawn(TcpStream::connect(address));
     }
     let mut last = io::Error::from(io::ErrorKind::NotFound);
@@ -202,6 +214,13 @@ async fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
     Err(last)
 }
 
+/// Whether a host can have that name. What can be none is never found; another that is not found may be there later.
+fn may_be_a_name(host: &str) -> bool {
+    let goes = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_') || !byte.is_ascii();
+    let label = |label: &str| (1..=63).contains(&label.len()) && label.bytes().all(goes);
+    host.len() <= 253 && host.strip_suffix('.').unwrap_or(host).split('.').all(label)
+}
+
 fn read_time(value: Value) -> Option<ServerTime> {
     let items = wire::list(reply(value)).ok()?;
     let part = |at: usize| wire::text(items.get(at)).ok()??.parse::<u64>().ok();
@@ -216,4 +235,19 @@ pub(super) fn read_run_id(value: Value) -> Option<String> {
 fn read_info(value: Value, field: &str) -> Option<String> {
     let text = wire::text(Some(&reply(value))).ok()??;
     text.lines().find_map(|line| line.strip_prefix(field)).map(|value| value.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_can_be_no_host_name_is_told_from_one_that_is_not_found() {
+        for name in ["redis", "redis.internal.", "a_b-c.example", "10.0.0.1", "bücher.example", &"x".repeat(63)] {
+            assert!(may_be_a_name(name), "{name}");
+        }
+        for name in ["", ".", "a..b", "two words", "a,b", "redis:6379", &"x".repeat(64), &"x.".repeat(127)] {
+            assert!(!may_be_a_name(name), "{name}");
+        }
+    }
 }

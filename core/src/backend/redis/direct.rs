@@ -336,7 +336,7 @@ impl Shared {
     fn open(&self, link: u64, moves: u64) {
         let opened = self.dialler.options().password().and_then(|password| {
             let opened = Socket::open(&self.dialler, password);
-            opened.map_err(|error| verdict::of_dialling(&error, self.dialler.target()).error)
+            opened.map_err(|error| self.dialler.judge(&error).error)
         });
         let run_id = opened.as_ref().ok().and_then(|(_, info)| read_run_id(info.clone()?));
         let stays = opened.is_err()

@@ -131,7 +131,7 @@ impl Link {
             };
             dialled = by_deadline(&shared.clock, until, pin!(again)).await.ok_or_else(|| {
                 let message = format!("{}; waited {wait:?} for it (connect_wait)", error.message());
-                Error::new(error.kind(), error.op(), message)
+                error.retold(error.op(), message)
             })?;
         }
     }

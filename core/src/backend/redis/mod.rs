@@ -313,7 +313,7 @@ impl RedisBackend {
                 }
                 Verdict::NoScript => {
                     let message = format!("{} answered NOSCRIPT to EVAL, twice; is it a Redis server?", self.target);
-                    let error = Error::new(ErrorKind::Server, kind.op, message);
+                    let error = Error::new(ErrorKind::Server, kind.op, message).permanent();
                     return Err(Failed { error, echo_until, away: false });
                 }
                 Verdict::Refused { error, leave } => {
@@ -362,7 +362,7 @@ impl RedisBackend {
     ) -> Result<Done<R>, Failed> {
         let malformed = |Malformed| {
             let message = format!("{} answered a script as no version of libdlock does", self.target);
-            let error = Error::new(ErrorKind::Server, op, message);
+            let error = Error::new(ErrorKind::Server, op, message).permanent();
             Failed { error, echo_until: Some(self.echo_of(sent.last)), away: false }
         };
         let reply = decode(reply::reply(value)).map_err(malformed)?;
@@ -397,10 +397,12 @@ fn replies_for<R>(items: usize, replies: Vec<R>) -> Result<Vec<R>, Malformed> {
 }
 
 fn rename(op: &'static str, error: &Error) -> Error {
-    Error::new(error.kind(), op, error.message())
+    error.retold(op, error.message())
 }
 
+/// What an `error` means after a request without an answer. If no retry helps against the error, none finds out.
 fn outcome_unknown(op: &'static str, error: &Error) -> Error {
     let message = format!("{}; the request was sent, and it is not known whether it was carried out", error.message());
-    Error::new(ErrorKind::OutcomeUnknown, op, message)
+    let unknown = Error::new(ErrorKind::OutcomeUnknown, op, message);
+    if error.is_retryable() { unknown } else { unknown.permanent() }
 }

@@ -21,7 +21,7 @@ pub(super) enum Verdict {
     Refused { error: Error, leave: Leave },
     /// Perhaps carried out: the connection is of no more use.
     Unknown(Error),
-    /// No retry will change it. `halfway` when the script may have stopped between two of its commands.
+    /// Not to be tried again within this call. `halfway` when the script may have stopped between two of its commands.
     Fatal { error: Error, halfway: bool },
 }
 
@@ -53,10 +53,13 @@ impl Kind {
 /// Judges the error that running a step of this kind met.
 pub(super) fn of(step: Kind, error: &RedisError, target: &Target) -> Verdict {
     let say = |kind, message: String| Error::new(kind, step.op, message);
-    let fatal = |kind, message: &str| Verdict::Fatal { error: say(kind, message.to_owned()), halfway: false };
+    let fatal = |kind, message: &str| {
+        let error = say(kind, message.to_owned()).permanent();
+        Verdict::Fatal { error, halfway: false }
+    };
     if absurd(error) == Some(Absurd::TooLong) {
         // What the script did it has done, and a second answer would be as long.
-        let error = say(ErrorKind::Server, format!("{target} {}", Absurd::TooLong.how()));
+        let error = say(ErrorKind::Server, format!("{target} {}", Absurd::TooLong.how())).permanent();
         return Verdict::Fatal { error, halfway: true };
     }
     // A script's errors come back with the script's own line behind them: only the code is passed on.
@@ -84,10 +87,16 @@ pub(super) fn of(step: Kind, error: &RedisError, target: &Target) -> Verdict {
                 _ => Leave::No,
             },
         },
-        Some("OOM") => fatal(
-            ErrorKind::OutOfMemory,
-            "the server is over its maxmemory and evicts nothing; free memory there or raise the limit. Nothing was changed",
-        ),
+        // Keys run out, and somebody may free memory.
+        Some("OOM") => Verdict::Fatal {
+            error: say(
+                ErrorKind::OutOfMemory,
+                "the server is over its maxmemory and evicts nothing; free memory there or raise the limit. Nothing was \
+                 changed"
+                    .to_owned(),
+            ),
+            halfway: false,
+        },
         Some("NOPERM") => Verdict::Fatal {
             error: say(
                 ErrorKind::NoPermission,
@@ -120,43 +129,49 @@ pub(super) struct DialError {
     pub(super) passes: bool,
 }
 
-/// Judges the error of a failed connection.
-pub(super) fn of_dialling(error: &RedisError, target: &Target) -> DialError {
+/// Judges the error of a failed connection. `password_may_change` when each connection reads it anew.
+pub(super) fn of_dialling(error: &RedisError, target: &Target, password_may_change: bool) -> DialError {
     let passes = match code(error) {
         Some(code) => matches!(code, "LOADING" | "MASTERDOWN" | "BUSY"),
         None => error.is_timeout() || (error.kind() == Theirs::Io && absurd(error).is_none()),
     };
-    let (kind, what) = match (error.kind(), code(error)) {
-        (Theirs::AuthenticationFailed, _) | (_, Some("WRONGPASS" | "NOAUTH")) => {
-            (ErrorKind::Connection, "refused the user or the password; check the options user and password".to_owned())
-        }
-        (_, Some("NOPERM")) => (
-            ErrorKind::NoPermission,
-            "forbids this user what a client needs: +time, +select for a db other than 0".to_owned(),
+    let say = |kind, what: &str| Error::new(kind, "connect", format!("{target} {what}"));
+    let permanent_if = |permanent: bool, error: Error| if permanent { error.permanent() } else { error };
+    let error = match (error.kind(), code(error)) {
+        (Theirs::AuthenticationFailed, _) | (_, Some("WRONGPASS" | "NOAUTH")) => permanent_if(
+            !password_may_change,
+            say(ErrorKind::Connection, "refused the user or the password; check the options user and password"),
         ),
+        (_, Some("NOPERM")) => {
+            say(ErrorKind::NoPermission, "forbids this user what a client needs: +time, +select for a db other than 0")
+        }
         (Theirs::RESP3NotSupported, _) | (_, Some("NOPROTO")) => {
-            (ErrorKind::Unsupported, "does not speak RESP3; Redis 6.2, Valkey 7.2 and later do".to_owned())
+            say(ErrorKind::Unsupported, "does not speak RESP3; Redis 6.2, Valkey 7.2 and later do")
         }
         (_, Some(UNKNOWN)) => {
-            (ErrorKind::Unsupported, format!("lacks a command that libdlock needs{}. {NEEDED}", unknown(error)))
+            let what = format!("lacks a command that libdlock needs{}. {NEEDED}", unknown(error));
+            say(ErrorKind::Unsupported, &what)
         }
-        (_, Some("ERR")) if error.detail().is_some_and(|detail| detail.contains("not allowed in cluster mode")) => (
-            ErrorKind::Unsupported,
-            "is in cluster mode, which has only database 0; leave the option db at 0".to_owned(),
-        ),
+        (_, Some("ERR")) if detail(error).contains("not allowed in cluster mode") => {
+            say(ErrorKind::Unsupported, "is in cluster mode, which has only database 0; leave the option db at 0")
+        }
         (_, Some(code @ ("LOADING" | "MASTERDOWN" | "BUSY"))) => {
-            (ErrorKind::Connection, format!("is not ready yet ({code}: {})", meaning(code)))
+            say(ErrorKind::Connection, &format!("is not ready yet ({code}: {})", meaning(code)))
         }
-        (_, Some("DENIED")) => (
-            ErrorKind::Connection,
-            "runs in protected mode and lets only its own machine in; give it a password, or bind it".to_owned(),
-        ),
+        (_, Some("DENIED")) => {
+            let what = "runs in protected mode and lets only its own machine in; give it a password, or bind it";
+            say(ErrorKind::Connection, what).permanent()
+        }
         (_, Some(code)) => {
-            (ErrorKind::Connection, format!("refused the connection ({}{})", text::part(code), said(error)))
+            // The one of its plain errors that passes. Other codes are those of something in between.
+            let full = detail(error).contains("max number of clients");
+            let what = format!("refused the connection ({}{})", text::part(code), said(error));
+            permanent_if(code == "ERR" && !full, say(ErrorKind::Connection, &what))
         }
-        (_, None) => (ErrorKind::Connection, how(error).to_owned()),
+        // A server that is away comes back; whatever else listens there is no server, and an address may lead nowhere.
+        (_, None) => permanent_if(!passes || is_no_address(error), say(ErrorKind::Connection, how(error))),
     };
-    DialError { error: Error::new(kind, "connect", format!("{target} {what}")), passes }
+    DialError { error, passes }
 }
 
 /// Whether the server said this, rather than the way to it.
@@ -173,7 +188,7 @@ const NEEDED: &str = "Redis 6.2, Valkey 7.2 and later have it, unless rename-com
 /// The command that the server does not have, where it names it: ` (HELLO)`. What it says behind that holds arguments, among
 /// them the password.
 fn unknown(error: &RedisError) -> String {
-    let quoted = error.detail().unwrap_or_default().split(['\'', '`', '"']).nth(1);
+    let quoted = detail(error).split(['\'', '`', '"']).nth(1);
     quoted.map_or(String::new(), |command| format!(" ({})", text::part(command)))
 }
 
@@ -182,7 +197,7 @@ fn code(error: &RedisError) -> Option<&str> {
     match error.kind() {
         Theirs::Server(ServerErrorKind::ResponseError) => {
             // "ERR" in front: some errors that a script meets hide their code in the text.
-            let detail = error.detail().unwrap_or_default();
+            let detail = detail(error);
             // Servers from 6.2 to 8 say in four ways that a script's command was refused, three of them without a code.
             const HIDDEN: [(&str, &str); 9] = [
                 // First: what follows there are arguments, which may hold any of the others.
@@ -204,10 +219,14 @@ fn code(error: &RedisError) -> Option<&str> {
     }
 }
 
-/// What the server said behind the code, without the script's whereabouts that it adds.
+/// What the server said behind the code.
+fn detail(error: &RedisError) -> &str {
+    error.detail().unwrap_or_default()
+}
+
+/// The same, without the script's whereabouts that it adds.
 fn said(error: &RedisError) -> String {
-    let text = error.detail().unwrap_or_default();
-    let text = text.split(" script:").next().unwrap_or_default().trim_end_matches([',', ' ']);
+    let text = detail(error).split(" script:").next().unwrap_or_default().trim_end_matches([',', ' ']);
     if text.is_empty() || text.contains("user_script") { String::new() } else { format!(" {}", text::part(text)) }
 }
 
@@ -229,6 +248,11 @@ fn below(error: &RedisError) -> Option<&io::Error> {
     let source = error.source()?;
     let shared = source.downcast_ref::<Arc<dyn std::error::Error + Send + Sync>>();
     shared.map_or(source, |shared| &**shared).downcast_ref()
+}
+
+/// Whether the operating system, or the resolver of names, takes what was dialled for no address at all.
+fn is_no_address(error: &RedisError) -> bool {
+    below(error).is_some_and(|error| error.kind() == io::ErrorKind::InvalidInput)
 }
 
 /// What was wrong with the bytes that came, when that ended the connection.
@@ -292,10 +316,62 @@ mod tests {
             (Errno::NFILE, "too many open files"),
             (Errno::CONNREFUSED, "refused the connection"),
         ] {
-            let DialError { error, passes } = of_dialling(&io::Error::from(errno).into(), &target);
+            let DialError { error, passes } = of_dialling(&io::Error::from(errno).into(), &target, false);
             assert!(error.message().contains(said), "{error}");
-            assert!(passes, "a later try may succeed: {error}");
+            assert!(passes && error.is_retryable(), "a later try may succeed: {error}");
         }
+    }
+
+    #[test]
+    fn whether_a_retry_can_help_follows_from_the_answer_and_not_from_the_kind() {
+        let target = Target::Tcp { host: "h".to_owned(), port: 1 };
+        let step = Kind { op: "acquire", idempotent: true, access: "" };
+        use ErrorKind::{Connection, NoPermission, OutOfMemory, Server, Unsupported};
+        for (reply, kind, retryable) in [
+            ("LOADING Redis is loading the dataset in memory", Server, true),
+            ("READONLY You can't write against a read only replica.", Server, true),
+            ("MISCONF Redis is configured to save RDB snapshots", Server, true),
+            ("CLUSTERDOWN The cluster is down", Server, true),
+            ("OOM command not allowed when used memory > 'maxmemory'.", OutOfMemory, true),
+            ("ERR syntax error", Server, false),
+            ("WEIRD and final", Server, false),
+            ("NOAUTH Authentication required.", Connection, false),
+            ("NOPERM this user has no permissions", NoPermission, false),
+            ("ERR unknown command 'EVALSHA'", Unsupported, false),
+        ] {
+            let error = match of(step, &error_of(format!("-{reply}\r\n").as_bytes()), &target) {
+                Verdict::Refused { error, .. } | Verdict::Fatal { error, .. } => error,
+                _ => panic!("no answer: {reply}"),
+            };
+            assert_eq!((error.kind(), error.is_retryable()), (kind, retryable), "{reply}");
+        }
+        for (reply, kind, retryable) in [
+            ("LOADING Redis is loading the dataset in memory", Connection, true),
+            ("ERR max number of clients reached", Connection, true),
+            ("upstream failure", Connection, true),
+            ("WRONGPASS invalid username-password pair or user is disabled.", Connection, false),
+            ("NOAUTH HELLO must be called with the client already authenticated", Connection, false),
+            ("DENIED Redis is running in protected mode", Connection, false),
+            ("ERR DB index is out of range", Connection, false),
+            ("NOPERM this user has no permissions", NoPermission, false),
+            ("NOPROTO unsupported protocol version", Unsupported, false),
+        ] {
+            let theirs = error_of(format!("-{reply}\r\n").as_bytes());
+            let error = of_dialling(&theirs, &target, false).error;
+            assert_eq!((error.kind(), error.is_retryable()), (kind, retryable), "{reply}");
+        }
+        let wrong = error_of(b"-WRONGPASS invalid username-password pair\r\n");
+        assert!(of_dialling(&wrong, &target, true).error.is_retryable(), "the file may hold another by then");
+        for absurd in [Absurd::Garbled, Absurd::TooLong] {
+            let error = of_dialling(&io::Error::from(absurd).into(), &target, false).error;
+            assert!(!error.is_retryable(), "{error}");
+        }
+        let no_name = of_dialling(&io::Error::from(io::ErrorKind::InvalidInput).into(), &target, false).error;
+        assert!(!no_name.is_retryable(), "{no_name}");
+        let silence = of(step, &io::Error::from(io::ErrorKind::TimedOut).into(), &target);
+        assert!(matches!(silence, Verdict::Unknown(error) if error.is_retryable()));
+        let garbled = of(step, &io::Error::from(Absurd::Garbled).into(), &target);
+        assert!(matches!(garbled, Verdict::Unknown(error) if error.is_retryable()), "of one connection");
     }
 
     #[test]
@@ -312,7 +388,7 @@ mod tests {
             let Verdict::Fatal { error: of_a_step, .. } = of(step, &error, &target) else {
                 panic!("no verdict for good")
             };
-            for message in [of_a_step.message(), of_dialling(&error, &target).error.message()] {
+            for message in [of_a_step.message(), of_dialling(&error, &target, false).error.message()] {
                 assert!(!message.contains(|c: char| c.is_control() || c == '\u{202e}'), "{message:?}");
                 assert!(message.chars().count() < 400, "{message}");
             }
