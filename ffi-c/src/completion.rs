@@ -9,6 +9,7 @@ use libdlock_bridge::{Completion, Outcome, What};
 use crate::decision::dlock_decision_t;
 use crate::error::{DLOCK_LIMITED, DLOCK_OK, dlock_error_t, dlock_status_t};
 use crate::held::{DLOCK_LOSS_NONE, dlock_loss_t, loss};
+use crate::rate_limiter::refused;
 use crate::text::fill;
 use crate::types::{DLOCK_DETACHED_SIZE, dlock_client_t, dlock_held_t, dlock_inspection_t, dlock_op_t, handle};
 
@@ -34,7 +35,7 @@ pub const DLOCK_COMPLETION_LOSS: dlock_completion_kind_t = 7;
 /// A client's log event, of no operation: `log_level`, the message in `text`, the object, if any, in
 /// `error.name`.
 pub const DLOCK_COMPLETION_LOG: dlock_completion_kind_t = 8;
-/// A rate limiter's answer: `decision`, and `status` DLOCK_LIMITED when it refused.
+/// A rate limiter's answer: `decision`, and when it refused, `status` DLOCK_LIMITED and `error`.
 pub const DLOCK_COMPLETION_DECISION: dlock_completion_kind_t = 9;
 // </api:completions>
 
@@ -79,7 +80,7 @@ pub struct dlock_completion_t {
     pub text: [c_char; DLOCK_DETACHED_SIZE],
     /// See DLOCK_COMPLETION_INSPECTION.
     pub inspection: dlock_inspection_t,
-    /// See DLOCK_COMPLETION_ERROR.
+    /// See DLOCK_COMPLETION_ERROR and DLOCK_COMPLETION_DECISION.
     pub error: dlock_error_t,
     /// See DLOCK_COMPLETION_DECISION.
     pub decision: dlock_decision_t,
@@ -147,6 +148,9 @@ impl dlock_completion_t {
                 self.kind = DLOCK_COMPLETION_DECISION;
                 self.status = if decision.allowed { DLOCK_OK } else { DLOCK_LIMITED };
                 self.decision = dlock_decision_t::of(&decision);
+                if !decision.allowed {
+                    self.error = dlock_error_t::of(&refused(&decision));
+                }
             }
             Outcome::Loss(reason) => {
                 self.kind = DLOCK_COMPLETION_LOSS;

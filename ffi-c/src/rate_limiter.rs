@@ -192,7 +192,7 @@ unsafe fn decide(
 }
 
 /// A refusal as the error of a status that must not be taken for success.
-fn refused(decision: &Decision) -> Error {
+pub(crate) fn refused(decision: &Decision) -> Error {
     let message = match decision.retry_after_us {
         Some(us) => format!("rate limited: {} tokens available, retry in {us} us", decision.remaining),
         None => "a rate of 0 tokens refuses everything".to_owned(),

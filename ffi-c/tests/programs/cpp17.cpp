@@ -165,6 +165,10 @@ void errors_carry_facts() {
     CHECK(busy.remaining() > 20s && busy.remaining() <= 30s && !busy.retry_after() && busy.allowed().empty());
     const auto refused = thrown<dlock::invalid_argument>([&] { make_mutex("n", {5ms}); });
     CHECK(refused.allowed() == "100 ms to 24 h" && !refused.retryable() && !refused.remaining());
+    const auto away = thrown<dlock::connection_failed>([&] { dlock::client{"redis://127.0.0.1:1"}; });
+    const auto wrong = thrown<dlock::connection_failed>(
+        [&] { dlock::client{std::string(server_url()) + "?user=nobody&password=wrong"}; });
+    CHECK(away.retryable() && !wrong.retryable());
 }
 
 void families_catch_their_kinds() {

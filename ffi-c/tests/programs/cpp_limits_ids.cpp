@@ -62,7 +62,14 @@ void layouts_are_named_or_ones_own() {
     (void)thrown<dlock::invalid_argument>([&] { (void)ids.next_ids(1'000'001); });
     (void)thrown<dlock::invalid_argument>([] { (void)dlock::parse_id("12a", 10); });
     own.time_bits = 1;
-    (void)thrown<dlock::clock_error>([&] { dlock::snowflake(0, 0, {dlock::layout{own}, 0ms, std::nullopt}); });
+    const auto refused = [&] {
+        return thrown<dlock::clock_error>([&] { dlock::snowflake(0, 0, {dlock::layout{own}, 0ms, std::nullopt}); });
+    };
+    const auto past = refused();
+    CHECK(!past.retryable() && !past.retry_after());
+    own.epoch_ms += std::int64_t{1} << 42; // in some 130 years
+    const auto early = refused();
+    CHECK(early.retryable() && early.retry_after() > 1h);
 }
 
 void a_limiter_decides() {

@@ -52,6 +52,15 @@ static void a_refusal_is_a_status_of_its_own_with_the_decision(void) {
     GIVES(DLOCK_CLOSED, dlock_rate_limiter_peek(limiter, NULL, error));
 }
 
+static void no_retry_helps_against_a_rate_of_nothing(void) {
+    dlock_rate_limiter_t* limiter = open_limiter("none", 0, SECOND, NULL);
+    dlock_decision_t told = DLOCK_DECISION_INIT;
+    dlock_error_t error = DLOCK_ERROR_INIT;
+    CHECK(dlock_rate_limiter_try_acquire(limiter, 1, &told, &error) == DLOCK_LIMITED);
+    CHECK(told.retry_after_us == -1 && error.retry_after_us == -1 && !error.retryable);
+    CHECK(dlock_rate_limiter_free(limiter) == DLOCK_OK);
+}
+
 static void a_wait_ends_when_the_tokens_are_there(void) {
     dlock_rate_limiter_t* limiter = open_limiter("l", 1, SECOND / 5, NULL);
     OK(dlock_rate_limiter_try_acquire(limiter, 1, NULL, error));
@@ -93,6 +102,8 @@ static void decisions_come_through_a_port(void) {
     OK(dlock_submit_rate_limit(port, limiter, 1, 0, NULL, NULL, error));
     collect(port, &got, 1);
     CHECK(got.kind == DLOCK_COMPLETION_DECISION && got.status == DLOCK_LIMITED && !got.decision.allowed);
+    CHECK(got.error.code == DLOCK_LIMITED && strlen(got.error.message) > 0 && got.error.retryable);
+    CHECK(got.error.retry_after_us == got.decision.retry_after_us && got.error.retry_after_us > 1700 * SECOND);
     OK(dlock_submit_rate_limit(port, limiter, 3, 0, NULL, NULL, error));
     collect(port, &got, 1);
     CHECK(got.kind == DLOCK_COMPLETION_ERROR && got.status == DLOCK_INVALID_ARGUMENT);
@@ -112,6 +123,7 @@ int main(void) {
     client = open_client();
     RUN(names_and_policies_that_cannot_be_are_refused);
     RUN(a_refusal_is_a_status_of_its_own_with_the_decision);
+    RUN(no_retry_helps_against_a_rate_of_nothing);
     RUN(a_wait_ends_when_the_tokens_are_there);
     RUN(a_wait_can_be_cancelled);
     RUN(decisions_come_through_a_port);

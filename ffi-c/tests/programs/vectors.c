@@ -171,6 +171,17 @@ static void a_refused_connection_names_host_and_port_and_not_the_password(void) 
     CHECK(dlock_client_open(url, strlen(url), NULL, &opened, &error) == DLOCK_CONNECTION);
     CHECK(now_ms() - begun < bound_ms(5000 + 500)); /* connect_timeout */
     CHECK(strstr(error.message, "127.0.0.1:1") != NULL && strstr(error.message, "hunter2") == NULL);
+    CHECK(error.retryable && error.retry_after_us == -1);
+}
+
+static void no_retry_mends_a_wrong_password(void) {
+    dlock_error_t error = DLOCK_ERROR_INIT;
+    dlock_client_t* opened = NULL;
+    char url[512];
+    (void)snprintf(url, sizeof url, "%s?user=nobody&password=hunter2", server_url());
+    CHECK(dlock_client_open(url, strlen(url), NULL, &opened, &error) == DLOCK_CONNECTION);
+    CHECK(strstr(error.message, "password") != NULL && strstr(error.message, "hunter2") == NULL);
+    CHECK(!error.retryable);
 }
 
 int main(void) {
@@ -183,6 +194,7 @@ int main(void) {
     RUN(leases_and_waits_out_of_range_are_refused_and_leave_no_key);
     RUN(a_bad_url_is_refused_without_its_password);
     RUN(a_refused_connection_names_host_and_port_and_not_the_password);
+    RUN(no_retry_mends_a_wrong_password);
     OK(dlock_client_close(client, false, error));
     CHECK(dlock_client_free(client) == DLOCK_OK);
     return 0;
