@@ -12,7 +12,8 @@ import facts
 class Kind:
     """One kind: its frozen number, what it means, and the class that each language has for it.
 
-    `meaning` has no capital and no full stop; `says` replaces it in a language that says more.
+    `meaning` has no capital and no full stop; `says` replaces it in a language that says more. `retryable` is what core says of
+    such an error, unless it knows more of the one.
     """
 
     name: str
@@ -56,11 +57,19 @@ class Family:
 
 @dataclass(frozen=True)
 class Fact:
-    """What an error carries beside its text. A type with a question mark may be missing."""
+    """What an error carries beside its text. A type with a question mark may be missing.
+
+    `says` replaces `what` in a language that says something else.
+    """
 
     name: str
     type: str
     what: str
+    says: dict[str, str] = field(default_factory=dict)
+
+    def phrase(self, language: str) -> str:
+        """What it is, in that language's words."""
+        return self.says.get(language, self.what)
 
 
 _JSON: dict[str, Any] = facts.read("errors")

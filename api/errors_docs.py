@@ -57,7 +57,7 @@ def parts() -> list[Part]:
     written = [Part(f"docs/{language}/README.md", text, "errors") for language, text in pages.items()]
     heads = {"c": "C++ class", "python": "class", "node": "`family`", "java": "class"}
     for language, head in heads.items():
-        carried = table(["fact", ""], [[fact(each, language), each.what] for each in FACTS])
+        carried = table(["fact", ""], [[fact(each, language), each.phrase(language)] for each in FACTS])
         alike = table([head, "above", "when"], [family(each, language) for each in FAMILIES])
         page = f"docs/{language}/README.md"
         written += [Part(page, carried, "error-facts"), Part(page, alike, "families")]

@@ -27,7 +27,6 @@ ANSWERS = {
     "code": "Kind.of(failure.code()).code()",
     "kind": "Kind.of(failure.code()).name()",
     "family": "Kind.of(failure.code()).family()",
-    "retryable": "Kind.of(failure.code()).retryable()",
 }
 
 
@@ -82,13 +81,13 @@ def family(family: Family) -> list[Part]:
 def method(fact: Fact) -> str:
     type, none = TYPES[fact.type]
     null, _, bare = type.rpartition(" ")
-    text = "\n".join(javadoc(sentence(fact.what), "    ", f"@return {none}")) + "\n"
+    text = "\n".join(javadoc(sentence(fact.phrase("java")), "    ", f"@return {none}")) + "\n"
     return text + (f"    {null}\n" if null else "") + f"    {bare} {camel(fact.name)}();\n"
 
 
 def constant(kind: Kind) -> str:
     family = f'"{kind.family}"' if kind.family else "null"
-    return f"    {kind.name}({kind.code}, {family}, {str(kind.retryable).lower()})"
+    return f"    {kind.name}({kind.code}, {family})"
 
 
 def parts() -> list[Part]:

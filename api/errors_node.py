@@ -25,10 +25,17 @@ def own(fact: Fact) -> str:
     """What may be missing is no property of an error without it."""
     name, type = named(fact)
     field = f"declare readonly {name}?: {type};" if fact.type.endswith("?") else f"readonly {name}: {type};"
-    comment = f"  /** {sentence(fact.what)} */\n"
+    text = sentence(fact.phrase("node"))
+    comment = f"  /** {text} */\n"
     if len(comment) > 120:
-        comment = "  /**\n" + "".join(f"   * {line}\n" for line in wrapped(sentence(fact.what), 112)) + "   */\n"
+        comment = "  /**\n" + "".join(f"   * {line}\n" for line in wrapped(text, 112)) + "   */\n"
     return f"{comment}  {field}\n"
+
+
+def crossing(fact: Fact) -> str:
+    """The field of what the native module gives."""
+    name, type = named(fact)
+    return f"  readonly {name}?: {type} | null;\n" if fact.type.endswith("?") else f"  readonly {name}: {type};\n"
 
 
 def parts() -> list[Part]:
@@ -36,15 +43,12 @@ def parts() -> list[Part]:
     numbers = "".join(f"  {kind.name}: {kind.code},\n" for kind in RAISED)
     families = " | ".join(f'"{family.name}"' for family in FAMILIES)
     above = "".join(f'  {kind.name}: "{kind.family}",\n' for kind in RAISED if kind.family)
-    retryable = "".join(f'  "{kind.name}",\n' for kind in RAISED if kind.retryable)
-    crossing = [named(fact) for fact in FACTS if fact.type.endswith("?")]
     path = "node/ts/error.ts"
     return [
         Part(path, f"export type ErrorKind =\n{union};\n", "kinds"),
         Part(path, f"export type ErrorFamily = {families};\n", "families"),
         Part(path, f"const ERRNO = {{\n{numbers}}} satisfies Record<ErrorKind, number>;\n", "numbers"),
         Part(path, f"const FAMILY: Partial<Record<ErrorKind, ErrorFamily>> = {{\n{above}}};\n", "above"),
-        Part(path, f"const RETRYABLE: ReadonlySet<ErrorKind> = new Set<ErrorKind>([\n{retryable}]);\n", "retryable"),
         Part(path, "".join(map(own, FACTS)), "facts"),
-        Part("node/ts/native.ts", "".join(f"  readonly {name}?: {type} | null;\n" for name, type in crossing), "facts"),
+        Part("node/ts/native.ts", "".join(map(crossing, FACTS)), "facts"),
     ]

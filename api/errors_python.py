@@ -11,13 +11,14 @@ TYPES = {
     "text?": "str | None",
     "milliseconds?": "float | None",
     "microseconds?": "float | None",
-    "flag": "ClassVar[bool] = False",
+    "flag": "bool",
 }
 
 
 def attribute(fact: Fact) -> str:
     unit = "; in seconds" if "seconds" in fact.type else ""
-    return f"    {fact.name}: {TYPES[fact.type]}\n{docstring(sentence(fact.what + unit))}"
+    text = docstring(sentence(fact.phrase("python") + unit))
+    return f"    {fact.name}: {TYPES[fact.type]}\n{text}"
 
 
 def family(family: Family) -> str:
@@ -27,8 +28,7 @@ def family(family: Family) -> str:
 def exception(kind: Kind) -> str:
     bases = ", ".join(filter(None, (ABOVE.get(kind.family, "DlockError"), kind.python_also)))
     text = docstring(sentence(kind.phrase("python")))
-    text = f'class {kind.python}({bases}):\n{text}\n    code = {kind.code}\n    kind = "{kind.name}"\n'
-    return text + ("    retryable = True\n" if kind.retryable else "") + "\n\n"
+    return f'class {kind.python}({bases}):\n{text}\n    code = {kind.code}\n    kind = "{kind.name}"\n\n\n'
 
 
 def parts() -> list[Part]:

@@ -38,7 +38,7 @@ def facts() -> str:
     for fact in FACTS:
         field, none = C_FACTS[fact.type]
         size = "OWNER" if fact.name == "holder" else fact.name.upper()
-        text += item("; ".join(filter(None, (fact.what, none))), f"pub {field.format(fact.name, size)},", "    ")
+        text += item("; ".join(filter(None, (fact.phrase("c"), none))), f"pub {field.format(fact.name, size)},", "    ")
     return text
 
 

@@ -214,7 +214,8 @@ typedef struct dlock_error_t {
    */
   int64_t remaining_ms;
   /**
-   * After how long asking again can succeed, at the soonest; of a limiter's refusal; -1 when it is not known.
+   * After how long asking again can succeed, at the soonest: of a limiter's refusal, and of a clock error, until
+   * the clock is no longer behind; -1 when it is not known.
    */
   int64_t retry_after_us;
   /**
@@ -222,8 +223,9 @@ typedef struct dlock_error_t {
    */
   char allowed[DLOCK_ALLOWED_SIZE];
   /**
-   * Whether the same call, made again later, can succeed although the program changes nothing; after an unknown
-   * outcome it may find that the first call was carried out.
+   * Whether the same call, made again later, can succeed although the program changes nothing: of a connection
+   * error, where the server cannot be reached, but not with a wrong password; after an unknown outcome it may find
+   * that the first call was carried out.
    */
   bool retryable;
 } dlock_error_t;
@@ -698,7 +700,7 @@ typedef struct dlock_completion_t {
    */
   struct dlock_inspection_t inspection;
   /**
-   * See DLOCK_COMPLETION_ERROR.
+   * See DLOCK_COMPLETION_ERROR and DLOCK_COMPLETION_DECISION.
    */
   struct dlock_error_t error;
   /**
@@ -794,7 +796,7 @@ typedef struct dlock_completion_t {
 #define DLOCK_FORKED -14
 
 /**
- * A clock error that waiting cannot correct.
+ * A clock is behind or jumps by more than the call waits for, or is past the end of a layout's time.
  */
 #define DLOCK_CLOCK -15
 
@@ -910,7 +912,7 @@ typedef struct dlock_completion_t {
 #define DLOCK_COMPLETION_LOG 8
 
 /**
- * A rate limiter's answer: `decision`, and `status` DLOCK_LIMITED when it refused.
+ * A rate limiter's answer: `decision`, and when it refused, `status` DLOCK_LIMITED and `error`.
  */
 #define DLOCK_COMPLETION_DECISION 9
 

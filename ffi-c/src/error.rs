@@ -48,7 +48,7 @@ pub const DLOCK_CANCELLED: dlock_status_t = -12;
 pub const DLOCK_CLOSED: dlock_status_t = -13;
 /// An object from before a fork was used in the child; connect again there.
 pub const DLOCK_FORKED: dlock_status_t = -14;
-/// A clock error that waiting cannot correct.
+/// A clock is behind or jumps by more than the call waits for, or is past the end of a layout's time.
 pub const DLOCK_CLOCK: dlock_status_t = -15;
 /// A defect in libdlock; panics end here too.
 pub const DLOCK_INTERNAL: dlock_status_t = -16;
@@ -87,12 +87,14 @@ pub struct dlock_error_t {
     pub holder: [c_char; DLOCK_OWNER_SIZE],
     /// How much of that holder's lease was left when it was seen; the holder may renew it; -1 when it is not known.
     pub remaining_ms: i64,
-    /// After how long asking again can succeed, at the soonest; of a limiter's refusal; -1 when it is not known.
+    /// After how long asking again can succeed, at the soonest: of a limiter's refusal, and of a clock error, until
+    /// the clock is no longer behind; -1 when it is not known.
     pub retry_after_us: i64,
     /// What is allowed in place of the value that was refused, such as `100 ms to 24 h`; empty when there is none.
     pub allowed: [c_char; DLOCK_ALLOWED_SIZE],
-    /// Whether the same call, made again later, can succeed although the program changes nothing; after an unknown
-    /// outcome it may find that the first call was carried out.
+    /// Whether the same call, made again later, can succeed although the program changes nothing: of a connection
+    /// error, where the server cannot be reached, but not with a wrong password; after an unknown outcome it may find
+    /// that the first call was carried out.
     pub retryable: bool,
     // </api:facts>
 }

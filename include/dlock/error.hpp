@@ -43,13 +43,15 @@ public:
     [[nodiscard]] std::optional<std::chrono::milliseconds> remaining() const {
         return known<std::chrono::milliseconds>(remaining_ms_);
     }
-    /// After how long asking again can succeed, at the soonest: of a limiter's refusal.
+    /// After how long asking again can succeed, at the soonest: of a clock_error, until the clock is no longer behind.
+    /// A limiter's refusal is not thrown: see decision::retry_after.
     [[nodiscard]] std::optional<std::chrono::microseconds> retry_after() const {
         return known<std::chrono::microseconds>(retry_after_us_);
     }
     /// What is allowed in place of the value that was refused, such as "100 ms to 24 h"; empty when that is not said.
     [[nodiscard]] const std::string& allowed() const noexcept { return allowed_; }
-    /// Whether the same call, made again later, can succeed although the program changes nothing.
+    /// Whether the same call, made again later, can succeed although the program changes nothing: of a
+    /// connection_failed, where the server cannot be reached, but not with a wrong password.
     [[nodiscard]] bool retryable() const noexcept { return retryable_; }
 
 private:
@@ -154,7 +156,7 @@ using cancelled = error_of<DLOCK_CANCELLED>;
 using closed = error_of<DLOCK_CLOSED>;
 /// An object from before a fork was used in the child; connect again there.
 using forked = error_of<DLOCK_FORKED>;
-/// A clock error that waiting cannot correct.
+/// A clock is behind or jumps by more than the call waits for, or is past the end of a layout's time.
 using clock_error = error_of<DLOCK_CLOCK>;
 /// A defect in libdlock; panics end here too.
 using internal_error = error_of<DLOCK_INTERNAL>;

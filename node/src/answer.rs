@@ -17,6 +17,7 @@ pub struct Failure {
     pub remaining_ms: Option<f64>,
     pub retry_after_ms: Option<f64>,
     pub allowed: Option<String>,
+    pub retryable: bool,
 }
 
 impl From<&Error> for Failure {
@@ -31,6 +32,7 @@ impl From<&Error> for Failure {
             remaining_ms: error.remaining().map(|left| left.as_millis() as f64),
             retry_after_ms: error.retry_after().map(|after| after.as_micros() as f64 / 1_000.0),
             allowed: error.allowed().map(str::to_owned),
+            retryable: error.is_retryable(),
         }
     }
 }

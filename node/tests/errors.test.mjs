@@ -11,7 +11,9 @@ import { DlockError, connect } from "libdlock";
 
 import { ROOT, freshName, rejects, useServer, vectors } from "./kit/index.mjs";
 
-const failure = (row) => ({ errno: row.code, kind: row.name, op: "acquire", object: "k", message: "what happened" });
+const failure = ({ code: errno, name: kind, retryable = false }) => {
+  return { errno, kind, op: "acquire", object: "k", message: "what happened", retryable };
+};
 
 describe("DlockError", () => {
   it("has every code of the vectors, and its type no other", () => {
@@ -32,10 +34,12 @@ describe("DlockError", () => {
     );
   });
 
-  it("has the family and the retryability of the vectors", () => {
+  it("has the family of the vectors, and says of each error whether a retry can help", () => {
     for (const row of vectors("errors").filter((row) => row.node)) {
-      const error = new DlockError(failure(row));
-      assert.deepEqual([error.family, error.retryable], [row.family, row.retryable ?? false], row.name);
+      for (const retryable of [true, false]) {
+        const error = new DlockError(failure({ ...row, retryable }));
+        assert.deepEqual([error.family, error.retryable], [row.family, retryable], row.name);
+      }
     }
   });
 
@@ -96,16 +100,18 @@ describe("the server's errors", () => {
 
   it("nobody listens: CONNECTION within connectTimeoutMs", async () => {
     const began = performance.now();
-    await rejects(connect("redis://127.0.0.1:1", { connectTimeoutMs: 300 }), "CONNECTION");
+    const error = await rejects(connect("redis://127.0.0.1:1", { connectTimeoutMs: 300 }), "CONNECTION");
     assert.ok(performance.now() - began < 1_500);
+    assert.equal(error.retryable, true);
   });
 
-  it("a wrong password: no text repeats it", async () => {
+  it("a wrong password: no text repeats it, and no retry can help", async () => {
     const secret = "correct horse battery";
     const url = shared.server.url.replace("redis://", `redis://somebody:${encodeURIComponent(secret)}@`);
     for (const args of [[url], [shared.server.url, { user: "somebody", password: secret }]]) {
       const error = await connect(...args).catch((error) => error);
       assert.ok(error instanceof DlockError);
+      assert.deepEqual([error.kind, error.retryable], ["CONNECTION", false]);
       const texts = `${inspect(error)} ${error.stack}`;
       assert.ok(!texts.includes(secret) && !texts.includes(encodeURIComponent(secret)), texts);
     }

@@ -124,7 +124,11 @@ describe("Snowflake", () => {
   it("a time before the layout's epoch, or past its end, is CLOCK", () => {
     const future = { ...FIRST, epochMs: Date.now() + 3_600_000 };
     const past = { ...FIRST, epochMs: 0, timeBits: 30 };
-    for (const layout of [future, past]) throws(() => new Snowflake({ datacenter: 0, worker: 0, layout }), "CLOCK");
+    const refused = (layout) => throws(() => new Snowflake({ datacenter: 0, worker: 0, layout }), "CLOCK");
+    const early = refused(future);
+    assert.ok(early.retryable && early.retryAfterMs > 3_500_000 && early.retryAfterMs <= 3_600_000);
+    const late = refused(past);
+    assert.deepEqual([late.retryable, late.retryAfterMs], [false, undefined]);
   });
 
   it("never makes one twice, one by one, in batches, and by a second generator", () => {

@@ -72,16 +72,6 @@ const FAMILY: Partial<Record<ErrorKind, ErrorFamily>> = {
 };
 // </api:above>
 
-// <api:retryable> written by `python3 api/write.py` from api/errors.json
-const RETRYABLE: ReadonlySet<ErrorKind> = new Set<ErrorKind>([
-  "BUSY",
-  "CONNECTION",
-  "OUTCOME_UNKNOWN",
-  "SERVER",
-  "OUT_OF_MEMORY",
-]);
-// </api:retryable>
-
 /** Every error that libdlock reports. `message` says what happened and what was allowed, and never holds a password. */
 export class DlockError extends Error {
   override readonly name = "DlockError";
@@ -105,13 +95,17 @@ export class DlockError extends Error {
   declare readonly holder?: string;
   /** How much of that holder's lease was left when it was seen; the holder may renew it. */
   declare readonly remainingMs?: number;
-  /** After how long asking again can succeed, at the soonest; of a limiter's refusal. */
+  /**
+   * After how long asking again can succeed, at the soonest: of a clock error, until the clock is no longer behind;
+   * a limiter's refusal is no error but a decision, which says it.
+   */
   declare readonly retryAfterMs?: number;
   /** What is allowed in place of the value that was refused, such as `100 ms to 24 h`. */
   declare readonly allowed?: string;
   /**
-   * Whether the same call, made again later, can succeed although the program changes nothing; after an unknown
-   * outcome it may find that the first call was carried out.
+   * Whether the same call, made again later, can succeed although the program changes nothing: of a connection
+   * error, where the server cannot be reached, but not with a wrong password; after an unknown outcome it may find
+   * that the first call was carried out.
    */
   readonly retryable: boolean;
   // </api:facts>
@@ -126,7 +120,7 @@ export class DlockError extends Error {
     this.errno = failure.errno;
     this.op = failure.op;
     this.object = failure.object ?? undefined;
-    this.retryable = RETRYABLE.has(this.kind);
+    this.retryable = failure.retryable;
     const { holder, remainingMs, retryAfterMs, allowed } = failure;
     const present = Object.entries({ family: FAMILY[this.kind], holder, remainingMs, retryAfterMs, allowed });
     // An error has only the facts that it knows, so that what prints it shows no others.
@@ -153,8 +147,9 @@ export function isFailure(answer: unknown): answer is Failure {
   return typeof answer === "object" && answer !== null && "errno" in answer;
 }
 
+/** One that no retry changes. */
 function failure(kind: ErrorKind, op: string, message: string, object?: string): Failure {
-  return { errno: ERRNO[kind], kind, op, object: object ?? null, message };
+  return { errno: ERRNO[kind], kind, op, object: object ?? null, message, retryable: false };
 }
 
 /** A value that could not be carried to the core unchanged: what was wrong, and what is allowed. Ranges are the core's to say. */

@@ -22,6 +22,7 @@ export interface Failure {
   readonly remainingMs?: number | null;
   readonly retryAfterMs?: number | null;
   readonly allowed?: string | null;
+  readonly retryable: boolean;
   // </api:facts>
 }
 

@@ -15,10 +15,9 @@ pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
         let seconds = |duration: Duration| duration.as_secs_f64();
         let (remaining, retry_after) = (error.remaining().map(seconds), error.retry_after().map(seconds));
         let (code, op, name, message) = (error.kind().code(), error.op(), error.name(), error.to_string());
-        run(
-            make,
-            &(code, op, name, message, error.holder(), remaining, retry_after, error.allowed()).into_pyobject(py)?,
-        )
+        let (holder, allowed, retryable) = (error.holder(), error.allowed(), error.is_retryable());
+        let arguments = (code, op, name, message, holder, remaining, retry_after, allowed, retryable);
+        run(make, &arguments.into_pyobject(py)?)
     });
     match made {
         Ok(exception) => PyErr::from_value(exception),

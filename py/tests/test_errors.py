@@ -5,7 +5,9 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -60,7 +62,7 @@ def test_every_error_of_the_vectors_has_its_class() -> None:
 
 @pytest.mark.parametrize("cls", _errors._BY_CODE.values(), ids=lambda cls: cls.__name__)
 def test_an_error_carries_what_and_where_and_survives_pickling(cls: type[libdlock.DlockError]) -> None:
-    facts = {"holder": "a:1", "remaining": 2.5, "retry_after": 0.25, "allowed": "1 to 5"}
+    facts = {"holder": "a:1", "remaining": 2.5, "retry_after": 0.25, "allowed": "1 to 5", "retryable": True}
     error = _errors.from_native(cls.code, "acquire", "k", "what happened", **facts)  # type: ignore[arg-type]
     for each in (error, pickle.loads(pickle.dumps(error)), copy.copy(error), copy.deepcopy(error)):
         assert {name: getattr(each, name) for name in facts} == facts
@@ -69,14 +71,13 @@ def test_an_error_carries_what_and_where_and_survives_pickling(cls: type[libdloc
         assert str(each) == "what happened"
 
 
-def test_kinds_are_below_their_families_and_know_whether_to_retry() -> None:
+def test_kinds_are_below_their_families() -> None:
     families = {row["name"]: getattr(libdlock, row["python"]) for row in rows("errors.json", "families")}
     assert set(families) == {"USAGE", "UNAVAILABLE", "HOLD_ENDED"}
     for row in rows("errors.json", "errors"):
         if not row["python"]:
             continue
         cls = getattr(libdlock, row["python"])
-        assert cls.retryable is row.get("retryable", False)
         above = {name for name, family in families.items() if issubclass(cls, family)}
         assert above == {row["family"]} if "family" in row else not above
 
@@ -115,8 +116,24 @@ def test_families_catch_what_a_program_handles_alike(client: libdlock.Client) ->
         client.lock("k").release()
     with pytest.raises(libdlock.Unavailable) as away:
         libdlock.connect("redis://127.0.0.1:1", connect_timeout=0.3)
-    assert away.value.retryable
     assert isinstance(away.value, ConnectionError)
+
+
+def test_whether_a_retry_can_help_is_a_fact_of_the_one_error(server: RedisServer) -> None:
+    with pytest.raises(libdlock.ConnectionFailed) as away:
+        libdlock.connect("redis://127.0.0.1:1", connect_timeout=5)
+    with pytest.raises(libdlock.ConnectionFailed) as wrong:
+        libdlock.connect(server.url, user="nobody", password="wrong")
+    assert (away.value.retryable, wrong.value.retryable) == (True, False)
+
+
+def test_a_clock_error_says_when_a_retry_can_succeed() -> None:
+    soon = replace(libdlock.Layout.named("default"), epoch_ms=time.time_ns() // 1_000_000 + 3_600_000)
+    with pytest.raises(libdlock.ClockError) as early:
+        libdlock.Snowflake(1, 1, layout=soon)
+    assert early.value.retry_after is not None
+    assert 3_500 < early.value.retry_after <= 3_600
+    assert early.value.retryable
 
 
 def test_every_name_of_the_vectors(client: libdlock.Client) -> None:

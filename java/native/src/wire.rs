@@ -144,6 +144,7 @@ impl Bytes {
         self.int64(error.remaining().map_or(NONE, |left| left.as_millis() as i64));
         self.int64(error.retry_after().map_or(NONE, |after| after.as_micros() as i64));
         self.text(error.allowed());
+        self.byte(u8::from(error.is_retryable()));
     }
 
     fn event(&mut self, event: &Event) {

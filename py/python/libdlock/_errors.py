@@ -28,12 +28,15 @@ class DlockError(Exception):
     remaining: float | None
     """How much of that holder's lease was left when it was seen; the holder may renew it; in seconds."""
     retry_after: float | None
-    """After how long asking again can succeed, at the soonest; of a limiter's refusal; in seconds."""
+    """After how long asking again can succeed, at the soonest: of a clock error, until the clock is no longer
+    behind; a limiter's refusal is no error but a decision, which says it; in seconds.
+    """
     allowed: str | None
     """What is allowed in place of the value that was refused, such as `100 ms to 24 h`."""
-    retryable: ClassVar[bool] = False
-    """Whether the same call, made again later, can succeed although the program changes nothing; after an unknown
-    outcome it may find that the first call was carried out.
+    retryable: bool
+    """Whether the same call, made again later, can succeed although the program changes nothing: of a connection
+    error, where the server cannot be reached, but not with a wrong password; after an unknown outcome it may find that
+    the first call was carried out.
     """
     # </api:facts>
 
@@ -47,6 +50,7 @@ class DlockError(Exception):
         remaining: float | None = None,
         retry_after: float | None = None,
         allowed: str | None = None,
+        retryable: bool = False,
     ) -> None:
         super().__init__(message)
         self.op = op
@@ -55,6 +59,7 @@ class DlockError(Exception):
         self.remaining = remaining
         self.retry_after = retry_after
         self.allowed = allowed
+        self.retryable = retryable
 
 
 # <api:errors> written by `python3 api/write.py` from api/errors.json
@@ -77,7 +82,6 @@ class AcquireTimeout(DlockError, TimeoutError):
 
     code = 1
     kind = "BUSY"
-    retryable = True
 
 
 class InvalidArgument(UsageError, ValueError):
@@ -122,7 +126,6 @@ class ConnectionFailed(Unavailable, ConnectionError):
 
     code = -6
     kind = "CONNECTION"
-    retryable = True
 
 
 class OutcomeUnknown(Unavailable, TimeoutError):
@@ -130,7 +133,6 @@ class OutcomeUnknown(Unavailable, TimeoutError):
 
     code = -7
     kind = "OUTCOME_UNKNOWN"
-    retryable = True
 
 
 class ServerError(Unavailable):
@@ -138,7 +140,6 @@ class ServerError(Unavailable):
 
     code = -8
     kind = "SERVER"
-    retryable = True
 
 
 class WrongType(UsageError, TypeError):
@@ -153,7 +154,6 @@ class OutOfMemory(Unavailable, MemoryError):
 
     code = -10
     kind = "OUT_OF_MEMORY"
-    retryable = True
 
 
 class NoPermission(Unavailable, PermissionError):
@@ -185,7 +185,7 @@ class Forked(UsageError, RuntimeError):
 
 
 class ClockError(DlockError):
-    """A clock error that waiting cannot correct."""
+    """A clock is behind or jumps by more than the call waits for, or is past the end of a layout's time."""
 
     code = -15
     kind = "CLOCK"
@@ -240,6 +240,7 @@ def from_native(
     remaining: float | None,
     retry_after: float | None,
     allowed: str | None,
+    retryable: bool,
 ) -> DlockError:
     """The exception for an error of the core. The native module calls this."""
     cls = _BY_CODE.get(code, InternalError)
@@ -251,6 +252,7 @@ def from_native(
         remaining=remaining,
         retry_after=retry_after,
         allowed=allowed,
+        retryable=retryable,
     )
 
 

@@ -121,6 +121,6 @@ final class Arguments {
 
     private static Failure refusal(Kind kind, String what, String allowed, String op) {
         String message = op + ": " + what + "; allowed: " + allowed;
-        return new Failure(kind.code(), op, null, message, null, -1, -1, allowed);
+        return new Failure(kind.code(), op, null, message, null, -1, -1, allowed, false);
     }
 }

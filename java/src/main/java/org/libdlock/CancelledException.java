@@ -65,6 +65,6 @@ public final class CancelledException extends CancellationException implements D
 
     @Override
     public boolean retryable() {
-        return Kind.of(failure.code()).retryable();
+        return failure.retryable();
     }
 }

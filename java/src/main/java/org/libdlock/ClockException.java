@@ -3,7 +3,7 @@ package org.libdlock;
 
 import org.libdlock.internal.Failure;
 
-/** A clock error that waiting cannot correct. */
+/** A clock is behind or jumps by more than the call waits for, or is past the end of a layout's time. */
 public final class ClockException extends DlockException {
     private static final long serialVersionUID = 1;
 

@@ -415,7 +415,8 @@ public final class DistributedLock implements Lock {
     private void require(boolean granted) {
         if (!granted) {
             String message = "acquire \"" + name + "\": held by another holder";
-            throw new AcquireTimeoutException(new Failure(Kind.BUSY.code(), "acquire", name, message));
+            Failure busy = new Failure(Kind.BUSY.code(), "acquire", name, message, null, -1, -1, null, true);
+            throw new AcquireTimeoutException(busy);
         }
     }
 

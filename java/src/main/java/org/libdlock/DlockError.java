@@ -74,7 +74,8 @@ public interface DlockError {
     Duration remaining();
 
     /**
-     * After how long asking again can succeed, at the soonest; of a limiter's refusal.
+     * After how long asking again can succeed, at the soonest: of a clock error, until the clock is no longer behind;
+     * a limiter's refusal is no error but a decision, which says it.
      *
      * @return {@code null} when it is not known
      */
@@ -90,8 +91,9 @@ public interface DlockError {
     String allowed();
 
     /**
-     * Whether the same call, made again later, can succeed although the program changes nothing; after an unknown
-     * outcome it may find that the first call was carried out.
+     * Whether the same call, made again later, can succeed although the program changes nothing: of a connection
+     * error, where the server cannot be reached, but not with a wrong password; after an unknown outcome it may find
+     * that the first call was carried out.
      *
      * @return whether it can
      */

@@ -67,7 +67,7 @@ public class DlockException extends RuntimeException implements DlockError {
 
     @Override
     public final boolean retryable() {
-        return Kind.of(failure.code()).retryable();
+        return failure.retryable();
     }
     // </api:body>
 }

@@ -64,6 +64,6 @@ public final class ForkedException extends IllegalStateException implements Dloc
 
     @Override
     public boolean retryable() {
-        return Kind.of(failure.code()).retryable();
+        return failure.retryable();
     }
 }

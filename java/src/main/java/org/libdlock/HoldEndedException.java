@@ -64,6 +64,6 @@ public abstract class HoldEndedException extends IllegalMonitorStateException im
 
     @Override
     public final boolean retryable() {
-        return Kind.of(failure.code()).retryable();
+        return failure.retryable();
     }
 }

@@ -64,6 +64,6 @@ public class InvalidArgumentException extends IllegalArgumentException implement
 
     @Override
     public final boolean retryable() {
-        return Kind.of(failure.code()).retryable();
+        return failure.retryable();
     }
 }

@@ -64,6 +64,6 @@ public final class UnsupportedException extends UnsupportedOperationException im
 
     @Override
     public boolean retryable() {
-        return Kind.of(failure.code()).retryable();
+        return failure.retryable();
     }
 }

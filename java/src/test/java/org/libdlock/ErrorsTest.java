@@ -17,7 +17,7 @@ import org.libdlock.internal.Failure;
 /** What an error tells besides its text. */
 class ErrorsTest extends WithServer {
     @Test
-    void kindsHaveTheFamilyAndRetryabilityOfTheVectors() throws IOException {
+    void kindsHaveTheFamilyOfTheVectors() throws IOException {
         for (JsonObject row : Vectors.rows("errors", "errors")) {
             if (row.get("java").isJsonNull()) {
                 continue;
@@ -26,7 +26,6 @@ class ErrorsTest extends WithServer {
             DlockError error = (DlockError) exception;
             String family = row.has("family") ? row.get("family").getAsString() : null;
             assertThat(error.family()).isEqualTo(family);
-            assertThat(error.retryable()).isEqualTo(row.has("retryable"));
             assertThat(exception instanceof UnavailableException).isEqualTo("UNAVAILABLE".equals(family));
             assertThat(exception instanceof HoldEndedException).isEqualTo("HOLD_ENDED".equals(family));
         }
@@ -77,9 +76,30 @@ class ErrorsTest extends WithServer {
     }
 
     @Test
+    void whetherARetryCanHelpIsAFactOfTheOneError() {
+        ConnectionException away =
+                catchThrowableOfType(ConnectionException.class, () -> Dlock.connect("redis://127.0.0.1:1"));
+        Options wrong = Options.defaults().user("nobody").password("wrong");
+        ConnectionException refused =
+                catchThrowableOfType(ConnectionException.class, () -> Dlock.connect(server.url(), wrong));
+        assertThat(away.retryable()).isTrue();
+        assertThat(refused.retryable()).isFalse();
+    }
+
+    @Test
+    void aClockErrorSaysWhenARetryCanSucceed() {
+        Layout soon = new Layout(System.currentTimeMillis() + Duration.ofHours(1).toMillis(), 41, 5, 5, 12);
+        Snowflake.Builder builder = Snowflake.builder(1, 1).layout(soon);
+        ClockException early = catchThrowableOfType(ClockException.class, builder::build);
+        assertThat(early.retryAfter()).isBetween(Duration.ofMinutes(59), Duration.ofHours(1));
+        assertThat(early.retryable()).isTrue();
+    }
+
+    @Test
     void serializationKeepsTheFacts() throws Exception {
         for (Kind kind : Kind.values()) {
-            Failure failure = new Failure(kind.code(), "acquire", "k", "what happened", "a:1", 2500, 250, "1 to 5");
+            Failure failure =
+                    new Failure(kind.code(), "acquire", "k", "what happened", "a:1", 2500, 250, "1 to 5", true);
             ByteArrayOutputStream bytes = new ByteArrayOutputStream();
             try (ObjectOutputStream out = new ObjectOutputStream(bytes)) {
                 out.writeObject(Errors.of(failure));
@@ -93,6 +113,7 @@ class ErrorsTest extends WithServer {
             assertThat(read.remaining()).isEqualTo(Duration.ofMillis(2500));
             assertThat(read.retryAfter()).isEqualTo(Duration.ofNanos(250_000));
             assertThat(read.allowed()).isEqualTo("1 to 5");
+            assertThat(read.retryable()).isTrue();
             assertThat((Throwable) read).hasMessage("what happened");
         }
     }

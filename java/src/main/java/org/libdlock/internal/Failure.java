@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param remainingMillis how much of its lease was left, or -1
  * @param retryAfterMicros after how long asking again can succeed, or -1
  * @param allowed what is allowed in place of what was refused
+ * @param retryable whether the same call can succeed later
  */
 public record Failure(
         int code,
@@ -25,10 +26,11 @@ public record Failure(
         @Nullable String holder,
         long remainingMillis,
         long retryAfterMicros,
-        @Nullable String allowed)
+        @Nullable String allowed,
+        boolean retryable)
         implements Serializable {
     /**
-     * One with nothing but its text.
+     * One with nothing but its text, which no retry changes.
      *
      * @param code its kind's number
      * @param op the operation that failed
@@ -36,7 +38,7 @@ public record Failure(
      * @param message what happened, for people
      */
     public Failure(int code, String op, @Nullable String object, String message) {
-        this(code, op, object, message, null, -1, -1, null);
+        this(code, op, object, message, null, -1, -1, null, false);
     }
 
     /**

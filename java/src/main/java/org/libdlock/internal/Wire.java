@@ -127,7 +127,8 @@ public final class Wire {
                     optionalText(),
                     bytes.getLong(),
                     bytes.getLong(),
-                    optionalText());
+                    optionalText(),
+                    flag());
         }
 
         private boolean flag() {
