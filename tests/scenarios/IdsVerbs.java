@@ -1,3 +1,4 @@
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.stream.IntStream;
@@ -27,7 +28,10 @@ final class IdsVerbs implements Verbs {
     }
 
     private String open(Step step) {
-        Layout layout = Layout.named(step.option("layout", "default"));
+        Duration beginsIn = step.millis("begins_in_ms");
+        Layout layout = beginsIn == null
+                ? Layout.named(step.option("layout", "default"))
+                : new Layout(System.currentTimeMillis() + beginsIn.toMillis(), 41, 5, 5, 12);
         generators.put(
                 step.object(0),
                 Snowflake.builder(step.number("datacenter"), step.number("worker"))

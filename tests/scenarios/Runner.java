@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
 import org.libdlock.Client;
 import org.libdlock.Dlock;
 import org.libdlock.DlockError;
@@ -37,10 +38,12 @@ public final class Runner {
     }
 
     private String open(Step step) {
+        String at = step.option("at", url);
+        step.options().remove("at");
         List<String> options = new ArrayList<>();
         step.options().forEach((name, value) -> options.add(name + "=" + value));
         String query = options.isEmpty() ? "" : "?" + String.join("&", options);
-        clients.put(step.object(0), Dlock.connect(url + query));
+        clients.put(step.object(0), Dlock.connect(at + query));
         return "";
     }
 
@@ -51,9 +54,11 @@ public final class Runner {
 
     private static String facts(DlockError error) {
         Duration remaining = error.remaining();
+        Duration retry = error.retryAfter();
         String allowed = error.allowed();
         return " holder=" + (error.holder() == null ? "none" : error.holder())
                 + " remaining_ms=" + (remaining == null ? "none" : remaining.toMillis())
+                + " retry_after_us=" + (retry == null ? "none" : TimeUnit.NANOSECONDS.toMicros(retry.toNanos()))
                 + " allowed=" + (allowed == null ? "none" : allowed.replace(' ', '_'))
                 + " retryable=" + error.retryable();
     }

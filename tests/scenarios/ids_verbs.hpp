@@ -7,6 +7,7 @@
 #define SCENARIOS_IDS_VERBS_HPP
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -34,6 +35,12 @@ private:
     values generator(const step& step) {
         dlock::snowflake_options how;
         if (step.options.count("layout") != 0) how.layout.emplace(step.option("layout"));
+        if (const auto begins_in = step.ms("begins_in_ms")) {
+            const auto begins = std::chrono::system_clock::now().time_since_epoch() + *begins_in;
+            auto given = dlock::layout("default").get();
+            given.epoch_ms = std::chrono::duration_cast<std::chrono::milliseconds>(begins).count();
+            how.layout.emplace(given);
+        }
         generators_[step.objects.at(0)] =
             std::make_unique<dlock::snowflake>(step.number("datacenter"), step.number("worker"), how);
         return {};

@@ -3,8 +3,11 @@
 import { Snowflake } from "libdlock";
 
 export const verbs = (things) => ({
-  generator([generator], { datacenter, worker, layout = "default" }) {
-    things.set(generator, new Snowflake({ datacenter: Number(datacenter), worker: Number(worker), layout }));
+  generator([generator], { datacenter, worker, layout = "default", begins_in_ms }) {
+    const bits = { timeBits: 41, datacenterBits: 5, workerBits: 5, sequenceBits: 12 };
+    const later = begins_in_ms !== undefined && { epochMs: Date.now() + Number(begins_in_ms), ...bits };
+    const wanted = { datacenter: Number(datacenter), worker: Number(worker), layout: later || layout };
+    things.set(generator, new Snowflake(wanted));
   },
   ids([generator], { count }) {
     const ids = things.get(generator).nextIds(Number(count));

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import time
 from typing import Any
 
 import libdlock
@@ -9,8 +11,13 @@ from verbs import Values, Verbs
 
 
 class IdsVerbs(Verbs):
-    async def generator(self, generator: str, datacenter: str, worker: str, layout: Any = "default") -> Values:
-        self._things[generator] = libdlock.Snowflake(int(datacenter), int(worker), layout=libdlock.Layout.named(layout))
+    async def generator(
+        self, generator: str, datacenter: str, worker: str, layout: Any = "default", begins_in_ms: str | None = None
+    ) -> Values:
+        given = libdlock.Layout.named(layout)
+        if begins_in_ms is not None:
+            given = dataclasses.replace(given, epoch_ms=time.time_ns() // 1_000_000 + int(begins_in_ms))
+        self._things[generator] = libdlock.Snowflake(int(datacenter), int(worker), layout=given)
         return {}
 
     async def ids(self, generator: str, count: str) -> Values:

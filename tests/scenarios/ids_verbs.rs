@@ -1,6 +1,7 @@
 //! The verbs of ids. None of them waits.
 
 use std::collections::HashMap;
+use std::time::SystemTime;
 
 use libdlock::id::{Layout, encode, parse};
 use libdlock::{Result, Snowflake};
@@ -17,7 +18,11 @@ impl Generators {
         let nothing = Values::default;
         Ok(Some(match step.verb {
             "generator" => {
-                let layout = Layout::named(step.options.get("layout").unwrap_or(&"default"))?;
+                let mut layout = Layout::named(step.options.get("layout").unwrap_or(&"default"))?;
+                if let Some(begins_in_ms) = step.given("begins_in_ms") {
+                    let now = SystemTime::UNIX_EPOCH.elapsed().expect("a clock after 1970").as_millis();
+                    layout.epoch_ms = i64::try_from(now).expect("a time") + begins_in_ms;
+                }
                 let builder = Snowflake::builder(step.count("datacenter"), step.count("worker")).layout(layout);
                 self.0.insert(step.objects[0].to_owned(), builder.build()?);
                 nothing()

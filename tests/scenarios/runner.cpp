@@ -24,11 +24,13 @@ values facts(const dlock::error& error) {
             if (letter == ' ') letter = '_';
         return given.empty() ? "none" : given;
     };
-    std::optional<std::int64_t> remaining;
+    std::optional<std::int64_t> remaining, retry;
     if (error.remaining()) remaining = error.remaining()->count();
+    if (error.retry_after()) retry = error.retry_after()->count();
     return values()
         .add("holder", text(error.holder()))
         .add("remaining_ms", remaining)
+        .add("retry_after_us", retry)
         .add("allowed", text(error.allowed()))
         .add("retryable", error.retryable());
 }
@@ -57,9 +59,9 @@ private:
         return {};
     }
     values open(const step& step) {
-        std::string url = url_;
+        std::string url = step.options.count("at") != 0 ? step.option("at") : url_;
         for (const auto& [name, value] : step.options)
-            url += (url.find('?') == std::string::npos ? "?" : "&") + name + '=' + value;
+            if (name != "at") url += (url.find('?') == std::string::npos ? "?" : "&") + name + '=' + value;
         clients_[step.objects.at(0)] = std::make_unique<dlock::client>(url);
         return {};
     }

@@ -18,9 +18,9 @@ const verbs = {
     clients.clear();
     things.clear();
   },
-  async open([client], options) {
+  async open([client], { at = url, ...options }) {
     const query = new URLSearchParams(options).toString();
-    clients.set(client, await connect(query ? `${url}?${query}` : url));
+    clients.set(client, await connect(query ? `${at}?${query}` : at));
   },
   async close([client], { release }) {
     await clients.get(client).close({ release: release === "true" });
@@ -43,8 +43,9 @@ for await (const line of createInterface({ input: process.stdin })) {
     console.log(["ok", ...told(values)].join(" "));
   } catch (error) {
     if (!(error instanceof DlockError)) throw error;
-    const { holder, remainingMs: remaining_ms, allowed, retryable } = error;
-    const facts = told({ holder, remaining_ms, allowed: allowed?.replaceAll(" ", "_"), retryable });
+    const { holder, remainingMs: remaining_ms, retryAfterMs, allowed, retryable } = error;
+    const retry_after_us = retryAfterMs === undefined ? undefined : Math.round(retryAfterMs * 1000);
+    const facts = told({ holder, remaining_ms, retry_after_us, allowed: allowed?.replaceAll(" ", "_"), retryable });
     console.log(["error", error.kind, ...facts, ":", error.message].join(" "));
   }
 }

@@ -52,8 +52,10 @@ impl Runner {
                 }
             }
             "open" => {
-                let query: Vec<String> = step.options.iter().map(|(name, value)| format!("{name}={value}")).collect();
-                let url = if query.is_empty() { self.url.clone() } else { format!("{}?{}", self.url, query.join("&")) };
+                let options = step.options.iter().filter(|(name, _)| **name != "at");
+                let query: Vec<String> = options.map(|(name, value)| format!("{name}={value}")).collect();
+                let at = step.options.get("at").map_or(self.url.as_str(), |at| at);
+                let url = if query.is_empty() { at.to_owned() } else { format!("{at}?{}", query.join("&")) };
                 self.clients.insert(step.objects[0].to_owned(), Client::connect(&url).await?);
             }
             "close" if step.options.contains_key("release") => step.client(&self.clients).close_releasing().await?,
@@ -68,6 +70,7 @@ fn facts(error: &libdlock::Error) -> Values {
     Values::default()
         .maybe("holder", error.holder())
         .maybe("remaining_ms", error.remaining().map(|left| left.as_millis()))
+        .maybe("retry_after_us", error.retry_after().map(|after| after.as_micros()))
         .maybe("allowed", error.allowed().map(|allowed| allowed.replace(' ', "_")))
         .add("retryable", error.is_retryable())
 }

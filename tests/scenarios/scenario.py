@@ -12,7 +12,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 
 #: What the test does by itself. All but `sleep` need a server.
-OWN = {"delete", "set", "sleep"}
+OWN = {"configure", "delete", "set", "sleep"}
 
 
 @dataclass(frozen=True)
@@ -70,13 +70,15 @@ class Scenario:
     steps: list[Step]
     #: Languages whose types cannot say it, and why.
     excepted: dict[str, str]
+    #: Where its steps do not show it.
+    on_server: bool
 
     def __str__(self) -> str:
         return f"{self.file}: {self.name}"
 
     @property
     def needs_server(self) -> bool:
-        return any(step.by or step.verb in OWN - {"sleep"} for step in self.steps)
+        return self.on_server or any(step.by or step.verb in OWN - {"sleep"} for step in self.steps)
 
     @property
     def processes(self) -> list[str]:
@@ -98,13 +100,16 @@ def _step(row: dict[str, Any]) -> Step:
     )
 
 
+def _scenario(file: str, row: dict[str, Any]) -> Scenario:
+    unknown = row.keys() - {"scenario", "steps", "except", "needs_server"}
+    assert not unknown, f"a scenario has no {unknown}"
+    steps = [_step(step) for step in row["steps"]]
+    return Scenario(file, row["scenario"], steps, row.get("except", {}), row.get("needs_server", False))
+
+
 def scenarios() -> list[Scenario]:
     """All scenarios of all files."""
-    return [
-        Scenario(file.stem, row["scenario"], [_step(step) for step in row["steps"]], row.get("except", {}))
-        for file in sorted(HERE.glob("*.json"))
-        for row in json.loads(file.read_text())
-    ]
+    return [_scenario(file.stem, row) for file in sorted(HERE.glob("*.json")) for row in json.loads(file.read_text())]
 
 
 class Run:

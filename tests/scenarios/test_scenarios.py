@@ -54,6 +54,8 @@ def own(step: Step, words: list[str], server: Server) -> None:
             server.command("DEL", name)
         case "set", [name, value]:
             server.command("SET", name, value.removeprefix("value="))
+        case "configure", [given]:
+            server.command("CONFIG", "SET", *given.split("="))
         case "sleep", [ms]:
             time.sleep(int(ms.removeprefix("ms=")) / 1000)
         case _:
@@ -97,6 +99,8 @@ def test_scenario(scenario: Scenario, language: str, store: str, server: Server,
     finally:
         for worker in workers.values():
             assert worker.ask("forget") == ["ok"]
+        for option in {step.do.split()[1].split("=")[0] for step in scenario.steps if step.verb == "configure"}:
+            server.command("CONFIG", "SET", option, "0")
 
 
 def test_every_scenario_has_a_name_of_its_own() -> None:

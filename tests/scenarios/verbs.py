@@ -48,10 +48,11 @@ class Verbs:
         self._things.clear()
         return {}
 
-    async def open(self, client: str, **options: str) -> Values:
+    async def open(self, client: str, at: str | None = None, **options: str) -> Values:
         # Every language reads options from the URL alike.
         query = "&".join(f"{name}={value}" for name, value in options.items())
-        self._clients[client] = await done(self._connect(f"{self._url}?{query}" if query else self._url))
+        url = at or self._url
+        self._clients[client] = await done(self._connect(f"{url}?{query}" if query else url))
         return {}
 
     async def close(self, client: str, release: str = "false") -> Values:
@@ -74,6 +75,7 @@ def failed(error: libdlock.DlockError) -> str:
     facts = {
         "holder": error.holder,
         "remaining_ms": ms(error.remaining),
+        "retry_after_us": us(error.retry_after),
         "allowed": None if error.allowed is None else error.allowed.replace(" ", "_"),
         "retryable": error.retryable,
     }
