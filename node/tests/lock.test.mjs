@@ -126,23 +126,6 @@ onBothBackends((context) => {
     });
   });
 
-  it("inspect, locked and forceRelease tell and act as the server sees it", async () => {
-    const other = await context.open();
-    const name = freshName();
-    const lock = context.client.lock(name);
-    const free = await lock.inspect();
-    assert.deepEqual([free.holder, free.ours, free.ttlMs, free.token], [undefined, false, undefined, undefined]);
-    assert.equal(await lock.forceRelease(), false);
-    const held = await lock.acquire();
-    const seen = await other.lock(name).inspect();
-    assert.deepEqual([seen.holder, seen.ours, seen.token], [held.owner, false, held.token]);
-    assert.ok(seen.ttlMs > 29_000 && seen.ttlMs <= 30_000);
-    assert.equal((await lock.inspect()).ours, true);
-    assert.equal(await other.lock(name).locked(), true);
-    assert.equal(await other.lock(name).forceRelease(), true);
-    assert.equal(await lock.locked(), false);
-  });
-
   it("a client's prefix is before every name, and not in `name`", async () => {
     const prefixed = await context.open({ keyPrefix: "app:" });
     const name = freshName();

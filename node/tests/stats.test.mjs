@@ -63,17 +63,4 @@ onBothBackends((context) => {
     assert.equal(client.stats().lock.acquired, 0);
     await client.close();
   });
-
-  it("tells how many processes stand in the queue", async () => {
-    const name = freshName();
-    const other = await context.open();
-    const held = await context.client.lock(name).acquire();
-    assert.equal((await held.lock.inspect()).queued, 0);
-    const waiting = other.lock(name).acquire();
-    let queued = 0;
-    while (queued === 0) queued = (await held.lock.inspect()).queued;
-    assert.equal(queued, 1);
-    await held.release();
-    await (await waiting).release();
-  });
 });

@@ -142,24 +142,6 @@ async def test_extend(aio_client: aio.Client, name: str) -> None:
         await lock.extend(5)
 
 
-async def test_inspect_and_force_release(aio_client: aio.Client, aio_other: aio.Client, name: str) -> None:
-    free = await aio_client.lock(name).inspect()
-    assert (free.holder, free.ttl) == (None, None)
-    lock = aio_client.lock(name, lease=20)
-    assert await lock.acquire()
-    held = lock.held
-    assert held is not None
-    for mine in (aio_client, aio_other):
-        seen = await mine.lock(name).inspect()
-        assert (seen.holder, seen.token, seen.ours) == (held.owner, held.token, mine is aio_client)
-        assert seen.ttl is not None
-        assert 18 < seen.ttl <= 20
-    assert await aio_other.lock(name).force_release() is True
-    assert await aio_other.lock(name).force_release() is False
-    with pytest.raises(libdlock.DlockError):
-        await lock.release()
-
-
 async def test_a_hold_goes_to_another_task_and_client_on_purpose(
     aio_client: aio.Client, aio_other: aio.Client, name: str
 ) -> None:
@@ -194,12 +176,6 @@ async def test_a_given_lease_runs_out(aio_client: aio.Client, aio_other: aio.Cli
         with pytest.raises(libdlock.DlockError):
             await lock.release()
         assert taken.valid
-
-
-async def test_a_watchdog_lease_is_renewed(url: str, name: str) -> None:
-    async with aio.connect(url, lease=0.6) as client, client.lock(name) as held:
-        assert not await held.lost.wait(2)  # three leases
-        assert held.valid
 
 
 async def test_a_body_that_fails_keeps_its_exception(

@@ -43,12 +43,6 @@ def test_a_lease_may_be_a_timedelta_and_is_not_renewed(client: libdlock.Client, 
         assert 4 < held.remaining <= 5
 
 
-def test_a_watchdog_lease_is_renewed(url: str, name: str) -> None:
-    with libdlock.connect(url, lease=0.6) as client, client.lock(name) as held:
-        assert not held.lost.wait(2)  # three leases
-        assert held.valid
-
-
 def test_extend(client: libdlock.Client, name: str) -> None:
     lock = client.lock(name, lease=2)
     with lock as held:

@@ -287,25 +287,6 @@ static void a_client_counts_what_its_locks_do(void) {
     dlock_lock_free(lock), dlock_client_free(counting);
 }
 
-static void an_inspection_counts_the_processes_in_the_queue(void) {
-    dlock_client_t* other = open_client();
-    dlock_lock_t *mine = open_lock(client, NULL), *theirs = open_lock(other, NULL);
-    dlock_inspection_t seen = DLOCK_INSPECTION_INIT;
-    OK(dlock_lock_acquire(mine, NULL, NULL, error));
-    OK(dlock_lock_inspect(mine, &seen, error));
-    CHECK(seen.queued == 0);
-    struct job waiter;
-    start(wait_for_it, theirs, &waiter);
-    do OK(dlock_lock_inspect(mine, &seen, error));
-    while (seen.queued == 0);
-    CHECK(seen.queued == 1);
-    OK(dlock_lock_release(mine, error));
-    CHECK(finish(&waiter) == DLOCK_OK);
-    dlock_lock_free(mine), dlock_lock_free(theirs);
-    OK(dlock_client_close(other, false, error));
-    dlock_client_free(other);
-}
-
 int main(void) {
     CHECK(dlock_abi_version() == DLOCK_ABI_VERSION);
     client = open_client();
@@ -323,7 +304,6 @@ int main(void) {
     RUN(a_cancel_token_ends_a_wait);
     RUN(the_end_of_the_holding_thread_ends_renewal_and_not_the_lease);
     RUN(a_client_counts_what_its_locks_do);
-    RUN(an_inspection_counts_the_processes_in_the_queue);
     RUN(closing_wakes_waiters_and_what_comes_after_is_closed);
     OK(dlock_client_close(client, false, error));
     CHECK(dlock_client_free(client) == DLOCK_OK);

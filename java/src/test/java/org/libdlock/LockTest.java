@@ -60,24 +60,6 @@ class LockTest extends WithServer {
     }
 
     @Test
-    void inspectSaysWhatTheServerSays() {
-        Client client = connect();
-        DistributedLock lock = client.lock(name);
-        assertThat(lock.isLocked()).isFalse();
-        assertThat(lock.inspect().holder()).isNull();
-        lock.lock();
-        Inspection ours = lock.inspect();
-        assertThat(ours.holder()).isEqualTo(lock.owner());
-        assertThat(ours.ours()).isTrue();
-        assertThat(ours.ttl()).isBetween(Duration.ofSeconds(25), Duration.ofSeconds(30));
-        assertThat(ours.token()).hasValue(lock.token());
-        Inspection theirs = connect().lock(name).inspect();
-        assertThat(theirs.holder()).isEqualTo(lock.owner());
-        assertThat(theirs.ours()).isFalse();
-        lock.unlock();
-    }
-
-    @Test
     void aGivenLeaseIsNotRenewedAndCanBeExtended() throws Exception {
         DistributedLock lock = connect().lock(name);
         assertThat(lock.tryLock(0, 5000, TimeUnit.MILLISECONDS)).isTrue();

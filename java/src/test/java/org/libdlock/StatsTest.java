@@ -106,20 +106,4 @@ class StatsTest extends WithServer {
         assertThat(stats.waitTime().count()).isEqualTo(2);
         assertThat(client.stats().lock().acquired()).isZero();
     }
-
-    @Test
-    void anInspectionCountsTheProcessesInTheQueue() throws Exception {
-        DistributedLock mine = connect().lock(name);
-        DistributedLock theirs = connect().lock(name);
-        mine.lock();
-        assertThat(mine.inspect().queued()).isZero();
-        Background<Boolean> waiter = Background.run(() -> {
-            theirs.lock();
-            theirs.unlock();
-            return true;
-        });
-        Eventually.holds("one stands in the queue", () -> mine.inspect().queued() == 1);
-        mine.unlock();
-        assertThat(waiter.get()).isTrue();
-    }
 }
