@@ -101,8 +101,10 @@ if first and first ~= me and (waits or tonumber(redis.call('HGET', S, 'barged') 
   local r
   for i, c in ipairs(redis.call('ZRANGE', Q, 0, 499)) do
     if c == me then break end
-    local gone = silence(c) >= (i == 1 and 2500 or 15000)
+    local silent = silence(c)
+    local gone = silent >= (i == 1 and 2500 or 15000)
     if not gone then
+      if silent < 100 and redis.call('HEXISTS', S, 'deaf:' .. c) == 0 then break end
       if tell(c, 'here') then
         redis.call('HDEL', S, 'deaf:' .. c)
         break

@@ -43,6 +43,9 @@ pub(crate) const KEPT_MS: u64 = 60_000;
 /// How long a waiter may go without renewing the time to live of the queue's keys.
 pub(crate) const KEEP_MS: u64 = 20_000;
 
+/// An entry that was seen so recently, and was not found deaf since, is there: it is not asked.
+pub(crate) const RECENT_MS: u64 = 100;
+
 /// How many entries from the front of the queue one script looks at: 2 ms of the server's time.
 pub(crate) const REACH: usize = 500;
 
@@ -59,6 +62,7 @@ const _: () = {
     let scripts = include_str!("queue.lua");
     assert!(contains(scripts, "HEAD_SILENCE_MS, SILENCE_MS, KEPT_MS = 2500, 15000, '60000'"));
     assert!(contains(scripts, "local REACH = 500\n") && REACH == 500);
+    assert!(contains(scripts, "local RECENT_MS = 100\n") && RECENT_MS == 100);
     assert!(HEAD_SILENCE_MS == 2_500 && SILENCE_MS == 15_000 && KEPT_MS == 60_000);
 };
 

@@ -10,6 +10,8 @@
 local L, Q, S = KEYS[1], KEYS[#KEYS - 1], KEYS[#KEYS]
 local KIND = ''
 local HEAD_SILENCE_MS, SILENCE_MS, KEPT_MS = 2500, 15000, '60000'
+-- An entry that was seen so recently, and was not found deaf since, is there.
+local RECENT_MS = 100
 -- How many entries from the front one script looks at.
 local REACH = 500
 
@@ -61,8 +63,12 @@ local function front_of(queue, ms)
       if entry == client then
         break
       end
-      local gone = queue.is_silent(entry, at == 1 and HEAD_SILENCE_MS or SILENCE_MS)
+      local silence = queue.silence(entry)
+      local gone = silence >= (at == 1 and HEAD_SILENCE_MS or SILENCE_MS)
       if not gone then
+        if silence < RECENT_MS and redis.call('HEXISTS', S, 'deaf:' .. entry) == 0 then
+          break
+        end
         if tell(entry, 'here') ~= 0 then
           redis.call('HDEL', S, 'deaf:' .. entry)
           break
@@ -103,14 +109,14 @@ local function queue_at(now)
     return redis.call('ZRANGE', Q, 0, 0)[1]
   end
 
-  -- Whether a client was silent for so long. One without a stamp, or with a stamp from before the clock went back, is stamped now.
-  function queue.is_silent(client, limit)
+  -- For how long a client was silent, in ms. One without a stamp, or with a stamp from before the clock went back, is stamped now.
+  function queue.silence(client)
     local seen = tonumber(redis.call('HGET', S, client) or nil)
     if not seen or seen > ms then
       redis.call('HSET', S, client, stamp)
-      return false
+      return 0
     end
-    return ms - seen >= limit
+    return ms - seen
   end
 
   -- Those from rank `from` on (0 or 1) have moved up. Who is head or next now by that counts as seen, since it did not know that
@@ -183,7 +189,7 @@ local function queue_at(now)
       return rank
     end
     local front = redis.call('ZRANGE', Q, rank - 1, rank - 1)[1]
-    if not queue.is_silent(front, SILENCE_MS) then
+    if queue.silence(front) < SILENCE_MS then
       return rank
     end
     queue.leave(front)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::pace::{HEAD_SILENCE_MS, KEPT_MS, REACH, SILENCE_MS};
+use super::pace::{HEAD_SILENCE_MS, KEPT_MS, REACH, RECENT_MS, SILENCE_MS};
 use crate::context::{inbox, message};
 use crate::name::ObjectName;
 use crate::step::{Outbox, Words};
@@ -184,7 +184,11 @@ impl QueueAt<'_, '_> {
                 break;
             }
             let limit = if at == 0 { HEAD_SILENCE_MS } else { SILENCE_MS };
-            if self.silence(entry) < limit {
+            let silence = self.silence(entry);
+            if silence < limit {
+                if silence < RECENT_MS && !self.queue.deaf.contains_key(entry) {
+                    break;
+                }
                 if self.tell(entry, "here") {
                     self.queue.deaf.remove(entry);
                     break;

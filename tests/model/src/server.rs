@@ -293,6 +293,9 @@ fn drop_gone(keys: &mut Server, config: &Config, asks: Option<usize>, caller: Op
         }
         let limit = if rank == 0 { HEAD_LIMIT } else { ENTRY_LIMIT };
         if keys.silent[entry] < limit {
+            if keys.silent[entry] == 0 && keys.deaf[entry] == 0 {
+                break;
+            }
             if !config.rules.drops_deaf || !out.not_heard[entry] {
                 keys.deaf[entry] = 0;
                 break;
