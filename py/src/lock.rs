@@ -71,8 +71,8 @@ pub(crate) fn lock_attach(into: &Bound<'_, PyList>, lock: u64, detached: String)
 }
 
 #[pyfunction]
-pub(crate) fn lock_release(py: Python<'_>, lock: u64, token: Option<u64>) -> PyResult<()> {
-    lock_handle::release(py, "lock_release", lock, token)
+pub(crate) fn lock_release(py: Python<'_>, lock: &LockHandle, token: Option<u64>) -> PyResult<()> {
+    lock_handle::release(py, "lock_release", lock.handle, token)
 }
 
 #[pyfunction]

@@ -22,7 +22,8 @@ from ._holder import Holder
 if TYPE_CHECKING:
     from ._named import NamedLock
 
-_modules = sys.modules
+#: Without `greenlet` among them, no thread runs any: gevent and eventlet are made of it.
+MODULES = sys.modules
 _holders: weakref.WeakKeyDictionary[Any, Holder] = weakref.WeakKeyDictionary()
 _READABLE = 1
 
@@ -41,11 +42,11 @@ def running_id() -> int:
 
 def running() -> Caller | None:
     """The calling greenlet; `None` on a thread that runs no greenlets of gevent."""
-    if "gevent" not in _modules and "eventlet" not in _modules:
+    if "gevent" not in MODULES and "eventlet" not in MODULES:
         return None
-    if "eventlet" in _modules:
+    if "eventlet" in MODULES:
         _refuse_eventlet()
-    local = _modules.get("gevent._hub_local")
+    local = MODULES.get("gevent._hub_local")
     hub = None if local is None else local.get_hub_if_exists()
     return None if hub is None else Caller(_port_of(hub))
 
@@ -57,7 +58,7 @@ class Caller:
 
     def __init__(self, port: Port) -> None:
         self.port = port
-        greenlet = _modules["greenlet"].getcurrent()
+        greenlet = MODULES["greenlet"].getcurrent()
         self._holder = None if greenlet.parent is None else _holder_of(greenlet)
         self.id = _native.thread_holder() if self._holder is None else self._holder.id
 
@@ -162,7 +163,7 @@ class Port:
 
 
 def _refuse_eventlet() -> None:
-    patcher, hubs = _modules.get("eventlet.patcher"), _modules.get("eventlet.hubs")
+    patcher, hubs = MODULES.get("eventlet.patcher"), MODULES.get("eventlet.hubs")
     patched = patcher is not None and patcher.is_monkey_patched("thread")
     if patched or hasattr(getattr(hubs, "_threadlocal", None), "hub"):
         raise Unsupported(

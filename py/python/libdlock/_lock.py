@@ -7,7 +7,7 @@ from types import TracebackType
 from . import _native
 from ._convert import Seconds, acquire_wait_ms, milliseconds, utf8
 from ._errors import AcquireTimeout
-from ._greenlets import Caller, ask, running, running_id
+from ._greenlets import MODULES, Caller, ask, running, running_id
 from ._held import Held
 from ._hold import Inspection
 from ._named import NamedLock
@@ -28,7 +28,7 @@ class Lock(NamedLock):
         """Acquires within the lock's `wait` (for ever when it has none), else raises `AcquireTimeout`."""
         got: list[_native.Grant] = []
         try:
-            caller = running()
+            caller = running() if "greenlet" in MODULES else None
             if caller is None:
                 _native.lock_acquire(got, self, self._wait, True)
             else:
@@ -50,12 +50,12 @@ class Lock(NamedLock):
         lock that is not re-entrant, `LockLost` when it has lost this lock and does not know it yet, `ConnectionFailed` and
         its kin when the server cannot be asked.
         """
-        # The plain call of a plain thread takes no detour: a re-entry costs little else.
+        # The plain call of a plain thread takes no detour, and asks for greenlets by one look: a re-entry costs little else.
         plain = blocking is True and timeout == -1
         waiting = None if plain else acquire_wait_ms(blocking, timeout, self._name)
         got: list[_native.Grant] = []
         try:
-            caller = running()
+            caller = running() if "greenlet" in MODULES else None
             if caller is None:
                 _native.lock_acquire(got, self, waiting, False)
             else:
@@ -70,9 +70,9 @@ class Lock(NamedLock):
 
     def release(self) -> None:
         """Gives up one level; the last one frees the lock. `NotHeld` when this thread does not hold it, or lost it."""
-        caller = running()
+        caller = running() if "greenlet" in MODULES else None
         if caller is None:
-            _native.lock_release(self._handle, None)
+            _native.lock_release(self, None)
         else:
             self._release_among_greenlets(caller, None)
 
@@ -169,7 +169,7 @@ class Lock(NamedLock):
         """Gives up one level: of the hold with this token, or of whichever the caller has."""
         caller = running()
         if caller is None:
-            _native.lock_release(self._handle, token)
+            _native.lock_release(self, token)
         else:
             self._release_among_greenlets(caller, token)
 
