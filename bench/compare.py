@@ -107,7 +107,7 @@ def main() -> int:
     parser.add_argument("other", type=Path, help="the root of the other checkout")
     parser.add_argument("rows", nargs="*", help="parts of the names of rows; all when none is given")
     parser.add_argument("--rounds", type=int, default=5, help="how often everything is run (5)")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     other = options.other.resolve()
     chosen = [row for row in rows() if not options.rows or any(part in row.name for part in options.rows)]
     bench = Bench(quick=False)
