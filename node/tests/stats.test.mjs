@@ -50,17 +50,4 @@ onBothBackends((context) => {
     await client.close();
     assert.equal(client.stats().lock.acquired, 2);
   });
-
-  it("counts what a client's rate limiters do", async () => {
-    const client = await context.open();
-    const limiter = client.rateLimiter(freshName(), { tokens: 3, perMs: 60_000 });
-    assert.ok((await limiter.tryAcquire(2)).allowed);
-    assert.ok(!(await limiter.tryAcquire(2)).allowed);
-    assert.ok((await limiter.acquire(1, { waitMs: 1_000 })).allowed);
-    await limiter.peek();
-    const { granted, refused, tokens, byPolicy, waiting, waitTime } = client.stats().limiter;
-    assert.deepEqual([granted, refused, tokens, byPolicy, waiting, waitTime.count], [2, 1, 3, 0, 0, 2]);
-    assert.equal(client.stats().lock.acquired, 0);
-    await client.close();
-  });
 });

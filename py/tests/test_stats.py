@@ -56,18 +56,6 @@ def test_a_client_counts_what_its_threads_do(client: libdlock.Client, name: str)
     assert client.stats().lock.acquired == 2
 
 
-def test_a_client_counts_what_its_limiters_do(client: libdlock.Client, name: str) -> None:
-    limiter = client.rate_limiter(name, rate=3, per=60)
-    assert limiter.try_acquire(2).allowed
-    assert not limiter.try_acquire(2).allowed
-    assert limiter.acquire(wait=1).allowed
-    limiter.peek()
-    stats = client.stats().limiter
-    assert (stats.granted, stats.refused, stats.tokens) == (2, 1, 3)
-    assert (stats.by_policy, stats.waiting, stats.wait_time.count) == (0, 0, 2)
-    assert client.stats().lock.acquired == 0
-
-
 async def test_a_client_counts_what_its_tasks_do(
     aio_client: aio.Client, aio_other: aio.Client, name: str
 ) -> None:

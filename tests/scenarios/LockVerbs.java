@@ -10,6 +10,7 @@ import org.libdlock.Client;
 import org.libdlock.Inspection;
 import org.libdlock.LockHandle;
 import org.libdlock.LockOptions;
+import org.libdlock.LockStats;
 import org.libdlock.LossReason;
 
 /** The verbs of locks and their holds. */
@@ -41,6 +42,7 @@ final class LockVerbs implements Verbs {
         all.put("see", step -> see(hold(step)));
         all.put("wait_lost", step -> "lost=" + lost(hold(step), step.number("wait_ms")));
         all.put("inspect", this::inspect);
+        all.put("counted", step -> counted(client(step).stats().lock()));
         all.put("force", step -> "was_held=" + client(step).lock(step.object(1)).forceRelease());
     }
 
@@ -93,10 +95,18 @@ final class LockVerbs implements Verbs {
                 + lost(hold, valid ? 0 : 1000);
     }
 
+    private static String counted(LockStats lock) {
+        return "acquired=" + lock.acquired() + " contended=" + lock.contended() + " handed_over="
+                + (lock.handedOverLocal() + lock.handedOverRemote()) + " wait_timeouts=" + lock.waitTimeouts()
+                + " lost=" + lock.lost() + " released=" + lock.released() + " waiting=" + lock.waiting() + " held="
+                + lock.held() + " waits=" + lock.waitTime().count() + " holds="
+                + lock.holdTime().count();
+    }
+
     private String inspect(Step step) {
         Inspection seen = client(step).lock(step.object(1)).inspect();
         Duration ttl = seen.ttl();
-        return "held=" + (seen.holder() != null) + " ours=" + seen.ours() + " ttl_ms="
+        return "held=" + (seen.holder() != null) + " holder=" + (seen.holder() == null ? "none" : seen.holder()) + " ours=" + seen.ours() + " ttl_ms="
                 + (ttl == null ? "none" : ttl.toMillis()) + " token="
                 + (seen.token().isPresent() ? seen.token().getAsLong() : "none") + " queued=" + seen.queued();
     }

@@ -5,6 +5,7 @@ import java.util.concurrent.TimeUnit;
 import org.libdlock.Absent;
 import org.libdlock.Client;
 import org.libdlock.Decision;
+import org.libdlock.LimiterStats;
 import org.libdlock.Rate;
 import org.libdlock.RateLimiter;
 
@@ -25,6 +26,7 @@ final class RateLimiterVerbs implements Verbs {
             return decided(limiter(step).acquire(step.number("cost"), wait));
         });
         all.put("peek", step -> decided(limiter(step).peek()));
+        all.put("counted_decisions", step -> counted(clients.get(step.object(0)).stats().limiter()));
         all.put("reset", step -> {
             limiter(step).reset();
             return "";
@@ -48,6 +50,12 @@ final class RateLimiterVerbs implements Verbs {
         Client client = clients.get(step.object(0));
         limiters.put(step.object(2), client.rateLimiter(step.object(1), rate, policy(step)));
         return "";
+    }
+
+    private static String counted(LimiterStats limiter) {
+        return "granted=" + limiter.granted() + " refused=" + limiter.refused() + " tokens=" + limiter.tokens()
+                + " by_policy=" + limiter.byPolicy() + " waiting=" + limiter.waiting() + " waits="
+                + limiter.waitTime().count();
     }
 
     private static Absent policy(Step step) {

@@ -45,6 +45,7 @@ public:
         all["see"] = [this](const step& step) { return see(step); };
         all["wait_lost"] = [this](const step& step) { return wait_lost(step); };
         all["inspect"] = [this](const step& step) { return inspect(step); };
+        all["counted"] = [this](const step& step) { return counted(step); };
         all["force"] = [this](const step& step) { return force(step); };
     }
     void forget() override {
@@ -109,10 +110,25 @@ private:
         if (seen.ttl) ttl = seen.ttl->count();
         return values()
             .add("held", seen.holder.has_value())
+            .add("holder", seen.holder)
             .add("ours", seen.ours)
             .add("ttl_ms", ttl)
             .add("token", seen.token)
             .add("queued", seen.queued);
+    }
+    values counted(const step& step) {
+        const auto lock = client(step).stats().lock;
+        return values()
+            .add("acquired", lock.acquired)
+            .add("contended", lock.contended)
+            .add("handed_over", lock.handed_over_local + lock.handed_over_remote)
+            .add("wait_timeouts", lock.wait_timeouts)
+            .add("lost", lock.lost)
+            .add("released", lock.released)
+            .add("waiting", lock.waiting)
+            .add("held", lock.held)
+            .add("waits", lock.wait_time.count)
+            .add("holds", lock.hold_time.count);
     }
     values force(const step& step) {
         return values().add("was_held", dlock::mutex(client(step), step.objects.at(1)).force_release());

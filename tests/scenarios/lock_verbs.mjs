@@ -47,7 +47,22 @@ export const verbs = (clients, things) => {
     },
     async inspect([client, name]) {
       const { holder, ours, ttlMs, token, queued } = await clients.get(client).lock(name).inspect();
-      return { held: holder !== undefined, ours, ttl_ms: whole(ttlMs), token, queued };
+      return { held: holder !== undefined, holder, ours, ttl_ms: whole(ttlMs), token, queued };
+    },
+    counted([client]) {
+      const { lock } = clients.get(client).stats();
+      return {
+        acquired: lock.acquired,
+        contended: lock.contended,
+        handed_over: lock.handedOverLocal + lock.handedOverRemote,
+        wait_timeouts: lock.waitTimeouts,
+        lost: lock.lost,
+        released: lock.released,
+        waiting: lock.waiting,
+        held: lock.held,
+        waits: lock.waitTime.count,
+        holds: lock.holdTime.count,
+      };
     },
     async force([client, name]) {
       return { was_held: await clients.get(client).lock(name).forceRelease() };

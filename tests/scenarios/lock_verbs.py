@@ -51,10 +51,26 @@ class LockVerbs(Verbs):
         seen = await done(self._clients[client].lock(name).inspect())
         return {
             "held": seen.holder is not None,
+            "holder": seen.holder,
             "ours": seen.ours,
             "ttl_ms": ms(seen.ttl),
             "token": seen.token,
             "queued": seen.queued,
+        }
+
+    async def counted(self, client: str) -> Values:
+        lock = self._clients[client].stats().lock
+        return {
+            "acquired": lock.acquired,
+            "contended": lock.contended,
+            "handed_over": lock.handed_over_local + lock.handed_over_remote,
+            "wait_timeouts": lock.wait_timeouts,
+            "lost": lock.lost,
+            "released": lock.released,
+            "waiting": lock.waiting,
+            "held": lock.held,
+            "waits": lock.wait_time.count,
+            "holds": lock.hold_time.count,
         }
 
     async def force(self, client: str, name: str) -> Values:

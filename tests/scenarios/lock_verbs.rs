@@ -58,10 +58,25 @@ impl Locks {
                 let seen = step.client(clients).lock(step.objects[1])?.inspect().await?;
                 nothing()
                     .add("held", seen.holder.is_some())
+                    .maybe("holder", seen.holder.as_ref())
                     .add("ours", seen.ours)
                     .maybe("ttl_ms", seen.ttl.map(|ttl| ttl.as_millis()))
                     .maybe("token", seen.token)
                     .add("queued", seen.queued)
+            }
+            "counted" => {
+                let lock = step.client(clients).stats().lock;
+                nothing()
+                    .add("acquired", lock.acquired)
+                    .add("contended", lock.contended)
+                    .add("handed_over", lock.handed_over_local + lock.handed_over_remote)
+                    .add("wait_timeouts", lock.wait_timeouts)
+                    .add("lost", lock.lost)
+                    .add("released", lock.released)
+                    .add("waiting", lock.waiting)
+                    .add("held", lock.held)
+                    .add("waits", lock.wait_time.count())
+                    .add("holds", lock.hold_time.count())
             }
             "force" => nothing().add("was_held", step.client(clients).lock(step.objects[1])?.force_release().await?),
             _ => return Ok(None),

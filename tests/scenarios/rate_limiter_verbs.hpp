@@ -45,6 +45,7 @@ public:
         all["limiter"] = [this](const step& step) { return limiter(step); };
         all["spend"] = [this](const step& step) { return spend(step); };
         all["peek"] = [this](const step& step) { return peek(step); };
+        all["counted_decisions"] = [this](const step& step) { return counted(step); };
         all["reset"] = [this](const step& step) { return reset(step); };
     }
     void forget() override { limiters_.clear(); }
@@ -62,6 +63,16 @@ private:
         return decided(limiter_of(step).try_acquire_for(step.number("cost"), wait));
     }
     values peek(const step& step) { return decided(limiter_of(step).peek()); }
+    values counted(const step& step) {
+        const auto limiter = client(step).stats().limiter;
+        return values()
+            .add("granted", limiter.granted)
+            .add("refused", limiter.refused)
+            .add("tokens", limiter.tokens)
+            .add("by_policy", limiter.by_policy)
+            .add("waiting", limiter.waiting)
+            .add("waits", limiter.wait_time.count);
+    }
     values reset(const step& step) {
         limiter_of(step).reset();
         return {};

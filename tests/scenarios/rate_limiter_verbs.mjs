@@ -26,6 +26,10 @@ export const verbs = (clients, things) => ({
   async peek([limiter]) {
     return decided(await things.get(limiter).peek());
   },
+  counted_decisions([client]) {
+    const { granted, refused, tokens, byPolicy, waiting, waitTime } = clients.get(client).stats().limiter;
+    return { granted, refused, tokens, by_policy: byPolicy, waiting, waits: waitTime.count };
+  },
   async reset([limiter]) {
     await things.get(limiter).reset();
   },

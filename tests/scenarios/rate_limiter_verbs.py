@@ -34,6 +34,17 @@ class RateLimiterVerbs(Verbs):
     async def peek(self, limiter: str) -> Values:
         return decided(await done(self._things[limiter].peek()))
 
+    async def counted_decisions(self, client: str) -> Values:
+        limiter = self._clients[client].stats().limiter
+        return {
+            "granted": limiter.granted,
+            "refused": limiter.refused,
+            "tokens": limiter.tokens,
+            "by_policy": limiter.by_policy,
+            "waiting": limiter.waiting,
+            "waits": limiter.wait_time.count,
+        }
+
     async def reset(self, limiter: str) -> Values:
         await done(self._things[limiter].reset())
         return {}

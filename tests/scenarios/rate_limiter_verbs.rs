@@ -31,6 +31,16 @@ impl Limiters {
                 decided(&self.0[step.objects[0]].acquire(step.count("cost"), wait).await?)
             }
             "peek" => decided(&self.0[step.objects[0]].peek().await?),
+            "counted_decisions" => {
+                let limiter = step.client(clients).stats().limiter;
+                Values::default()
+                    .add("granted", limiter.granted)
+                    .add("refused", limiter.refused)
+                    .add("tokens", limiter.tokens)
+                    .add("by_policy", limiter.by_policy)
+                    .add("waiting", limiter.waiting)
+                    .add("waits", limiter.wait_time.count())
+            }
             "reset" => {
                 self.0[step.objects[0]].reset().await?;
                 Values::default()

@@ -91,19 +91,4 @@ class StatsTest extends WithServer {
         client.close();
         assertThat(client.stats().lock().acquired()).isEqualTo(2);
     }
-
-    @Test
-    void aClientCountsWhatItsLimitersDo() throws Exception {
-        Client client = connect();
-        RateLimiter limiter = client.rateLimiter(name, Rate.of(3, Duration.ofSeconds(60)));
-        assertThat(limiter.tryAcquire(2).allowed()).isTrue();
-        assertThat(limiter.tryAcquire(2).allowed()).isFalse();
-        assertThat(limiter.acquire(1, Duration.ofSeconds(1)).allowed()).isTrue();
-        limiter.peek();
-        LimiterStats stats = client.stats().limiter();
-        assertThat(List.of(stats.granted(), stats.refused(), stats.tokens(), stats.byPolicy(), stats.waiting()))
-                .containsExactly(2L, 1L, 3L, 0L, 0L);
-        assertThat(stats.waitTime().count()).isEqualTo(2);
-        assertThat(client.stats().lock().acquired()).isZero();
-    }
 }
