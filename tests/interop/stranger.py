@@ -98,13 +98,15 @@ if pttl ~= -2 then return {1, us, pttl, redis.call('HRANDFIELD', L), enqueue()} 
 local function head() return redis.call('ZRANGE', Q, 0, 0)[1] end
 local first = head()
 if first and first ~= me and (waits or tonumber(redis.call('HGET', S, 'barged') or '0') >= 2) then
+  local seen = tonumber(redis.call('HGET', S, first) or nil)
+  if seen and seen <= ms and ms - seen < 100 and redis.call('HEXISTS', S, 'deaf:' .. first) == 0 then
+    return {3, us, enqueue()}
+  end
   local r
   for i, c in ipairs(redis.call('ZRANGE', Q, 0, 499)) do
     if c == me then break end
-    local silent = silence(c)
-    local gone = silent >= (i == 1 and 2500 or 15000)
+    local gone = silence(c) >= (i == 1 and 2500 or 15000)
     if not gone then
-      if silent < 100 and redis.call('HEXISTS', S, 'deaf:' .. c) == 0 then break end
       if tell(c, 'here') then
         redis.call('HDEL', S, 'deaf:' .. c)
         break

@@ -43,7 +43,7 @@ pub(crate) const KEPT_MS: u64 = 60_000;
 /// How long a waiter may go without renewing the time to live of the queue's keys.
 pub(crate) const KEEP_MS: u64 = 20_000;
 
-/// An entry that was seen so recently, and was not found deaf since, is there: it is not asked.
+/// A head that was seen so recently, and was not found deaf since, is there: it is not asked.
 pub(crate) const RECENT_MS: u64 = 100;
 
 /// How many entries from the front of the queue one script looks at: 2 ms of the server's time.

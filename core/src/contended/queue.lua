@@ -10,7 +10,7 @@
 local L, Q, S = KEYS[1], KEYS[#KEYS - 1], KEYS[#KEYS]
 local KIND = ''
 local HEAD_SILENCE_MS, SILENCE_MS, KEPT_MS = 2500, 15000, '60000'
--- An entry that was seen so recently, and was not found deaf since, is there.
+-- A head that was seen so recently, and was not found deaf since, is there.
 local RECENT_MS = 100
 -- How many entries from the front one script looks at.
 local REACH = 500
@@ -63,12 +63,8 @@ local function front_of(queue, ms)
       if entry == client then
         break
       end
-      local silence = queue.silence(entry)
-      local gone = silence >= (at == 1 and HEAD_SILENCE_MS or SILENCE_MS)
+      local gone = queue.is_silent(entry, at == 1 and HEAD_SILENCE_MS or SILENCE_MS)
       if not gone then
-        if silence < RECENT_MS and redis.call('HEXISTS', S, 'deaf:' .. entry) == 0 then
-          break
-        end
         if tell(entry, 'here') ~= 0 then
           redis.call('HDEL', S, 'deaf:' .. entry)
           break
@@ -109,14 +105,21 @@ local function queue_at(now)
     return redis.call('ZRANGE', Q, 0, 0)[1]
   end
 
-  -- For how long a client was silent, in ms. One without a stamp, or with a stamp from before the clock went back, is stamped now.
-  function queue.silence(client)
+  -- Whether a client was silent for so long. One without a stamp, or with a stamp from before the clock went back, is stamped now.
+  function queue.is_silent(client, limit)
     local seen = tonumber(redis.call('HGET', S, client) or nil)
     if not seen or seen > ms then
       redis.call('HSET', S, client, stamp)
-      return 0
+      return false
     end
-    return ms - seen
+    return ms - seen >= limit
+  end
+
+  -- Whether a client was seen so recently that it need not be asked. After most releases that is so of the head: it was told,
+  -- it heard, and it is on its way.
+  function queue.is_there(client)
+    local seen = tonumber(redis.call('HGET', S, client) or nil)
+    return seen and seen <= ms and ms - seen < RECENT_MS and redis.call('HEXISTS', S, 'deaf:' .. client) == 0
   end
 
   -- Those from rank `from` on (0 or 1) have moved up. Who is head or next now by that counts as seen, since it did not know that
@@ -189,7 +192,7 @@ local function queue_at(now)
       return rank
     end
     local front = redis.call('ZRANGE', Q, rank - 1, rank - 1)[1]
-    if queue.silence(front) < SILENCE_MS then
+    if not queue.is_silent(front, SILENCE_MS) then
       return rank
     end
     queue.leave(front)

@@ -184,11 +184,7 @@ impl QueueAt<'_, '_> {
                 break;
             }
             let limit = if at == 0 { HEAD_SILENCE_MS } else { SILENCE_MS };
-            let silence = self.silence(entry);
-            if silence < limit {
-                if silence < RECENT_MS && !self.queue.deaf.contains_key(entry) {
-                    break;
-                }
+            if self.silence(entry) < limit {
                 if self.tell(entry, "here") {
                     self.queue.deaf.remove(entry);
                     break;
@@ -208,6 +204,13 @@ impl QueueAt<'_, '_> {
             self.moved_up(first, true, caller);
         }
         self.keep();
+    }
+
+    /// Whether the head was seen so recently that it need not be asked whether it is there.
+    pub(crate) fn head_is_there(&self) -> bool {
+        let (Some(head), now) = (self.queue.head(), self.now.millis()) else { return false };
+        let seen = self.queue.seen.get(head).filter(|seen| **seen <= now);
+        seen.is_some_and(|seen| now - seen < RECENT_MS) && !self.queue.deaf.contains_key(head)
     }
 
     fn stamp(&mut self, client: &str) {

@@ -287,15 +287,16 @@ fn drop_gone(keys: &mut Server, config: &Config, asks: Option<usize>, caller: Op
         return;
     }
     let (front, mut first) = (keys.queue, None);
+    // A head that was seen a moment ago, and was not found deaf since, is there.
+    if front.at(0).is_some_and(|head| keys.silent[head] == 0 && keys.deaf[head] == 0) {
+        return;
+    }
     for (rank, entry) in (0..).map_while(|rank| Some((rank, front.at(rank)?))) {
         if Some(entry) == asks {
             break;
         }
         let limit = if rank == 0 { HEAD_LIMIT } else { ENTRY_LIMIT };
         if keys.silent[entry] < limit {
-            if keys.silent[entry] == 0 && keys.deaf[entry] == 0 {
-                break;
-            }
             if !config.rules.drops_deaf || !out.not_heard[entry] {
                 keys.deaf[entry] = 0;
                 break;

@@ -97,6 +97,9 @@ end
 
 -- A try may overtake those who wait, but not the same head for ever.
 local held_up = head and head ~= client and (waits or tonumber(redis.call('HGET', S, 'barged') or 0) >= 2)
+if held_up and queue.is_there(head) then
+  return {3, now, waits and queue.enqueue(client) or -1}
+end
 if held_up then
   -- What follows may end in an error, and an error changes nothing.
   local last = redis.call('GET', T)

@@ -99,6 +99,10 @@ impl Step for Acquire {
         let mut head = queue.head().map(str::to_owned);
         let behind = |head: &Option<String>| head.as_deref().is_some_and(|head| head != client);
         let mut held_up = behind(&head) && (self.waits || !queue.may_barge());
+        if held_up && queue.head_is_there() {
+            let rank = self.waits.then(|| queue.enqueue(client) as u64);
+            return Ok(Acquired::NotYourTurn { now, rank });
+        }
         if held_up {
             state.token.as_ref().map_or(Ok(0), |key| self.last_token(key))?;
             let before = head;
