@@ -88,7 +88,8 @@ class ErrorsTest extends WithServer {
 
     @Test
     void aClockErrorSaysWhenARetryCanSucceed() {
-        Layout soon = new Layout(System.currentTimeMillis() + Duration.ofHours(1).toMillis(), 41, 5, 5, 12);
+        Layout soon =
+                new Layout(System.currentTimeMillis() + Duration.ofHours(1).toMillis(), 41, 5, 5, 12);
         Snowflake.Builder builder = Snowflake.builder(1, 1).layout(soon);
         ClockException early = catchThrowableOfType(ClockException.class, builder::build);
         assertThat(early.retryAfter()).isBetween(Duration.ofMinutes(59), Duration.ofHours(1));
