@@ -138,7 +138,9 @@ class Runs(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
 
             def meets(mine: str, other: str) -> str:
-                waits = f"for _ in $(seq 1000); do [ -e {folder}/{other} ] && break; sleep 0.01; done; [ -e {folder}/{other} ]"
+                waits = (
+                    f"for _ in $(seq 1000); do [ -e {folder}/{other} ] && break; sleep 0.01; done; [ -e {folder}/{other} ]"
+                )
                 return f"{mine}=touch {folder}/{mine}; {waits} && echo 1 passed, 0 failed"
 
             self.assertEqual(self.totals(meets("a", "b"), "/", meets("b", "a")), (0, "2 passed, 0 failed, 0 skipped"))
@@ -153,9 +155,7 @@ class Runs(unittest.TestCase):
             self.assertIn(f"{name}1\n{name}2\n{name}3\n1 passed, 0 failed\n=== {name}", shown)
 
     def test_a_failure_in_one_lane_fails_the_run(self) -> None:
-        self.assertEqual(
-            self.totals("a=echo 1 passed, 0 failed", "/", "b=exit 3"), (1, "1 passed, 1 failed, 0 skipped")
-        )
+        self.assertEqual(self.totals("a=echo 1 passed, 0 failed", "/", "b=exit 3"), (1, "1 passed, 1 failed, 0 skipped"))
 
     def test_a_group_without_tests_has_failed(self) -> None:
         self.assertEqual(self.totals("a=true"), (1, "0 passed, 1 failed, 0 skipped"))

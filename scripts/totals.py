@@ -142,7 +142,7 @@ def say(*lines: str) -> None:
 
 
 def run(name: str, command: str, *, live: bool) -> Group:
-    """Runs one group. Its output is passed on as it comes if `live`, else at its end; in a brief run only what tells of failures."""
+    """Runs one group. Its output is passed on as it comes if `live`, else at its end; a brief run shows failures only."""
     say(f"\n=== {name}: {command}")
     group = Group(name)
     brief = bool(os.environ.get("TOTALS_BRIEF"))
