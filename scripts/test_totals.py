@@ -78,12 +78,14 @@ class Failures(unittest.TestCase):
                 self.assertIsNone(names_failure(line))
 
 
+#: What fails here on purpose has no place in the report of the run that these tests are part of, which may be a brief one.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("TOTALS_")}
+
+
 class Runs(unittest.TestCase):
     def totals(self, *groups: str) -> tuple[int, str]:
-        # What fails here on purpose has no place in the report of the run that these tests are part of.
-        environment = {name: value for name, value in os.environ.items() if name != "TOTALS_REPORT"}
         command = [sys.executable, TOTALS, *groups]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=ENVIRONMENT)
         return done.returncode, done.stdout.splitlines()[-1]
 
     def test_groups_are_summed(self) -> None:
@@ -112,7 +114,7 @@ class Runs(unittest.TestCase):
         )
         with tempfile.TemporaryDirectory() as folder:
             report = Path(folder, "report")
-            environment = os.environ | {"TOTALS_REPORT": str(report)}
+            environment = ENVIRONMENT | {"TOTALS_REPORT": str(report)}
             command = [sys.executable, TOTALS, *groups]
             done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
             named = ["a: not ok 2 - it", "b: exited with 4"]
@@ -124,7 +126,7 @@ class Runs(unittest.TestCase):
             "good=seq 7000 7009; echo 1 passed, 0 failed",
             "bad=seq 300; echo not ok 2 - it; seq 1000 1999; echo 0 passed, 1 failed",
         )
-        environment = {name: value for name, value in os.environ.items() if name != "TOTALS_REPORT"} | {"TOTALS_BRIEF": "1"}
+        environment = ENVIRONMENT | {"TOTALS_BRIEF": "1"}
         command = [sys.executable, TOTALS, *groups]
         done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
         shown = done.stdout.splitlines()
@@ -150,7 +152,7 @@ class Runs(unittest.TestCase):
             return f"{name}=for i in 1 2 3; do echo {name}$i; sleep 0.05; done; echo 1 passed, 0 failed"
 
         command = [sys.executable, TOTALS, counts("a"), "/", counts("b")]
-        shown = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+        shown = subprocess.run(command, capture_output=True, text=True, check=False, env=ENVIRONMENT).stdout
         for name in "ab":
             self.assertIn(f"{name}1\n{name}2\n{name}3\n1 passed, 0 failed\n=== {name}", shown)
 
