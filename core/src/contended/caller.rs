@@ -11,7 +11,7 @@ use super::contend::{self, First};
 use super::cut_off::CutOffOnDrop;
 use super::delivery::{Delivery, Ticket};
 use super::object::{Contended, Obstacle};
-use super::outcome::{AcquireOutcome, Opened, STALE_IN_A_ROW, Tried, Try};
+use super::outcome::{AcquireOutcome, NonBlocking, NonBlockingOutcome, Opened, TOO_LATE_IN_A_ROW};
 use crate::ended::{cut_off, while_open};
 use crate::error::{Error, ErrorKind, Result};
 use crate::lease::{Grant, HolderId, Renewal};
@@ -73,25 +73,25 @@ impl<'a, P: Primitive> Caller<'a, P> {
     /// One request, no waiting.
     pub(crate) async fn once(&self) -> Result<Grant> {
         let deadline = self.shared.client().operation_deadline();
-        for _ in 0..STALE_IN_A_ROW {
+        for _ in 0..TOO_LATE_IN_A_ROW {
             let obstacle = self.shared.primitive().in_the_way().map(|grant| local_obstacle(&grant));
             if let Some(obstacle) = obstacle {
                 return Err(self.out_of_time(Some(&obstacle)));
             }
             match self.while_open(pin!(self.try_once(deadline))).await?? {
-                Tried::Granted(delivery) => return delivery.accept(Self::OP, self.holder, self.asked_at),
-                Tried::Refused(obstacle) => return Err(self.out_of_time(Some(&obstacle))),
-                Tried::Stale(None) => {}
-                Tried::Stale(Some(undone)) => {
+                NonBlockingOutcome::Granted(delivery) => return delivery.accept(Self::OP, self.holder, self.asked_at),
+                NonBlockingOutcome::Refused(obstacle) => return Err(self.out_of_time(Some(&obstacle))),
+                NonBlockingOutcome::TooLate(None) => {}
+                NonBlockingOutcome::TooLate(Some(undone)) => {
                     // Else the next request could find the object held by this one.
                     let undone = pin!(undone);
                     let undone = pin!(by_deadline(&self.shared.client().clock, deadline, undone));
                     self.while_open(undone).await?;
                 }
-                Tried::Late => return Err(self.late()),
+                NonBlockingOutcome::LeaseOver => return Err(self.lease_over()),
             }
         }
-        Err(self.shared.stale(Self::OP))
+        Err(self.shared.too_late(Self::OP))
     }
 
     /// Stands in line until a grant comes or the time is over.
@@ -101,7 +101,7 @@ impl<'a, P: Primitive> Caller<'a, P> {
             None => (None, First::Ask { queued: false }),
             Some(number) => match self.open(deadline).await? {
                 Opened::Granted(delivery) => return delivery.accept(Self::OP, self.holder, self.asked_at),
-                Opened::Goes(onward) => (Some(number), onward.into_first()),
+                Opened::Waits(start) => (Some(number), start.into_first()),
             },
         };
         let mut place = self.stand(number, deadline, first);
@@ -167,14 +167,14 @@ impl<'a, P: Primitive> Caller<'a, P> {
 
     /// One request to the server. It is carried through even if the caller goes away, and an unwanted grant is given back. If
     /// nobody contends for this process, callers that come meanwhile wait for it.
-    async fn try_once(&self, deadline: Tick) -> Result<Tried<P>> {
+    async fn try_once(&self, deadline: Tick) -> Result<NonBlockingOutcome<P>> {
         let (client, shared, wanted) = (self.shared.client(), self.shared.clone(), self.wanted);
         let step = P::acquire(client, wanted, false, true);
-        let request = Try { wanted, step, contends: shared.line().begin() };
+        let request = NonBlocking { wanted, step, contends: shared.line().begin() };
         let trying = client.tasks.operation(async move {
             let outcome = shared.send_acquire(&request.step, deadline, deadline).await;
             // If the caller is gone, dropping the grant gives it back.
-            shared.tried(request, outcome)
+            shared.non_blocking_done(request, outcome)
         });
         trying.await.unwrap_or_else(|| Err(self.cut_off()))
     }
@@ -238,7 +238,7 @@ impl<'a, P: Primitive> Caller<'a, P> {
         error.on(self.shared.name().as_str())
     }
 
-    fn late(&self) -> Error {
+    fn lease_over(&self) -> Error {
         let message = "the answer took longer than the lease, so the grant was given back; ask for a longer lease";
         Error::new(ErrorKind::Connection, Self::OP, message).on(self.shared.name().as_str())
     }

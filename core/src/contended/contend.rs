@@ -13,7 +13,7 @@ use super::cut_off::CutOffOnDrop;
 use super::delivery::Delivery;
 use super::line::{Mail, Rest};
 use super::object::{Contended, Obstacle};
-use super::outcome::{AcquireOutcome, STALE_IN_A_ROW};
+use super::outcome::{AcquireOutcome, TOO_LATE_IN_A_ROW};
 use super::owed::undo;
 use super::sleepers::{Alarm, WakeReason};
 use super::{AcquireStep, Acquired, Cancelled, Primitive, Released, Wanted, is_ours, pace};
@@ -47,7 +47,7 @@ pub(super) enum First<P: Primitive> {
 enum Next<P: Primitive> {
     Ask,
     /// Until a message or the looker says otherwise.
-    Sleep(Nap),
+    Sleep(SleepPlan),
     /// Free a grant that nobody wants.
     GiveBack(Box<Unwanted<P>>),
     /// Nobody waits any more.
@@ -56,10 +56,10 @@ enum Next<P: Primitive> {
 }
 
 /// How a contender sleeps.
-struct Nap {
+struct SleepPlan {
     alarm: Alarm,
     /// When it last renewed the time to live of the queue's keys.
-    kept: Tick,
+    keys_renewed: Tick,
 }
 
 /// A grant that nobody wants any more, and what was asked for.
@@ -78,7 +78,7 @@ struct Contender<P: Primitive> {
     channel: Option<Subscription>,
     /// Held until the answer is there, by one of many contenders that ask at once.
     turn: Option<OwnedSemaphorePermit>,
-    stale: u32,
+    too_late: u32,
 }
 
 /// Starts the contender of a line whose phase has just become [`Phase::Contending`].
@@ -88,7 +88,7 @@ pub(super) fn start<P: Primitive>(shared: &Arc<Contended<P>>, first: First<P>) {
     tasks.spawn_operation(async move {
         let mut guard = CutOffOnDrop::new(&shared);
         let queued = !matches!(first, First::Ask { queued: false });
-        let contender = Contender { shared, queued, waited: queued, channel: None, turn: None, stale: 0 };
+        let contender = Contender { shared, queued, waited: queued, channel: None, turn: None, too_late: 0 };
         contender.run(first).await;
         guard.disarm();
     });
@@ -114,7 +114,7 @@ impl<P: Primitive> Contender<P> {
         loop {
             next = match next {
                 Next::Ask => self.ask().await,
-                Next::Sleep(nap) => self.sleep(nap).await,
+                Next::Sleep(plan) => self.sleep(plan).await,
                 Next::GiveBack(unwanted) => self.give_back(*unwanted).await,
                 Next::Leave => self.leave().await,
                 Next::Over => return,
@@ -153,17 +153,17 @@ impl<P: Primitive> Contender<P> {
     }
 
     fn answered(&mut self, wanted: P::Wanted, step: &P::Acquire, sent: Tick, done: Done<Acquired>) -> Next<P> {
-        if !matches!(done.reply, Acquired::Stale { .. }) {
-            self.stale = 0;
+        if !matches!(done.reply, Acquired::TooLate { .. }) {
+            self.too_late = 0;
         }
         match done.reply {
             Acquired::Granted { token, .. } => self.granted(wanted, step, token, &done),
-            Acquired::Stale { .. } if self.stale < STALE_IN_A_ROW => {
-                self.stale += 1;
+            Acquired::TooLate { .. } if self.too_late < TOO_LATE_IN_A_ROW => {
+                self.too_late += 1;
                 Next::Ask
             }
-            Acquired::Stale { .. } => {
-                self.shared.refuse_all(&self.shared.stale(P::Acquire::OP));
+            Acquired::TooLate { .. } => {
+                self.shared.refuse_all(&self.shared.too_late(P::Acquire::OP));
                 Next::Leave
             }
             Acquired::Busy { ttl, holder, rank, .. } => self.busy(ttl, holder, rank.unwrap_or(u64::MAX), sent),
@@ -215,7 +215,7 @@ impl<P: Primitive> Contender<P> {
             true => Alarm::exactly(sent),
             false => self.shared.home().looker.alarm(ttl, rank, sent),
         };
-        Next::Sleep(Nap { alarm, kept: sent })
+        Next::Sleep(SleepPlan { alarm, keys_renewed: sent })
     }
 
     fn joined(&mut self, rank: u64, sent: Tick) -> Next<P> {
@@ -227,14 +227,14 @@ impl<P: Primitive> Contender<P> {
         self.queue_up(-1, rank, sent)
     }
 
-    async fn sleep(&mut self, nap: Nap) -> Next<P> {
+    async fn sleep(&mut self, plan: SleepPlan) -> Next<P> {
         let shared = self.shared.clone();
         let client = shared.client();
         let looker = &shared.home().looker;
-        let bed = looker.enter(&shared, nap.alarm, nap.kept, self.channel.is_some());
+        let entry = looker.enter(&shared, plan.alarm, plan.keys_renewed, self.channel.is_some());
         loop {
             // Taken before the mail: an answer may be older than a message.
-            let reason = bed.take_reason();
+            let reason = entry.take_reason();
             let mail = {
                 let mut line = shared.line();
                 if line.wanted().is_none() {
@@ -247,7 +247,7 @@ impl<P: Primitive> Contender<P> {
                 None => {}
                 Some(WakeReason::Ask) => return Next::Ask,
                 Some(WakeReason::AskInTurn) => {
-                    drop(bed);
+                    drop(entry);
                     return self.ask_in_turn().await;
                 }
                 Some(WakeReason::Held { ttl, holder, rank, sent }) => return self.busy(ttl, holder, rank, sent),
@@ -255,7 +255,7 @@ impl<P: Primitive> Contender<P> {
             }
             let now = client.clock.now();
             let next = || looker.alarm(-1, 1, now).at;
-            if (mail.missed && !bed.hurry(now)) || (mail.next && !bed.hurry(next())) {
+            if (mail.missed && !entry.hurry(now)) || (mail.next && !entry.hurry(next())) {
                 // The answer that came meanwhile may be older than the mail: both count then.
                 shared.line().note(mail);
             }
@@ -273,7 +273,7 @@ impl<P: Primitive> Contender<P> {
         };
         match self.turn {
             Some(_) => Next::Ask,
-            None => Next::Sleep(Nap { alarm: Alarm::exactly(client.clock.now()), kept: Tick(0) }),
+            None => Next::Sleep(SleepPlan { alarm: Alarm::exactly(client.clock.now()), keys_renewed: Tick(0) }),
         }
     }
 
@@ -345,7 +345,7 @@ impl<P: Primitive> Contender<P> {
         shared.set_obstacle(Some(Obstacle::Outage(failed.error)));
         let client = shared.client();
         let pause = pace::next_look(-1, client.options.poll_interval.min(Duration::from_millis(100)));
-        Next::Sleep(Nap { alarm: Alarm::exactly(client.clock.now().plus(pause)), kept: Tick(0) })
+        Next::Sleep(SleepPlan { alarm: Alarm::exactly(client.clock.now().plus(pause)), keys_renewed: Tick(0) })
     }
 
     /// Nobody waits any more: leaves the queue.
@@ -361,10 +361,10 @@ impl<P: Primitive> Contender<P> {
         };
         if mem::take(&mut self.queued) | owed {
             let left = shared.send_cancel().await;
-            if left.as_ref().is_ok_and(|done| matches!(done.reply, Cancelled::Stale { .. }))
-                && self.stale < STALE_IN_A_ROW
+            if left.as_ref().is_ok_and(|done| matches!(done.reply, Cancelled::TooLate { .. }))
+                && self.too_late < TOO_LATE_IN_A_ROW
             {
-                self.stale += 1;
+                self.too_late += 1;
                 self.queued = true;
                 return Next::Leave;
             }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 
 use super::Primitive;
-use super::give_back::Had;
+use super::give_back::LastHolder;
 use super::object::Contended;
 use crate::error::{Error, Result};
 use crate::lease::{Grant, HolderId, Renewal};
@@ -75,7 +75,7 @@ impl<P: Primitive> Drop for Delivery<P> {
             return;
         }
         if let Some(grant) = self.grant.take() {
-            self.shared.give_back(&grant, Had::ByNobody);
+            self.shared.give_back(&grant, LastHolder::Nobody);
         }
     }
 }

@@ -21,10 +21,10 @@ impl<P: Primitive> Contended<P> {
     /// The operation's name in errors.
     const OP: &'static str = P::Release::OP;
 
-    /// Frees a grant that has been taken out of the holds. With [`Had::UntilClosed`] its holder, which may still be at work,
-    /// learns of it as of a loss.
-    pub(crate) async fn release(self: &Arc<Self>, grant: Grant, had: Had) -> Result<()> {
-        match self.end_hold(&grant, had)? {
+    /// Frees a grant that has been taken out of the holds. With [`LastHolder::CallerUntilClosed`] its holder, which may still
+    /// be at work, learns of it as of a loss.
+    pub(crate) async fn release(self: &Arc<Self>, grant: Grant, last_holder: LastHolder) -> Result<()> {
+        match self.end_hold(&grant, last_holder)? {
             Some(freeing) => self.free_to_the_end(grant, freeing).await,
             None => Ok(()),
         }
@@ -40,18 +40,18 @@ impl<P: Primitive> Contended<P> {
     }
 
     /// Ends a hold that its holder has. `None` when the next caller of this process has it, an error when it was lost.
-    fn end_hold(self: &Arc<Self>, grant: &Grant, had: Had) -> Result<Option<Freeing>> {
+    fn end_hold(self: &Arc<Self>, grant: &Grant, last_holder: LastHolder) -> Result<Option<Freeing>> {
         let now = self.client().clock.now();
         self.client().keeper.expire(grant, now);
         if let Some(loss) = grant.loss_at(now) {
             self.check_open(Self::OP)?;
             // The key outlives the client's validity by the margin, for which waiters need not wait.
             if loss == LossReason::Expired {
-                self.give_back(grant, Had::ByCaller);
+                self.give_back(grant, LastHolder::Caller);
             }
             return Err(self.not_held(Self::OP, Some(grant)));
         }
-        Ok(self.pass_on(grant, had, now))
+        Ok(self.pass_on(grant, last_holder, now))
     }
 
     /// The result of a release, for its holder.
@@ -71,8 +71,8 @@ impl<P: Primitive> Contended<P> {
     }
 
     /// Ends, in the background, a hold that nobody wants, or that is over for its holder.
-    pub(crate) fn give_back(self: &Arc<Self>, grant: &Grant, had: Had) {
-        let Some(freeing) = self.pass_on(grant, had, self.client().clock.now()) else { return };
+    pub(crate) fn give_back(self: &Arc<Self>, grant: &Grant, last_holder: LastHolder) {
+        let Some(freeing) = self.pass_on(grant, last_holder, self.client().clock.now()) else { return };
         let (shared, grant) = (self.clone(), grant.clone());
         self.client().tasks.spawn_operation(async move {
             if let Err(error) = shared.free(&grant, freeing).await {
@@ -83,10 +83,10 @@ impl<P: Primitive> Contended<P> {
     }
 
     /// Hands a hold to the next in line without the server, if it may. Otherwise the hold ends here, and has to be freed there.
-    fn pass_on(self: &Arc<Self>, grant: &Grant, had: Had, now: Tick) -> Option<Freeing> {
+    fn pass_on(self: &Arc<Self>, grant: &Grant, last_holder: LastHolder, now: Tick) -> Option<Freeing> {
         let (client, held_for) = (self.client(), now.since(grant.since()));
         // Told before anybody else can have it. What is lost is not handed on.
-        let taken = had.until_closed() && grant.take_from_holder();
+        let taken = last_holder.until_closed() && grant.take_from_holder();
         // A hold that is not renewed, or was extended, is not handed on: its keys last for another time than the next caller
         // wants.
         let held_as = P::held_as(grant);
@@ -97,7 +97,7 @@ impl<P: Primitive> Contended<P> {
         let pass = self.line().pass(grant.token(), held_as, now.0, hand_over);
         let freeing = match pass {
             Pass::To(ticket, next) => {
-                had.count(P::Renew::counts(&client.counters), held_for);
+                last_holder.count(P::Renew::counts(&client.counters), held_for);
                 ticket.deliver(Delivery::new(self, next, Way::Local));
                 return None;
             }
@@ -105,7 +105,7 @@ impl<P: Primitive> Contended<P> {
             Pass::Aside => Freeing { rejoin: false, contends: false, since: now },
         };
         if taken || grant.begin_release() {
-            had.count(P::Renew::counts(&client.counters), held_for);
+            last_holder.count(P::Renew::counts(&client.counters), held_for);
         }
         client.keeper.forget(grant);
         Some(freeing)
@@ -160,25 +160,25 @@ impl<P: Primitive> Contended<P> {
     }
 }
 
-/// Whether a grant that ends reached a caller: only then was it counted as acquired, and counts as released.
+/// Who held a grant that ends. One that reached a caller was counted as acquired, and counts as released.
 #[derive(Clone, Copy)]
-pub(crate) enum Had {
-    ByCaller,
-    /// The caller still has it: the client, which closes, takes it away.
-    UntilClosed,
-    ByNobody,
+pub(crate) enum LastHolder {
+    Caller,
+    /// A caller that still holds it: the client, which closes, takes it away.
+    CallerUntilClosed,
+    Nobody,
 }
 
-impl Had {
+impl LastHolder {
     fn count(self, counts: &HoldCounts, held_for: Duration) {
         match self {
-            Had::ByCaller | Had::UntilClosed => counts.released(held_for),
-            Had::ByNobody => {}
+            LastHolder::Caller | LastHolder::CallerUntilClosed => counts.released(held_for),
+            LastHolder::Nobody => {}
         }
     }
 
     fn until_closed(self) -> bool {
-        matches!(self, Had::UntilClosed)
+        matches!(self, LastHolder::CallerUntilClosed)
     }
 }
 

@@ -232,7 +232,7 @@ impl<T, W: Copy + PartialEq> Line<T, W> {
         Rest::Idle
     }
 
-    /// Takes note of a message. False: nobody contends, so nobody will look.
+    /// Takes note of a message, also for a contender that starts later. False: nobody contends now.
     pub(crate) fn note(&mut self, mail: Mail) -> bool {
         self.mail.ask |= mail.ask;
         self.mail.next |= mail.next;
@@ -240,7 +240,7 @@ impl<T, W: Copy + PartialEq> Line<T, W> {
         self.phase == Phase::Contending
     }
 
-    /// A place in the queue that nobody knows of has to be left, as soon as none is needed.
+    /// The process may have a place in the queue that no answer has shown: it is left as soon as no caller needs it.
     pub(crate) fn owe_leaving(&mut self) {
         self.owes_leaving = true;
     }
@@ -250,18 +250,18 @@ impl<T, W: Copy + PartialEq> Line<T, W> {
         std::mem::take(&mut self.owes_leaving)
     }
 
-    /// Takes note of something that is of interest to a contender only. False: nobody contends.
-    pub(crate) fn hint(&mut self, mail: Mail) -> bool {
+    /// Takes note of a message if somebody contends; otherwise drops it and returns false.
+    pub(crate) fn note_if_contending(&mut self, mail: Mail) -> bool {
         self.phase == Phase::Contending && self.note(mail)
     }
 
-    /// Back to the beginning: the contender has died. Those who waited.
+    /// Back to the beginning, because the contender has died. Returns the tickets of all waiters.
     pub(crate) fn give_up(&mut self) -> Vec<T> {
         *self = Line { arrivals: self.arrivals, waiters: std::mem::take(&mut self.waiters), ..Line::default() };
         self.take_all(|_| true)
     }
 
-    /// What was heard, which counts as seen to now.
+    /// Takes out what was heard: the caller acts on it.
     pub(crate) fn take_mail(&mut self) -> Mail {
         std::mem::take(&mut self.mail)
     }

@@ -74,7 +74,7 @@ struct Shared<P: Primitive> {
 }
 
 /// A contender's entry among the sleepers; dropping it removes the entry.
-pub(super) struct Bed<P: Primitive> {
+pub(super) struct SleeperEntry<P: Primitive> {
     looker: Looker<P>,
     id: u64,
 }
@@ -85,13 +85,13 @@ impl<P: Primitive> Clone for Looker<P> {
     }
 }
 
-impl<P: Primitive> Drop for Bed<P> {
+impl<P: Primitive> Drop for SleeperEntry<P> {
     fn drop(&mut self) {
         self.looker.0.lock().leave(self.id);
     }
 }
 
-impl<P: Primitive> Bed<P> {
+impl<P: Primitive> SleeperEntry<P> {
     /// Why the looker has woken the contender since it was last asked.
     pub(super) fn take_reason(&self) -> Option<WakeReason> {
         self.looker.0.lock().take_reason(self.id)
@@ -144,12 +144,18 @@ impl<P: Primitive> Looker<P> {
         self.0.alarm(crowd, ttl, rank, sent)
     }
 
-    /// A contender goes to sleep. `kept` is when it last renewed the time to live of the queue's keys; `foreign` says that it
+    /// A contender goes to sleep. `keys_renewed` is when it last renewed the time to live of the queue's keys; `foreign` says that it
     /// listens for a foreign holder.
-    pub(super) fn enter(&self, object: &Arc<Contended<P>>, alarm: Alarm, kept: Tick, foreign: bool) -> Bed<P> {
-        let (id, wake) = self.0.lock().enter(object.clone(), alarm, kept, foreign);
+    pub(super) fn enter(
+        &self,
+        object: &Arc<Contended<P>>,
+        alarm: Alarm,
+        keys_renewed: Tick,
+        foreign: bool,
+    ) -> SleeperEntry<P> {
+        let (id, wake) = self.0.lock().enter(object.clone(), alarm, keys_renewed, foreign);
         self.0.wake_if(wake);
-        Bed { looker: self.clone(), id }
+        SleeperEntry { looker: self.clone(), id }
     }
 
     /// The turn to ask, for one of many contenders that a look has told to. `None`: too many ask, or the server does not

@@ -49,7 +49,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) use caller::Caller;
-pub(crate) use give_back::Had;
+pub(crate) use give_back::LastHolder;
 pub(crate) use home::Home;
 pub(crate) use line::Cohort;
 pub(crate) use object::Contended;
@@ -162,7 +162,7 @@ pub(crate) enum Acquired {
     /// `ttl` is -1 for a foreign key that never expires; no rank for a request that does not wait.
     Busy { now: ServerTime, ttl: i64, holder: String, rank: Option<u64> },
     /// The request came after its `not_after`.
-    Stale { now: ServerTime },
+    TooLate { now: ServerTime },
     /// It is free, and others come first.
     NotYourTurn { now: ServerTime, rank: Option<u64> },
 }
@@ -187,7 +187,7 @@ pub(crate) enum Cancelled {
         had_place: bool,
     },
     /// The request came after its `not_after`.
-    Stale {
+    TooLate {
         now: ServerTime,
     },
 }
@@ -201,7 +201,7 @@ pub(crate) enum Looked {
     /// stamped also where it is free.
     Ask { now: ServerTime },
     /// The request came after its `not_after`.
-    Stale { now: ServerTime },
+    TooLate { now: ServerTime },
 }
 
 /// Whether an owner is a client of libdlock: its id is a UUID of version 8.

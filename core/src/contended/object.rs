@@ -7,7 +7,7 @@ use tokio::sync::Notify;
 
 use super::contend::{self, First};
 use super::delivery::Ticket;
-use super::give_back::Had;
+use super::give_back::LastHolder;
 use super::home::Home;
 use super::line::{Line, Mail};
 use super::order::{MutexOrder, Ordered, OrderedGuard};
@@ -91,15 +91,15 @@ impl<P: Primitive> Contended<P> {
         self.obstacle.lock().as_deref().cloned()
     }
 
-    /// Tells the contender, if there is one.
-    pub(super) fn hint(&self, mail: Mail) {
-        let contends = self.line().hint(mail);
+    /// Takes note of a message, and wakes the contender; drops it if nobody contends.
+    pub(super) fn note_if_contending(&self, mail: Mail) {
+        let contends = self.line().note_if_contending(mail);
         if contends {
             self.wake_contender();
         }
     }
 
-    /// Takes note of a message. False when nobody contends.
+    /// Takes note of a message, also for a contender that starts later. False when nobody contends now.
     pub(super) fn note(&self, mail: Mail) -> bool {
         let contends = self.line().note(mail);
         if contends {
@@ -165,13 +165,13 @@ impl<P: Primitive> Contended<P> {
                 Heard::Interrupted => return,
             };
             let mail = Mail { ask: free, missed: !free, ..Mail::default() };
-            shared.upgrade().into_iter().for_each(|shared: Arc<Contended<P>>| shared.hint(mail));
+            shared.upgrade().into_iter().for_each(|shared: Arc<Contended<P>>| shared.note_if_contending(mail));
         });
         server::subscribe(self.client(), &P::foreign_channel(&self.name), listen)
     }
 
     /// The error of a caller whose requests all came too late.
-    pub(super) fn stale(&self, op: &'static str) -> Error {
+    pub(super) fn too_late(&self, op: &'static str) -> Error {
         let message = "the server's clock jumps back and forth; check its time synchronisation";
         Error::new(ErrorKind::Clock, op, message).temporary().on(self.name.as_str())
     }
@@ -253,7 +253,7 @@ impl<P: Primitive> Object for Contended<P> {
 
     /// If somebody contends, the object is looked at again, together with others of the client.
     fn look_again(&self) {
-        self.hint(Mail { missed: true, ..Mail::default() });
+        self.note_if_contending(Mail { missed: true, ..Mail::default() });
     }
 
     fn abandon(&self, holder: HolderId) {
@@ -269,7 +269,7 @@ impl<P: Primitive> Object for Contended<P> {
     fn release_all(self: Arc<Self>) -> Vec<Releasing> {
         let release = |grant| -> Releasing {
             let object = self.clone();
-            Box::pin(async move { object.release(grant, Had::UntilClosed).await })
+            Box::pin(async move { object.release(grant, LastHolder::CallerUntilClosed).await })
         };
         self.primitive().take_valid().into_iter().map(release).collect()
     }

@@ -15,7 +15,7 @@ use crate::stats::Way;
 use crate::time::Tick;
 
 /// How often a request that came too late is repeated at once: the server's clock may be jumping.
-pub(super) const STALE_IN_A_ROW: u32 = 3;
+pub(super) const TOO_LATE_IN_A_ROW: u32 = 3;
 
 /// What was asked of the server for a waiter, and its outcome.
 pub(super) struct AcquireOutcome<P: Primitive> {
@@ -25,37 +25,38 @@ pub(super) struct AcquireOutcome<P: Primitive> {
     pub(super) outcome: Result<Done<Acquired>, Failed>,
 }
 
-/// What came of a try.
-pub(super) enum Tried<P: Primitive> {
+/// What came of a non-blocking attempt.
+pub(super) enum NonBlockingOutcome<P: Primitive> {
     Granted(Delivery<P>),
     Refused(Obstacle),
-    /// It reached the server after its `not_after`. If one of its attempts got no answer and may have been granted, that is
-    /// being undone.
-    Stale(Option<Undone>),
+    /// The request reached the server after its `not_after`. If it was sent more than once, and an answer is missing that may
+    /// have been a grant, that is being undone.
+    TooLate(Option<Undone>),
     /// Granted, but the answer took longer than the lease; the grant is given back.
-    Late,
+    LeaseOver,
 }
 
 /// What came of a line's first request.
 pub(super) enum Opened<P: Primitive> {
     Granted(Delivery<P>),
-    Goes(Onward<P>),
+    Waits(ContenderStart<P>),
 }
 
-/// What the contender continues with. If the caller drops this without taking it, a contender is started for it.
-pub(super) struct Onward<P: Primitive> {
+/// How the contender begins after a first request that brought no grant. If the caller drops this without taking it, the
+/// contender is started nevertheless.
+pub(super) struct ContenderStart<P: Primitive> {
     shared: Arc<Contended<P>>,
     first: Option<First<P>>,
 }
 
-impl<P: Primitive> Onward<P> {
+impl<P: Primitive> ContenderStart<P> {
     /// How the contender of a caller that stands in line begins.
     pub(super) fn into_first(mut self) -> First<P> {
         self.first.take().unwrap_or(First::Leave)
     }
 }
 
-impl<P: Primitive> Drop for Onward<P> {
+impl<P: Primitive> Drop for ContenderStart<P> {
     fn drop(&mut self) {
         if self.shared.client().tasks.leak_if_forked(&self.shared) {
             return;
@@ -66,8 +67,8 @@ impl<P: Primitive> Drop for Onward<P> {
     }
 }
 
-/// A request that joins no queue.
-pub(super) struct Try<P: Primitive> {
+/// A non-blocking attempt: a request that joins no queue.
+pub(super) struct NonBlocking<P: Primitive> {
     pub(super) wanted: P::Wanted,
     pub(super) step: P::Acquire,
     /// It contends for the line, which stands behind the grant then.
@@ -95,7 +96,7 @@ impl<P: Primitive> Contended<P> {
             }
         }
         let first = Some(First::Begun(AcquireOutcome { wanted, step, sent, outcome }));
-        Opened::Goes(Onward { shared: self.clone(), first })
+        Opened::Waits(ContenderStart { shared: self.clone(), first })
     }
 
     /// What a grant for this term is made from.
@@ -126,15 +127,15 @@ impl<P: Primitive> Contended<P> {
         (echo_until.is_some() && !granted).then(|| undo(self, step.owner(), step.lease(), echo_until))
     }
 
-    /// Handles the outcome of a try, and lets callers that came meanwhile contend.
-    pub(super) fn tried(
+    /// Handles the outcome of a non-blocking attempt, and lets callers that came meanwhile contend.
+    pub(super) fn non_blocking_done(
         self: &Arc<Self>,
-        request: Try<P>,
+        request: NonBlocking<P>,
         outcome: Result<Done<Acquired>, Failed>,
-    ) -> Result<Tried<P>> {
+    ) -> Result<NonBlockingOutcome<P>> {
         let contends = request.contends;
         let tried = self.judge(request, outcome);
-        let line_holds = P::ONE_GRANT_ENDS && matches!(tried, Ok(Tried::Granted(_)));
+        let line_holds = P::ONE_GRANT_ENDS && matches!(tried, Ok(NonBlockingOutcome::Granted(_)));
         if contends && !line_holds {
             let rest = self.line().rest();
             contend::go_on(self, rest);
@@ -142,25 +143,31 @@ impl<P: Primitive> Contended<P> {
         tried
     }
 
-    fn judge(self: &Arc<Self>, request: Try<P>, outcome: Result<Done<Acquired>, Failed>) -> Result<Tried<P>> {
-        let Try { wanted, step, contends } = request;
+    fn judge(
+        self: &Arc<Self>,
+        request: NonBlocking<P>,
+        outcome: Result<Done<Acquired>, Failed>,
+    ) -> Result<NonBlockingOutcome<P>> {
+        let NonBlocking { wanted, step, contends } = request;
         let undone = self.undo_unless_granted(&step, &outcome);
         let done = outcome.map_err(|failed| failed.error)?;
         let token = match done.reply {
             Acquired::Granted { token, .. } => token,
-            Acquired::Busy { ttl, holder, .. } => return Ok(Tried::Refused(Obstacle::Holder { holder, ttl })),
-            Acquired::NotYourTurn { .. } => return Ok(Tried::Refused(Obstacle::Queue)),
-            Acquired::Stale { .. } => return Ok(Tried::Stale(undone)),
+            Acquired::Busy { ttl, holder, .. } => {
+                return Ok(NonBlockingOutcome::Refused(Obstacle::Holder { holder, ttl }));
+            }
+            Acquired::NotYourTurn { .. } => return Ok(NonBlockingOutcome::Refused(Obstacle::Queue)),
+            Acquired::TooLate { .. } => return Ok(NonBlockingOutcome::TooLate(undone)),
         };
         let spec = self.grant_spec(wanted.term(), &step, token, &done);
         if spec.is_over() {
             undo(self, step.owner(), step.lease(), done.echo_until);
-            return Ok(Tried::Late);
+            return Ok(NonBlockingOutcome::LeaseOver);
         }
         if contends && P::ONE_GRANT_ENDS {
             let cohort = P::cohort(self.client(), wanted, &step, &spec);
             self.line().hold(cohort);
         }
-        Ok(Tried::Granted(Delivery::new(self, self.admit(spec), Way::AtOnce)))
+        Ok(NonBlockingOutcome::Granted(Delivery::new(self, self.admit(spec), Way::AtOnce)))
     }
 }

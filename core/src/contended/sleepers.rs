@@ -51,7 +51,7 @@ struct Sleeper<L> {
     object: Arc<L>,
     state: State,
     /// When the time to live of the queue's keys was last renewed.
-    kept: Tick,
+    keys_renewed: Tick,
     /// It listens for a foreign holder.
     foreign: bool,
 }
@@ -107,10 +107,10 @@ impl<L> Sleepers<L> {
     }
 
     /// A contender goes to sleep. Returns its number, and whether the looker's alarm is later and the looker has to be woken.
-    pub(super) fn enter(&mut self, object: Arc<L>, alarm: Alarm, kept: Tick, foreign: bool) -> (u64, bool) {
+    pub(super) fn enter(&mut self, object: Arc<L>, alarm: Alarm, keys_renewed: Tick, foreign: bool) -> (u64, bool) {
         self.last_id += 1;
         let id = self.last_id;
-        self.by_id.insert(id, Sleeper { object, state: State::Asleep(alarm), kept, foreign });
+        self.by_id.insert(id, Sleeper { object, state: State::Asleep(alarm), keys_renewed, foreign });
         (id, self.put(id, alarm))
     }
 
@@ -195,7 +195,7 @@ impl<L> Sleepers<L> {
             self.due.remove(place);
             let sleeper = self.by_id.get_mut(&place.1)?;
             sleeper.state = State::Looking { again: false };
-            let keep = now.since(sleeper.kept) >= keep_after;
+            let keep = now.since(sleeper.keys_renewed) >= keep_after;
             Some(DueSleeper { id: place.1, object: sleeper.object.clone(), keep })
         };
         Work::Many { chunk: places.iter().filter_map(take).collect(), late: now.since(first) }
@@ -217,7 +217,7 @@ impl<L> Sleepers<L> {
             _ if again => Alarm::exactly(sent),
             Looked::Held { ttl, holder, rank, .. } if is_foreign(*rank, holder) == sleeper.foreign => {
                 if due.keep {
-                    sleeper.kept = sent;
+                    sleeper.keys_renewed = sent;
                 }
                 alarm(*ttl, *rank)
             }
@@ -226,7 +226,7 @@ impl<L> Sleepers<L> {
                 sleeper.state = State::Woken(Box::new(reason));
                 return Answered::Wake;
             }
-            Looked::Ask { .. } | Looked::Stale { .. } => {
+            Looked::Ask { .. } | Looked::TooLate { .. } => {
                 sleeper.state = State::Woken(Box::new(WakeReason::AskInTurn));
                 return Answered::Wake;
             }

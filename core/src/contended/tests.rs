@@ -59,7 +59,7 @@ impl World {
 
 async fn free(object: &Arc<Contended<Two>>, holder: u64) -> Result<()> {
     let grant = object.primitive().take(HolderId(holder)).expect("it holds a permit");
-    object.release(grant, Had::ByCaller).await
+    object.release(grant, LastHolder::Caller).await
 }
 
 #[tokio::test]

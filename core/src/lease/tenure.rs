@@ -41,8 +41,8 @@ pub(super) struct Standing {
     /// it.
     pub(super) lease: Duration,
     pub(super) valid_until: Tick,
-    /// Its margin is that of a lease which the watchdog renews.
-    ample: bool,
+    /// The margin is the 10 % of a lease that the watchdog renews, also if `clock_drift` is less.
+    wide_margin: bool,
     /// The option `clock_drift`.
     clock_drift: u8,
     /// When the server last confirmed a lease at least as long as the watchdog's, or any if there is none: what the
@@ -90,7 +90,7 @@ impl Standing {
         watchdog: None,
         lease: Duration::ZERO,
         valid_until: Tick(0),
-        ample: false,
+        wide_margin: false,
         clock_drift: 0,
         seen: Tick(0),
         longest: Duration::ZERO,
@@ -99,14 +99,14 @@ impl Standing {
     };
 
     fn margin(&self) -> Duration {
-        margin_of(self.lease, self.ample, self.clock_drift)
+        margin_of(self.lease, self.wide_margin, self.clock_drift)
     }
 
     /// As [`super::Grant::renew_from_now`].
     pub(super) fn renew_from_now(&mut self, lease: Duration) {
         self.watchdog = self.watchdog.max(Some(lease));
         let end = self.lease_end();
-        self.ample |= self.watchdog == Some(self.lease);
+        self.wide_margin |= self.watchdog == Some(self.lease);
         self.valid_until = end.minus(self.margin());
     }
 
@@ -172,7 +172,7 @@ impl Tenure {
                 watchdog,
                 lease,
                 valid_until: valid_until(sent, lease, watchdog.is_some(), clock_drift),
-                ample: watchdog.is_some(),
+                wide_margin: watchdog.is_some(),
                 clock_drift,
                 seen: sent,
                 longest: lease,
@@ -224,10 +224,10 @@ impl Tenure {
             standing.doubted = Tick::NEVER;
         }
         // One by which the caller has prolonged a hold that is renewed is the caller's.
-        let ample = standing.watchdog == Some(lease);
-        let until = valid_until(sent, lease, ample, standing.clock_drift);
+        let wide_margin = standing.watchdog == Some(lease);
+        let until = valid_until(sent, lease, wide_margin, standing.clock_drift);
         if until > standing.valid_until {
-            (standing.valid_until, standing.lease, standing.ample) = (until, lease, ample);
+            (standing.valid_until, standing.lease, standing.wide_margin) = (until, lease, wide_margin);
         }
         true
     }

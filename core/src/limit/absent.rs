@@ -37,15 +37,15 @@ const MOST_SHARES: u32 = 1_000_000;
 
 /// A policy that has been checked, with the rate that it needs.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stand {
+pub(super) struct CheckedPolicy {
     policy: Absent,
     rate: Rate,
 }
 
-impl Stand {
-    pub(super) fn new(policy: Absent, rate: Rate) -> Result<Stand> {
+impl CheckedPolicy {
+    pub(super) fn new(policy: Absent, rate: Rate) -> Result<CheckedPolicy> {
         let Absent::LocalShare { of } = policy else {
-            return Ok(Stand { policy, rate });
+            return Ok(CheckedPolicy { policy, rate });
         };
         if !(1..=MOST_SHARES).contains(&of) {
             let what = format_args!("a local share of one in {of} is not possible");
@@ -55,11 +55,11 @@ impl Stand {
         let per = rate.per().checked_mul(of).unwrap_or(Duration::MAX);
         let share = Rate::new(rate.tokens(), per).burst((rate.limit() / u64::from(of)).max(1));
         share.check()?;
-        Ok(Stand { policy, rate: share })
+        Ok(CheckedPolicy { policy, rate: share })
     }
 
     /// Whether there is an answer without a server.
-    pub(super) fn is_policy(&self) -> bool {
+    pub(super) fn answers_alone(&self) -> bool {
         self.policy != Absent::Fail
     }
 

@@ -74,7 +74,7 @@ impl RateLimiter {
     /// The server's answer, or none as soon as it is known to be away and the limiter has an answer of its own.
     async fn ask(&self, step: Gcra, deadline: Tick) -> Result<Done<Judged>, Failed> {
         let (client, name) = (self.shared.client(), self.shared.name());
-        match self.stand.is_policy() {
+        match self.policy.answers_alone() {
             true => client.backend.run_while_there(name, &step, deadline, self.shared.shares().is_alone()).await,
             false => client.backend.run(name, &step, deadline).await,
         }
@@ -90,14 +90,14 @@ impl RateLimiter {
     ) -> Result<Answer> {
         match judged {
             Ok(Done { reply: Judged { allowed, now, tat }, .. }) => {
-                self.stand.server_is_back(&self.shared);
+                self.policy.server_is_back(&self.shared);
                 let at = SystemTime::UNIX_EPOCH + Duration::from_micros(now.0);
                 Ok(Answer::of(self.rate, cost, allowed, Span::at(now), tat, By::Server, heard).on_server(at))
             }
             Err(failed) if failed.away => {
                 // Asking has taken its part of the wait.
                 let wait = until.map_or(Duration::ZERO, |until| until.since(heard));
-                self.stand.decide(&self.shared, cost, wait, heard, failed.error)
+                self.policy.decide(&self.shared, cost, wait, heard, failed.error)
             }
             Err(failed) => Err(failed.error),
         }
@@ -106,7 +106,7 @@ impl RateLimiter {
     /// A limiter that has an answer of its own does not make its caller wait for a server that is away.
     fn deadline(&self, asked_at: Tick) -> Tick {
         let options = &self.shared.client().options;
-        asked_at.plus(match self.stand.is_policy() {
+        asked_at.plus(match self.policy.answers_alone() {
             true => options.response_timeout.min(options.operation_timeout),
             false => options.operation_timeout,
         })

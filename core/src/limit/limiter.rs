@@ -4,7 +4,7 @@ use std::fmt;
 use std::pin::pin;
 use std::sync::Arc;
 
-use super::absent::Stand;
+use super::absent::CheckedPolicy;
 use super::decision::Decision;
 use super::limits::Limits;
 use super::object::LimitObject;
@@ -38,7 +38,7 @@ use crate::wait::Wait;
 pub struct RateLimiter {
     pub(super) shared: Arc<LimitObject>,
     pub(super) rate: Rate,
-    pub(super) stand: Stand,
+    pub(super) policy: CheckedPolicy,
 }
 
 impl Limits {
@@ -54,8 +54,8 @@ impl RateLimiter {
     fn new(shared: Arc<LimitObject>, options: LimiterOptions) -> Result<RateLimiter> {
         let on = |error: Error| error.on(shared.name().as_str());
         options.rate.check().map_err(on)?;
-        let stand = Stand::new(options.absent, options.rate).map_err(on)?;
-        Ok(RateLimiter { shared, rate: options.rate, stand })
+        let policy = CheckedPolicy::new(options.absent, options.rate).map_err(on)?;
+        Ok(RateLimiter { shared, rate: options.rate, policy })
     }
 
     /// The name that it was made with. On the server the client's `key_prefix` stands before it, and so it does in errors and

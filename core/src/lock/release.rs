@@ -2,7 +2,7 @@
 
 use super::holds::Leaving;
 use super::{HolderId, Lock};
-use crate::contended::Had;
+use crate::contended::LastHolder;
 use crate::error::Result;
 use crate::lease::{Grant, LossReason};
 use crate::objects::Object;
@@ -34,7 +34,7 @@ impl Lock {
 
     async fn release_which(&self, holder: HolderId, token: Option<u64>) -> Result<()> {
         match self.leave(holder, token)? {
-            Some(grant) => self.shared.release(grant, Had::ByCaller).await,
+            Some(grant) => self.shared.release(grant, LastHolder::Caller).await,
             None => Ok(()),
         }
     }
@@ -70,7 +70,7 @@ impl Lock {
         if let Leaving::Last(grant) = leaving
             && matches!(grant.loss(), None | Some(LossReason::Expired))
         {
-            self.shared.give_back(&grant, Had::ByCaller);
+            self.shared.give_back(&grant, LastHolder::Caller);
         }
     }
 

@@ -100,7 +100,7 @@ impl Lock {
                 let message = "the server did not show it as held any more: it was taken away or removed";
                 Err(refuse(ErrorKind::NotHeld, message))
             }
-            Transferred::Stale { .. } => {
+            Transferred::TooLate { .. } => {
                 Err(refuse(ErrorKind::Clock, "the server's clock has jumped; the hold is released"))
             }
         }
@@ -156,7 +156,7 @@ impl Lock {
             Transferred::NotHeld { .. } => {
                 return Err(refuse(ErrorKind::NotHeld, "its lease has run out, or the text was attached before"));
             }
-            Transferred::Stale { .. } => {
+            Transferred::TooLate { .. } => {
                 return Err(refuse(ErrorKind::Clock, "the server's clock has jumped; try again").temporary());
             }
         }

@@ -77,7 +77,7 @@ impl Step for Acquire {
         outbox: &mut Outbox<'_>,
     ) -> Result<Acquired, WrongType> {
         if now > attempt.not_after {
-            return Ok(Acquired::Stale { now });
+            return Ok(Acquired::TooLate { now });
         }
         let (client, deadline) = (client_of(&self.owner), now.millis() + millis(self.lease));
         if let Some(hash) = &state.hash {
@@ -153,7 +153,7 @@ impl Step for Acquire {
                 let holder = wire::text(items.get(3))?.ok_or(Malformed)?;
                 Ok(Acquired::Busy { now, ttl: wire::int(items.get(2))?, holder, rank: rank(4)? })
             }
-            2 => Ok(Acquired::Stale { now }),
+            2 => Ok(Acquired::TooLate { now }),
             3 => Ok(Acquired::NotYourTurn { now, rank: rank(2)? }),
             _ => Err(Malformed),
         }
@@ -163,7 +163,7 @@ impl Step for Acquire {
         match reply {
             Acquired::Granted { now, .. }
             | Acquired::Busy { now, .. }
-            | Acquired::Stale { now }
+            | Acquired::TooLate { now }
             | Acquired::NotYourTurn { now, .. } => Some(*now),
         }
     }

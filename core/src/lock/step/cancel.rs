@@ -26,7 +26,7 @@ impl Step for Cancel {
         outbox: &mut Outbox<'_>,
     ) -> Result<Cancelled, WrongType> {
         if now > attempt.not_after {
-            return Ok(Cancelled::Stale { now });
+            return Ok(Cancelled::TooLate { now });
         }
         let mut queue = queue_at(&mut state.queue, name, now, outbox);
         let rank = queue.leave(&self.client);
@@ -53,14 +53,14 @@ impl Step for Cancel {
         let now = wire::time(items.get(1))?;
         match wire::int(items.first())? {
             0 => Ok(Cancelled::Done { now, had_place: wire::int(items.get(2))? == 1 }),
-            2 => Ok(Cancelled::Stale { now }),
+            2 => Ok(Cancelled::TooLate { now }),
             _ => Err(Malformed),
         }
     }
 
     fn server_time(reply: &Cancelled) -> Option<ServerTime> {
         match reply {
-            Cancelled::Done { now, .. } | Cancelled::Stale { now } => Some(*now),
+            Cancelled::Done { now, .. } | Cancelled::TooLate { now } => Some(*now),
         }
     }
 }

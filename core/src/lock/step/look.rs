@@ -16,7 +16,7 @@ pub(crate) struct Look {
 }
 
 const FREE: i64 = -2;
-const STALE: i64 = -3;
+const TOO_LATE: i64 = -3;
 
 impl Step for Look {
     type State = LockState;
@@ -34,7 +34,7 @@ impl Step for Look {
         outbox: &mut Outbox<'_>,
     ) -> Result<Looked, WrongType> {
         if now > attempt.not_after {
-            return Ok(Looked::Stale { now });
+            return Ok(Looked::TooLate { now });
         }
         let mut queue = queue_at(&mut state.queue, name, now, outbox);
         // Also where it is free: the acquire may have to wait for its turn among many others of the client.
@@ -67,7 +67,7 @@ impl Step for Look {
 
     fn server_time(reply: &Looked) -> Option<ServerTime> {
         match reply {
-            Looked::Held { now, .. } | Looked::Ask { now } | Looked::Stale { now } => Some(*now),
+            Looked::Held { now, .. } | Looked::Ask { now } | Looked::TooLate { now } => Some(*now),
         }
     }
 }
@@ -84,7 +84,7 @@ impl BatchStep for Look {
         let items = wire::list(reply)?;
         let now = wire::time(items.first())?;
         let read = |item: &[Reply]| match wire::int(item.first())? {
-            STALE => Ok(Looked::Stale { now }),
+            TOO_LATE => Ok(Looked::TooLate { now }),
             FREE => Ok(Looked::Ask { now }),
             ttl => {
                 let holder = wire::text(item.get(1))?.ok_or(Malformed)?;

@@ -17,7 +17,7 @@ pub(crate) struct Transfer {
 pub(crate) enum Transferred {
     Done { now: ServerTime },
     NotHeld { now: ServerTime },
-    Stale { now: ServerTime },
+    TooLate { now: ServerTime },
 }
 
 impl Step for Transfer {
@@ -36,7 +36,7 @@ impl Step for Transfer {
         _outbox: &mut Outbox<'_>,
     ) -> Result<Transferred, WrongType> {
         if now > attempt.not_after {
-            return Ok(Transferred::Stale { now });
+            return Ok(Transferred::TooLate { now });
         }
         let Some(hash) = &mut state.hash else {
             return Ok(Transferred::NotHeld { now });
@@ -70,14 +70,14 @@ impl Step for Transfer {
         match wire::int(items.first())? {
             0 => Ok(Transferred::Done { now }),
             1 => Ok(Transferred::NotHeld { now }),
-            2 => Ok(Transferred::Stale { now }),
+            2 => Ok(Transferred::TooLate { now }),
             _ => Err(Malformed),
         }
     }
 
     fn server_time(reply: &Transferred) -> Option<ServerTime> {
         match reply {
-            Transferred::Done { now } | Transferred::NotHeld { now } | Transferred::Stale { now } => Some(*now),
+            Transferred::Done { now } | Transferred::NotHeld { now } | Transferred::TooLate { now } => Some(*now),
         }
     }
 }
