@@ -414,7 +414,7 @@ fn a_release_by_token_leaves_the_next_hold_alone() {
     let acquiring = ops::lock_acquire(state, lock, Holding::ByHolder(holder), Some(5_000), None);
     let next = state.wait(acquiring, None).unwrap();
     for _ in 0..2 {
-        assert!(!ops::lock_leave(state, lock, holder, Some(lost.token)).unwrap());
+        assert!(!ops::lock_release_reentry(state, lock, holder, Some(lost.token)).unwrap());
         let released = state.wait(ops::lock_release(state, lock, holder, Some(lost.token)), None);
         assert_eq!(released.unwrap_err().kind(), ErrorKind::NotHeld);
     }

@@ -212,7 +212,7 @@ impl Client {
 
     /// Whether the client was closed, or is being closed.
     pub fn is_closed(&self) -> bool {
-        matches!(self.context().tasks.life(), Life::Closing | Life::Leaving | Life::Closed)
+        matches!(self.context().tasks.life(), Life::Closing | Life::ClosingAtOnce | Life::Closed)
     }
 
     fn context(&self) -> &Arc<Context> {

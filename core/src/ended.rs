@@ -31,7 +31,7 @@ pub(crate) fn ended(op: &'static str, life: Life) -> Error {
                 "a background task of this client panicked, a defect in libdlock; close the client and open a new one";
             Error::new(ErrorKind::Internal, op, message)
         }
-        Life::Open | Life::Closing | Life::Leaving | Life::Closed => {
+        Life::Open | Life::Closing | Life::ClosingAtOnce | Life::Closed => {
             Error::new(ErrorKind::Closed, op, "the client was closed; open a new one")
         }
     }

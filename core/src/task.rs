@@ -129,7 +129,7 @@ pub(crate) enum Life {
     /// Being closed by a caller who wants everything released first: nothing new begins, waits end.
     Closing,
     /// Being closed by a caller that waits for no more than a moment: holds are over, and what is owed is done now or never.
-    Leaving,
+    ClosingAtOnce,
     /// A background task panicked: what it looked after can no longer be trusted.
     Failed,
     Closed,
@@ -165,7 +165,7 @@ impl Tasks {
         if self.is_forked() {
             return Life::Forked;
         }
-        [Life::Open, Life::Closing, Life::Leaving, Life::Failed, Life::Closed]
+        [Life::Open, Life::Closing, Life::ClosingAtOnce, Life::Failed, Life::Closed]
             [usize::from(self.state.life.load(Ordering::SeqCst))]
     }
 
@@ -173,8 +173,8 @@ impl Tasks {
         self.advance(Life::Closing);
     }
 
-    pub(crate) fn begin_to_leave(&self) {
-        self.advance(Life::Leaving);
+    pub(crate) fn begin_to_close_at_once(&self) {
+        self.advance(Life::ClosingAtOnce);
     }
 
     pub(crate) fn close(&self) {
@@ -205,8 +205,8 @@ impl Tasks {
     }
 
     /// Completes when the client closes within a moment, or was closed, and says which. Cancel safe.
-    pub(crate) async fn leaving(&self) -> Life {
-        self.reached(|life| matches!(life, Life::Leaving | Life::Closed)).await
+    pub(crate) async fn closing_at_once(&self) -> Life {
+        self.reached(|life| matches!(life, Life::ClosingAtOnce | Life::Closed)).await
     }
 
     /// Completes when the client was closed. Cancel safe.

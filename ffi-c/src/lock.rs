@@ -142,7 +142,7 @@ pub unsafe extern "C" fn dlock_lock_release(lock: *const dlock_lock_t, error: *m
     unsafe {
         call("dlock_lock_release", error, |state| {
             let holder = this_thread();
-            if ops::lock_leave(state, id(lock), holder, None)? {
+            if ops::lock_release_reentry(state, id(lock), holder, None)? {
                 return Ok(());
             }
             state.wait(ops::lock_release(state, id(lock), holder, None), None)

@@ -166,7 +166,7 @@ pub async fn lock_release(state: &'static State, lock: Handle, holder: HolderId,
 ///
 /// # Errors
 /// That of a handle which is no lock.
-pub fn lock_leave(state: &State, lock: Handle, holder: HolderId, token: Option<u64>) -> Result<bool> {
+pub fn lock_release_reentry(state: &State, lock: Handle, holder: HolderId, token: Option<u64>) -> Result<bool> {
     Ok(embed::release_reentry(&state.near::<LockEntry>(lock, "release")?.lock, holder, token))
 }
 

@@ -22,7 +22,7 @@ pub use self::held::{
 pub use self::limiter::{RateArgs, absent, limiter_acquire, limiter_key, limiter_name, limiter_open, limiter_reset};
 pub use self::lock::{
     lock_acquire, lock_attach, lock_check_wait, lock_detach, lock_extend, lock_force_release, lock_held,
-    lock_hold_count, lock_inspect, lock_leave, lock_name, lock_open, lock_reenter, lock_release,
+    lock_hold_count, lock_inspect, lock_name, lock_open, lock_reenter, lock_release, lock_release_reentry,
 };
 pub use self::snowflake::{
     SnowflakeArgs, id_encode, id_parse, layout, layout_named, snowflake_decode, snowflake_fill, snowflake_layout,

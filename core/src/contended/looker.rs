@@ -87,7 +87,7 @@ impl<P: Primitive> Clone for Looker<P> {
 
 impl<P: Primitive> Drop for SleeperEntry<P> {
     fn drop(&mut self) {
-        self.looker.0.lock().leave(self.id);
+        self.looker.0.lock().remove(self.id);
     }
 }
 

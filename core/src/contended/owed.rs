@@ -112,7 +112,7 @@ impl Undo {
                     std::future::pending::<()>().await;
                 };
                 tokio::select! {
-                    life = tasks.leaving() => if life == Life::Closed || clock.now() < over_from { return },
+                    life = tasks.closing_at_once() => if life == Life::Closed || clock.now() < over_from { return },
                     () = clock.sleep_until(again) => {}
                     () = held_up => {}
                 }

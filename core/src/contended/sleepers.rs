@@ -115,7 +115,7 @@ impl<L> Sleepers<L> {
     }
 
     /// A contender ends its sleep.
-    pub(super) fn leave(&mut self, id: u64) {
+    pub(super) fn remove(&mut self, id: u64) {
         let Some(sleeper) = self.by_id.remove(&id) else { return };
         if let State::Asleep(alarm) = sleeper.state {
             self.due.remove(&(alarm.at, id));
@@ -340,7 +340,7 @@ mod tests {
     fn an_answer_that_comes_after_its_sleeper_left_is_overtaken() {
         let mut sleepers = sleepers(&[(100, 100)]);
         let Work::Many { chunk, .. } = sleepers.take(Tick(100), MOST, 0, 0, KEEP) else { panic!("a look") };
-        sleepers.leave(1);
+        sleepers.remove(1);
         let free = Looked::Ask { now: ServerTime(0) };
         let answered = sleepers.answered(&chunk[0], &free, Tick(102), |_, _| false, |_, _| Alarm::exactly(Tick(900)));
         assert!(matches!(answered, Answered::Overtaken));

@@ -22,8 +22,8 @@ impl Context {
         if self.tasks.is_forked() {
             return;
         }
-        self.tasks.begin_to_leave();
-        self.refuse_waiters(Life::Leaving);
+        self.tasks.begin_to_close_at_once();
+        self.refuse_waiters(Life::ClosingAtOnce);
         self.keeper.end(LossReason::Closed);
         let context = self.clone();
         let closing = self.tasks.runtime().spawn(async move {

@@ -71,7 +71,7 @@ impl Keeper {
         tasks.spawn(async move {
             let reason = match its_tasks.over().await {
                 Life::Failed => LossReason::Internal,
-                Life::Open | Life::Closing | Life::Leaving | Life::Closed | Life::Forked => LossReason::Closed,
+                Life::Open | Life::Closing | Life::ClosingAtOnce | Life::Closed | Life::Forked => LossReason::Closed,
             };
             keeper.end(reason);
         });

@@ -143,7 +143,7 @@ impl Drop for Asked {
         if let Some(Ok(Answer::Reserved(reserved))) = self.answer.take()
             && !self.limiter.shared.client().tasks.is_forked()
         {
-            Reservations::leave(&self.limiter.shared, (self.limiter.rate, self.cost), reserved);
+            Reservations::give_back(&self.limiter.shared, (self.limiter.rate, self.cost), reserved);
         }
     }
 }

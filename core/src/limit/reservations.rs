@@ -99,7 +99,7 @@ impl Reservations {
     }
 
     /// Leaves a time to the next caller that asks for the same, or to others if it can be given back.
-    pub(super) fn leave(shared: &Arc<LimitObject>, demand: Demand, reserved: Reserved) {
+    pub(super) fn give_back(shared: &Arc<LimitObject>, demand: Demand, reserved: Reserved) {
         let now = shared.client().clock.now();
         let mut demands = shared.reservations().demands();
         let waiters = demands.waiters(demand, now);
@@ -345,7 +345,7 @@ mod tests {
         let waiter = Waiter::with(&shared, demand, arrival, reserved_late, its_clock.now());
         let waiting = tokio::spawn(async move { waiter.wait(&its_clock).await });
         settle().await;
-        Reservations::leave(&shared, demand, reserved(&shared, 1, SECOND));
+        Reservations::give_back(&shared, demand, reserved(&shared, 1, SECOND));
         clock.advance(SECOND);
         settle().await;
         assert!(waiting.is_finished());
@@ -355,7 +355,7 @@ mod tests {
     async fn times_that_are_over_are_forgotten() {
         let (shared, clock) = limit().await;
         for cost in 1..=1_000 {
-            Reservations::leave(&shared, (Rate::new(1, SECOND), cost), reserved(&shared, cost, SECOND));
+            Reservations::give_back(&shared, (Rate::new(1, SECOND), cost), reserved(&shared, cost, SECOND));
             settle().await;
             clock.advance(2 * SECOND);
         }

@@ -28,7 +28,7 @@ struct Hold {
 }
 
 /// What a release by a holder found.
-pub(super) enum Leaving {
+pub(super) enum TakenBack {
     NotHeld,
     /// Acquired more often than released: still held.
     Reentry(Grant),
@@ -143,15 +143,15 @@ impl Holds {
     }
 
     /// Takes one acquire back, of the holder's latest hold or of the one with this token.
-    pub(super) fn leave(&mut self, holder: HolderId, token: Option<u64>) -> Leaving {
+    pub(super) fn take_back(&mut self, holder: HolderId, token: Option<u64>) -> TakenBack {
         let Some(at) = self.position(holder, token) else {
-            return Leaving::NotHeld;
+            return TakenBack::NotHeld;
         };
         if self.0[at].count > 1 {
             self.0[at].count -= 1;
-            return Leaving::Reentry(self.0[at].grant.clone());
+            return TakenBack::Reentry(self.0[at].grant.clone());
         }
-        Leaving::Last(self.0.remove(at).grant)
+        TakenBack::Last(self.0.remove(at).grant)
     }
 
     /// Every hold that is still valid, taken out.

@@ -1,6 +1,6 @@
 //! Releasing.
 
-use super::holds::Leaving;
+use super::holds::TakenBack;
 use super::{HolderId, Lock};
 use crate::contended::LastHolder;
 use crate::error::Result;
@@ -33,29 +33,29 @@ impl Lock {
     }
 
     async fn release_which(&self, holder: HolderId, token: Option<u64>) -> Result<()> {
-        match self.leave(holder, token)? {
+        match self.take_back(holder, token)? {
             Some(grant) => self.shared.release(grant, LastHolder::Caller).await,
             None => Ok(()),
         }
     }
 
     /// Takes one acquire of `holder` back; the grant if it was the last one.
-    pub(super) fn leave(&self, holder: HolderId, token: Option<u64>) -> Result<Option<Grant>> {
+    pub(super) fn take_back(&self, holder: HolderId, token: Option<u64>) -> Result<Option<Grant>> {
         if self.release_reentry(holder, token) {
             return Ok(None);
         }
         if self.is_forked() {
             self.shared.check_open(OP)?;
         }
-        let leaving = self.shared.holds().leave(holder, token);
-        match leaving {
-            Leaving::NotHeld => {
+        let taken_back = self.shared.holds().take_back(holder, token);
+        match taken_back {
+            TakenBack::NotHeld => {
                 self.shared.check_open(OP)?;
                 Err(self.shared.not_held(OP, None))
             }
-            Leaving::Reentry(grant) if grant.loss().is_some() => Err(self.shared.not_held(OP, Some(&grant))),
-            Leaving::Reentry(_) => Ok(None),
-            Leaving::Last(grant) => Ok(Some(grant)),
+            TakenBack::Reentry(grant) if grant.loss().is_some() => Err(self.shared.not_held(OP, Some(&grant))),
+            TakenBack::Reentry(_) => Ok(None),
+            TakenBack::Last(grant) => Ok(Some(grant)),
         }
     }
 
@@ -66,8 +66,8 @@ impl Lock {
         if self.is_forked() {
             return;
         }
-        let leaving = self.shared.holds().leave(holder, Some(token));
-        if let Leaving::Last(grant) = leaving
+        let taken_back = self.shared.holds().take_back(holder, Some(token));
+        if let TakenBack::Last(grant) = taken_back
             && matches!(grant.loss(), None | Some(LossReason::Expired))
         {
             self.shared.give_back(&grant, LastHolder::Caller);

@@ -104,8 +104,10 @@ pub fn lock_reenter(
 
 /// One level less, if it is not the last; false when that takes [`lock_release`].
 #[jni_mangle("org.libdlock.internal.Native")]
-pub fn lock_leave(env: EnvUnowned<'_>, _: JClass<'_>, lock: jlong, holder: jlong) -> jboolean {
-    plain(env, "lockLeave", |state| ops::lock_leave(state, lock as u64, embed::holder(holder as u64), None))
+pub fn lock_release_reentry(env: EnvUnowned<'_>, _: JClass<'_>, lock: jlong, holder: jlong) -> jboolean {
+    plain(env, "lockReleaseReentry", |state| {
+        ops::lock_release_reentry(state, lock as u64, embed::holder(holder as u64), None)
+    })
 }
 
 #[jni_mangle("org.libdlock.internal.Native")]

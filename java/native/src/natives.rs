@@ -95,7 +95,7 @@ fn methods() -> Box<[NativeMethod<'static>]> {
         "lockAcquire" "(JJJJJJ)J" lock::lock_acquire,
         "lockAcquireBlocking" "(JJJJJZ[J)Z" lock::lock_acquire_blocking,
         "lockReenter" "(JJJJ)Z" lock::lock_reenter,
-        "lockLeave" "(JJ)Z" lock::lock_leave,
+        "lockReleaseReentry" "(JJ)Z" lock::lock_release_reentry,
         "lockAttach" "(JJJJ[B)J" lock::lock_attach,
         "lockRelease" "(JJJJ)J" lock::lock_release,
         "lockReleaseBlocking" "(JJ)V" lock::lock_release_blocking,

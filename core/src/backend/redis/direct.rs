@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 use super::dial::{Dialler, read_run_id};
 use super::server::{Purpose, Server};
 use super::socket::{PATIENCE, Socket};
-use super::verdict::{self, Kind, Leave, Verdict};
+use super::verdict::{self, Kind, Redial, Verdict};
 use super::{RedisBackend, Sent, outcome_unknown, request};
 use crate::backend::{Done, Failed, Reached};
 use crate::config::Config;
@@ -196,7 +196,7 @@ impl RedisBackend {
                 }
             }
             // Nothing was done. The other way knows how to wait, and finds out where the address leads now.
-            Verdict::Refused { leave: Leave::AtOnce, .. } => Directly::Unavailable,
+            Verdict::Refused { redial: Redial::AtOnce, .. } => Directly::Unavailable,
             Verdict::NoScript | Verdict::Refused { .. } => {
                 loan.give_back(now);
                 Directly::Unavailable
@@ -232,7 +232,7 @@ impl Direct {
                     moved = server.moved_since(moves) => moves = moved,
                 }
                 let Some(shared) = pool.upgrade() else { return };
-                shared.leave();
+                shared.drop_idle();
             }
             pool.upgrade().into_iter().for_each(|shared| shared.close());
         });
@@ -323,8 +323,8 @@ impl Shared {
         self.pool.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Closes what is idle: it leads to the server before, and no caller may come for it.
-    fn leave(&self) {
+    /// Closes the idle connections, which lead to the former server: a caller that would find them broken may never come.
+    fn drop_idle(&self) {
         let mut pool = self.pool();
         let idle = std::mem::take(&mut pool.idle);
         pool.open -= idle.len();

@@ -70,8 +70,8 @@ struct Shared {
     state: watch::Sender<State>,
     /// The number of the newest connection that somebody found broken.
     broken: AtomicU64,
-    /// The number of the newest connection that was left because of what its server said.
-    left: AtomicU64,
+    /// The number of the newest connection that was given up because of what its server said.
+    redialled: AtomicU64,
     found_broken: Arc<Notify>,
     /// When a reply last came, in ticks: an idle connection is tried with a PING.
     last_reply: AtomicU64,
@@ -89,7 +89,7 @@ impl Link {
         on_push: Arc<dyn Fn(PushInfo) + Send + Sync>,
     ) -> Link {
         let state = watch::Sender::new(State::Down { why: None });
-        let (broken, left, last_reply) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
+        let (broken, redialled, last_reply) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
         Link(Arc::new(Shared {
             purpose,
             dialler,
@@ -98,7 +98,7 @@ impl Link {
             events,
             state,
             broken,
-            left,
+            redialled,
             found_broken: Arc::default(),
             last_reply,
             on_push,
@@ -250,9 +250,9 @@ impl Link {
         self.0.report_broken(number, how);
     }
 
-    /// Leaves connection `number`, whose server refuses what another one may do: the address is dialled again, with pauses.
-    pub(super) fn leave(&self, number: u64, why: &Error) {
-        self.0.leave(number, why.clone());
+    /// Gives up connection `number`, whose server refuses what another one may do, and dials the address again, with pauses.
+    pub(super) fn redial(&self, number: u64, why: &Error) {
+        self.0.redial(number, why.clone());
     }
 }
 
@@ -272,8 +272,8 @@ impl Shared {
         self.give_up(number, || self.dialler.error(how));
     }
 
-    fn leave(&self, number: u64, why: Error) {
-        self.left.fetch_max(number, Ordering::SeqCst);
+    fn redial(&self, number: u64, why: Error) {
+        self.redialled.fetch_max(number, Ordering::SeqCst);
         self.give_up(number, || why);
     }
 
@@ -356,27 +356,27 @@ impl Shared {
             State::Down { .. } | State::Closed => 0,
         };
         let (mut backoff, mut level) = (FIRST_BACKOFF, Level::Warn);
-        // What was said since a connection last served for a while: that one is broken, and that one was left.
-        let (mut said_broken, mut said_left) = (false, false);
+        // What was said since a connection last served for a while: that one is broken, and that one was given up.
+        let (mut said_broken, mut said_redialled) = (false, false);
         loop {
             if number > 0 {
                 let since = self.clock.now();
                 self.watch(number, task).await;
-                let left = self.left.load(Ordering::SeqCst) >= number;
-                // One that is left answers, only not as wanted.
-                let answered = left || Tick(self.last_reply.load(Ordering::Relaxed)) > since;
+                let redialled = self.redialled.load(Ordering::SeqCst) >= number;
+                // One that is given up answers, only not as wanted.
+                let answered = redialled || Tick(self.last_reply.load(Ordering::Relaxed)) > since;
                 let settled = match self.purpose {
                     // Callers wait for it, each for one request.
-                    Purpose::Commands if !left => answered,
+                    Purpose::Commands if !redialled => answered,
                     // Each new one for messages makes the client verify all that it holds.
                     _ => answered && self.clock.now().since(since) >= SETTLED,
                 };
                 if settled {
-                    (backoff, said_broken, said_left) = (FIRST_BACKOFF, false, false);
+                    (backoff, said_broken, said_redialled) = (FIRST_BACKOFF, false, false);
                 }
                 // Once is enough for an outage, whatever number of connections it takes, and for a server that is left again
                 // and again.
-                let said = if left { &mut said_left } else { &mut said_broken };
+                let said = if redialled { &mut said_redialled } else { &mut said_broken };
                 level = if std::mem::replace(said, true) { Level::Debug } else { Level::Warn };
                 self.say_broken(level);
                 if !settled {
@@ -417,7 +417,7 @@ impl Shared {
             tokio::select! {
                 () = self.found_broken.notified() => continue,
                 _ = self.server.moved_since(moves) => {
-                    self.leave(number, self.dialler.error("is another server now"));
+                    self.redial(number, self.dialler.error("is another server now"));
                     continue;
                 }
                 () = self.clock.sleep_until(ping_at) => {}

@@ -25,7 +25,7 @@ use self::direct::{Begun, Direct, Directly};
 use self::link::{Connected, Link};
 use self::listen::Listener;
 use self::server::{Purpose, Server};
-use self::verdict::{Kind, Leave, Verdict};
+use self::verdict::{Kind, Redial, Verdict};
 use super::{Done, Failed, Listen, Reached, Sighting, Subscription};
 use crate::blocking;
 use crate::config::{Config, Target};
@@ -316,7 +316,7 @@ impl RedisBackend {
                     let error = Error::new(ErrorKind::Server, kind.op, message).permanent();
                     return Err(Failed { error, echo_until, away: false });
                 }
-                Verdict::Refused { error, leave } => {
+                Verdict::Refused { error, redial } => {
                     self.link.replied(self.clock.now());
                     self.server.refused(&error);
                     // What was refused was not carried out: the lease counts from a later attempt.
@@ -324,9 +324,9 @@ impl RedisBackend {
                         first_sent = None;
                     }
                     last_error = Some(error.clone());
-                    if self.leaves(&connected, leave) {
+                    if self.must_redial(&connected, redial) {
                         // How soon it is tried again is for the link to say.
-                        self.link.leave(connected.number, &error);
+                        self.link.redial(connected.number, &error);
                         refusal = Some(error.clone());
                     }
                     if request.once {
@@ -382,11 +382,11 @@ impl RedisBackend {
         Attempt { not_after: self.server.time(sent).plus(self.response_timeout) }
     }
 
-    fn leaves(&self, connected: &Connected, leave: Leave) -> bool {
-        match leave {
-            Leave::No => false,
-            Leave::AtOnce => true,
-            Leave::AfterAWhile => self.clock.now().since(connected.since) >= self.ping_interval,
+    fn must_redial(&self, connected: &Connected, redial: Redial) -> bool {
+        match redial {
+            Redial::No => false,
+            Redial::AtOnce => true,
+            Redial::AfterAWhile => self.clock.now().since(connected.since) >= self.ping_interval,
         }
     }
 }

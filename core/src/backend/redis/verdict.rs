@@ -18,7 +18,7 @@ pub(super) enum Verdict {
     /// The script is not loaded; nothing was done.
     NoScript,
     /// Not carried out, for a reason that passes: try again.
-    Refused { error: Error, leave: Leave },
+    Refused { error: Error, redial: Redial },
     /// Perhaps carried out: the connection is of no more use.
     Unknown(Error),
     /// Not to be tried again within this call. `halfway` when the script may have stopped between two of its commands.
@@ -27,7 +27,7 @@ pub(super) enum Verdict {
 
 /// Whether to dial the address again after a refusal: it may lead to another server by now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Leave {
+pub(super) enum Redial {
     No,
     /// The server is no primary.
     AtOnce,
@@ -74,17 +74,17 @@ pub(super) fn of(step: Kind, error: &RedisError, target: &Target) -> Verdict {
                      node. A server without cluster mode, or a cluster with one primary, can do it"
                 ),
             ),
-            leave: Leave::No,
+            redial: Redial::No,
         },
         Some(
             code @ ("ASK" | "TRYAGAIN" | "CLUSTERDOWN" | "LOADING" | "MASTERDOWN" | "READONLY" | "NOREPLICAS"
             | "MISCONF" | "BUSY"),
         ) => Verdict::Refused {
             error: say(ErrorKind::Server, format!("{target} refuses for now ({code}: {})", meaning(code))),
-            leave: match code {
-                "READONLY" | "MASTERDOWN" => Leave::AtOnce,
-                "LOADING" => Leave::AfterAWhile,
-                _ => Leave::No,
+            redial: match code {
+                "READONLY" | "MASTERDOWN" => Redial::AtOnce,
+                "LOADING" => Redial::AfterAWhile,
+                _ => Redial::No,
             },
         },
         // Keys run out, and somebody may free memory.

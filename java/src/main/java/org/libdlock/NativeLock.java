@@ -156,7 +156,7 @@ final class NativeLock {
         long holder = Holders.thisThread();
         Holders.Levels levels = levels(holder);
         try {
-            if (levels != null && Native.lockLeave(handle, holder)) {
+            if (levels != null && Native.lockReleaseReentry(handle, holder)) {
                 levels.take();
                 return;
             }

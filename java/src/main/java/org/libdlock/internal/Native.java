@@ -57,7 +57,7 @@ public final class Native {
     public static native boolean lockReenter(long lock, long holder, long waitMs, long leaseMs);
 
     /** One level less; false when that takes more than counting. */
-    public static native boolean lockLeave(long lock, long holder);
+    public static native boolean lockReleaseReentry(long lock, long holder);
 
     /** Brings a hold. */
     public static native long lockAttach(long port, long id, long lock, long holder, byte[] detached);
