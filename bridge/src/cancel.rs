@@ -6,12 +6,12 @@ use std::sync::Arc;
 use libdlock::{Error, ErrorKind, Result};
 use tokio::sync::watch;
 
-use crate::ends::Object;
+use crate::ends::HandleEnd;
 use crate::handle::Handle;
 use crate::objects::CancelEntry;
 use crate::state::State;
 
-impl Object for CancelEntry {}
+impl HandleEnd for CancelEntry {}
 
 impl State {
     /// A new cancel token. Given up with [`State::free`]; calls that were given it go on.
@@ -56,7 +56,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::{Kind, enter};
+    use crate::{HandleKind, enter};
 
     #[test]
     fn a_token_ends_a_wait_from_another_thread_and_stays_fired() {
@@ -69,7 +69,7 @@ mod tests {
             assert_eq!(result.unwrap_err().kind(), ErrorKind::Cancelled);
         }
         firing.join().unwrap();
-        state.free(Kind::Cancel, token).unwrap();
+        state.free(HandleKind::Cancel, token).unwrap();
         assert_eq!(state.cancel_fire(token).unwrap_err().kind(), ErrorKind::Closed);
     }
 

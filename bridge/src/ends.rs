@@ -6,11 +6,11 @@ use libdlock::{Error, ErrorKind, Result};
 
 use crate::client::ClientEntry;
 use crate::handle::{Handle, unpack};
-use crate::kinds::{Entry, Kind, each_kind};
+use crate::kinds::{Entry, HandleKind, each_kind};
 use crate::state::State;
 
 /// What an object does when its handle ends.
-pub(crate) trait Object: Entry {
+pub(crate) trait HandleEnd: Entry {
     /// The host gave the handle up.
     fn freed(self: Arc<Self>, _state: &'static State, _handle: Handle) -> Result<()> {
         Ok(())
@@ -36,8 +36,8 @@ macro_rules! end {
             /// # Errors
             /// `Closed` when it was given up before; `InvalidArgument` for what is no handle; `Forked`.
             pub fn free_any(&'static self, handle: Handle) -> Result<()> {
-                match unpack(handle).and_then(Kind::of) {
-                    $(Some(Kind::$kind) => self.take::<$entry>(handle, "free")?.freed(self, handle),)*
+                match unpack(handle).and_then(HandleKind::of) {
+                    $(Some(HandleKind::$kind) => self.take::<$entry>(handle, "free")?.freed(self, handle),)*
                     None => Err(Error::new(ErrorKind::InvalidArgument, "free", "this is no object of libdlock")),
                 }
             }
@@ -45,8 +45,8 @@ macro_rules! end {
             /// Lets go of an object whose handle reaches nobody, in the background. The caller can ask anew at once: a lock is
             /// not its own any more when this returns.
             pub fn undo(&'static self, handle: Handle) {
-                match unpack(handle).and_then(Kind::of) {
-                    $(Some(Kind::$kind) => if let Ok(object) = self.take::<$entry>(handle, "undo") {
+                match unpack(handle).and_then(HandleKind::of) {
+                    $(Some(HandleKind::$kind) => if let Ok(object) = self.take::<$entry>(handle, "undo") {
                         object.undone(self, handle);
                     },)*
                     None => {}
@@ -57,7 +57,7 @@ macro_rules! end {
             /// put into a table afterwards.
             pub(crate) fn close_tables(&self) -> Vec<Arc<ClientEntry>> {
                 let mut clients = Vec::new();
-                $(clients.extend(self.tables.$table.close().iter().filter_map(Object::client));)*
+                $(clients.extend(self.tables.$table.close().iter().filter_map(HandleEnd::client));)*
                 clients
             }
         }
@@ -71,7 +71,7 @@ impl State {
     ///
     /// # Errors
     /// As [`State::free_any`]; `InvalidArgument` for a handle of another kind.
-    pub fn free(&'static self, kind: Kind, handle: Handle) -> Result<()> {
+    pub fn free(&'static self, kind: HandleKind, handle: Handle) -> Result<()> {
         self.check(kind, handle, "free")?;
         self.free_any(handle)
     }

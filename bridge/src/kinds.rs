@@ -1,12 +1,12 @@
 //! Every kind of object that a handle stands for, one row each. What a kind does at its end stands with its operations, in its
-//! [`Object`](crate::ends::Object).
+//! [`HandleEnd`](crate::ends::HandleEnd).
 
 use crate::handle::{LAST_KIND, Parts};
 use crate::slab::Slab;
 
 /// An object with a kind and a table, which its row gives it.
 pub(crate) trait Entry: Send + Sync + Sized + 'static {
-    const KIND: Kind;
+    const KIND: HandleKind;
 
     fn table(tables: &Tables) -> &Slab<Self>;
 }
@@ -41,13 +41,13 @@ macro_rules! declare {
         /// What a handle stands for.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
-        pub enum Kind {
+        pub enum HandleKind {
             $($(#[$doc])* $kind = $number,)*
         }
 
         $(const _: () = assert!($number >= 1 && $number <= LAST_KIND);)*
 
-        impl Kind {
+        impl HandleKind {
             /// That of a handle; none when there is no such kind.
             pub(crate) fn of(parts: Parts) -> Option<Self> {
                 match parts.kind {
@@ -77,7 +77,7 @@ macro_rules! declare {
         }
 
         $(impl Entry for $entry {
-            const KIND: Kind = Kind::$kind;
+            const KIND: HandleKind = HandleKind::$kind;
 
             fn table(tables: &Tables) -> &Slab<Self> {
                 &tables.$table

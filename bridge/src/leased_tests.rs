@@ -11,7 +11,7 @@ use libdlock::{Error, ErrorKind, Result, embed};
 use crate::client::ClientEntry;
 use crate::enter;
 use crate::handle::Handle;
-use crate::kinds::Kind;
+use crate::kinds::HandleKind;
 use crate::leased::{Asking, Leased};
 use crate::objects::LockEntry;
 use crate::ops::{self, Holding};
@@ -106,7 +106,7 @@ fn a_hold_of_any_kind_is_used_through_the_same_functions() {
     state.wait(ops::held_extend(state, held, 500), None).unwrap();
     state.wait(ops::held_release(state, held), None).unwrap();
     assert_eq!(state.wait(ops::held_detach(state, held), None).unwrap(), "detached");
-    state.free(Kind::Held, held).unwrap();
+    state.free(HandleKind::Held, held).unwrap();
 
     let of = |counter: &AtomicU32| counter.load(Ordering::SeqCst);
     assert_eq!((of(&recorder.released), of(&recorder.extended), of(&recorder.abandoned)), (1, 1, 1));
@@ -119,7 +119,7 @@ fn a_hold_that_reached_nobody_is_given_back_by_its_kind() {
     let lost = held(state, &recorder, lock, Holding::ByHandle);
     state.undo(lost);
     assert_eq!(recorder.undone.load(Ordering::SeqCst), 1);
-    assert_eq!(state.free(Kind::Held, lost).unwrap_err().kind(), ErrorKind::Closed);
+    assert_eq!(state.free(HandleKind::Held, lost).unwrap_err().kind(), ErrorKind::Closed);
 }
 
 #[test]

@@ -56,7 +56,7 @@ mod thread_end;
 pub use self::guard::guard;
 pub use self::handle::Handle;
 pub use self::holder::this_thread;
-pub use self::kinds::Kind;
+pub use self::kinds::HandleKind;
 pub use self::outcome::{Held, Inspection, Outcome};
 pub use self::port::{Completion, What};
 pub use self::shutdown::shutdown;

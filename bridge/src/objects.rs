@@ -1,5 +1,5 @@
 //! What the handles of locks, holds and the rest stand for. What the end of each does stands with its operations, in its
-//! [`Object`](crate::ends::Object).
+//! [`HandleEnd`](crate::ends::HandleEnd).
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 
 use libdlock::{Error, ErrorKind, Result};
 
-use crate::ends::Object;
+use crate::ends::HandleEnd;
 use crate::handle::Handle;
 use crate::port::wake::{Descriptor, Parked, Wake};
 use crate::port::{Completion, PortEntry, What};
 use crate::state::State;
 
-impl Object for PortEntry {
+impl HandleEnd for PortEntry {
     /// Operations under way are cancelled without a completion, completions that nobody drained are undone.
     fn freed(self: Arc<Self>, state: &'static State, port: Handle) -> Result<()> {
         self.closed.store(true, Ordering::SeqCst);

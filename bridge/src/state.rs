@@ -14,7 +14,7 @@ use crate::ending::elsewhere;
 use crate::engine::{Engine, Using};
 use crate::handle::{Handle, fork_bits, pack, unpack};
 use crate::holder::Threads;
-use crate::kinds::{Entry, Kind, Tables};
+use crate::kinds::{Entry, HandleKind, Tables};
 use crate::park::Parker;
 use crate::refused::refused;
 use crate::slab::Missing;
@@ -186,14 +186,14 @@ impl State {
     }
 
     /// Refuses a handle of another kind, or from before a fork.
-    pub(crate) fn check(&self, kind: Kind, handle: Handle, op: &'static str) -> Result<()> {
+    pub(crate) fn check(&self, kind: HandleKind, handle: Handle, op: &'static str) -> Result<()> {
         self.key(kind, handle, op).map(drop)
     }
 
-    fn key(&self, kind: Kind, handle: Handle, op: &'static str) -> Result<crate::slab::Key> {
+    fn key(&self, kind: HandleKind, handle: Handle, op: &'static str) -> Result<crate::slab::Key> {
         let never = || explain(Missing::NeverThere, kind, op);
         let parts = unpack(handle).ok_or_else(never)?;
-        let given = Kind::of(parts).ok_or_else(never)?;
+        let given = HandleKind::of(parts).ok_or_else(never)?;
         if given != kind {
             let message = format!("a {} was given where a {} belongs", given.as_str(), kind.as_str());
             return Err(Error::new(ErrorKind::InvalidArgument, op, message));
@@ -207,7 +207,7 @@ impl State {
     }
 }
 
-fn explain(missing: Missing, kind: Kind, op: &'static str) -> Error {
+fn explain(missing: Missing, kind: HandleKind, op: &'static str) -> Error {
     match missing {
         Missing::Removed => Error::new(ErrorKind::Closed, op, format!("this {} has been freed", kind.as_str())),
         Missing::NeverThere => {

@@ -6,10 +6,10 @@ use std::sync::atomic::Ordering;
 
 use libdlock::{Error, ErrorKind, Result};
 
-use crate::ends::Object;
+use crate::ends::HandleEnd;
 use crate::handle::Handle;
 use crate::outcome::Outcome;
-use crate::port::{Completion, Home, OpEntry, PortEntry, What, Work, near};
+use crate::port::{Carrier, Completion, OpEntry, PortEntry, What, Work, near};
 use crate::state::State;
 
 impl State {
@@ -104,14 +104,14 @@ impl State {
     }
 }
 
-impl Object for OpEntry {
+impl HandleEnd for OpEntry {
     /// It ends without a completion.
     fn freed(self: Arc<Self>, state: &'static State, _handle: Handle) -> Result<()> {
         state.within(|| self.abandon())
     }
 }
 
-impl Home for State {
+impl Carrier for State {
     fn step(&'static self, op: Arc<OpEntry>) {
         self.spawn(async move { op.step() });
     }

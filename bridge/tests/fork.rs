@@ -3,7 +3,7 @@
 //! One test in a process of its own: a fork takes only the calling thread along.
 
 use libdlock::ErrorKind;
-use libdlock_bridge::{Kind, Outcome, What, enter, ops};
+use libdlock_bridge::{HandleKind, Outcome, What, enter, ops};
 
 #[test]
 fn a_child_gets_a_state_of_its_own_and_its_parent_keeps_working() {
@@ -32,11 +32,11 @@ fn a_child_gets_a_state_of_its_own_and_its_parent_keeps_working() {
 fn in_the_child(parents_port: u64, parents_ids: u64) {
     let state = enter().unwrap();
     assert_eq!(state.drain(parents_port, 1).unwrap_err().kind(), ErrorKind::Forked);
-    assert_eq!(state.free(Kind::Port, parents_port).unwrap_err().kind(), ErrorKind::Forked);
+    assert_eq!(state.free(HandleKind::Port, parents_port).unwrap_err().kind(), ErrorKind::Forked);
     // Also though this thread, which was the parent's, has the generator at hand.
     assert_eq!(ops::snowflake_next_id(state, parents_ids).unwrap_err().kind(), ErrorKind::Forked);
     assert_eq!(ops::snowflake_decode(state, parents_ids, 1).unwrap_err().kind(), ErrorKind::Forked);
-    assert_eq!(state.free(Kind::Snowflake, parents_ids).unwrap_err().kind(), ErrorKind::Forked);
+    assert_eq!(state.free(HandleKind::Snowflake, parents_ids).unwrap_err().kind(), ErrorKind::Forked);
     let port = state.port_new().unwrap();
     assert_ne!(port, parents_port);
     state.submit(port, 9, async { Ok(Outcome::Unit) }).unwrap();

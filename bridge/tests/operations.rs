@@ -9,7 +9,7 @@ use libdlock::ErrorKind;
 use libdlock::lease::{HolderId, LossReason};
 use libdlock::limit::Absent;
 use libdlock_bridge::ops::{self, Holding, LogTo, RateArgs};
-use libdlock_bridge::{Handle, Interrupt, Kind, Outcome, State, What, enter, this_thread};
+use libdlock_bridge::{Handle, HandleKind, Interrupt, Outcome, State, What, enter, this_thread};
 
 /// What events of the tests' clients carry.
 const MINE: u64 = 77;
@@ -41,8 +41,8 @@ fn a_thread_s_hold_outlives_every_handle_of_its_lock() {
     let made = || lock(state, client, "kept");
     let first = made();
     let held = try_by(state, first, this_thread()).unwrap();
-    state.free(Kind::Held, held.handle).unwrap();
-    state.free(Kind::Lock, first).unwrap();
+    state.free(HandleKind::Held, held.handle).unwrap();
+    state.free(HandleKind::Lock, first).unwrap();
     let again = made();
     assert_eq!(try_by(state, again, HolderId::fresh()).unwrap_err().kind(), ErrorKind::Busy);
     assert_eq!(ops::lock_hold_count(state, again, this_thread()).unwrap(), 1);
@@ -57,8 +57,11 @@ fn a_hold_ends_with_the_last_handle_of_client_and_lock() {
     let (mine, other) = (state.wait(opening(), None).unwrap(), state.wait(opening(), None).unwrap());
     let held_lock = lock(state, mine, "kept");
     let held = try_by(state, held_lock, this_thread()).unwrap();
-    for free in [state.free(Kind::Held, held.handle), state.free(Kind::Lock, held_lock), state.free(Kind::Client, mine)]
-    {
+    for free in [
+        state.free(HandleKind::Held, held.handle),
+        state.free(HandleKind::Lock, held_lock),
+        state.free(HandleKind::Client, mine),
+    ] {
         free.unwrap();
     }
     let waiting = lock(state, other, "kept");
@@ -71,16 +74,16 @@ fn objects_outlive_the_handles_they_were_made_from() {
     let state = enter().unwrap();
     let client = client(state, None);
     let lock = lock(state, client, "outlive");
-    state.free(Kind::Client, client).unwrap();
+    state.free(HandleKind::Client, client).unwrap();
     let held = try_by(state, lock, this_thread()).unwrap();
-    state.free(Kind::Lock, lock).unwrap();
+    state.free(HandleKind::Lock, lock).unwrap();
     assert!(ops::held_valid(state, held.handle).unwrap());
     assert_eq!(ops::held_token(state, held.handle).unwrap(), held.token);
     assert_eq!(
         state.wait(ops::lock_release(state, lock, this_thread(), None), None).unwrap_err().kind(),
         ErrorKind::Closed
     );
-    state.free(Kind::Held, held.handle).unwrap();
+    state.free(HandleKind::Held, held.handle).unwrap();
 }
 
 #[test]
@@ -150,7 +153,7 @@ fn a_grant_that_nobody_drained_is_released_with_its_port() {
     };
     state.submit(port, 0, submitted).unwrap();
     let handle = was_granted.recv_timeout(Duration::from_secs(5)).unwrap();
-    state.free(Kind::Port, port).unwrap();
+    state.free(HandleKind::Port, port).unwrap();
     // Waits for the release in the background.
     let next = ops::lock_acquire(state, lock, Holding::ByHolder(this_thread()), Some(5_000), None);
     state.wait(next, None).unwrap();
@@ -233,13 +236,13 @@ fn a_log_port_that_is_not_drained_keeps_a_bounded_number_of_events() {
     for _ in 0..rounds {
         let held = state.wait(ops::lock_acquire(state, lock, Holding::ByHandle, Some(0), None), None).unwrap();
         // One warning each.
-        state.free(Kind::Held, held.handle).unwrap();
+        state.free(HandleKind::Held, held.handle).unwrap();
         state.wait(ops::lock_force_release(state, lock), None).unwrap();
     }
     let kept = state.drain(port, 2 * rounds).unwrap().len();
     assert_eq!(kept, 1_024);
     let held = state.wait(ops::lock_acquire(state, lock, Holding::ByHandle, Some(0), None), None).unwrap();
-    state.free(Kind::Held, held.handle).unwrap();
+    state.free(HandleKind::Held, held.handle).unwrap();
     let What::Log(event) = state.drain(port, 1).unwrap().remove(0).what else { panic!("a log event") };
     assert!(event.message.contains("dropped"), "{}", event.message);
 }
@@ -302,7 +305,7 @@ fn the_statistics_of_a_client_outlive_its_end() {
     assert_eq!((stats.held, stats.lost, stats.released, stats.wait_time.count()), (0, 1, 0, 1));
     assert_eq!(ops::counters(&all)[9], 1, "`lost` is the tenth");
     assert_eq!(ops::histograms(&all)[0].count, 1, "`lock.wait_time` is the first");
-    state.free(Kind::Held, held.handle).unwrap();
+    state.free(HandleKind::Held, held.handle).unwrap();
 }
 
 #[test]
@@ -347,7 +350,7 @@ fn a_limiter_answers_in_plain_numbers_and_refuses_what_cannot_be() {
     assert_eq!(ops::absent("local_share", Some(-1)).unwrap_err().kind(), ErrorKind::InvalidArgument);
     assert_eq!(ops::absent("allow", Some(4)).unwrap_err().kind(), ErrorKind::InvalidArgument);
     assert!(ops::absent("maybe", None).unwrap_err().message().contains("maybe"));
-    state.free(Kind::Limiter, limiter).unwrap();
+    state.free(HandleKind::Limiter, limiter).unwrap();
     assert_eq!(ask(1, Some(0)).unwrap_err().kind(), ErrorKind::Closed);
 }
 
@@ -360,11 +363,11 @@ fn what_was_submitted_has_begun_and_needs_its_handles_no_more() {
         let name = format!("begun {round}");
         let first = lock(state, client, &name);
         state.submit(port, 1, ops::lock_acquire(state, first, Holding::ByHandle, None, None)).unwrap();
-        state.free(Kind::Lock, first).unwrap();
+        state.free(HandleKind::Lock, first).unwrap();
         let What::Done(Ok(Outcome::Held(held))) = next(state, port) else { panic!("acquired") };
         state.submit(port, 2, ops::held_release(state, held.handle)).unwrap();
-        state.free(Kind::Held, held.handle).unwrap();
-        state.free(Kind::Port, port).unwrap();
+        state.free(HandleKind::Held, held.handle).unwrap();
+        state.free(HandleKind::Port, port).unwrap();
         // Nobody is left to hear of the release; it is carried out.
         let again = lock(state, client, &name);
         let waited = ops::lock_acquire(state, again, Holding::ByHandle, Some(5_000), None);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use libdlock::{ErrorKind, Result};
 use libdlock_bridge::ops::{self, Holding};
-use libdlock_bridge::{Completion, Handle, Kind, Outcome, What, enter};
+use libdlock_bridge::{Completion, Handle, HandleKind, Outcome, What, enter};
 
 /// A host's loop: poll the descriptor, drain, until `count` completions are there.
 fn collect(port: Handle, count: usize) -> Vec<Completion> {
@@ -47,7 +47,7 @@ fn results_come_with_their_user_data_and_the_descriptor_is_quiet_afterwards() {
         assert_eq!(result(completion).unwrap(), Outcome::Bool(n % 2 == 0));
     }
     assert!(!readable(port, 0));
-    state.free(Kind::Port, port).unwrap();
+    state.free(HandleKind::Port, port).unwrap();
     assert_eq!(state.drain(port, 1).unwrap_err().kind(), ErrorKind::Closed);
 }
 
@@ -94,11 +94,11 @@ fn freeing_a_port_drops_what_is_under_way() {
             pending::<Result<Outcome>>().await
         })
         .unwrap();
-    state.free(Kind::Port, port).unwrap();
+    state.free(HandleKind::Port, port).unwrap();
     let end = was_dropped.recv_timeout(Duration::from_secs(5));
     assert_eq!(end, Err(std::sync::mpsc::RecvTimeoutError::Disconnected), "the future is gone");
     assert!(!state.cancel(op).unwrap());
-    assert_eq!(state.free(Kind::Port, port).unwrap_err().kind(), ErrorKind::Closed);
+    assert_eq!(state.free(HandleKind::Port, port).unwrap_err().kind(), ErrorKind::Closed);
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn a_thread_parked_in_its_port_is_woken_by_a_completion_and_by_the_end_of_the_po
                 Err(closed) => return (got, closed.kind()),
             }
             if got.len() == 100 {
-                state.free(Kind::Port, port).unwrap();
+                state.free(HandleKind::Port, port).unwrap();
             }
         }
     });
@@ -128,7 +128,7 @@ fn a_thread_parked_in_its_port_is_woken_by_a_completion_and_by_the_end_of_the_po
 
     let port = state.port_parked().unwrap();
     let parked = std::thread::spawn(move || state.drain_wait(port, 1, None).unwrap_err().kind());
-    state.free(Kind::Port, port).unwrap();
+    state.free(HandleKind::Port, port).unwrap();
     assert_eq!(parked.join().unwrap(), ErrorKind::Closed);
 }
 
@@ -149,7 +149,7 @@ fn a_calling_port_signals_once_for_all_that_waits_in_it() {
     signals.recv_timeout(Duration::from_secs(5)).unwrap();
     assert_eq!(state.port_fd(port).unwrap_err().kind(), ErrorKind::InvalidArgument);
     assert_eq!(state.drain_wait(port, 1, None).unwrap_err().kind(), ErrorKind::InvalidArgument);
-    state.free(Kind::Port, port).unwrap();
+    state.free(HandleKind::Port, port).unwrap();
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn what_a_submission_wakes_is_complete_when_it_returns() {
         assert_eq!(completions.iter().map(|completion| completion.user_data).collect::<Vec<_>>(), [n, 10 + n]);
         holder = held(completions.remove(0));
     }
-    state.free(Kind::Port, port).unwrap();
+    state.free(HandleKind::Port, port).unwrap();
 }
 
 /// Fails when what the draining call completes rings, or when what others complete meanwhile does not ring after all.
@@ -215,6 +215,6 @@ fn what_a_draining_submission_completes_it_returns_and_the_descriptor_stays_quie
     let (_, done) = state.submit_and_drain(port, 4, pending::<Result<Outcome>>(), 10).unwrap();
     assert_eq!(done[0].user_data, 3);
     assert!(!readable(port, 0));
-    state.free(Kind::Port, port).unwrap();
+    state.free(HandleKind::Port, port).unwrap();
     assert!(state.submit_and_drain(port, 5, async { Ok(Outcome::Unit) }, 1).is_err());
 }

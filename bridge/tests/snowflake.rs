@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use libdlock::ErrorKind;
 use libdlock::id::Layout;
 use libdlock_bridge::ops::{self, SnowflakeArgs};
-use libdlock_bridge::{Handle, Kind, enter};
+use libdlock_bridge::{Handle, HandleKind, enter};
 
 fn args(worker: i64) -> SnowflakeArgs {
     SnowflakeArgs { datacenter: 9, worker, layout: None, borrow_ahead_ms: 0, start_wait_ms: None }
@@ -47,11 +47,11 @@ fn a_freed_generator_is_closed_to_every_thread_that_used_it() {
         });
         assert!(next().is_ok());
         used.wait();
-        state.free(Kind::Snowflake, ids).unwrap();
+        state.free(HandleKind::Snowflake, ids).unwrap();
         assert_eq!(next(), Err(ErrorKind::Closed));
         freed.wait();
     });
-    assert_eq!(state.free(Kind::Snowflake, ids).unwrap_err().kind(), ErrorKind::Closed);
+    assert_eq!(state.free(HandleKind::Snowflake, ids).unwrap_err().kind(), ErrorKind::Closed);
 }
 
 /// The call under way keeps the generator alive, which must not let others find it.
@@ -70,7 +70,7 @@ fn a_generator_that_is_freed_under_a_batch_is_closed_to_others_at_once() {
             begun.elapsed() > Duration::from_micros(200)
         };
         while !(batch.is_finished() || waited() && waited()) {}
-        state.free(Kind::Snowflake, ids).unwrap();
+        state.free(HandleKind::Snowflake, ids).unwrap();
         assert_eq!(next().unwrap_err().kind(), ErrorKind::Closed);
         assert_eq!(batch.join().unwrap().len(), 1_000_000);
     });
@@ -138,7 +138,7 @@ fn threads_that_use_and_free_one_generator_together_meet_no_duplicate() {
         std::thread::scope(|scope| {
             let other = scope.spawn(take);
             all.extend(take());
-            state.free(Kind::Snowflake, ids).unwrap();
+            state.free(HandleKind::Snowflake, ids).unwrap();
             all.extend(other.join().unwrap());
         });
     }

@@ -34,7 +34,7 @@ pub(crate) trait Object: Any + Send + Sync {
 }
 
 /// A kind of object. Objects of two kinds may have the same name.
-pub(crate) trait Kind: Object + Sized {
+pub(crate) trait ObjectKind: Object + Sized {
     /// Unique among the kinds.
     const KIND: &'static str;
 }
@@ -54,7 +54,7 @@ trait Entries: Any + Send {
     fn all(&self) -> Vec<Arc<dyn Object>>;
 }
 
-impl<T: Kind> Entries for Typed<T> {
+impl<T: ObjectKind> Entries for Typed<T> {
     fn all(&self) -> Vec<Arc<dyn Object>> {
         self.values().filter_map(Weak::upgrade).map(|object| object as Arc<dyn Object>).collect()
     }
@@ -62,7 +62,7 @@ impl<T: Kind> Entries for Typed<T> {
 
 impl Objects {
     /// The object of this name, made if there is none.
-    pub(crate) fn get_or_insert<T: Kind>(&self, name: &ObjectName, make: impl FnOnce() -> T) -> Arc<T> {
+    pub(crate) fn get_or_insert<T: ObjectKind>(&self, name: &ObjectName, make: impl FnOnce() -> T) -> Arc<T> {
         self.with(|entries| {
             entries.get(name).and_then(Weak::upgrade).unwrap_or_else(|| {
                 let fresh = Arc::new(make());
@@ -73,12 +73,12 @@ impl Objects {
     }
 
     /// The object of this kind and key, if it is in use.
-    pub(crate) fn get<T: Kind>(&self, key: &str) -> Option<Arc<T>> {
+    pub(crate) fn get<T: ObjectKind>(&self, key: &str) -> Option<Arc<T>> {
         self.with(|entries: &mut Typed<T>| entries.get(key).and_then(Weak::upgrade))
     }
 
     /// Removes the entry of an object that is being dropped.
-    pub(crate) fn forget<T: Kind>(&self, name: &ObjectName) {
+    pub(crate) fn forget<T: ObjectKind>(&self, name: &ObjectName) {
         self.with(|entries: &mut Typed<T>| {
             // A successor may have taken the place already.
             if entries.get(name).is_some_and(|entry| entry.strong_count() == 0) {
@@ -93,7 +93,7 @@ impl Objects {
     }
 
     /// Runs this on the entries of one kind. Nothing in it may drop an object.
-    fn with<T: Kind, R>(&self, change: impl FnOnce(&mut Typed<T>) -> R) -> R {
+    fn with<T: ObjectKind, R>(&self, change: impl FnOnce(&mut Typed<T>) -> R) -> R {
         let mut kinds = self.lock();
         let at = kinds.iter().position(|(kind, _)| *kind == T::KIND).unwrap_or_else(|| {
             kinds.push((T::KIND, Box::new(Typed::<T>::new())));
@@ -127,7 +127,7 @@ mod tests {
                 }
             }
 
-            impl Kind for $type {
+            impl ObjectKind for $type {
                 const KIND: &'static str = $kind;
             }
         };

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use crate::time::{Clock, Tick};
 
-/// How long an acquire may wait.
+/// How long a call may wait: an acquire, a limiter's decision, or
+/// [`Grant::lost_within`](crate::lease::Grant::lost_within).
 ///
 /// ```
 /// use std::time::Duration;

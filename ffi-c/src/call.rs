@@ -1,7 +1,7 @@
 //! What every exported function does around its own work.
 
 use libdlock::{Error, Result};
-use libdlock_bridge::{Kind, State, enter, guard};
+use libdlock_bridge::{HandleKind, State, enter, guard};
 
 use crate::error::{DLOCK_OK, dlock_error_t, dlock_status_t};
 use crate::out::{Out, sized_out};
@@ -61,7 +61,7 @@ pub(crate) unsafe fn ask<T>(
 }
 
 /// As [`call`], for `_free`: NULL is no object and nothing to do.
-pub(crate) fn free<T>(export: &'static str, kind: Kind, object: *const T) -> dlock_status_t {
+pub(crate) fn free<T>(export: &'static str, kind: HandleKind, object: *const T) -> dlock_status_t {
     let result = guard(export, || if object.is_null() { Ok(()) } else { enter()?.free(kind, id(object)) });
     result.map_or_else(|cause| cause.kind().code(), |()| DLOCK_OK)
 }

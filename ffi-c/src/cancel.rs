@@ -4,7 +4,7 @@ use crate::call::{call, free};
 use crate::error::{dlock_error_t, dlock_status_t};
 use crate::out::Out;
 use crate::types::{dlock_cancel_t, handle, id};
-use libdlock_bridge::{Kind, State};
+use libdlock_bridge::{HandleKind, State};
 
 /// Makes a cancel token, to be given to calls that may block and fired from another thread.
 #[unsafe(no_mangle)]
@@ -33,5 +33,5 @@ pub unsafe extern "C" fn dlock_cancel_fire(cancel: *const dlock_cancel_t, error:
 /// Frees a cancel token. Calls that were given it go on.
 #[unsafe(no_mangle)]
 pub extern "C" fn dlock_cancel_free(cancel: *mut dlock_cancel_t) -> dlock_status_t {
-    free("dlock_cancel_free", Kind::Cancel, cancel)
+    free("dlock_cancel_free", HandleKind::Cancel, cancel)
 }

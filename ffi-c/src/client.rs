@@ -4,7 +4,7 @@ use std::ffi::c_char;
 
 use libdlock::Result;
 use libdlock_bridge::ops::{self, LogTo};
-use libdlock_bridge::{Handle, Kind};
+use libdlock_bridge::{Handle, HandleKind};
 
 use crate::call::{ask, call, free};
 use crate::error::{dlock_error_t, dlock_status_t, refuse};
@@ -67,7 +67,7 @@ pub unsafe extern "C" fn dlock_client_is_closed(
 /// Gives the handle up. The client itself ends with the last of its locks and holds; to end it now, close it first.
 #[unsafe(no_mangle)]
 pub extern "C" fn dlock_client_free(client: *mut dlock_client_t) -> dlock_status_t {
-    free("dlock_client_free", Kind::Client, client)
+    free("dlock_client_free", HandleKind::Client, client)
 }
 
 /// The arguments of opening a client, checked.

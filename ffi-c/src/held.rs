@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 
 use libdlock::lease::LossReason;
-use libdlock_bridge::{Kind, ops};
+use libdlock_bridge::{HandleKind, ops};
 
 use crate::call::{ask, call, free};
 use crate::error::{dlock_error_t, dlock_status_t};
@@ -190,5 +190,5 @@ pub unsafe extern "C" fn dlock_held_detach(
 /// to the server: renewal stops, and the lease runs out.
 #[unsafe(no_mangle)]
 pub extern "C" fn dlock_held_free(held: *mut dlock_held_t) -> dlock_status_t {
-    free("dlock_held_free", Kind::Held, held)
+    free("dlock_held_free", HandleKind::Held, held)
 }

@@ -4,7 +4,7 @@ use std::ffi::c_char;
 
 use libdlock::{Error, ErrorKind, Result};
 use libdlock_bridge::ops::{self, Holding};
-use libdlock_bridge::{Handle, Held, Kind, State, this_thread};
+use libdlock_bridge::{Handle, HandleKind, Held, State, this_thread};
 
 use crate::call::{call, free};
 use crate::error::{dlock_error_t, dlock_status_t, refuse_for};
@@ -48,7 +48,7 @@ pub unsafe extern "C" fn dlock_lock_open(
 /// Gives the handle up. Holds of the lock stay; other handles of the same name do too.
 #[unsafe(no_mangle)]
 pub extern "C" fn dlock_lock_free(lock: *mut dlock_lock_t) -> dlock_status_t {
-    free("dlock_lock_free", Kind::Lock, lock)
+    free("dlock_lock_free", HandleKind::Lock, lock)
 }
 
 /// Writes the lock's name and a NUL to `buffer`, and its bytes without the NUL to `out_len`. A buffer of DLOCK_NAME_SIZE
@@ -327,7 +327,7 @@ unsafe fn hand_out(state: &'static State, held: Held, out_held: *mut *mut dlock_
             out.put(handle(held.handle));
             Ok(())
         }
-        Err(_) => state.free(Kind::Held, held.handle),
+        Err(_) => state.free(HandleKind::Held, held.handle),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use libdlock_bridge::{Kind, State};
+use libdlock_bridge::{HandleKind, State};
 
 use crate::call::{call, free};
 use crate::completion::dlock_completion_t;
@@ -112,5 +112,5 @@ pub unsafe extern "C" fn dlock_op_cancel(
 /// are released, clients closed.
 #[unsafe(no_mangle)]
 pub extern "C" fn dlock_port_free(port: *mut dlock_port_t) -> dlock_status_t {
-    free("dlock_port_free", Kind::Port, port)
+    free("dlock_port_free", HandleKind::Port, port)
 }

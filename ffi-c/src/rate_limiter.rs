@@ -6,7 +6,7 @@ use std::time::Duration;
 use libdlock::limit::Absent;
 use libdlock::{Error, ErrorKind, Result};
 use libdlock_bridge::ops::{self, Decision, RateArgs};
-use libdlock_bridge::{Handle, Kind, State};
+use libdlock_bridge::{Handle, HandleKind, State};
 
 use crate::call::{ask, call, free};
 use crate::decision::dlock_decision_t;
@@ -79,7 +79,7 @@ pub unsafe extern "C" fn dlock_rate_limiter_open(
 /// Gives the handle up; the bucket stays.
 #[unsafe(no_mangle)]
 pub extern "C" fn dlock_rate_limiter_free(limiter: *mut dlock_rate_limiter_t) -> dlock_status_t {
-    free("dlock_rate_limiter_free", Kind::Limiter, limiter)
+    free("dlock_rate_limiter_free", HandleKind::Limiter, limiter)
 }
 
 /// Writes the limiter's name and a NUL to `buffer`, and its bytes without the NUL to

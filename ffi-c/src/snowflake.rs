@@ -4,7 +4,7 @@ use std::ffi::c_char;
 
 use libdlock::Result;
 use libdlock::id::{Layout, Parts};
-use libdlock_bridge::Kind;
+use libdlock_bridge::HandleKind;
 use libdlock_bridge::ops::{self, SnowflakeArgs};
 
 use crate::call::{ask, call, free};
@@ -228,7 +228,7 @@ pub unsafe extern "C" fn dlock_snowflake_decode(
 /// Gives the handle up. What was made stays unique: the next generator of this datacenter and worker goes on after it.
 #[unsafe(no_mangle)]
 pub extern "C" fn dlock_snowflake_free(snowflake: *mut dlock_snowflake_t) -> dlock_status_t {
-    free("dlock_snowflake_free", Kind::Snowflake, snowflake)
+    free("dlock_snowflake_free", HandleKind::Snowflake, snowflake)
 }
 
 /// Writes an id and a NUL to `buffer` in base 10, 32 (Crockford's digits), 36, 58 (Bitcoin's) or 62 (0-9A-Za-z), and its

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use libdlock::event::Event;
 use libdlock::lease::LossReason;
-use libdlock_bridge::{self as bridge, Kind, Outcome, What};
+use libdlock_bridge::{self as bridge, HandleKind, Outcome, What};
 use napi::bindgen_prelude::Either6;
 use napi_derive::napi;
 
@@ -88,11 +88,11 @@ impl<'a> Rows<'a> {
             Outcome::Text(answer) => self.other(Either6::A(answer)),
             // </api:scalars>
             Outcome::Handle(client) => {
-                self.environment.lend(Kind::Client, client);
+                self.environment.lend(HandleKind::Client, client);
                 (Tag::Handle, give(client), 0.0)
             }
             Outcome::Held(held) => {
-                self.environment.lend(Kind::Held, held.handle);
+                self.environment.lend(HandleKind::Held, held.handle);
                 (Tag::Held, give(held.handle), held.token as f64)
             }
             Outcome::Inspection(seen) => self.other(Either6::B(Inspection {

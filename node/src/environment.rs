@@ -6,7 +6,7 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use libdlock::Result;
-use libdlock_bridge::{Handle, Kind, Outcome, State, enter, guard, ops};
+use libdlock_bridge::{Handle, HandleKind, Outcome, State, enter, guard, ops};
 use napi::Status;
 use napi::bindgen_prelude::{Env, Float64ArraySlice, Function};
 use napi_derive::napi;
@@ -26,7 +26,7 @@ pub(crate) struct Inner {
     port: Handle,
     signal: Arc<Signal>,
     /// What JavaScript has been given and not yet given back. A worker that is terminated runs no finaliser.
-    live: Mutex<HashMap<Handle, Kind>>,
+    live: Mutex<HashMap<Handle, HandleKind>>,
 }
 
 impl Inner {
@@ -34,12 +34,12 @@ impl Inner {
         self.port
     }
 
-    fn live(&self) -> MutexGuard<'_, HashMap<Handle, Kind>> {
+    fn live(&self) -> MutexGuard<'_, HashMap<Handle, HandleKind>> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes what JavaScript is about to be given.
-    pub(crate) fn lend(&self, kind: Kind, handle: Handle) {
+    pub(crate) fn lend(&self, kind: HandleKind, handle: Handle) {
         self.live().insert(handle, kind);
     }
 
@@ -58,7 +58,7 @@ impl Inner {
         // There is nobody to tell about an error, and one must not keep the rest; a panic must not reach Node.
         let _ = guard("environmentEnd", || {
             let state = enter()?;
-            let freed = state.free(Kind::Port, self.port);
+            let freed = state.free(HandleKind::Port, self.port);
             let left = std::mem::take(&mut *self.live());
             left.into_iter().fold(freed, |result, (handle, kind)| result.and(state.free(kind, handle)))
         });

@@ -1,6 +1,6 @@
 //! Rate limiters: opened by name and rate, asked.
 
-use libdlock_bridge::Kind;
+use libdlock_bridge::HandleKind;
 use libdlock_bridge::ops::{self, RateArgs};
 use napi_derive::napi;
 
@@ -32,7 +32,7 @@ impl Environment {
             let rate = RateArgs { tokens, per_us, burst };
             let absent = ops::absent(&absent, share_of)?;
             let limiter = ops::limiter_open(state, handle(client), name.as_bytes(), rate, absent)?;
-            self.inner.lend(Kind::Limiter, limiter);
+            self.inner.lend(HandleKind::Limiter, limiter);
             Ok(give(limiter))
         })
     }

@@ -1,6 +1,6 @@
 //! Locks: opened by name, acquired for a hold that is its handle's own.
 
-use libdlock_bridge::Kind;
+use libdlock_bridge::HandleKind;
 use libdlock_bridge::ops::{self, Holding};
 use napi_derive::napi;
 
@@ -21,7 +21,7 @@ impl Environment {
     ) -> Answer<Given> {
         answer("lockOpen", |state| {
             let lock = ops::lock_open(state, handle(client), name.as_bytes(), lease_ms, watchdog_lease_ms, reentrant)?;
-            self.inner.lend(Kind::Lock, lock);
+            self.inner.lend(HandleKind::Lock, lock);
             Ok(give(lock))
         })
     }

@@ -3,7 +3,7 @@
 use libdlock::Result;
 use libdlock::id::{Layout as CoreLayout, Parts as CoreParts};
 use libdlock_bridge::ops::{self, SnowflakeArgs};
-use libdlock_bridge::{Kind, enter, guard};
+use libdlock_bridge::{HandleKind, enter, guard};
 use napi::bindgen_prelude::{BigInt, BigInt64Array, Either, i64n};
 use napi_derive::napi;
 
@@ -64,7 +64,7 @@ impl Generator {
 impl Drop for Generator {
     fn drop(&mut self) {
         // With the JavaScript object, or with its environment: there is nobody to tell.
-        let _ = guard("generatorEnd", || enter()?.free(Kind::Snowflake, self.handle));
+        let _ = guard("generatorEnd", || enter()?.free(HandleKind::Snowflake, self.handle));
     }
 }
 

@@ -5,7 +5,7 @@ use std::future::Future;
 use libdlock::Result;
 use libdlock::embed;
 use libdlock_bridge::ops::{self, LogTo};
-use libdlock_bridge::{Handle, Kind, Process, State};
+use libdlock_bridge::{Handle, HandleKind, Process, State};
 use pyo3::prelude::*;
 
 use crate::call::{blocking, free, quick};
@@ -37,7 +37,7 @@ impl ClientHandle {
 
 impl Drop for ClientHandle {
     fn drop(&mut self) {
-        free(self.process, |state| state.free(Kind::Client, self.handle));
+        free(self.process, |state| state.free(HandleKind::Client, self.handle));
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use libdlock::lease::LossReason;
 use libdlock::{ErrorKind, Result};
-use libdlock_bridge::{Handle, Held, Kind, Process, State, ops};
+use libdlock_bridge::{Handle, HandleKind, Held, Process, State, ops};
 use pyo3::exceptions::PyResourceWarning;
 use pyo3::prelude::*;
 
@@ -44,7 +44,7 @@ impl Grant {
 
 impl Drop for Grant {
     fn drop(&mut self) {
-        free(self.process, |state| state.free(Kind::Held, self.handle));
+        free(self.process, |state| state.free(HandleKind::Held, self.handle));
     }
 }
 

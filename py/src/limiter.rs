@@ -1,7 +1,7 @@
 //! Rate limiters: opened by name and rate, asked; their answers as plain values.
 
 use libdlock_bridge::ops::{self, Decision, RateArgs};
-use libdlock_bridge::{Handle, Kind, Process};
+use libdlock_bridge::{Handle, HandleKind, Process};
 use pyo3::prelude::*;
 
 use crate::call::{blocking, free, quick, submit};
@@ -17,7 +17,7 @@ pub(crate) struct LimiterHandle {
 
 impl Drop for LimiterHandle {
     fn drop(&mut self) {
-        free(self.process, |state| state.free(Kind::Limiter, self.handle));
+        free(self.process, |state| state.free(HandleKind::Limiter, self.handle));
     }
 }
 

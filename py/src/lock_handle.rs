@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use libdlock::embed;
-use libdlock_bridge::{Handle, Kind, Process, ops, this_thread};
+use libdlock_bridge::{Handle, HandleKind, Process, ops, this_thread};
 use pyo3::prelude::*;
 
 use crate::call::{blocking, free, unheard};
@@ -102,7 +102,7 @@ impl LockHandle {
 
 impl Drop for LockHandle {
     fn drop(&mut self) {
-        free(self.process, |state| state.free(Kind::Lock, self.handle));
+        free(self.process, |state| state.free(HandleKind::Lock, self.handle));
     }
 }
 

@@ -1,7 +1,7 @@
 //! The completion port: one of the log thread's, and one of each event loop.
 
 use libdlock::Error;
-use libdlock_bridge::{Completion, Handle, Kind, Outcome, Process, What, enter, guard};
+use libdlock_bridge::{Completion, Handle, HandleKind, Outcome, Process, What, enter, guard};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -97,7 +97,7 @@ impl Port {
 
 impl Drop for Port {
     fn drop(&mut self) {
-        free(self.process, |state| state.free(Kind::Port, self.handle));
+        free(self.process, |state| state.free(HandleKind::Port, self.handle));
     }
 }
 

@@ -3,7 +3,7 @@
 use libdlock::Result;
 use libdlock::id::{Layout, Parts};
 use libdlock_bridge::ops::{self, SnowflakeArgs};
-use libdlock_bridge::{Handle, Kind, Process, enter, guard};
+use libdlock_bridge::{Handle, HandleKind, Process, enter, guard};
 use pyo3::prelude::*;
 
 use crate::call::{free, quick};
@@ -64,7 +64,7 @@ impl Generator {
 
 impl Drop for Generator {
     fn drop(&mut self) {
-        free(self.process, |state| state.free(Kind::Snowflake, self.handle));
+        free(self.process, |state| state.free(HandleKind::Snowflake, self.handle));
     }
 }
 

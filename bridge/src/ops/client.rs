@@ -7,11 +7,11 @@ use libdlock::lease::HolderId;
 use libdlock::{Client, Config, Result, embed};
 
 use crate::client::ClientEntry;
-use crate::ends::Object;
+use crate::ends::HandleEnd;
 use crate::handle::Handle;
 use crate::state::State;
 
-impl Object for ClientEntry {
+impl HandleEnd for ClientEntry {
     fn client(self: &Arc<Self>) -> Option<Arc<ClientEntry>> {
         Some(self.clone())
     }

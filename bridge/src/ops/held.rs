@@ -8,14 +8,14 @@ use libdlock::{Error, ErrorKind, Result};
 
 use super::args;
 use crate::client::ClientEntry;
-use crate::ends::Object;
+use crate::ends::HandleEnd;
 use crate::handle::Handle;
 use crate::leased::Leased;
 use crate::objects::HeldEntry;
 use crate::outcome::Held;
 use crate::state::State;
 
-impl Object for HeldEntry {
+impl HandleEnd for HeldEntry {
     fn client(self: &Arc<Self>) -> Option<Arc<ClientEntry>> {
         Some(self.of.client().clone())
     }
@@ -123,19 +123,31 @@ pub fn held_reenter(state: &State, held: Handle) -> Result<()> {
 /// # Errors
 /// `NotHeld` when it is not held (any more); `InvalidArgument` when the hold is a thread's or a task's: only that may
 /// release it, through the object.
+///
+/// # Cancel safety
+/// Dropping the future does not stop the release.
 pub async fn held_release(state: &'static State, held: Handle) -> Result<()> {
     let entry = owning(state, held, "release")?;
     entry.of.release(entry.holder).await
 }
 
 /// Sets the lease of the hold to `lease_ms` from now.
+///
+/// # Errors
+/// As [`held_release`]; `InvalidArgument` also for the lease; those of the server.
+///
+/// # Cancel safety
+/// Dropping the future may leave the lease prolonged on the server, and not in what the hold says.
 pub async fn held_extend(state: &'static State, held: Handle, lease_ms: i64) -> Result<()> {
     let entry = owning(state, held, "extend")?;
     let lease = args::given_lease(lease_ms, "extend").map_err(|error| error.on(entry.of.key()))?;
     entry.of.extend(entry.holder, lease).await
 }
 
-/// Ends the hold here without releasing it; see `lock_detach`.
+/// Ends the hold here without releasing it; see [`lock_detach`](super::lock_detach), also for errors and cancel safety.
+///
+/// # Errors
+/// As [`held_release`], and as the hold's own kind says.
 pub async fn held_detach(state: &'static State, held: Handle) -> Result<String> {
     let entry = owning(state, held, "detach")?;
     entry.of.detach(entry.holder).await

@@ -8,13 +8,13 @@ use libdlock::{Error, ErrorKind, Rate, Result, Wait};
 
 use super::args;
 use crate::client::ClientEntry;
-use crate::ends::Object;
+use crate::ends::HandleEnd;
 use crate::handle::Handle;
 use crate::objects::LimiterEntry;
 use crate::outcome::Decision;
 use crate::state::State;
 
-impl Object for LimiterEntry {}
+impl HandleEnd for LimiterEntry {}
 
 /// A rate in plain numbers. Ranges are core's to check.
 #[derive(Clone, Copy, Debug)]

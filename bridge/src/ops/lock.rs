@@ -10,14 +10,14 @@ use libdlock::{Result, embed};
 use super::held::keep;
 use super::{Holding, args};
 use crate::client::ClientEntry;
-use crate::ends::Object;
+use crate::ends::HandleEnd;
 use crate::handle::Handle;
 use crate::near::Freed;
 use crate::objects::LockEntry;
 use crate::outcome::{Held, Inspection};
 use crate::state::State;
 
-impl Object for LockEntry {
+impl HandleEnd for LockEntry {
     fn client(self: &Arc<Self>) -> Option<Arc<ClientEntry>> {
         Some(self.client.clone())
     }
@@ -133,6 +133,9 @@ fn how(entry: &LockEntry, wait_ms: Option<i64>, lease_ms: Option<i64>) -> Result
 ///
 /// # Errors
 /// `NotHeld` when that hold is over, `InvalidArgument` for a text that is no detached hold.
+///
+/// # Cancel safety
+/// Dropping the future may use up the text; the hold is then released in the background.
 pub fn lock_attach(
     state: &'static State,
     lock: Handle,
@@ -153,6 +156,9 @@ pub fn lock_attach(
 ///
 /// # Errors
 /// `NotHeld` when it does not hold it (any more).
+///
+/// # Cancel safety
+/// Dropping the future does not stop the release.
 pub async fn lock_release(state: &'static State, lock: Handle, holder: HolderId, token: Option<u64>) -> Result<()> {
     let entry = find(state, lock, "release")?;
     match token {
@@ -171,25 +177,50 @@ pub fn lock_release_reentry(state: &State, lock: Handle, holder: HolderId, token
 }
 
 /// Sets the lease of the holder's hold to `lease_ms` from now.
+///
+/// # Errors
+/// `NotHeld` when `holder` does not hold it or has lost it; `InvalidArgument` for the lease; those of the server.
+///
+/// # Cancel safety
+/// Dropping the future may leave the lease prolonged on the server, and not in what the hold says.
 pub async fn lock_extend(state: &'static State, lock: Handle, holder: HolderId, lease_ms: i64) -> Result<()> {
     let entry = find(state, lock, "extend")?;
     let lease = args::given_lease(lease_ms, "extend").map_err(|error| error.on(entry.lock.key()))?;
     entry.lock.extend_as(holder, lease).await
 }
 
-/// Ends the hold here without releasing it; whoever has the text can [`lock_attach`] it while the lease lasts.
+/// Ends the hold here without releasing it; [`lock_attach`] takes it over with the text while the lease lasts.
+///
+/// # Errors
+/// `NotHeld` when `holder` does not hold it or has lost it; `InvalidArgument` when it holds it more than once; those of the
+/// server.
+///
+/// # Cancel safety
+/// Dropping the future leaves the hold with its holder, or ends it soon after a lost reply: see `Lock::detach_as`.
 pub async fn lock_detach(state: &'static State, lock: Handle, holder: HolderId) -> Result<String> {
     let entry = find(state, lock, "detach")?;
     entry.lock.detach_as(holder).await
 }
 
 /// Frees the lock whoever holds it; `false` when nobody did.
+///
+/// # Errors
+/// `OutcomeUnknown` when no reply came, because it is not sent twice; those of the server.
+///
+/// # Cancel safety
+/// Dropping the future may leave it done or not done.
 pub async fn lock_force_release(state: &'static State, lock: Handle) -> Result<bool> {
     let entry = find(state, lock, "force release")?;
     entry.lock.force_release().await
 }
 
 /// Who holds the lock, as the server sees it.
+///
+/// # Errors
+/// `WrongType` when the key is no lock; those of the server.
+///
+/// # Cancel safety
+/// Dropping the future changes nothing.
 pub async fn lock_inspect(state: &'static State, lock: Handle) -> Result<Inspection> {
     let entry = find(state, lock, "inspect")?;
     entry.lock.inspect().await

@@ -6,13 +6,13 @@ use libdlock::Result;
 use libdlock::id::{self, Layout, Parts, Snowflake};
 
 use super::args;
-use crate::ends::Object;
+use crate::ends::HandleEnd;
 use crate::handle::Handle;
 use crate::near::Freed;
 use crate::objects::SnowflakeEntry;
 use crate::state::State;
 
-impl Object for SnowflakeEntry {
+impl HandleEnd for SnowflakeEntry {
     fn freed(self: Arc<Self>, _state: &'static State, _handle: Handle) -> Result<()> {
         self.freed.set();
         Ok(())

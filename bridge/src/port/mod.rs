@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use libdlock::Result;
 use libdlock::event::{Event, Level};
 
-pub(crate) use self::op::{Home, OpEntry, Work};
+pub(crate) use self::op::{Carrier, OpEntry, Work};
 use self::queue::Queue;
 use self::wake::Wake;
 use crate::handle::Handle;

@@ -21,7 +21,7 @@ use crate::outcome::Outcome;
 pub(crate) type Work = Pin<Box<dyn Future<Output = Result<Outcome>> + Send>>;
 
 /// What an operation needs of the process that carries it out.
-pub(crate) trait Home: Sync {
+pub(crate) trait Carrier: Sync {
     /// Takes the operation's next step on the runtime.
     fn step(&'static self, op: Arc<OpEntry>);
     /// Lets go of what a completion that nobody gets has brought.
@@ -36,7 +36,7 @@ pub(crate) struct OpEntry {
     pub(crate) pending: Pending<Completion, Work>,
     pub(crate) user_data: u64,
     pub(crate) port: Handle,
-    home: &'static dyn Home,
+    carrier: &'static dyn Carrier,
     /// Its own handle; 0 until it has one.
     handle: AtomicU64,
     /// A step is about to be taken.
@@ -45,7 +45,7 @@ pub(crate) struct OpEntry {
 
 impl OpEntry {
     pub(crate) fn new(
-        home: &'static dyn Home,
+        carrier: &'static dyn Carrier,
         queue: Arc<Queue<Completion>>,
         port: Handle,
         user_data: u64,
@@ -55,7 +55,7 @@ impl OpEntry {
             pending: Pending::new(queue, work),
             user_data,
             port,
-            home,
+            carrier,
             handle: AtomicU64::new(0),
             woken: AtomicBool::new(false),
         }
@@ -82,15 +82,15 @@ impl OpEntry {
         match advanced {
             Advance::Pending => return,
             Advance::Over => {}
-            Advance::Undelivered(completion) => self.home.undo(completion),
+            Advance::Undelivered(completion) => self.carrier.undo(completion),
         }
         self.forget();
     }
 
     /// Its next step is the runtime's to take.
     pub(super) fn step_elsewhere(self: Arc<Self>) {
-        let home = self.home;
-        home.step(self);
+        let carrier = self.carrier;
+        carrier.step(self);
     }
 
     pub(crate) fn abandon(&self) {
@@ -100,7 +100,7 @@ impl OpEntry {
 
     /// Takes its handle away: it is over.
     pub(crate) fn forget(&self) {
-        self.home.forget(self.handle.load(Ordering::Acquire));
+        self.carrier.forget(self.handle.load(Ordering::Acquire));
     }
 }
 

@@ -172,7 +172,8 @@ impl Backend {
         }
     }
 
-    /// When the server last answered any call of this client.
+    /// When the server last answered any call of this client. Memory answers at once: [`Tick::NEVER`],
+    /// which is later than any call, says that it is never away.
     pub(crate) fn heard_at(&self) -> Tick {
         match self {
             Backend::Redis(redis) => redis.heard_at(),

@@ -17,7 +17,7 @@ use crate::context::Context;
 use crate::error::{Error, ErrorKind, Result};
 use crate::lease::{Grant, GrantSpec, HolderId, LossReason, Source};
 use crate::name::ObjectName;
-use crate::objects::{Kind, Object, Releasing};
+use crate::objects::{Object, ObjectKind, Releasing};
 use crate::time::Tick;
 
 pub(crate) struct Contended<P: Primitive> {
@@ -242,7 +242,7 @@ impl<P: Primitive> Contended<P> {
     }
 }
 
-impl<P: Primitive> Kind for Contended<P> {
+impl<P: Primitive> ObjectKind for Contended<P> {
     const KIND: &'static str = P::KIND;
 }
 

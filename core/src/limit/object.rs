@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::error::Error;
 use crate::lease::HolderId;
 use crate::name::ObjectName;
-use crate::objects::{Kind, Object, Releasing};
+use crate::objects::{Object, ObjectKind, Releasing};
 
 pub(crate) struct LimitObject {
     name: ObjectName,
@@ -57,7 +57,7 @@ impl LimitObject {
     }
 }
 
-impl Kind for LimitObject {
+impl ObjectKind for LimitObject {
     const KIND: &'static str = "rate limiter";
 }
 

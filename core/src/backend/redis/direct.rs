@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 use super::dial::{Dialler, read_run_id};
 use super::server::{Purpose, Server};
 use super::socket::{PATIENCE, Socket};
-use super::verdict::{self, Kind, Redial, Verdict};
+use super::verdict::{self, Redial, StepKind, Verdict};
 use super::{RedisBackend, Sent, outcome_unknown, request};
 use crate::backend::{Done, Failed, Reached};
 use crate::config::Config;
@@ -182,7 +182,7 @@ impl RedisBackend {
             }
             Err(error) => error,
         };
-        match verdict::of(Kind::of::<S>(), &theirs, &self.target) {
+        match verdict::of(StepKind::of::<S>(), &theirs, &self.target) {
             Verdict::Unknown(error) => {
                 drop(loan);
                 self.direct.rest(verdict::how(&theirs));

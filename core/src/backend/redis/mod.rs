@@ -25,7 +25,7 @@ use self::direct::{Begun, Direct, Directly};
 use self::link::{Connected, Link};
 use self::listen::Listener;
 use self::server::{Purpose, Server};
-use self::verdict::{Kind, Redial, Verdict};
+use self::verdict::{Redial, StepKind, Verdict};
 use super::{Done, Failed, Listen, Reached, Sighting, Subscription};
 use crate::blocking;
 use crate::config::{Config, Target};
@@ -64,7 +64,7 @@ const REDIAL_GRACE: Duration = Duration::from_millis(20);
 /// What the way to the server has to know of a step. One type for all of them: one piece of code serves them all.
 #[derive(Clone, Copy)]
 struct Request<'a> {
-    kind: Kind,
+    kind: StepKind,
     script: &'static Script,
     encode: &'a (dyn Fn(Attempt) -> Call + Sync),
     /// Whether a refusal that passes ends the call, instead of a pause and another attempt.
@@ -86,7 +86,7 @@ struct Sent {
 
 impl<'a> Request<'a> {
     fn of<S: Step>(encode: &'a (dyn Fn(Attempt) -> Call + Sync)) -> Request<'a> {
-        Request { kind: Kind::of::<S>(), script: S::script(), encode, once: false }
+        Request { kind: StepKind::of::<S>(), script: S::script(), encode, once: false }
     }
 }
 

@@ -37,21 +37,21 @@ pub(super) enum Redial {
 
 /// What kind of step it is that met an error.
 #[derive(Clone, Copy)]
-pub(super) struct Kind {
+pub(super) struct StepKind {
     pub(super) op: &'static str,
     pub(super) idempotent: bool,
     /// See [`State::ACCESS`].
     access: &'static str,
 }
 
-impl Kind {
-    pub(super) fn of<S: Step>() -> Kind {
-        Kind { op: S::OP, idempotent: S::IDEMPOTENT, access: S::State::ACCESS }
+impl StepKind {
+    pub(super) fn of<S: Step>() -> StepKind {
+        StepKind { op: S::OP, idempotent: S::IDEMPOTENT, access: S::State::ACCESS }
     }
 }
 
 /// Judges the error that running a step of this kind met.
-pub(super) fn of(step: Kind, error: &RedisError, target: &Target) -> Verdict {
+pub(super) fn of(step: StepKind, error: &RedisError, target: &Target) -> Verdict {
     let say = |kind, message: String| Error::new(kind, step.op, message);
     let fatal = |kind, message: &str| {
         let error = say(kind, message.to_owned()).permanent();
@@ -325,7 +325,7 @@ mod tests {
     #[test]
     fn whether_a_retry_can_help_follows_from_the_answer_and_not_from_the_kind() {
         let target = Target::Tcp { host: "h".to_owned(), port: 1 };
-        let step = Kind { op: "acquire", idempotent: true, access: "" };
+        let step = StepKind { op: "acquire", idempotent: true, access: "" };
         use ErrorKind::{Connection, NoPermission, OutOfMemory, Server, Unsupported};
         for (reply, kind, retryable) in [
             ("LOADING Redis is loading the dataset in memory", Server, true),
@@ -377,7 +377,7 @@ mod tests {
     #[test]
     fn a_servers_text_is_escaped_and_bounded() {
         let target = Target::Tcp { host: "h".to_owned(), port: 1 };
-        let step = Kind { op: "acquire", idempotent: true, access: "" };
+        let step = StepKind { op: "acquire", idempotent: true, access: "" };
         let long = "x\u{1b}".repeat(5_000);
         for bytes in [
             "-WEIRD\u{1b}]0; \u{1b}[31m\u{202e}red\nline\r\n".to_owned(),
