@@ -3,7 +3,7 @@
 --
 -- Q  ZSET  client -> when it joined: server us, larger than all before it. The first is the head, the second is next
 -- S  HASH  client -> when it was last seen, server ms; `deaf:<client>` -> since when nobody listens to its inbox, server ms; and
---          `barged`: how many tries have overtaken the present head
+--          `barged`: how many non-blocking attempts have jumped the present head
 --
 -- A client hears in its inbox, the channel dlock_inbox:<client>, `free;<object>` when it should ask for the object and
 -- `next;<object>` when it is the one behind the head. A kind other than the lock sets KIND: its messages begin with that.
@@ -42,8 +42,8 @@ local function front_of(queue, ms)
     return since
   end
 
-  -- The head was told `free` and did not hear it. It and those behind it that do not hear either are marked; the first that hears
-  -- asks in their place, and later drops them.
+  -- The head was told `free` and did not hear it: marks it, and tells the entries behind it in turn, marking each that does not
+  -- hear either. The first that hears asks in their place, and later drops them.
   function front.pass_on(caller)
     for at, client in ipairs(redis.call('ZRANGE', Q, 0, REACH - 1)) do
       if client == caller or at > 1 and tell(client, 'free') ~= 0 then
@@ -54,9 +54,9 @@ local function front_of(queue, ms)
     queue.keep()
   end
 
-  -- Drops everybody who is gone, up to the first that is not known to be, and never `client`, who asks. Gone is a head that was
-  -- silent for the short while, any entry that was for the long one, and one whose inbox nobody has listened to for the short
-  -- while: it had that time to connect anew. `caller`: the client, if it waits.
+  -- Scans the queue from the front and drops the dead entries. The scan ends at the first entry that hears, or at `client`, which
+  -- runs this script. An entry is dead after HEAD_SILENCE_MS of silence at the head, after SILENCE_MS elsewhere, and when nobody
+  -- has listened to its inbox for HEAD_SILENCE_MS, the time that it had to connect anew. `caller`: the client, if it waits.
   function front.drop_gone(client, caller)
     local first, count = nil, 0
     for at, entry in ipairs(redis.call('ZRANGE', Q, 0, REACH - 1)) do
@@ -77,7 +77,7 @@ local function front_of(queue, ms)
       end
     end
     if count == REACH and caller and queue.head() then
-      -- There may be more of them: the caller asks again at once.
+      -- More dead entries may follow: the caller asks again at once.
       redis.call('HDEL', S, 'barged')
       tell(caller, 'free')
     elseif first and first <= 1 then
@@ -122,8 +122,9 @@ local function queue_at(now)
     return seen and seen <= ms and ms - seen < RECENT_MS and redis.call('HEXISTS', S, 'deaf:' .. client) == 0
   end
 
-  -- Those from rank `from` on (0 or 1) have moved up. Who is head or next now by that counts as seen, since it did not know that
-  -- it had to be; the others keep their stamps. `free`: the new head should ask for the lock. The caller learns it from the reply.
+  -- The entries from rank `from` on (0 or 1) have moved up. A new head and a new next are stamped, because until now they did not
+  -- know that they had to ask often; the other entries keep their stamps. `free`: tells the new head to ask for the lock. The
+  -- caller is not told: its reply says the same.
   function queue.moved_up(from, free, caller)
     local front = redis.call('ZRANGE', Q, 0, 1)
     if #front == 0 then
@@ -170,19 +171,14 @@ local function queue_at(now)
     return rank
   end
 
-  -- A client says that it waits: at its place, or from now on at the end, also when the clock went back since the last one came.
-  -- Its rank, and whether it was there already.
-  function queue.wait(client)
-    local rank = queue.stay(client, true)
-    if rank then
-      return rank, true
-    end
+  -- Puts a client at the end, also when the clock went back since the last one came; its rank.
+  function queue.join(client)
     redis.call('HSET', S, client, stamp)
     local last = redis.call('ZRANGE', Q, -1, -1, 'WITHSCORES')[2]
     local score = last and tonumber(last) >= now and tonumber(last) + 1 or now
     redis.call('ZADD', Q, string.format('%.0f', score), client)
     queue.keep()
-    return redis.call('ZCARD', Q) - 1, false
+    return redis.call('ZCARD', Q) - 1
   end
 
   -- The entry in front of a client, which stands at `rank`, may belong to a process that is gone: one that has missed several
@@ -203,10 +199,10 @@ local function queue_at(now)
     return rank
   end
 
-  -- As `wait`, at an acquire.
+  -- Lines a client up at an acquire: at its place, where a silent entry in front of it is dropped, or at the end; its rank.
   function queue.enqueue(client)
-    local rank, stood = queue.wait(client)
-    return stood and queue.drop_silent(client, rank) or rank
+    local rank = queue.stay(client, true)
+    return rank and queue.drop_silent(client, rank) or queue.join(client)
   end
 
   return queue

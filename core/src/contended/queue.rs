@@ -8,7 +8,7 @@ use crate::name::ObjectName;
 use crate::step::{Outbox, Words};
 use crate::time::ServerTime;
 
-/// How many tries may overtake one head.
+/// How many non-blocking attempts may jump one head.
 const MAY_BARGE: u64 = 2;
 
 /// Q and S. Each is a key of its own: what belongs together may have been deleted apart.
@@ -136,7 +136,7 @@ impl QueueAt<'_, '_> {
         self.queue.head()
     }
 
-    /// Whether a try may overtake the present head.
+    /// Whether a non-blocking attempt may jump the present head.
     pub(crate) fn may_barge(&self) -> bool {
         self.queue.barged.unwrap_or(0) < MAY_BARGE
     }
@@ -146,17 +146,24 @@ impl QueueAt<'_, '_> {
         self.outbox.publish(inbox(client), message(self.names.kind, what, self.name.as_str()))
     }
 
-    /// Tells the head that it should ask. If it does not hear, so does everybody behind it, up to the first that does: that one
-    /// asks in their place, and later drops them.
+    /// Tells the head, if there is one, that it should ask. The scripts write this out: they need the reply of `tell`.
     pub(crate) fn tell_free(&mut self, caller: &str) {
-        let front = self.front();
-        for (at, client) in front.iter().enumerate() {
-            if at > 0 && client == caller || self.tell(client, "free") {
+        let Some(head) = self.head().map(str::to_owned) else { return };
+        if !self.tell(&head, "free") {
+            self.pass_on(caller);
+        }
+    }
+
+    /// The head was told `free` and did not hear it: marks it, and tells the entries behind it in turn, marking each that does
+    /// not hear either. The first that hears asks in their place, and later drops them.
+    fn pass_on(&mut self, caller: &str) {
+        for (at, client) in self.front().iter().enumerate() {
+            if client == caller || at > 0 && self.tell(client, "free") {
                 break;
             }
             self.deaf_since(client);
-            self.keep();
         }
+        self.keep();
     }
 
     /// The entries that one script looks at.
@@ -174,8 +181,8 @@ impl QueueAt<'_, '_> {
         })
     }
 
-    /// The object is free and another client is head: drops everybody from the front who is gone, up to the first that is not
-    /// known to be, and never `client`, who asks and may wait.
+    /// The object is free and another client is head: scans the queue from the front and drops the dead entries. The scan ends
+    /// at the first entry that hears, or at `client`, which makes the request and may wait.
     pub(crate) fn drop_gone(&mut self, client: &str, waits: bool) {
         let caller = if waits { client } else { "" };
         let (mut first, mut count) = (None, 0);
@@ -184,7 +191,7 @@ impl QueueAt<'_, '_> {
                 break;
             }
             let limit = if at == 0 { HEAD_SILENCE_MS } else { SILENCE_MS };
-            if self.silence(entry) < limit {
+            if !self.is_silent(entry, limit) {
                 if self.tell(entry, "here") {
                     self.queue.deaf.remove(entry);
                     break;
@@ -206,11 +213,11 @@ impl QueueAt<'_, '_> {
         self.keep();
     }
 
-    /// Whether the head was seen so recently that it need not be asked whether it is there.
-    pub(crate) fn head_is_there(&self) -> bool {
-        let (Some(head), now) = (self.queue.head(), self.now.millis()) else { return false };
-        let seen = self.queue.seen.get(head).filter(|seen| **seen <= now);
-        seen.is_some_and(|seen| now - seen < RECENT_MS) && !self.queue.deaf.contains_key(head)
+    /// Whether a client was seen so recently that it need not be asked whether it is there.
+    pub(crate) fn is_there(&self, client: &str) -> bool {
+        let now = self.now.millis();
+        let seen = self.queue.seen.get(client).filter(|seen| **seen <= now);
+        seen.is_some_and(|seen| now - seen < RECENT_MS) && !self.queue.deaf.contains_key(client)
     }
 
     fn stamp(&mut self, client: &str) {
@@ -228,24 +235,24 @@ impl QueueAt<'_, '_> {
         }
     }
 
-    /// A try has overtaken the head.
+    /// A non-blocking attempt has jumped the head.
     pub(crate) fn barge(&mut self) {
         self.queue.barged = Some(self.queue.barged.unwrap_or(0) + 1);
         self.keep();
     }
 
-    /// How long a client was silent. One without a stamp, or with a stamp of the future, is stamped now.
-    pub(crate) fn silence(&mut self, client: &str) -> u64 {
+    /// Whether a client was silent for so long. One without a stamp, or with a stamp of the future, is stamped now.
+    fn is_silent(&mut self, client: &str, limit: u64) -> bool {
         match self.queue.seen.get(client) {
-            Some(seen) if *seen <= self.now.millis() => self.now.millis() - seen,
+            Some(seen) if *seen <= self.now.millis() => self.now.millis() - seen >= limit,
             _ => {
                 self.stamp(client);
-                0
+                false
             }
         }
     }
 
-    /// Those from rank `from` on (0 or 1) have moved up.
+    /// The entries from rank `from` on (0 or 1) have moved up: stamps a new head and a new next, and tells them.
     pub(crate) fn moved_up(&mut self, from: usize, free: bool, caller: &str) {
         let front: Vec<String> = (0..2).filter_map(|rank| self.queue.at(rank).map(str::to_owned)).collect();
         if from == 0 || front.is_empty() {
@@ -296,7 +303,7 @@ impl QueueAt<'_, '_> {
         self.queue.entries.len() - 1
     }
 
-    /// Joins, or says again that it waits, and drops the entry in front if that was silent for too long; its rank.
+    /// Lines a client up at an acquire: at its place, where a silent entry in front of it is dropped, or at the end; its rank.
     pub(crate) fn enqueue(&mut self, client: &str) -> usize {
         match self.stay(client, true) {
             Some(rank) => self.drop_silent(client, rank),
@@ -308,7 +315,7 @@ impl QueueAt<'_, '_> {
     pub(crate) fn drop_silent(&mut self, client: &str, mut rank: usize) -> usize {
         if rank > 0 {
             let front = self.queue.at(rank - 1).unwrap_or_default().to_owned();
-            if self.silence(&front) >= SILENCE_MS {
+            if self.is_silent(&front, SILENCE_MS) {
                 self.leave(&front);
                 rank -= 1;
                 if rank <= 1 {

@@ -9,7 +9,7 @@
 -- ARGV[4]  ms for which the token key outlives this acquire, or the clock's arrival at a token that lies ahead; half of it at
 --          least. 0 = for ever
 -- ARGV[5]  how many tokens to reserve
--- ARGV[6]  1 to stand in the queue when it is not to be had, 0 to try only
+-- ARGV[6]  1 to stand in the queue if the lock is not granted, 0 for a non-blocking attempt
 --
 -- Reply    {0, now us, token}                 granted; the reserved tokens are this one and those that follow it
 --          {1, now us, ttl ms, holder, rank}  busy; ttl -1: a foreign key without expiry; rank -1: does not wait;
@@ -95,7 +95,7 @@ if holder then
   return {1, now, ttl, string.sub(holder, 1, 256), waits and queue.enqueue(client) or -1}
 end
 
--- A try may overtake those who wait, but not the same head for ever.
+-- A non-blocking attempt may jump the queue, at most twice per head.
 local held_up = head and head ~= client and (waits or tonumber(redis.call('HGET', S, 'barged') or 0) >= 2)
 if held_up and queue.is_there(head) then
   return {3, now, waits and queue.enqueue(client) or -1}

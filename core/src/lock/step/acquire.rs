@@ -99,7 +99,7 @@ impl Step for Acquire {
         let mut head = queue.head().map(str::to_owned);
         let behind = |head: &Option<String>| head.as_deref().is_some_and(|head| head != client);
         let mut held_up = behind(&head) && (self.waits || !queue.may_barge());
-        if held_up && queue.head_is_there() {
+        if held_up && head.as_deref().is_some_and(|head| queue.is_there(head)) {
             let rank = self.waits.then(|| queue.enqueue(client) as u64);
             return Ok(Acquired::NotYourTurn { now, rank });
         }

@@ -29,9 +29,7 @@ impl Step for ForceRelease {
         if uuid::Uuid::try_parse(client).is_ok_and(|id| id.get_version_num() == 8) {
             queue.tell(client, "lost");
         }
-        if queue.head().is_some() {
-            queue.tell_free("");
-        }
+        queue.tell_free("");
         Ok(true)
     }
 

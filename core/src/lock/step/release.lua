@@ -30,7 +30,8 @@ local rank = -1
 if ARGV[3] == '1' then
   local client = string.match(ARGV[1], '^(.*):')
   local joined, place = pcall(function()
-    return (queue_at(clock()).wait(client))
+    local queue = queue_at(clock())
+    return queue.stay(client, true) or queue.join(client)
   end)
   rank = joined and place or -1
 end

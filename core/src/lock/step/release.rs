@@ -33,9 +33,7 @@ impl Step for Release {
         state.hash = None;
         announce(name, outbox);
         let mut queue = queue_at(&mut state.queue, name, now, outbox);
-        if queue.head().is_some() {
-            queue.tell_free("");
-        }
+        queue.tell_free("");
         let client = client_of(&self.owner);
         let rank = self.rejoin.then(|| queue.stay(client, true).unwrap_or_else(|| queue.join(client)) as u64);
         Ok(Released::Freed { announced: true, rank })
