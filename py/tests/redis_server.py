@@ -76,6 +76,15 @@ class RedisServer:
         self.kill()
         shutil.rmtree(self._folder, ignore_errors=True)
 
+    def loses_its_listeners(self) -> bool:
+        """Whether nobody listens any more, soon: it reads the ends of connections when it comes to them."""
+        deadline = time.monotonic() + 5
+        while self.command("PUBSUB", "CHANNELS") != []:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.005)
+        return True
+
     def waits(self, name: str) -> bool:
         """Whether a client stands in the queue for a lock, and listens."""
         with Connection(self.port) as connection:
