@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Every test of every language; ends with one line of totals. Each group starts servers of its own on free ports.
-#   scripts/test.sh           everything
-#   scripts/test.sh GROUP...  only these groups: scripts lint rust c python node java interop redisson docs
+#   scripts/test.sh                           everything, in two lanes
+#   scripts/test.sh GROUP... [/ GROUP...]...  only these groups: scripts lint rust c python node java interop redisson docs;
+#                                             groups behind a `/` run beside the others
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,5 +1,6 @@
 //! For those who bind libdlock to another language: what a host needs beyond the public types, because it holds by threads,
-//! tasks and handles of its own. No part of the crate's stable interface: it may change in any version.
+//! tasks and handles of its own. The layer above `client`; it decides nothing. No part of the crate's stable interface: it may
+//! change in any version.
 
 pub use crate::blocking::may_block;
 use crate::client::Client;
