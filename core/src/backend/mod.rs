@@ -54,6 +54,15 @@ impl Failed {
     pub(crate) fn on(self, name: &ObjectName) -> Failed {
         Failed { error: self.error.on(name.as_str()), ..self }
     }
+
+    /// Names the option `operation_timeout`, which is `limit`, if it was over at `deadline` and that ended the call.
+    pub(crate) fn naming_timeout(self, limit: Duration, deadline: Tick, now: Tick) -> Failed {
+        if !self.away || now < deadline {
+            return self;
+        }
+        let message = format!("{}; gave up after {limit:?} (operation_timeout)", self.error.message());
+        Failed { error: self.error.retold(self.error.op(), message), ..self }
+    }
 }
 
 /// Until when bytes of an attempt without an answer may take effect, if there was one.

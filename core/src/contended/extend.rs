@@ -10,12 +10,12 @@ impl<P: Primitive> Contended<P> {
     /// Prolongs a hold on the server, or learns that it is gone. Any other error leaves what the client believes as it was.
     pub(crate) async fn extend(&self, op: &'static str, grant: &Grant, lease: Duration) -> Result<()> {
         let client = self.client();
-        let deadline = client.operation_deadline().min(grant.valid_until()).max(client.clock.now());
+        let (deadline, end) = (client.operation_deadline(), grant.valid_until().max(client.clock.now()));
         loop {
-            let done = self.send_renewal(&P::Renew::of(grant, lease), deadline).await;
-            let done = done.map_err(|failed| failed.error)?;
+            let done = self.send_renewal(&P::Renew::of(grant, lease), deadline, end).await;
+            let done = done.map_err(|failed| failed.error.retold(op, failed.error.message()))?;
             // The server before may have answered: what it prolonged is not what counts.
-            if done.reached.moves != self.moves() && client.clock.now() < deadline {
+            if done.reached.moves != self.moves() && client.clock.now() < deadline.min(end) {
                 continue;
             }
             return match self.settle(grant, lease, &done) {

@@ -212,7 +212,9 @@ impl<P: Primitive> Looker<P> {
         let sent = shared.clock.now();
         let of = |due: &DueSleeper<Contended<P>>| (due.object.name().clone(), P::look(&shared.client, due.keep));
         let items = looked_for.chunk.iter().map(of).collect();
-        match server.send_looks::<P>(items, sent.plus(shared.operation_timeout)).await {
+        let deadline = sent.plus(shared.operation_timeout);
+        let looked = server.send_looks::<P>(items, deadline).await;
+        match looked.map_err(|failed| failed.naming_timeout(shared.operation_timeout, deadline, shared.clock.now())) {
             Ok(done) => {
                 shared.answered(&looked_for.chunk, done.reply, sent);
                 looked_for.chunk.clear();

@@ -31,12 +31,17 @@ impl<P: Primitive> Contended<P> {
     /// Leaves the queue, within `operation_timeout`.
     pub(super) async fn send_cancel(&self) -> Result<Done<Cancelled>, Failed> {
         let client = self.client();
-        client.backend.run(self.name(), &P::cancel(client.id()), client.operation_deadline()).await
+        client.operate(self.name(), &P::cancel(client.id())).await
     }
 
-    /// Asks for a renewal of a hold until `deadline`.
-    pub(super) async fn send_renewal(&self, step: &P::Renew, deadline: Tick) -> Result<Done<Renewed>, Failed> {
-        self.client().backend.run(self.name(), step, deadline).await
+    /// Asks for a renewal of a hold until `deadline`, that of `operation_timeout`, or until `end` if that is sooner.
+    pub(super) async fn send_renewal(
+        &self,
+        step: &P::Renew,
+        deadline: Tick,
+        end: Tick,
+    ) -> Result<Done<Renewed>, Failed> {
+        self.client().operate_until(self.name(), step, deadline, end).await
     }
 
     /// Takes note of what the server said to a renewal for `lease`; true when the hold is still held.

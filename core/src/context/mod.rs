@@ -129,9 +129,22 @@ impl Context {
         self.clock.now().plus(self.options.operation_timeout)
     }
 
-    /// Runs a step within `operation_timeout`, which its error names.
+    /// Runs a step within `operation_timeout`, which its error names. This and its kin are the way to the server of every call
+    /// that the option may end.
     pub(crate) async fn operate<S: Step>(&self, name: &ObjectName, step: &S) -> Result<Done<S::Reply>, Failed> {
         self.operate_for(name, step, self.operation_deadline(), Tick::NEVER).await
+    }
+
+    /// As [`Context::operate`], with a deadline that was set before, for a call that is over at `end` if that is sooner.
+    pub(crate) async fn operate_until<S: Step>(
+        &self,
+        name: &ObjectName,
+        step: &S,
+        deadline: Tick,
+        end: Tick,
+    ) -> Result<Done<S::Reply>, Failed> {
+        let outcome = self.backend.run(name, step, deadline.min(end)).await;
+        outcome.map_err(|failed| self.overran(deadline, failed))
     }
 
     /// As [`Context::operate`], with a deadline that was set before, and for a caller that waits until `caller`.
@@ -148,12 +161,7 @@ impl Context {
 
     /// Names the option that ended a call at `deadline`, if its time was over.
     fn overran(&self, deadline: Tick, failed: Failed) -> Failed {
-        if !failed.away || self.clock.now() < deadline {
-            return failed;
-        }
-        let (limit, error) = (self.options.operation_timeout, &failed.error);
-        let message = format!("{}; gave up after {limit:?} (operation_timeout)", error.message());
-        Failed { error: error.retold(error.op(), message), ..failed }
+        failed.naming_timeout(self.options.operation_timeout, deadline, self.clock.now())
     }
 
     /// Ends a hold without telling the server, and warns.

@@ -21,7 +21,7 @@ impl RateLimiter {
     /// Asks once, for tokens that are there now.
     pub(super) async fn decide(&self, cost: u64, asked_at: Tick) -> Result<Decision> {
         self.check(cost)?;
-        let asking = pin!(self.ask(Gcra::new(self.rate, cost), self.deadline(asked_at)));
+        let asking = pin!(self.ask(Gcra::new(self.rate, cost), asked_at, Tick::NEVER));
         let judged = self.while_open(Gcra::OP, asking).await?;
         match self.answer(cost, None, judged, self.shared.client().clock.now())? {
             Answer::Decided(decision) => Ok(decision),
@@ -63,21 +63,24 @@ impl RateLimiter {
     fn asking(&self, cost: u64, until: Tick, now: Tick) -> impl Future<Output = Asked> + Send + use<> {
         let limiter = self.clone();
         let longest = until.max(now.plus(self.shared.client().options.response_timeout));
-        let deadline = self.deadline(now).min(longest);
         async move {
-            let judged = limiter.ask(Gcra::new(limiter.rate, cost).within(until.since(now)), deadline).await;
+            let judged = limiter.ask(Gcra::new(limiter.rate, cost).within(until.since(now)), now, longest).await;
             let heard = limiter.shared.client().clock.now();
             Asked { answer: Some(limiter.answer(cost, Some(until), judged, heard)), heard, limiter, cost }
         }
     }
 
-    /// The server's answer, or none as soon as it is known to be away and the limiter has an answer of its own.
-    async fn ask(&self, step: Gcra, deadline: Tick) -> Result<Done<Judged>, Failed> {
+    /// The server's answer to what was asked at `asked_at`, and is over at `end`, or none as soon as the server is known to be
+    /// away and the limiter has an answer of its own: it does not make its caller wait for a server that is away.
+    async fn ask(&self, step: Gcra, asked_at: Tick, end: Tick) -> Result<Done<Judged>, Failed> {
         let (client, name) = (self.shared.client(), self.shared.name());
-        match self.policy.answers_alone() {
-            true => client.backend.run_while_there(name, &step, deadline, self.shared.shares().is_alone()).await,
-            false => client.backend.run(name, &step, deadline).await,
+        let options = &client.options;
+        let deadline = asked_at.plus(options.operation_timeout);
+        if !self.policy.answers_alone() {
+            return client.operate_until(name, &step, deadline, end).await;
         }
+        let deadline = deadline.min(asked_at.plus(options.response_timeout)).min(end);
+        client.backend.run_while_there(name, &step, deadline, self.shared.shares().is_alone()).await
     }
 
     /// What was judged, as the call is told it that heard of it at `heard` and may wait until `until`, if it waits.
@@ -101,15 +104,6 @@ impl RateLimiter {
             }
             Err(failed) => Err(failed.error),
         }
-    }
-
-    /// A limiter that has an answer of its own does not make its caller wait for a server that is away.
-    fn deadline(&self, asked_at: Tick) -> Tick {
-        let options = &self.shared.client().options;
-        asked_at.plus(match self.policy.answers_alone() {
-            true => options.response_timeout.min(options.operation_timeout),
-            false => options.operation_timeout,
-        })
     }
 
     pub(super) async fn while_open<T>(&self, op: &'static str, work: Pin<&mut impl Future<Output = T>>) -> Result<T> {

@@ -159,8 +159,7 @@ impl RateLimiter {
     /// Dropping the future may leave it done or not done.
     pub async fn reset(&self) -> Result<()> {
         self.shared.client().check_open(Reset::OP).map_err(|error| error.on(self.key()))?;
-        let deadline = self.shared.client().operation_deadline();
-        let reset = self.shared.client().backend.run(self.shared.name(), &Reset, deadline);
+        let reset = self.shared.client().operate(self.shared.name(), &Reset);
         self.while_open(Reset::OP, pin!(reset)).await?.map(drop).map_err(|failed| failed.error)
     }
 

@@ -88,7 +88,7 @@ impl Lock {
         let _former = Orphan { lock: self.clone(), owner: Some(step.from.clone()), lease };
         let mut fresh = Orphan { lock: self.clone(), owner: Some(owner.clone()), lease };
         let refuse = |kind, message: &str| Error::new(kind, DETACH, message).on(self.key());
-        let done = client.backend.run(self.shared.name(), &step, client.operation_deadline()).await;
+        let done = client.operate(self.shared.name(), &step).await;
         // The hold is over in any case: a retry finds none.
         let over = |failed: Failed| failed.error.retold(DETACH, failed.error.message()).permanent();
         match done.map_err(over)?.reply {
@@ -146,11 +146,7 @@ impl Lock {
         // A client that closes waits for what is got here until it has arrived or was given back.
         let _under_way = client.tasks.under_way();
         let mut orphan = Orphan { lock: self.clone(), owner: Some(owner.clone()), lease };
-        let done = client
-            .backend
-            .run(self.shared.name(), &step, client.operation_deadline())
-            .await
-            .map_err(|failed| failed.error)?;
+        let done = client.operate(self.shared.name(), &step).await.map_err(|failed| failed.error)?;
         match done.reply {
             Transferred::Done { .. } => {}
             Transferred::NotHeld { .. } => {

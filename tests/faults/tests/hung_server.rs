@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use libdlock::lease::{HolderId, Lease};
-use libdlock::{Client, Config, ErrorKind, Wait};
+use libdlock::lock::AcquireOptions;
+use libdlock::{Client, Config, ErrorKind, Rate, Wait};
 use libdlock_faults::{SLACK, SOON, acquire, bounded, client, kind, with_options};
 use libdlock_testkit::{Action, Proxy, Server, Side, eventually, server::Data};
 
@@ -102,6 +103,47 @@ async fn a_try_on_a_dead_server_ends_after_operation_timeout() {
     let error = held.release().await.expect_err("nobody is there");
     assert!(begun.elapsed() <= LIMIT + SLACK, "{:?}", begun.elapsed());
     assert!(error.message().contains("operation_timeout"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_call_that_operation_timeout_ends_names_it() {
+    let mut server = Server::start();
+    let client = client(&with_options(&server.url(), "operation_timeout=700ms")).await;
+    let lock = |name| client.lock(name).expect("a name");
+    let held = lock("held").acquire().await.expect("acquire");
+    let to_detach = lock("to detach").acquire().await.expect("acquire");
+    let text = lock("detached").acquire().await.expect("acquire").detach().await.expect("detach");
+    let limiter = client.rate_limiter("api", Rate::new(5, Duration::from_secs(1))).expect("a limiter");
+    server.stop();
+    // From here on the connection is known to be gone: what is sent before has an unknown outcome, at once.
+    lock("other").try_acquire().await.map(drop).expect_err("nobody is there");
+    let (extended, detached, attached, inspected, decided, waited, reset) = tokio::join!(
+        held.extend(Duration::from_secs(60)),
+        async { to_detach.detach().await.map(drop) },
+        async { lock("detached").attach_as(HolderId::fresh(), &text).await.map(drop) },
+        async { lock("other").inspect().await.map(drop) },
+        async { limiter.try_acquire(1).await.map(drop) },
+        async { limiter.acquire(1, Wait::Forever).await.map(drop) },
+        limiter.reset(),
+    );
+    for ended in [extended, detached, attached, inspected, decided, waited, reset] {
+        let error = ended.expect_err("nobody is there");
+        assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
+        assert!(error.message().contains("gave up after 700ms (operation_timeout)"), "{error}");
+    }
+}
+
+/// The end of the lease, not the option, ends this one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_ends_before_operation_timeout_does_not_name_it() {
+    let mut server = Server::start();
+    let client = client(&server.url()).await;
+    let lock = client.lock("job").expect("a name");
+    let short = AcquireOptions::default().lease(Lease::Fixed(Duration::from_secs(1)));
+    let held = lock.acquire_as(HolderId::fresh(), short).await.expect("acquire");
+    server.stop();
+    let error = held.extend(Duration::from_secs(60)).await.expect_err("nobody is there");
+    assert!(!error.message().contains("operation_timeout"), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
