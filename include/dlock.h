@@ -751,7 +751,8 @@ typedef struct dlock_completion_t {
 #define DLOCK_DEADLOCK -5
 
 /**
- * The server cannot be reached, or refuses the connection or the password; nothing was done there.
+ * The server cannot be reached or did not answer in time, or refuses the connection or the password; what was
+ * asked for was not done there, or is undone.
  */
 #define DLOCK_CONNECTION -6
 
@@ -836,7 +837,8 @@ typedef struct dlock_completion_t {
 #define DLOCK_LOSS_SERVER_CHANGED 4
 
 /**
- * The client was closed, or the holder went away without a release; the lease runs out by itself.
+ * The client was closed, or the holder went away without a release; the lock was released, or its lease runs
+ * out.
  */
 #define DLOCK_LOSS_CLOSED 5
 
@@ -1046,8 +1048,9 @@ dlock_status_t dlock_lock_acquire(const struct dlock_lock_t *lock,
                                   struct dlock_error_t *error);
 
 /**
- * Acquires the lock if it is free, without waiting; DLOCK_BUSY if not. On a server that is gone it tries for
- * operation_timeout, 10 s by default. Otherwise as dlock_lock_acquire().
+ * Acquires the lock if it is free, without waiting; DLOCK_BUSY if not. May jump the queue, at most twice per queue head:
+ * after that it is DLOCK_BUSY also when the lock is free. On a server that is gone it tries for operation_timeout, 10 s by
+ * default. Otherwise as dlock_lock_acquire().
  */
 dlock_status_t dlock_lock_try_acquire(const struct dlock_lock_t *lock,
                                       struct dlock_held_t **out_held,
@@ -1079,7 +1082,8 @@ dlock_status_t dlock_lock_extend(const struct dlock_lock_t *lock,
                                  struct dlock_error_t *error);
 
 /**
- * Frees the lock whoever holds it; the holder is told that it lost it. `out_was_held` may be NULL.
+ * Frees the lock whoever holds it. A hold of this client is lost when this returns; another client is sent a message and
+ * looks at once; until then only its fencing token protects the resource. `out_was_held` may be NULL.
  */
 dlock_status_t dlock_lock_force_release(const struct dlock_lock_t *lock,
                                         bool *out_was_held,

@@ -17,8 +17,6 @@ pub(crate) type Asking<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 
 pub(crate) trait Leased: Send + Sync {
     /// The client through which it is held.
     fn client(&self) -> &Arc<ClientEntry>;
-    /// The name it was opened with.
-    fn name(&self) -> &str;
     /// Its name on the server.
     fn key(&self) -> &str;
     /// How often `holder` has acquired what it holds.

@@ -35,12 +35,8 @@ impl Leased for Recorder {
         &self.client
     }
 
-    fn name(&self) -> &str {
-        "recorder"
-    }
-
     fn key(&self) -> &str {
-        "recorder"
+        "prefix:recorder"
     }
 
     fn hold_count(&self, _holder: HolderId) -> u32 {
@@ -128,7 +124,7 @@ fn a_threads_hold_is_not_ended_through_its_view() {
     let (recorder, lock) = recorder(state);
     let view = held(state, &recorder, lock, Holding::ByHolder(HolderId::fresh()));
     let error = state.wait(ops::held_release(state, view), None).unwrap_err();
-    assert_eq!((error.kind(), error.name()), (ErrorKind::InvalidArgument, Some("recorder")));
+    assert_eq!((error.kind(), error.name()), (ErrorKind::InvalidArgument, Some("prefix:recorder")));
     state.free_any(view).unwrap();
     assert_eq!(recorder.abandoned.load(Ordering::SeqCst), 0);
 }

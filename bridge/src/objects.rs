@@ -24,10 +24,6 @@ impl Leased for LockEntry {
         &self.client
     }
 
-    fn name(&self) -> &str {
-        self.lock.name()
-    }
-
     fn key(&self) -> &str {
         self.lock.key()
     }

@@ -57,7 +57,7 @@ macro_rules! kinds {
 
 kinds! {
     // <api:kinds> written by `python3 api/write.py` from api/errors.json
-    /// Not acquired within the wait: another holder has it.
+    /// Not acquired within the wait: another holder has it, or others come first.
     Busy = 1, "BUSY", None, true;
     /// A rate limiter refused for now.
     Limited = 2, "LIMITED", None, true;
@@ -72,7 +72,8 @@ kinds! {
     Lost = -4, "LOST", Some(ErrorFamily::HoldEnded), false;
     /// The holder acquired a lock again that is not re-entrant.
     Deadlock = -5, "DEADLOCK", Some(ErrorFamily::Usage), false;
-    /// The server cannot be reached, or refuses the connection or the password; nothing was done there.
+    /// The server cannot be reached or did not answer in time, or refuses the connection or the password; what was
+    /// asked for was not done there, or is undone.
     Connection = -6, "CONNECTION", Some(ErrorFamily::Unavailable), true;
     /// The request was sent and no reply came: it may or may not have been carried out.
     OutcomeUnknown = -7, "OUTCOME_UNKNOWN", Some(ErrorFamily::Unavailable), true;

@@ -30,7 +30,8 @@ pub const DLOCK_NOT_HELD: dlock_status_t = -3;
 pub const DLOCK_LOST: dlock_status_t = -4;
 /// The holder acquired a lock again that is not re-entrant.
 pub const DLOCK_DEADLOCK: dlock_status_t = -5;
-/// The server cannot be reached, or refuses the connection or the password; nothing was done there.
+/// The server cannot be reached or did not answer in time, or refuses the connection or the password; what was
+/// asked for was not done there, or is undone.
 pub const DLOCK_CONNECTION: dlock_status_t = -6;
 /// The request was sent and no reply came: it may or may not have been carried out.
 pub const DLOCK_OUTCOME_UNKNOWN: dlock_status_t = -7;

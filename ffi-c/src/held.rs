@@ -24,7 +24,8 @@ pub const DLOCK_LOSS_TAKEN: dlock_loss_t = 2;
 pub const DLOCK_LOSS_DELETED: dlock_loss_t = 3;
 /// The key is gone, and so is the server that had it: a restart or a failover.
 pub const DLOCK_LOSS_SERVER_CHANGED: dlock_loss_t = 4;
-/// The client was closed, or the holder went away without a release; the lease runs out by itself.
+/// The client was closed, or the holder went away without a release; the lock was released, or its lease runs
+/// out.
 pub const DLOCK_LOSS_CLOSED: dlock_loss_t = 5;
 /// A defect in libdlock ended the renewals.
 pub const DLOCK_LOSS_INTERNAL: dlock_loss_t = 6;

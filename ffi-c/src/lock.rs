@@ -95,8 +95,9 @@ pub unsafe extern "C" fn dlock_lock_acquire(
     }
 }
 
-/// Acquires the lock if it is free, without waiting; DLOCK_BUSY if not. On a server that is gone it tries for
-/// operation_timeout, 10 s by default. Otherwise as dlock_lock_acquire().
+/// Acquires the lock if it is free, without waiting; DLOCK_BUSY if not. May jump the queue, at most twice per queue head:
+/// after that it is DLOCK_BUSY also when the lock is free. On a server that is gone it tries for operation_timeout, 10 s by
+/// default. Otherwise as dlock_lock_acquire().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlock_lock_try_acquire(
     lock: *const dlock_lock_t,
@@ -166,7 +167,8 @@ pub unsafe extern "C" fn dlock_lock_extend(
     }
 }
 
-/// Frees the lock whoever holds it; the holder is told that it lost it. `out_was_held` may be NULL.
+/// Frees the lock whoever holds it. A hold of this client is lost when this returns; another client is sent a message and
+/// looks at once; until then only its fencing token protects the resource. `out_was_held` may be NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlock_lock_force_release(
     lock: *const dlock_lock_t,

@@ -138,7 +138,8 @@ using not_held = error_of<DLOCK_NOT_HELD>;
 using lock_lost = error_of<DLOCK_LOST>;
 /// The holder acquired a lock again that is not re-entrant.
 using deadlock = error_of<DLOCK_DEADLOCK>;
-/// The server cannot be reached, or refuses the connection or the password; nothing was done there.
+/// The server cannot be reached or did not answer in time, or refuses the connection or the password; what was
+/// asked for was not done there, or is undone.
 using connection_failed = error_of<DLOCK_CONNECTION>;
 /// The request was sent and no reply came: it may or may not have been carried out.
 using outcome_unknown = error_of<DLOCK_OUTCOME_UNKNOWN>;

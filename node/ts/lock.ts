@@ -152,7 +152,10 @@ export class Lock {
     return granted(this, await this[SUBMIT](read), read, RELEASE_IT);
   }
 
-  /** Takes the lock if it is free now, else resolves with null. */
+  /**
+   * Takes the lock if it is free now, else resolves with null. May jump the queue, at most twice per queue head: after that it
+   * is null also when the lock is free.
+   */
   tryAcquire(options?: { leaseMs?: number | undefined }): Promise<Held | null>;
   async tryAcquire(options?: { leaseMs?: number | undefined }, ...surplus: unknown[]): Promise<Held | null> {
     refuseSurplus(surplus, "tryAcquire(options) has one argument: acquire({ waitMs }) waits");
@@ -212,7 +215,10 @@ export class Lock {
     return (await this.inspect()).holder !== undefined;
   }
 
-  /** Frees the lock whoever holds it; resolves with whether anybody did. The holder learns of it at once. */
+  /**
+   * Frees the lock whoever holds it; resolves with whether anybody did. A hold of this client is lost when this resolves;
+   * another client is sent a message and looks at once; until then only its fencing token protects the resource.
+   */
   async forceRelease(): Promise<boolean> {
     return unwrap(await submit<boolean>(this, (id) => native.lockForceRelease(id, this.#handle)));
   }

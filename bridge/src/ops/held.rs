@@ -159,7 +159,7 @@ fn owning(state: &State, held: Handle, op: &'static str) -> Result<Arc<HeldEntry
         return Ok(entry);
     }
     let message = "this hold belongs to the thread or task that acquired it, which ends it through the object";
-    Err(Error::new(ErrorKind::InvalidArgument, op, message).on(entry.of.name()))
+    Err(Error::new(ErrorKind::InvalidArgument, op, message).on(entry.of.key()))
 }
 
 fn find(state: &State, held: Handle, op: &'static str) -> Result<Arc<HeldEntry>> {

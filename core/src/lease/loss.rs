@@ -28,7 +28,8 @@ pub enum LossReason {
     Deleted,
     /// The key is gone, and so is the server that had it: a restart or a failover.
     ServerChanged,
-    /// The client was closed, or the holder went away without a release; the lease runs out by itself.
+    /// The client was closed, or the holder went away without a release; the lock was released, or its lease runs
+    /// out.
     Closed,
     /// A defect in libdlock ended the renewals.
     Internal,

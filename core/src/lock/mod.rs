@@ -107,8 +107,12 @@ impl Lock {
     /// [`ErrorKind::Deadlock`] where [`LockOptions::reentrant`] is false.
     ///
     /// # Errors
-    /// [`ErrorKind::Connection`] when the server has not answered for `operation_timeout`; `WrongType`, `NoPermission`,
-    /// `OutOfMemory`, `Server` as the server says; `Closed`.
+    /// [`ErrorKind::Connection`] when the server could not be asked for `operation_timeout`;
+    /// [`ErrorKind::OutcomeUnknown`] when it was asked and did not answer: this caller holds nothing, and what the server
+    /// granted all the same is released in the background. [`ErrorKind::WrongType`], [`ErrorKind::NoPermission`],
+    /// [`ErrorKind::OutOfMemory`], [`ErrorKind::Unsupported`] and [`ErrorKind::Server`] as the server says;
+    /// [`ErrorKind::Clock`] when its clock jumps back and forth; [`ErrorKind::Closed`], [`ErrorKind::Forked`] and
+    /// [`ErrorKind::Internal`] as the client has ended.
     ///
     /// # Cancel safety
     /// Dropping the future at any point leaves neither a hold nor a place in the line: what the server granted meanwhile is
@@ -117,8 +121,9 @@ impl Lock {
         self.acquire_as(HolderId::fresh(), AcquireOptions::default()).await
     }
 
-    /// Acquires if nobody holds it now; `None` when somebody does. May overtake waiters. On a server that is gone it tries for
-    /// `operation_timeout`, 10 s by default.
+    /// Acquires if nobody holds it now; `None` when somebody does. May jump the queue, at most twice per queue head: after
+    /// that it is `None` also when the lock is free. On a server that is gone it tries for `operation_timeout`, 10 s by
+    /// default.
     ///
     /// # Errors
     /// As [`Lock::acquire`].

@@ -122,7 +122,9 @@ class Deadlock(UsageError, RuntimeError):
 
 
 class ConnectionFailed(Unavailable, ConnectionError):
-    """The server cannot be reached, or refuses the connection or the password; nothing was done there."""
+    """The server cannot be reached or did not answer in time, or refuses the connection or the password; what was
+    asked for was not done there, or is undone.
+    """
 
     code = -6
     kind = "CONNECTION"

@@ -45,10 +45,11 @@ class Lock(NamedLock):
     def acquire(self, blocking: bool = True, timeout: Seconds | None = -1) -> bool:
         """Acquires and returns `True`, or `False` when that was not possible in time.
 
-        `timeout` is in seconds; -1 and `None` wait for ever. The lock's `wait` plays no part: it belongs to `with`. Raises
-        `InvalidArgument` for a negative timeout or one with `blocking=False`, `Deadlock` when the thread already holds a
-        lock that is not re-entrant, `LockLost` when it has lost this lock and does not know it yet, `ConnectionFailed` and
-        its kin when the server cannot be asked.
+        `timeout` is in seconds; -1 and `None` wait for ever. With `blocking=False` it may jump the queue, at most twice per
+        queue head: after that it is `False` also when the lock is free. The lock's `wait` plays no part: it belongs to
+        `with`. Raises `InvalidArgument` for a negative timeout or one with `blocking=False`, `Deadlock` when the thread
+        already holds a lock that is not re-entrant, `LockLost` when it has lost this lock and does not know it yet,
+        `ConnectionFailed` and its kin when the server cannot be asked.
         """
         # The plain call of a plain thread takes no detour, and asks for greenlets by one look: a re-entry costs little else.
         plain = blocking is True and timeout == -1
@@ -121,7 +122,11 @@ class Lock(NamedLock):
         return Inspection(*ask(_native.lock_inspect, _native.submit_lock_inspect, self._handle))
 
     def force_release(self) -> bool:
-        """Frees the lock whoever holds it; says whether anybody did. The holder's `lost` is set at once."""
+        """Frees the lock whoever holds it; says whether anybody did.
+
+        A hold of this client is lost when this returns; another client is sent a message and looks at once; until then
+        only its fencing token protects the resource.
+        """
         freed: bool = ask(_native.lock_force_release, _native.submit_lock_force_release, self._handle)
         return freed
 

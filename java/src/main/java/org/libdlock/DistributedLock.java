@@ -65,9 +65,9 @@ public final class DistributedLock implements Lock {
     }
 
     /**
-     * Acquires if nobody holds it now. May overtake those who wait.
+     * Acquires if nobody holds it now. May jump the queue, at most twice per queue head.
      *
-     * @return false when somebody holds it
+     * @return false when somebody holds it, or the queue head was jumped twice already
      */
     @Override
     public boolean tryLock() {
@@ -224,7 +224,8 @@ public final class DistributedLock implements Lock {
     /**
      * The signal that this thread's hold was lost: before the server can grant the name to somebody else, also while the server cannot
      * be reached. Only a removed key, or a jump of the server's clock or data, is noticed later: at the next renewal, a third of the
-     * lease at most, or when a fixed lease ends, which is not renewed. A forced release is noticed at once.
+     * lease at most, or when a fixed lease ends, which is not renewed. After a forced release, a hold of the client that forced it is
+     * lost at once; another client is sent a message and looks at once; until then only its fencing token protects the resource.
      *
      * @return completes with the reason; cancelled when the hold ends by a release. Cancelling it changes nothing.
      * @throws NotHeldException when this thread holds nothing
@@ -281,7 +282,8 @@ public final class DistributedLock implements Lock {
     }
 
     /**
-     * Frees the lock whoever holds it: for operators, since the holder may still be at work. It learns of it at once.
+     * Frees the lock whoever holds it: for operators, since the holder may still be at work. A hold of this client is lost when this
+     * returns; another client is sent a message and looks at once; until then only its fencing token protects the resource.
      *
      * @return whether anybody did
      */
@@ -321,9 +323,9 @@ public final class DistributedLock implements Lock {
     }
 
     /**
-     * Acquires for a handle if nobody holds the lock now. May overtake those who wait.
+     * Acquires for a handle if nobody holds the lock now. May jump the queue, at most twice per queue head.
      *
-     * @return the hold, or {@code null} when somebody does
+     * @return the hold, or {@code null} when somebody holds it, or the queue head was jumped twice already
      */
     public @Nullable LockHandle tryAcquire() {
         Hold hold = inner.tryHold();
@@ -357,9 +359,10 @@ public final class DistributedLock implements Lock {
     }
 
     /**
-     * Acquires for a handle if nobody holds the lock now.
+     * Acquires for a handle if nobody holds the lock now. May jump the queue, at most twice per queue head.
      *
-     * @return the hold, or {@code null} when somebody does; cancelling as for {@link #lockAsync()}
+     * @return the hold, or {@code null} when somebody holds it, or the queue head was jumped twice already; cancelling as for
+     *     {@link #lockAsync()}
      */
     public CompletableFuture<@Nullable LockHandle> tryLockAsync() {
         Function<Object, @Nullable LockHandle> convert = new Function<Object, @Nullable LockHandle>() {

@@ -13,7 +13,9 @@ public enum LossReason {
     DELETED,
     /** The key is gone, and so is the server that had it: a restart or a failover. */
     SERVER_CHANGED,
-    /** The client was closed, or the holder went away without a release; the lease runs out by itself. */
+    /**
+     * The client was closed, or the holder went away without a release; the lock was released, or its lease runs out.
+     */
     CLOSED,
     /** A defect in libdlock ended the renewals. */
     INTERNAL;

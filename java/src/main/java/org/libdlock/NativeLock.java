@@ -64,7 +64,7 @@ final class NativeLock {
         }
     }
 
-    /** Acquires for a handle if it is free; null when it is not. */
+    /** Acquires for a handle without waiting; null when it was not to be had. */
     @Nullable
     Hold tryHold() {
         if (Threads.mayBlock()) {
