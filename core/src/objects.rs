@@ -35,7 +35,7 @@ pub(crate) trait Object: Any + Send + Sync {
 
 /// A kind of object. Objects of two kinds may have the same name.
 pub(crate) trait ObjectKind: Object + Sized {
-    /// Unique among the kinds.
+    /// Unique among the kinds, and in errors the call that opens one.
     const KIND: &'static str;
 }
 

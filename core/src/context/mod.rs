@@ -102,10 +102,11 @@ impl Context {
         }
     }
 
-    /// The full name of an object that is about to be opened: with the key prefix, and checked.
+    /// The full name of an object that is about to be opened by `op`: with the key prefix, and checked.
     pub(crate) fn name_of(&self, op: &'static str, name: &str) -> Result<ObjectName> {
         self.check_open(op)?;
-        ObjectName::new(&self.options.key_prefix, name)
+        let checked = ObjectName::new(&self.options.key_prefix, name);
+        checked.map_err(|error| error.retold(op, error.message()))
     }
 
     /// The name of the object that has this key on the server, if a client with this key prefix can have one.

@@ -10,6 +10,7 @@ use super::reservations::By;
 use super::step::Gcra;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Level;
+use crate::objects::ObjectKind;
 use crate::time::Tick;
 
 /// The policy of a limiter for the time in which its server cannot be reached, loses a reply, or refuses for now (it loads its
@@ -50,7 +51,7 @@ impl CheckedPolicy {
         if !(1..=MOST_SHARES).contains(&of) {
             let what = format_args!("a local share of one in {of} is not possible");
             let allowed = format!("one in 1 to {MOST_SHARES}");
-            return Err(Error::refused(ErrorKind::InvalidArgument, "rate limiter", what, allowed));
+            return Err(Error::refused(ErrorKind::InvalidArgument, LimitObject::KIND, what, allowed));
         }
         let per = rate.per().checked_mul(of).unwrap_or(Duration::MAX);
         let share = Rate::new(rate.tokens(), per).burst((rate.limit() / u64::from(of)).max(1));

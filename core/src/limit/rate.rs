@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use super::object::LimitObject;
 use super::tat::Span;
 use crate::error::{Error, ErrorKind, Result};
+use crate::objects::ObjectKind;
 
 /// The most tokens that a rate or a burst may have.
 const MAX_TOKENS: u64 = 1_000_000_000_000;
@@ -63,7 +65,7 @@ impl Rate {
 
     pub(super) fn check(&self) -> Result<()> {
         let refuse = |what: String, allowed: String| {
-            Err(Error::refused(ErrorKind::InvalidArgument, "rate limiter", what, allowed))
+            Err(Error::refused(ErrorKind::InvalidArgument, LimitObject::KIND, what, allowed))
         };
         let Rate { tokens, per, burst } = *self;
         if tokens > MAX_TOKENS {

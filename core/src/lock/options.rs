@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use super::Exclusive;
 use crate::config::{check_lease, check_watchdog_lease};
+use crate::contended::Primitive;
 use crate::error::{Error, ErrorKind, Result};
 use crate::lease::Lease;
 use crate::wait::Wait;
@@ -49,7 +51,7 @@ impl LockOptions {
     }
 
     pub(super) fn check(&self) -> Result<()> {
-        const OP: &str = "lock";
+        const OP: &str = Exclusive::KIND;
         let fixed = match self.lease {
             Lease::Watchdog => None,
             Lease::Fixed(lease) => Some(check_lease(OP, lease)?),
