@@ -37,8 +37,29 @@ pub(crate) fn ended(op: &'static str, life: Life) -> Error {
     }
 }
 
-/// The error of a call whose work, such as "the release", did not come to its end: its runtime was shut down, or it panicked.
-pub(crate) fn cut_off(op: &'static str, work: &str) -> Error {
-    let message = format!("{work} was cut off: its runtime was shut down, or libdlock has a defect");
-    Error::new(ErrorKind::Internal, op, message)
+/// The error of a call whose work, such as "the release", did not come to its end: the client has ended with its runtime, or
+/// the work panicked.
+pub(crate) fn cut_off(op: &'static str, tasks: &Tasks, work: &str) -> Error {
+    match tasks.life() {
+        Life::Open | Life::Closing | Life::ClosingAtOnce => {
+            Error::new(ErrorKind::Internal, op, format!("{work} was cut off by a defect in libdlock; please report it"))
+        }
+        life @ (Life::Failed | Life::Closed | Life::Forked) => ended(op, life),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::runtime::Handle;
+
+    use super::*;
+    use crate::event::Events;
+
+    #[tokio::test]
+    async fn work_that_ends_with_the_runtime_is_closed_and_no_defect() {
+        let tasks = Tasks::new(Handle::current(), Events::default());
+        assert_eq!(cut_off("release", &tasks, "the release").kind(), ErrorKind::Internal);
+        tasks.close();
+        assert_eq!(cut_off("release", &tasks, "the release").kind(), ErrorKind::Closed);
+    }
 }

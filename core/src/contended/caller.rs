@@ -73,7 +73,7 @@ impl<'a, P: Primitive> Caller<'a, P> {
     /// One request, no waiting.
     pub(crate) async fn once(&self) -> Result<Grant> {
         let deadline = self.shared.client().operation_deadline();
-        for _ in 0..TOO_LATE_IN_A_ROW {
+        for _ in 0..=TOO_LATE_IN_A_ROW {
             let obstacle = self.shared.primitive().in_the_way().map(|grant| local_obstacle(&grant));
             if let Some(obstacle) = obstacle {
                 return Err(self.out_of_time(Some(&obstacle)));
@@ -180,7 +180,7 @@ impl<'a, P: Primitive> Caller<'a, P> {
     }
 
     fn cut_off(&self) -> Error {
-        cut_off(Self::OP, "the attempt").on(self.shared.name().as_str())
+        cut_off(Self::OP, &self.shared.client().tasks, "the attempt").on(self.shared.name().as_str())
     }
 
     fn heard_since_asked(&self) -> bool {

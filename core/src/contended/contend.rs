@@ -78,7 +78,10 @@ struct Contender<P: Primitive> {
     channel: Option<Subscription>,
     /// Held until the answer is there, by one of many contenders that ask at once.
     turn: Option<OwnedSemaphorePermit>,
+    /// How many acquires in a row came too late.
     too_late: u32,
+    /// How many cancels in a row did.
+    late_cancels: u32,
 }
 
 /// Starts the contender of a line whose phase has just become [`Phase::Contending`].
@@ -88,7 +91,8 @@ pub(super) fn start<P: Primitive>(shared: &Arc<Contended<P>>, first: First<P>) {
     tasks.spawn_operation(async move {
         let mut guard = CutOffOnDrop::new(&shared);
         let queued = !matches!(first, First::Ask { queued: false });
-        let contender = Contender { shared, queued, waited: queued, channel: None, turn: None, too_late: 0 };
+        let contender =
+            Contender { shared, queued, waited: queued, channel: None, turn: None, too_late: 0, late_cancels: 0 };
         contender.run(first).await;
         guard.disarm();
     });
@@ -362,12 +366,13 @@ impl<P: Primitive> Contender<P> {
         if mem::take(&mut self.queued) | owed {
             let left = shared.send_cancel().await;
             if left.as_ref().is_ok_and(|done| matches!(done.reply, Cancelled::TooLate { .. }))
-                && self.too_late < TOO_LATE_IN_A_ROW
+                && self.late_cancels < TOO_LATE_IN_A_ROW
             {
-                self.too_late += 1;
+                self.late_cancels += 1;
                 self.queued = true;
                 return Next::Leave;
             }
+            self.late_cancels = 0;
             // Bytes of an unanswered cancel may yet take the place of a later caller.
             if let Some(until) = echo_until(&left) {
                 shared.look_again_after(until);

@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::event::Level;
 use crate::lease::{Grant, LossReason, Renewal};
 use crate::stats::{HoldCounts, Way};
-use crate::step::Step;
+use crate::step::{Step, channels};
 use crate::time::Tick;
 
 impl<P: Primitive> Contended<P> {
@@ -35,7 +35,7 @@ impl<P: Primitive> Contended<P> {
         let (shared, its_grant) = (self.clone(), grant.clone());
         let freeing = async move { shared.free(&its_grant, freeing).await };
         let freed = self.client().tasks.operation(freeing).await;
-        let freed = freed.unwrap_or_else(|| Err(cut_off(Self::OP, "the release")));
+        let freed = freed.unwrap_or_else(|| Err(cut_off(Self::OP, &self.client().tasks, "the release")));
         self.reported(&grant, freed)
     }
 
@@ -134,7 +134,7 @@ impl<P: Primitive> Contended<P> {
             let message = format!(
                 "released, but the server's access rules forbid to tell the waiters, who come by their timers; allow the \
                  channels with {}",
-                P::CHANNELS
+                channels::<<P::Release as Step>::State>()
             );
             self.client().events.emit_of(Level::Warn, grant.for_event(), message);
         }

@@ -65,14 +65,11 @@ use crate::time::ServerTime;
 
 /// What a primitive brings to the engine. One value of it belongs to each object: who in this process holds that.
 pub(crate) trait Primitive: Default + Send + Sync + 'static {
-    /// Unique among the kinds of objects.
+    /// Unique among the kinds of objects, and in errors the call that opens one.
     const KIND: &'static str;
 
     /// What its queue and its messages are called.
     const QUEUE: QueueNames;
-
-    /// The channels that a user of the server needs, as ACL SETUSER takes them.
-    const CHANNELS: &'static str;
 
     /// Whether a grant ends the contending of this process, whose waiters then stand behind it, as with a lock. Otherwise the
     /// contender goes on for the next in line.
@@ -124,7 +121,7 @@ pub(crate) trait Primitive: Default + Send + Sync + 'static {
     /// All holds that are valid.
     fn valid(&self) -> Vec<Grant>;
 
-    /// Takes out all holds that are valid.
+    /// Takes out all holds that are valid, and leaves the lost ones to their holders.
     fn take_valid(&self) -> Vec<Grant>;
 
     /// Has the hold with this token, or every hold, keep the object alive no longer. To be dropped without any lock.

@@ -190,10 +190,11 @@ impl<P: Primitive> Contended<P> {
         self.wake_contender();
     }
 
-    /// The contender has died: each waiter learns it by the loss of its ticket.
-    pub(super) fn cut_off(&self) {
+    /// The contender has died: each waiter is told why, or learns it by the loss of its ticket.
+    pub(super) fn cut_off(&self, why: Option<Error>) {
         let waiters = self.line().give_up();
-        drop(waiters);
+        let Some(why) = why else { return drop(waiters) };
+        waiters.into_iter().for_each(|waiter| waiter.refuse(why.clone().on(self.name.as_str())));
     }
 
     /// Refuses a call on a client that has ended, naming the object.

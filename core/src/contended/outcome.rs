@@ -14,7 +14,7 @@ use crate::lease::{GrantSpec, Term};
 use crate::stats::Way;
 use crate::time::Tick;
 
-/// How often a request that came too late is repeated at once: the server's clock may be jumping.
+/// How often a request that came too late is repeated at once, an acquire or a cancel: the server's clock may be jumping.
 pub(super) const TOO_LATE_IN_A_ROW: u32 = 3;
 
 /// What was asked of the server for a waiter, and its outcome.

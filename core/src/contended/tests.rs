@@ -5,6 +5,7 @@ use std::time::Duration;
 use libdlock_testkit::Server;
 use tokio::task::JoinHandle;
 
+use super::cut_off::CutOffOnDrop;
 use super::permits::{CountPermits, Counts, PERMITS, Two};
 use super::*;
 use crate::config::Config;
@@ -132,6 +133,20 @@ async fn a_holder_that_went_away_loses_its_holds_of_any_kind() {
     world.context.abandon(HolderId(1));
     assert_eq!(grant.loss(), Some(LossReason::Closed));
     assert_eq!(object.primitive().valid().len(), 0);
+}
+
+/// As when the runtime is shut down, which the client may not know yet.
+#[tokio::test]
+async fn waiters_whose_contender_is_dropped_hear_that_it_is_closed() {
+    let world = World::new().await;
+    let object = world.home.open("pool").unwrap();
+    for holder in 1..=PERMITS as u64 {
+        world.waits(&object, holder).await.unwrap().unwrap();
+    }
+    let waiter = world.waits(&object, PERMITS as u64 + 1);
+    world.is_queued(&object).await;
+    drop(CutOffOnDrop::new(&object));
+    assert_eq!(waiter.await.unwrap().unwrap_err().kind(), ErrorKind::Closed);
 }
 
 /// Where the tests about two kinds run.

@@ -40,9 +40,7 @@ impl RateLimiter {
                 return Ok(waiter.wait(clock).await);
             }
             let Some(mut asked) = client.tasks.operation(self.asking(cost, until, now)).await else {
-                // A runtime that was shut down ends it too, and the client with it.
-                let error = client.check_open(Gcra::OP).err().unwrap_or_else(|| cut_off(Gcra::OP, "the decision"));
-                return Err(error.on(self.key()));
+                return Err(cut_off(Gcra::OP, &client.tasks, "the decision").on(self.key()));
             };
             let heard = asked.heard;
             match asked.take()? {

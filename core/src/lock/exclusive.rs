@@ -25,7 +25,6 @@ impl Default for Exclusive {
 impl Primitive for Exclusive {
     const KIND: &'static str = "lock";
     const QUEUE: QueueNames = step::QUEUE;
-    const CHANNELS: &'static str = "&redisson_lock__channel:* &dlock_inbox:*";
     const ONE_GRANT_ENDS: bool = true;
 
     type Wanted = Term;

@@ -154,10 +154,12 @@ impl Holds {
         TakenBack::Last(self.0.remove(at).grant)
     }
 
-    /// Every hold that is still valid, taken out.
+    /// Every hold that is still valid, taken out. What was lost stays, for its holder.
     pub(super) fn take_valid(&mut self) -> Vec<Grant> {
         let all = std::mem::take(&mut self.0);
-        all.into_iter().map(|hold| hold.grant).filter(Grant::is_valid).collect()
+        let (valid, lost): (Vec<Hold>, _) = all.into_iter().partition(|hold| hold.grant.is_valid());
+        self.0.extend(lost);
+        valid.into_iter().map(|hold| hold.grant).collect()
     }
 
     /// Takes out all that the holder has; the one that may be valid, if it has one.

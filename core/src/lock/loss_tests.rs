@@ -186,6 +186,19 @@ async fn a_grant_by_the_server_before_is_verified_at_once() {
     assert_eq!(grant.loss(), Some(LossReason::ServerChanged));
 }
 
+/// What a client gives up when it closes is what is held, and not what was lost before.
+#[tokio::test]
+async fn a_loss_is_remembered_when_the_client_closes() {
+    let lossy = Lossy::new().await;
+    lossy.acquire().await.unwrap();
+    lossy.lose().await;
+    let other = HolderId::fresh();
+    lossy.lock.acquire_as(other, AcquireOptions::default()).await.unwrap().into_grant();
+    lossy.client.close_releasing().await.unwrap();
+    let of = |holder| lossy.lock.grant_of(holder).map(|grant| grant.loss());
+    assert_eq!((of(lossy.holder), of(other)), (Some(Some(LossReason::Expired)), None));
+}
+
 /// The test runs on a thread of its own, because an attach that deadlocks never returns.
 #[test]
 fn an_attach_tells_of_the_loss_once() {

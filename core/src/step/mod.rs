@@ -81,6 +81,12 @@ pub(crate) trait State: Expires + Default + Clone {
     fn main_key(name: &ObjectName) -> String;
 }
 
+/// The channels among the [`State::ACCESS`] rules.
+pub(crate) fn channels<S: State>() -> String {
+    let channels: Vec<_> = S::ACCESS.split_whitespace().filter(|rule| rule.starts_with('&')).collect();
+    channels.join(" ")
+}
+
 /// One atomic transition of one object.
 pub(crate) trait Step: Clone + Send + Sync + 'static {
     type State: State;

@@ -58,7 +58,6 @@ impl Default for Two {
 impl Primitive for Two {
     const KIND: &'static str = "two permits";
     const QUEUE: QueueNames = NAMES;
-    const CHANNELS: &'static str = "&dlock_inbox:*";
     const ONE_GRANT_ENDS: bool = false;
 
     type Wanted = Term;
@@ -117,7 +116,7 @@ impl Primitive for Two {
     }
 
     fn take_valid(&self) -> Vec<Grant> {
-        std::mem::take(&mut *self.0.lock()).into_iter().map(|(_, grant)| grant).filter(Grant::is_valid).collect()
+        self.0.lock().extract_if(.., |(_, grant)| grant.is_valid()).map(|(_, grant)| grant).collect()
     }
 
     fn let_go(&self, _token: Option<u64>) -> Vec<Arc<Contended<Two>>> {
