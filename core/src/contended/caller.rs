@@ -88,7 +88,7 @@ impl<'a, P: Primitive> Caller<'a, P> {
                     let undone = pin!(by_deadline(&self.shared.client().clock, deadline, undone));
                     self.while_open(undone).await?;
                 }
-                NonBlockingOutcome::LeaseOver => return Err(self.lease_over()),
+                NonBlockingOutcome::LeaseOver(how) => return Err(self.lease_over(&how)),
             }
         }
         Err(self.shared.too_late(Self::OP))
@@ -238,8 +238,8 @@ impl<'a, P: Primitive> Caller<'a, P> {
         error.on(self.shared.name().as_str())
     }
 
-    fn lease_over(&self) -> Error {
-        let message = "the answer took longer than the lease, so the grant was given back; ask for a longer lease";
+    fn lease_over(&self, how: &str) -> Error {
+        let message = format!("{how}; the grant was given back, ask for a longer lease");
         Error::new(ErrorKind::Connection, Self::OP, message).on(self.shared.name().as_str())
     }
 }

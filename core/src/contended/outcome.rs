@@ -32,8 +32,8 @@ pub(super) enum NonBlockingOutcome<P: Primitive> {
     /// The request reached the server after its `not_after`. If it was sent more than once, and an answer is missing that may
     /// have been a grant, that is being undone.
     TooLate(Option<Undone>),
-    /// Granted, but the answer took longer than the lease; the grant is given back.
-    LeaseOver,
+    /// Granted, but the answer took longer than the lease, in the words of [`GrantSpec::too_slow`]; the grant is given back.
+    LeaseOver(String),
 }
 
 /// What came of a line's first request.
@@ -162,7 +162,7 @@ impl<P: Primitive> Contended<P> {
         let spec = self.grant_spec(wanted.term(), &step, token, &done);
         if spec.is_over() {
             undo(self, step.owner(), step.lease(), done.echo_until);
-            return Ok(NonBlockingOutcome::LeaseOver);
+            return Ok(NonBlockingOutcome::LeaseOver(spec.too_slow(&self.client().target)));
         }
         if contends && P::ONE_GRANT_ENDS {
             let cohort = P::cohort(self.client(), wanted, &step, &spec);

@@ -63,6 +63,12 @@ impl GrantSpec {
     pub(crate) fn is_over(&self) -> bool {
         valid_until(self.sent, self.lease, self.watchdog.is_some(), self.clock_drift) <= self.granted
     }
+
+    /// Why it is over, for an error.
+    pub(crate) fn too_slow(&self, target: &str) -> String {
+        let (took, lease) = (self.granted.since(self.sent), self.lease);
+        format!("{target} took {took:?} to answer, too long for a lease of {lease:?}")
+    }
 }
 
 /// The object whose grants these are, which has to know when one of them is lost.

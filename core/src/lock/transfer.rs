@@ -169,9 +169,8 @@ impl Lock {
             reached: done.reached,
         };
         if spec.is_over() {
-            let message = "the server took longer than the lease to answer; nothing is held";
-            // The text is used up.
-            return Err(refuse(ErrorKind::Connection, message).permanent());
+            let message = format!("{}; nothing is held, and the text is used up", spec.too_slow(&client.target));
+            return Err(refuse(ErrorKind::Connection, &message).permanent());
         }
         {
             // Those who come from now on wait behind this hold. It is not handed on: its tokens are another client's.

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use libdlock::lease::Lease;
 use libdlock::{Client, ErrorKind, Wait};
-use libdlock_faults::{SLACK, SOON, acquire, bounded, client, is_held, kind, wait_until_waiting, with_options};
+use libdlock_faults::{SLACK, SOON, acquire, bounded, client, is_held, wait_until_waiting, with_options};
 use libdlock_testkit::{Conn, Proxy, Reply, Server, Side, eventually, within};
 
 const LEASE: Duration = Duration::from_secs(6);
@@ -230,7 +230,9 @@ async fn an_acquire_that_took_longer_than_its_lease_is_refused_and_given_back() 
     let me = libdlock::lease::HolderId::fresh();
     proxy.delay(Side::Replies, Duration::from_millis(400));
     let tried = bounded(SOON, "an answer", acquire(&lock, me, Wait::Try, SHORT)).await;
-    assert_eq!(kind(tried), ErrorKind::Connection);
+    let error = tried.expect_err("no hold that is over already");
+    assert_eq!(error.kind(), ErrorKind::Connection);
+    assert!(error.message().contains("to answer, too long for a lease of 200ms"), "{error}");
     let waiting = acquire(&lock, me, Wait::For(Duration::from_millis(1_500)), SHORT);
     let error = bounded(SOON, "an answer", waiting).await.expect_err("no hold that is over already");
     assert!(matches!(error.kind(), ErrorKind::Busy | ErrorKind::Connection), "{error}");

@@ -91,16 +91,17 @@ pub(super) fn of(step: StepKind, error: &RedisError, target: &Target) -> Verdict
         Some("OOM") => Verdict::Fatal {
             error: say(
                 ErrorKind::OutOfMemory,
-                "the server is over its maxmemory and evicts nothing; free memory there or raise the limit. Nothing was \
-                 changed"
-                    .to_owned(),
+                format!(
+                    "{target} is over its maxmemory and evicts nothing; free memory there or raise the limit. Nothing was \
+                     changed"
+                ),
             ),
             halfway: false,
         },
         Some("NOPERM") => Verdict::Fatal {
             error: say(
                 ErrorKind::NoPermission,
-                format!("the server's access rules forbid it; the user needs {}", step.access),
+                format!("the access rules of {target} forbid {}; the user needs {}", forbidden(error), step.access),
             ),
             halfway: true,
         },
@@ -109,8 +110,17 @@ pub(super) fn of(step: StepKind, error: &RedisError, target: &Target) -> Verdict
             "the key, or one beside it, holds something that does not belong to this kind of object; it was left untouched. \
              Choose another name, or remove the key",
         ),
-        Some("CROSSSLOT") => fatal(ErrorKind::InvalidName, "the name's keys lie in different cluster slots"),
-        Some("NOAUTH" | "WRONGPASS") => fatal(ErrorKind::Connection, "the server wants another user or password"),
+        Some("CROSSSLOT") => fatal(
+            ErrorKind::InvalidName,
+            &format!(
+                "{target} keeps the keys of one request in different cluster slots; give the names one hash tag, such as \
+                 `{{orders}}:42`, or use a server without cluster mode"
+            ),
+        ),
+        Some("NOAUTH" | "WRONGPASS") => fatal(
+            ErrorKind::Connection,
+            &format!("{target} wants another user or password; check the options user and password"),
+        ),
         Some(UNKNOWN) => {
             let message = format!("{target} lacks a command that libdlock needs{}. {NEEDED}", unknown(error));
             // The script may have called others before.
@@ -190,6 +200,14 @@ const NEEDED: &str = "Redis 6.2, Valkey 7.2 and later have it, unless rename-com
 fn unknown(error: &RedisError) -> String {
     let quoted = detail(error).split(['\'', '`', '"']).nth(1);
     quoted.map_or(String::new(), |command| format!(" ({})", text::part(command)))
+}
+
+/// What the server's access rules forbid, where it names that: servers from 7.0 on name a command, later ones a key or channel.
+fn forbidden(error: &RedisError) -> String {
+    let named = |before: &str, after: &str| detail(error).split_once(before)?.1.split_once(after).map(|(name, _)| name);
+    let kinds = [("command", "run the '"), ("key", "access the '"), ("channel", "access the '")];
+    let found = kinds.into_iter().find_map(|(kind, before)| Some((kind, named(before, &format!("' {kind}"))?)));
+    found.map_or("it".to_owned(), |(kind, name)| format!("the {kind} '{}'", text::part(name)))
 }
 
 /// The first word of an error that the server sent, `None` for errors of the way to it.
@@ -372,6 +390,31 @@ mod tests {
         assert!(matches!(silence, Verdict::Unknown(error) if error.is_retryable()));
         let garbled = of(step, &io::Error::from(Absurd::Garbled).into(), &target);
         assert!(matches!(garbled, Verdict::Unknown(error) if error.is_retryable()), "of one connection");
+    }
+
+    #[test]
+    fn a_refusal_names_the_server_what_it_refused_and_what_helps() {
+        let target = Target::Tcp { host: "h".to_owned(), port: 1 };
+        let step = StepKind { op: "acquire", idempotent: true, access: "+hset" };
+        for (reply, says) in [
+            ("NOPERM User u has no permissions to run the 'hset' command", "the command 'hset'; the user needs +hset"),
+            ("NOPERM this user has no permissions to run the 'eval' command or its subcommand", "the command 'eval'"),
+            (
+                "ERR ACL failure in script: User u has no permissions to run the 'publish' command",
+                "the command 'publish'",
+            ),
+            ("NOPERM User u has no permissions to access the 'jobs' key", "the key 'jobs'"),
+            ("NOPERM User u has no permissions to access the 'dlock_inbox:1' channel", "the channel 'dlock_inbox:1'"),
+            ("NOPERM No permissions to access a key", "forbid it; the user needs +hset"),
+            ("CROSSSLOT Keys in request don't hash to the same slot", "one hash tag"),
+            ("NOAUTH Authentication required.", "check the options user and password"),
+            ("OOM command not allowed when used memory > 'maxmemory'.", "over its maxmemory"),
+        ] {
+            let Verdict::Fatal { error, .. } = of(step, &error_of(format!("-{reply}\r\n").as_bytes()), &target) else {
+                panic!("no verdict for good: {reply}")
+            };
+            assert!(error.message().contains("h:1") && error.message().contains(says), "{error}");
+        }
     }
 
     #[test]
