@@ -348,7 +348,7 @@ impl<P: Primitive> Contender<P> {
         shared.refuse(&failed.error, |ticket| ticket.is_endless());
         shared.set_obstacle(Some(Obstacle::Outage(failed.error)));
         let client = shared.client();
-        let pause = pace::next_look(-1, client.options.poll_interval.min(Duration::from_millis(100)));
+        let pause = pace::next_poll(-1, client.options.poll_interval.min(Duration::from_millis(100)));
         Next::Sleep(SleepPlan { alarm: Alarm::exactly(client.clock.now().plus(pause)), keys_renewed: Tick(0) })
     }
 

@@ -41,7 +41,7 @@ impl<P: Primitive> Home<P> {
         Ok(self.object(&name))
     }
 
-    /// What is held may be gone. To be called before the present holds are looked at: those that come later look by themselves.
+    /// What is held may be gone. To be called before the present holds are verified: those that come later verify themselves.
     pub(super) fn doubt(&self) {
         self.doubted.store(self.context.clock.now().0, Ordering::Relaxed);
     }

@@ -266,7 +266,7 @@ impl<P: Primitive> Shared<P> {
         let rank = if self.hears.load(Ordering::Relaxed) { rank } else { 0 };
         let crowded = Duration::from_secs(1) * crowd as u32 / LOCKS_PER_SECOND;
         let usual = self.intervals[usize::from(rank >= pace::FRONT)];
-        let poll = pace::next_look(-1, usual).max(crowded.min(pace::when_crowded(rank)));
+        let poll = pace::next_poll(-1, usual).max(crowded.min(pace::when_crowded(rank)));
         match u64::try_from(ttl).map(|ttl| Duration::from_millis(ttl.saturating_add(1))) {
             Ok(expiry) if expiry < poll => Alarm::exactly(sent.plus(expiry.max(pace::FLOOR))),
             _ => Alarm { from: sent.plus(poll - poll / AHEAD), at: sent.plus(poll) },

@@ -1,6 +1,6 @@
-//! How often a waiter looks by itself, and how long it may be silent before others take it for dead.
+//! How often a waiter polls: asks or looks without a message. And how long it may be silent before others take it for dead.
 //!
-//! The two depend on one another: a waiter has to look well before another client could drop it. All these constants are here,
+//! The two depend on one another: a waiter has to poll well before another client could drop it. All these constants are here,
 //! and the compiler checks how they relate.
 
 use std::time::Duration;
@@ -13,23 +13,23 @@ pub(crate) const FLOOR: Duration = Duration::from_millis(20);
 /// By how much a poll interval varies, to both sides.
 const JITTER_PERCENT: u64 = 20;
 
-/// When a waiter looks again by itself: when the lease in the way has run out, at the latest after the poll interval,
+/// When a waiter polls next: when the lease in the way has run out, at the latest after the poll interval,
 /// with jitter so that many waiters do not come together.
-pub(crate) fn next_look(ttl_ms: i64, poll_interval: Duration) -> Duration {
+pub(crate) fn next_poll(ttl_ms: i64, poll_interval: Duration) -> Duration {
     let jitter = JITTER_PERCENT as f64 / 100.0;
     let poll = poll_interval.mul_f64(1.0 - jitter + 2.0 * jitter * fastrand::f64());
     let expiry = u64::try_from(ttl_ms).map_or(poll, |ttl| Duration::from_millis(ttl.saturating_add(1)));
     poll.min(expiry).max(FLOOR)
 }
 
-/// The ranks at the front of the queue that look often: the head, and the next one.
+/// The ranks at the front of the queue that poll often: the head, and the next one.
 pub(crate) const FRONT: u64 = 2;
 
-/// A waiter at the front looks at least this often, jitter included, whatever `poll_interval` says.
-const FRONT_LOOK_MS: u64 = 2_000;
+/// A waiter at the front polls at least this often, jitter included, whatever `poll_interval` says.
+const FRONT_POLL_MS: u64 = 2_000;
 
-/// A waiter anywhere in the queue looks at least this often, jitter included, whatever `queue_poll_interval` says.
-const ANY_LOOK_MS: u64 = 12_000;
+/// A waiter anywhere in the queue polls at least this often, jitter included, whatever `queue_poll_interval` says.
+const ANY_POLL_MS: u64 = 12_000;
 
 /// A queue head is dropped after this much silence while the lock is free.
 pub(crate) const HEAD_SILENCE_MS: u64 = 2_500;
@@ -46,18 +46,18 @@ pub(crate) const KEEP_MS: u64 = 20_000;
 /// A head that was seen so recently, and was not found deaf since, is there: it is not asked.
 pub(crate) const RECENT_MS: u64 = 100;
 
-/// How many entries from the front of the queue one script looks at: 2 ms of the server's time.
+/// How many entries from the front of the queue one script scans: 2 ms of the server's time.
 pub(crate) const REACH: usize = 500;
 
-/// The delay of a look from its timer to the server, on a busy machine or a slow network.
+/// The delay of a poll from its timer to the server, on a busy machine or a slow network.
 const SLACK_MS: u64 = 500;
 
 const _: () = {
-    assert!(FRONT_LOOK_MS + SLACK_MS <= HEAD_SILENCE_MS, "a live head would look dead");
-    assert!(ANY_LOOK_MS + SLACK_MS <= SILENCE_MS, "a live waiter would look dead");
-    assert!(HEAD_SILENCE_MS < SILENCE_MS && FRONT_LOOK_MS < ANY_LOOK_MS);
+    assert!(FRONT_POLL_MS + SLACK_MS <= HEAD_SILENCE_MS, "a live head would be taken for dead");
+    assert!(ANY_POLL_MS + SLACK_MS <= SILENCE_MS, "a live waiter would be taken for dead");
+    assert!(HEAD_SILENCE_MS < SILENCE_MS && FRONT_POLL_MS < ANY_POLL_MS);
     assert!(2 * SILENCE_MS <= KEPT_MS, "the queue's keys would end before a dead entry is dropped");
-    assert!(KEEP_MS + ANY_LOOK_MS + SLACK_MS < KEPT_MS, "the queue's keys would end between two looks");
+    assert!(KEEP_MS + ANY_POLL_MS + SLACK_MS < KEPT_MS, "the queue's keys would end between two polls");
     // The scripts have the same numbers.
     let scripts = include_str!("queue.lua");
     assert!(contains(scripts, "HEAD_SILENCE_MS, SILENCE_MS, KEPT_MS = 2500, 15000, '60000'"));
@@ -66,19 +66,19 @@ const _: () = {
     assert!(HEAD_SILENCE_MS == 2_500 && SILENCE_MS == 15_000 && KEPT_MS == 60_000);
 };
 
-/// How often a waiter looks, before jitter, at the front of the queue, or after it saw the lock free and another client's turn.
+/// How often a waiter polls, before jitter, at the front of the queue, or after it saw the lock free and another client's turn.
 pub(crate) fn at_the_front(options: &Options) -> Duration {
-    options.poll_interval.min(before_jitter(FRONT_LOOK_MS))
+    options.poll_interval.min(before_jitter(FRONT_POLL_MS))
 }
 
-/// How often a waiter at that rank looks, before jitter, while the lock is held.
+/// How often a waiter at that rank polls, before jitter, while the lock is held.
 pub(crate) fn at_rank(rank: u64, options: &Options) -> Duration {
-    if rank < FRONT { at_the_front(options) } else { options.queue_poll_interval.min(before_jitter(ANY_LOOK_MS)) }
+    if rank < FRONT { at_the_front(options) } else { options.queue_poll_interval.min(before_jitter(ANY_POLL_MS)) }
 }
 
 /// The longest interval of a client that waits for very many locks. Leaves room for a little delay instead of jitter.
 pub(crate) fn when_crowded(rank: u64) -> Duration {
-    Duration::from_millis(if rank < FRONT { FRONT_LOOK_MS } else { ANY_LOOK_MS } * 95 / 100)
+    Duration::from_millis(if rank < FRONT { FRONT_POLL_MS } else { ANY_POLL_MS } * 95 / 100)
 }
 
 /// The longest interval that stays below `ms` with jitter.
@@ -110,24 +110,24 @@ mod tests {
     #[test]
     fn timers_keep_their_floor_and_their_ceiling() {
         for _ in 0..1000 {
-            assert_eq!(next_look(0, Duration::from_secs(1)), FLOOR);
-            assert_eq!(next_look(300, Duration::from_secs(1)), Duration::from_millis(301));
-            let polled = next_look(60_000, Duration::from_secs(1));
+            assert_eq!(next_poll(0, Duration::from_secs(1)), FLOOR);
+            assert_eq!(next_poll(300, Duration::from_secs(1)), Duration::from_millis(301));
+            let polled = next_poll(60_000, Duration::from_secs(1));
             assert!((Duration::from_millis(800)..=Duration::from_millis(1200)).contains(&polled), "{polled:?}");
             // A foreign key without expiry: only the poll is left.
-            assert!(next_look(-1, Duration::from_secs(1)) >= Duration::from_millis(800));
+            assert!(next_poll(-1, Duration::from_secs(1)) >= Duration::from_millis(800));
         }
     }
 
     #[test]
-    fn no_option_makes_a_waiter_look_too_seldom() {
+    fn no_option_makes_a_waiter_poll_too_seldom() {
         let hour = Duration::from_secs(3_600);
         let lazy = Options { poll_interval: hour, queue_poll_interval: hour, ..Options::default() };
         for _ in 0..1_000 {
-            assert!(next_look(-1, at_the_front(&lazy)) <= Duration::from_millis(FRONT_LOOK_MS));
-            assert!(next_look(-1, at_rank(1, &lazy)) <= Duration::from_millis(FRONT_LOOK_MS));
-            let behind = next_look(-1, at_rank(2, &lazy));
-            assert!(behind > Duration::from_secs(5) && behind <= Duration::from_millis(ANY_LOOK_MS), "{behind:?}");
+            assert!(next_poll(-1, at_the_front(&lazy)) <= Duration::from_millis(FRONT_POLL_MS));
+            assert!(next_poll(-1, at_rank(1, &lazy)) <= Duration::from_millis(FRONT_POLL_MS));
+            let behind = next_poll(-1, at_rank(2, &lazy));
+            assert!(behind > Duration::from_secs(5) && behind <= Duration::from_millis(ANY_POLL_MS), "{behind:?}");
         }
     }
 

@@ -12,7 +12,7 @@ local KIND = ''
 local HEAD_SILENCE_MS, SILENCE_MS, KEPT_MS = 2500, 15000, '60000'
 -- A head that was seen so recently, and was not found deaf since, is there.
 local RECENT_MS = 100
--- How many entries from the front one script looks at.
+-- How many entries from the front one script scans.
 local REACH = 500
 
 local function clock()

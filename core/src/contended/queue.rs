@@ -166,7 +166,7 @@ impl QueueAt<'_, '_> {
         self.keep();
     }
 
-    /// The entries that one script looks at.
+    /// The entries that one script scans.
     fn front(&self) -> Vec<String> {
         self.queue.entries.iter().take(REACH).map(|(_, client)| client.clone()).collect()
     }
