@@ -2,12 +2,20 @@
 //! tasks and handles of its own. The layer above `client`; it decides nothing. No part of the crate's stable interface: it may
 //! change in any version.
 
+use std::fmt;
+
 pub use crate::blocking::may_block;
 use crate::client::Client;
+use crate::config::Range;
 use crate::error::Result;
 use crate::lease::{Grant, HolderId};
 use crate::lock::{AcquireOptions, Held, Lock};
 pub use crate::name::name_from_utf8;
+
+/// The durations that a lease may have, as errors write them.
+pub const fn lease_range() -> impl fmt::Display {
+    Range::LEASE
+}
 
 /// The holder with this number, as the host keeps it.
 pub const fn holder(number: u64) -> HolderId {

@@ -369,8 +369,8 @@ mod tests {
 
     #[test]
     fn a_refusal_says_once_what_is_allowed() {
-        let refused = Error::refused(ErrorKind::InvalidArgument, "lock", "a lease of 5 ms was given", "100 ms to 24 h");
-        assert_eq!(refused.to_string(), "lock: a lease of 5 ms was given; allowed: 100 ms to 24 h");
+        let refused = Error::refused(ErrorKind::InvalidArgument, "lock", "lease 5ms is out of range", "100 ms to 24 h");
+        assert_eq!(refused.to_string(), "lock: lease 5ms is out of range; allowed: 100 ms to 24 h");
         assert_eq!(refused.allowed(), Some("100 ms to 24 h"));
         assert!(!refused.is_retryable());
     }

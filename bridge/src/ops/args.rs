@@ -1,9 +1,10 @@
 //! Plain numbers of a C-like interface turned into what core takes. Ranges are core's to check.
 
+use std::fmt;
 use std::time::Duration;
 
 use libdlock::lease::Lease;
-use libdlock::{Error, ErrorKind, Result, Wait};
+use libdlock::{Error, ErrorKind, Result, Wait, embed};
 
 /// A number for whose absence its interface has a number of its own, as C and JNI must: none when it is that.
 #[must_use]
@@ -26,24 +27,31 @@ pub(crate) fn lease(lease_ms: Option<i64>, op: &'static str) -> Result<Option<Le
 
 /// None means the client's.
 pub(crate) fn watchdog_lease(lease_ms: Option<i64>, op: &'static str) -> Result<Option<Duration>> {
-    let allowed = "100 ms to 24 h, or none for the client's lease";
-    lease_ms.map(|lease_ms| millis(lease_ms, "watchdog lease", allowed, op)).transpose()
+    let checked = |lease_ms| {
+        millis(lease_ms, "watchdog lease", format_args!("{}, or none for the client's lease", embed::lease_range()), op)
+    };
+    lease_ms.map(checked).transpose()
 }
 
 pub(crate) fn given_lease(lease_ms: i64, op: &'static str) -> Result<Duration> {
-    millis(lease_ms, "lease", "100 ms to 24 h, or none for one that is renewed", op)
+    millis(lease_ms, "lease", format_args!("{}, or none for one that is renewed", embed::lease_range()), op)
 }
 
-pub(crate) fn millis(given: i64, what: &str, allowed: &str, op: &'static str) -> Result<Duration> {
+pub(crate) fn millis(given: i64, what: &str, allowed: impl fmt::Display, op: &'static str) -> Result<Duration> {
     u64::try_from(given).map(Duration::from_millis).map_err(|_| {
-        Error::refused(ErrorKind::InvalidArgument, op, format_args!("a {what} of {given} ms was given"), allowed)
+        Error::refused(
+            ErrorKind::InvalidArgument,
+            op,
+            format_args!("{what} {given} ms is out of range"),
+            allowed.to_string(),
+        )
     })
 }
 
 /// A number that cannot be negative.
 pub(crate) fn count(given: i64, what: &str, allowed: &str, op: &'static str) -> Result<u64> {
     u64::try_from(given).map_err(|_| {
-        Error::refused(ErrorKind::InvalidArgument, op, format_args!("a {what} of {given} was given"), allowed)
+        Error::refused(ErrorKind::InvalidArgument, op, format_args!("{what} {given} is out of range"), allowed)
     })
 }
 

@@ -42,7 +42,7 @@ pub fn absent(word: &str, share_of: Option<i64>) -> Result<Absent> {
         ("allow", None) => Ok(Absent::Allow),
         ("local_share", Some(share_of)) => match u32::try_from(share_of) {
             Ok(of) => Ok(Absent::LocalShare { of }),
-            Err(_) => refuse(format!("a local share of one in {share_of} is not possible"), "one in 1 to 1000000"),
+            Err(_) => refuse(format!("local share of one in {share_of} is out of range"), "one in 1 to 1000000"),
         },
         ("local_share", None) => {
             refuse("the policy local_share was given without its share".to_owned(), "one in 1 to 1000000")

@@ -2,6 +2,7 @@
 
 mod names;
 mod options;
+mod range;
 mod spec;
 mod table;
 mod url;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) use options::{Options, PasswordSource, Secret};
+pub(crate) use range::Range;
 pub use table::{MAX_LEASE, MIN_LEASE};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -157,8 +159,8 @@ fn check_length(op: &'static str, what: &str, lease: Duration) -> Result<Duratio
     if (MIN_LEASE..=MAX_LEASE).contains(&lease) {
         return Ok(lease);
     }
-    let given = format_args!("a {what} of {lease:?} was given");
-    Err(Error::refused(ErrorKind::InvalidArgument, op, given, "100 ms to 24 h"))
+    let given = format_args!("{what} {lease:?} is out of range");
+    Err(Error::refused(ErrorKind::InvalidArgument, op, given, Range::LEASE.to_string()))
 }
 
 #[cfg(test)]

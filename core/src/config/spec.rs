@@ -3,8 +3,11 @@
 use std::time::Duration;
 
 use super::options::Options;
+use super::range::Range;
 use super::refused;
 use crate::error::{Error, Result};
+
+const OUT_OF_RANGE: &str = "is out of range";
 
 /// One row of the table.
 pub(super) struct Spec {
@@ -24,13 +27,14 @@ pub(super) struct Given<'a> {
 }
 
 impl Given<'_> {
-    fn refuse(&self, value: &str, allowed: impl Into<String>) -> Error {
-        refused(format_args!("option {}: {value:?} is not possible", self.name), allowed)
+    /// An error about the value, of which `what` is wrong.
+    fn refuse(&self, value: &str, what: &str, allowed: impl Into<String>) -> Error {
+        refused(format_args!("option {}: {value:?} {what}", self.name), allowed)
     }
 
     pub(super) fn text(&self, value: &str) -> Result<String> {
         if value.contains('\0') {
-            return Err(self.refuse(value, "text without NUL"));
+            return Err(self.refuse(value, "holds a NUL", "text without NUL"));
         }
         Ok(value.to_owned())
     }
@@ -38,28 +42,33 @@ impl Given<'_> {
     /// Printable ASCII without spaces.
     pub(super) fn word(&self, value: &str) -> Result<String> {
         if let Some(bad) = value.chars().find(|c| !('!'..='~').contains(c)) {
-            let what = format_args!("option {}: {value:?} is not possible, it holds {bad:?}", self.name);
-            return Err(refused(what, "printable ASCII without spaces"));
+            return Err(self.refuse(value, &format!("holds {bad:?}"), "printable ASCII without spaces"));
         }
         Ok(value.to_owned())
     }
 
     pub(super) fn flag(&self, value: &str) -> Result<bool> {
-        value.parse().map_err(|_| self.refuse(value, "true and false"))
+        value.parse().map_err(|_| self.refuse(value, "is no boolean", "true and false"))
     }
 
     pub(super) fn number(&self, value: &str) -> Result<u64> {
         let (min, max) = self.bounds.unwrap_or((0, u64::MAX));
         let number = value.parse().ok().filter(|number| (min..=max).contains(number));
-        number.ok_or_else(|| self.refuse(value, format!("whole numbers from {min} to {max}")))
+        number.ok_or_else(|| {
+            let what = if value.parse::<i128>().is_ok() { OUT_OF_RANGE } else { "is no whole number" };
+            self.refuse(value, what, format!("whole numbers from {min} to {max}"))
+        })
     }
 
     pub(super) fn duration(&self, value: &str) -> Result<Duration> {
         let (min, max) = self.bounds.unwrap_or((0, u64::MAX));
-        let allowed = || format!("{min} ms to {max} ms, written as 250ms, 5s, 1h or a number of ms");
-        let duration = parse_duration(value).ok_or_else(|| self.refuse(value, allowed()))?;
+        let refuse = |what| {
+            let allowed = format!("{}, written as 250ms, 5s, 1h or a number of ms", Range { min, max });
+            self.refuse(value, what, allowed)
+        };
+        let duration = parse_duration(value).ok_or_else(|| refuse("is no duration"))?;
         if duration < Duration::from_millis(min) || duration > Duration::from_millis(max) {
-            return Err(self.refuse(value, allowed()));
+            return Err(refuse(OUT_OF_RANGE));
         }
         Ok(duration)
     }

@@ -290,5 +290,5 @@ fn at_most(what: &str, given: Duration, most: Duration) -> Result<()> {
     if given <= most {
         return Ok(());
     }
-    Err(refuse("snowflake", format!("a {what} of {given:?} was given"), format!("0 to {most:?}")))
+    Err(refuse("snowflake", format!("{what} {given:?} is out of range"), format!("0 to {most:?}")))
 }

@@ -49,7 +49,7 @@ impl CheckedPolicy {
             return Ok(CheckedPolicy { policy, rate });
         };
         if !(1..=MOST_SHARES).contains(&of) {
-            let what = format_args!("a local share of one in {of} is not possible");
+            let what = format_args!("local share of one in {of} is out of range");
             let allowed = format!("one in 1 to {MOST_SHARES}");
             return Err(Error::refused(ErrorKind::InvalidArgument, LimitObject::KIND, what, allowed));
         }

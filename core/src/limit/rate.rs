@@ -69,17 +69,17 @@ impl Rate {
         };
         let Rate { tokens, per, burst } = *self;
         if tokens > MAX_TOKENS {
-            return refuse(format!("a rate of {tokens} tokens is not possible"), format!("0 to {MAX_TOKENS}"));
+            return refuse(format!("rate of {tokens} tokens is out of range"), format!("0 to {MAX_TOKENS}"));
         }
         if per.is_zero() || per.as_micros() > u128::from(LONGEST_US) || per.subsec_nanos() % 1_000 != 0 {
             let allowed = "1 us to 100 years, in whole microseconds".to_owned();
-            return refuse(format!("a period of {per:?} is not possible"), allowed);
+            return refuse(format!("period {per:?} is out of range"), allowed);
         }
         if tokens == 0 {
             return Ok(());
         }
         if burst == 0 || burst > MAX_TOKENS {
-            return refuse(format!("a burst of {burst} is not possible"), format!("1 to {MAX_TOKENS}"));
+            return refuse(format!("burst {burst} is out of range"), format!("1 to {MAX_TOKENS}"));
         }
         if self.work(burst) > u128::from(LONGEST_US) * u128::from(tokens) {
             let most = u128::from(LONGEST_US) * u128::from(tokens) / per.as_micros();
