@@ -277,8 +277,8 @@ public:
     void lock() {
         detail::check([&](auto* cause) { return dlock_lock_acquire(lock_.get(), nullptr, nullptr, cause); });
     }
-    /// False also when the calling thread holds it itself and may not lock it again, as std::lock needs it, and when the
-    /// queue head was jumped twice already.
+    /// False also when the calling thread holds it itself and may not lock it again, as std::lock needs it, and when
+    /// the queue head was jumped twice already.
     [[nodiscard]] bool try_lock() { return try_ms(0) == DLOCK_OK; }
     template <class Rep, class Period> [[nodiscard]] bool try_lock_for(std::chrono::duration<Rep, Period> wait) {
         return try_ms(detail::wait_ms(wait)) == DLOCK_OK;
@@ -329,8 +329,8 @@ public:
     template <class Rep, class Period> void extend(std::chrono::duration<Rep, Period> lease) {
         detail::check([&](auto* cause) { return dlock_lock_extend(lock_.get(), detail::to_ms(lease), cause); });
     }
-    /// Frees it whoever holds it; whether anybody did. A hold of this client is lost when this returns; another client is
-    /// sent a message and looks at once; until then only its fencing token protects the resource.
+    /// Frees it whoever holds it; whether anybody did. A hold of this client is lost when this returns; another client
+    /// is sent a message and looks at once; until then only its fencing token protects the resource.
     bool force_release() {
         bool was_held = false;
         detail::check([&](auto* cause) { return dlock_lock_force_release(lock_.get(), &was_held, cause); });
