@@ -54,7 +54,7 @@ class Parts(unittest.TestCase):
 class Layout(unittest.TestCase):
     """What is written is as the formatter of its language leaves it, also when there is more of it than now."""
 
-    def test_a_constructor_of_many_parameters_is_as_clang_format_leaves_it(self) -> None:
+    def test_a_constructor_of_many_parameters_is_formatted(self) -> None:
         blocks = {f"kind_{at}": Record("LimiterStats", "what they count", []) for at in range(4)}
         fields = [Field("retries", "count", "requests"), *(Field(name, "LimiterStats", "counts") for name in blocks)]
         with unittest.mock.patch.dict(BLOCKS, blocks):

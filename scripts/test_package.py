@@ -26,7 +26,7 @@ class Packages(unittest.TestCase):
                 files = set(cargo("package", "--list", "--allow-dirty", "--package", name).splitlines())
                 self.assertLessEqual({"README.md", "LICENSE-APACHE", "LICENSE-MIT", "Cargo.toml"}, files)
 
-    def test_a_crate_says_where_it_comes_from_and_has_no_feature_for_tests(self) -> None:
+    def test_a_crate_says_its_origin_and_has_no_feature_for_tests(self) -> None:
         metadata = json.loads(cargo("metadata", "--no-deps", "--format-version", "1"))
         crates = {crate["name"]: crate for crate in metadata["packages"]}
         for name in PUBLISHED:

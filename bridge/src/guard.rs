@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_becomes_an_internal_error_that_names_the_export_and_the_cause() {
+    fn a_panic_becomes_an_internal_error_with_export_and_cause() {
         let error = guard::<()>("dlock_test", || panic!("a cause {}", 7)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Internal);
         assert_eq!(error.op(), "dlock_test");

@@ -125,7 +125,7 @@ fn the_library_may_be_used_while_a_wait_asks_its_host() {
 }
 
 #[test]
-fn a_hold_of_a_handle_is_released_through_it_and_one_of_a_thread_is_not() {
+fn only_a_hold_of_a_handle_is_released_through_it() {
     let state = enter().unwrap();
     let lock = lock(state, client(state, None), "owners");
     let of_thread = try_by(state, lock, this_thread()).unwrap();
@@ -228,7 +228,7 @@ fn closing_ends_holds_and_later_calls() {
 }
 
 #[test]
-fn a_log_port_that_is_not_drained_keeps_a_bounded_number_of_events() {
+fn an_undrained_log_port_keeps_a_bounded_number_of_events() {
     let state = enter().unwrap();
     let port = state.port_new().unwrap();
     let lock = lock(state, client(state, Some(port)), "logged");
@@ -309,7 +309,7 @@ fn the_statistics_of_a_client_outlive_its_end() {
 }
 
 #[test]
-fn a_limiter_answers_in_plain_numbers_and_refuses_what_cannot_be() {
+fn a_limiter_answers_in_numbers_and_refuses_what_cannot_be() {
     let state = enter().unwrap();
     let client = client(state, None);
     let rate = RateArgs { tokens: 3, per_us: 1_000_000, burst: None };

@@ -33,7 +33,7 @@ fn result(completion: Completion) -> Result<Outcome> {
 }
 
 #[test]
-fn results_come_with_their_user_data_and_the_descriptor_is_quiet_afterwards() {
+fn results_have_their_user_data_and_leave_the_descriptor_quiet() {
     let state = enter().unwrap();
     let port = state.port_new().unwrap();
     assert!(!readable(port, 0));
@@ -72,7 +72,7 @@ fn a_cancelled_operation_completes_at_once_and_once() {
 }
 
 #[test]
-fn an_operation_that_panics_completes_with_internal_and_the_runtime_lives() {
+fn a_panicking_operation_completes_with_internal() {
     let state = enter().unwrap();
     let port = state.port_new().unwrap();
     state.submit(port, 1, async { panic!("in an operation") as Result<Outcome> }).unwrap();
@@ -102,7 +102,7 @@ fn freeing_a_port_drops_what_is_under_way() {
 }
 
 #[test]
-fn a_thread_parked_in_its_port_is_woken_by_a_completion_and_by_the_end_of_the_port() {
+fn a_parked_thread_is_woken_by_a_completion_and_the_ports_end() {
     let state = enter().unwrap();
     let port = state.port_parked().unwrap();
     assert!(state.drain_wait(port, 8, Some(Duration::from_millis(1))).unwrap().is_empty());
@@ -201,7 +201,7 @@ fn what_a_submission_wakes_is_complete_when_it_returns() {
 
 /// Fails when what the draining call completes rings, or when what others complete meanwhile does not ring after all.
 #[test]
-fn what_a_draining_submission_completes_it_returns_and_the_descriptor_stays_quiet() {
+fn a_draining_submission_returns_what_it_completes_and_is_quiet() {
     let state = enter().unwrap();
     let port = state.port_new().unwrap();
     let (_, done) = state.submit_and_drain(port, 1, async { Ok(Outcome::Unit) }, 10).unwrap();

@@ -95,7 +95,7 @@ fn a_host_that_polls_and_drains_gets_everything_once() {
 
 /// Fails when a draining submission that leaves something behind, or comes too early for it, does not see to it that it rings.
 #[test]
-fn what_comes_while_somebody_is_about_to_drain_is_drained_or_rings() {
+fn what_comes_just_before_a_drain_is_drained_or_rings() {
     check_random(
         || {
             let queue = Arc::new(Queue::new(Wake::default()));
@@ -126,7 +126,7 @@ fn what_comes_while_somebody_is_about_to_drain_is_drained_or_rings() {
 
 /// Fails when the work is looked at and taken in two steps, or when `end` does not wait for a step that is being taken.
 #[test]
-fn an_operation_that_finishes_while_it_is_cancelled_has_one_completion_and_it_is_there_when_cancelling_returns() {
+fn a_cancelled_operation_has_one_completion_when_cancel_returns() {
     check_random(
         || {
             let queue = Arc::new(Queue::new(Wake::default()));
@@ -178,7 +178,7 @@ fn freeing_a_port_loses_no_result_on_the_way() {
 
 /// Fails when a slot's generation is not raised as it is freed.
 #[test]
-fn of_two_threads_that_free_one_handle_one_succeeds_and_no_reader_sees_another_object() {
+fn one_of_two_frees_of_a_handle_succeeds() {
     check_random(
         || {
             let slab = Arc::new(Slab::new());

@@ -56,7 +56,7 @@ fn a_freed_generator_is_closed_to_every_thread_that_used_it() {
 
 /// The call under way keeps the generator alive, which must not let others find it.
 #[test]
-fn a_generator_that_is_freed_under_a_batch_is_closed_to_others_at_once() {
+fn a_generator_freed_under_a_batch_is_closed_at_once() {
     let state = enter().unwrap();
     let ids = open(7);
     let next = || ops::snowflake_next_id(state, ids);
@@ -129,7 +129,7 @@ fn numbers_that_cannot_be_are_refused_with_their_value() {
 }
 
 #[test]
-fn threads_that_use_and_free_one_generator_together_meet_no_duplicate() {
+fn threads_that_use_and_free_one_generator_meet_no_duplicate() {
     let state = enter().unwrap();
     let mut all = Vec::new();
     for _ in 0..200 {

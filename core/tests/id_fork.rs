@@ -6,7 +6,7 @@ use libdlock::ErrorKind;
 use libdlock::id::Snowflake;
 
 #[test]
-fn a_child_has_no_part_in_its_parents_generators_and_makes_its_own() {
+fn a_child_has_no_part_in_its_parents_generators() {
     let parents = Snowflake::new(4, 2).unwrap();
     let before = parents.next_id().unwrap();
     // SAFETY: the child runs only this test's code on its one thread and leaves by `_exit`. The allocator is usable in it:

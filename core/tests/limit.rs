@@ -73,7 +73,7 @@ async fn those_who_wait_are_served_in_the_order_in_which_they_came() {
 }
 
 #[tokio::test]
-async fn a_wait_that_cannot_be_long_enough_is_refused_at_once_and_spends_nothing() {
+async fn a_wait_that_is_too_short_is_refused_at_once() {
     let (limiter, clock) = limiter(Rate::new(1, SECOND)).await;
     assert!(limiter.try_acquire(1).await.unwrap().allowed);
     let refused = limiter.acquire(1, Wait::For(SECOND / 2)).await.unwrap();
@@ -125,7 +125,7 @@ async fn what_a_waiter_gives_up_goes_to_others() {
 }
 
 #[tokio::test]
-async fn a_waiter_that_is_dropped_gives_its_place_up_and_spends_nothing() {
+async fn a_dropped_waiter_gives_up_its_place_and_spends_nothing() {
     let (limiter, clock) = limiter(Rate::new(1, SECOND)).await;
     assert!(limiter.try_acquire(1).await.unwrap().allowed);
     let first = tokio::spawn({
@@ -209,7 +209,7 @@ async fn closing_ends_waits_and_what_comes_after() {
 }
 
 #[tokio::test]
-async fn a_rate_of_nothing_refuses_at_once_however_long_one_would_wait() {
+async fn a_rate_of_nothing_refuses_at_once_whatever_the_wait() {
     let (limiter, _clock) = limiter(Rate::new(0, SECOND)).await;
     for cost in [1, 1_000_000] {
         let refused = limiter.acquire(cost, Wait::Forever).await.unwrap();

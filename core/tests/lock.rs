@@ -66,7 +66,7 @@ async fn a_refused_value_carries_what_is_allowed() {
 }
 
 #[tokio::test]
-async fn two_clients_of_one_store_exclude_each_other_and_wake_each_other() {
+async fn two_clients_of_one_store_exclude_and_wake_each_other() {
     let first = Client::connect("memory://exclude").await.unwrap();
     let second = Client::connect("memory://exclude").await.unwrap();
     let held = first.lock("k").unwrap().acquire().await.unwrap();
@@ -102,7 +102,7 @@ async fn a_holder_may_come_again_and_each_acquire_wants_its_release() {
 }
 
 #[tokio::test]
-async fn without_reentry_the_holder_is_told_at_once_that_it_would_wait_for_itself() {
+async fn without_reentry_a_second_acquire_is_a_deadlock_at_once() {
     let (client, _clock) = client().await;
     let lock = client.lock_with("k", LockOptions::default().reentrant(false)).unwrap();
     let me = HolderId::fresh();
@@ -161,7 +161,7 @@ async fn ones_own_force_release_ends_ones_own_hold_at_once() {
 }
 
 #[tokio::test]
-async fn an_acquire_after_a_loss_is_refused_until_the_loss_was_released() {
+async fn an_acquire_after_a_loss_is_refused_until_it_was_released() {
     let (client, clock) = client().await;
     let lock = fixed(&client, "k", SECOND);
     let me = HolderId::fresh();
@@ -362,7 +362,7 @@ async fn a_releasing_close_tells_the_holder_that_its_hold_is_lost() {
 }
 
 #[tokio::test]
-async fn a_holder_that_went_away_keeps_the_lock_for_its_lease_and_no_longer() {
+async fn a_holder_that_went_away_keeps_the_lock_for_its_lease() {
     let (client, clock) = client().await;
     let lock = client.lock("k").unwrap();
     let gone = HolderId::fresh();
@@ -375,7 +375,7 @@ async fn a_holder_that_went_away_keeps_the_lock_for_its_lease_and_no_longer() {
 }
 
 #[tokio::test]
-async fn a_lock_has_the_name_that_it_was_given_and_its_errors_name_the_key() {
+async fn a_lock_has_its_given_name_and_its_errors_name_the_key() {
     let mut config = Config::from_url("memory://").unwrap();
     config.set("key_prefix", "shop:").unwrap();
     let client = Client::connect_with(config).await.unwrap();

@@ -61,7 +61,7 @@ async fn a_wrong_password_is_called_that_and_not_repeated() {
 
 /// Its callers have waited for a connection that no retry brings.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_password_that_is_wrong_from_now_on_is_told_to_waiters_as_final() {
+async fn a_password_that_became_wrong_is_final_to_waiters() {
     let server = Server::options().password("s3cret").start();
     let url = format!("redis://:s3cret@{}?operation_timeout=500ms", server.address());
     let mut config = libdlock::Config::from_url(&url).unwrap();
@@ -161,7 +161,7 @@ async fn a_foreign_hold_without_expiry_is_reported_and_never_stolen() {
 }
 
 #[tokio::test]
-async fn out_of_memory_refuses_an_acquire_and_neither_renewal_nor_release() {
+async fn out_of_memory_refuses_acquires_and_no_renewal_or_release() {
     let server = Server::start();
     let client = Client::connect(&server.url()).await.unwrap();
     let held = client.lock("job").unwrap().acquire().await.unwrap();
@@ -218,7 +218,7 @@ async fn a_release_without_the_right_to_publish_is_done_and_says_so() {
 }
 
 #[tokio::test]
-async fn a_replica_that_takes_no_writes_costs_the_operation_timeout_and_is_named() {
+async fn a_read_only_replica_costs_the_operation_timeout_and_is_named() {
     let server = Server::start();
     let client = Client::connect(&format!("{}?operation_timeout=300ms", server.url())).await.unwrap();
     server.cmd(&["CONFIG", "SET", "min-replicas-to-write", "1"]);

@@ -74,7 +74,7 @@ async def test_26_a_name_is_the_same_bytes_on_the_server(server: RedisServer) ->
                 assert server.command("EXISTS", name.encode()) == 1
 
 
-def test_every_error_of_the_vectors_is_the_same_class_in_both_packages() -> None:
+def test_every_error_is_the_same_class_in_both_packages() -> None:
     named = [row["python"] for row in rows("errors.json", "errors") if row["python"]]
     assert len(named) > 10
     for name in named:

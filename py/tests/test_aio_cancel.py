@@ -206,7 +206,7 @@ async def test_a_release_is_carried_out_though_its_lock_is_forgotten(
         await free_at_last(aio_other, f"{name}-{number}")
 
 
-async def test_a_close_that_releases_is_carried_out_though_its_task_is_cancelled(
+async def test_a_close_that_releases_survives_its_cancelled_task(
     url: str, aio_other: aio.Client, name: str
 ) -> None:
     async def open_and_close(held: asyncio.Event) -> None:
@@ -231,7 +231,7 @@ async def test_a_close_that_releases_is_carried_out_though_its_task_is_cancelled
         await free_at_last(aio_other, name)
 
 
-async def test_a_failure_that_comes_in_the_turn_of_the_cancellation_is_logged(
+async def test_a_failure_in_the_turn_of_the_cancellation_is_logged(
     aio_client: aio.Client, aio_other: aio.Client, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     lock = aio_client.lock(name)

@@ -71,7 +71,7 @@ async def test_2_a_holder_stopped_past_its_lease_knows_it_at_once(
         assert (await client.lock(name).inspect()).holder == held.owner
 
 
-async def test_5_a_black_hole_costs_a_timed_acquire_its_own_time_and_no_more(proxy: Proxy, name: str) -> None:
+async def test_5_a_black_hole_costs_a_timed_acquire_its_own_time_only(proxy: Proxy, name: str) -> None:
     async with aio.connect(proxy.url, lease=1) as client:
         lock = client.lock(name)
         assert await lock.acquire()

@@ -46,7 +46,7 @@ def test_the_guide_starts_with_a_program_that_runs_as_shown(server: RedisServer)
     assert re.fullmatch(r"held, fencing token \d+\nfree again: True\n", out)
 
 
-def test_the_section_on_asyncio_starts_with_a_program_that_runs_as_shown(server: RedisServer) -> None:
+def test_the_first_program_on_asyncio_runs_as_shown(server: RedisServer) -> None:
     before, section = GUIDE.split("\n## asyncio\n")
     first = examples(GUIDE)[len(examples(before))]
     assert section.startswith("\n```python\n" + first)

@@ -113,7 +113,7 @@ def test_our_re_entry_is_one_hold_to_it(
     them.release(name)
 
 
-def test_a_lock_that_changes_hands_between_us_stays_closed_to_redisson(
+def test_a_lock_handed_on_between_us_stays_closed_to_redisson(
     fleet: Fleet, ours: libdlock.Client, theirs: Redisson, here: Thread, wire: Wire, name: str
 ) -> None:
     lock, them = ours.lock(name), theirs.thread()

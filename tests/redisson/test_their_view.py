@@ -142,7 +142,7 @@ def test_we_are_told_that_redisson_took_it(fleet: Fleet, theirs: Redisson, here:
         them.release(name)
 
 
-def test_a_release_of_ours_that_comes_too_late_leaves_their_hold_alone(
+def test_a_late_release_of_ours_leaves_their_hold_alone(
     ours: libdlock.Client, theirs: Redisson, here: Thread, wire: Wire, name: str
 ) -> None:
     lock, them = ours.lock(name), theirs.thread()

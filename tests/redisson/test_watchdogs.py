@@ -82,7 +82,7 @@ def lets_go(fleet: Fleet, lock: libdlock.Lock, here: Thread, wire: Wire, end: Ca
     here.run(lock.release)
 
 
-def test_a_redisson_client_that_is_shut_down_lets_go_at_the_end_of_its_lease(
+def test_a_redisson_client_shut_down_lets_go_as_its_lease_ends(
     peer: Peer, fleet: Fleet, ours: libdlock.Client, here: Thread, wire: Wire, name: str
 ) -> None:
     mortal = peer.open(fleet.server.admin_url, watchdog_ms=900)

@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_that_is_none_of_the_layout_is_refused_with_its_value_and_the_range() {
+    fn an_id_outside_of_the_layout_is_refused_with_value_and_range() {
         for row in vectors("decode_refused") {
             let error = layout(&row).decode(number(&row["id"])).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{row}");
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn time_outside_of_the_layout_is_a_clock_error_with_value_and_range() {
+    fn time_outside_of_the_layout_is_a_clock_error_with_the_range() {
         let fields = Layout::TWITTER.fields().unwrap();
         let epoch = Layout::TWITTER.epoch_ms as u64;
         assert_eq!(fields.since_epoch(epoch).unwrap(), 0);

@@ -116,7 +116,7 @@ fn borrowing_runs_ahead_as_far_as_it_may_and_then_waits() {
 
 /// Processes that follow one another at once, each with all that it can borrow: the clock hardly moves in between.
 #[test]
-fn a_restart_takes_no_slot_that_its_predecessor_may_have_borrowed() {
+fn a_restart_takes_no_slot_that_may_have_been_borrowed() {
     for borrow in [1, 5, 10].map(Duration::from_millis) {
         let clocks = Stepped::at_ms(NOW_MS);
         let mut last = 0;
@@ -192,7 +192,7 @@ fn a_running_generator_sees_no_step_of_the_wall_clock() {
 }
 
 #[test]
-fn a_start_on_a_clock_that_was_set_back_waits_within_bounds_and_else_refuses() {
+fn a_start_on_a_clock_set_back_waits_within_bounds_or_refuses() {
     for (back_ms, start_wait, waits) in
         [(3, 1_000, true), (3_000, 1_000, false), (3_000, 3_000, true), (3_600_000, 60_000, false)]
     {
@@ -245,7 +245,7 @@ fn a_start_after_borrowing_waits_until_that_is_paid_back() {
 }
 
 #[test]
-fn a_monotonic_clock_that_goes_back_is_refused_and_makes_no_duplicate() {
+fn a_monotonic_clock_that_goes_back_is_refused() {
     let world = World::new();
     let ids = world.worker(1);
     let last = ids.next_id().unwrap();
@@ -258,7 +258,7 @@ fn a_monotonic_clock_that_goes_back_is_refused_and_makes_no_duplicate() {
 }
 
 #[test]
-fn a_thread_that_stood_still_while_others_went_on_is_no_clock_that_went_back() {
+fn a_thread_that_stood_still_is_no_clock_that_went_back() {
     let world = World::new();
     let (slow, quick) = (world.worker(1), world.worker(1));
     // What the quick one takes while the slow one stands between its reading and its turn.
@@ -270,7 +270,7 @@ fn a_thread_that_stood_still_while_others_went_on_is_no_clock_that_went_back() {
 }
 
 #[test]
-fn generators_of_one_identity_share_their_state_and_others_do_not() {
+fn only_generators_of_one_identity_share_their_state() {
     let world = World::new();
     let (one, two) = (world.worker(1), world.worker(1));
     let mixed: Vec<i64> = (0..1_000).map(|n| if n % 3 == 0 { &one } else { &two }.next_id().unwrap()).collect();
@@ -297,7 +297,7 @@ fn generators_of_one_identity_share_their_state_and_others_do_not() {
 }
 
 #[test]
-fn what_is_remembered_of_the_past_is_bounded_and_still_respected() {
+fn memory_of_the_past_is_bounded_and_still_respected() {
     let world = World::new();
     let layout = Layout { time_bits: 41, datacenter_bits: 0, worker_bits: 16, sequence_bits: 6, ..Layout::DEFAULT };
     let worker = |n: u64| world.build(Snowflake::builder(0, n).layout(layout));
@@ -404,7 +404,7 @@ fn two_threads_get_ten_million_ids_each_unique_and_increasing() {
 }
 
 #[test]
-fn threads_that_start_and_end_generators_of_one_identity_make_no_duplicate() {
+fn generators_started_and_ended_by_threads_make_no_duplicate() {
     let all: Vec<i64> = std::thread::scope(|scope| {
         let racers: Vec<_> = (0..4)
             .map(|_| {

@@ -163,7 +163,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_back_and_padded_texts_sort_as_their_ids(a in 0..=i64::MAX, b in 0..=i64::MAX) {
+        fn texts_are_read_back_and_padded_ones_sort_as_their_ids(a in 0..=i64::MAX, b in 0..=i64::MAX) {
             for base in BASES {
                 let zero = base.digits[0] as char;
                 let padded = |id| {

@@ -159,7 +159,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_timeline_follows_the_monotonic_clock_and_no_step_of_the_wall() {
+    fn a_timeline_follows_the_monotonic_clock_and_not_the_wall() {
         let clocks = Stepped::at_ms(1_000_000);
         let timeline = Timeline::start(clocks.machine());
         assert_eq!(timeline.now_ms(), 1_000_000);

@@ -71,7 +71,7 @@ async fn what_is_due_soon_fills_a_chunk_up_and_chunks_stay_full() {
 }
 
 #[tokio::test]
-async fn one_in_ten_of_an_interval_is_the_most_that_a_renewal_comes_early() {
+async fn a_renewal_comes_early_by_a_tenth_of_its_interval_at_most() {
     let world = World::new().await;
     let _first = world.hold(1);
     world.clock.advance(INTERVAL / 10);
@@ -84,7 +84,7 @@ async fn one_in_ten_of_an_interval_is_the_most_that_a_renewal_comes_early() {
 }
 
 #[tokio::test]
-async fn a_renewal_that_failed_does_not_fill_another_chunk_before_its_time() {
+async fn a_failed_renewal_fills_no_other_chunk_before_its_time() {
     let world = World::new().await;
     let _failed = world.hold(1);
     world.clock.advance(Duration::from_millis(500));

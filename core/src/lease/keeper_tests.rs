@@ -162,7 +162,7 @@ async fn all_holds_are_verified_once_a_second_at_most() {
 /// The server's clock was set back: a key that lasts too long is cut by the next renewal, which comes at once, and to no less
 /// than any extension that was asked for.
 #[tokio::test]
-async fn a_key_that_lasts_longer_than_was_ever_asked_for_is_cut_by_the_next_renewal() {
+async fn a_key_that_lasts_too_long_is_cut_by_the_next_renewal() {
     let world = World::new().await;
     let hold = world.hold(1);
     let longer = LEASE * 3;
@@ -274,7 +274,7 @@ async fn a_hold_wakes_the_keeper_only_when_it_would_sleep_too_long() {
 }
 
 #[tokio::test]
-async fn a_hold_that_was_handed_over_is_released_and_the_next_has_its_lease() {
+async fn a_hold_handed_over_is_released_and_the_next_has_its_lease() {
     let world = World::new().await;
     let first = world.hold(1);
     world.clock.advance(Duration::from_secs(4));

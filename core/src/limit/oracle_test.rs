@@ -155,7 +155,7 @@ proptest! {
     /// Counted at the times from which on the tokens may be used. What was cancelled is used by nobody, whether or not it could
     /// be given back.
     #[test]
-    fn no_interval_holds_too_much_also_with_reservations_and_cancellations(
+    fn no_interval_holds_too_much_also_with_reservations(
         rate in rates(),
         calls in prop::collection::vec((prop_oneof![Just(0), 0..100u64, 0..100_000u64], 0..45u64, 0..6u8, 0..5_000_000u64), 1..150),
     ) {
@@ -303,7 +303,7 @@ proptest! {
     }
 
     #[test]
-    fn a_clock_that_steps_back_locks_nobody_out_for_longer_than_the_bucket_takes(rate in rates(), calls in calls(), back in 1..7_200_000_000u64) {
+    fn a_clock_set_back_locks_nobody_out_longer_than_the_bucket(rate in rates(), calls in calls(), back in 1..7_200_000_000u64) {
         let mut limiter = Limiter::new(rate);
         for (pause, cost) in calls {
             limiter.now += pause;

@@ -18,7 +18,7 @@ fn bytes(hex: &str) -> Vec<u8> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_name_of_the_vectors_is_locked_as_the_same_bytes_or_refused_before_any_io() {
+async fn names_of_the_vectors_are_the_same_bytes_or_refused_before_io() {
     let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../vectors/names.json")).expect("vectors");
     let vectors: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let server = Server::start();
@@ -75,7 +75,7 @@ impl Setup {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_lease_that_is_too_short_or_too_long_is_an_invalid_argument_everywhere() {
+async fn a_lease_out_of_range_is_an_invalid_argument_everywhere() {
     let setup = Setup::new().await;
     let bad = [
         Duration::ZERO,
@@ -135,7 +135,7 @@ async fn a_wait_of_zero_tries_once_and_a_long_one_is_long() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn options_in_a_url_that_make_no_sense_are_refused_before_any_connection() {
+async fn senseless_options_in_a_url_are_refused_before_connecting() {
     let server = Server::start();
     let connections = || server.info("stats", "total_connections_received");
     let before = connections();

@@ -43,12 +43,12 @@ async fn cancel_storm(count: usize, sent: u64, name: impl Fn(usize) -> String) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ten_thousand_callers_of_as_many_locks_cancelled_at_once_leave_no_key() {
+async fn ten_thousand_cancelled_callers_of_as_many_locks_leave_no_key() {
     cancel_storm(10_000, 10_000, |n| format!("storm-{n}")).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ten_thousand_callers_of_one_lock_cancelled_at_once_leave_no_key() {
+async fn ten_thousand_cancelled_callers_of_one_lock_leave_no_key() {
     // one contends for all of them
     cancel_storm(10_000, 1, |_| "storm".into()).await;
 }
@@ -71,7 +71,7 @@ async fn an_acquire_that_timed_out_without_a_reply_leaves_no_key() {
 
 /// It was handed the lock, by its own process or by the server, and is gone before it looks.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_caller_that_is_gone_when_it_is_handed_the_lock_gives_it_back() {
+async fn a_caller_gone_when_it_is_handed_the_lock_gives_it_back() {
     let server = Server::start();
     let url = with_options(&server.url(), "lease=60s&poll_interval=30s&cohort_age=10s");
     let (here, elsewhere): (Client, Client) = (client(&url).await, client(&url).await);
@@ -113,7 +113,7 @@ async fn a_caller_that_is_gone_when_it_is_handed_the_lock_gives_it_back() {
 
 /// The server has granted it, in the queue, and the answer finds nobody who waits.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_caller_that_gives_up_while_the_queue_serves_it_leaves_nobody_holding() {
+async fn a_caller_that_gives_up_as_it_is_served_leaves_nobody_holding() {
     let server = Server::start();
     let proxy = Proxy::start(server.address());
     let options = "lease=60s&poll_interval=30s&response_timeout=30s";

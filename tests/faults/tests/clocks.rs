@@ -38,7 +38,7 @@ fn between(from: i64, to: i64) -> Duration {
 /// Every key is over at once. The lock alone cannot help here: two believe in it until the first one's next renewal. The
 /// token can, for the register that checks it.
 #[test]
-fn a_server_clock_that_jumps_an_hour_ahead_lets_in_a_second_owner_whose_token_keeps_the_first_one_out() {
+fn a_clock_an_hour_ahead_lets_in_an_owner_with_a_higher_token() {
     let (server, clock) = Server::with_clock();
     let url = with_options(&server.url(), OPTIONS);
     let (mut first, mut second) = (Peer::start(worker!(), &url), Peer::start(worker!(), &url));
@@ -84,7 +84,7 @@ fn a_server_clock_that_jumps_an_hour_ahead_lets_in_a_second_owner_whose_token_ke
 
 /// Every lease is an hour too long. Who lives mends it; so when that one dies its lease bounds the wait again.
 #[test]
-fn a_server_clock_that_goes_back_an_hour_is_mended_by_a_live_holder_and_keeps_no_waiter_out() {
+fn a_clock_an_hour_back_is_mended_and_keeps_no_waiter_out() {
     const LEASE: Duration = Duration::from_secs(2);
     let (server, clock) = Server::with_clock();
     let url = with_options(&server.url(), "lease=2s");
@@ -140,7 +140,7 @@ fn tokens_grow_after_a_clock_that_ran_ahead_is_set_right() {
 
 /// The same at the moment of a hand-over: the waiter's timer must not believe in a lease of an hour.
 #[test]
-fn a_release_after_the_clock_went_back_an_hour_wakes_the_waiter_as_ever() {
+fn a_release_after_the_clock_went_back_wakes_the_waiter_as_ever() {
     let (server, clock) = Server::with_clock();
     let url = with_options(&server.url(), "lease=60s");
     let (mut holder, mut waiter) = (Peer::start(worker!(), &url), Peer::start(worker!(), &url));
@@ -159,7 +159,7 @@ fn a_release_after_the_clock_went_back_an_hour_wakes_the_waiter_as_ever() {
 
 /// Holders and waiters count on a monotonic clock and on the server's; their own wall clock is nobody's business.
 #[test]
-fn a_client_whose_wall_clock_jumps_by_an_hour_holds_waits_and_renews_as_before() {
+fn a_jump_of_the_clients_wall_clock_changes_nothing() {
     const LEASE: Duration = Duration::from_secs(1);
     let server = Server::start();
     let url = with_options(&server.url(), "lease=1s");
@@ -229,11 +229,11 @@ fn a_slewed_clock(options: &str, lease: i64) {
 }
 
 #[test]
-fn a_slewed_server_clock_lets_nobody_in_before_a_renewed_lease_ends() {
+fn a_slewed_clock_lets_nobody_in_before_a_renewed_lease_ends() {
     a_slewed_clock("lease=4s", 0);
 }
 
 #[test]
-fn a_slewed_server_clock_is_covered_by_clock_drift_for_a_lease_given() {
+fn clock_drift_covers_a_slewed_clock_for_a_fixed_lease() {
     a_slewed_clock("clock_drift=9", 4_000);
 }

@@ -116,23 +116,23 @@ fn a_crowd_with_kills_ends(processes: usize, kills: u32) {
 }
 
 #[test]
-fn eight_processes_of_eight_waiters_cost_at_most_four_scripts_a_hand_over() {
+fn eight_times_eight_waiters_cost_four_scripts_a_hand_over() {
     a_crowd_is_served_with_few_scripts(8, Duration::from_secs(2));
 }
 
 #[test]
-fn six_processes_of_eight_waiters_of_which_some_are_killed_overlap_with_nobody_and_all_end() {
+fn six_processes_of_which_some_are_killed_never_overlap() {
     a_crowd_with_kills_ends(6, 2);
 }
 
 #[test]
 #[ignore = "long: make check-long"]
-fn sixty_four_processes_of_eight_waiters_cost_at_most_four_scripts_a_hand_over() {
+fn sixty_four_processes_cost_four_scripts_a_hand_over() {
     a_crowd_is_served_with_few_scripts(64, Duration::from_secs(20));
 }
 
 #[test]
 #[ignore = "long: make check-long"]
-fn sixty_four_processes_of_eight_waiters_of_which_some_are_killed_overlap_with_nobody_and_all_end() {
+fn sixty_four_processes_of_which_some_are_killed_never_overlap() {
     a_crowd_with_kills_ends(64, 20);
 }

@@ -38,20 +38,20 @@ fn the_key_goes_away(reasons: &[&str], go: impl FnOnce(&mut Server)) {
 }
 
 #[test]
-fn after_del_the_holder_knows_at_its_next_renewal_and_a_waiter_has_the_lock() {
+fn after_del_the_holder_knows_at_its_next_renewal() {
     the_key_goes_away(&["taken", "deleted"], |server| {
         assert_eq!(server.cmd(&["DEL", "job"]).int(), 1);
     });
 }
 
 #[test]
-fn after_flushall_the_holder_knows_at_its_next_renewal_and_a_waiter_has_the_lock() {
+fn after_flushall_the_holder_knows_at_its_next_renewal() {
     the_key_goes_away(&["taken", "deleted"], |server| {
         assert_eq!(server.cmd(&["FLUSHALL"]).text(), "OK");
     });
 }
 
 #[test]
-fn after_an_empty_restart_the_holder_knows_at_its_next_renewal_and_a_waiter_has_the_lock() {
+fn after_an_empty_restart_the_holder_knows_at_its_next_renewal() {
     the_key_goes_away(&["taken", "deleted", "server_changed"], |server| server.restart(Data::Lost));
 }

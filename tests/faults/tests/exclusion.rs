@@ -82,7 +82,7 @@ fn four_processes_with_two_holders_each_never_overlap() {
 }
 
 #[test]
-fn holders_killed_at_any_moment_overlap_with_nobody_and_the_others_all_end() {
+fn holders_killed_at_any_moment_overlap_with_nobody() {
     let server = Server::start();
     let mut run = Run::start(&with_options(&server.url(), "lease=500ms"));
     let counter = run.counter.clone();
@@ -101,7 +101,7 @@ fn holders_killed_at_any_moment_overlap_with_nobody_and_the_others_all_end() {
 
 /// A holder that sleeps past its lease may write when it should not. The register is what stops it.
 #[test]
-fn holders_that_stand_still_past_their_lease_overlap_with_nobody_and_no_acknowledged_write_is_lost() {
+fn holders_that_stand_still_past_their_lease_lose_no_write() {
     let server = Server::start();
     let mut run = Run::start_with("contend-whatever-happens", &with_options(&server.url(), "lease=300ms"));
     for stopped in 0..PROCESSES {
@@ -122,7 +122,7 @@ fn holders_that_stand_still_past_their_lease_overlap_with_nobody_and_no_acknowle
 }
 
 #[test]
-fn replies_lost_and_connections_reset_all_the_time_change_nothing_twice() {
+fn lost_replies_and_reset_connections_change_nothing_twice() {
     let server = Server::start();
     let proxy = Proxy::start(server.address());
     let mut run = Run::start(&with_options(&proxy.url(), "lease=5s&response_timeout=500ms"));

@@ -50,12 +50,12 @@ async fn an_old_request_that_arrives_in_time_is_taken_back() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_old_request_that_arrives_just_after_the_release_leaves_nobody_holding() {
+async fn an_old_request_just_after_the_release_leaves_nobody_holding() {
     an_old_request_arrives(Duration::ZERO).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_old_request_that_arrives_long_after_the_release_grants_nothing() {
+async fn an_old_request_long_after_the_release_grants_nothing() {
     an_old_request_arrives(RESPONSE_TIMEOUT * 5).await;
 }
 
@@ -65,7 +65,7 @@ fn queued(server: &Server) -> usize {
 
 /// Its caller has gone; what arrives stands in the queue for nobody, where it would cost the others a head time-out.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_old_request_that_joins_the_queue_for_nobody_is_taken_out_of_it() {
+async fn an_old_request_that_joins_the_queue_for_nobody_is_taken_out() {
     let server = Server::start();
     let proxy = Proxy::start(server.address());
     let waiting = client(&with_options(&proxy.url(), "response_timeout=1s&operation_timeout=1s&lease=60s")).await;

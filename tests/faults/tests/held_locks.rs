@@ -78,7 +78,7 @@ async fn fifty_thousand_held_locks_survive_a_way_of_300_ms() {
 
 /// What a slow way may not do: with half a lease of it, a renewal that is sent after a third comes too late.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_way_of_a_whole_lease_loses_them_all_so_that_the_test_above_can_fail() {
+async fn a_way_of_a_whole_lease_loses_them_all() {
     let server = Server::start();
     let proxy = Proxy::start(server.address());
     let client = client(&with_options(&proxy.url(), "lease=300ms&response_timeout=2s")).await;

@@ -100,7 +100,7 @@ async fn a_force_release_while_messages_are_cut_is_noticed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn after_ones_own_force_release_a_try_in_the_same_process_is_granted() {
+async fn after_ones_own_force_release_a_try_is_granted() {
     let server = Server::start();
     let client: Client = client(&server.url()).await;
     let lock = client.lock("job").expect("a name");

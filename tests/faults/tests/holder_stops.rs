@@ -19,7 +19,7 @@ fn us(duration: Duration) -> i64 {
 }
 
 #[test]
-fn after_kill_9_a_waiter_gets_the_lock_when_the_lease_is_over_and_not_before() {
+fn after_kill_9_a_waiter_gets_the_lock_when_the_lease_is_over() {
     const LEASE: Duration = Duration::from_secs(2);
     let server = Server::start();
     let url = with_options(&server.url(), "lease=2s");
@@ -43,7 +43,7 @@ fn after_kill_9_a_waiter_gets_the_lock_when_the_lease_is_over_and_not_before() {
 }
 
 #[test]
-fn a_stopped_holder_loses_each_lock_after_its_own_watchdog_lease() {
+fn a_stopped_holder_loses_each_lock_after_its_watchdog_lease() {
     let server = Server::start();
     let left = |name: &str| server.cmd(&["PTTL", name]).int();
     let mut holder = Peer::start(worker!(), &server.url());
@@ -63,7 +63,7 @@ fn a_stopped_holder_loses_each_lock_after_its_own_watchdog_lease() {
 }
 
 #[test]
-fn a_holder_that_stood_still_for_two_leases_knows_at_once_that_it_lost_the_lock() {
+fn a_holder_that_stood_still_for_two_leases_knows_at_once() {
     let server = Server::start();
     let proxy = Proxy::start(server.address());
     let mut holder = Peer::start(worker!(), &with_options(&proxy.url(), "lease=1s"));
@@ -100,7 +100,7 @@ fn a_holder_that_stood_still_for_two_leases_knows_at_once_that_it_lost_the_lock(
 }
 
 #[test]
-fn a_holder_that_stood_still_for_half_a_lease_keeps_the_lock_and_renews_it_again() {
+fn a_holder_that_stood_still_for_half_a_lease_keeps_the_lock() {
     const LEASE: Duration = Duration::from_secs(2);
     let server = Server::start();
     let mut holder = Peer::start(worker!(), &with_options(&server.url(), "lease=2s"));
@@ -124,7 +124,7 @@ fn a_holder_that_stood_still_for_half_a_lease_keeps_the_lock_and_renews_it_again
 /// What the fencing token is for: the lock alone cannot protect a counter against a holder that sleeps past its lease
 /// between its check and its write. This shows that the counters of the other tests can fail at all.
 #[test]
-fn a_counter_without_fencing_loses_an_addition_when_its_holder_stands_still_past_its_lease() {
+fn a_counter_without_fencing_loses_an_addition_to_a_stop() {
     let server = Server::start();
     let url = with_options(&server.url(), "lease=500ms");
     let dir = TempDir::new();

@@ -43,7 +43,7 @@ async fn a_wait_that_is_shorter_than_the_way_is_busy() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn those_in_line_behind_a_holder_are_busy_though_nothing_is_said() {
+async fn callers_behind_a_holder_are_busy_though_nothing_is_said() {
     let server = Server::start();
     let (one, other) = (client(&server.url()).await, client(&server.url()).await);
     let held = one.lock("job").expect("a name").acquire().await.expect("acquire");
@@ -59,7 +59,7 @@ async fn those_in_line_behind_a_holder_are_busy_though_nothing_is_said() {
 
 /// Their process joined the queue again by a release, whose answer does not say who comes first.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn those_in_line_after_a_release_are_busy_though_nothing_is_said() {
+async fn callers_after_a_release_are_busy_though_nothing_is_said() {
     let server = Server::start();
     let proxy = Proxy::start(server.address());
     let (one, other) = (client(&with_options(&server.url(), "strict_fifo=true")).await, client(&proxy.url()).await);

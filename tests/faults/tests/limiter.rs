@@ -31,7 +31,7 @@ fn check_windows(rate: Rate, grants: &mut [(SystemTime, u64)]) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn thirty_two_clients_in_four_processes_never_get_more_than_the_rate_and_leave_nothing_unused() {
+async fn thirty_two_clients_get_the_rate_and_no_more() {
     let server = Server::start();
     let rate = Rate::new(500, Duration::from_secs(1)).burst(50);
     let mut peers: Vec<Peer> = (0..4).map(|_| Peer::start(worker!(), &server.url())).collect();
@@ -54,7 +54,7 @@ async fn thirty_two_clients_in_four_processes_never_get_more_than_the_rate_and_l
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_decision_whose_reply_is_lost_is_spent_once_and_said_to_be_unknown() {
+async fn a_decision_whose_reply_is_lost_is_spent_once_and_unknown() {
     let server = Server::start();
     let proxy = Proxy::start(server.address());
     let client = client(&proxy.url()).await;
@@ -101,7 +101,7 @@ async fn spoilt_state_is_refused_or_pulled_back_and_a_reset_mends_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_clock_that_goes_back_an_hour_locks_nobody_out_for_longer_than_the_bucket_takes() {
+async fn a_clock_an_hour_back_locks_nobody_out_longer_than_the_bucket() {
     let (server, clock) = Server::with_clock();
     let client = client(&server.url()).await;
     let limiter = api(&client, Rate::new(10, Duration::from_secs(1)).burst(5));

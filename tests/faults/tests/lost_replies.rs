@@ -29,7 +29,7 @@ impl Setup {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_acquire_whose_reply_is_lost_is_granted_once_and_one_release_frees_it() {
+async fn an_acquire_whose_reply_is_lost_is_granted_once() {
     let setup = Setup::new().await;
     for round in 0..20 {
         let name = format!("job-{round}");
@@ -81,7 +81,7 @@ async fn a_retried_acquire_gets_the_token_of_the_first_grant() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_release_whose_reply_is_lost_is_reported_as_done_and_wakes_somebody() {
+async fn a_release_whose_reply_is_lost_is_done_and_wakes_a_waiter() {
     let setup = Setup::new().await;
     let mut listener = setup.server.connect();
     for round in 0..20 {
@@ -99,7 +99,7 @@ async fn a_release_whose_reply_is_lost_is_reported_as_done_and_wakes_somebody() 
 
 /// The wake-up was sent by the step whose reply got lost; the repeat finds nothing and tells nobody.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_release_whose_reply_is_lost_wakes_the_waiter_in_another_process() {
+async fn a_release_whose_reply_is_lost_wakes_another_process() {
     let setup = Setup::new().await;
     let url = with_options(&setup.server.url(), "poll_interval=30s&lease=60s");
     let mut waiter = Peer::start(worker!(), &url);
@@ -118,7 +118,7 @@ async fn a_release_whose_reply_is_lost_wakes_the_waiter_in_another_process() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_reply_cut_at_any_byte_is_like_a_lost_one_and_no_later_reply_is_misread() {
+async fn a_reply_cut_at_any_byte_is_like_a_lost_one() {
     let setup = Setup::new().await;
     // longer than a reply of either script: a cut behind its end lets it pass and meets the next one
     for bytes in 1..40 {

@@ -33,7 +33,7 @@ async fn without_memory_acquires_are_refused_and_leave_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_memory_holds_are_renewed_and_released_and_those_behind_are_served_when_there_is_some() {
+async fn without_memory_holds_are_renewed_and_released() {
     const LEASE: Duration = Duration::from_millis(900);
     let server = Server::options().maxmemory(0).start();
     let url = with_options(&server.url(), "lease=900ms");
@@ -168,29 +168,29 @@ async fn a_user_with_every_right_is_told_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_the_right_to_publish_a_release_says_so_and_the_waiter_comes_by_its_timer() {
+async fn without_the_right_to_publish_waiters_come_by_their_timers() {
     who_lacks("resetchannels &redisson_lock__channel:* &dlock_inbox:* -publish", false, POLL + SLACK).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_the_right_to_the_inboxes_a_release_says_so_and_the_waiter_comes_by_its_timer() {
+async fn without_the_right_to_inboxes_waiters_come_by_their_timers() {
     who_lacks("resetchannels &redisson_lock__channel:*", false, POLL + SLACK).await;
 }
 
 /// Redisson's clients are not told; those of libdlock are.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_the_right_to_the_locks_channel_a_release_says_so_and_the_waiter_comes_at_once() {
+async fn without_the_locks_channel_the_waiter_comes_at_once() {
     who_lacks("resetchannels &dlock_inbox:*", false, SLACK).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_any_channel_a_release_says_so_and_the_waiter_comes_by_its_timer() {
+async fn without_any_channel_waiters_come_by_their_timers() {
     who_lacks("resetchannels", false, POLL + SLACK).await;
 }
 
 /// The head would listen to a foreign holder's channel, and may not.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_waiter_that_may_not_listen_for_a_foreign_holder_comes_by_its_timer() {
+async fn without_the_right_to_listen_a_waiter_comes_by_its_timer() {
     let rights = "~* +@all resetchannels &dlock_inbox:*";
     let server = Server::options().user(&format!("app on >secret {rights}")).start();
     let (waiting, _) = client_of(&server, "app").await;

@@ -52,17 +52,17 @@ fn a_panic_in(task: &str) {
 }
 
 #[test]
-fn a_panic_in_the_task_that_renews_leases_is_told_to_holders_and_waiters() {
+fn a_panic_in_the_task_that_renews_is_told_to_all() {
     a_panic_in("keeper");
 }
 
 #[test]
-fn a_panic_in_the_task_that_keeps_the_connection_is_told_to_holders_and_waiters() {
+fn a_panic_in_the_task_that_connects_is_told_to_all() {
     a_panic_in("supervisor");
 }
 
 #[test]
-fn a_panic_in_the_task_that_listens_is_told_to_holders_and_waiters() {
+fn a_panic_in_the_task_that_listens_is_told_to_all() {
     a_panic_in("listener");
 }
 
@@ -73,7 +73,7 @@ fn a_panic_in_the_task_that_looks_is_told_to_everybody() {
 
 /// It acts for one lock: only those who wait for that are told.
 #[test]
-fn a_panic_in_the_task_that_contends_for_a_lock_is_told_to_its_waiters_and_to_nobody_else() {
+fn a_panic_in_a_contender_is_told_to_its_waiters_only() {
     let server = Server::start();
     let url = with_options(&server.url(), OPTIONS);
     let dir = TempDir::new();

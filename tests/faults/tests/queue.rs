@@ -69,14 +69,14 @@ fn the_next_one_gets_it_after(dead: usize) -> Duration {
 }
 
 #[test]
-fn when_the_head_of_the_queue_is_killed_the_next_one_has_the_lock_within_four_seconds_and_nobody_spins() {
+fn when_the_head_is_killed_the_next_has_the_lock_within_4_s() {
     let took = the_next_one_gets_it_after(1);
     assert!(took <= Duration::from_secs(4), "{took:?}");
 }
 
 /// It was third when it came, and looked seldom; the take that moved it up told it so.
 #[test]
-fn who_was_third_and_is_next_has_the_lock_within_four_seconds_when_the_head_is_killed() {
+fn when_the_head_is_killed_one_just_become_next_takes_4_s() {
     let server = Server::start();
     let url = with_options(&server.url(), "lease=60s");
     let mut first = Peer::start(worker!(), &url);
@@ -131,14 +131,14 @@ fn a_waiter_that_reconnects_its_messages_keeps_its_place() {
 
 #[test]
 #[ignore = "long: make check-long"]
-fn of_three_dead_heads_the_first_costs_a_look_of_those_behind_and_the_others_a_head_timeout_each() {
+fn three_dead_heads_cost_a_look_and_two_head_timeouts() {
     let took = the_next_one_gets_it_after(3);
     assert!(took <= LONG_POLL + (HEAD_SILENCE + POLL) * 2 + SLACK, "{took:?}");
 }
 
 /// It was third, looked seldom and so was silent for longer than a head may be; then it became head without having been asked.
 #[test]
-fn a_live_process_that_has_just_become_head_is_not_taken_for_dead() {
+fn a_live_process_just_become_head_is_not_taken_for_dead() {
     let server = Server::start();
     let url = with_options(&server.url(), "lease=60s");
     let slow = Proxy::start(server.address());
@@ -203,7 +203,7 @@ fn a_head_with_a_long_poll_interval_is_not_taken_for_dead() {
 
 /// Its lease is over in a millisecond, all the time: the server's clock stands still.
 #[test]
-fn a_holder_whose_lease_is_nearly_over_is_looked_at_fifty_times_a_second_at_most() {
+fn a_lease_nearly_over_is_polled_fifty_times_a_second_at_most() {
     let (server, clock) = Server::with_clock();
     let mut waiter = Peer::start(worker!(), &server.url());
     let now = server.cmd(&["TIME"]);
@@ -224,7 +224,7 @@ fn a_holder_whose_lease_is_nearly_over_is_looked_at_fifty_times_a_second_at_most
 
 /// Three who take turns, each in a process of its own: nobody is passed over.
 #[test]
-fn processes_that_wait_are_served_in_the_order_in_which_they_came() {
+fn waiting_processes_are_served_in_the_order_of_arrival() {
     let server = Server::start();
     let url = with_options(&server.url(), "lease=60s");
     let mut peers: Vec<Peer> = (0..4).map(|_| Peer::start(worker!(), &url)).collect();

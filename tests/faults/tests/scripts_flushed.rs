@@ -27,7 +27,7 @@ async fn script_flush_between_any_two_calls_is_no_error_to_a_caller() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_that_forgets_scripts_all_the_time_is_no_error_to_any_of_many_callers() {
+async fn a_server_that_forgets_scripts_is_no_error_to_any_caller() {
     const CALLERS: usize = 16;
     const ROUNDS: usize = 40;
     let server = Server::start();
@@ -70,7 +70,7 @@ async fn a_server_that_forgets_scripts_all_the_time_is_no_error_to_any_of_many_c
 
 /// Redis keeps at most 500 scripts that came by EVAL in some versions and drops the oldest.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn six_hundred_foreign_scripts_in_between_are_no_error_to_a_caller() {
+async fn six_hundred_foreign_scripts_are_no_error_to_a_caller() {
     let server = Server::start();
     let client = client(&server.url()).await;
     let lock = client.lock("job").expect("a name");

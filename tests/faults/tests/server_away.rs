@@ -96,12 +96,12 @@ async fn away_for_more_than_a_lease(fault: Fault) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_that_stops_for_less_than_a_lease_costs_nobody_the_lock() {
+async fn a_server_stopped_for_less_than_a_lease_costs_no_lock() {
     away_for_less_than_a_lease(Fault::Stopped).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_that_stops_for_longer_costs_the_holder_its_lock_just_before_it_is_over() {
+async fn a_server_stopped_for_longer_costs_the_lock_just_in_time() {
     away_for_more_than_a_lease(Fault::Stopped).await;
 }
 
@@ -111,12 +111,12 @@ async fn a_black_hole_for_less_than_a_lease_costs_nobody_the_lock() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_black_hole_for_longer_costs_the_holder_its_lock_just_before_it_is_over() {
+async fn a_black_hole_for_longer_costs_the_lock_just_in_time() {
     away_for_more_than_a_lease(Fault::BlackHole).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_timed_acquire_into_a_black_hole_returns_at_its_own_deadline() {
+async fn a_timed_acquire_into_a_black_hole_returns_at_its_deadline() {
     const WAIT: Duration = Duration::from_millis(700);
     let setup = Setup::new(Fault::BlackHole).await;
     let lock = setup.client.lock("job").expect("a name");

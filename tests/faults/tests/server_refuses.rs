@@ -174,17 +174,17 @@ async fn nobody_hears_of_it(refusal: Refusal, length: Duration) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_that_is_read_only_for_a_while_is_no_error_to_anybody() {
+async fn a_server_read_only_for_a_while_is_no_error() {
     nobody_hears_of_it(Refusal::ReadOnly, A_WHILE).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_replica_without_its_master_for_a_while_is_no_error_to_anybody() {
+async fn a_replica_without_its_master_for_a_while_is_no_error() {
     nobody_hears_of_it(Refusal::MasterDown, A_WHILE).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_that_loads_its_data_for_a_while_is_no_error_to_anybody() {
+async fn a_server_that_loads_its_data_for_a_while_is_no_error() {
     nobody_hears_of_it(Refusal::Loading, A_WHILE).await;
 }
 
@@ -194,12 +194,12 @@ async fn a_cluster_that_is_down_for_a_while_is_no_error_to_anybody() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_script_that_keeps_the_server_busy_for_a_while_is_no_error_to_anybody() {
+async fn a_server_busy_with_a_script_for_a_while_is_no_error() {
     nobody_hears_of_it(Refusal::Busy, A_WHILE).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_waits_no_longer_than_the_refusal_lasts_is_told_of_it_at_his_own_deadline() {
+async fn a_wait_shorter_than_the_refusal_hears_of_it_at_its_end() {
     const WAIT: Duration = Duration::from_millis(600);
     let mut setup = Setup::new(Refusal::ReadOnly, A_WHILE);
     let url = with_options(&setup.server.url(), "response_timeout=300ms&operation_timeout=600ms");
@@ -221,7 +221,7 @@ async fn who_waits_no_longer_than_the_refusal_lasts_is_told_of_it_at_his_own_dea
 
 /// The answer comes when the lease that it grants is over.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_acquire_that_took_longer_than_its_lease_is_refused_and_given_back() {
+async fn an_acquire_that_outlasts_its_lease_is_refused_and_given_back() {
     const SHORT: Option<Lease> = Some(Lease::Fixed(Duration::from_millis(200)));
     let server = Server::start();
     let proxy = Proxy::start(server.address());

@@ -54,7 +54,7 @@ fn a_release_in_one_process_wakes_the_waiter_in_another_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_release_while_the_subscription_is_broken_is_noticed_when_it_is_back() {
+async fn a_release_under_a_broken_subscription_is_noticed_afterwards() {
     let server = Server::start();
     let proxy = Proxy::start(server.address());
     let waiting: Client = client(&with_options(&proxy.url(), NO_POLL)).await;
@@ -105,18 +105,18 @@ async fn a_message_connection_falls_silent_at(silenced: &[&str]) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_message_connection_that_fell_silent_before_the_confirmation_is_replaced_and_the_waiter_looks_again() {
+async fn a_connection_silent_before_its_confirmation_is_replaced() {
     a_message_connection_falls_silent_at(&["SUBSCRIBE", "dlock_inbox"]).await;
 }
 
 /// The inbox was confirmed; the channel of another lock, whose holder is foreign, is not.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_message_connection_that_fell_silent_later_is_replaced_and_the_waiters_look_again() {
+async fn a_message_connection_silent_later_is_replaced() {
     a_message_connection_falls_silent_at(&["SUBSCRIBE", "other"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_pubsub_connection_killed_during_a_wait_costs_no_more_than_the_poll() {
+async fn a_pubsub_connection_killed_in_a_wait_costs_a_poll_at_most() {
     let server = Server::start();
     let (waiting, holding) = (client(&server.url()).await, client(&server.url()).await);
     for _ in 0..5 {
@@ -190,18 +190,18 @@ async fn a_foreign_release_before_the_subscription_is_never_missed(rounds: usize
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_release_between_the_failed_acquire_and_the_inbox_is_noticed_after_one_round_trip() {
+async fn a_release_before_the_inbox_is_noticed_after_one_round_trip() {
     a_release_before_the_inbox_is_never_missed(50).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_foreign_release_between_the_failed_acquire_and_the_subscription_is_noticed_after_one_round_trip() {
+async fn a_foreign_release_before_the_subscription_is_noticed_at_once() {
     a_foreign_release_before_the_subscription_is_never_missed(100).await;
 }
 
 /// The message overtakes the answer that says that the lock is held: they are two connections.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_release_while_the_failed_acquire_is_on_its_way_back_is_noticed() {
+async fn a_release_during_the_reply_of_a_failed_acquire_is_noticed() {
     let server = Server::start();
     let proxy = Proxy::start(server.address());
     let waiting: Client = client(&with_options(&proxy.url(), NO_POLL)).await;
@@ -234,7 +234,7 @@ async fn a_release_while_the_failed_acquire_is_on_its_way_back_is_noticed() {
 
 /// The process stays subscribed to the lock's channel from one head to the next; the new one must not take that for news to it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_foreign_release_while_one_waiter_leaves_and_another_comes_is_noticed() {
+async fn a_foreign_release_while_waiters_change_is_noticed() {
     let server = Server::start();
     let proxy = Proxy::start(server.address());
     let waiting: Client = client(&with_options(&proxy.url(), NO_POLL)).await;
@@ -296,12 +296,12 @@ fn a_closed_client_listens_to_nothing() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "long: make check-long"]
-async fn two_thousand_releases_between_the_failed_acquire_and_the_inbox_are_all_noticed() {
+async fn two_thousand_releases_before_the_inbox_are_all_noticed() {
     a_release_before_the_inbox_is_never_missed(2_000).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "long: make check-long"]
-async fn ten_thousand_foreign_releases_between_the_failed_acquire_and_the_subscription_are_all_noticed() {
+async fn ten_thousand_foreign_releases_are_all_noticed() {
     a_foreign_release_before_the_subscription_is_never_missed(10_000).await;
 }

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn holds_that_follow_one_another_are_lawful_in_any_order_of_records() {
+    fn successive_holds_are_lawful_in_any_order_of_records() {
         let history = [hold("b", 2, 20, 30), hold("a", 1, 10, 20), hold("a", 7, 30, 30), hold("c", 9, 31, 40)];
         assert_eq!(check(&history), Ok(()));
         assert_eq!(check(&[]), Ok(()));

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_the_register_locked_keeps_a_reader_waiting_for_its_bound_at_most() {
+    fn a_locked_register_keeps_a_reader_waiting_for_its_bound() {
         let dir = TempDir::new();
         let register = Register::create(&dir.path().join("r"));
         let writing = fs::File::open(dir.path().join("r")).expect("open");

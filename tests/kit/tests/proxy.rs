@@ -105,7 +105,7 @@ fn all_connections_can_be_reset_and_what_they_held_is_lost() {
 }
 
 #[test]
-fn a_forsaken_client_sees_a_reset_and_its_held_request_still_arrives() {
+fn a_forsaken_client_sees_a_reset_and_its_request_arrives() {
     let (server, proxy, mut conn) = setup();
     let held = proxy.on(&["SET", "x"], Action::HoldRequest);
     conn.send(&["SET", "x", "late"]).expect("send");

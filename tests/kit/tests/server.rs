@@ -47,7 +47,7 @@ fn a_restart_keeps_the_port_and_loses_or_keeps_the_data() {
 }
 
 #[test]
-fn a_stopped_server_refuses_connections_until_it_is_started_again() {
+fn a_stopped_server_refuses_connections_until_it_is_started() {
     let mut server = Server::start();
     server.stop();
     assert!(Conn::open(server.address()).is_err());

@@ -172,7 +172,7 @@ fn a_server_far_away_costs_no_call_anything() {
 }
 
 #[test]
-fn what_the_server_closed_is_not_used_and_a_new_server_gets_new_connections() {
+fn a_closed_connection_is_not_used_nor_one_of_a_former_server() {
     let mut server = Server::start();
     let setup = Setup::new(&server.url());
     setup.warm_up();

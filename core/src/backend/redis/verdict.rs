@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn whether_a_retry_can_help_follows_from_the_answer_and_not_from_the_kind() {
+    fn whether_a_retry_can_help_follows_from_the_answer() {
         let target = Target::Tcp { host: "h".to_owned(), port: 1 };
         let step = StepKind { op: "acquire", idempotent: true, access: "" };
         use ErrorKind::{Connection, NoPermission, OutOfMemory, Server, Unsupported};

@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn holds_that_follow_one_another_are_lawful_in_any_order_of_reports() {
+    fn successive_holds_are_lawful_in_any_order_of_reports() {
         let holds = [hold(2, 2, 200, 300), hold(1, 1, 100, 200), hold(1, 3, 300, 300)];
         assert_eq!(found(&holds, &[]), (vec![], 0));
     }
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_was_taken_away_in_between_excuses_them_and_at_no_other_time() {
+    fn a_key_taken_away_excuses_them_only_in_between() {
         let both = [hold(1, 1, 100, 900), hold(2, 2, 300, 400)];
         assert_eq!(found(&both, &[removal(200, false)]), (vec![], 1));
         finds("two holders", &both, &[removal(50, false)]);
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grant_whose_answer_came_after_the_next_ones_hold_is_excused_by_the_same_rule() {
+    fn a_late_answer_to_a_grant_is_excused_by_the_same_rule() {
         let slow = Hold { sent: 100, ..hold(1, 1, 600, 700) };
         let holds = [slow, hold(2, 2, 300, 400)];
         assert_eq!(found(&holds, &[removal(200, false)]), (vec![], 1));
@@ -285,7 +285,7 @@ mod tests {
     /// a snapshot that had the lock, and a second later empty. The next grant has a smaller token; the first holder was told
     /// 155 ms after that restart began.
     #[test]
-    fn an_overlap_with_a_smaller_token_is_excused_when_the_token_was_forgotten_while_the_clock_was_behind() {
+    fn a_smaller_token_is_excused_if_forgotten_with_a_clock_behind() {
         let first = Hold {
             who: (11, 1),
             token: 1_795_267_513_757_046,
@@ -319,13 +319,13 @@ mod tests {
     }
 
     #[test]
-    fn a_first_holder_that_believes_for_too_long_after_it_is_not_excused() {
+    fn a_first_holder_that_believes_too_long_is_not_excused() {
         let late = [hold(1, 1, 100, 300 + VALIDITY), hold(2, 2, 300, 400)];
         finds("two holders", &late, &[removal(200, false)]);
     }
 
     #[test]
-    fn a_token_that_falls_or_repeats_is_found_and_excused_only_when_it_was_forgotten() {
+    fn a_token_that_falls_or_repeats_is_excused_only_when_forgotten() {
         let falls = [hold(1, 5, 100, 200), hold(2, 4, 300, 400)];
         finds("did not increase", &falls, &[]);
         finds("did not increase", &falls, &[removal(250, false)]);
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_killed_process_holds_until_its_death_and_not_beyond_its_validity() {
+    fn a_killed_process_holds_until_its_death_or_validity_ends() {
         for (died, ended) in [(500, 500), (90 + VALIDITY * 2, 90 + VALIDITY)] {
             let mut history = History::default();
             history.began("job", hold(1, 1, 100, 0));
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_still_be_preceded_is_not_judged_and_what_was_judged_is_forgotten() {
+    fn what_may_be_preceded_waits_and_what_was_judged_is_forgotten() {
         let mut history = History::default();
         history.began("job", hold(1, 1, 100, 0));
         for n in 0..1_000 {
