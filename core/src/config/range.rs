@@ -31,7 +31,7 @@ impl fmt::Display for Range {
 fn text(millis: u64) -> String {
     const DAY: u64 = 24 * 3_600_000;
     let units = [("days", DAY, 2 * DAY), ("h", 3_600_000, 3_600_000), ("s", 1_000, 1_000), ("ms", 1, 1)];
-    let unit = units.into_iter().find(|(_, size, least)| millis % size == 0 && millis >= *least);
+    let unit = units.into_iter().find(|(_, size, least)| millis.is_multiple_of(*size) && millis >= *least);
     unit.map_or("0".to_owned(), |(unit, size, _)| format!("{} {unit}", millis / size))
 }
 
