@@ -113,7 +113,8 @@ impl Lock {
     ///
     /// # Errors
     /// [`ErrorKind::InvalidArgument`] when the text is none of ours or of another lock; [`ErrorKind::Unsupported`] when a later
-    /// version wrote it; [`ErrorKind::NotHeld`] when its lease has run out or it was attached before; else as the server says.
+    /// version wrote it; [`ErrorKind::NotHeld`] when its lease has run out or it was attached before;
+    /// [`ErrorKind::Connection`] when the answer took longer than the lease, which uses up the text; else as the server says.
     ///
     /// # Cancel safety
     /// Dropping the future may use up the text; the hold is then released in the background.
