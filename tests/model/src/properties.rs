@@ -28,7 +28,7 @@ pub mod name {
     pub const SPIN: &str = "nobody spins";
     pub const LIVE: &str = "a live waiter is not dropped as dead";
     pub const GONE: &str = "an entry that was silent for very long is dropped by who looks at it";
-    pub const OVERTAKEN: &str = "a head is overtaken by two tries at most";
+    pub const OVERTAKEN: &str = "two non-blocking attempts at most jump a head";
 }
 
 /// Whether callers of a running process wait for the server.

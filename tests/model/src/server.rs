@@ -82,7 +82,7 @@ pub fn acquire(
     }
 }
 
-/// Acquire, for one that does not wait: granted or not. It may overtake the queue; a process that is in it keeps its place.
+/// Acquire by a non-blocking attempt: granted or not. It may jump the queue; a process that is in it keeps its place.
 pub fn try_acquire(
     keys: &mut Server,
     config: &Config,

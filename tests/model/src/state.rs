@@ -298,7 +298,7 @@ pub struct Ghost {
     pub failed_over: bool,
     /// Somebody freed the lock by force, or the clock let a lease end early: a holder may not know it yet.
     pub taken_away: bool,
-    /// How many tries have overtaken the present head.
+    /// How many non-blocking attempts have jumped the present head.
     pub overtaken: u8,
     /// Ticks for which somebody stands behind an entry that should be dropped.
     pub behind_dead: u8,
