@@ -99,7 +99,7 @@ with libdlock.connect("memory://y") as client, client.lock("k"):
     pass
 async def lives():
     async with aio.connect("memory://y") as client, client.lock("k"):
-        print("lives")
+        print("lives", flush=True)
 asyncio.run(lives())
 os._exit(0)  # what the panic left open is not the subject
 """
