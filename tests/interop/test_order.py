@@ -14,8 +14,8 @@ from workers import LANGUAGES
 #: While one process waits, another is served once in its turn, and once if it stood in front when the one began to ask.
 TURNS = 2
 #: A process counts as waiting from its call on, and stands in the queue when the request has arrived. A busy machine may stop it
-#: in between: of so many turns one may look overtaken, and two besides.
-ONE_IN = 500
+#: in between, and other tests run beside this one: of so many turns one may look overtaken, and two besides.
+ONE_IN = 100
 
 
 class Hold(NamedTuple):
