@@ -9,9 +9,8 @@ import re
 import unittest
 from pathlib import Path
 
-from private_redis import PrivateRedis
 from testing import main
-from user_programs import JAVA, PYTHON, ROOT, compiled, node, run
+from user_programs import JAVA, PYTHON, ROOT, WithServer, compiled, node, run
 
 README = (ROOT / "README.md").read_text()
 BUILD = ROOT / "build/docs"
@@ -34,15 +33,7 @@ def source(name: str, title: str) -> Path:
     return BUILD / name
 
 
-class Programs(unittest.TestCase):
-    server: PrivateRedis
-
-    @classmethod
-    def setUpClass(cls) -> None:
-        cls.server = PrivateRedis()
-        cls.server.__enter__()
-        cls.addClassCleanup(cls.server.stop)
-
+class Programs(WithServer):
     def check(self, *command: str) -> None:
         """The program took the lock on the server, showed its token, and let go."""
         output = run(*command, url=self.server.url)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import unittest
 from pathlib import Path
 
-from private_redis import PrivateRedis
 from testing import main
-from user_programs import JAVA, PYTHON, ROOT, compiled, node, run
+from user_programs import JAVA, PYTHON, ROOT, WithServer, compiled, node, run
 
 EXAMPLES = ROOT / "examples"
 BUILD = ROOT / "build/examples"
@@ -31,15 +29,7 @@ def command(source: Path) -> list[str]:
             return compiled(source, BUILD / f"{source.parent.name}-{source.suffix[1:]}")
 
 
-class Examples(unittest.TestCase):
-    server: PrivateRedis
-
-    @classmethod
-    def setUpClass(cls) -> None:
-        cls.server = PrivateRedis()
-        cls.server.__enter__()
-        cls.addClassCleanup(cls.server.stop)
-
+class Examples(WithServer):
     def check(self, suffix: str) -> None:
         for folder in FOLDERS:
             for source in sorted(folder.glob(f"*{suffix}")):

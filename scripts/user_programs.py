@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import subprocess
+import unittest
 from pathlib import Path
+
+from private_redis import PrivateRedis
 
 ROOT = Path(__file__).resolve().parent.parent
 JAVA = [f"{os.environ['JAVA_HOME']}/bin/java" if "JAVA_HOME" in os.environ else "java", "-cp", "build/java/libdlock.jar"]
@@ -12,6 +15,18 @@ PYTHON = ["build/venv/bin/python", "-W", "error"]
 
 _LIBRARY = ["-Ibuild/c/include", "-Lbuild/c/lib", "-ldlock", f"-Wl,-rpath,{ROOT}/build/c/lib"]
 _COMPILERS = {".c": ["CC", "cc", "-std=c11"], ".cpp": ["CXX", "c++", "-std=c++17"]}
+
+
+class WithServer(unittest.TestCase):
+    """Tests of programs that share a server."""
+
+    server: PrivateRedis
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.server = PrivateRedis()
+        cls.server.__enter__()
+        cls.addClassCleanup(cls.server.stop)
 
 
 def run(*command: str | Path, url: str = "") -> str:
