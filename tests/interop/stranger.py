@@ -49,9 +49,12 @@ local function up(r, free, me)
   if r == 0 then redis.call('HDEL', S, 'barged') end
   local two = redis.call('ZRANGE', Q, 0, 1)
   for rank, c in ipairs(two) do
-    if rank - 1 >= r then stamp(c) end
+    if rank - 1 >= r then
+      local known = redis.call('HEXISTS', S, c) == 1
+      stamp(c)
+      if not known then keep() end
+    end
   end
-  if two[1] then keep() end
   if two[1] and r == 0 and free and two[1] ~= me then tell_free(me) end
   if two[2] and two[2] ~= me then tell(two[2], 'next') end
 end

@@ -26,90 +26,22 @@ local function tell(client, what)
   return type(receivers) ~= 'table' and receivers
 end
 
--- Functions that mark and drop dead entries at the front of a queue, at `ms`. Built only if the object is free and its head has not
--- come.
-local function front_of(queue, ms)
-  local front = {}
-  local stamp = string.format('%.0f', ms)
-
-  -- Since when nobody listens to a client's inbox: from now on, unless that was known.
-  local function deaf_since(client)
-    local since = tonumber(redis.call('HGET', S, 'deaf:' .. client) or nil)
-    if not since or since > ms then
-      redis.call('HSET', S, 'deaf:' .. client, stamp)
-      return ms
-    end
-    return since
-  end
-
-  -- The head was told `free` and did not hear it: marks it, and tells the entries behind it in turn, marking each that does not
-  -- hear either. The first that hears asks in their place, and later drops them.
-  function front.pass_on(caller)
-    for at, client in ipairs(redis.call('ZRANGE', Q, 0, REACH - 1)) do
-      if client == caller or at > 1 and tell(client, 'free') ~= 0 then
-        break
-      end
-      deaf_since(client)
-    end
-    queue.keep()
-  end
-
-  -- Scans the queue from the front and drops the dead entries. The scan ends at the first entry that hears, or at `client`, which
-  -- runs this script. An entry is dead after HEAD_SILENCE_MS of silence at the head, after SILENCE_MS elsewhere, and when nobody
-  -- has listened to its inbox for HEAD_SILENCE_MS, the time that it had to connect anew. `caller`: the client, if it waits.
-  function front.drop_gone(client, caller)
-    local first, count = nil, 0
-    for at, entry in ipairs(redis.call('ZRANGE', Q, 0, REACH - 1)) do
-      if entry == client then
-        break
-      end
-      local gone = queue.is_silent(entry, at == 1 and HEAD_SILENCE_MS or SILENCE_MS)
-      if not gone then
-        if tell(entry, 'here') ~= 0 then
-          redis.call('HDEL', S, 'deaf:' .. entry)
-          break
-        end
-        gone = ms - deaf_since(entry) >= HEAD_SILENCE_MS
-      end
-      if gone then
-        queue.leave(entry)
-        first, count = first or at - 1, count + 1
-      end
-    end
-    if count == REACH and caller and queue.head() then
-      -- More dead entries may follow: the caller asks again at once.
-      redis.call('HDEL', S, 'barged')
-      tell(caller, 'free')
-    elseif first and first <= 1 then
-      queue.moved_up(first, true, caller)
-    end
-    queue.keep()
-  end
-
-  return front
-end
-
 -- What can be done to the queue at `now`. Only a script that finds somebody waiting asks for it: to make these functions takes
 -- about as long as a command, and where nobody waits they are not needed.
 local function queue_at(now)
-  local queue = {}
+  local queue
   local ms = math.floor(now / 1000)
-  local stamp = string.format('%.0f', ms)
 
-  function queue.keep()
+  local function keep()
     redis.call('PEXPIRE', Q, KEPT_MS)
     redis.call('PEXPIRE', S, KEPT_MS)
   end
 
-  function queue.head()
-    return redis.call('ZRANGE', Q, 0, 0)[1]
-  end
-
   -- Whether a client was silent for so long. One without a stamp, or with a stamp from before the clock went back, is stamped now.
-  function queue.is_silent(client, limit)
+  local function is_silent(client, limit)
     local seen = tonumber(redis.call('HGET', S, client) or nil)
     if not seen or seen > ms then
-      redis.call('HSET', S, client, stamp)
+      redis.call('HSET', S, client, ms)
       return false
     end
     return ms - seen >= limit
@@ -117,30 +49,43 @@ local function queue_at(now)
 
   -- Whether a client was seen so recently that it need not be asked. After most releases that is so of the head: it was told,
   -- it heard, and it is on its way.
-  function queue.is_there(client)
+  local function is_there(client)
     local seen = tonumber(redis.call('HGET', S, client) or nil)
     return seen and seen <= ms and ms - seen < RECENT_MS and redis.call('HEXISTS', S, 'deaf:' .. client) == 0
+  end
+
+  -- Takes a client out, whose rank may be known; the rank that it had, or false. Nobody has jumped the head that comes after it.
+  local function leave(client, known)
+    local rank = known or redis.call('ZRANK', Q, client)
+    if rank then
+      -- S first: should it be somebody else's key, this fails before anything is done.
+      if rank == 0 then
+        redis.call('HDEL', S, client, 'deaf:' .. client, 'barged')
+      else
+        redis.call('HDEL', S, client, 'deaf:' .. client)
+      end
+      redis.call('ZREM', Q, client)
+    end
+    return rank
   end
 
   -- The entries from rank `from` on (0 or 1) have moved up. A new head and a new next are stamped, because until now they did not
   -- know that they had to ask often; the other entries keep their stamps. `free`: tells the new head to ask for the lock. The
   -- caller is not told: its reply says the same.
-  function queue.moved_up(from, free, caller)
+  local function moved_up(from, free, caller)
     local front = redis.call('ZRANGE', Q, 0, 1)
     if #front == 0 then
       redis.call('DEL', S)
       return
     end
-    if from == 0 then
-      redis.call('HDEL', S, 'barged')
+    -- In one command, which stamps the same client twice where only one has moved up. The waiters keep both keys alive; but an S
+    -- that this makes anew has no time to live yet.
+    if #front > from and redis.call('HSET', S, front[from + 1], ms, front[#front], ms) > 0 then
+      keep()
     end
-    for at = from + 1, #front do
-      redis.call('HSET', S, front[at], stamp)
-    end
-    queue.keep()
     if free and from == 0 and front[1] ~= caller then
       if tell(front[1], 'free') == 0 then
-        front_of(queue, ms).pass_on(caller)
+        queue.front().pass_on(caller)
       end
     end
     if front[2] and front[2] ~= caller then
@@ -148,62 +93,117 @@ local function queue_at(now)
     end
   end
 
-  -- Takes a client out; the rank that it had, or false.
-  function queue.leave(client)
-    local rank = redis.call('ZRANK', Q, client)
-    if rank then
-      -- S first: should it be somebody else's key, this fails before anything is done.
-      redis.call('HDEL', S, client, 'deaf:' .. client)
-      redis.call('ZREM', Q, client)
-    end
-    return rank
-  end
-
   -- A client that stands in the queue says that it still waits: its rank, or false. S never stays without a time to live.
-  function queue.stay(client, keep)
+  local function stay(client, put_off)
     local rank = redis.call('ZRANK', Q, client)
     if rank then
       redis.call('HDEL', S, 'deaf:' .. client)
-      if redis.call('HSET', S, client, stamp) == 1 or keep then
-        queue.keep()
+      if redis.call('HSET', S, client, ms) == 1 or put_off then
+        keep()
       end
     end
     return rank
   end
 
   -- Puts a client at the end, also when the clock went back since the last one came; its rank.
-  function queue.join(client)
-    redis.call('HSET', S, client, stamp)
+  local function join(client)
+    redis.call('HSET', S, client, ms)
     local last = redis.call('ZRANGE', Q, -1, -1, 'WITHSCORES')[2]
     local score = last and tonumber(last) >= now and tonumber(last) + 1 or now
-    redis.call('ZADD', Q, string.format('%.0f', score), client)
-    queue.keep()
+    redis.call('ZADD', Q, score, client)
+    keep()
     return redis.call('ZCARD', Q) - 1
   end
 
   -- The entry in front of a client, which stands at `rank`, may belong to a process that is gone: one that has missed several
   -- looks is dropped. The client's rank then.
-  function queue.drop_silent(client, rank)
+  local function drop_silent(client, rank)
     if rank == 0 then
       return rank
     end
     local front = redis.call('ZRANGE', Q, rank - 1, rank - 1)[1]
-    if not queue.is_silent(front, SILENCE_MS) then
+    if not is_silent(front, SILENCE_MS) then
       return rank
     end
-    queue.leave(front)
+    leave(front)
     rank = rank - 1
     if rank <= 1 then
-      queue.moved_up(rank, true, client)
+      moved_up(rank, true, client)
     end
     return rank
   end
 
   -- Lines a client up at an acquire: at its place, where a silent entry in front of it is dropped, or at the end; its rank.
-  function queue.enqueue(client)
-    local rank = queue.stay(client, true)
-    return rank and queue.drop_silent(client, rank) or queue.join(client)
+  local function enqueue(client)
+    local rank = stay(client, true)
+    return rank and drop_silent(client, rank) or join(client)
   end
 
+  -- Functions that mark and drop dead entries at the front. Made only if the object is free and its head has not come.
+  local function front()
+    local dead = {}
+
+    -- Since when nobody listens to a client's inbox: from now on, unless that was known.
+    local function deaf_since(client)
+      local since = tonumber(redis.call('HGET', S, 'deaf:' .. client) or nil)
+      if not since or since > ms then
+        redis.call('HSET', S, 'deaf:' .. client, ms)
+        return ms
+      end
+      return since
+    end
+
+    -- The head was told `free` and did not hear it: marks it, and tells the entries behind it in turn, marking each that does
+    -- not hear either. The first that hears asks in their place, and later drops them.
+    function dead.pass_on(caller)
+      for at, client in ipairs(redis.call('ZRANGE', Q, 0, REACH - 1)) do
+        if client == caller or at > 1 and tell(client, 'free') ~= 0 then
+          break
+        end
+        deaf_since(client)
+      end
+      keep()
+    end
+
+    -- Scans the queue from the front and drops the dead entries. The scan ends at the first entry that hears, or at `client`,
+    -- which runs this script. An entry is dead after HEAD_SILENCE_MS of silence at the head, after SILENCE_MS elsewhere, and when
+    -- nobody has listened to its inbox for HEAD_SILENCE_MS, the time that it had to connect anew. `caller`: the client, if it
+    -- waits.
+    function dead.drop_gone(client, caller)
+      local first, count = nil, 0
+      for at, entry in ipairs(redis.call('ZRANGE', Q, 0, REACH - 1)) do
+        if entry == client then
+          break
+        end
+        local gone = is_silent(entry, at == 1 and HEAD_SILENCE_MS or SILENCE_MS)
+        if not gone then
+          if tell(entry, 'here') ~= 0 then
+            redis.call('HDEL', S, 'deaf:' .. entry)
+            break
+          end
+          gone = ms - deaf_since(entry) >= HEAD_SILENCE_MS
+        end
+        if gone then
+          leave(entry)
+          first, count = first or at - 1, count + 1
+        end
+      end
+      if count == REACH and caller and redis.call('EXISTS', Q) == 1 then
+        -- More dead entries may follow: the caller asks again at once.
+        tell(caller, 'free')
+      elseif first and first <= 1 then
+        moved_up(first, true, caller)
+      end
+      keep()
+    end
+
+    return dead
+  end
+
+  -- Made at once: a table that grows costs twice as much.
+  queue = {
+    keep = keep, is_there = is_there, leave = leave, moved_up = moved_up, stay = stay, join = join,
+    drop_silent = drop_silent, enqueue = enqueue, front = front,
+  }
   return queue
 end

@@ -205,7 +205,6 @@ impl QueueAt<'_, '_> {
             count += 1;
         }
         if count == REACH && waits && self.queue.head().is_some() {
-            self.queue.barged = None;
             self.tell(caller, "free");
         } else if let Some(first @ (0 | 1)) = first {
             self.moved_up(first, true, caller);
@@ -220,8 +219,9 @@ impl QueueAt<'_, '_> {
         seen.is_some_and(|seen| now - seen < RECENT_MS) && !self.queue.deaf.contains_key(client)
     }
 
-    fn stamp(&mut self, client: &str) {
-        self.queue.seen.insert(client.to_owned(), self.now.millis());
+    /// True when the client had no stamp before.
+    fn stamp(&mut self, client: &str) -> bool {
+        self.queue.seen.insert(client.to_owned(), self.now.millis()).is_none()
     }
 
     fn keep(&mut self) {
@@ -255,16 +255,16 @@ impl QueueAt<'_, '_> {
     /// The entries from rank `from` on (0 or 1) have moved up: stamps a new head and a new next, and tells them.
     pub(crate) fn moved_up(&mut self, from: usize, free: bool, caller: &str) {
         let front: Vec<String> = (0..2).filter_map(|rank| self.queue.at(rank).map(str::to_owned)).collect();
-        if from == 0 || front.is_empty() {
-            self.queue.barged = None;
-        }
         if front.is_empty() {
+            self.queue.barged = None;
             self.queue.seen.clear();
             self.queue.deaf.clear();
             return;
         }
-        front.iter().skip(from).for_each(|client| self.stamp(client));
-        self.keep();
+        // The waiters keep both keys alive, but an S that is made anew has no time to live yet.
+        if front.iter().skip(from).fold(false, |new, client| self.stamp(client) || new) {
+            self.keep();
+        }
         if free && from == 0 && front[0] != caller {
             self.tell_free(caller);
         }
@@ -273,10 +273,13 @@ impl QueueAt<'_, '_> {
         }
     }
 
-    /// Takes a client out; the rank that it had.
+    /// Takes a client out; the rank that it had. Nobody has jumped the head that comes after it.
     pub(crate) fn leave(&mut self, client: &str) -> Option<usize> {
         let rank = self.queue.rank(client)?;
         self.queue.entries.remove(rank);
+        if rank == 0 {
+            self.queue.barged = None;
+        }
         self.queue.seen.remove(client);
         self.queue.deaf.remove(client);
         Some(rank)

@@ -36,7 +36,7 @@ end
 -- Reserves tokens larger than all before; the first, or false when the key does not allow it.
 local function mint()
   local forever = ARGV[4] == '0'
-  local before = redis.call('SET', T, string.format('%.0f', now + block - 1), 'KEEPTTL', 'GET')
+  local before = redis.call('SET', T, now + block - 1, 'KEEPTTL', 'GET')
   if not before then
     if not forever then
       redis.call('PEXPIRE', T, ARGV[4])
@@ -62,7 +62,7 @@ local function mint()
   -- RFencedLock and never gets one from us.
   local half = tonumber(ARGV[4]) * 500
   if math.floor(last / half) ~= math.floor(now / half) and redis.call('PTTL', T) ~= -1 then
-    redis.call('PEXPIRE', T, string.format('%.0f', ARGV[4] + math.ceil((token - now) / 1000)))
+    redis.call('PEXPIRE', T, ARGV[4] + math.ceil((token - now) / 1000))
   end
   return token
 end
@@ -107,8 +107,8 @@ if held_up then
     return redis.error_reply(NO_TOKEN)
   end
   local before = head
-  front_of(queue, math.floor(now / 1000)).drop_gone(client, waits and client)
-  head = queue.head()
+  queue.front().drop_gone(client, waits and client)
+  head = redis.call('ZRANGE', Q, 0, 0)[1]
   held_up = head and head ~= client and (waits or head == before)
   if held_up then
     return {3, now, waits and queue.enqueue(client) or -1}
@@ -124,7 +124,7 @@ if head and head ~= client then
   redis.call('HINCRBY', S, 'barged', 1)
   queue.keep()
 elseif head and waits then
-  queue.leave(client)
+  queue.leave(client, 0)
   queue.moved_up(0, false, client)
 end
 redis.call('HSET', L, owner, '1')

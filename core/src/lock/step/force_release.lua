@@ -21,8 +21,7 @@ end
 local head = redis.pcall('ZRANGE', Q, 0, 0)[1]
 if head and tell(head, 'free') == 0 then
   pcall(function()
-    local at = clock()
-    front_of(queue_at(at), math.floor(at / 1000)).pass_on()
+    queue_at(clock()).front().pass_on()
   end)
 end
 return 1

@@ -21,8 +21,7 @@ if head then
   told = heard and told
   if heard == 0 then
     pcall(function()
-      local at = clock()
-      front_of(queue_at(at), math.floor(at / 1000)).pass_on()
+      queue_at(clock()).front().pass_on()
     end)
   end
 end
