@@ -25,31 +25,33 @@ impl Freed {
     }
 }
 
-/// What one thread used last.
-pub(crate) struct Near<T>(RefCell<Option<(Handle, Weak<T>)>>);
+/// What one thread used last, and in which process of a line of forks: there a handle means another object.
+pub(crate) struct Near<T>(RefCell<Option<(Handle, u32, Weak<T>)>>);
 
 impl<T> Near<T> {
     pub(crate) const fn new() -> Self {
         Self(RefCell::new(None))
     }
 
-    /// The object of `handle`: the one at hand when it is that and still `usable`, otherwise what `find` finds. A handle is
-    /// never used again, so one that equals cannot mean another object.
+    /// The object of `handle` in this `process`: the one at hand when it is that and still `usable`, otherwise what `find`
+    /// finds. A process never uses a handle again, so one that equals cannot mean another object.
+    #[inline]
     pub(crate) fn get(
         &self,
         handle: Handle,
+        process: u32,
         usable: impl FnOnce(&T) -> bool,
         find: impl FnOnce() -> Result<Arc<T>>,
     ) -> Result<Arc<T>> {
-        if let Some((known, object)) = &*self.0.borrow()
-            && *known == handle
+        if let Some((known, known_in, object)) = &*self.0.borrow()
+            && (*known, *known_in) == (handle, process)
             && let Some(object) = object.upgrade()
             && usable(&object)
         {
             return Ok(object);
         }
         let object = find()?;
-        *self.0.borrow_mut() = Some((handle, Arc::downgrade(&object)));
+        *self.0.borrow_mut() = Some((handle, process, Arc::downgrade(&object)));
         Ok(object)
     }
 }
@@ -68,13 +70,14 @@ mod tests {
     fn the_last_object_is_found_without_asking_until_it_ends() {
         let near = Near::new();
         let (one, two) = (Arc::new(1), Arc::new(2));
-        assert_eq!(*near.get(11, |_| true, || Ok(one.clone())).unwrap(), 1);
-        assert_eq!(*near.get(11, |_| true, gone).unwrap(), 1, "at hand");
-        assert!(near.get(11, |_| false, gone).is_err(), "freed while a call is under way");
-        assert_eq!(*near.get(12, |_| true, || Ok(two.clone())).unwrap(), 2);
-        assert_eq!(*near.get(11, |_| true, || Ok(one.clone())).unwrap(), 1);
+        assert_eq!(*near.get(11, 0, |_| true, || Ok(one.clone())).unwrap(), 1);
+        assert_eq!(*near.get(11, 0, |_| true, gone).unwrap(), 1, "at hand");
+        assert!(near.get(11, 0, |_| false, gone).is_err(), "freed while a call is under way");
+        assert!(near.get(11, 1, |_| true, gone).is_err(), "a child's of the same number");
+        assert_eq!(*near.get(12, 0, |_| true, || Ok(two.clone())).unwrap(), 2);
+        assert_eq!(*near.get(11, 0, |_| true, || Ok(one.clone())).unwrap(), 1);
         drop(one);
-        assert!(near.get(11, |_| true, gone).is_err(), "nothing is kept alive");
-        assert!(near.get(13, |_| true, gone).is_err());
+        assert!(near.get(11, 0, |_| true, gone).is_err(), "nothing is kept alive");
+        assert!(near.get(13, 0, |_| true, gone).is_err());
     }
 }

@@ -41,11 +41,10 @@ nearby!(SnowflakeEntry);
 
 impl State {
     /// As [`State::get`], for calls that are over so soon that the table's lock would be most of them.
+    #[inline]
     pub(crate) fn near<E: Nearby>(&self, handle: Handle, op: &'static str) -> Result<Arc<E>> {
-        // At hand may also be what was there before a fork.
-        self.check(E::KIND, handle, op)?;
         let find = || self.get(handle, op);
-        let known = |near: &Near<E>| near.get(handle, |entry| !entry.freed_flag().get(), find);
+        let known = |near: &Near<E>| near.get(handle, self.generation(), |entry| !entry.freed_flag().get(), find);
         // A thread that is ending has nothing near.
         E::near().try_with(known).unwrap_or_else(|_| find())
     }

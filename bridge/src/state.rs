@@ -40,6 +40,7 @@ pub fn enter() -> Result<&'static State> {
 }
 
 /// As [`enter`], also after [`shutdown`](crate::shutdown).
+#[inline]
 pub(crate) fn known() -> Result<&'static State> {
     libdlock_fork::watch().map_err(|error| refused(&error))?;
     STATE.get_or_try_init(State::new)
@@ -183,6 +184,11 @@ impl State {
     pub(crate) fn take<E: Entry>(&self, handle: Handle, op: &'static str) -> Result<Arc<E>> {
         let key = self.key(E::KIND, handle, op)?;
         E::table(&self.tables).remove(key).map_err(|missing| explain(missing, E::KIND, op))
+    }
+
+    /// Which process this is, of a line of forks.
+    pub(crate) fn generation(&self) -> u32 {
+        self.generation
     }
 
     /// Refuses a handle of another kind, or from before a fork.

@@ -89,6 +89,19 @@ impl Framing {
     /// Reads on. After an error the connection has to be dropped.
     pub(super) fn feed(&mut self, mut bytes: &[u8]) -> Result<(), Absurd> {
         while let Some(&first) = bytes.first() {
+            // Nearly every line comes in one piece.
+            if let At::Kind = self.at
+                && let Some(end) = bytes.iter().position(|byte| *byte == b'\r')
+                && bytes.get(end + 1) == Some(&b'\n')
+            {
+                self.begin_value(first)?;
+                let mut number = Number::default();
+                number.read(first, &bytes[1..end])?;
+                self.took(end + 2)?;
+                bytes = &bytes[end + 2..];
+                self.line_ends(first, number)?;
+                continue;
+            }
             let taken = match self.at {
                 At::Kind => self.begin_value(first)?,
                 At::Line { kind, number, cr: true } if first == b'\n' => {
@@ -100,20 +113,7 @@ impl Framing {
                 At::Line { kind, mut number, .. } => {
                     let end = bytes.iter().position(|byte| *byte == b'\r');
                     let text = &bytes[..end.unwrap_or(bytes.len())];
-                    if has_length(kind) {
-                        text.iter().try_for_each(|byte| number.push(*byte))?;
-                    }
-                    if let Some(end) = end
-                        && bytes.get(end + 1) == Some(&b'\n')
-                    {
-                        self.bytes += end + 2;
-                        if self.bytes > LONGEST_REPLY {
-                            return Err(Absurd::TooLong);
-                        }
-                        bytes = &bytes[end + 2..];
-                        self.line_ends(kind, number)?;
-                        continue;
-                    }
+                    number.read(kind, text)?;
                     self.at = At::Line { kind, number, cr: end.is_some() };
                     text.len() + usize::from(end.is_some())
                 }
@@ -128,13 +128,16 @@ impl Framing {
                     bytes.len()
                 }
             };
-            self.bytes += taken;
-            if self.bytes > LONGEST_REPLY {
-                return Err(Absurd::TooLong);
-            }
+            self.took(taken)?;
             bytes = &bytes[taken..];
         }
         Ok(())
+    }
+
+    /// So many more bytes belong to the present reply.
+    fn took(&mut self, bytes: usize) -> Result<(), Absurd> {
+        self.bytes += bytes;
+        if self.bytes > LONGEST_REPLY { Err(Absurd::TooLong) } else { Ok(()) }
     }
 
     /// The first byte of a value says what it is.
@@ -224,6 +227,11 @@ fn has_length(kind: u8) -> bool {
 }
 
 impl Number {
+    /// Reads on in the line of a value of this kind, if that is a length.
+    fn read(&mut self, kind: u8, text: &[u8]) -> Result<(), Absurd> {
+        if has_length(kind) { text.iter().try_for_each(|byte| self.push(*byte)) } else { Ok(()) }
+    }
+
     fn push(&mut self, byte: u8) -> Result<(), Absurd> {
         match byte {
             b'-' if self.length == 0 && !self.negative => self.negative = true,
