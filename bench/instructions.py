@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Counts the instructions of another checkout's workers beside this one's and prints, for each row, the ratio of the other to this.
+"""Counts the instructions of another checkout's workers and of this one's and prints, for each row, the ratio.
 
     instructions.py OTHER [ROW...]
 
 Where other machines share the host, times differ by more than a change does; instructions differ little. OTHER is as for
-compare.py, and so are the names of rows. A worker runs under valgrind's callgrind for a short and for a longer time; the difference of
-the two runs, for each time that it did its work, leaves out how it starts and ends. Above 1 this checkout needs fewer. What cannot be
-seen so: time in the kernel, and workers whose code is compiled while they run (Node, Java). Standard library only; needs valgrind.
+compare.py, and so are the names of rows. A worker runs under valgrind's callgrind for a short and for a longer time; the
+difference of the two runs, for each time that it did its work, leaves out how it starts and ends. Above 1 this checkout needs
+fewer. What cannot be seen so: time in the kernel, and workers whose code is compiled while they run (Node, Java). A caller that
+takes connections of its own may take others under valgrind, where all is slow. Standard library only; needs valgrind.
 """
 
 from __future__ import annotations

@@ -262,7 +262,7 @@ impl QueueAt<'_, '_> {
             return;
         }
         // The waiters keep both keys alive, but an S that is made anew has no time to live yet.
-        if front.iter().skip(from).fold(false, |new, client| self.stamp(client) || new) {
+        if front.iter().skip(from).filter(|client| self.stamp(client)).count() > 0 {
             self.keep();
         }
         if free && from == 0 && front[0] != caller {
