@@ -4,6 +4,8 @@ use std::net::TcpListener;
 use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
+use libdlock::lease::HolderId;
+use libdlock::lock::AcquireOptions;
 use libdlock::{Client, Error, ErrorKind};
 use libdlock_testkit::{Proxy, Reply, Server, Side, within};
 
@@ -233,6 +235,21 @@ async fn a_read_only_replica_costs_the_operation_timeout_and_is_named() {
     server.cmd(&["CONFIG", "SET", "min-replicas-to-write", "0"]);
     assert!(waiting.await.unwrap().is_ok());
     assert_ne!(server.cmd(&["PING"]), Reply::Nil);
+}
+
+#[tokio::test]
+async fn a_release_without_a_confirmation_is_not_worth_a_retry() {
+    let server = Server::start();
+    let client = Client::connect(&format!("{}?operation_timeout=300ms", server.url())).await.unwrap();
+    let (lock, holder) = (client.lock("job").unwrap(), HolderId::fresh());
+    let _held = lock.acquire_as(holder, AcquireOptions::default()).await.unwrap();
+    server.cmd(&["CONFIG", "SET", "min-replicas-to-write", "1"]);
+    let error = lock.release_as(holder).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Server, "{error}");
+    server.cmd(&["CONFIG", "SET", "min-replicas-to-write", "0"]);
+    let again = lock.release_as(holder).await.unwrap_err();
+    assert_eq!(again.kind(), ErrorKind::NotHeld, "{again}");
+    assert!(!error.is_retryable(), "the hold was over: {error}");
 }
 
 /// While the hold lasts nothing is asked of the server, so that nothing is heard of it either.

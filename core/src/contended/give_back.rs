@@ -66,7 +66,8 @@ impl<P: Primitive> Contended<P> {
                 );
                 Err(Error::new(ErrorKind::NotHeld, Self::OP, message).on(self.name().as_str()))
             }
-            Err(error) => Err(error.on(self.name().as_str())),
+            // The hold is over in any case: a second release would find none.
+            Err(error) => Err(error.permanent().on(self.name().as_str())),
         }
     }
 

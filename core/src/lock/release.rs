@@ -15,7 +15,8 @@ impl Lock {
     /// # Errors
     /// [`NotHeld`](crate::ErrorKind::NotHeld) when `holder` does not hold it, or has lost it: then nothing of anybody else's
     /// was touched. [`OutcomeUnknown`](crate::ErrorKind::OutcomeUnknown) or [`Connection`](crate::ErrorKind::Connection) when
-    /// no reply came within `operation_timeout`: the hold is over all the same, and the lease runs out on the server.
+    /// no reply came within `operation_timeout`: the hold is over all the same, and the lease runs out on the server. No retry
+    /// helps against any of these: it finds no hold.
     ///
     /// # Cancel safety
     /// Dropping the future does not stop the release.
