@@ -79,7 +79,7 @@ step!(
         local queue = queue_at(now)
         redis.call('HINCRBY', C, 'asked', 1)
         redis.call('PEXPIRE', C, 60000)
-        local head = queue.head()
+        local head = redis.call('ZRANGE', Q, 0, 0)[1]
         local full = redis.call('ZCARD', P) >= 2
         if full or head and head ~= client then
           local rank = ARGV[4] == '1' and queue.enqueue(client) or -1
