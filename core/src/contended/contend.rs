@@ -170,21 +170,21 @@ impl<P: Primitive> Contender<P> {
                 self.shared.refuse_all(&self.shared.too_late(P::Acquire::OP));
                 Next::Leave
             }
-            Acquired::Busy { ttl, holder, rank, .. } => self.busy(ttl, holder, rank.unwrap_or(u64::MAX), sent),
+            Acquired::Busy { ttl, holder, rank, .. } => self.busy(ttl, holder, rank.unwrap_or(u64::MAX), sent, sent),
             Acquired::NotYourTurn { .. } => {
                 self.listen(false);
                 self.in_the_way(Obstacle::Queue);
                 // The head may be dead, and so may the waiters behind it: any waiter that sees this drops them, at any rank.
-                self.queue_up(-1, 0, sent)
+                self.queue_up(-1, 0, sent, sent)
             }
         }
     }
 
     /// It is held, and the process has a place in the queue.
-    fn busy(&mut self, ttl: i64, holder: String, rank: u64, sent: Tick) -> Next<P> {
+    fn busy(&mut self, ttl: i64, holder: String, rank: u64, sent: Tick, keys_renewed: Tick) -> Next<P> {
         self.listen(rank == 0 && !is_ours(&holder));
         self.in_the_way(Obstacle::Holder { holder, ttl });
-        self.queue_up(ttl, rank, sent)
+        self.queue_up(ttl, rank, sent, keys_renewed)
     }
 
     fn in_the_way(&mut self, obstacle: Obstacle) {
@@ -202,7 +202,7 @@ impl<P: Primitive> Contender<P> {
     }
 
     /// The process has a place in the queue. It looks again at the end of the lease in the way, or of the interval of its rank.
-    fn queue_up(&mut self, ttl: i64, rank: u64, sent: Tick) -> Next<P> {
+    fn queue_up(&mut self, ttl: i64, rank: u64, sent: Tick, keys_renewed: Tick) -> Next<P> {
         self.queued = true;
         let mail = {
             let mut line = self.shared.line();
@@ -219,7 +219,7 @@ impl<P: Primitive> Contender<P> {
             true => Alarm::exactly(sent),
             false => self.shared.home().looker.alarm(ttl, rank, sent),
         };
-        Next::Sleep(SleepPlan { alarm, keys_renewed: sent })
+        Next::Sleep(SleepPlan { alarm, keys_renewed })
     }
 
     fn joined(&mut self, rank: u64, sent: Tick) -> Next<P> {
@@ -228,7 +228,7 @@ impl<P: Primitive> Contender<P> {
             return Next::Ask;
         }
         self.in_the_way(Obstacle::Queue);
-        self.queue_up(-1, rank, sent)
+        self.queue_up(-1, rank, sent, sent)
     }
 
     async fn sleep(&mut self, plan: SleepPlan) -> Next<P> {
@@ -254,7 +254,9 @@ impl<P: Primitive> Contender<P> {
                     drop(entry);
                     return self.ask_in_turn().await;
                 }
-                Some(WakeReason::Held { ttl, holder, rank, sent }) => return self.busy(ttl, holder, rank, sent),
+                Some(WakeReason::Held { ttl, holder, rank, sent, keys_renewed }) => {
+                    return self.busy(ttl, holder, rank, sent, keys_renewed);
+                }
                 Some(WakeReason::Failed(error)) => return self.failed(Failed { error, echo_until: None, away: true }),
             }
             let now = client.clock.now();

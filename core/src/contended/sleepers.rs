@@ -33,7 +33,7 @@ pub(super) enum WakeReason {
     /// The look did not find the object held. Many others may be woken for the same reason, so it asks when its turn comes.
     AskInTurn,
     /// The object is held, and something about that is new to the contender.
-    Held { ttl: i64, holder: String, rank: u64, sent: Tick },
+    Held { ttl: i64, holder: String, rank: u64, sent: Tick, keys_renewed: Tick },
     /// The server could not be asked.
     Failed(Error),
 }
@@ -213,16 +213,17 @@ impl<L> Sleepers<L> {
     ) -> Answered {
         let Some(sleeper) = self.by_id.get_mut(&due.id) else { return Answered::Overtaken };
         let State::Looking { again } = sleeper.state else { return Answered::Settled };
+        if due.keep && matches!(looked, Looked::Held { .. }) {
+            sleeper.keys_renewed = sent;
+        }
         let next = match looked {
             _ if again => Alarm::exactly(sent),
             Looked::Held { ttl, holder, rank, .. } if is_foreign(*rank, holder) == sleeper.foreign => {
-                if due.keep {
-                    sleeper.keys_renewed = sent;
-                }
                 alarm(*ttl, *rank)
             }
             Looked::Held { ttl, holder, rank, .. } => {
-                let reason = WakeReason::Held { ttl: *ttl, holder: holder.clone(), rank: *rank, sent };
+                let keys_renewed = sleeper.keys_renewed;
+                let reason = WakeReason::Held { ttl: *ttl, holder: holder.clone(), rank: *rank, sent, keys_renewed };
                 sleeper.state = State::Woken(Box::new(reason));
                 return Answered::Wake;
             }
@@ -334,6 +335,19 @@ mod tests {
         sleepers.hurry(1, Tick(103));
         assert!(sleepers.is_woken(1), "the message comes after the reason");
         assert!(matches!(sleepers.take_reason(1), Some(WakeReason::Held { .. })) && !sleepers.is_woken(1));
+    }
+
+    #[test]
+    fn a_look_that_did_not_keep_the_keys_does_not_count_as_one() {
+        let looked = |now| {
+            let mut sleepers = sleepers(&[(now, now)]);
+            let Work::Many { chunk, .. } = sleepers.take(Tick(now), MOST, 0, 0, KEEP) else { panic!("a look") };
+            let held = Looked::Held { now: ServerTime(0), ttl: 5, holder: String::new(), rank: 0 };
+            sleepers.answered(&chunk[0], &held, Tick(now), |_, _| true, |_, _| Alarm::exactly(Tick(now + 500)));
+            let Some(WakeReason::Held { keys_renewed, .. }) = sleepers.take_reason(1) else { panic!("it was woken") };
+            keys_renewed
+        };
+        assert_eq!([100, 1_100].map(looked), [Tick(0), Tick(1_100)]);
     }
 
     #[test]
