@@ -1,0 +1,107 @@
+-- Takes permits, or says what is in the way. One base of ids names one acquire, so that a retry finds its own ids and takes no more.
+--
+-- KEYS     L, P, Q, S: see permits.lua and queue.lua
+-- ARGV[1]  client
+-- ARGV[2]  base of the ids
+-- ARGV[3]  how many permits
+-- ARGV[4]  lease in ms
+-- ARGV[5]  not after, server time in us: later than this the request is void
+-- ARGV[6]  1 to stand in the queue if they are not granted, 0 for a non-blocking attempt
+-- ARGV[7]  the total, for a semaphore that is not there yet
+-- ARGV[8]  Redisson's channel of the semaphore; gets the number that is available
+--
+-- Reply    {0, now us}                                   granted
+--          {1, now us, ttl ms, available, total, rank}   too few are available; ttl: until the first of those that are taken
+--                                                        expires, -1: none will; rank -1: does not wait
+--          {2, now us}                                   too late, nothing done
+--          {3, now us, rank}                             so many are available, but others come first
+--          {4, now us, total}                            more than there are
+--
+-- Never grants more than there are, and nothing that somebody in front is waiting for, but for two non-blocking attempts per head.
+local client, base, n, lease, waits = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[6] == '1'
+local now = clock()
+if now > tonumber(ARGV[5]) then
+  return {2, now}
+end
+local ms = math.floor(now / 1000)
+
+local expiry = redis.call('ZSCORE', P, base .. '0000')
+local available = count()
+if available == false then
+  return redis.error_reply(NO_NUMBER)
+end
+if expiry then
+  -- Granted when it was first carried out.
+  if tonumber(expiry) < ms + lease then
+    expire_at(base, n, ms + lease, 'XX')
+  end
+  return {0, now}
+end
+local head = redis.call('ZRANGE', Q, 0, 0)[1]
+local made = available == nil
+if made then
+  available = tonumber(ARGV[7]) - redis.call('ZCARD', P)
+  redis.call('SET', L, available)
+  keep_permits(lease, true)
+end
+
+local queue = head and queue_at(now)
+-- Whether it harms nobody in front to grant them.
+local function is_due()
+  if not head then
+    return available >= n
+  end
+  return suffices(available, n, waits and redis.call('ZRANK', Q, client) or redis.call('ZCARD', Q))
+end
+
+local due, barges = is_due(), false
+if not due then
+  local before = available
+  available = reclaim(ms, available, ARGV[8])
+  due = available > before and is_due()
+end
+if not due then
+  local total = available + redis.call('ZCARD', P)
+  if n > total then
+    return {4, now, total}
+  end
+  local held_up = head and head ~= client and available >= want(head)
+  if held_up and not queue.is_there(head) then
+    queue.front().drop_gone(client, waits and client)
+    head = redis.call('ZRANGE', Q, 0, 0)[1]
+    due = is_due()
+  end
+  -- A non-blocking attempt may jump the queue, at most twice per head.
+  barges = not due and not waits and head and available >= n and tonumber(redis.call('HGET', S, 'barged') or 0) < 2
+  if not due and not barges then
+    local rank = -1
+    if waits then
+      queue = queue or queue_at(now)
+      rank = queue.enqueue(client)
+      redis.call('HSET', S, 'want:' .. client, n)
+    end
+    if available >= n then
+      return {3, now, rank}
+    end
+    local first = redis.call('ZRANGE', P, 0, 0, 'WITHSCORES')[2]
+    -- Redisson gives permits without a lease a score of their own.
+    local ttl = first and tonumber(first) < 922337203685477 and math.max(tonumber(first) - ms, 0) or -1
+    return {1, now, ttl, available, total, rank}
+  end
+end
+
+if barges then
+  redis.call('HINCRBY', S, 'barged', 1)
+  queue.keep()
+end
+available = redis.call('DECRBY', L, n)
+expire_at(base, n, ms + lease, 'CH')
+keep_permits(lease, made)
+if head then
+  local rank = waits and queue.leave(client)
+  if rank and rank <= 1 then
+    queue.moved_up(rank, false, client)
+  end
+  wake(queue, available, client)
+end
+return {0, now}

@@ -1,0 +1,22 @@
+-- Leaves the queue of a semaphore: nobody in this process waits any more. Who moves up by it, and whose turn it is by it, is told.
+--
+-- KEYS     L, P, Q, S: see permits.lua and queue.lua
+-- ARGV[1]  client
+-- ARGV[2]  not after, server time in us: later than this the request is void
+--
+-- Reply    {0, now us, 1 it had a place or 0}
+--          {2, now us}  too late, nothing done
+local now = clock()
+if now > tonumber(ARGV[2]) then
+  return {2, now}
+end
+local queue = queue_at(now)
+local available = count() or 0
+local rank = queue.leave(ARGV[1])
+if rank and rank <= 1 then
+  queue.moved_up(rank, true, ARGV[1])
+end
+if rank then
+  wake(queue, available, ARGV[1])
+end
+return {0, now, rank and 1 or 0}

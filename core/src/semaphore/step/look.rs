@@ -1,0 +1,96 @@
+use std::sync::Arc;
+
+use super::{SemaphoreState, add_keys, with_permits};
+use crate::contended::Looked;
+use crate::name::ObjectName;
+use crate::step::{Attempt, BatchStep, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
+use crate::time::ServerTime;
+
+/// What an acquire of a waiter does while too few permits are available, for many semaphores in one script. See `look.lua`.
+#[derive(Clone, Debug)]
+pub(crate) struct Look {
+    pub(crate) client: Arc<str>,
+    /// Put off the end of the queue's keys.
+    pub(crate) keep: bool,
+}
+
+const ASK: i64 = -2;
+const TOO_LATE: i64 = -3;
+
+impl Step for Look {
+    type State = SemaphoreState;
+    type Reply = Looked;
+
+    const OP: &'static str = "look";
+    const IDEMPOTENT: bool = true;
+
+    fn apply(
+        &self,
+        name: &ObjectName,
+        attempt: Attempt,
+        state: &mut SemaphoreState,
+        now: ServerTime,
+        outbox: &mut Outbox<'_>,
+    ) -> Result<Looked, WrongType> {
+        if now > attempt.not_after {
+            return Ok(Looked::TooLate { now });
+        }
+        let rank = state.queue_at(name, now, outbox).stay(&self.client, self.keep);
+        let (Some(rank), Ok(Some(available))) = (rank, state.count()) else { return Ok(Looked::Ask { now }) };
+        let expires = state.first_expiry(now);
+        let first_is_due = !state.taken.is_empty() && expires != -1 && expires <= 0;
+        let head = state.queue.head().filter(|_| rank > 0);
+        let held_up = head.is_some_and(|head| available >= state.want(head));
+        if first_is_due || held_up || state.suffices(available, state.want(&self.client), rank) {
+            return Ok(Looked::Ask { now });
+        }
+        let rank = state.queue_at(name, now, outbox).drop_silent(&self.client, rank) as u64;
+        Ok(Looked::Held { now, ttl: expires, holder: available.to_string(), rank })
+    }
+
+    fn script() -> &'static Script {
+        static SCRIPT: Script = Script::new(with_permits!("look.lua"));
+        &SCRIPT
+    }
+
+    /// All looks of a batch are one client's, and those of one attempt.
+    fn encode(&self, name: &ObjectName, attempt: Attempt, call: &mut Call) {
+        add_keys(name, call);
+        if call.args.len() == 0 {
+            call.args.push(&self.client);
+            call.args.number(attempt.not_after.0);
+        }
+        call.args.number(self.keep.into());
+    }
+
+    fn decode(reply: Reply) -> Result<Looked, Malformed> {
+        Self::decode_each(reply)?.pop().ok_or(Malformed)
+    }
+
+    fn server_time(reply: &Looked) -> Option<ServerTime> {
+        Some(reply.now())
+    }
+}
+
+impl BatchStep for Look {
+    /// 100 semaphores are 1 to 2 ms of the server's time.
+    const CHUNK: usize = 100;
+
+    fn wrong_type(now: ServerTime) -> Looked {
+        Looked::Ask { now }
+    }
+
+    fn decode_each(reply: Reply) -> Result<Vec<Looked>, Malformed> {
+        let items = wire::list(reply)?;
+        let now = wire::time(items.first())?;
+        let read = |item: &[Reply]| match wire::int(item.first())? {
+            TOO_LATE => Ok(Looked::TooLate { now }),
+            ASK => Ok(Looked::Ask { now }),
+            ttl => {
+                let holder = wire::int(item.get(1))?.to_string();
+                Ok(Looked::Held { now, ttl, holder, rank: wire::unsigned(item.get(2))? })
+            }
+        };
+        items[1..].chunks(3).map(read).collect()
+    }
+}

@@ -1,0 +1,44 @@
+-- Gives the permits of one acquire back, and wakes those whose turn it is.
+--
+-- KEYS     L, P, Q, S: see permits.lua and queue.lua
+-- ARGV[1]  base of the ids
+-- ARGV[2]  how many permits
+-- ARGV[3]  Redisson's channel of the semaphore; gets the number that is available
+--
+-- Reply    {1, told}  given back; told 0: this user may not publish, so waiters come by their timers
+--          {0}        not held, nothing done
+--
+-- Gives back what is there, so that none is lost where a part of them has expired. Nothing that comes after the giving back may make an
+-- error of a release that is done.
+local base, n = ARGV[1], tonumber(ARGV[2])
+local held = sum_of_ids(base, n, function(some)
+  local there = 0
+  for _, expiry in ipairs(redis.call('ZMSCORE', P, unpack(some))) do
+    there = there + (expiry and 1 or 0)
+  end
+  return there
+end)
+if held == 0 then
+  return {0}
+end
+local available = count()
+if available == false then
+  return redis.error_reply(NO_NUMBER)
+end
+-- A semaphore that was deleted is made anew by the next acquire, without these.
+if available then
+  available = redis.call('INCRBY', L, held)
+end
+sum_of_ids(base, n, function(some)
+  return redis.call('ZREM', P, unpack(some))
+end)
+local told = 1
+if available and available > 0 then
+  if type(redis.pcall('PUBLISH', ARGV[3], available)) == 'table' then
+    told = 0
+  end
+  if redis.pcall('ZRANGE', Q, 0, 0)[1] then
+    pcall(wake, queue_at(clock()), available)
+  end
+end
+return {1, told}

@@ -1,0 +1,40 @@
+-- Prolongs the leases of many acquires of permits.
+--
+-- KEYS[2i-1]  L of the semaphore of acquire i, KEYS[2i]  P: see permits.lua
+-- ARGV[4i-3]  base of the ids of acquire i
+-- ARGV[4i-2]  how many permits
+-- ARGV[4i-1]  lease in ms, counted from now; never shortens what is left
+-- ARGV[4i]    not 0: what is left beyond so many ms is cut off, because a clock that was set back has added it
+--
+-- Reply       for each acquire: ms that are left (> 0), 0 not held any more, -3 not a semaphore any more
+--
+-- What has expired is not brought back: the next acquire that lacks permits may take it. One bad key must not stop the others: hence
+-- pcall.
+local ms = math.floor(clock() / 1000)
+
+local function renew(base, n, lease, cut)
+  local expiry = tonumber(redis.call('ZSCORE', P, base .. '0000') or nil)
+  if not expiry or expiry <= ms then
+    return 0
+  end
+  local left = expiry - ms
+  if left < lease then
+    left = lease
+  elseif cut ~= 0 and left > cut then
+    left = cut
+  else
+    return left
+  end
+  expire_at(base, n, ms + left, 'XX')
+  keep_permits(left, false)
+  return left
+end
+
+local replies = {}
+for i = 1, #KEYS, 2 do
+  L, P = KEYS[i], KEYS[i + 1]
+  local at = 2 * i - 1
+  local ok, left = pcall(renew, ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]))
+  replies[#replies + 1] = ok and left or -3
+end
+return replies
