@@ -13,6 +13,7 @@ use crate::lease::HolderId;
 use crate::limit::{LimiterOptions, Limits, Rate, RateLimiter};
 use crate::lock::{Lock, LockOptions, Locks, Renew};
 use crate::name::ObjectName;
+use crate::semaphore::{Semaphore, SemaphoreOptions, Semaphores};
 use crate::stats::Stats;
 use crate::task::{Life, OwnRuntime};
 
@@ -39,6 +40,7 @@ struct Parts {
     context: Arc<Context>,
     locks: Arc<Locks>,
     limits: Arc<Limits>,
+    semaphores: Arc<Semaphores>,
 }
 
 impl Client {
@@ -66,7 +68,8 @@ impl Client {
     pub async fn connect_with(config: Config) -> Result<Client> {
         let context = Context::connect(config).await?;
         let (locks, limits) = (Locks::start(&context), Limits::new(&context));
-        Ok(Client(Arc::new(Parts { context, locks, limits })))
+        let semaphores = Semaphores::start(&context);
+        Ok(Client(Arc::new(Parts { context, locks, limits, semaphores })))
     }
 
     /// Connects as `url` says, on the calling thread, for programs without an asynchronous runtime. The client brings a
@@ -122,6 +125,22 @@ impl Client {
     /// As [`Client::lock`]; [`ErrorKind::InvalidArgument`] for the lease or the watchdog's.
     pub fn lock_with(&self, name: &str, options: LockOptions) -> Result<Lock> {
         Lock::open(&self.0.locks, name, options)
+    }
+
+    /// The semaphore of this name, with the client's defaults, which has so many permits when it is made on the server. No I/O.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidName`] as [`Client::lock`]; [`ErrorKind::InvalidArgument`] for 0 permits or too many.
+    pub fn semaphore(&self, name: &str, permits: u32) -> Result<Semaphore> {
+        self.semaphore_with(name, SemaphoreOptions::new(permits))
+    }
+
+    /// The semaphore of this name. No I/O.
+    ///
+    /// # Errors
+    /// As [`Client::semaphore`]; [`ErrorKind::InvalidArgument`] also for the lease or the watchdog's.
+    pub fn semaphore_with(&self, name: &str, options: SemaphoreOptions) -> Result<Semaphore> {
+        Semaphore::open(&self.0.semaphores, name, options)
     }
 
     /// The rate limiter of this name, without a policy for an absent server. No I/O.

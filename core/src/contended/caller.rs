@@ -17,7 +17,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::lease::{Grant, HolderId, Renewal};
 use crate::stats::Waiting;
 use crate::step::Step;
-use crate::text;
 use crate::time::Tick;
 use crate::wait::by_deadline;
 
@@ -205,8 +204,12 @@ impl<'a, P: Primitive> Caller<'a, P> {
                     Some(remaining) => format!("for at most another {remaining:?} unless renewed"),
                     None => "without a lease that would run out".to_owned(),
                 };
-                let message = format!("held by {} {how_long}; waited {waited:?}", text::part(holder));
-                error(ErrorKind::Busy, message).held_by(holder, remaining)
+                let message = format!("{} {how_long}; waited {waited:?}", P::in_the_way_of(holder));
+                match P::ONE_GRANT_ENDS {
+                    true => error(ErrorKind::Busy, message).held_by(holder, remaining),
+                    // Of several holders none is the one.
+                    false => error(ErrorKind::Busy, message),
+                }
             }
             (Some(Obstacle::Ours { owner, token, remaining }), _) => {
                 let message = format!(

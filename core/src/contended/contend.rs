@@ -13,7 +13,7 @@ use super::cut_off::CutOffOnDrop;
 use super::delivery::Delivery;
 use super::line::{Mail, Rest};
 use super::object::{Contended, Obstacle};
-use super::outcome::{AcquireOutcome, TOO_LATE_IN_A_ROW};
+use super::outcome::{AcquireOutcome, TOO_LATE_IN_A_ROW, more_than_there_is};
 use super::owed::undo;
 use super::sleepers::{Alarm, WakeReason};
 use super::{AcquireStep, Acquired, Cancelled, Primitive, Released, Wanted, is_ours, pace};
@@ -171,6 +171,10 @@ impl<P: Primitive> Contender<P> {
                 Next::Leave
             }
             Acquired::Busy { ttl, holder, rank, .. } => self.busy(ttl, holder, rank.unwrap_or(u64::MAX), sent, sent),
+            Acquired::MoreThanThereIs { total, .. } => {
+                self.shared.refuse_first(wanted, &more_than_there_is(P::Acquire::OP, total));
+                Next::Ask
+            }
             Acquired::NotYourTurn { .. } => {
                 self.listen(false);
                 self.in_the_way(Obstacle::Queue);

@@ -61,8 +61,8 @@ impl<P: Primitive> Contended<P> {
             Ok(Released::NotHeld) => {
                 let message = format!(
                     "the server did not show it as held any more: it was taken away or removed since its last renewal; work \
-                     done with token {} may have overlapped another holder's",
-                    grant.token()
+                     done with {} may have overlapped another holder's",
+                    grant.which()
                 );
                 Err(Error::new(ErrorKind::NotHeld, Self::OP, message).on(self.name().as_str()))
             }

@@ -39,6 +39,8 @@ pub(crate) mod pace;
 #[cfg(test)]
 pub(crate) mod permits;
 mod queue;
+#[cfg(test)]
+mod queue_test;
 mod server;
 mod sleepers;
 #[cfg(test)]
@@ -55,12 +57,14 @@ pub(crate) use line::Cohort;
 pub(crate) use object::Contended;
 pub(crate) use order::{MutexOrder, Ordered, OrderedGuard};
 pub(crate) use owed::{is_owed, undo};
+pub(crate) use pace::REACH;
 pub(crate) use queue::{Queue, QueueAt, QueueNames, queue_lua};
 
 use crate::context::Context;
 use crate::lease::{Grant, GrantSpec, HolderId, Renewal, Term};
 use crate::name::ObjectName;
-use crate::step::{BatchStep, Step};
+use crate::step::{BatchStep, Malformed, Reply, Step, wire};
+use crate::text;
 use crate::time::ServerTime;
 
 /// What a primitive brings to the engine. One value of it belongs to each object: who in this process holds that.
@@ -97,6 +101,11 @@ pub(crate) trait Primitive: Default + Send + Sync + 'static {
     /// Looks how things stand, for many objects in one script. With `keep` it puts off the end of the queue's keys.
     fn look(client: &Arc<str>, keep: bool) -> Self::Look;
 
+    /// What a caller is told that is busy, of the `holder` that the server named.
+    fn in_the_way_of(holder: &str) -> String {
+        format!("held by {}", text::part(holder))
+    }
+
     /// Where holders that are no clients of libdlock announce a release.
     fn foreign_channel(name: &ObjectName) -> String;
 
@@ -115,7 +124,7 @@ pub(crate) trait Primitive: Default + Send + Sync + 'static {
     /// The holder of this grant has learned that it was lost.
     fn told(&self, lost: &Grant);
 
-    /// Takes out what `holder` holds; the hold that may be valid.
+    /// Takes out what `holder` holds, the latest of it; the hold that may be valid.
     fn take(&self, holder: HolderId) -> Option<Grant>;
 
     /// All holds that are valid.
@@ -146,6 +155,11 @@ pub(crate) trait AcquireStep: Step<Reply = Acquired> {
     fn owner(&self) -> &str;
 
     fn lease(&self) -> Duration;
+
+    /// What tells this grant from others of the client: the fencing token that the server gave, where it gives one.
+    fn token(&self, given: u64) -> u64 {
+        given
+    }
 }
 
 /// What the server says to an acquire.
@@ -162,6 +176,21 @@ pub(crate) enum Acquired {
     TooLate { now: ServerTime },
     /// It is free, and others come first.
     NotYourTurn { now: ServerTime, rank: Option<u64> },
+    /// More was wanted than there is, of an object of which there are several.
+    MoreThanThereIs { now: ServerTime, total: i64 },
+}
+
+impl Acquired {
+    /// The server's time.
+    pub(crate) fn now(&self) -> ServerTime {
+        match self {
+            Acquired::Granted { now, .. }
+            | Acquired::Busy { now, .. }
+            | Acquired::TooLate { now }
+            | Acquired::NotYourTurn { now, .. }
+            | Acquired::MoreThanThereIs { now, .. } => *now,
+        }
+    }
 }
 
 /// What the server says to a release.
@@ -189,6 +218,26 @@ pub(crate) enum Cancelled {
     },
 }
 
+impl Cancelled {
+    /// `{0, now us, 1 or 0}`, or `{2, now us}`.
+    pub(crate) fn decode(reply: Reply) -> Result<Cancelled, Malformed> {
+        let items = wire::list(reply)?;
+        let now = wire::time(items.get(1))?;
+        match wire::int(items.first())? {
+            0 => Ok(Cancelled::Done { now, had_place: wire::int(items.get(2))? == 1 }),
+            2 => Ok(Cancelled::TooLate { now }),
+            _ => Err(Malformed),
+        }
+    }
+
+    /// The server's time.
+    pub(crate) fn now(&self) -> ServerTime {
+        match self {
+            Cancelled::Done { now, .. } | Cancelled::TooLate { now } => *now,
+        }
+    }
+}
+
 /// What the server says to a look.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Looked {
@@ -199,6 +248,15 @@ pub(crate) enum Looked {
     Ask { now: ServerTime },
     /// The request came after its `not_after`.
     TooLate { now: ServerTime },
+}
+
+impl Looked {
+    /// The server's time.
+    pub(crate) fn now(&self) -> ServerTime {
+        match self {
+            Looked::Held { now, .. } | Looked::Ask { now } | Looked::TooLate { now } => *now,
+        }
+    }
 }
 
 /// Whether an owner is a client of libdlock: its id is a UUID of version 8.

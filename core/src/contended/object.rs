@@ -184,6 +184,12 @@ impl<P: Primitive> Contended<P> {
         }
     }
 
+    /// Fails the first in line, if that caller wants just this.
+    pub(super) fn refuse_first(&self, wanted: P::Wanted, error: &Error) {
+        let first = self.line().take_first(wanted);
+        first.into_iter().for_each(|ticket| ticket.refuse(error.clone().on(self.name.as_str())));
+    }
+
     /// Fails all waiters.
     pub(super) fn refuse_all(&self, error: &Error) {
         self.refuse(error, |_| true);
@@ -230,11 +236,11 @@ impl<P: Primitive> Contended<P> {
 
     /// The error of a caller that holds nothing, or has lost what it held.
     pub(crate) fn not_held(&self, op: &'static str, lost: Option<&Grant>) -> Error {
-        let message = match lost.map(|grant| (grant.loss(), grant.token())) {
-            Some((Some(reason), token)) => {
+        let message = match lost.map(|grant| (grant.loss(), grant.which())) {
+            Some((Some(reason), which)) => {
                 lost.into_iter().for_each(|lost| self.told(lost));
                 format!(
-                    "not held any more: {reason}; it was lost with token {token}, work done since may have overlapped another holder's"
+                    "not held any more: {reason}; it was lost with {which}, work done since may have overlapped another holder's"
                 )
             }
             _ => "not held by this holder; only the holder that acquired it can do this".to_owned(),
@@ -258,8 +264,9 @@ impl<P: Primitive> Object for Contended<P> {
     }
 
     fn abandon(&self, holder: HolderId) {
-        let grant = self.primitive().take(holder);
-        grant.into_iter().for_each(|grant| self.client().abandon_grant(&grant));
+        while let Some(grant) = self.primitive().take(holder) {
+            self.client().abandon_grant(&grant);
+        }
     }
 
     fn let_go(&self) {

@@ -9,13 +9,20 @@ use super::object::{Contended, Obstacle};
 use super::owed::{Undone, undo};
 use super::{AcquireStep, Acquired, Primitive, Wanted};
 use crate::backend::{Done, Failed, echo_until};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::lease::{GrantSpec, Term};
 use crate::stats::Way;
+use crate::step::Step;
 use crate::time::Tick;
 
 /// How often a request that came too late is repeated at once, an acquire or a cancel: the server's clock may be jumping.
 pub(super) const TOO_LATE_IN_A_ROW: u32 = 3;
+
+/// The error of a caller that wants more than there is.
+pub(super) fn more_than_there_is(op: &'static str, total: i64) -> Error {
+    let allowed = format!("1 to {}, of which there are so many in all", total.max(0));
+    Error::refused(ErrorKind::InvalidArgument, op, "more permits were asked for than there are", allowed)
+}
 
 /// What was asked of the server for a waiter, and its outcome.
 pub(super) struct AcquireOutcome<P: Primitive> {
@@ -104,7 +111,7 @@ impl<P: Primitive> Contended<P> {
         GrantSpec {
             name: self.name().clone(),
             owner: step.owner().to_owned(),
-            token,
+            token: step.token(token),
             lease: step.lease(),
             watchdog: term.watchdog(),
             clock_drift: self.client().options.clock_drift,
@@ -158,6 +165,9 @@ impl<P: Primitive> Contended<P> {
             }
             Acquired::NotYourTurn { .. } => return Ok(NonBlockingOutcome::Refused(Obstacle::Queue)),
             Acquired::TooLate { .. } => return Ok(NonBlockingOutcome::TooLate(undone)),
+            Acquired::MoreThanThereIs { total, .. } => {
+                return Err(more_than_there_is(P::Acquire::OP, total).on(self.name().as_str()));
+            }
         };
         let spec = self.grant_spec(wanted.term(), &step, token, &done);
         if spec.is_over() {

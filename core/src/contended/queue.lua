@@ -9,6 +9,9 @@
 -- `next;<object>` when it is the one behind the head. A kind other than the lock sets KIND: its messages begin with that.
 local L, Q, S = KEYS[1], KEYS[#KEYS - 1], KEYS[#KEYS]
 local KIND = ''
+-- Whether S also has `want:<client>`: how many permits the first in line of a client wants. So it is for a kind that sets this.
+-- Its scripts say themselves whose turn it is.
+local WANTS = false
 local HEAD_SILENCE_MS, SILENCE_MS, KEPT_MS = 2500, 15000, '60000'
 -- A head that was seen so recently, and was not found deaf since, is there.
 local RECENT_MS = 100
@@ -63,6 +66,9 @@ local function queue_at(now)
         redis.call('HDEL', S, client, 'deaf:' .. client, 'barged')
       else
         redis.call('HDEL', S, client, 'deaf:' .. client)
+      end
+      if WANTS then
+        redis.call('HDEL', S, 'want:' .. client)
       end
       redis.call('ZREM', Q, client)
     end
@@ -128,7 +134,7 @@ local function queue_at(now)
     leave(front)
     rank = rank - 1
     if rank <= 1 then
-      moved_up(rank, true, client)
+      moved_up(rank, not WANTS, client)
     end
     return rank
   end
@@ -151,6 +157,11 @@ local function queue_at(now)
         return ms
       end
       return since
+    end
+
+    -- A client was told something and did not hear it.
+    function dead.mark(client)
+      deaf_since(client)
     end
 
     -- The head was told `free` and did not hear it: marks it, and tells the entries behind it in turn, marking each that does
@@ -192,7 +203,7 @@ local function queue_at(now)
         -- More dead entries may follow: the caller asks again at once.
         tell(caller, 'free')
       elseif first and first <= 1 then
-        moved_up(first, true, caller)
+        moved_up(first, not WANTS, caller)
       end
       keep()
     end

@@ -21,6 +21,8 @@ pub(crate) struct Queue {
     /// Since when nobody listens to the inbox of a client.
     pub(crate) deaf: BTreeMap<String, u64>,
     pub(crate) barged: Option<u64>,
+    /// How many permits the first in line of a client wants, for a kind of which there are several.
+    pub(crate) wants: BTreeMap<String, u32>,
     pub(crate) seen_deadline: Option<u64>,
 }
 
@@ -33,6 +35,8 @@ pub(crate) struct QueueNames {
     pub(crate) queue: &'static str,
     /// The kind of key of when the waiting clients were last seen.
     pub(crate) seen: &'static str,
+    /// Whether entries say how many permits they want; the steps say themselves whose turn it is then.
+    pub(crate) wants: bool,
 }
 
 impl QueueNames {
@@ -42,7 +46,13 @@ impl QueueNames {
             is_companion_of(queue, kind, b"queue") && is_companion_of(seen, kind, b"seen"),
             "the keys name their kind"
         );
-        QueueNames { kind, queue, seen }
+        QueueNames { kind, queue, seen, wants: false }
+    }
+
+    /// Those of a kind of which there are several.
+    pub(crate) const fn with_wants(mut self) -> QueueNames {
+        self.wants = true;
+        self
     }
 
     /// Adds Q and S of that object.
@@ -120,6 +130,7 @@ impl Queue {
             self.seen.clear();
             self.deaf.clear();
             self.barged = None;
+            self.wants.clear();
             self.seen_deadline = None;
         }
         self.entries.is_empty() && self.lacks_seen()
@@ -127,7 +138,7 @@ impl Queue {
 
     /// Whether S has no field.
     fn lacks_seen(&self) -> bool {
-        self.seen.is_empty() && self.deaf.is_empty() && self.barged.is_none()
+        self.seen.is_empty() && self.deaf.is_empty() && self.barged.is_none() && self.wants.is_empty()
     }
 }
 
@@ -171,6 +182,11 @@ impl QueueAt<'_, '_> {
         self.queue.entries.iter().take(REACH).map(|(_, client)| client.clone()).collect()
     }
 
+    /// A client was told something and did not hear it.
+    pub(crate) fn mark(&mut self, client: &str) {
+        self.deaf_since(client);
+    }
+
     /// Since when nobody listens to a client's inbox: from now on, unless that was known.
     fn deaf_since(&mut self, client: &str) -> u64 {
         let now = self.now.millis();
@@ -207,7 +223,7 @@ impl QueueAt<'_, '_> {
         if count == REACH && waits && self.queue.head().is_some() {
             self.tell(caller, "free");
         } else if let Some(first @ (0 | 1)) = first {
-            self.moved_up(first, true, caller);
+            self.moved_up(first, !self.names.wants, caller);
         }
         self.keep();
     }
@@ -224,7 +240,7 @@ impl QueueAt<'_, '_> {
         self.queue.seen.insert(client.to_owned(), self.now.millis()).is_none()
     }
 
-    fn keep(&mut self) {
+    pub(crate) fn keep(&mut self) {
         let until = Some(self.now.millis() + KEPT_MS);
         let queue = &mut *self.queue;
         if !queue.entries.is_empty() {
@@ -259,6 +275,7 @@ impl QueueAt<'_, '_> {
             self.queue.barged = None;
             self.queue.seen.clear();
             self.queue.deaf.clear();
+            self.queue.wants.clear();
             return;
         }
         // The waiters keep both keys alive, but an S that is made anew has no time to live yet.
@@ -282,6 +299,7 @@ impl QueueAt<'_, '_> {
         }
         self.queue.seen.remove(client);
         self.queue.deaf.remove(client);
+        self.queue.wants.remove(client);
         Some(rank)
     }
 
@@ -322,7 +340,7 @@ impl QueueAt<'_, '_> {
                 self.leave(&front);
                 rank -= 1;
                 if rank <= 1 {
-                    self.moved_up(rank, true, client);
+                    self.moved_up(rank, !self.names.wants, client);
                 }
             }
         }

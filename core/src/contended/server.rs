@@ -6,10 +6,10 @@ use std::time::Duration;
 use super::{Acquired, Cancelled, Contended, Looked, Primitive, Released};
 use crate::backend::{Backend, Done, Failed, Listen, Subscription};
 use crate::context::Context;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::lease::{Grant, Renewed};
 use crate::name::ObjectName;
-use crate::step::Batch;
+use crate::step::{Batch, Step};
 use crate::time::Tick;
 
 impl<P: Primitive> Contended<P> {
@@ -42,6 +42,13 @@ impl<P: Primitive> Contended<P> {
         end: Tick,
     ) -> Result<Done<Renewed>, Failed> {
         self.client().operate_until(self.name(), step, deadline, end).await
+    }
+
+    /// Runs a step of the primitive's own that does not wait, within `operation_timeout`.
+    pub(crate) async fn run_now<S: Step>(&self, step: &S) -> Result<S::Reply> {
+        self.check_open(S::OP)?;
+        let done = self.client().operate(self.name(), step).await;
+        done.map(|done| done.reply).map_err(|failed| failed.error)
     }
 
     /// Takes note of what the server said to a renewal for `lease`; true when the hold is still held.

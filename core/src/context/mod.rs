@@ -170,10 +170,8 @@ impl Context {
         self.keeper.forget(grant);
         grant.lose(LossReason::Closed, || {
             grant.counts(&self.counters).lost();
-            let message = format!(
-                "abandoned while held, token {}: its holder went away; the lease runs out by itself",
-                grant.token()
-            );
+            let message =
+                format!("abandoned while held, {}: its holder went away; the lease runs out by itself", grant.which());
             self.events.emit_of(Level::Warn, grant.for_event(), message);
         });
     }

@@ -199,6 +199,11 @@ impl Grant {
         OfHold { name: self.name().as_str(), token: self.token(), owner: self.owner() }
     }
 
+    /// What tells it from other grants of its name, for messages.
+    pub(crate) fn which(&self) -> String {
+        if self.renewed_by().fenced { format!("token {}", self.token()) } else { format!("owner {}", self.owner()) }
+    }
+
     pub(crate) fn name(&self) -> &ObjectName {
         &self.0.tenure.name
     }

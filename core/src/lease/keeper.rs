@@ -308,7 +308,7 @@ impl Shared {
     fn lose(&self, grant: &Grant, reason: LossReason) {
         grant.lose(reason, || {
             grant.counts(&self.counters).lost();
-            let message = format!("lost while held, token {}: {reason}", grant.token());
+            let message = format!("lost while held, {}: {reason}", grant.which());
             self.events.emit_of(Level::Warn, grant.for_event(), message);
         });
     }

@@ -5,6 +5,7 @@ mod grant;
 mod holder;
 mod keeper;
 mod loss;
+mod options;
 mod renewal;
 mod schedule;
 mod tenure;
@@ -17,6 +18,8 @@ pub(crate) use grant::{GrantSpec, Source};
 pub use holder::HolderId;
 pub(crate) use keeper::Keeper;
 pub use loss::{HoldState, LossReason};
+pub use options::AcquireOptions;
+pub(crate) use options::check_leases;
 pub(crate) use renewal::Renewal;
 
 use crate::time::Tick;

@@ -16,6 +16,9 @@ use crate::time::Tick;
 /// It leaves alone what lasts for longer: a hold that nothing renews is verified with a lease of next to nothing. Only what
 /// [`Grant::asks_for`] returns cuts a hold short.
 pub(crate) trait Renewal: BatchStep<Reply = Renewed> {
+    /// Whether its holds have fencing tokens.
+    const FENCED: bool = true;
+
     /// For `lease` from when the server carries it out.
     fn of(grant: &Grant, lease: Duration) -> Self;
 
@@ -33,6 +36,8 @@ pub(super) struct RenewedBy {
     step: fn() -> TypeId,
     /// The most holds that one script renews.
     pub(super) chunk: usize,
+    /// See [`Renewal::FENCED`].
+    pub(super) fenced: bool,
     send: for<'a> fn(&'a Backend, &[ToRenew], Tick) -> Sending<'a>,
     /// See [`Renewal::counts`].
     pub(super) counts: fn(&Counters) -> &HoldCounts,
@@ -42,7 +47,7 @@ impl RenewedBy {
     pub(super) const fn of<R: Renewal>() -> &'static RenewedBy {
         const {
             assert!(R::CHUNK > 0);
-            &RenewedBy { step: TypeId::of::<R>, chunk: R::CHUNK, send: send::<R>, counts: R::counts }
+            &RenewedBy { step: TypeId::of::<R>, chunk: R::CHUNK, fenced: R::FENCED, send: send::<R>, counts: R::counts }
         }
     }
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use super::Lock;
 use super::step::{ForceRelease, Inspect};
-use super::{Lock, LockObject};
 use crate::error::Result;
 use crate::lease::LossReason;
 use crate::step::Step;
@@ -74,14 +74,5 @@ impl Lock {
             queued: seen.queued,
             holder: seen.holder,
         })
-    }
-}
-
-impl LockObject {
-    /// Runs a step that does not wait, within `operation_timeout`.
-    pub(super) async fn run_now<S: Step>(&self, step: &S) -> Result<S::Reply> {
-        self.check_open(S::OP)?;
-        let done = self.client().operate(self.name(), step).await;
-        done.map(|done| done.reply).map_err(|failed| failed.error)
     }
 }

@@ -30,7 +30,7 @@ use std::time::Duration;
 pub(crate) use exclusive::Exclusive;
 pub use held::Held;
 pub use inspection::Inspection;
-pub use options::{AcquireOptions, LockOptions};
+pub use options::LockOptions;
 #[cfg(test)]
 pub(crate) use step::LockState;
 pub(crate) use step::Renew;
@@ -38,6 +38,7 @@ pub(crate) use step::Renew;
 use crate::contended::{Contended, Home};
 use crate::context::Context;
 use crate::error::{ErrorKind, Result};
+pub use crate::lease::AcquireOptions;
 use crate::lease::{HolderId, Lease, Term};
 use crate::wait::Wait;
 

@@ -198,32 +198,13 @@ impl Model for LockState {
         let owners: BTreeMap<String, String> =
             fields.chunks(2).map(|pair| (pair[0].to_owned(), pair[1].to_owned())).collect();
         let value = pair.server.cmd(&["GET", &token]).unwrap();
-        let queue = read_queue(pair);
+        let queue = Queue::read_back(pair, &step::QUEUE);
         LockState {
             queue,
             hash: (!owners.is_empty()).then_some(LockHash { owners, deadline: lock_deadline }),
             token: (!value.is_nil()).then(|| TokenKey { value: value.text().to_owned(), deadline: token_deadline }),
         }
     }
-}
-
-fn read_queue(pair: &mut Pair<LockState>) -> Queue {
-    let (queue, seen) = (pair.name.companion(step::QUEUE.queue), pair.name.companion(step::QUEUE.seen));
-    let (entries_deadline, seen_deadline) = (pair.server_deadline(&queue), pair.server_deadline(&seen));
-    let range = pair.server.cmd(&["ZRANGE", &queue, "0", "-1", "WITHSCORES"]).unwrap();
-    let range: Vec<&str> = range.array().iter().map(Reply::text).collect();
-    let entries = range.chunks(2).map(|pair| (pair[1].parse().unwrap(), pair[0].to_owned())).collect();
-    let fields = pair.server.cmd(&["HGETALL", &seen]).unwrap();
-    let fields: Vec<&str> = fields.array().iter().map(Reply::text).collect();
-    let mut seen: BTreeMap<String, u64> =
-        fields.chunks(2).map(|pair| (pair[0].to_owned(), pair[1].parse().unwrap())).collect();
-    let barged = seen.remove("barged");
-    let mut deaf = BTreeMap::new();
-    seen.retain(|field, since| match field.strip_prefix("deaf:") {
-        Some(client) => deaf.insert(client.to_owned(), *since).is_some(),
-        None => true,
-    });
-    Queue { entries, entries_deadline, seen, deaf, barged, seen_deadline }
 }
 
 fn foreign(pair: &mut Pair<LockState>, action: &Foreign) {

@@ -1,13 +1,11 @@
-//! How a lock is made, and how an acquire is.
+//! How a lock is made.
 
 use std::time::Duration;
 
 use super::Exclusive;
-use crate::config::{check_lease, check_watchdog_lease};
 use crate::contended::Primitive;
-use crate::error::{Error, ErrorKind, Result};
-use crate::lease::Lease;
-use crate::wait::Wait;
+use crate::error::Result;
+use crate::lease::{Lease, check_leases};
 
 /// How a [`Lock`](super::Lock) is made.
 ///
@@ -51,46 +49,6 @@ impl LockOptions {
     }
 
     pub(super) fn check(&self) -> Result<()> {
-        const OP: &str = Exclusive::KIND;
-        let fixed = match self.lease {
-            Lease::Watchdog => None,
-            Lease::Fixed(lease) => Some(check_lease(OP, lease)?),
-        };
-        let watchdog = self.watchdog_lease.map(|lease| check_watchdog_lease(OP, lease)).transpose()?;
-        let (Some(fixed), Some(watchdog)) = (fixed, watchdog) else { return Ok(()) };
-        let given = format_args!("a lease of {fixed:?} and a watchdog lease of {watchdog:?} were given");
-        let allowed = "one of them: a lease is not renewed, a watchdog lease is what the watchdog renews";
-        Err(Error::refused(ErrorKind::InvalidArgument, OP, given, allowed))
-    }
-}
-
-/// How an acquire is made.
-///
-/// ```
-/// # use libdlock::lock::AcquireOptions;
-/// # use libdlock::Wait;
-/// # use std::time::Duration;
-/// let how = AcquireOptions::default().wait(Wait::For(Duration::from_secs(2)));
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct AcquireOptions {
-    /// How long to wait; for ever by default.
-    pub wait: Wait,
-    /// The lease of this hold; the lock's own when `None`.
-    pub lease: Option<Lease>,
-}
-
-impl AcquireOptions {
-    /// Sets how long to wait.
-    pub const fn wait(mut self, wait: Wait) -> AcquireOptions {
-        self.wait = wait;
-        self
-    }
-
-    /// Sets the lease of this hold.
-    pub const fn lease(mut self, lease: Lease) -> AcquireOptions {
-        self.lease = Some(lease);
-        self
+        check_leases(Exclusive::KIND, self.lease, self.watchdog_lease)
     }
 }

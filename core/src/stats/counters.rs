@@ -26,6 +26,7 @@ pub(crate) struct Counters {
     retries: AtomicU64,
     pub(crate) lock: HoldCounts,
     pub(crate) limiter: DecisionCounts,
+    pub(crate) semaphore: HoldCounts,
     /// Of the kind that tests make up.
     #[cfg(test)]
     pub(crate) permits: HoldCounts,

@@ -60,9 +60,12 @@ pub(crate) trait Model: State + Debug + PartialEq {
 /// All keys of the object of this kind with this name, by the access rules of the kind.
 pub(crate) fn keys_of<S: State>(name: &ObjectName) -> BTreeSet<String> {
     let patterns = S::ACCESS.split_whitespace().filter_map(|word| word.strip_prefix('~'));
-    patterns
-        .map(|pattern| pattern.strip_suffix(":*").map_or(name.as_str().to_owned(), |kind| name.companion(kind)))
-        .collect()
+    let key = |pattern: &str| match (pattern.strip_suffix(":*"), pattern.strip_prefix("*:")) {
+        (Some(kind), _) => name.companion(kind),
+        (None, Some(what)) => name.suffixed_parts(what).concat(),
+        (None, None) => name.as_str().to_owned(),
+    };
+    patterns.map(key).collect()
 }
 
 /// Both sides of the comparison.

@@ -160,11 +160,6 @@ impl Step for Acquire {
     }
 
     fn server_time(reply: &Acquired) -> Option<ServerTime> {
-        match reply {
-            Acquired::Granted { now, .. }
-            | Acquired::Busy { now, .. }
-            | Acquired::TooLate { now }
-            | Acquired::NotYourTurn { now, .. } => Some(*now),
-        }
+        Some(reply.now())
     }
 }

@@ -1,7 +1,7 @@
 use super::{LockState, QUEUE, queue_at, with_queue};
 use crate::contended::Cancelled;
 use crate::name::ObjectName;
-use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
+use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, Step, WrongType};
 use crate::time::ServerTime;
 
 /// Leaves the queue: nobody of this client waits any more. See `cancel.lua`.
@@ -49,18 +49,10 @@ impl Step for Cancel {
     }
 
     fn decode(reply: Reply) -> Result<Cancelled, Malformed> {
-        let items = wire::list(reply)?;
-        let now = wire::time(items.get(1))?;
-        match wire::int(items.first())? {
-            0 => Ok(Cancelled::Done { now, had_place: wire::int(items.get(2))? == 1 }),
-            2 => Ok(Cancelled::TooLate { now }),
-            _ => Err(Malformed),
-        }
+        Cancelled::decode(reply)
     }
 
     fn server_time(reply: &Cancelled) -> Option<ServerTime> {
-        match reply {
-            Cancelled::Done { now, .. } | Cancelled::TooLate { now } => Some(*now),
-        }
+        Some(reply.now())
     }
 }

@@ -66,9 +66,7 @@ impl Step for Look {
     }
 
     fn server_time(reply: &Looked) -> Option<ServerTime> {
-        match reply {
-            Looked::Held { now, .. } | Looked::Ask { now } | Looked::TooLate { now } => Some(*now),
-        }
+        Some(reply.now())
     }
 }
 

@@ -54,40 +54,57 @@ local function is_due()
   return suffices(available, n, waits and redis.call('ZRANK', Q, client) or redis.call('ZCARD', Q))
 end
 
-local due, barges = is_due(), false
+local due, barges, from = is_due(), false, nil
 if not due then
   local before = available
   available = reclaim(ms, available, ARGV[8])
-  due = available > before and is_due()
+  if available > before then
+    due, from = is_due(), 0
+  end
 end
 if not due then
   local total = available + redis.call('ZCARD', P)
   if n > total then
+    if from and head then
+      wake(queue, available, from, client)
+    end
     return {4, now, total}
   end
-  local held_up = head and head ~= client and available >= want(head)
-  if held_up and not queue.is_there(head) then
+  if available >= n and head and head ~= client and not queue.is_there(head) then
+    local entries = redis.call('ZCARD', Q)
     queue.front().drop_gone(client, waits and client)
+    if redis.call('ZCARD', Q) < entries then
+      due, from = is_due(), 0
+    end
     head = redis.call('ZRANGE', Q, 0, 0)[1]
-    due = is_due()
   end
   -- A non-blocking attempt may jump the queue, at most twice per head.
   barges = not due and not waits and head and available >= n and tonumber(redis.call('HGET', S, 'barged') or 0) < 2
-  if not due and not barges then
-    local rank = -1
-    if waits then
-      queue = queue or queue_at(now)
-      rank = queue.enqueue(client)
-      redis.call('HSET', S, 'want:' .. client, n)
+end
+if not due and not barges then
+  local rank = -1
+  if waits then
+    queue = queue or queue_at(now)
+    rank = queue.stay(client, true)
+    if rank then
+      local stood = rank
+      rank = queue.drop_silent(client, rank)
+      from = rank < stood and math.min(from or rank, rank) or from
+    else
+      rank = queue.join(client)
     end
-    if available >= n then
-      return {3, now, rank}
-    end
-    local first = redis.call('ZRANGE', P, 0, 0, 'WITHSCORES')[2]
-    -- Redisson gives permits without a lease a score of their own.
-    local ttl = first and tonumber(first) < 922337203685477 and math.max(tonumber(first) - ms, 0) or -1
-    return {1, now, ttl, available, total, rank}
+    redis.call('HSET', S, 'want:' .. client, n)
   end
+  if from and redis.call('EXISTS', Q) == 1 then
+    wake(queue or queue_at(now), available, from, rank == -1 and '' or client)
+  end
+  if available >= n then
+    return {3, now, rank}
+  end
+  local first = redis.call('ZRANGE', P, 0, 0, 'WITHSCORES')[2]
+  -- Redisson gives permits without a lease a score of their own.
+  local ttl = first and tonumber(first) < 922337203685477 and math.max(tonumber(first) - ms, 0) or -1
+  return {1, now, ttl, available, available + redis.call('ZCARD', P), rank}
 end
 
 if barges then
@@ -98,10 +115,17 @@ available = redis.call('DECRBY', L, n)
 expire_at(base, n, ms + lease, 'CH')
 keep_permits(lease, made)
 if head then
+  local wanted = waits and want(client)
   local rank = waits and queue.leave(client)
   if rank and rank <= 1 then
     queue.moved_up(rank, false, client)
   end
-  wake(queue, available, client)
+  -- The server kept room for more than was taken.
+  if rank and n < wanted then
+    from = math.min(from or rank, rank)
+  end
+  if from then
+    wake(queue, available, from, client)
+  end
 end
 return {0, now}

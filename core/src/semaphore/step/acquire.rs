@@ -63,41 +63,64 @@ impl Step for Acquire {
             state.set_count(available);
             state.keep(now, millis(self.lease), true);
         }
-        let mut due = self.is_due(state, &taker, available);
+        let (mut due, mut barges) = (self.is_due(state, &taker, available), false);
+        // From which rank on room was made.
+        let mut from = None;
         if !due {
             let before = available;
             available = state.reclaim(name, now, available, outbox);
-            due = available > before && self.is_due(state, &taker, available);
+            if available > before {
+                (due, from) = (self.is_due(state, &taker, available), Some(0));
+            }
         }
-        let mut barges = false;
         if !due {
             let total = available + state.taken.len() as i64;
             if permits > total {
+                if let Some(from) = from {
+                    state.wake(name, now, (available, from), client, outbox);
+                }
                 return Ok(Acquired::MoreThanThereIs { now, total });
             }
-            let head = state.queue.head().map(str::to_owned);
-            let held_up = head.as_deref().is_some_and(|head| head != client && available >= state.want(head));
-            if held_up {
+            let entries = state.queue.entries.len();
+            let mut queue = state.queue_at(name, now, outbox);
+            let head = queue.head().filter(|head| *head != client);
+            if available >= permits && head.is_some_and(|head| !queue.is_there(head)) {
+                queue.drop_gone(client, self.waits);
+                if state.queue.entries.len() < entries {
+                    (due, from) = (self.is_due(state, &taker, available), Some(0));
+                }
+            }
+            let may_barge = state.queue.head().is_some() && state.queue.barged.unwrap_or(0) < MAY_BARGE;
+            barges = !due && !self.waits && available >= permits && may_barge;
+        }
+        if !due && !barges {
+            let mut rank = None;
+            if self.waits {
                 let mut queue = state.queue_at(name, now, outbox);
-                if !queue.head().is_some_and(|head| queue.is_there(head)) {
-                    queue.drop_gone(client, self.waits);
-                    due = self.is_due(state, &taker, available);
-                }
+                let stands = match queue.stay(client, true) {
+                    Some(stood) => {
+                        let rank = queue.drop_silent(client, stood);
+                        from = if rank < stood { Some(from.unwrap_or(rank).min(rank)) } else { from };
+                        rank
+                    }
+                    None => queue.join(client),
+                };
+                rank = Some(stands as u64);
+                state.queue.wants.insert(client.to_owned(), taker.permits);
             }
-            let may_barge = state.queue.barged.unwrap_or(0) < MAY_BARGE;
-            barges = !due && !self.waits && state.queue.head().is_some() && available >= permits && may_barge;
-            if !due && !barges {
-                let rank = self.waits.then(|| {
-                    let rank = state.queue_at(name, now, outbox).enqueue(client) as u64;
-                    state.queue.wants.insert(client.to_owned(), taker.permits);
-                    rank
-                });
-                if available >= permits {
-                    return Ok(Acquired::NotYourTurn { now, rank });
-                }
-                let ttl = state.first_expiry(now).max(-1);
-                return Ok(Acquired::Busy { now, ttl, holder: format!("{available}/{total}"), rank });
+            if let Some(from) = from {
+                let caller = if self.waits { client } else { "" };
+                state.wake(name, now, (available, from), caller, outbox);
             }
+            if available >= permits {
+                return Ok(Acquired::NotYourTurn { now, rank });
+            }
+            let ttl = match state.first_expiry(now) {
+                -1 => -1,
+                ttl => ttl.max(0),
+            };
+            let total = available + state.taken.len() as i64;
+            return Ok(Acquired::Busy { now, ttl, holder: format!("{available}/{total}"), rank });
         }
         if barges {
             state.queue_at(name, now, outbox).barge();
@@ -106,14 +129,21 @@ impl Step for Acquire {
         state.set_count(available);
         state.give(&taker, expiry);
         state.keep(now, millis(self.lease), made);
-        if state.queue.head().is_some() {
-            let mut queue = state.queue_at(name, now, outbox);
-            if self.waits
-                && let Some(rank @ (0 | 1)) = queue.leave(client)
-            {
+        let wanted = state.want(client);
+        let mut queue = state.queue_at(name, now, outbox);
+        if self.waits
+            && let Some(rank) = queue.leave(client)
+        {
+            if rank <= 1 {
                 queue.moved_up(rank, false, client);
             }
-            state.wake(name, now, available, client, outbox);
+            // The server kept room for more than was taken.
+            if permits < wanted {
+                from = Some(from.unwrap_or(rank).min(rank));
+            }
+        }
+        if let Some(from) = from {
+            state.wake(name, now, (available, from), client, outbox);
         }
         Ok(Acquired::Granted { now, token: 0 })
     }

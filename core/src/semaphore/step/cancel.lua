@@ -13,10 +13,10 @@ end
 local queue = queue_at(now)
 local available = count() or 0
 local rank = queue.leave(ARGV[1])
-if rank and rank <= 1 then
-  queue.moved_up(rank, true, ARGV[1])
-end
 if rank then
-  wake(queue, available, ARGV[1])
+  if rank <= 1 then
+    queue.moved_up(rank, false, ARGV[1])
+  end
+  wake(queue, available, rank, ARGV[1])
 end
 return {0, now, rank and 1 or 0}

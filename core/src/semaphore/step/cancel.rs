@@ -31,11 +31,11 @@ impl Step for Cancel {
         let available = state.count().ok().flatten().unwrap_or(0);
         let mut queue = state.queue_at(name, now, outbox);
         let rank = queue.leave(&self.client);
-        if let Some(rank @ (0 | 1)) = rank {
-            queue.moved_up(rank, true, &self.client);
-        }
-        if rank.is_some() {
-            state.wake(name, now, available, &self.client, outbox);
+        if let Some(rank) = rank {
+            if rank <= 1 {
+                queue.moved_up(rank, false, &self.client);
+            }
+            state.wake(name, now, (available, rank), &self.client, outbox);
         }
         Ok(Cancelled::Done { now, had_place: rank.is_some() })
     }

@@ -1,13 +1,11 @@
 -- Reads a semaphore without changing it.
 --
--- KEYS[1]  L, KEYS[2]  P, KEYS[3]  Q: see permits.lua and queue.lua
+-- KEYS   L, P, Q, S: see permits.lua and queue.lua
 --
--- Reply    {available or nil, taken, of these expired, how many processes wait}
-local ms = math.floor((function()
-  local time = redis.call('TIME')
-  return time[1] * 1000 + time[2] / 1000
-end)())
-local available = redis.call('GET', KEYS[1])
-return {
-  available, redis.call('ZCARD', KEYS[2]), redis.call('ZCOUNT', KEYS[2], '-inf', ms), redis.call('ZCARD', KEYS[3]),
-}
+-- Reply  {available or nil, taken, of these expired, how many processes wait}
+local available = count()
+if available == false then
+  return redis.error_reply(NO_NUMBER)
+end
+local ms = math.floor(clock() / 1000)
+return {available or false, redis.call('ZCARD', P), redis.call('ZCOUNT', P, '-inf', ms), redis.call('ZCARD', Q)}

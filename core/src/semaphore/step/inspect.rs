@@ -1,4 +1,4 @@
-use super::{QUEUE, SemaphoreState, add_permit_keys};
+use super::{SemaphoreState, add_keys, with_permits};
 use crate::name::ObjectName;
 use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
 use crate::time::ServerTime;
@@ -42,18 +42,20 @@ impl Step for Inspect {
     }
 
     fn script() -> &'static Script {
-        static SCRIPT: Script = Script::new(include_str!("inspect.lua"));
+        static SCRIPT: Script = Script::new(with_permits!("inspect.lua"));
         &SCRIPT
     }
 
     fn encode(&self, name: &ObjectName, _attempt: Attempt, call: &mut Call) {
-        add_permit_keys(name, call);
-        call.keys.join(name.companion_parts(QUEUE.queue));
+        add_keys(name, call);
     }
 
     fn decode(reply: Reply) -> Result<Inspected, Malformed> {
         let items = wire::list(reply)?;
-        let available = wire::text(items.first())?.map(|text| text.parse().map_err(|_| Malformed)).transpose()?;
+        let available = match items.first() {
+            Some(Reply::Nil) => None,
+            number => Some(wire::int(number)?),
+        };
         let count = |at| wire::unsigned(items.get(at));
         Ok(Inspected { available, taken: count(1)?, expired: count(2)?, queued: count(3)? })
     }

@@ -25,15 +25,16 @@ local function look()
   end
   local first = redis.call('ZRANGE', P, 0, 0, 'WITHSCORES')[2]
   local ttl = first and tonumber(first) < 922337203685477 and tonumber(first) - ms or -1
-  if first and ttl ~= -1 and ttl <= 0 or suffices(available, want(client), rank) then
+  -- Where so many are available, who stands in front may be dead, and only an acquire drops it then.
+  if first and ttl ~= -1 and ttl <= 0 or available >= want(client) then
     return
   end
-  -- The head may be dead, and only an acquire drops it then.
-  local head = rank > 0 and redis.call('ZRANGE', Q, 0, 0)[1]
-  if head and available >= want(head) then
-    return
+  local stood = rank
+  rank = queue.drop_silent(client, rank)
+  if rank < stood then
+    wake(queue, available, rank)
   end
-  return ttl, available, queue.drop_silent(client, rank)
+  return ttl, available, rank
 end
 
 local replies, at = {now}, 1

@@ -39,13 +39,15 @@ impl Step for Look {
         let (Some(rank), Ok(Some(available))) = (rank, state.count()) else { return Ok(Looked::Ask { now }) };
         let expires = state.first_expiry(now);
         let first_is_due = !state.taken.is_empty() && expires != -1 && expires <= 0;
-        let head = state.queue.head().filter(|_| rank > 0);
-        let held_up = head.is_some_and(|head| available >= state.want(head));
-        if first_is_due || held_up || state.suffices(available, state.want(&self.client), rank) {
+        // Where so many are available, who stands in front may be dead, and only an acquire drops it then.
+        if first_is_due || available >= state.want(&self.client) {
             return Ok(Looked::Ask { now });
         }
-        let rank = state.queue_at(name, now, outbox).drop_silent(&self.client, rank) as u64;
-        Ok(Looked::Held { now, ttl: expires, holder: available.to_string(), rank })
+        let stands = state.queue_at(name, now, outbox).drop_silent(&self.client, rank);
+        if stands < rank {
+            state.wake(name, now, (available, stands), "", outbox);
+        }
+        Ok(Looked::Held { now, ttl: expires, holder: available.to_string(), rank: stands as u64 })
     }
 
     fn script() -> &'static Script {

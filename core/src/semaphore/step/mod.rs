@@ -26,7 +26,7 @@ use crate::step::Call;
 
 /// The keys of the queue.
 pub(crate) const QUEUE: QueueNames =
-    QueueNames::new("semaphore", "dlock_semaphore_queue", "dlock_semaphore_seen");
+    QueueNames::new("semaphore", "dlock_semaphore_queue", "dlock_semaphore_seen").with_wants();
 
 /// The kind of channel where the number of available permits is announced (Redisson's RSemaphore and RPermitExpirableSemaphore).
 const CHANNEL: &str = "redisson_sc";
@@ -38,7 +38,7 @@ const TIMEOUT: &str = "timeout";
 pub(crate) const MAX_ACQUIRED: u32 = 10_000;
 
 /// What Redisson gives a permit without a lease as its expiry.
-const NO_LEASE: u64 = 922_337_203_685_477;
+pub(crate) const NO_LEASE: u64 = 922_337_203_685_477;
 
 /// Where the number of available permits is announced.
 pub(crate) fn channel(name: &ObjectName) -> String {
@@ -46,6 +46,7 @@ pub(crate) fn channel(name: &ObjectName) -> String {
 }
 
 /// The key of the permits that are taken.
+#[cfg(test)]
 pub(crate) fn taken_key(name: &ObjectName) -> String {
     name.suffixed_parts(TIMEOUT).concat()
 }

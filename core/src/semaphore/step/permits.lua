@@ -20,7 +20,9 @@ local function count()
   if not text then
     return nil
   end
-  return #text <= 16 and string.match(text, '^%-?%d+$') and tonumber(text)
+  -- As the server writes a number: of others it takes none.
+  local canonical = #text <= 16 and (text == '0' or string.match(text, '^%-?[1-9]%d*$'))
+  return canonical and tonumber(text) or false
 end
 
 -- Calls `each` with the ids of an acquire of n permits, RECLAIMED of them at a time; the sum of what it returns.
@@ -98,24 +100,24 @@ local function suffices(available, n, entries)
   return n <= available
 end
 
--- Tells all entries from the head on whose wants fit together into what is available to ask, the caller excepted. One that does
--- not hear is marked, and leaves its permits to those behind it, of which the first that hears drops it.
-local function wake(queue, available, caller)
-  if available <= 0 then
-    return
-  end
-  local marked = false
-  for _, client in ipairs(redis.call('ZRANGE', Q, 0, math.min(available, REACH) - 1)) do
+-- Tells all entries from rank `from` on to ask whose wants fit into what is available together with those in front of them: room was
+-- made for them. Ends at the caller, whose reply says more. An entry that wants more than there is in all is told too, and keeps
+-- nobody out. One that does not hear is marked, and leaves its permits to those behind it, of which the first that hears drops it.
+local function wake(queue, available, from, caller)
+  local total, marked = available + redis.call('ZCARD', P), false
+  for at, client in ipairs(redis.call('ZRANGE', Q, 0, REACH - 1)) do
     local wanted = want(client)
-    if wanted > available then
+    local impossible = wanted > total and wanted < math.huge
+    if client == caller or not impossible and wanted > available then
       break
     end
-    if client ~= caller and tell(client, 'free') == 0 then
-      queue.front().mark(client)
-      marked = true
-    else
-      available = available - wanted
+    if at > from then
+      if tell(client, 'free') == 0 then
+        queue.front().mark(client)
+        wanted, marked = 0, true
+      end
     end
+    available = impossible and available or available - wanted
   end
   if marked then
     queue.keep()

@@ -38,7 +38,7 @@ if available and available > 0 then
     told = 0
   end
   if redis.pcall('ZRANGE', Q, 0, 0)[1] then
-    pcall(wake, queue_at(clock()), available)
+    pcall(wake, queue_at(clock()), available, 0)
   end
 end
 return {1, told}

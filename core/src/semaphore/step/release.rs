@@ -31,12 +31,14 @@ impl Step for Release {
             return Ok(Released::NotHeld);
         }
         let available = state.count()?.map(|available| available + held.len() as i64);
-        held.iter().for_each(|id| drop(state.taken.remove(id)));
+        for id in &held {
+            state.taken.remove(id);
+        }
         if let Some(available) = available {
             state.set_count(available);
             if available > 0 {
                 outbox.publish(channel(name), available.to_string());
-                state.wake(name, now, available, "", outbox);
+                state.wake(name, now, (available, 0), "", outbox);
             }
         }
         Ok(Released::Freed { announced: true, rank: None })

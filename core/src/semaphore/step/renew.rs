@@ -19,6 +19,8 @@ pub(crate) struct Renew {
 }
 
 impl Renewal for Renew {
+    const FENCED: bool = false;
+
     fn of(grant: &Grant, lease: Duration) -> Renew {
         Renew { owner: grant.owner().to_owned(), lease, cut: grant.asks_for(lease) }
     }

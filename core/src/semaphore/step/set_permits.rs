@@ -27,14 +27,15 @@ impl Step for SetPermits {
         let (taken, total) = (state.taken.len() as i64, i64::from(self.total));
         let before = state.count()?.map(|available| available + taken);
         let available = total - taken;
-        if before != Some(total) {
-            state.set_count(available);
-            state.keep(now, 0, before.is_none());
+        if before == Some(total) {
+            return Ok(before);
         }
-        if before.is_none_or(|before| before < total) && available > 0 {
+        state.set_count(available);
+        state.keep(now, 0, before.is_none());
+        if available > 0 {
             outbox.publish(channel(name), available.to_string());
-            state.wake(name, now, available, "", outbox);
         }
+        state.wake(name, now, (available, 0), "", outbox);
         Ok(before)
     }
 

@@ -47,7 +47,7 @@ impl Expires for SemaphoreState {
 }
 
 impl State for SemaphoreState {
-    const ACCESS: &'static str = "~<name> ~<name>:timeout ~dlock_semaphore_queue:* ~dlock_semaphore_seen:* \
+    const ACCESS: &'static str = "~<name> ~*:timeout ~dlock_semaphore_queue:* ~dlock_semaphore_seen:* \
         &redisson_sc:* &dlock_inbox:* \
         +eval +evalsha +time +ping +info +subscribe +unsubscribe +publish +get +set +decrby +incrby +exists +pexpire +persist \
         +pttl +hget +hset +hdel +hexists +hincrby +zadd +zcard +zcount +zmscore +zrange +zrangebyscore +zrank +zrem +zscore";
@@ -63,7 +63,9 @@ impl SemaphoreState {
         let Some(available) = &self.available else { return Ok(None) };
         let text = available.text.as_str();
         let digits = text.strip_prefix('-').unwrap_or(text);
-        let is_number = text.len() <= 16 && !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        let is_number = digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.is_empty();
+        // As the server writes a number: of others it takes none.
+        let is_number = text.len() <= 16 && is_number && (text == "0" || !digits.starts_with('0'));
         if is_number { text.parse().map(Some).map_err(|_| WrongType) } else { Err(WrongType) }
     }
 
@@ -90,19 +92,22 @@ impl SemaphoreState {
 
     /// The keys live on for a lease and half of `IDLE_MS` at least. Those that somebody else has made to stay do.
     pub(super) fn keep(&mut self, now: ServerTime, lease: u64, made: bool) {
-        let Some(available) = &mut self.available else { return };
-        let left = match (made, available.deadline) {
-            (true, _) => 0,
-            (false, Some(deadline)) => deadline - now.millis(),
-            (false, None) => {
-                self.taken_deadline = None;
-                return;
-            }
+        let deadline = match &self.available {
+            Some(available) if !made => match available.deadline {
+                None => {
+                    self.taken_deadline = None;
+                    return;
+                }
+                deadline => deadline,
+            },
+            _ => None,
         };
-        if left < lease + IDLE_MS / 2 {
-            available.deadline = Some(now.millis() + lease + IDLE_MS);
+        let fresh = now.millis() + lease + IDLE_MS;
+        let deadline = deadline.filter(|deadline| *deadline >= fresh - IDLE_MS / 2).unwrap_or(fresh);
+        if let Some(available) = &mut self.available {
+            available.deadline = Some(deadline);
         }
-        self.taken_deadline = available.deadline.filter(|_| !self.taken.is_empty());
+        self.taken_deadline = (!self.taken.is_empty()).then_some(deadline);
     }
 
     /// When the first of the permits expires that are taken, in ms from now; -1 when none will.
@@ -114,7 +119,13 @@ impl SemaphoreState {
     }
 
     /// Takes back what has expired, at most `RECLAIMED`.
-    pub(super) fn reclaim(&mut self, name: &ObjectName, now: ServerTime, available: i64, outbox: &mut Outbox<'_>) -> i64 {
+    pub(super) fn reclaim(
+        &mut self,
+        name: &ObjectName,
+        now: ServerTime,
+        available: i64,
+        outbox: &mut Outbox<'_>,
+    ) -> i64 {
         let mut expired: Vec<(u64, String)> =
             self.taken.iter().filter(|(_, at)| **at <= now.millis()).map(|(id, at)| (*at, id.clone())).collect();
         expired.sort();
@@ -122,7 +133,9 @@ impl SemaphoreState {
         if expired.is_empty() {
             return available;
         }
-        expired.iter().for_each(|(_, id)| drop(self.taken.remove(id)));
+        for (_, id) in &expired {
+            self.taken.remove(id);
+        }
         let available = available + expired.len() as i64;
         self.set_count(available);
         if available > 0 {
@@ -145,31 +158,33 @@ impl SemaphoreState {
         wants.fold(permits, i64::saturating_add) <= available
     }
 
-    /// Tells all entries from the head on whose wants fit together into what is available to ask, `caller` excepted. One that
-    /// does not hear is marked, and leaves its permits to those behind it, of which the first that hears drops it.
+    /// Tells all entries from rank `from` on to ask whose wants fit into what is available together with those in front of them:
+    /// room was made for them. Ends at `caller`, whose reply says more. An entry that wants more than there is in all is told too,
+    /// and keeps nobody out. One that does not hear is marked, and leaves its permits to those behind it, of which the first that
+    /// hears drops it.
     pub(super) fn wake(
         &mut self,
         name: &ObjectName,
         now: ServerTime,
-        mut available: i64,
+        (mut available, from): (i64, usize),
         caller: &str,
         outbox: &mut Outbox<'_>,
     ) {
-        let reach = REACH.min(usize::try_from(available).unwrap_or(0));
-        let front: Vec<String> = self.queue.entries.iter().take(reach).map(|(_, client)| client.clone()).collect();
+        let total = available + self.taken.len() as i64;
+        let front: Vec<String> = self.queue.entries.iter().take(REACH).map(|(_, client)| client.clone()).collect();
         let mut marked = false;
-        for client in front {
-            let wanted = self.want(&client);
-            if wanted > available {
+        for (at, client) in front.into_iter().enumerate() {
+            let mut wanted = self.want(&client);
+            let impossible = wanted > total && wanted < i64::MAX;
+            if client == caller || !impossible && wanted > available {
                 break;
             }
             let mut queue = self.queue_at(name, now, outbox);
-            if client != caller && !queue.tell(&client, "free") {
+            if at >= from && !queue.tell(&client, "free") {
                 queue.mark(&client);
-                marked = true;
-            } else {
-                available -= wanted;
+                (wanted, marked) = (0, true);
             }
+            available -= if impossible { 0 } else { wanted };
         }
         if marked {
             self.queue_at(name, now, outbox).keep();
