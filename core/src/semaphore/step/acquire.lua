@@ -25,17 +25,9 @@ if now > tonumber(ARGV[5]) then
 end
 local ms = math.floor(now / 1000)
 
-local expiry = redis.call('ZSCORE', P, base .. '0000')
 local available = count()
 if available == false then
   return redis.error_reply(NO_NUMBER)
-end
-if expiry then
-  -- Granted when it was first carried out.
-  if tonumber(expiry) < ms + lease then
-    expire_at(base, n, ms + lease, 'XX')
-  end
-  return {0, now}
 end
 local head = redis.call('ZRANGE', Q, 0, 0)[1]
 local made = available == nil
@@ -45,78 +37,93 @@ if made then
   keep_permits(lease, true)
 end
 
+local crowd = (head or available < n) and crowded()
 local queue = head and queue_at(now)
+-- From which rank on room was made; which attempt jumps the head.
+local from, barges
 -- Whether it harms nobody in front to grant them.
 local function is_due()
   if not head then
     return available >= n
   end
-  return suffices(available, n, waits and redis.call('ZRANK', Q, client) or redis.call('ZCARD', Q))
+  return crowd.suffices(available, n, waits and redis.call('ZRANK', Q, client) or redis.call('ZCARD', Q))
 end
 
-local due, barges, from = is_due(), false, nil
-if not due then
-  local before = available
-  available = reclaim(ms, available, ARGV[8])
+if crowd and not is_due() then
+  local expiry = redis.call('ZSCORE', P, base .. '0000')
+  if expiry then
+    -- Granted when it was first carried out.
+    if tonumber(expiry) < ms + lease then
+      expire_at(base, n, ms + lease, 'XX')
+    end
+    return {0, now}
+  end
+  local due, before = false, available
+  available = crowd.reclaim(ms, available, ARGV[8])
   if available > before then
     due, from = is_due(), 0
   end
-end
-if not due then
-  local total = available + redis.call('ZCARD', P)
-  if n > total then
-    if from and head then
-      wake(queue, available, from, client)
+  if not due then
+    local total = available + redis.call('ZCARD', P)
+    if n > total then
+      if from and head then
+        crowd.wake(queue, available, from, client)
+      end
+      return {4, now, total}
     end
-    return {4, now, total}
-  end
-  if available >= n and head and head ~= client and not queue.is_there(head) then
-    local entries = redis.call('ZCARD', Q)
-    queue.front().drop_gone(client, waits and client)
-    if redis.call('ZCARD', Q) < entries then
-      due, from = is_due(), 0
+    if available >= n and head and head ~= client and not queue.is_there(head) then
+      local entries = redis.call('ZCARD', Q)
+      queue.front().drop_gone(client, waits and client)
+      if redis.call('ZCARD', Q) < entries then
+        due, from = is_due(), 0
+      end
+      head = redis.call('ZRANGE', Q, 0, 0)[1]
     end
-    head = redis.call('ZRANGE', Q, 0, 0)[1]
+    -- A non-blocking attempt may jump the queue, at most twice per head.
+    barges = not due and not waits and head and available >= n and tonumber(redis.call('HGET', S, 'barged') or 0) < 2
   end
-  -- A non-blocking attempt may jump the queue, at most twice per head.
-  barges = not due and not waits and head and available >= n and tonumber(redis.call('HGET', S, 'barged') or 0) < 2
-end
-if not due and not barges then
-  local rank = -1
-  if waits then
-    queue = queue or queue_at(now)
-    rank = queue.stay(client, true)
-    if rank then
-      local stood = rank
-      rank = queue.drop_silent(client, rank)
-      from = rank < stood and math.min(from or rank, rank) or from
-    else
-      rank = queue.join(client)
+  if not due and not barges then
+    local rank = -1
+    if waits then
+      queue = queue or queue_at(now)
+      rank = queue.stay(client, true)
+      if rank then
+        local stood = rank
+        rank = queue.drop_silent(client, rank)
+        from = rank < stood and math.min(from or rank, rank) or from
+      else
+        rank = queue.join(client)
+      end
+      redis.call('HSET', S, 'want:' .. client, n)
     end
-    redis.call('HSET', S, 'want:' .. client, n)
+    if from and redis.call('EXISTS', Q) == 1 then
+      crowd.wake(queue or queue_at(now), available, from, waits and client)
+    end
+    if available >= n then
+      return {3, now, rank}
+    end
+    local first = redis.call('ZRANGE', P, 0, 0, 'WITHSCORES')[2]
+    -- Redisson gives permits without a lease a score of their own.
+    local ttl = first and tonumber(first) < 922337203685477 and math.max(tonumber(first) - ms, 0) or -1
+    return {1, now, ttl, available, available + redis.call('ZCARD', P), rank}
   end
-  if from and redis.call('EXISTS', Q) == 1 then
-    wake(queue or queue_at(now), available, from, rank == -1 and '' or client)
-  end
-  if available >= n then
-    return {3, now, rank}
-  end
-  local first = redis.call('ZRANGE', P, 0, 0, 'WITHSCORES')[2]
-  -- Redisson gives permits without a lease a score of their own.
-  local ttl = first and tonumber(first) < 922337203685477 and math.max(tonumber(first) - ms, 0) or -1
-  return {1, now, ttl, available, available + redis.call('ZCARD', P), rank}
 end
 
+if expire_at(base, n, ms + lease, 'NX') == 0 then
+  -- Granted when it was first carried out.
+  if tonumber(redis.call('ZSCORE', P, base .. '0000')) < ms + lease then
+    expire_at(base, n, ms + lease, 'XX')
+  end
+  return {0, now}
+end
+available = redis.call('DECRBY', L, n)
+keep_permits(lease, made)
 if barges then
   redis.call('HINCRBY', S, 'barged', 1)
   queue.keep()
-end
-available = redis.call('DECRBY', L, n)
-expire_at(base, n, ms + lease, 'CH')
-keep_permits(lease, made)
-if head then
-  local wanted = waits and want(client)
-  local rank = waits and queue.leave(client)
+elseif head and waits then
+  local wanted = crowd.want(client)
+  local rank = queue.leave(client)
   if rank and rank <= 1 then
     queue.moved_up(rank, false, client)
   end
@@ -124,8 +131,8 @@ if head then
   if rank and n < wanted then
     from = math.min(from or rank, rank)
   end
-  if from then
-    wake(queue, available, from, client)
-  end
+end
+if from and head then
+  crowd.wake(queue, available, from, client)
 end
 return {0, now}

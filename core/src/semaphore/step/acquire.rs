@@ -51,17 +51,17 @@ impl Step for Acquire {
         let taker = Taker::of(&self.owner);
         let (client, permits, expiry) = (taker.client, i64::from(taker.permits), end_of(self.lease, now));
         let count = state.count()?;
-        if let Some(granted) = state.expiry(&taker) {
-            if granted < expiry {
-                state.set_expiry(&taker, expiry);
-            }
-            return Ok(Acquired::Granted { now, token: 0 });
-        }
         let made = count.is_none();
         let mut available = count.unwrap_or_else(|| i64::from(self.total) - state.taken.len() as i64);
         if made {
             state.set_count(available);
             state.keep(now, millis(self.lease), true);
+        }
+        if let Some(granted) = state.expiry(&taker) {
+            if granted < expiry {
+                state.set_expiry(&taker, expiry);
+            }
+            return Ok(Acquired::Granted { now, token: 0 });
         }
         let (mut due, mut barges) = (self.is_due(state, &taker, available), false);
         // From which rank on room was made.

@@ -17,6 +17,6 @@ if rank then
   if rank <= 1 then
     queue.moved_up(rank, false, ARGV[1])
   end
-  wake(queue, available, rank, ARGV[1])
+  crowded().wake(queue, available, rank, ARGV[1])
 end
 return {0, now, rank and 1 or 0}

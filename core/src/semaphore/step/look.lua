@@ -14,7 +14,7 @@
 -- Nothing here has to be undone: a look that comes late, or twice, stamps a place that is there.
 local now = clock()
 local late, ms = now > tonumber(ARGV[2]), math.floor(now / 1000)
-local client, queue = ARGV[1], queue_at(now)
+local client, queue, crowd = ARGV[1], queue_at(now), crowded()
 local keep
 
 local function look()
@@ -26,13 +26,13 @@ local function look()
   local first = redis.call('ZRANGE', P, 0, 0, 'WITHSCORES')[2]
   local ttl = first and tonumber(first) < 922337203685477 and tonumber(first) - ms or -1
   -- Where so many are available, who stands in front may be dead, and only an acquire drops it then.
-  if first and ttl ~= -1 and ttl <= 0 or available >= want(client) then
+  if first and ttl ~= -1 and ttl <= 0 or available >= crowd.want(client) then
     return
   end
   local stood = rank
   rank = queue.drop_silent(client, rank)
   if rank < stood then
-    wake(queue, available, rank)
+    crowd.wake(queue, available, rank)
   end
   return ttl, available, rank
 end

@@ -41,15 +41,17 @@ local function sum_of_ids(base, n, each)
   return sum
 end
 
--- Has the ids expire at `score`: with `how` 'XX' those that are there, with 'CH' all.
+-- Has the ids expire at `score`: with `how` 'XX' those that are there, with 'NX' those that are not. How many were added.
 local function expire_at(base, n, score, how)
-  sum_of_ids(base, n, function(some)
+  if n == 1 then
+    return redis.call('ZADD', P, how, score, base .. '0000')
+  end
+  return sum_of_ids(base, n, function(some)
     local pairs = {}
     for at, id in ipairs(some) do
       pairs[2 * at - 1], pairs[2 * at] = score, id
     end
-    redis.call('ZADD', P, how, unpack(pairs))
-    return #some
+    return redis.call('ZADD', P, how, unpack(pairs))
   end)
 end
 
@@ -67,59 +69,67 @@ local function keep_permits(lease, made)
   redis.call('PEXPIRE', P, left)
 end
 
--- Takes back what has expired by now, at most RECLAIMED; what is available then.
-local function reclaim(ms, available, channel)
-  local expired = redis.call('ZRANGEBYSCORE', P, '-inf', ms, 'LIMIT', 0, RECLAIMED)
-  if #expired == 0 then
+-- What has to be known where too few permits are available, or somebody waits. Made only then: each function takes 40 ns.
+local function crowded()
+  local crowd = {}
+
+  -- Takes back what has expired by now, at most RECLAIMED; what is available then.
+  function crowd.reclaim(ms, available, channel)
+    local expired = redis.call('ZRANGEBYSCORE', P, '-inf', ms, 'LIMIT', 0, RECLAIMED)
+    if #expired == 0 then
+      return available
+    end
+    available = redis.call('INCRBY', L, #expired)
+    redis.call('ZREM', P, unpack(expired))
+    if available > 0 then
+      redis.pcall('PUBLISH', channel, available)
+    end
     return available
   end
-  available = redis.call('INCRBY', L, #expired)
-  redis.call('ZREM', P, unpack(expired))
-  if available > 0 then
-    redis.pcall('PUBLISH', channel, available)
-  end
-  return available
-end
 
--- What a client in the queue wants; more than there is when that is not known.
-local function want(client)
-  return tonumber(redis.call('HGET', S, 'want:' .. client) or nil) or math.huge
-end
-
--- Whether n permits are there besides those that the first `entries` of the queue want.
-local function suffices(available, n, entries)
-  -- Each of them wants one at least.
-  if n + entries > available or entries > REACH then
-    return false
+  -- What a client in the queue wants; more than there is when that is not known.
+  local function want(client)
+    return tonumber(redis.call('HGET', S, 'want:' .. client) or nil) or math.huge
   end
-  if entries > 0 then
-    for _, client in ipairs(redis.call('ZRANGE', Q, 0, entries - 1)) do
-      n = n + want(client)
+
+  -- Whether n permits are there besides those that the first `entries` of the queue want.
+  function crowd.suffices(available, n, entries)
+    -- Each of them wants one at least.
+    if n + entries > available or entries > REACH then
+      return false
     end
-  end
-  return n <= available
-end
-
--- Tells all entries from rank `from` on to ask whose wants fit into what is available together with those in front of them: room was
--- made for them. Ends at the caller, whose reply says more. An entry that wants more than there is in all is told too, and keeps
--- nobody out. One that does not hear is marked, and leaves its permits to those behind it, of which the first that hears drops it.
-local function wake(queue, available, from, caller)
-  local total, marked = available + redis.call('ZCARD', P), false
-  for at, client in ipairs(redis.call('ZRANGE', Q, 0, REACH - 1)) do
-    local wanted = want(client)
-    local impossible = wanted > total and wanted < math.huge
-    if client == caller or not impossible and wanted > available then
-      break
-    end
-    if at > from then
-      if tell(client, 'free') == 0 then
-        queue.front().mark(client)
-        wanted, marked = 0, true
+    if entries > 0 then
+      for _, client in ipairs(redis.call('ZRANGE', Q, 0, entries - 1)) do
+        n = n + want(client)
       end
     end
-    available = impossible and available or available - wanted
+    return n <= available
   end
-  if marked then
-    queue.keep()
+
+  -- Tells all entries from rank `from` on to ask whose wants fit into what is available together with those in front of them: room was
+  -- made for them. Ends at the caller, whose reply says more. An entry that wants more than there is in all is told too, and keeps
+  -- nobody out. One that does not hear is marked, and leaves its permits to those behind it, of which the first that hears drops it.
+  function crowd.wake(queue, available, from, caller)
+    local total, marked = available + redis.call('ZCARD', P), false
+    for at, client in ipairs(redis.call('ZRANGE', Q, 0, REACH - 1)) do
+      local wanted = want(client)
+      local impossible = wanted > total and wanted < math.huge
+      if client == caller or not impossible and wanted > available then
+        break
+      end
+      if at > from then
+        if tell(client, 'free') == 0 then
+          queue.front().mark(client)
+          wanted, marked = 0, true
+        end
+      end
+      available = impossible and available or available - wanted
+    end
+    if marked then
+      queue.keep()
+    end
   end
+
+  crowd.want = want
+  return crowd
 end

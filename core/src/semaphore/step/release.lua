@@ -11,34 +11,38 @@
 -- Gives back what is there, so that none is lost where a part of them has expired. Nothing that comes after the giving back may make an
 -- error of a release that is done.
 local base, n = ARGV[1], tonumber(ARGV[2])
-local held = sum_of_ids(base, n, function(some)
-  local there = 0
-  for _, expiry in ipairs(redis.call('ZMSCORE', P, unpack(some))) do
-    there = there + (expiry and 1 or 0)
-  end
-  return there
-end)
-if held == 0 then
-  return {0}
-end
 local available = count()
 if available == false then
   return redis.error_reply(NO_NUMBER)
 end
--- A semaphore that was deleted is made anew by the next acquire, without these.
+-- A semaphore that was deleted is made anew by the next acquire, without these. The number first: where the server has no room for
+-- it, nothing is done.
 if available then
-  available = redis.call('INCRBY', L, held)
+  available = redis.call('INCRBY', L, n)
 end
-sum_of_ids(base, n, function(some)
-  return redis.call('ZREM', P, unpack(some))
-end)
+local removed
+if n == 1 then
+  removed = redis.call('ZREM', P, base .. '0000')
+else
+  removed = sum_of_ids(base, n, function(some)
+    return redis.call('ZREM', P, unpack(some))
+  end)
+end
+if available and removed < n then
+  available = redis.call('DECRBY', L, n - removed)
+end
+if removed == 0 then
+  return {0}
+end
 local told = 1
 if available and available > 0 then
   if type(redis.pcall('PUBLISH', ARGV[3], available)) == 'table' then
     told = 0
   end
   if redis.pcall('ZRANGE', Q, 0, 0)[1] then
-    pcall(wake, queue_at(clock()), available, 0)
+    pcall(function()
+      crowded().wake(queue_at(clock()), available, 0)
+    end)
   end
 end
 return {1, told}

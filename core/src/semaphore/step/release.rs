@@ -26,11 +26,12 @@ impl Step for Release {
         now: ServerTime,
         outbox: &mut Outbox<'_>,
     ) -> Result<Released, WrongType> {
+        let count = state.count()?;
         let held: Vec<String> = Taker::of(&self.owner).ids().filter(|id| state.taken.contains_key(id)).collect();
         if held.is_empty() {
             return Ok(Released::NotHeld);
         }
-        let available = state.count()?.map(|available| available + held.len() as i64);
+        let available = count.map(|available| available + held.len() as i64);
         for id in &held {
             state.taken.remove(id);
         }

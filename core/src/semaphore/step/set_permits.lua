@@ -28,6 +28,8 @@ if available > 0 then
   redis.pcall('PUBLISH', ARGV[2], available)
 end
 if redis.pcall('ZRANGE', Q, 0, 0)[1] then
-  pcall(wake, queue_at(clock()), available, 0)
+  pcall(function()
+    crowded().wake(queue_at(clock()), available, 0)
+  end)
 end
 return before
