@@ -90,6 +90,10 @@ class Redisson:
         """A new thread in the JVM, which takes locks of that kind from this client."""
         return Holder(self._peer, f"{self._name}.{next(self._threads)}", self.id, kind)
 
+    def permits(self) -> PermitHolder:
+        """A new thread in the JVM, which takes permits of semaphores from this client."""
+        return PermitHolder(self._peer, f"{self._name}.{next(self._threads)}", self.id, "permits")
+
     def close(self) -> None:
         """Shuts the client down. What it holds stays for the rest of its lease."""
         assert self._peer.ask(f"close {self._name}", STARTED) == ["closed"]
@@ -198,3 +202,44 @@ class Holder:
     def token(self, name: str) -> int:
         """`getToken`, of a fenced lock."""
         return int(self._ask("token", name))
+
+
+class PermitHolder(Holder):
+    """A thread of the JVM and the permits that it can take: what `PermitVerbs` of the peer can do."""
+
+    def set_total(self, name: str, total: int) -> bool:
+        """`trySetPermits`."""
+        return self._ask("permits-set", name, total) == "true"
+
+    def tell_take(self, name: str, permits: int = 1, wait_ms: int = 0, lease_ms: int = 30_000) -> None:
+        """Starts to acquire for that long; `taken` waits for it. A lease of -1 is none."""
+        self._tell("permits-take", name, permits, wait_ms, lease_ms)
+
+    def taken(self, bound: float = SOON) -> tuple[int, list[str]] | None:
+        """When they were acquired, us, and the ids; None for busy."""
+        words = self._words(bound)
+        return (int(words[1]), words[2].split(",")) if words[0] == "acquired" else None
+
+    def take(self, name: str, permits: int = 1, wait_ms: int = 0, lease_ms: int = 30_000) -> list[str] | None:
+        """`tryAcquire`: the ids, or None."""
+        self.tell_take(name, permits, wait_ms, lease_ms)
+        taken = self.taken(SOON + wait_ms / 1000)
+        return taken and taken[1]
+
+    def free(self, name: str, ids: list[str]) -> int:
+        """`release`: the time before the call, us."""
+        self._tell("permits-free", name, ",".join(ids))
+        (_, called) = self._words()
+        return int(called)
+
+    def available(self, name: str) -> int:
+        """`availablePermits`."""
+        return int(self._ask("permits-available", name))
+
+    def total(self, name: str) -> int:
+        """`getPermits`."""
+        return int(self._ask("permits-total", name))
+
+    def taken_count(self, name: str) -> int:
+        """`acquiredPermits`."""
+        return int(self._ask("permits-taken", name))

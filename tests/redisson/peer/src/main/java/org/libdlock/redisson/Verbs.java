@@ -65,8 +65,12 @@ final class Verbs {
             return;
         }
         String kind = arguments.get(0), name = URLDecoder.decode(arguments.get(1), StandardCharsets.UTF_8);
-        RLock lock = locks.computeIfAbsent(kind + " " + name, key -> lock(kind, name));
         List<String> rest = arguments.subList(2, arguments.size());
+        if (kind.equals("permits")) {
+            say.accept(PermitVerbs.run(client.getPermitExpirableSemaphore(name), verb, rest));
+            return;
+        }
+        RLock lock = locks.computeIfAbsent(kind + " " + name, key -> lock(kind, name));
         switch (verb) {
             case "acquire" -> say.accept(acquired(acquire(lock, Long.parseLong(rest.get(0)))));
             case "try" -> say.accept(attempt(lock, Long.parseLong(rest.get(0)), Long.parseLong(rest.get(1))));
