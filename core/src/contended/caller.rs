@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::Primitive;
 use super::contend::{self, First};
 use super::cut_off::CutOffOnDrop;
 use super::delivery::{Delivery, Ticket};
+use super::line::Mail;
 use super::object::{Contended, Obstacle};
 use super::outcome::{AcquireOutcome, NonBlocking, NonBlockingOutcome, Opened, TOO_LATE_IN_A_ROW};
+use super::{Primitive, Wanted};
 use crate::ended::{cut_off, while_open};
 use crate::error::{Error, ErrorKind, Result};
 use crate::lease::{Grant, HolderId, Renewal};
@@ -49,8 +50,14 @@ impl<P: Primitive> Drop for Place<'_, P> {
         if self.waiting {
             P::Renew::counts(&self.shared.client().counters).cancelled();
         }
-        let was_last = self.shared.line().leave(self.number);
-        if was_last {
+        let mut line = self.shared.line();
+        let before = line.wanted();
+        let was_last = line.leave(self.number);
+        // The server keeps room for what the one wanted that has left: the contender asks anew, with what the next one wants.
+        let differs = line.wanted().zip(before).is_some_and(|(next, before)| next.permits() != before.permits());
+        let asks = differs && line.note_if_contending(Mail { ask: true, ..Mail::default() });
+        drop(line);
+        if was_last || asks {
             self.shared.wake_contender();
         }
     }

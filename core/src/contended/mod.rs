@@ -141,6 +141,11 @@ pub(crate) trait Primitive: Default + Send + Sync + 'static {
 pub(crate) trait Wanted: Copy + PartialEq + Send + Sync + 'static {
     /// For how long, and whether the watchdog renews it.
     fn term(self) -> Term;
+
+    /// How many permits, for which the queue keeps room; 1 of what cannot be shared.
+    fn permits(self) -> u32 {
+        1
+    }
 }
 
 impl Wanted for Term {

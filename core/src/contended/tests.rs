@@ -78,6 +78,34 @@ async fn one_contender_gets_all_permits_that_are_free() {
     assert_eq!(object.primitive().valid().len(), PERMITS);
 }
 
+/// What the two want differs in their leases only, and the queue keeps the same room for both.
+#[tokio::test]
+async fn a_first_caller_that_leaves_costs_no_request() {
+    for (world, _server) in worlds().await {
+        let pool = world.home.open("pool").unwrap();
+        for holder in 1..=PERMITS as u64 {
+            world.waits(&pool, holder).await.unwrap().unwrap();
+        }
+        let first = world.waits(&pool, 3);
+        world.is_queued(&pool).await;
+        let next = world.waits_for(&pool, 4, Term::Renewed(LEASE));
+        while pool.line().len() < 2 {
+            tokio::task::yield_now().await;
+        }
+        let asked = world.counts(&pool).await.asked;
+        first.abort();
+        while pool.line().len() == 2 {
+            tokio::task::yield_now().await;
+        }
+        for _ in 0..200 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(world.counts(&pool).await.asked, asked);
+        free(&pool, 1).await.unwrap();
+        next.await.unwrap().unwrap();
+    }
+}
+
 #[tokio::test]
 async fn a_message_of_a_kind_wakes_its_waiter_in_another_client() {
     let server = Server::start();

@@ -39,6 +39,10 @@ impl Wanted for PermitsWanted {
     fn term(self) -> Term {
         self.term
     }
+
+    fn permits(self) -> u32 {
+        self.permits
+    }
 }
 
 impl Primitive for Leased {
