@@ -109,6 +109,8 @@ if crowd and not is_due() then
   end
 end
 
+-- Read before anything is taken: should S be somebody else's key, this fails.
+local wanted = head and waits and crowd.want(client)
 if expire_at(base, n, ms + lease, 'NX') == 0 then
   -- Granted when it was first carried out.
   if tonumber(redis.call('ZSCORE', P, base .. '0000')) < ms + lease then
@@ -121,8 +123,7 @@ keep_permits(lease, made)
 if barges then
   redis.call('HINCRBY', S, 'barged', 1)
   queue.keep()
-elseif head and waits then
-  local wanted = crowd.want(client)
+elseif wanted then
   local rank = queue.leave(client)
   if rank and rank <= 1 then
     queue.moved_up(rank, false, client)
