@@ -192,6 +192,14 @@ impl DecisionCounts {
     }
 }
 
+#[cfg(test)]
+impl HoldCounts {
+    /// For tests of a kind that [`Stats`] does not tell of.
+    pub(crate) fn seen(&self, held: u64) -> LockStats {
+        self.snapshot(held)
+    }
+}
+
 pub(super) fn add(counter: &AtomicU64, by: u64) {
     counter.fetch_add(by, Ordering::Relaxed);
 }
