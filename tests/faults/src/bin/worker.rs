@@ -6,7 +6,9 @@
 //! `valid HOLDER NAME`, `watch-for-a-stop HOLDER NAME`, `first-check-after-it`, `write REGISTER TOKEN VALUE`, `contend HOLDER
 //! NAME ROUNDS COUNTER REGISTER` (which ends at the first thing that is not as it should be, unlike
 //! `contend-whatever-happens`), `add COUNTER`, `add-when-told COUNTER`, `wall-clock`, `ask LIMITER TOKENS PER_US BURST ASKERS
-//! MS` (answers with the server's time of every token got), `close`.
+//! MS` (answers with the server's time of every token got), `close`. Of semaphores: `take HOLDER NAME TOTAL PERMITS WAIT_MS`,
+//! `give-back HOLDER NAME`, `takes HOLDER NAME`, `take-turns HOLDER NAME TOTAL ROUNDS` (reports holds, with the number of
+//! permits for a token).
 
 use std::{
     collections::HashMap,
@@ -18,8 +20,9 @@ use std::{
 };
 
 use libdlock::lease::{Grant, HolderId, Lease};
-use libdlock::lock::LockOptions;
-use libdlock::{Client, Lock, Rate, RateLimiter, Wait};
+use libdlock::lock::{AcquireOptions, LockOptions};
+use libdlock::semaphore::Permits;
+use libdlock::{Client, Lock, Rate, RateLimiter, Semaphore, Wait};
 use libdlock_faults::acquire;
 use libdlock_testkit::{
     eventually,
@@ -50,7 +53,8 @@ async fn main() -> ExitCode {
     println!("ready");
     let (sender, mut lines) = mpsc::unbounded_channel();
     std::thread::spawn(move || std::io::stdin().lock().lines().map_while(Result::ok).try_for_each(|l| sender.send(l)));
-    let process = Arc::new(Process { url, client, locks: Mutex::default(), check: Default::default() });
+    let process =
+        Arc::new(Process { url, client, locks: Mutex::default(), taken: Mutex::default(), check: Default::default() });
     while let Some(line) = lines.recv().await {
         let process = process.clone();
         tokio::spawn(async move {
@@ -69,6 +73,8 @@ struct Process {
     client: Client,
     /// Every lock that was asked for: a lock that nobody has at hand any more is abandoned, and with it what it holds.
     locks: Mutex<HashMap<String, Lock>>,
+    /// What was taken of semaphores, by holder and name.
+    taken: Mutex<HashMap<(String, String), Permits>>,
     /// What the first look at a hold after a stop of this process saw.
     check: tokio::sync::Mutex<Option<JoinHandle<bool>>>,
 }
@@ -178,6 +184,37 @@ impl Process {
                 }
                 Ok(times.join(" "))
             }
+            ["take", holder, name, total, permits, wait] => {
+                let pool = self.client.semaphore(name, number(total) as u32).map_err(failure)?;
+                let how = AcquireOptions::default().wait(wait_of(number(wait)));
+                let permits = pool.acquire_as(holder_of(holder), number(permits) as u32, how).await.map_err(failure)?;
+                let now = monotonic_us();
+                let grant = pool.grant_of(holder_of(holder)).expect("it holds permits");
+                report_loss(name, &grant);
+                let of = (holder.to_owned(), name.to_owned());
+                self.taken.lock().unwrap_or_else(PoisonError::into_inner).insert(of, permits);
+                Ok(format!("{} {} {now} {}", grant.token(), grant.owner(), valid_until(&grant)))
+            }
+            ["give-back", holder, name] => {
+                let of = (holder.to_owned(), name.to_owned());
+                let permits = self.taken.lock().unwrap_or_else(PoisonError::into_inner).remove(&of);
+                let called = monotonic_us();
+                permits.expect("taken before").release().await.map_err(failure)?;
+                Ok(format!("{called} {}", monotonic_us()))
+            }
+            ["takes", holder, name] => {
+                let of = (holder.to_owned(), name.to_owned());
+                let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+                Ok(taken.get(&of).is_some_and(Permits::is_valid).to_string())
+            }
+            ["take-turns", holder, name, total, rounds] => {
+                let pool = self.client.semaphore(name, number(total) as u32).map_err(failure)?;
+                for _ in 0..number(rounds) {
+                    let permits = fastrand::u32(1..=number(total) as u32);
+                    take_turn(&pool, holder, permits).await.map_err(failure)?;
+                }
+                Ok(String::new())
+            }
             ["wall-clock"] => {
                 let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("after 1970");
                 Ok(now.as_micros().to_string())
@@ -215,6 +252,21 @@ async fn contend(lock: &Lock, holder: &str, counter: &Counter, register: &Regist
         Ok(()) => released,
         Err(refused) => Err(("REFUSED".into(), format!("token {token} after {}", refused.highest))),
     }
+}
+
+/// One turn with so many permits; reports the hold.
+async fn take_turn(pool: &Semaphore, holder: &str, permits: u32) -> libdlock::Result<()> {
+    let held = pool.acquire_many(permits).await?;
+    let (acquired_at, valid_at_first) = (monotonic_us(), held.is_valid());
+    let valid_until = acquired_at + held.remaining().as_micros() as i64;
+    tokio::time::sleep(Duration::from_millis(fastrand::u64(0..3))).await;
+    let now = monotonic_us();
+    let ended_at = if held.is_valid() { now } else { now.min(valid_until).max(acquired_at) };
+    // Said before the release: a worker that is killed in between has still told the truth.
+    if valid_at_first {
+        println!("hold {holder} {permits} {acquired_at} {ended_at}");
+    }
+    held.release().await
 }
 
 /// Takes one token after the other until `until`, waiting for each or trying again and again; when it got them, by the
