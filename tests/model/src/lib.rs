@@ -17,6 +17,7 @@ pub mod client;
 pub mod config;
 pub mod faults;
 pub mod model;
+pub mod permits;
 pub mod properties;
 pub mod server;
 pub mod state;

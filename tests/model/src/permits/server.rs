@@ -1,0 +1,429 @@
+//! The scripts, as pure functions of the keys. Each is atomic; what it publishes is handed back in an [`Outcome`].
+//!
+//! Every script that makes room ends with one [`wake`]: when permits came back, when an entry left the queue without a grant, or
+//! when an entry wants less than before. A grant of what an entry wanted makes no room for those behind it: as much as is no
+//! longer wanted in front of them is no longer available.
+
+use super::config::Config;
+use super::state::{Grant, Owner, Reply, Server};
+use crate::config::{ENTRY_LIMIT, HEAD_LIMIT, MAY_BARGE};
+use crate::state::{MAX, message};
+
+/// What a script published, and what the properties want to know of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Outcome {
+    /// Messages to the inboxes of processes.
+    pub told: [u8; MAX],
+    /// The grant that was made.
+    pub granted: Option<Grant>,
+    /// Granted to an owner that had it already.
+    pub repeated: bool,
+    /// A non-blocking attempt was granted past the queue.
+    pub jumped: bool,
+    /// The rank behind others at which a waiter was granted.
+    pub rank: usize,
+    /// Permits came back, or the head left: all that fit now are told.
+    pub made_room: bool,
+    /// Expired permits that were reclaimed.
+    pub reclaimed: u8,
+    /// An entry wants less than before.
+    pub want_fell: bool,
+    /// Whose inbox has no listener.
+    pub not_heard: [bool; MAX],
+    /// The processes that were dropped from the queue as dead.
+    pub dropped: [bool; MAX],
+    /// One of them because its inbox had no listener for long.
+    pub by_deafness: bool,
+    /// One of them by the entry behind it.
+    pub by_entry: bool,
+    /// A `free` that an entry did not hear was told to another.
+    pub passed_on: bool,
+    /// A process left the queue by a cancel.
+    pub left: bool,
+}
+
+impl Outcome {
+    /// What a script starts from: the server knows who listens.
+    pub fn new(not_heard: [bool; MAX]) -> Outcome {
+        Outcome { not_heard, ..Outcome::default() }
+    }
+
+    /// Whether anybody was dropped.
+    pub fn drops(&self) -> bool {
+        self.dropped.contains(&true)
+    }
+
+    /// Whether somebody listens.
+    fn tell(&mut self, process: usize, what: u8) -> bool {
+        self.told[process] |= what;
+        !self.not_heard[process]
+    }
+}
+
+/// An acquire.
+#[derive(Clone, Copy, Debug)]
+pub struct Acquire {
+    /// The process that sent it, if it has a place in the queue or may get one.
+    pub process: Option<usize>,
+    /// The attempt.
+    pub owner: Owner,
+    /// How many permits it wants.
+    pub want: u8,
+    /// It lines up if it is not granted.
+    pub waits: bool,
+    /// `not_after` has passed.
+    pub too_late: bool,
+}
+
+impl Acquire {
+    /// The process, if it waits.
+    fn waiter(&self) -> Option<usize> {
+        self.process.filter(|_| self.waits)
+    }
+}
+
+/// Whether an acquire is admitted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Admitted,
+    Jumps,
+    Waits,
+}
+
+/// Acquire.
+pub fn acquire(keys: &mut Server, config: &Config, ask: &Acquire, out: &mut Outcome) -> Reply {
+    let rules = &config.rules;
+    if ask.too_late && rules.not_after {
+        return Reply::TooLate;
+    }
+    if rules.idempotent
+        && let Some(grant) = keys.grants.find(ask.owner)
+    {
+        grant.ttl = grant.ttl.max(config.lease);
+        out.repeated = true;
+        return Reply::Granted;
+    }
+    if rules.too_many && (ask.want as i8) > keys.total() {
+        return Reply::TooMany;
+    }
+    // The first rank whose entry may now fit and does not know it.
+    let mut room = None;
+    if rules.prunes_first {
+        room = prune_in_front(keys, config, ask, out);
+    }
+    let mut verdict = judge(keys, config, ask);
+    if verdict == Verdict::Waits && rules.reclaims && reclaim(keys, out) {
+        if rules.reclaim_wakes {
+            room = Some(0);
+        }
+        verdict = judge(keys, config, ask);
+    }
+    if verdict == Verdict::Waits && probes(keys, config, ask) {
+        room = least(room, drop_gone(keys, config, ask, out));
+        verdict = judge(keys, config, ask);
+    }
+    let reply = if verdict == Verdict::Waits {
+        if let Some(process) = ask.waiter() {
+            room = least(room, enqueue(keys, config, process, ask.want, out));
+            if !rules.prunes_first {
+                room = least(room, prune_in_front(keys, config, ask, out));
+            }
+        }
+        busy(keys, ask)
+    } else {
+        room = least(room, grant(keys, config, ask, verdict, out));
+        Reply::Granted
+    };
+    if let Some(from) = room {
+        wake(keys, config, from, ask.waiter(), out);
+    }
+    reply
+}
+
+fn least(one: Option<usize>, other: Option<usize>) -> Option<usize> {
+    one.into_iter().chain(other).min()
+}
+
+/// Whether what is available suffices for the caller and for all in front of it; a non-blocking attempt may jump them.
+fn judge(keys: &Server, config: &Config, ask: &Acquire) -> Verdict {
+    let place = ask.waiter().and_then(|p| keys.queue.rank(p));
+    let front = keys.entries().take(place.unwrap_or(MAX));
+    let in_front: i8 = front.clone().map(|p| keys.wants[p] as i8).sum();
+    let need = if config.rules.counts_front { in_front + ask.want as i8 } else { ask.want as i8 };
+    let alone = config.rules.admits_neighbours || front.count() == 0;
+    if need <= keys.available && alone {
+        return Verdict::Admitted;
+    }
+    let may_jump = keys.barged < MAY_BARGE || !config.rules.tries_respect;
+    if !ask.waits && ask.want as i8 <= keys.available && may_jump { Verdict::Jumps } else { Verdict::Waits }
+}
+
+/// Whether the caller lacks nothing but its turn.
+fn probes(keys: &Server, config: &Config, ask: &Acquire) -> bool {
+    if config.rules.probes_for_own_want { ask.want as i8 <= keys.available } else { head_fits(keys) }
+}
+
+fn head_fits(keys: &Server) -> bool {
+    keys.queue.at(0).is_some_and(|head| keys.wants[head] as i8 <= keys.available)
+}
+
+/// Expired permits come back.
+fn reclaim(keys: &mut Server, out: &mut Outcome) -> bool {
+    let expired = keys.grants.remove(|g| g.ttl == 0);
+    keys.available += expired as i8;
+    out.reclaimed += expired;
+    expired > 0
+}
+
+/// Takes the permits. A waiter leaves the queue, and those behind it move up; the rank from which there is room that an entry
+/// does not know of.
+fn grant(keys: &mut Server, config: &Config, ask: &Acquire, verdict: Verdict, out: &mut Outcome) -> Option<usize> {
+    let grant = Grant { owner: ask.owner, permits: ask.want, ttl: config.lease };
+    keys.available -= ask.want as i8;
+    keys.grants.add(grant);
+    out.granted = Some(grant);
+    if verdict == Verdict::Jumps {
+        keys.barged += 1;
+        out.jumped = true;
+    }
+    let mut room = None;
+    if let Some(process) = ask.waiter() {
+        let wanted = keys.wants[process];
+        if let Some(rank) = leave(keys, process) {
+            out.rank = rank;
+            moved_up(keys, config, rank, config.rules.take_tells_next, None, out);
+            if wanted > ask.want && config.rules.smaller_grant_wakes {
+                out.want_fell = true;
+                room = Some(rank);
+            }
+        }
+    }
+    if config.rules.grant_tells_fitting { Some(0) } else { room }
+}
+
+/// Joins the queue, or says again that it waits, and what it wants. The rank behind it, if it wants less than before.
+fn enqueue(keys: &mut Server, config: &Config, process: usize, want: u8, out: &mut Outcome) -> Option<usize> {
+    keys.queue.join(process);
+    keys.silent[process] = 0;
+    keys.deaf[process] = 0;
+    let wanted = std::mem::replace(&mut keys.wants[process], want);
+    if wanted <= want || !config.rules.lower_want_wakes {
+        return None;
+    }
+    out.want_fell = true;
+    keys.queue.rank(process).map(|rank| rank + 1)
+}
+
+/// Drops the entry in front of a waiter if that has been silent for very long; the rank that it had.
+fn prune_in_front(keys: &mut Server, config: &Config, ask: &Acquire, out: &mut Outcome) -> Option<usize> {
+    let rank = keys.queue.rank(ask.waiter()?)?.checked_sub(1)?;
+    let front = keys.queue.at(rank)?;
+    if !config.rules.prune_entries || keys.silent[front] < ENTRY_LIMIT {
+        return None;
+    }
+    leave(keys, front);
+    out.dropped[front] = true;
+    out.by_entry = true;
+    moved_up(keys, config, rank, true, ask.waiter(), out);
+    Some(rank)
+}
+
+fn busy(keys: &Server, ask: &Acquire) -> Reply {
+    let rank = ask.waiter().and_then(|p| keys.queue.rank(p)).unwrap_or(MAX) as u8;
+    Reply::Busy { expires: keys.grants.next_expiry(), free: head_fits(keys), rank }
+}
+
+/// Release: the permits of an owner come back, if they are there.
+pub fn release(keys: &mut Server, config: &Config, owner: Owner, out: &mut Outcome) {
+    let removed = keys.grants.remove(|g| g.owner == owner);
+    if removed > 0 {
+        keys.available += removed as i8;
+        out.made_room = true;
+        wake(keys, config, 0, None, out);
+    }
+}
+
+/// An owner keeps only one of its permits.
+pub fn downgrade(keys: &mut Server, config: &Config, owner: Owner, out: &mut Outcome) {
+    if let Some(grant) = keys.grants.find(owner) {
+        let freed = std::mem::replace(&mut grant.permits, 1) - 1;
+        keys.available += freed as i8;
+        out.made_room = freed > 0;
+        if config.rules.downgrade_tells {
+            wake(keys, config, 0, None, out);
+        }
+    }
+}
+
+/// Sets the total.
+pub fn set_total(keys: &mut Server, config: &Config, total: u8, out: &mut Outcome) {
+    let by = total as i8 - keys.total();
+    keys.available += by;
+    out.made_room = true;
+    if by < 0 || config.rules.raise_tells {
+        wake(keys, config, 0, None, out);
+    }
+}
+
+/// Leaves the queue. Those behind may fit now.
+pub fn cancel(keys: &mut Server, config: &Config, process: usize, too_late: bool, out: &mut Outcome) -> Reply {
+    if too_late && config.rules.not_after {
+        return Reply::TooLate;
+    }
+    if let Some(rank) = leave(keys, process) {
+        out.left = true;
+        out.made_room = rank == 0;
+        moved_up(keys, config, rank, config.rules.cancel_tells, None, out);
+        if config.rules.cancel_tells {
+            wake(keys, config, rank, None, out);
+        }
+    }
+    Reply::Cancelled
+}
+
+/// The foreign client takes a permit, past the queue.
+pub fn foreign_take(keys: &mut Server, config: &Config, owner: Owner) {
+    keys.available -= 1;
+    keys.grants.add(Grant { owner, permits: 1, ttl: config.lease });
+}
+
+/// The foreign client gives it back, and publishes where Redisson does.
+pub fn foreign_release(keys: &mut Server, owner: Owner) {
+    keys.available += keys.grants.remove(|g| g.owner == owner) as i8;
+}
+
+/// A tick of the server's clock. Whether permits expired.
+pub fn tick(keys: &mut Server, config: &Config) -> bool {
+    for process in 0..MAX {
+        keys.silent[process] = match keys.queue.rank(process) {
+            Some(_) => (keys.silent[process] + 1).min(most_silence(config)),
+            None => 0,
+        };
+        if keys.deaf[process] > 0 {
+            keys.deaf[process] = (keys.deaf[process] + 1).min(1 + HEAD_LIMIT);
+        }
+    }
+    let mut expired = false;
+    for grant in keys.grants.all_mut() {
+        expired |= grant.ttl == 1;
+        grant.ttl = grant.ttl.saturating_sub(1);
+    }
+    expired
+}
+
+/// Silence beyond this makes no difference.
+fn most_silence(config: &Config) -> u8 {
+    if config.long_silence { ENTRY_LIMIT } else { HEAD_LIMIT }
+}
+
+/// The queue's keys are gone.
+pub fn forget(keys: &mut Server) {
+    *keys = Server { available: keys.available, grants: keys.grants, ..Server::default() };
+}
+
+/// The clock jumps ahead, beyond the end of every lease.
+pub fn jump(keys: &mut Server, config: &Config) {
+    tick(keys, config);
+    keys.grants.all_mut().iter_mut().for_each(|g| g.ttl = 0);
+    for process in keys.entries() {
+        keys.silent[process] = most_silence(config);
+        if keys.deaf[process] > 0 {
+            keys.deaf[process] = 1 + HEAD_LIMIT;
+        }
+    }
+}
+
+/// Drops all entries from the front that are dead, up to the first that is not known to be, and never the caller: a head that
+/// was silent for the short while, any entry that was for the long one, and one whose inbox had no listener for the short while,
+/// which is the time to connect anew. The first rank that left.
+fn drop_gone(keys: &mut Server, config: &Config, ask: &Acquire, out: &mut Outcome) -> Option<usize> {
+    if !config.rules.prune {
+        return None;
+    }
+    // A head that was seen a moment ago, and was not found deaf since, is there.
+    if keys.queue.at(0).is_some_and(|head| keys.silent[head] == 0 && keys.deaf[head] == 0) {
+        return None;
+    }
+    let mut first = None;
+    for (rank, entry) in keys.entries().enumerate() {
+        if Some(entry) == ask.process {
+            break;
+        }
+        let limit = if rank == 0 { HEAD_LIMIT } else { ENTRY_LIMIT };
+        if keys.silent[entry] < limit {
+            if !config.rules.drops_deaf || !out.not_heard[entry] {
+                keys.deaf[entry] = 0;
+                break;
+            }
+            keys.deaf[entry] = keys.deaf[entry].max(1);
+            if config.rules.deaf_have_time && keys.deaf[entry] <= HEAD_LIMIT {
+                continue;
+            }
+            out.by_deafness = true;
+        }
+        leave(keys, entry);
+        out.dropped[entry] = true;
+        first = first.or(Some(rank));
+    }
+    if let Some(first) = first {
+        moved_up(keys, config, first, true, ask.waiter(), out);
+    }
+    first
+}
+
+/// Tells `free` to all entries from rank `from` on that fit, together with those in front of them, into what is available. An
+/// entry that does not hear is told in vain: what it wants is offered to those behind it, which later drop it. An entry that
+/// wants more than the total learns that by asking. The caller is not told: its reply says more.
+fn wake(keys: &mut Server, config: &Config, from: usize, caller: Option<usize>, out: &mut Outcome) {
+    let (mut left, mut told) = (keys.available, 0);
+    for (rank, entry) in keys.entries().enumerate() {
+        let want = keys.wants[entry] as i8;
+        if Some(entry) == caller {
+            break;
+        }
+        if want > keys.total() && config.rules.impossible_told {
+            out.tell(entry, message::FREE);
+            continue;
+        }
+        if want > left || told > 0 && !config.rules.tells_all_that_fit {
+            break;
+        }
+        if rank < from {
+            left -= want;
+            continue;
+        }
+        if out.tell(entry, message::FREE) || !config.rules.passes_on {
+            left -= want;
+            told += 1;
+        } else {
+            keys.deaf[entry] = keys.deaf[entry].max(1);
+            out.passed_on = true;
+        }
+    }
+}
+
+/// Leaves `Q` and `S`. Non-blocking attempts are counted for one head.
+fn leave(keys: &mut Server, process: usize) -> Option<usize> {
+    let rank = keys.queue.leave(process)?;
+    keys.silent[process] = 0;
+    keys.deaf[process] = 0;
+    keys.wants[process] = 0;
+    if rank == 0 {
+        keys.barged = 0;
+    }
+    Some(rank)
+}
+
+/// The entries from `rank` on have moved up. A new head and a new next count as seen now: they may not have known that they had
+/// to ask often. The new next is told.
+fn moved_up(keys: &mut Server, config: &Config, rank: usize, tells: bool, caller: Option<usize>, out: &mut Outcome) {
+    if config.rules.stamps {
+        for process in (rank..2).filter_map(|rank| keys.queue.at(rank)) {
+            keys.silent[process] = 0;
+        }
+    }
+    let next = keys.queue.at(1).filter(|next| rank < 2 && Some(*next) != caller);
+    if let Some(next) = next.filter(|_| tells) {
+        out.tell(next, message::NEXT);
+    }
+}
