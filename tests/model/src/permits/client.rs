@@ -73,7 +73,7 @@ pub fn release(state: &mut State, config: &Config, p: usize, hold: usize) -> Out
     if hold.valid == 0 {
         state.ghost.happened |= happened::STALE_RELEASE;
     }
-    give_back(state, config, p, hold.attempt)
+    give_back(state, config, p, hold.attempt, hold.permits)
 }
 
 /// A holder of all permits keeps one.
@@ -85,9 +85,9 @@ pub fn downgrade(state: &mut State, config: &Config, p: usize, hold: usize) -> O
     out
 }
 
-fn give_back(state: &mut State, config: &Config, p: usize, attempt: u8) -> Outcome {
+fn give_back(state: &mut State, config: &Config, p: usize, attempt: u8, permits: u8) -> Outcome {
     let mut out = Outcome::new(state.not_heard());
-    server::release(&mut state.server, config, Owner::ours(p, attempt), &mut out);
+    server::release(&mut state.server, config, Owner::ours(p, attempt), permits, &mut out);
     out
 }
 
@@ -102,12 +102,18 @@ pub fn answered(state: &mut State, config: &Config, p: usize, reply: Reply) -> O
     let first = state.processes[p].line.first();
     match (state.processes[p].phase, reply) {
         (Phase::Asking { attempt, want, since, .. }, Reply::Granted) => {
-            return granted(state, config, p, Hold { attempt, permits: want, valid: config.lease - since });
+            return granted(
+                state,
+                config,
+                p,
+                Hold { attempt, permits: want, valid: config.lease.saturating_sub(since) },
+            );
         }
-        (Phase::Asking { want, since, again, .. }, Reply::Busy { .. }) => {
+        (Phase::Asking { want, since, again, .. }, Reply::Busy { more, .. }) => {
+            let again = again && config.rules.again || more && config.rules.asks_while_expired;
             if first.is_none() {
                 enter(state, p, Phase::Cancelling);
-            } else if again && config.rules.again || first != Some(want) && config.rules.changed_want_asks {
+            } else if again || first != Some(want) && config.rules.changed_want_asks {
                 ask(state, p);
             } else if !state.processes[p].listens {
                 enter(state, p, Phase::Subscribing { again: false });
@@ -160,16 +166,16 @@ fn granted(state: &mut State, config: &Config, p: usize, hold: Hold) -> Option<O
         return None;
     }
     state.ghost.happened |= happened::UNWANTED;
-    Some(give_back(state, config, p, hold.attempt))
+    Some(give_back(state, config, p, hold.attempt, hold.permits))
 }
 
 /// How long to sleep after a reply.
 fn timer(config: &Config, reply: Reply) -> u8 {
-    let Reply::Busy { expires, free, rank } = reply else { return SHORT };
-    let front = rank < 2;
-    let timer = if front || free && config.rules.stays_short { SHORT } else { LONG };
-    let by_lease = if front { config.rules.timer_by_lease } else { config.rules.others_by_lease };
-    expires.filter(|_| by_lease).map_or(timer, |ttl| timer.min(ttl.max(1)))
+    match reply {
+        Reply::Busy { free: true, .. } if config.rules.stays_short => SHORT,
+        Reply::Busy { rank: 2.., .. } => LONG,
+        _ => SHORT,
+    }
 }
 
 fn sleep(state: &mut State, config: &Config, p: usize, timer: u8, want: u8) {
@@ -229,7 +235,7 @@ pub fn settle(state: &mut State, config: &Config, p: usize, debt: usize) -> Opti
     if asks || process.holds.iter().any(|h| h.attempt == attempt) {
         return None;
     }
-    let mut out = give_back(state, config, p, attempt);
+    let mut out = give_back(state, config, p, attempt, 0);
     if out.made_room {
         state.ghost.happened |= happened::LATE_GRANT_FREED;
     }
@@ -248,7 +254,7 @@ pub fn tick(state: &mut State, config: &Config, p: usize) {
         debt.due = debt.due.saturating_sub(1);
     }
     match &mut process.phase {
-        Phase::Asking { since, .. } => *since = (*since + 1).min(config.lease),
+        Phase::Asking { since, .. } => *since = (*since + 1).min(config.lease.max(LONG)),
         Phase::Sleeping { timer, .. } if *timer != NEVER => *timer = timer.saturating_sub(1),
         _ => {}
     }

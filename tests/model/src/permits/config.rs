@@ -27,6 +27,8 @@ pub struct Config {
     pub faults: u8,
     /// The kinds of fault.
     pub kinds: Kinds,
+    /// How many expired grants one script reclaims.
+    pub reclaims_at_once: u8,
     /// Ticks of a lease. Leases are never renewed: a lease that ends is a renewal that failed.
     pub lease: u8,
     /// The rules of the protocol.
@@ -54,6 +56,7 @@ impl Config {
             downgrades: 0,
             faults: 0,
             kinds: Kinds::NONE,
+            reclaims_at_once: u8::MAX,
             lease: 2,
             rules: Rules::PROTOCOL,
             remember: false,
@@ -87,22 +90,18 @@ pub struct Rules {
     pub admits_neighbours: bool,
     /// A release tells every entry that fits. Without: the head.
     pub tells_all_that_fit: bool,
-    /// The draft: an acquire that is granted tells all that fit into what is still available.
-    pub grant_tells_fitting: bool,
-    /// A script that reclaims expired permits tells every entry that fits. The draft: only if it grants.
+    /// A script that reclaims expired permits tells every entry that fits.
     pub reclaim_wakes: bool,
     /// Expired permits are reclaimed by the next acquire that lacks permits.
     pub reclaims: bool,
+    /// A process that hears of more expired permits than one script reclaims asks again.
+    pub asks_while_expired: bool,
     /// A process whose first caller changes, and wants another number of permits, asks again.
     pub changed_want_asks: bool,
-    /// An entry that wants less than before makes room: those behind it that fit are told.
-    pub lower_want_wakes: bool,
     /// A grant for less than the entry wanted does the same.
     pub smaller_grant_wakes: bool,
     /// Dead entries are dropped when the caller's own permits are there. The draft: when the head's are.
     pub probes_for_own_want: bool,
-    /// A silent entry in front is dropped before the caller is judged, not after.
-    pub prunes_first: bool,
     /// An entry that wants more than the total is told to ask.
     pub impossible_told: bool,
     /// A caller that wants more than the total is refused.
@@ -118,6 +117,10 @@ pub struct Rules {
     /// A process that settles what an unanswered acquire did asks once more if it sleeps: late bytes may have been granted and
     /// have taken its place with them, or have changed what it wants.
     pub settle_asks: bool,
+    /// A release gives back as many permits as it removed. Without: as many as the holder had.
+    pub release_counts_removed: bool,
+    /// A total below what is taken makes the number available negative. Without: 0.
+    pub lowering_is_owed: bool,
     /// A grant that no caller wants, or wants in this number, is released.
     pub returns_unwanted: bool,
     /// A process that subscribed to its inbox asks once more before it sleeps.
@@ -138,10 +141,6 @@ pub struct Rules {
     pub not_after: bool,
     /// Head and next have a timer.
     pub head_timer: bool,
-    /// The timers of head and next end no later than the next lease.
-    pub timer_by_lease: bool,
-    /// So do the timers of all others. The draft.
-    pub others_by_lease: bool,
     /// An attempt that was never answered is released once more when its `not_after` has passed.
     pub clean_up: bool,
     /// That waits until no request of the process is under way.
@@ -164,6 +163,8 @@ pub struct Rules {
     pub late_cancel_repeats: bool,
     /// An entry that has been silent for very long is dropped by the one behind it.
     pub prune_entries: bool,
+    /// And the entry that becomes next by that is told.
+    pub prune_tells: bool,
     /// A third non-blocking attempt in a row respects the queue.
     pub tries_respect: bool,
 }
@@ -174,14 +175,12 @@ impl Rules {
         counts_front: true,
         admits_neighbours: true,
         tells_all_that_fit: true,
-        grant_tells_fitting: false,
         reclaim_wakes: true,
         reclaims: true,
+        asks_while_expired: true,
         changed_want_asks: true,
-        lower_want_wakes: true,
         smaller_grant_wakes: true,
         probes_for_own_want: true,
-        prunes_first: true,
         impossible_told: true,
         too_many: true,
         too_many_leaves: true,
@@ -189,6 +188,8 @@ impl Rules {
         raise_tells: true,
         downgrade_tells: true,
         settle_asks: true,
+        release_counts_removed: true,
+        lowering_is_owed: true,
         returns_unwanted: true,
         recheck: true,
         idempotent: true,
@@ -199,8 +200,6 @@ impl Rules {
         passes_on: true,
         not_after: true,
         head_timer: true,
-        timer_by_lease: true,
-        others_by_lease: false,
         clean_up: true,
         clean_up_waits: true,
         again: true,
@@ -212,6 +211,7 @@ impl Rules {
         late_cancel_rejoins: true,
         late_cancel_repeats: true,
         prune_entries: true,
+        prune_tells: true,
         tries_respect: true,
     };
 }

@@ -57,6 +57,7 @@ pub fn possible(state: &State, config: &Config, mut found: impl FnMut(Fault)) {
 /// A fault happens. All promises of time begin anew.
 pub fn happen(state: &mut State, config: &Config, fault: Fault) {
     state.ghost.prompt = false;
+    state.ghost.told = false;
     state.ghost.free_for = [0; MAX];
     if !matches!(fault, Fault::Resume(_) | Fault::Promote) {
         state.faults -= 1;

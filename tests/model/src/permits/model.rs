@@ -105,8 +105,11 @@ impl Config {
             Action::Release(p, hold) => out = Some(client::release(state, self, p, hold)),
             Action::Downgrade(p, hold) => {
                 state.downgrades -= 1;
-                state.ghost.happened |= happened::DOWNGRADED;
-                out = Some(client::downgrade(state, self, p, hold));
+                let kept = client::downgrade(state, self, p, hold);
+                if kept.told != [0; MAX] {
+                    state.ghost.happened |= happened::DOWNGRADED;
+                }
+                out = Some(kept);
             }
             Action::CarryOut(p) => {
                 let request = state.processes[p].wire.take()?;
@@ -146,7 +149,8 @@ impl Config {
             }
             Action::TryRelease(owner) => {
                 let mut released = Outcome::new(state.not_heard());
-                server::release(&mut state.server, self, owner, &mut released);
+                let permits = state.server.grants.find(owner)?.permits;
+                server::release(&mut state.server, self, owner, permits, &mut released);
                 out = Some(released);
             }
             Action::ForeignTake => {
@@ -155,6 +159,7 @@ impl Config {
             }
             Action::ForeignRelease(owner) => {
                 state.ghost.prompt = false;
+                state.ghost.told = false;
                 server::foreign_release(&mut state.server, owner);
             }
             Action::SetTotal => {
@@ -316,6 +321,7 @@ fn late(config: &Config, state: &mut State, p: usize, request: Request) {
     }
     state.ghost.happened = was.happened | now;
     state.ghost.prompt = false;
+    state.ghost.told = false;
     state.ghost.free_for = [0; MAX];
 }
 
@@ -328,13 +334,13 @@ fn publish(state: &mut State, out: Outcome) {
     }
     let told = out.told.iter().filter(|told| *told & message::FREE != 0).count();
     let ghost = &mut state.ghost;
-    ghost.overdrawn |= out.granted.is_some() && state.server.available < 0;
+    ghost.overdrawn |= out.granted.is_some() && state.server.grants.taken() > ghost.total;
     let mut saw = |it: bool, what: u32| ghost.happened |= if it { what } else { 0 };
     saw(told > 1, happened::TOLD_TOGETHER);
     saw(out.granted.is_some() && out.rank > 0, happened::ADMITTED_BEHIND);
     saw(out.reclaimed > 0, happened::RECLAIMED);
     saw(out.reclaimed > 0 && told > 0, happened::RECLAIM_WOKE);
-    saw(out.want_fell && told > 0, happened::WANT_FELL);
+    saw(out.smaller && told > 0, happened::SMALLER);
     saw(out.repeated, happened::REPEAT_GRANTED);
     saw(out.passed_on, happened::PASSED_ON);
     saw(out.by_entry, happened::ENTRY_DROPPED);
@@ -343,29 +349,39 @@ fn publish(state: &mut State, out: Outcome) {
     for p in (0..state.processes.len()).filter(|p| out.dropped[*p]) {
         ghost.behind_dead = 0;
         ghost.dropped_live |= state.processes[p].contends() && !ghost.disturbed;
-        ghost.free_for = [0; MAX];
+        if !ghost.told {
+            ghost.free_for = [0; MAX];
+        }
     }
     if let Some((p, _)) = out.granted.and_then(|g| g.owner.attempt()) {
         ghost.free_for[p] = 0;
     }
     if out.made_room {
         state.ghost.prompt = all_are_told(state);
+        let told = !state.ghost.missed && live_are_told(state);
+        if told && !state.ghost.told {
+            state.ghost.free_for = [0; MAX];
+        }
+        state.ghost.told = told;
     }
 }
 
-/// Whether room that was made can count on its messages: everybody in the queue runs and waits, nobody lost its place by a fault,
-/// and nobody has to see to an unanswered request.
+/// Whether room that was made can count on its messages: everybody in the queue runs and waits, and the following.
 fn all_are_told(state: &State) -> bool {
     // A grant on its way to a process that is in the queue: late bytes put it there.
     let granted = |p: usize| state.processes[p].reply == Some(Reply::Granted);
-    let live = |p: usize| state.processes[p].contends() && !granted(p);
+    live_are_told(state) && state.server.entries().all(|p| state.processes[p].contends() && !granted(p))
+}
+
+/// Nobody is stopped, nobody lost its place by a fault, no bytes of a dead process are under way, and nobody has to see to an
+/// unanswered request.
+fn live_are_told(state: &State) -> bool {
     let engaged = |p: &Process| p.up == Up::Running && p.phase != Phase::Idle && p.wire.is_none();
     let lost = |p: &Process, at: usize| engaged(p) && state.server.queue.rank(at).is_none();
     let lost_place = state.ghost.disturbed && state.processes.iter().enumerate().any(|(at, p)| lost(p, at));
     let last_words = |p: &Process| p.up != Up::Running && p.wire.is_some();
-    let owes = |p: &Process| !p.debts.is_empty();
-    let unsettled = state.processes.iter().any(|p| last_words(p) || owes(p));
-    !state.ghost.failed_over && !lost_place && !unsettled && state.server.entries().all(live)
+    let unsettled = |p: &Process| p.up == Up::Paused || last_words(p) || !p.debts.is_empty();
+    !state.ghost.failed_over && !lost_place && !state.processes.iter().any(unsettled)
 }
 
 /// Time passes, for all.
@@ -378,6 +394,7 @@ fn tick(config: &Config, state: &mut State) {
     state.ghost.free_for = free_for;
     if server::tick(&mut state.server, config) {
         state.ghost.prompt = false;
+        state.ghost.told = false;
     }
     let queue = state.server.queue;
     let behind = (1..).map_while(|rank| Some((queue.at(rank - 1)?, queue.at(rank)?)));

@@ -57,8 +57,8 @@ pub fn all(config: &Config) -> Vec<Property<Config>> {
         Property::always(name::ORDER, |_, s: &State| !s.ghost.order_broken),
     ];
     if config.remember {
-        let events = EVENTS.iter().chain(EVENTS_OF_FAULTS).chain(EVENTS_OF_THE_DEAD);
-        all.extend(events.map(|(name, seen)| Property::sometimes(name, *seen)));
+        let lists = [EVENTS, EVENTS_BESIDE, EVENTS_OF_WRITERS, EVENTS_OF_FAULTS, EVENTS_OF_THE_DEAD];
+        all.extend(lists.into_iter().flatten().map(|(name, seen)| Property::sometimes(name, *seen)));
     }
     all
 }
@@ -70,18 +70,29 @@ pub type Seen = fn(&Config, &State) -> bool;
 pub const EVENTS: &[(&str, Seen)] = &[
     ("several entries are told at once", seen::<{ happened::TOLD_TOGETHER }>),
     ("a waiter is granted behind others that fit", seen::<{ happened::ADMITTED_BEHIND }>),
-    ("permits are kept for somebody in front", seen::<{ happened::HELD_BACK }>),
+    ("permits are kept for an entry in front", seen::<{ happened::HELD_BACK }>),
     ("expired permits are reclaimed", seen::<{ happened::RECLAIMED }>),
     ("a script that reclaims wakes others", seen::<{ happened::RECLAIM_WOKE }>),
-    ("a caller wants more than the total", seen::<{ happened::TOO_MANY }>),
-    ("more is taken than a lowered total", seen::<{ happened::OVER_TOTAL }>),
-    ("an entry that wants less wakes others", seen::<{ happened::WANT_FELL }>),
-    ("a process holds twice", seen::<{ happened::HOLDS_TWICE }>),
+    ("a grant of less than was wanted wakes others", seen::<{ happened::SMALLER }>),
     ("a grant that no caller wants is released", seen::<{ happened::UNWANTED }>),
     ("a caller gives up with its request in flight", seen::<{ happened::CANCELLED_IN_FLIGHT }>),
+];
+
+/// The same in spaces with several holds of a process, non-blocking attempts and a total that changes.
+pub const EVENTS_BESIDE: &[(&str, Seen)] = &[
+    ("a process holds twice", seen::<{ happened::HOLDS_TWICE }>),
+    ("a caller wants more than the total", seen::<{ happened::TOO_MANY }>),
+    ("more is taken than a lowered total", seen::<{ happened::OVER_TOTAL }>),
     ("a non-blocking attempt jumps the queue", seen::<{ happened::BARGED }>),
     ("a non-blocking attempt fits beside the queue", seen::<{ happened::TRY_BESIDE }>),
     ("a non-blocking attempt respects the queue", seen::<{ happened::TRY_REFUSED }>),
+];
+
+/// The same in spaces of readers and writers.
+pub const EVENTS_OF_WRITERS: &[(&str, Seen)] = &[
+    ("a writer becomes a reader and wakes another", seen::<{ happened::DOWNGRADED }>),
+    ("readers are told at once", seen::<{ happened::TOLD_TOGETHER }>),
+    ("a reader waits behind a waiting writer", seen::<{ happened::HELD_BACK }>),
 ];
 
 /// The same with faults.
@@ -179,8 +190,9 @@ fn first_two_are_short(state: &State) -> bool {
     })
 }
 
-/// For how many ticks permits may stay unused that suffice for somebody. A dead head costs its time-out, each anew. A process
-/// behind two dead ones, or that missed that it moved up, still has the timer of those at the back.
+/// For how many ticks permits may stay unused that suffice for somebody. Dead heads cost their time-out: together if a message
+/// told the live ones, each anew otherwise. A process behind two of the latter, or that missed that it moved up, still has the
+/// timer of those at the back.
 pub fn bound(state: &State) -> u8 {
     let dead = state.server.entries().filter(|p| match state.processes[*p].up {
         // What a stale replica remembers of the queue is as good as dead.
@@ -191,6 +203,7 @@ pub fn bound(state: &State) -> u8 {
         (0, false) => SHORT,
         (0, true) => LONG,
         (1, false) => SHORT + HEAD_LIMIT,
+        _ if state.ghost.told => SHORT + HEAD_LIMIT,
         _ => WORST,
     }
 }

@@ -26,8 +26,8 @@ pub struct Outcome {
     pub made_room: bool,
     /// Expired permits that were reclaimed.
     pub reclaimed: u8,
-    /// An entry wants less than before.
-    pub want_fell: bool,
+    /// A grant was for less than the entry wanted.
+    pub smaller: bool,
     /// Whose inbox has no listener.
     pub not_heard: [bool; MAX],
     /// The processes that were dropped from the queue as dead.
@@ -108,11 +108,8 @@ pub fn acquire(keys: &mut Server, config: &Config, ask: &Acquire, out: &mut Outc
     }
     // The first rank whose entry may now fit and does not know it.
     let mut room = None;
-    if rules.prunes_first {
-        room = prune_in_front(keys, config, ask, out);
-    }
     let mut verdict = judge(keys, config, ask);
-    if verdict == Verdict::Waits && rules.reclaims && reclaim(keys, out) {
+    if verdict == Verdict::Waits && rules.reclaims && reclaim(keys, config, out) {
         if rules.reclaim_wakes {
             room = Some(0);
         }
@@ -124,10 +121,7 @@ pub fn acquire(keys: &mut Server, config: &Config, ask: &Acquire, out: &mut Outc
     }
     let reply = if verdict == Verdict::Waits {
         if let Some(process) = ask.waiter() {
-            room = least(room, enqueue(keys, config, process, ask.want, out));
-            if !rules.prunes_first {
-                room = least(room, prune_in_front(keys, config, ask, out));
-            }
+            enqueue(keys, config, process, ask.want, out);
         }
         busy(keys, ask)
     } else {
@@ -168,8 +162,13 @@ fn head_fits(keys: &Server) -> bool {
 }
 
 /// Expired permits come back.
-fn reclaim(keys: &mut Server, out: &mut Outcome) -> bool {
-    let expired = keys.grants.remove(|g| g.ttl == 0);
+fn reclaim(keys: &mut Server, config: &Config, out: &mut Outcome) -> bool {
+    let mut may = config.reclaims_at_once;
+    let expired = keys.grants.remove(|g| {
+        let takes = g.ttl == 0 && may > 0;
+        may -= u8::from(takes);
+        takes
+    });
     keys.available += expired as i8;
     out.reclaimed += expired;
     expired > 0
@@ -193,51 +192,42 @@ fn grant(keys: &mut Server, config: &Config, ask: &Acquire, verdict: Verdict, ou
             out.rank = rank;
             moved_up(keys, config, rank, config.rules.take_tells_next, None, out);
             if wanted > ask.want && config.rules.smaller_grant_wakes {
-                out.want_fell = true;
+                out.smaller = true;
                 room = Some(rank);
             }
         }
     }
-    if config.rules.grant_tells_fitting { Some(0) } else { room }
+    room
 }
 
-/// Joins the queue, or says again that it waits, and what it wants. The rank behind it, if it wants less than before.
-fn enqueue(keys: &mut Server, config: &Config, process: usize, want: u8, out: &mut Outcome) -> Option<usize> {
+/// Joins the queue, or says again that it waits, and what it wants. Drops the entry in front if that has been silent for very
+/// long. An entry that wants less than before, and is not granted, makes no room: those behind it do not fit either.
+fn enqueue(keys: &mut Server, config: &Config, process: usize, want: u8, out: &mut Outcome) {
+    let place = keys.queue.rank(process);
     keys.queue.join(process);
     keys.silent[process] = 0;
     keys.deaf[process] = 0;
-    let wanted = std::mem::replace(&mut keys.wants[process], want);
-    if wanted <= want || !config.rules.lower_want_wakes {
-        return None;
+    keys.wants[process] = want;
+    let front = place.and_then(|rank| rank.checked_sub(1)).and_then(|rank| keys.queue.at(rank));
+    if let Some(front) = front.filter(|front| config.rules.prune_entries && keys.silent[*front] >= ENTRY_LIMIT) {
+        let rank = leave(keys, front).expect("in front");
+        out.dropped[front] = true;
+        out.by_entry = true;
+        moved_up(keys, config, rank, config.rules.prune_tells, Some(process), out);
     }
-    out.want_fell = true;
-    keys.queue.rank(process).map(|rank| rank + 1)
-}
-
-/// Drops the entry in front of a waiter if that has been silent for very long; the rank that it had.
-fn prune_in_front(keys: &mut Server, config: &Config, ask: &Acquire, out: &mut Outcome) -> Option<usize> {
-    let rank = keys.queue.rank(ask.waiter()?)?.checked_sub(1)?;
-    let front = keys.queue.at(rank)?;
-    if !config.rules.prune_entries || keys.silent[front] < ENTRY_LIMIT {
-        return None;
-    }
-    leave(keys, front);
-    out.dropped[front] = true;
-    out.by_entry = true;
-    moved_up(keys, config, rank, true, ask.waiter(), out);
-    Some(rank)
 }
 
 fn busy(keys: &Server, ask: &Acquire) -> Reply {
     let rank = ask.waiter().and_then(|p| keys.queue.rank(p)).unwrap_or(MAX) as u8;
-    Reply::Busy { expires: keys.grants.next_expiry(), free: head_fits(keys), rank }
+    Reply::Busy { more: keys.grants.expired() > 0, free: head_fits(keys), rank }
 }
 
-/// Release: the permits of an owner come back, if they are there.
-pub fn release(keys: &mut Server, config: &Config, owner: Owner, out: &mut Outcome) {
+/// Release: the permits of an owner come back, if they are there. `permits`: how many it was granted.
+pub fn release(keys: &mut Server, config: &Config, owner: Owner, permits: u8, out: &mut Outcome) {
     let removed = keys.grants.remove(|g| g.owner == owner);
-    if removed > 0 {
-        keys.available += removed as i8;
+    let back = if config.rules.release_counts_removed { removed } else { permits };
+    if back > 0 {
+        keys.available += back as i8;
         out.made_room = true;
         wake(keys, config, 0, None, out);
     }
@@ -259,6 +249,9 @@ pub fn downgrade(keys: &mut Server, config: &Config, owner: Owner, out: &mut Out
 pub fn set_total(keys: &mut Server, config: &Config, total: u8, out: &mut Outcome) {
     let by = total as i8 - keys.total();
     keys.available += by;
+    if !config.rules.lowering_is_owed {
+        keys.available = keys.available.max(0);
+    }
     out.made_room = true;
     if by < 0 || config.rules.raise_tells {
         wake(keys, config, 0, None, out);

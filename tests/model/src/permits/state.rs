@@ -95,7 +95,7 @@ impl Grants {
     }
 
     /// ZREM of those that match; how many permits that were.
-    pub fn remove(&mut self, matches: impl Fn(&Grant) -> bool) -> u8 {
+    pub fn remove(&mut self, mut matches: impl FnMut(&Grant) -> bool) -> u8 {
         let (old, mut removed) = (*self, 0);
         *self = Grants::default();
         for grant in old.all() {
@@ -117,11 +117,6 @@ impl Grants {
     /// Those of them that have expired.
     pub fn expired(&self) -> u8 {
         self.all().iter().filter(|g| g.ttl == 0).map(|g| g.permits).sum()
-    }
-
-    /// Ticks until the next of them expire.
-    pub fn next_expiry(&self) -> Option<u8> {
-        self.all().iter().map(|g| g.ttl).min()
     }
 }
 
@@ -180,8 +175,8 @@ pub enum Reply {
     Granted,
     /// Not now.
     Busy {
-        /// Ticks until permits expire, if any are taken.
-        expires: Option<u8>,
+        /// Expired permits are left, beyond what one script reclaims.
+        more: bool,
         /// What is available suffices for the head.
         free: bool,
         /// The place of a waiter.
@@ -325,7 +320,7 @@ pub mod happened {
     pub const RECLAIM_WOKE: u32 = 1 << 4;
     pub const TOO_MANY: u32 = 1 << 5;
     pub const OVER_TOTAL: u32 = 1 << 6;
-    pub const WANT_FELL: u32 = 1 << 7;
+    pub const SMALLER: u32 = 1 << 7;
     pub const HOLDS_TWICE: u32 = 1 << 8;
     pub const UNWANTED: u32 = 1 << 9;
     pub const DOWNGRADED: u32 = 1 << 10;
@@ -363,6 +358,8 @@ pub struct Ghost {
     pub dropped_live: bool,
     /// Nothing has happened that excuses permits from being granted at once to all that they suffice for.
     pub prompt: bool,
+    /// The same, but for dead entries in the queue.
+    pub told: bool,
     /// Ticks for which permits have been there for each process, in its turn, while nothing went wrong.
     pub free_for: [u8; MAX],
     /// One of them was longer than promised.
@@ -442,7 +439,7 @@ impl State {
             foreign: config.foreign,
             downgrades: config.downgrades,
             faults: config.faults,
-            ghost: Ghost { total: config.total, prompt: true, ..Ghost::default() },
+            ghost: Ghost { total: config.total, prompt: true, told: true, ..Ghost::default() },
         }
     }
 
