@@ -1,8 +1,10 @@
 //! What a process does: one contender for all its callers, one request of it at a time, and any number of holds beside it.
 
 use super::config::Config;
-use super::server::{self, Outcome};
-use super::state::{Hold, Owner, Phase, Reply, Request, State, happened};
+use super::keys::Owner;
+use super::queue::Outcome;
+use super::server;
+use super::state::{Hold, Phase, Reply, Request, State, happened};
 use crate::config::{LONG, NEVER, NOT_AFTER, SHORT};
 use crate::state::{Debt, Up, message};
 
@@ -118,8 +120,8 @@ pub fn answered(state: &mut State, config: &Config, p: usize, reply: Reply) -> O
             } else if !state.processes[p].listens {
                 enter(state, p, Phase::Subscribing { again: false });
             } else {
-                let age = if config.rules.timer_from_asking { since } else { 0 };
-                sleep(state, config, p, timer(config, reply).saturating_sub(age), want);
+                // From the sending: the answer to a process that was stopped is as old as its stop.
+                sleep(state, config, p, timer(config, reply).saturating_sub(since), want);
             }
         }
         (Phase::Asking { want, .. }, Reply::TooMany) => {
@@ -192,7 +194,7 @@ pub fn notified(state: &mut State, config: &Config, p: usize, what: u8) -> Optio
             *again |= what != message::NEXT || config.rules.again_for_next;
         }
         // A place in the queue that nobody here wants: bytes of an old request made it, or a replica remembers it.
-        Phase::Idle if config.rules.strays_cancel => {
+        Phase::Idle => {
             let mut out = Outcome::new(state.not_heard());
             server::cancel(&mut state.server, config, p, false, &mut out);
             if out.left {
@@ -200,7 +202,7 @@ pub fn notified(state: &mut State, config: &Config, p: usize, what: u8) -> Optio
             }
             return Some(out);
         }
-        Phase::Idle | Phase::Cancelling => {}
+        Phase::Cancelling => {}
     }
     None
 }

@@ -149,14 +149,10 @@ pub struct Rules {
     pub again: bool,
     /// So does the message that the process is next.
     pub again_for_next: bool,
-    /// A timer runs from the sending of its acquire.
-    pub timer_from_asking: bool,
     /// The acquire that moves the queue up tells the new second that it is next.
     pub take_tells_next: bool,
     /// A process for whose head permits are there sleeps no longer than `SHORT`.
     pub stays_short: bool,
-    /// A message that no caller here waits for is answered with a cancel.
-    pub strays_cancel: bool,
     /// A process that waits again after an unanswered cancel asks once more when that cancel's `not_after` has passed.
     pub late_cancel_rejoins: bool,
     /// A cancel that is refused as too late is sent once more.
@@ -204,10 +200,8 @@ impl Rules {
         clean_up_waits: true,
         again: true,
         again_for_next: true,
-        timer_from_asking: true,
         take_tells_next: true,
         stays_short: true,
-        strays_cancel: true,
         late_cancel_rejoins: true,
         late_cancel_repeats: true,
         prune_entries: true,

@@ -3,9 +3,9 @@
 use super::client;
 use super::config::Config;
 use super::server;
-use super::state::{Phase, Request, State, happened};
-use crate::faults::Fault;
-use crate::state::{MAX, Up, message};
+use super::state::{Phase, Process, Request, State, happened};
+use crate::faults::{Exposed, Fault, of_processes};
+use crate::state::{MAX, Up};
 
 /// The faults that can happen now.
 pub fn possible(state: &State, config: &Config, mut found: impl FnMut(Fault)) {
@@ -19,30 +19,14 @@ pub fn possible(state: &State, config: &Config, mut found: impl FnMut(Fault)) {
     if state.faults == 0 {
         return;
     }
-    for (p, process) in state.processes.iter().enumerate() {
-        let running = process.up == Up::Running;
-        let engaged = process.phase != Phase::Idle || !process.holds.is_empty();
-        if kinds.crash && process.up != Up::Crashed && engaged {
-            found(Fault::Crash(p));
-        }
-        if kinds.pause && running && engaged {
-            found(Fault::Pause(p));
-        }
-        if kinds.reply && running && process.reply.is_some() {
-            found(Fault::LoseReply(p));
-        }
-        if kinds.stuck && running && process.wire.is_some() {
-            found(Fault::Stick(p));
-        }
-        for what in message::ALL.into_iter().filter(|m| process.inbox & m != 0) {
-            if kinds.message {
-                found(Fault::LoseMessage(p, what));
-            }
-            if kinds.late {
-                found(Fault::DelayMessage(p, what));
-            }
-        }
-    }
+    let exposed = |process: &Process| Exposed {
+        up: process.up,
+        engaged: process.phase != Phase::Idle || !process.holds.is_empty(),
+        reply: process.reply.is_some(),
+        wire: process.wire.is_some(),
+        inbox: process.inbox,
+    };
+    of_processes(kinds, state.processes.iter().map(exposed), &mut found);
     if kinds.failover && state.replica.is_none() && !state.ghost.failed_over {
         found(Fault::FallBehind);
     }

@@ -11,8 +11,10 @@
 pub mod client;
 pub mod config;
 pub mod faults;
+pub mod keys;
 pub mod model;
 pub mod properties;
+pub mod queue;
 pub mod server;
 pub mod state;
 pub mod symmetry;

@@ -4,8 +4,10 @@ use stateright::{Model, Property};
 
 use super::config::Config;
 use super::faults;
-use super::server::{self, Acquire, Outcome};
-use super::state::{Owner, Phase, Process, Reply, Request, Server, State, happened};
+use super::keys::{Owner, Server};
+use super::queue::Outcome;
+use super::server::{self, Acquire};
+use super::state::{Phase, Process, Reply, Request, State, happened};
 use super::{client, properties};
 use crate::config::{ENTRY_LIMIT, LONG, MAY_BARGE};
 use crate::faults::Fault;

@@ -3,9 +3,10 @@
 use stateright::Property;
 
 use super::config::Config;
+use super::keys::{Grant, Server};
 use super::model::urgent;
-use super::server::Outcome;
-use super::state::{Phase, Request, Server, State, happened};
+use super::queue::Outcome;
+use super::state::{Phase, Request, State, happened};
 use crate::config::{HEAD_LIMIT, LONG, MAY_BARGE, SHORT};
 use crate::state::Up;
 
@@ -168,7 +169,7 @@ fn left_unused(config: &Config, state: &State) -> bool {
 fn backed(state: &State) -> bool {
     state.processes.iter().enumerate().all(|(p, process)| {
         process.holds.iter().filter(|h| h.valid > 0).all(|hold| {
-            let is = |g: &super::state::Grant| {
+            let is = |g: &Grant| {
                 g.owner.attempt() == Some((p, hold.attempt)) && g.permits == hold.permits && g.ttl >= hold.valid
             };
             state.server.grants.all().iter().any(is)

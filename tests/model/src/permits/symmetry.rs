@@ -2,7 +2,8 @@
 
 use stateright::Representative;
 
-use super::state::{Grant, Grants, Owner, Server, State};
+use super::keys::{Grant, Grants, Owner, Server};
+use super::state::State;
 use crate::state::{MAX, Queue};
 
 impl Representative for State {
