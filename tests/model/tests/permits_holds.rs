@@ -10,7 +10,12 @@ use libdlock_model::permits::config::{READ, WRITE};
 
 const CRASH: Kinds = Kinds { crash: true, ..Kinds::NONE };
 
-/// Two permits, and three processes, of which the second wants both.
+/// Two permits, and four processes, of which the second wants both.
+fn four() -> Config {
+    Config::semaphore(2, &[&[1], &[2], &[1], &[1]])
+}
+
+/// The same with three processes.
 fn three() -> Config {
     Config::semaphore(2, &[&[1], &[2], &[1]])
 }
@@ -21,6 +26,13 @@ fn semaphore_without_faults() {
     holds("3 permits, wants 2+1, 1, 3, a cancel", config);
     let config = Config { cancels: 1, lease: 4, ..Config::semaphore(2, &[&[1, 1], &[2], &[1]]) };
     holds("2 permits, wants 1+1, 2, 1, a cancel", config);
+}
+
+#[test]
+fn semaphore_among_four_processes() {
+    holds("wants 1, 2, 1, 1, a cancel", Config { cancels: 1, ..four() });
+    holds("2, 1, then 3 permits, wants 1, 2, 1, 1", Config { totals: &[1, 3], ..four() });
+    holds("wants 1, 2, 1, 1, the server's keys or clock", four().faults(1, Kinds::SERVER));
 }
 
 #[test]
@@ -117,6 +129,8 @@ fn readers_and_writers_and_any_fault() {
     holds("write+read, read, a cancel, the server's keys or clock", config.faults(1, Kinds::SERVER));
     let config = Config::read_write(&[&[READ], &[WRITE], &[READ]]);
     holds("read, write, read, two faults", config.faults(2, Kinds { pause: true, ..CRASH }));
+    let config = Config::read_write(&[&[READ], &[WRITE], &[READ], &[READ]]);
+    holds("read, write, read, read, two faults", config.faults(2, Kinds { message: true, ..CRASH }));
 }
 
 /// The same in spaces of millions of states.
@@ -132,6 +146,19 @@ mod larger {
         holds("wants 1+2, 2+1, 1, two cancels", config);
         let config = Config { totals: &[1, 3], cancels: 1, ..Config::semaphore(2, &[&[1, 2], &[2], &[1]]) };
         holds("2, 1, then 3 permits, wants 1+2, 2, 1, a cancel", config);
+    }
+
+    #[test]
+    #[ignore = "long: make check-long"]
+    fn four_processes_and_any_fault() {
+        holds("wants 1, 2, 1, 1, a fault", four().faults(1, Kinds::NETWORK_AND_PROCESSES));
+        let config = Config::read_write(&[&[READ], &[WRITE], &[READ], &[READ]]);
+        holds("read, write, read, read, a fault", config.faults(1, Kinds::NETWORK_AND_PROCESSES));
+        holds("wants 1, 2, 1, 1, a cancel, a fault", Config { cancels: 1, ..four() }.faults(1, Kinds::ALL));
+        let config = Config { tries: &[2], lease: 4, ..Config::semaphore(2, &[&[1], &[1], &[1], &[1]]) };
+        holds("wants 1, 1, 1, 1, an attempt, two crashes", config.faults(2, CRASH));
+        let config = Config { tries: &[3], lease: 4, ..Config::semaphore(3, &[&[2], &[1], &[1], &[1]]) };
+        holds("3 permits, wants 2, 1, 1, 1, an attempt, two crashes", config.faults(2, CRASH));
     }
 
     #[test]

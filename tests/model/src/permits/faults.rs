@@ -2,10 +2,11 @@
 
 use super::client;
 use super::config::Config;
+use super::keys::MAX;
 use super::server;
 use super::state::{Phase, Process, Request, State, happened};
 use crate::faults::{Exposed, Fault, of_processes};
-use crate::state::{MAX, Up};
+use crate::state::Up;
 
 /// The faults that can happen now.
 pub fn possible(state: &State, config: &Config, mut found: impl FnMut(Fault)) {

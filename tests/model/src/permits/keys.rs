@@ -1,6 +1,9 @@
 //! The keys on the server.
 
-use crate::state::{MAX, Queue};
+use crate::state::Queue;
+
+/// Processes at most.
+pub const MAX: usize = 4;
 
 /// An owner: a process and one of its attempts, or a client that has no place in the queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -127,7 +130,7 @@ pub struct Server {
     /// `P`.
     pub grants: Grants,
     /// `Q`.
-    pub queue: Queue,
+    pub queue: Queue<MAX>,
     /// `want` in `S`; 0 for none.
     pub wants: [u8; MAX],
     /// `S`: ticks since each was last seen, as far as that matters.

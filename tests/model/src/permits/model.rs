@@ -4,14 +4,14 @@ use stateright::{Model, Property};
 
 use super::config::Config;
 use super::faults;
-use super::keys::{Owner, Server};
+use super::keys::{MAX, Owner, Server};
 use super::queue::Outcome;
 use super::server::{self, Acquire};
 use super::state::{Phase, Process, Reply, Request, State, happened};
 use super::{client, properties};
 use crate::config::{ENTRY_LIMIT, LONG, MAY_BARGE};
 use crate::faults::Fault;
-use crate::state::{Debt, MAX, Up, message};
+use crate::state::{Debt, Up, message};
 
 /// An event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! The queue, as the scripts use it.
 
 use super::config::Config;
-use super::keys::{Grant, Server};
+use super::keys::{Grant, MAX, Server};
 use super::server::Acquire;
 use crate::config::{ENTRY_LIMIT, HEAD_LIMIT};
-use crate::state::{MAX, message};
+use crate::state::message;
 
 /// What a script published, and what the properties want to know of it.
 #[derive(Clone, Copy, Debug, Default)]

@@ -5,11 +5,10 @@
 //! longer wanted in front of them is no longer available.
 
 use super::config::Config;
-use super::keys::{Grant, Owner, Server};
+use super::keys::{Grant, MAX, Owner, Server};
 use super::queue::{Outcome, drop_gone, enqueue, leave, moved_up, wake};
 use super::state::Reply;
 use crate::config::{ENTRY_LIMIT, HEAD_LIMIT, MAY_BARGE};
-use crate::state::MAX;
 
 /// An acquire.
 #[derive(Clone, Copy, Debug)]

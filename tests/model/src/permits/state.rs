@@ -1,8 +1,8 @@
 //! What a state of the world is: the server, the processes, what is on its way, and what the properties need to know.
 
 use super::config::Config;
-use super::keys::{self, Owner, Server};
-use crate::state::{Debt, MAX, Up};
+use super::keys::{self, MAX, Owner, Server};
+use crate::state::{Debt, Up};
 
 /// What a process sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -2,9 +2,9 @@
 
 use stateright::Representative;
 
-use super::keys::{Grant, Grants, Owner, Server};
+use super::keys::{Grant, Grants, MAX, Owner, Server};
 use super::state::State;
-use crate::state::{MAX, Queue};
+use crate::state::Queue;
 
 impl Representative for State {
     /// The same state with its processes in the order of the queue, then of what they do.
