@@ -1,14 +1,19 @@
 //! Runs the checker, and says what it did.
 
 use std::collections::BTreeSet;
+use std::fmt::Debug;
+use std::hash::Hash;
 use std::time::Instant;
 
-use stateright::{Checker, HasDiscoveries, Model};
-
-use crate::{Action, Config, State};
+use stateright::{Checker, HasDiscoveries, Model, Representative};
 
 /// Visits every state, and panics with the events that lead to the first one in which a property does not hold.
-pub fn holds(what: &str, config: Config) {
+pub fn holds<M>(what: &str, config: M)
+where
+    M: Model + Send + Sync + 'static,
+    M::State: Clone + Debug + Hash + PartialEq + Representative + Send + Sync + 'static,
+    M::Action: Clone + Debug + PartialEq + Send + Sync,
+{
     let started = Instant::now();
     let checker = config.checker().symmetry().finish_when(HasDiscoveries::AnyFailures).spawn_dfs().join();
     report(what, &checker, started);
@@ -20,7 +25,12 @@ pub fn holds(what: &str, config: Config) {
 }
 
 /// Looks for the shortest way to a state in which the property does not hold.
-pub fn counterexample(what: &str, config: Config, property: &'static str) -> Vec<Action> {
+pub fn counterexample<M>(what: &str, config: M, property: &'static str) -> Vec<M::Action>
+where
+    M: Model + Send + Sync + 'static,
+    M::State: Clone + Debug + Hash + PartialEq + Send + Sync + 'static,
+    M::Action: Clone + Debug + PartialEq + Send + Sync,
+{
     let started = Instant::now();
     let found = HasDiscoveries::AllOf(BTreeSet::from([property]));
     let checker = config.checker().finish_when(found).spawn_bfs().join();
@@ -30,7 +40,12 @@ pub fn counterexample(what: &str, config: Config, property: &'static str) -> Vec
 }
 
 /// The same for a space in which the shortest is too far: any way.
-pub fn some_counterexample(what: &str, config: Config, property: &'static str) -> Vec<Action> {
+pub fn some_counterexample<M>(what: &str, config: M, property: &'static str) -> Vec<M::Action>
+where
+    M: Model + Send + Sync + 'static,
+    M::State: Clone + Debug + Hash + PartialEq + Representative + Send + Sync + 'static,
+    M::Action: Clone + Debug + PartialEq + Send + Sync,
+{
     let started = Instant::now();
     let found = HasDiscoveries::AllOf(BTreeSet::from([property]));
     let checker = config.checker().symmetry().finish_when(found).spawn_dfs().join();
@@ -40,7 +55,12 @@ pub fn some_counterexample(what: &str, config: Config, property: &'static str) -
 }
 
 /// Looks until each of these was seen, and says which were not.
-pub fn unseen(what: &str, config: Config, events: BTreeSet<&'static str>) -> Vec<&'static str> {
+pub fn unseen<M>(what: &str, config: M, events: BTreeSet<&'static str>) -> Vec<&'static str>
+where
+    M: Model + Send + Sync + 'static,
+    M::State: Clone + Debug + Hash + PartialEq + Send + Sync + 'static,
+    M::Action: Clone + Debug + PartialEq + Send + Sync,
+{
     let started = Instant::now();
     let checker = config.checker().finish_when(HasDiscoveries::AllOf(events.clone())).spawn_bfs().join();
     report(what, &checker, started);
@@ -48,10 +68,10 @@ pub fn unseen(what: &str, config: Config, events: BTreeSet<&'static str>) -> Vec
     events.into_iter().filter(|event| !seen.contains_key(event)).collect()
 }
 
-fn report(what: &str, checker: &impl Checker<Config>, started: Instant) {
+fn report<M: Model>(what: &str, checker: &impl Checker<M>, started: Instant)
+where
+    M::State: Debug + Hash,
+{
     let (states, steps) = (checker.unique_state_count(), checker.state_count());
     println!("{what}: {states} states, {steps} steps, {:.1} s", started.elapsed().as_secs_f32());
 }
-
-/// A state is what the checker visits: small enough to be kept by the million.
-const _: () = assert!(size_of::<State>() < 256);

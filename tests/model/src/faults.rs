@@ -1,7 +1,7 @@
 //! What the world does to processes, messages and the server.
 
-use crate::config::Config;
-use crate::state::{Phase, Request, State, Up, happened, message};
+use crate::config::{Config, Kinds};
+use crate::state::{Phase, Process, Request, State, Up, happened, message};
 use crate::{client, server};
 
 /// A fault. Each uses up one of `Config::faults`, except for what ends one.
@@ -29,6 +29,47 @@ pub enum Fault {
     Jump,
 }
 
+/// What can go wrong with a process.
+pub struct Exposed {
+    /// Whether it runs.
+    pub up: Up,
+    /// It waits, holds, or is about to.
+    pub engaged: bool,
+    /// A reply is on its way to it.
+    pub reply: bool,
+    /// A request of its is on the way.
+    pub wire: bool,
+    /// Messages are on their way to it.
+    pub inbox: u8,
+}
+
+/// The faults that can happen to processes, their requests and messages now.
+pub fn of_processes(kinds: Kinds, processes: impl Iterator<Item = Exposed>, mut found: impl FnMut(Fault)) {
+    for (p, process) in processes.enumerate() {
+        let running = process.up == Up::Running;
+        if kinds.crash && process.up != Up::Crashed && process.engaged {
+            found(Fault::Crash(p));
+        }
+        if kinds.pause && running && process.engaged {
+            found(Fault::Pause(p));
+        }
+        if kinds.reply && running && process.reply {
+            found(Fault::LoseReply(p));
+        }
+        if kinds.stuck && running && process.wire {
+            found(Fault::Stick(p));
+        }
+        for what in message::ALL.into_iter().filter(|m| process.inbox & m != 0) {
+            if kinds.message {
+                found(Fault::LoseMessage(p, what));
+            }
+            if kinds.late {
+                found(Fault::DelayMessage(p, what));
+            }
+        }
+    }
+}
+
 /// The faults that can happen now.
 pub fn possible(state: &State, config: &Config, mut found: impl FnMut(Fault)) {
     let kinds = config.kinds;
@@ -43,30 +84,14 @@ pub fn possible(state: &State, config: &Config, mut found: impl FnMut(Fault)) {
     if state.faults == 0 {
         return;
     }
-    for (p, process) in state.processes.iter().enumerate() {
-        let running = process.up == Up::Running;
-        let engaged = process.waiting > 0 || process.phase != Phase::Idle;
-        if kinds.crash && process.up != Up::Crashed && engaged {
-            found(Fault::Crash(p));
-        }
-        if kinds.pause && running && engaged {
-            found(Fault::Pause(p));
-        }
-        if kinds.reply && running && process.reply.is_some() {
-            found(Fault::LoseReply(p));
-        }
-        if kinds.stuck && running && process.wire.is_some() {
-            found(Fault::Stick(p));
-        }
-        for what in message::ALL.into_iter().filter(|m| process.inbox & m != 0) {
-            if kinds.message {
-                found(Fault::LoseMessage(p, what));
-            }
-            if kinds.late {
-                found(Fault::DelayMessage(p, what));
-            }
-        }
-    }
+    let exposed = |process: &Process| Exposed {
+        up: process.up,
+        engaged: process.waiting > 0 || process.phase != Phase::Idle,
+        reply: process.reply.is_some(),
+        wire: process.wire.is_some(),
+        inbox: process.inbox,
+    };
+    of_processes(kinds, state.processes.iter().map(exposed), &mut found);
     if kinds.failover && state.replica.is_none() && !state.ghost.failed_over {
         found(Fault::FallBehind);
     }

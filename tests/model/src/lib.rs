@@ -4,6 +4,7 @@
 //! `faults` what the world does to both. `model` puts them together for stateright, which tries every order of events in a
 //! bounded space and looks at every state with `properties`. `config` says how large the space is and which rules are in force:
 //! each rule that the protocol rests on can be taken out, and the tests show that something then breaks.
+//! `permits` is the same for objects that several can hold.
 //!
 //! # Time
 //!
@@ -17,6 +18,7 @@ pub mod client;
 pub mod config;
 pub mod faults;
 pub mod model;
+pub mod permits;
 pub mod properties;
 pub mod server;
 pub mod state;

@@ -62,13 +62,19 @@ impl Fields {
 }
 
 /// The queue `Q`: processes in the order of their arrival.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Queue {
-    entries: [u8; MAX],
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Queue<const N: usize = MAX> {
+    entries: [u8; N],
     len: u8,
 }
 
-impl Queue {
+impl<const N: usize> Default for Queue<N> {
+    fn default() -> Queue<N> {
+        Queue { entries: [0; N], len: 0 }
+    }
+}
+
+impl<const N: usize> Queue<N> {
     /// The entry at a rank.
     pub fn at(&self, rank: usize) -> Option<usize> {
         (rank < self.len as usize).then(|| self.entries[rank] as usize)
@@ -409,3 +415,6 @@ impl State {
         (0..ATTEMPTS).find(|n| !used(*n)).expect("fewer attempts alive than numbers")
     }
 }
+
+/// A state is what the checker visits: small enough to be kept by the million.
+const _: () = assert!(size_of::<State>() < 256);
