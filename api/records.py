@@ -7,7 +7,7 @@ from typing import Any
 
 import facts
 
-TYPES = {"flag", "count", "counts", "duration", "histogram", "text?", "count?", "duration?", "time?"}
+TYPES = {"flag", "count", "integer", "counts", "duration", "histogram", "text?", "count?", "duration?", "time?"}
 NONE = {"rust": "`None`", "python": "`None`", "node": "undefined", "java": "`null`", "c": "-1", "cpp": "nothing"}
 
 

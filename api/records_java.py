@@ -10,6 +10,7 @@ HEAD = "// Written by `python3 api/write.py` from api/records.json.\npackage org
 TYPES = {
     "flag": "boolean",
     "count": "long",
+    "integer": "long",
     "counts": "List<Long>",
     "duration": "Duration",
     "histogram": "Histogram",

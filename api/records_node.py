@@ -10,6 +10,7 @@ from words import camel, sentence, wrapped
 TYPES = {
     "flag": "boolean",
     "count": "number",
+    "integer": "number",
     "counts": "readonly number[]",
     "duration": "number",
     "histogram": "Histogram",

@@ -11,6 +11,7 @@ from words import docstring, sentence
 TYPES = {
     "flag": "bool",
     "count": "int",
+    "integer": "int",
     "counts": "tuple[int, ...]",
     "duration": "float",
     "histogram": "Histogram",
@@ -25,6 +26,7 @@ FILES = {
     "Histogram": "_stats",
     "Decision": "_decision",
     "Inspection": "_hold",
+    "SemaphoreInspection": "_permits",
 }
 
 
@@ -42,6 +44,7 @@ def aliases() -> str:
     """What the native module returns for them; the statistics are lists of numbers."""
     rows = {"_Times": RECORDS["Histogram"].fields}
     rows |= {"_Decided": RECORDS["Decision"].fields, "_Inspected": RECORDS["Inspection"].fields}
+    rows |= {"_SeenPermits": RECORDS["SemaphoreInspection"].fields}
     lines = []
     for alias, of in rows.items():
         types = ["list[int]" if each.type == "counts" else TYPES[each.type] for each in of]

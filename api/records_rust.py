@@ -9,6 +9,7 @@ from words import item
 TYPES = {
     "flag": "bool",
     "count": "u64",
+    "integer": "i64",
     "duration": "Duration",
     "histogram": "Histogram",
     "text?": "Option<String>",
@@ -52,6 +53,7 @@ def parts() -> list[Part]:
         *(Part("core/src/stats/mod.rs", fields(record.name), f"{block}-stats") for block, record in BLOCKS.items()),
         Part("core/src/limit/decision.rs", fields("Decision"), "decision"),
         Part("core/src/lock/inspection.rs", fields("Inspection"), "inspection"),
+        Part("core/src/semaphore/inspection.rs", fields("SemaphoreInspection"), "inspection"),
         Part("bridge/src/ops/stats.rs", counters(), "counters"),
         Part("bridge/src/ops/stats.rs", histograms(), "histograms"),
     ]

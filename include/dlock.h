@@ -380,6 +380,72 @@ typedef struct dlock_limiter_stats_t {
 } dlock_limiter_stats_t;
 
 /**
+ * What the semaphores of a client have counted. Begin with DLOCK_SEMAPHORE_STATS_INIT.
+ */
+typedef struct dlock_semaphore_stats_t {
+  /**
+   * `sizeof(dlock_semaphore_stats_t)`.
+   */
+  size_t struct_size;
+  /**
+   * Holds granted to a caller, of however many permits each.
+   */
+  uint64_t acquired;
+  /**
+   * Acquires that had to wait, and were granted.
+   */
+  uint64_t contended;
+  /**
+   * Of those that waited, the ones that a holder of this process handed over.
+   */
+  uint64_t handed_over_local;
+  /**
+   * Of those that waited, the ones whose turn came in the queue between processes.
+   */
+  uint64_t handed_over_remote;
+  /**
+   * Acquires that were not granted within their wait.
+   */
+  uint64_t wait_timeouts;
+  /**
+   * Acquires whose caller gave up while it waited.
+   */
+  uint64_t cancelled;
+  /**
+   * Leases prolonged by the watchdog, one for each hold and time.
+   */
+  uint64_t renewals;
+  /**
+   * Renewals that got no answer or a passing error, and were tried again while the lease lasted.
+   */
+  uint64_t renewal_failures;
+  /**
+   * Holds that were lost, abandoned ones included.
+   */
+  uint64_t lost;
+  /**
+   * Holds that ended by a release.
+   */
+  uint64_t released;
+  /**
+   * Callers that wait now.
+   */
+  uint64_t waiting;
+  /**
+   * Holds that are looked after now.
+   */
+  uint64_t held;
+  /**
+   * From the call of an acquire to its grant, waited or not: as many as `acquired`.
+   */
+  struct dlock_histogram_t wait_time;
+  /**
+   * From a grant to the beginning of its release: as many as `released`.
+   */
+  struct dlock_histogram_t hold_time;
+} dlock_semaphore_stats_t;
+
+/**
  * How to open a lock. Begin with DLOCK_LOCK_OPTIONS_INIT.
  */
 typedef struct dlock_lock_options_t {
@@ -707,6 +773,10 @@ typedef struct dlock_completion_t {
    * See DLOCK_COMPLETION_DECISION.
    */
   struct dlock_decision_t decision;
+  /**
+   * See DLOCK_COMPLETION_SEMAPHORE_INSPECTION.
+   */
+  dlock_semaphore_inspection_t semaphore_inspection;
 } dlock_completion_t;
 
 /**
@@ -919,6 +989,11 @@ typedef struct dlock_completion_t {
 #define DLOCK_COMPLETION_DECISION 9
 
 /**
+ * An inspection of a semaphore: `semaphore_inspection`.
+ */
+#define DLOCK_COMPLETION_SEMAPHORE_INSPECTION 10
+
+/**
  * For those who look for a fault in libdlock itself.
  */
 #define DLOCK_LOG_DEBUG 0
@@ -1009,6 +1084,14 @@ dlock_status_t dlock_client_lock_stats(const struct dlock_client_t *client,
 dlock_status_t dlock_client_limiter_stats(const struct dlock_client_t *client,
                                           struct dlock_limiter_stats_t *out_stats,
                                           struct dlock_error_t *error);
+
+/**
+ * What the semaphores of the client have counted since it was opened. No I/O; also of a client that was closed. Begin
+ * the answer with DLOCK_SEMAPHORE_STATS_INIT.
+ */
+dlock_status_t dlock_client_semaphore_stats(const struct dlock_client_t *client,
+                                            struct dlock_semaphore_stats_t *out_stats,
+                                            struct dlock_error_t *error);
 
 /**
  * Makes a lock with a name of 1 to 512 bytes of UTF-8. No I/O. `options` may be NULL. DLOCK_INVALID_NAME for a name that
@@ -1582,6 +1665,10 @@ dlock_status_t dlock_shutdown(struct dlock_error_t *error);
   { \
     sizeof(dlock_inspection_t), false, false, -1, 0, {0}, 0 \
   }
+#define DLOCK_SEMAPHORE_INSPECTION_INIT \
+  { \
+    sizeof(dlock_semaphore_inspection_t), false, 0, 0, 0 \
+  }
 #define DLOCK_STATS_INIT \
   { \
     sizeof(dlock_stats_t), 0 \
@@ -1593,6 +1680,10 @@ dlock_status_t dlock_shutdown(struct dlock_error_t *error);
 #define DLOCK_LIMITER_STATS_INIT \
   { \
     sizeof(dlock_limiter_stats_t), 0, 0, 0, 0, 0, { 0, 0, 0, 0, 0, 0, {0} } \
+  }
+#define DLOCK_SEMAPHORE_STATS_INIT \
+  { \
+    sizeof(dlock_semaphore_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0, 0, 0, 0, 0, 0, {0}}, { 0, 0, 0, 0, 0, 0, {0} } \
   }
 #define DLOCK_DETACHED_INIT \
   { \

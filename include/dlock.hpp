@@ -114,10 +114,12 @@ public:
         dlock_stats_t own = DLOCK_STATS_INIT;
         dlock_lock_stats_t lock = DLOCK_LOCK_STATS_INIT;
         dlock_limiter_stats_t limiter = DLOCK_LIMITER_STATS_INIT;
+        dlock_semaphore_stats_t semaphore = DLOCK_SEMAPHORE_STATS_INIT;
         detail::check([&](auto* cause) { return dlock_client_stats(client_.get(), &own, cause); });
         detail::check([&](auto* cause) { return dlock_client_lock_stats(client_.get(), &lock, cause); });
         detail::check([&](auto* cause) { return dlock_client_limiter_stats(client_.get(), &limiter, cause); });
-        return {own, lock_stats(lock), limiter_stats(limiter)};
+        detail::check([&](auto* cause) { return dlock_client_semaphore_stats(client_.get(), &semaphore, cause); });
+        return {own, lock_stats(lock), limiter_stats(limiter), semaphore_stats(semaphore)};
     }
     [[nodiscard]] const dlock_client_t* get() const noexcept { return client_.get(); }
 

@@ -31,6 +31,8 @@ macro_rules! each_kind {
             Limiter = 7 "rate limiter" limiters: crate::objects::LimiterEntry;
             /// A generator of ids.
             Snowflake = 8 "snowflake" snowflakes: crate::objects::SnowflakeEntry;
+            /// A semaphore of a client, by name.
+            Semaphore = 9 "semaphore" semaphores: crate::objects::SemaphoreEntry;
         }
     };
 }

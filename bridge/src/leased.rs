@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use libdlock::Result;
-use libdlock::lease::HolderId;
+use libdlock::lease::{Grant, HolderId};
 
 use crate::client::ClientEntry;
 
@@ -19,6 +19,12 @@ pub(crate) trait Leased: Send + Sync {
     fn client(&self) -> &Arc<ClientEntry>;
     /// Its name on the server.
     fn key(&self) -> &str;
+    /// The fencing token of a hold; 0, which no hold with a token has, for a kind whose holds have none.
+    fn token(&self, grant: &Grant) -> u64;
+    /// The ids of the permits of a hold; of a kind that has no permits none.
+    fn permits(&self, grant: &Grant) -> Vec<String>;
+    /// Lets a hold of a thread or a task outlive the last handle of its object.
+    fn keep_while_held(&self, grant: &Grant);
     /// How often `holder` has acquired what it holds.
     fn hold_count(&self, holder: HolderId) -> u32;
     /// Counts one more acquire of `holder`. No I/O.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use libdlock::lease::HolderId;
+use libdlock::lease::{Grant, HolderId};
 use libdlock::lock::AcquireOptions;
 use libdlock::{Error, ErrorKind, Result, embed};
 
@@ -38,6 +38,16 @@ impl Leased for Recorder {
     fn key(&self) -> &str {
         "prefix:recorder"
     }
+
+    fn token(&self, grant: &Grant) -> u64 {
+        grant.token()
+    }
+
+    fn permits(&self, _grant: &Grant) -> Vec<String> {
+        vec!["an id".to_owned()]
+    }
+
+    fn keep_while_held(&self, _grant: &Grant) {}
 
     fn hold_count(&self, _holder: HolderId) -> u32 {
         3

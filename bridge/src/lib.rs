@@ -57,7 +57,7 @@ pub use self::guard::guard;
 pub use self::handle::Handle;
 pub use self::holder::this_thread;
 pub use self::kinds::HandleKind;
-pub use self::outcome::{Held, Inspection, Outcome};
+pub use self::outcome::{Held, Inspection, Outcome, SemaphoreInspection};
 pub use self::port::{Completion, What};
 pub use self::shutdown::shutdown;
 pub use self::state::{Interrupt, Process, State, enter};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use libdlock::lease::{Grant, HolderId};
-use libdlock::{Lock, RateLimiter, Result, Snowflake, embed};
+use libdlock::{Error, ErrorKind, Lock, RateLimiter, Result, Semaphore, Snowflake, embed};
 use tokio::sync::watch;
 
 use crate::client::ClientEntry;
@@ -26,6 +26,18 @@ impl Leased for LockEntry {
 
     fn key(&self) -> &str {
         self.lock.key()
+    }
+
+    fn token(&self, grant: &Grant) -> u64 {
+        grant.token()
+    }
+
+    fn permits(&self, _grant: &Grant) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn keep_while_held(&self, grant: &Grant) {
+        embed::keep_while_held(&self.lock, grant);
     }
 
     fn hold_count(&self, holder: HolderId) -> u32 {
@@ -55,6 +67,70 @@ impl Leased for LockEntry {
 
     fn release_in_background(&self, holder: HolderId, token: u64) {
         embed::release_in_background(&self.lock, holder, token);
+    }
+}
+
+/// A semaphore of a client.
+pub(crate) struct SemaphoreEntry {
+    pub(crate) semaphore: Semaphore,
+    pub(crate) client: Arc<ClientEntry>,
+}
+
+impl SemaphoreEntry {
+    fn refuse<T>(&self, op: &'static str, message: &str) -> Result<T> {
+        Err(Error::new(ErrorKind::InvalidArgument, op, message).on(self.key()))
+    }
+}
+
+/// Of a hold that is a handle's own the holder is known to nobody else, so its latest hold is the handle's.
+impl Leased for SemaphoreEntry {
+    fn client(&self) -> &Arc<ClientEntry> {
+        &self.client
+    }
+
+    fn key(&self) -> &str {
+        self.semaphore.key()
+    }
+
+    fn token(&self, _grant: &Grant) -> u64 {
+        0
+    }
+
+    fn permits(&self, grant: &Grant) -> Vec<String> {
+        embed::permit_ids(grant)
+    }
+
+    fn keep_while_held(&self, grant: &Grant) {
+        embed::keep_permits_while_held(&self.semaphore, grant);
+    }
+
+    fn hold_count(&self, holder: HolderId) -> u32 {
+        self.semaphore.hold_count(holder)
+    }
+
+    fn reenter(&self, _holder: HolderId) -> Result<()> {
+        self.refuse("acquire", "each acquire of a semaphore is a hold of its own: acquire again from the semaphore")
+    }
+
+    fn release(&self, holder: HolderId) -> Asking<'_, ()> {
+        Box::pin(self.semaphore.release_as(holder))
+    }
+
+    fn extend(&self, holder: HolderId, lease: Duration) -> Asking<'_, ()> {
+        Box::pin(self.semaphore.extend_as(holder, lease))
+    }
+
+    fn detach(&self, _holder: HolderId) -> Asking<'_, String> {
+        let message = "permits cannot be handed to another process: release them here, and acquire them there";
+        Box::pin(async move { self.refuse("detach", message) })
+    }
+
+    fn abandon(&self, holder: HolderId) {
+        embed::abandon_permits(&self.semaphore, holder);
+    }
+
+    fn release_in_background(&self, holder: HolderId, token: u64) {
+        embed::release_permits_in_background(&self.semaphore, holder, token);
     }
 }
 

@@ -34,6 +34,7 @@ fn kinds() -> Vec<Kind> {
     vec![
         // <api:kinds> written by `python3 api/write.py` from api/primitives.json
         kind::<crate::lock::LockState>("lock", &["lock/step", "contended/queue.lua"]),
+        kind::<crate::semaphore::SemaphoreState>("semaphore", &["semaphore/step", "contended/queue.lua"]),
         kind::<crate::limit::LimitState>("rate limiter", &["limit/step"]),
         // </api:kinds>
     ]

@@ -13,7 +13,7 @@ use crate::lease::HolderId;
 use crate::limit::{LimiterOptions, Limits, Rate, RateLimiter};
 use crate::lock::{Lock, LockOptions, Locks, Renew};
 use crate::name::ObjectName;
-use crate::semaphore::{Semaphore, SemaphoreOptions, Semaphores};
+use crate::semaphore::{self, Semaphore, SemaphoreOptions, Semaphores};
 use crate::stats::Stats;
 use crate::task::{Life, OwnRuntime};
 
@@ -170,8 +170,11 @@ impl Client {
     /// What this client has counted since it was opened. No I/O.
     pub fn stats(&self) -> Stats {
         let context = self.context();
-        let held = if context.tasks.is_forked() { 0 } else { context.keeper.held::<Renew>() };
-        context.counters.snapshot(held)
+        if context.tasks.is_forked() {
+            return context.counters.snapshot(0, 0);
+        }
+        let (locks, semaphores) = (context.keeper.held::<Renew>(), context.keeper.held::<semaphore::Renew>());
+        context.counters.snapshot(locks, semaphores)
     }
 
     /// Ends every hold of a holder that went away, without a word to the server: stops the renewals and warns.

@@ -3,6 +3,7 @@
 //! change in any version.
 
 use std::fmt;
+use std::time::Duration;
 
 pub use crate::blocking::may_block;
 use crate::client::Client;
@@ -11,6 +12,7 @@ use crate::error::Result;
 use crate::lease::{Grant, HolderId};
 use crate::lock::{AcquireOptions, Held, Lock};
 pub use crate::name::name_from_utf8;
+use crate::semaphore::{self, Permits, Semaphore};
 
 /// The durations that a lease may have, as errors write them.
 pub const fn lease_range() -> impl fmt::Display {
@@ -89,4 +91,50 @@ pub fn abandon(lock: &Lock, holder: HolderId) {
 /// As [`abandon`], for every hold that `holder` has through a client.
 pub fn abandon_all(client: &Client, holder: HolderId) {
     client.abandon(holder);
+}
+
+/// As [`into_grant`], of permits.
+pub fn permits_into_grant(held: Permits) -> Grant {
+    held.into_grant()
+}
+
+/// How many permits a grant of a semaphore is for.
+pub fn permit_count(grant: &Grant) -> u32 {
+    semaphore::count_of(grant)
+}
+
+/// As [`Permits::ids`], of a grant of a semaphore.
+pub fn permit_ids(grant: &Grant) -> Vec<String> {
+    semaphore::ids_of(grant)
+}
+
+/// As [`keep_while_held`], of permits.
+pub fn keep_permits_while_held(semaphore: &Semaphore, grant: &Grant) {
+    semaphore.keep_while_held(grant);
+}
+
+/// As [`Semaphore::release_as`], but only the hold with this number ([`Grant::token`] of its grant).
+///
+/// # Errors and cancel safety
+/// As [`Semaphore::release_as`].
+pub async fn release_permits(semaphore: &Semaphore, holder: HolderId, number: u64) -> Result<()> {
+    semaphore.release_which(holder, Some(number)).await
+}
+
+/// As [`Semaphore::extend_as`], but only the hold with this number.
+///
+/// # Errors and cancel safety
+/// As [`Semaphore::extend_as`].
+pub async fn extend_permits(semaphore: &Semaphore, holder: HolderId, number: u64, lease: Duration) -> Result<()> {
+    semaphore.extend_which(holder, Some(number), lease).await
+}
+
+/// As [`release_in_background`], of the hold with this number.
+pub fn release_permits_in_background(semaphore: &Semaphore, holder: HolderId, number: u64) {
+    semaphore.release_in_background(holder, number);
+}
+
+/// As [`abandon`], of a semaphore.
+pub fn abandon_permits(semaphore: &Semaphore, holder: HolderId) {
+    semaphore.abandon_as(holder);
 }

@@ -30,6 +30,10 @@
   { \
     sizeof(dlock_inspection_t), false, false, -1, 0, {0}, 0 \
   }
+#define DLOCK_SEMAPHORE_INSPECTION_INIT \
+  { \
+    sizeof(dlock_semaphore_inspection_t), false, 0, 0, 0 \
+  }
 #define DLOCK_STATS_INIT \
   { \
     sizeof(dlock_stats_t), 0 \
@@ -41,6 +45,10 @@
 #define DLOCK_LIMITER_STATS_INIT \
   { \
     sizeof(dlock_limiter_stats_t), 0, 0, 0, 0, 0, { 0, 0, 0, 0, 0, 0, {0} } \
+  }
+#define DLOCK_SEMAPHORE_STATS_INIT \
+  { \
+    sizeof(dlock_semaphore_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0, 0, 0, 0, 0, 0, {0}}, { 0, 0, 0, 0, 0, 0, {0} } \
   }
 #define DLOCK_DETACHED_INIT \
   { \

@@ -10,6 +10,7 @@ use crate::decision::dlock_decision_t;
 use crate::error::{DLOCK_LIMITED, DLOCK_OK, dlock_error_t, dlock_status_t};
 use crate::held::{DLOCK_LOSS_NONE, dlock_loss_t, loss};
 use crate::rate_limiter::refused;
+use crate::semaphore::dlock_semaphore_inspection_t;
 use crate::text::fill;
 use crate::types::{DLOCK_DETACHED_SIZE, dlock_client_t, dlock_held_t, dlock_inspection_t, dlock_op_t, handle};
 
@@ -37,6 +38,8 @@ pub const DLOCK_COMPLETION_LOSS: dlock_completion_kind_t = 7;
 pub const DLOCK_COMPLETION_LOG: dlock_completion_kind_t = 8;
 /// A rate limiter's answer: `decision`, and when it refused, `status` DLOCK_LIMITED and `error`.
 pub const DLOCK_COMPLETION_DECISION: dlock_completion_kind_t = 9;
+/// An inspection of a semaphore: `semaphore_inspection`.
+pub const DLOCK_COMPLETION_SEMAPHORE_INSPECTION: dlock_completion_kind_t = 10;
 // </api:completions>
 
 /// How much a log event matters.
@@ -84,6 +87,8 @@ pub struct dlock_completion_t {
     pub error: dlock_error_t,
     /// See DLOCK_COMPLETION_DECISION.
     pub decision: dlock_decision_t,
+    /// See DLOCK_COMPLETION_SEMAPHORE_INSPECTION.
+    pub semaphore_inspection: dlock_semaphore_inspection_t,
 }
 
 impl dlock_completion_t {
@@ -103,6 +108,7 @@ impl dlock_completion_t {
         inspection: dlock_inspection_t::EMPTY,
         error: dlock_error_t::EMPTY,
         decision: dlock_decision_t::EMPTY,
+        semaphore_inspection: dlock_semaphore_inspection_t::EMPTY,
     };
 
     pub(crate) fn of(completion: Completion) -> Self {
@@ -143,6 +149,10 @@ impl dlock_completion_t {
             Outcome::Inspection(seen) => {
                 self.kind = DLOCK_COMPLETION_INSPECTION;
                 self.inspection = dlock_inspection_t::of(&seen);
+            }
+            Outcome::SemaphoreInspection(seen) => {
+                self.kind = DLOCK_COMPLETION_SEMAPHORE_INSPECTION;
+                self.semaphore_inspection = dlock_semaphore_inspection_t::of(&seen);
             }
             Outcome::Decision(decision) => {
                 self.kind = DLOCK_COMPLETION_DECISION;

@@ -1,6 +1,6 @@
 //! What a client has counted.
 
-use libdlock::stats::{LimiterStats, LockStats, Stats};
+use libdlock::stats::{LimiterStats, LockStats, SemaphoreStats, Stats};
 use libdlock_bridge::ops::{self, Histogram};
 
 use crate::call::call;
@@ -108,6 +108,44 @@ pub struct dlock_limiter_stats_t {
     // </api:limiter-stats>
 }
 
+/// What the semaphores of a client have counted. Begin with DLOCK_SEMAPHORE_STATS_INIT.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct dlock_semaphore_stats_t {
+    /// `sizeof(dlock_semaphore_stats_t)`.
+    pub struct_size: usize,
+    // <api:semaphore-stats> written by `python3 api/write.py` from api/records.json
+    /// Holds granted to a caller, of however many permits each.
+    pub acquired: u64,
+    /// Acquires that had to wait, and were granted.
+    pub contended: u64,
+    /// Of those that waited, the ones that a holder of this process handed over.
+    pub handed_over_local: u64,
+    /// Of those that waited, the ones whose turn came in the queue between processes.
+    pub handed_over_remote: u64,
+    /// Acquires that were not granted within their wait.
+    pub wait_timeouts: u64,
+    /// Acquires whose caller gave up while it waited.
+    pub cancelled: u64,
+    /// Leases prolonged by the watchdog, one for each hold and time.
+    pub renewals: u64,
+    /// Renewals that got no answer or a passing error, and were tried again while the lease lasted.
+    pub renewal_failures: u64,
+    /// Holds that were lost, abandoned ones included.
+    pub lost: u64,
+    /// Holds that ended by a release.
+    pub released: u64,
+    /// Callers that wait now.
+    pub waiting: u64,
+    /// Holds that are looked after now.
+    pub held: u64,
+    /// From the call of an acquire to its grant, waited or not: as many as `acquired`.
+    pub wait_time: dlock_histogram_t,
+    /// From a grant to the beginning of its release: as many as `released`.
+    pub hold_time: dlock_histogram_t,
+    // </api:semaphore-stats>
+}
+
 /// What the client has counted since it was opened, but for what its kinds of objects count. No I/O; also of a client
 /// that was closed. Begin the answer with DLOCK_STATS_INIT.
 #[unsafe(no_mangle)]
@@ -168,6 +206,26 @@ pub unsafe extern "C" fn dlock_client_limiter_stats(
     }
 }
 
+/// What the semaphores of the client have counted since it was opened. No I/O; also of a client that was closed. Begin
+/// the answer with DLOCK_SEMAPHORE_STATS_INIT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_client_semaphore_stats(
+    client: *const dlock_client_t,
+    out_stats: *mut dlock_semaphore_stats_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    let op = "dlock_client_semaphore_stats";
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        call(op, error, |state| {
+            let out = sized_out(out_stats, "out_stats", op)?;
+            let stats = ops::client_stats(state, id(client))?;
+            out.put(dlock_semaphore_stats_t::of(&stats.semaphore));
+            Ok(())
+        })
+    }
+}
+
 impl dlock_stats_t {
     fn of(stats: &Stats) -> Self {
         Self {
@@ -215,6 +273,30 @@ impl dlock_limiter_stats_t {
             waiting: stats.waiting,
             wait_time: dlock_histogram_t::of(stats.wait_time.into()),
             // </api:limiter-stats-of>
+        }
+    }
+}
+
+impl dlock_semaphore_stats_t {
+    fn of(stats: &SemaphoreStats) -> Self {
+        Self {
+            struct_size: size_of::<Self>(),
+            // <api:semaphore-stats-of> written by `python3 api/write.py` from api/records.json
+            acquired: stats.acquired,
+            contended: stats.contended,
+            handed_over_local: stats.handed_over_local,
+            handed_over_remote: stats.handed_over_remote,
+            wait_timeouts: stats.wait_timeouts,
+            cancelled: stats.cancelled,
+            renewals: stats.renewals,
+            renewal_failures: stats.renewal_failures,
+            lost: stats.lost,
+            released: stats.released,
+            waiting: stats.waiting,
+            held: stats.held,
+            wait_time: dlock_histogram_t::of(stats.wait_time.into()),
+            hold_time: dlock_histogram_t::of(stats.hold_time.into()),
+            // </api:semaphore-stats-of>
         }
     }
 }

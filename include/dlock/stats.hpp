@@ -112,6 +112,49 @@ struct limiter_stats {
     // </api:limiter-stats-of>
 };
 
+/// What the semaphores of a client have counted.
+struct semaphore_stats {
+    // <api:semaphore-stats> written by `python3 api/write.py` from api/records.json
+    /// Holds granted to a caller, of however many permits each.
+    std::uint64_t acquired = 0;
+    /// Acquires that had to wait, and were granted.
+    std::uint64_t contended = 0;
+    /// Of those that waited, the ones that a holder of this process handed over.
+    std::uint64_t handed_over_local = 0;
+    /// Of those that waited, the ones whose turn came in the queue between processes.
+    std::uint64_t handed_over_remote = 0;
+    /// Acquires that were not granted within their wait.
+    std::uint64_t wait_timeouts = 0;
+    /// Acquires whose caller gave up while it waited.
+    std::uint64_t cancelled = 0;
+    /// Leases prolonged by the watchdog, one for each hold and time.
+    std::uint64_t renewals = 0;
+    /// Renewals that got no answer or a passing error, and were tried again while the lease lasted.
+    std::uint64_t renewal_failures = 0;
+    /// Holds that were lost, abandoned ones included.
+    std::uint64_t lost = 0;
+    /// Holds that ended by a release.
+    std::uint64_t released = 0;
+    /// Callers that wait now.
+    std::uint64_t waiting = 0;
+    /// Holds that are looked after now.
+    std::uint64_t held = 0;
+    /// From the call of an acquire to its grant, waited or not: as many as `acquired`.
+    histogram wait_time;
+    /// From a grant to the beginning of its release: as many as `released`.
+    histogram hold_time;
+    // </api:semaphore-stats>
+
+    semaphore_stats() = default;
+    // <api:semaphore-stats-of> written by `python3 api/write.py` from api/records.json
+    explicit semaphore_stats(const dlock_semaphore_stats_t& seen)
+        : acquired(seen.acquired), contended(seen.contended), handed_over_local(seen.handed_over_local),
+          handed_over_remote(seen.handed_over_remote), wait_timeouts(seen.wait_timeouts), cancelled(seen.cancelled),
+          renewals(seen.renewals), renewal_failures(seen.renewal_failures), lost(seen.lost), released(seen.released),
+          waiting(seen.waiting), held(seen.held), wait_time(seen.wait_time), hold_time(seen.hold_time) {}
+    // </api:semaphore-stats-of>
+};
+
 /// What a client has counted since it was opened: what is its own, and a block for each kind of object.
 struct stats {
     // <api:stats> written by `python3 api/write.py` from api/records.json
@@ -121,12 +164,15 @@ struct stats {
     lock_stats lock;
     /// What its rate limiters have counted.
     limiter_stats limiter;
+    /// What its semaphores have counted.
+    semaphore_stats semaphore;
     // </api:stats>
 
     stats() = default;
     // <api:stats-of> written by `python3 api/write.py` from api/records.json
-    stats(const dlock_stats_t& seen, const lock_stats& of_lock, const limiter_stats& of_limiter)
-        : retries(seen.retries), lock(of_lock), limiter(of_limiter) {}
+    stats(const dlock_stats_t& seen, const lock_stats& of_lock, const limiter_stats& of_limiter,
+          const semaphore_stats& of_semaphore)
+        : retries(seen.retries), lock(of_lock), limiter(of_limiter), semaphore(of_semaphore) {}
     // </api:stats-of>
 };
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use libdlock::event::Event;
 use libdlock::lease::LossReason;
 use libdlock_bridge::{self as bridge, HandleKind, Outcome, What};
-use napi::bindgen_prelude::Either6;
+use napi::bindgen_prelude::Either7;
 use napi_derive::napi;
 
 use crate::answer::{Failure, give};
@@ -35,7 +35,7 @@ enum Tag {
 }
 
 /// What is no number.
-pub type Other = Either6<String, Inspection, Loss, Decision, Failure, LogEvent>;
+pub type Other = Either7<String, Inspection, Loss, Decision, Failure, LogEvent, SemaphoreInspection>;
 
 /// Writes completions into numbers that JavaScript reads: how many they are, then a row for each. To make an object and name
 /// its fields takes longer than all else that a completion needs.
@@ -55,9 +55,9 @@ impl<'a> Rows<'a> {
     pub(crate) fn add(&mut self, completion: bridge::Completion) {
         let (tag, first, second) = match completion.what {
             What::Done(Ok(outcome)) => self.outcome(outcome),
-            What::Done(Err(error)) => self.other(Either6::E(Failure::from(&error))),
+            What::Done(Err(error)) => self.other(Either7::E(Failure::from(&error))),
             What::Log(event) => {
-                let (_, at, none) = self.other(Either6::F(LogEvent::from(event)));
+                let (_, at, none) = self.other(Either7::F(LogEvent::from(event)));
                 (Tag::Event, at, none)
             }
         };
@@ -85,7 +85,7 @@ impl<'a> Rows<'a> {
             Outcome::Unit => (Tag::Unit, 0.0, 0.0),
             // <api:scalars> written by `python3 api/write.py` from api/wire.json
             Outcome::Bool(answer) => (Tag::Bool, f64::from(u8::from(answer)), 0.0),
-            Outcome::Text(answer) => self.other(Either6::A(answer)),
+            Outcome::Text(answer) => self.other(Either7::A(answer)),
             // </api:scalars>
             Outcome::Handle(client) => {
                 self.environment.lend(HandleKind::Client, client);
@@ -95,15 +95,20 @@ impl<'a> Rows<'a> {
                 self.environment.lend(HandleKind::Held, held.handle);
                 (Tag::Held, give(held.handle), held.token as f64)
             }
-            Outcome::Inspection(seen) => self.other(Either6::B(Inspection {
+            Outcome::Inspection(seen) => self.other(Either7::B(Inspection {
                 holder: seen.holder,
                 ours: seen.ours,
                 ttl_ms: seen.ttl.map(millis),
                 token: seen.token,
                 queued: seen.queued.cast_signed(),
             })),
-            Outcome::Loss(reason) => self.other(Either6::C(Loss::from(reason))),
-            Outcome::Decision(decision) => self.other(Either6::D(Decision {
+            Outcome::SemaphoreInspection(seen) => self.other(Either7::G(SemaphoreInspection {
+                permits: seen.permits.map(u64::cast_signed),
+                available: seen.available,
+                queued: seen.queued.cast_signed(),
+            })),
+            Outcome::Loss(reason) => self.other(Either7::C(Loss::from(reason))),
+            Outcome::Decision(decision) => self.other(Either7::D(Decision {
                 allowed: decision.allowed,
                 granted: decision.granted.cast_signed(),
                 remaining: decision.remaining.cast_signed(),
@@ -123,6 +128,14 @@ pub struct Inspection {
     pub ours: bool,
     pub ttl_ms: Option<f64>,
     pub token: Option<u64>,
+    pub queued: i64,
+}
+
+/// How many permits a semaphore has.
+#[napi(object, object_from_js = false)]
+pub struct SemaphoreInspection {
+    pub permits: Option<i64>,
+    pub available: i64,
     pub queued: i64,
 }
 

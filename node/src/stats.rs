@@ -57,6 +57,27 @@ pub struct LimiterStats {
     // </api:limiter-stats>
 }
 
+/// The semaphores' counters; JavaScript's numbers are exact up to 2^53.
+#[napi(object, object_from_js = false)]
+pub struct SemaphoreStats {
+    // <api:semaphore-stats> written by `python3 api/write.py` from api/records.json
+    pub acquired: f64,
+    pub contended: f64,
+    pub handed_over_local: f64,
+    pub handed_over_remote: f64,
+    pub wait_timeouts: f64,
+    pub cancelled: f64,
+    pub renewals: f64,
+    pub renewal_failures: f64,
+    pub lost: f64,
+    pub released: f64,
+    pub waiting: f64,
+    pub held: f64,
+    pub wait_time: Histogram,
+    pub hold_time: Histogram,
+    // </api:semaphore-stats>
+}
+
 /// A client's counters; JavaScript's numbers are exact up to 2^53.
 #[napi(object, object_from_js = false)]
 pub struct Stats {
@@ -64,6 +85,7 @@ pub struct Stats {
     pub retries: f64,
     pub lock: LockStats,
     pub limiter: LimiterStats,
+    pub semaphore: SemaphoreStats,
     // </api:stats>
 }
 
@@ -114,6 +136,29 @@ impl From<libdlock::stats::LimiterStats> for LimiterStats {
     }
 }
 
+impl From<libdlock::stats::SemaphoreStats> for SemaphoreStats {
+    fn from(stats: libdlock::stats::SemaphoreStats) -> Self {
+        SemaphoreStats {
+            // <api:semaphore-stats-of> written by `python3 api/write.py` from api/records.json
+            acquired: stats.acquired as f64,
+            contended: stats.contended as f64,
+            handed_over_local: stats.handed_over_local as f64,
+            handed_over_remote: stats.handed_over_remote as f64,
+            wait_timeouts: stats.wait_timeouts as f64,
+            cancelled: stats.cancelled as f64,
+            renewals: stats.renewals as f64,
+            renewal_failures: stats.renewal_failures as f64,
+            lost: stats.lost as f64,
+            released: stats.released as f64,
+            waiting: stats.waiting as f64,
+            held: stats.held as f64,
+            wait_time: Histogram::from(stats.wait_time),
+            hold_time: Histogram::from(stats.hold_time),
+            // </api:semaphore-stats-of>
+        }
+    }
+}
+
 impl From<libdlock::stats::Stats> for Stats {
     fn from(stats: libdlock::stats::Stats) -> Self {
         Stats {
@@ -121,6 +166,7 @@ impl From<libdlock::stats::Stats> for Stats {
             retries: stats.retries as f64,
             lock: LockStats::from(stats.lock),
             limiter: LimiterStats::from(stats.limiter),
+            semaphore: SemaphoreStats::from(stats.semaphore),
             // </api:stats-of>
         }
     }

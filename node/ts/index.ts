@@ -26,5 +26,5 @@ export type { Layout, LogEvent, LossReason, Parts } from "./native.js";
 export type { ConnectOptions, LockDefaults } from "./options.js";
 export type { Decision, RateLimiter, RateLimiterOptions } from "./rate-limiter.js";
 export { type Base, type LayoutName, Snowflake, type SnowflakeOptions } from "./snowflake.js";
-export type { Histogram, LimiterStats, LockStats, Stats } from "./stats.js";
+export type { Histogram, LimiterStats, LockStats, SemaphoreStats, Stats } from "./stats.js";
 // </api:exports>

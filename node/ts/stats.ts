@@ -70,6 +70,40 @@ export interface LimiterStats {
   // </api:limiter-stats>
 }
 
+/** What the semaphores of a client have counted. */
+export interface SemaphoreStats {
+  // <api:semaphore-stats> written by `python3 api/write.py` from api/records.json
+  /** Holds granted to a caller, of however many permits each. */
+  readonly acquired: number;
+  /** Acquires that had to wait, and were granted. */
+  readonly contended: number;
+  /** Of those that waited, the ones that a holder of this process handed over. */
+  readonly handedOverLocal: number;
+  /** Of those that waited, the ones whose turn came in the queue between processes. */
+  readonly handedOverRemote: number;
+  /** Acquires that were not granted within their wait. */
+  readonly waitTimeouts: number;
+  /** Acquires whose caller gave up while it waited. */
+  readonly cancelled: number;
+  /** Leases prolonged by the watchdog, one for each hold and time. */
+  readonly renewals: number;
+  /** Renewals that got no answer or a passing error, and were tried again while the lease lasted. */
+  readonly renewalFailures: number;
+  /** Holds that were lost, abandoned ones included. */
+  readonly lost: number;
+  /** Holds that ended by a release. */
+  readonly released: number;
+  /** Callers that wait now. */
+  readonly waiting: number;
+  /** Holds that are looked after now. */
+  readonly held: number;
+  /** From the call of an acquire to its grant, waited or not: as many as `acquired`. */
+  readonly waitTime: Histogram;
+  /** From a grant to the beginning of its release: as many as `released`. */
+  readonly holdTime: Histogram;
+  // </api:semaphore-stats>
+}
+
 /** What a client has counted since it was opened: what is its own, and a block for each kind of object. */
 export interface Stats {
   // <api:stats> written by `python3 api/write.py` from api/records.json
@@ -79,5 +113,7 @@ export interface Stats {
   readonly lock: LockStats;
   /** What its rate limiters have counted. */
   readonly limiter: LimiterStats;
+  /** What its semaphores have counted. */
+  readonly semaphore: SemaphoreStats;
   // </api:stats>
 }

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use libdlock::lease::{Grant, HolderId, LossReason};
+use libdlock::lease::{AcquireOptions, Grant, HolderId, LossReason};
 use libdlock::{Error, ErrorKind, Result};
 
 use super::args;
 use crate::client::ClientEntry;
 use crate::ends::HandleEnd;
 use crate::handle::Handle;
+use crate::kinds::Entry;
 use crate::leased::Leased;
 use crate::objects::HeldEntry;
 use crate::outcome::Held;
@@ -51,6 +52,27 @@ impl Holding {
     }
 }
 
+/// The object of a hold that is to be made, and its holder. Not within the operation's future: for a thread that is ending
+/// another one polls that, and this notes what the calling thread may leave.
+pub(super) fn begin<E: Entry + Leased>(
+    state: &State,
+    of: Handle,
+    holding: Holding,
+    op: &'static str,
+) -> Result<(Arc<E>, HolderId)> {
+    let (entry, holder) = (state.get::<E>(of, op)?, holding.holder());
+    state.remember(holder, entry.client());
+    Ok((entry, holder))
+}
+
+/// How it is to be made. None waits for ever; no lease is the object's own.
+pub(super) fn how(of: &impl Leased, wait_ms: Option<i64>, lease_ms: Option<i64>) -> Result<AcquireOptions> {
+    let on = |error: Error| error.on(of.key());
+    let mut how = AcquireOptions::default().wait(args::wait(wait_ms, "acquire").map_err(on)?);
+    how.lease = args::lease(lease_ms, "acquire").map_err(on)?;
+    Ok(how)
+}
+
 /// Gives a hold that has just been got its handle. No await: what is got is never dropped on the way.
 pub(crate) fn keep(
     state: &State,
@@ -59,15 +81,25 @@ pub(crate) fn keep(
     holder: HolderId,
     grant: Grant,
 ) -> Result<Held> {
-    let (token, owner) = (grant.token(), grant.owner().to_owned());
     let owns_hold = matches!(holding, Holding::ByHandle);
+    if !owns_hold {
+        of.keep_while_held(&grant);
+    }
+    let (token, number, owner) = (of.token(&grant), grant.token(), grant.owner().to_owned());
     let handle = state.insert(Arc::new(HeldEntry { of, holder, grant, owns_hold }))?;
-    Ok(Held { handle, token, owner })
+    Ok(Held { handle, token, number, owner })
 }
 
-/// The fencing token of the hold.
+/// The fencing token of the hold; 0 for permits, which have none.
 pub fn held_token(state: &State, held: Handle) -> Result<u64> {
-    Ok(find(state, held, "token")?.grant.token())
+    let entry = find(state, held, "token")?;
+    Ok(entry.of.token(&entry.grant))
+}
+
+/// The ids of the permits that are held, each 32 hexadecimal digits; none for what is no semaphore's. No I/O.
+pub fn held_permits(state: &State, held: Handle) -> Result<Vec<String>> {
+    let entry = find(state, held, "permits")?;
+    Ok(entry.of.permits(&entry.grant))
 }
 
 /// The owner on the wire, `<client uuid>:<n>`.

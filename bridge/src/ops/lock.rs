@@ -3,11 +3,11 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use libdlock::lease::{Grant, HolderId};
-use libdlock::lock::{AcquireOptions, LockOptions};
+use libdlock::lease::HolderId;
+use libdlock::lock::LockOptions;
 use libdlock::{Result, embed};
 
-use super::held::keep;
+use super::held::{begin, how, keep};
 use super::{Holding, args};
 use crate::client::ClientEntry;
 use crate::ends::HandleEnd;
@@ -80,7 +80,7 @@ pub fn lock_hold_count(state: &State, lock: Handle, holder: HolderId) -> Result<
 pub fn lock_held(state: &State, lock: Handle, holder: HolderId) -> Result<Option<Held>> {
     let entry = find(state, lock, "held")?;
     let grant = entry.lock.grant_of(holder);
-    grant.map(|grant| view(state, entry, Holding::ByHolder(holder), holder, grant)).transpose()
+    grant.map(|grant| keep(state, entry, Holding::ByHolder(holder), holder, grant)).transpose()
 }
 
 /// Takes the lock. `wait_ms`: none waits for ever, 0 does not wait. `lease_ms`: none is the lock's own.
@@ -97,12 +97,12 @@ pub fn lock_acquire(
     wait_ms: Option<i64>,
     lease_ms: Option<i64>,
 ) -> impl Future<Output = Result<Held>> + Send + 'static {
-    let begun = begin(state, lock, holding, "acquire");
+    let begun = begin::<LockEntry>(state, lock, holding, "acquire");
     async move {
         let (entry, holder) = begun?;
-        let how = how(&entry, wait_ms, lease_ms)?;
+        let how = how(&*entry, wait_ms, lease_ms)?;
         let grant = embed::into_grant(entry.lock.acquire_as(holder, how).await?);
-        view(state, entry, holding, holder, grant)
+        keep(state, entry, holding, holder, grant)
     }
 }
 
@@ -119,14 +119,7 @@ pub fn lock_reenter(
     lease_ms: Option<i64>,
 ) -> Result<bool> {
     let entry = state.near::<LockEntry>(lock, "acquire")?;
-    Ok(embed::reenter_now(&entry.lock, holder, &how(&entry, wait_ms, lease_ms)?))
-}
-
-fn how(entry: &LockEntry, wait_ms: Option<i64>, lease_ms: Option<i64>) -> Result<AcquireOptions> {
-    let on = |error: libdlock::Error| error.on(entry.lock.key());
-    let mut how = AcquireOptions::default().wait(args::wait(wait_ms, "acquire").map_err(on)?);
-    how.lease = args::lease(lease_ms, "acquire").map_err(on)?;
-    Ok(how)
+    Ok(embed::reenter_now(&entry.lock, holder, &how(&*entry, wait_ms, lease_ms)?))
 }
 
 /// Takes over a hold that was detached, here or in another process.
@@ -142,12 +135,12 @@ pub fn lock_attach(
     holding: Holding,
     detached: Vec<u8>,
 ) -> impl Future<Output = Result<Held>> + Send + 'static {
-    let begun = begin(state, lock, holding, "attach");
+    let begun = begin::<LockEntry>(state, lock, holding, "attach");
     async move {
         let (entry, holder) = begun?;
         let detached = args::text(&detached, "detached hold", "attach")?;
         let grant = embed::into_grant(entry.lock.attach_as(holder, detached).await?);
-        view(state, entry, holding, holder, grant)
+        keep(state, entry, holding, holder, grant)
     }
 }
 
@@ -228,20 +221,4 @@ pub async fn lock_inspect(state: &'static State, lock: Handle) -> Result<Inspect
 
 fn find(state: &State, lock: Handle, op: &'static str) -> Result<Arc<LockEntry>> {
     state.get(lock, op)
-}
-
-/// The lock and the holder of a hold that is to be made. Not within the operation's future: for a thread that is ending another
-/// one polls that, and this notes what the calling thread may leave.
-fn begin(state: &State, lock: Handle, holding: Holding, op: &'static str) -> Result<(Arc<LockEntry>, HolderId)> {
-    let (entry, holder) = (find(state, lock, op)?, holding.holder());
-    state.remember(holder, &entry.client);
-    Ok((entry, holder))
-}
-
-/// The handle of a hold that has just been got.
-fn view(state: &State, lock: Arc<LockEntry>, holding: Holding, holder: HolderId, grant: Grant) -> Result<Held> {
-    if matches!(holding, Holding::ByHolder(_)) {
-        embed::keep_while_held(&lock.lock, &grant);
-    }
-    keep(state, lock, holding, holder, grant)
 }

@@ -50,7 +50,7 @@ pub fn client_stats(state: &State, client: Handle) -> Result<Stats> {
 
 /// All counters as a list, a client's own and then those of each kind, for hosts that are given one.
 // <api:counters> written by `python3 api/write.py` from api/records.json
-pub fn counters(stats: &Stats) -> [u64; 18] {
+pub fn counters(stats: &Stats) -> [u64; 30] {
     [
         stats.retries,
         stats.lock.acquired,
@@ -70,13 +70,32 @@ pub fn counters(stats: &Stats) -> [u64; 18] {
         stats.limiter.tokens,
         stats.limiter.by_policy,
         stats.limiter.waiting,
+        stats.semaphore.acquired,
+        stats.semaphore.contended,
+        stats.semaphore.handed_over_local,
+        stats.semaphore.handed_over_remote,
+        stats.semaphore.wait_timeouts,
+        stats.semaphore.cancelled,
+        stats.semaphore.renewals,
+        stats.semaphore.renewal_failures,
+        stats.semaphore.lost,
+        stats.semaphore.released,
+        stats.semaphore.waiting,
+        stats.semaphore.held,
     ]
 }
 // </api:counters>
 
 /// All histograms, in the same order.
 // <api:histograms> written by `python3 api/write.py` from api/records.json
-pub fn histograms(stats: &Stats) -> [Histogram; 3] {
-    [stats.lock.wait_time, stats.lock.hold_time, stats.limiter.wait_time].map(Histogram::from)
+pub fn histograms(stats: &Stats) -> [Histogram; 5] {
+    [
+        stats.lock.wait_time,
+        stats.lock.hold_time,
+        stats.limiter.wait_time,
+        stats.semaphore.wait_time,
+        stats.semaphore.hold_time,
+    ]
+    .map(Histogram::from)
 }
 // </api:histograms>

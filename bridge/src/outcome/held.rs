@@ -10,8 +10,11 @@ use crate::handle::Handle;
 pub struct Held {
     /// To ask for validity and loss, and to free.
     pub handle: Handle,
-    /// The fencing token: larger than any granted before it under this name.
+    /// The fencing token: larger than any granted before it under this name. 0 for permits, which have none.
     pub token: u64,
-    /// The owner on the wire, `<client uuid>:<n>`.
+    /// Which of its holder's holds this is, for the functions that take a `number`; no other hold of its client has it under
+    /// this name.
+    pub number: u64,
+    /// The owner on the wire, `<client uuid>:<n>`, and of permits `/<permits>` behind it.
     pub owner: String,
 }

@@ -5,6 +5,7 @@ mod held;
 
 use libdlock::lease::LossReason;
 pub use libdlock::lock::Inspection;
+pub use libdlock::semaphore::Inspection as SemaphoreInspection;
 
 pub use self::decision::Decision;
 pub use self::held::Held;
@@ -27,6 +28,8 @@ pub enum Outcome {
     Loss(Option<LossReason>),
     /// What the server says about a lock.
     Inspection(Inspection),
+    /// What the server says about a semaphore.
+    SemaphoreInspection(SemaphoreInspection),
     /// A limiter's answer.
     Decision(Decision),
     /// A new object.
@@ -38,7 +41,8 @@ impl Outcome {
     pub(crate) fn handle(&self) -> Option<Handle> {
         match self {
             Outcome::Held(Held { handle, .. }) | Outcome::Handle(handle) => Some(*handle),
-            Outcome::Unit | Outcome::Loss(_) | Outcome::Inspection(_) | Outcome::Decision(_) => None,
+            Outcome::Unit | Outcome::Loss(_) | Outcome::Decision(_) => None,
+            Outcome::Inspection(_) | Outcome::SemaphoreInspection(_) => None,
             // <api:scalars-handle> written by `python3 api/write.py` from api/wire.json
             Outcome::Bool(_) => None,
             Outcome::Text(_) => None,
@@ -67,6 +71,7 @@ outcomes! {
     Held => Outcome::Held;
     Option<LossReason> => Outcome::Loss;
     Inspection => Outcome::Inspection;
+    SemaphoreInspection => Outcome::SemaphoreInspection;
     Decision => Outcome::Decision;
     Handle => Outcome::Handle;
 }

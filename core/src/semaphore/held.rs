@@ -32,13 +32,12 @@ impl Permits {
 
     /// How many permits.
     pub fn count(&self) -> u32 {
-        Taker::of(self.grant.owner()).permits
+        count_of(&self.grant)
     }
 
     /// Their ids, each 32 hexadecimal digits: what Redisson calls the ids of permits.
     pub fn ids(&self) -> Vec<String> {
-        let hex = |id: String| id.bytes().map(|byte| format!("{byte:02x}")).collect();
-        Taker::of(self.grant.owner()).ids().map(hex).collect()
+        ids_of(&self.grant)
     }
 
     /// Whether the holder may act: false exactly from the end of validity on, from the moment a release begins, and once the hold
@@ -92,6 +91,17 @@ impl Permits {
         self.ended = true;
         self.grant.clone()
     }
+}
+
+/// How many permits a grant of a semaphore is for.
+pub(crate) fn count_of(grant: &Grant) -> u32 {
+    Taker::of(grant.owner()).permits
+}
+
+/// As [`Permits::ids`].
+pub(crate) fn ids_of(grant: &Grant) -> Vec<String> {
+    let hex = |id: String| id.bytes().map(|byte| format!("{byte:02x}")).collect();
+    Taker::of(grant.owner()).ids().map(hex).collect()
 }
 
 impl Drop for Permits {

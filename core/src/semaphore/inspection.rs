@@ -22,13 +22,15 @@ use crate::step::Step;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Inspection {
+    // <api:inspection> written by `python3 api/write.py` from api/records.json
     /// How many permits there are in all; `None` when the semaphore is not there, which the first acquire changes.
     pub permits: Option<u64>,
-    /// How many can be acquired now, those whose lease has run out among them; fewer than none after the number was lowered below
-    /// what is taken.
+    /// How many can be acquired now, those whose lease has run out among them; negative after the number was lowered
+    /// below what is taken.
     pub available: i64,
     /// How many processes stand in the queue.
     pub queued: u64,
+    // </api:inspection>
 }
 
 impl Semaphore {

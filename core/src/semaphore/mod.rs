@@ -25,6 +25,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use held::Permits;
+pub(crate) use held::{count_of, ids_of};
 pub use inspection::Inspection;
 pub use options::SemaphoreOptions;
 pub(crate) use permits::Leased;

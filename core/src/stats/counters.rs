@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::histogram::Times;
-use super::{LimiterStats, LockStats, Stats};
+use super::{LimiterStats, LockStats, SemaphoreStats, Stats};
 
 /// How a hold came to the caller that acquired it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,9 +38,14 @@ impl Counters {
         add(&self.retries, 1);
     }
 
-    /// Everything counted so far; the keeper knows how many locks are held.
-    pub(crate) fn snapshot(&self, held: u64) -> Stats {
-        Stats { retries: read(&self.retries), lock: self.lock.snapshot(held), limiter: self.limiter.snapshot() }
+    /// Everything counted so far; the keeper knows how many holds of each kind there are.
+    pub(crate) fn snapshot(&self, locks: u64, semaphores: u64) -> Stats {
+        Stats {
+            retries: read(&self.retries),
+            lock: self.lock.snapshot(locks),
+            limiter: self.limiter.snapshot(),
+            semaphore: self.semaphore.snapshot_of_semaphores(semaphores),
+        }
     }
 }
 
@@ -58,6 +63,33 @@ impl Drop for Waiting {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
+}
+
+/// Reads what is counted of every kind that is held into the statistics of one kind.
+macro_rules! read_holds {
+    ($counts:expr, $held:expr, $stats:ident) => {{
+        let counts = $counts;
+        // In this order: a hold that is seen as released is seen as acquired.
+        let hold_time = counts.hold_time.read();
+        let wait_time = counts.wait_time.read();
+        let (local, remote) = (read(&counts.local), read(&counts.remote));
+        $stats {
+            acquired: wait_time.count(),
+            contended: read(&counts.waited) + local + remote,
+            handed_over_local: local,
+            handed_over_remote: remote,
+            wait_timeouts: read(&counts.wait_timeouts),
+            cancelled: read(&counts.cancelled),
+            renewals: read(&counts.renewals),
+            renewal_failures: read(&counts.renewal_failures),
+            lost: read(&counts.lost),
+            released: hold_time.count(),
+            waiting: read(&counts.waiting),
+            held: $held,
+            wait_time,
+            hold_time,
+        }
+    }};
 }
 
 /// Of one kind of object that is held. Every method is one event and takes some nanoseconds.
@@ -124,26 +156,11 @@ impl HoldCounts {
     }
 
     fn snapshot(&self, held: u64) -> LockStats {
-        // In this order: a hold that is seen as released is seen as acquired.
-        let hold_time = self.hold_time.read();
-        let wait_time = self.wait_time.read();
-        let (local, remote) = (read(&self.local), read(&self.remote));
-        LockStats {
-            acquired: wait_time.count(),
-            contended: read(&self.waited) + local + remote,
-            handed_over_local: local,
-            handed_over_remote: remote,
-            wait_timeouts: read(&self.wait_timeouts),
-            cancelled: read(&self.cancelled),
-            renewals: read(&self.renewals),
-            renewal_failures: read(&self.renewal_failures),
-            lost: read(&self.lost),
-            released: hold_time.count(),
-            waiting: read(&self.waiting),
-            held,
-            wait_time,
-            hold_time,
-        }
+        read_holds!(self, held, LockStats)
+    }
+
+    fn snapshot_of_semaphores(&self, held: u64) -> SemaphoreStats {
+        read_holds!(self, held, SemaphoreStats)
     }
 }
 
@@ -262,13 +279,15 @@ mod tests {
         counters.limiter.refused();
         counters.limiter.decided_by_policy();
         let waiting = counters.limiter.waits();
-        let seen = counters.snapshot(0);
+        counters.semaphore.cancelled();
+        let seen = counters.snapshot(0, 2);
         assert_eq!((seen.retries, seen.lock), (1, LockStats { lost: 1, ..LockStats::default() }));
+        assert_eq!(seen.semaphore, SemaphoreStats { cancelled: 1, held: 2, ..SemaphoreStats::default() });
         let LimiterStats { wait_time, .. } = seen.limiter;
         let expected = LimiterStats { granted: 2, refused: 1, tokens: 7, by_policy: 1, waiting: 1, wait_time };
         assert_eq!((seen.limiter, wait_time.sum), (expected, took * 2));
         drop(waiting);
-        assert_eq!(counters.snapshot(0).limiter.waiting, 0);
+        assert_eq!(counters.snapshot(0, 0).limiter.waiting, 0);
     }
 
     /// `cargo test --release -p libdlock --lib stats -- --nocapture` says what an event costs.

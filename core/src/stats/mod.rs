@@ -20,6 +20,8 @@ pub struct Stats {
     pub lock: LockStats,
     /// What its rate limiters have counted.
     pub limiter: LimiterStats,
+    /// What its semaphores have counted.
+    pub semaphore: SemaphoreStats,
     // </api:stats>
 }
 
@@ -77,4 +79,40 @@ pub struct LimiterStats {
     /// From a call to its grant, waited or not: as many as `granted`.
     pub wait_time: Histogram,
     // </api:limiter-stats>
+}
+
+/// What the semaphores of a client have counted; `released` never exceeds `acquired`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SemaphoreStats {
+    // <api:semaphore-stats> written by `python3 api/write.py` from api/records.json
+    /// Holds granted to a caller, of however many permits each.
+    pub acquired: u64,
+    /// Acquires that had to wait, and were granted.
+    pub contended: u64,
+    /// Of those that waited, the ones that a holder of this process handed over.
+    pub handed_over_local: u64,
+    /// Of those that waited, the ones whose turn came in the queue between processes.
+    pub handed_over_remote: u64,
+    /// Acquires that were not granted within their wait.
+    pub wait_timeouts: u64,
+    /// Acquires whose caller gave up while it waited.
+    pub cancelled: u64,
+    /// Leases prolonged by the watchdog, one for each hold and time.
+    pub renewals: u64,
+    /// Renewals that got no answer or a passing error, and were tried again while the lease lasted.
+    pub renewal_failures: u64,
+    /// Holds that were lost, abandoned ones included.
+    pub lost: u64,
+    /// Holds that ended by a release.
+    pub released: u64,
+    /// Callers that wait now.
+    pub waiting: u64,
+    /// Holds that are looked after now.
+    pub held: u64,
+    /// From the call of an acquire to its grant, waited or not: as many as `acquired`.
+    pub wait_time: Histogram,
+    /// From a grant to the beginning of its release: as many as `released`.
+    pub hold_time: Histogram,
+    // </api:semaphore-stats>
 }

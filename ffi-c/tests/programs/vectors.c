@@ -33,12 +33,15 @@ static void statistics_have_the_names_of_every_language(void) {
     dlock_stats_t own = DLOCK_STATS_INIT;
     dlock_lock_stats_t lock = DLOCK_LOCK_STATS_INIT;
     dlock_limiter_stats_t limiter = DLOCK_LIMITER_STATS_INIT;
+    dlock_semaphore_stats_t semaphore = DLOCK_SEMAPHORE_STATS_INIT;
     OK(dlock_client_stats(client, &own, error));
     OK(dlock_client_lock_stats(client, &lock, error));
     OK(dlock_client_limiter_stats(client, &limiter, error));
+    OK(dlock_client_semaphore_stats(client, &semaphore, error));
 #define OWN(name) size += sizeof own.name;
 #define OF_LOCK(name) size += sizeof lock.name;
 #define OF_LIMITER(name) size += sizeof limiter.name;
+#define OF_SEMAPHORE(name) size += sizeof semaphore.name;
     size_t size = sizeof own.struct_size;
     VECTOR_COUNTERS(OWN)
     CHECK(size == sizeof own); /* and no others */
@@ -50,6 +53,10 @@ static void statistics_have_the_names_of_every_language(void) {
     VECTOR_LIMITER_COUNTERS(OF_LIMITER)
     VECTOR_LIMITER_HISTOGRAMS(OF_LIMITER)
     CHECK(size == sizeof limiter);
+    size = sizeof semaphore.struct_size;
+    VECTOR_SEMAPHORE_COUNTERS(OF_SEMAPHORE)
+    VECTOR_SEMAPHORE_HISTOGRAMS(OF_SEMAPHORE)
+    CHECK(size == sizeof semaphore);
 #define count_us count
 #define buckets_us buckets
 #define PART(name) in_all += sizeof lock.wait_time.name##_us;

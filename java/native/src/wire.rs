@@ -7,7 +7,7 @@
 use libdlock::event::Event;
 use libdlock::{Error, ErrorKind, Result};
 use libdlock_bridge::ops::Decision;
-use libdlock_bridge::{Completion, Held, Inspection, Outcome, What};
+use libdlock_bridge::{Completion, Held, Inspection, Outcome, SemaphoreInspection, What};
 
 // <api:tags> written by `python3 api/write.py` from api/wire.json
 /// Nothing but that it is done.
@@ -30,6 +30,8 @@ const FAILURE: u8 = 7;
 const LOG: u8 = 8;
 /// A limiter's answer.
 const DECISION: u8 = 9;
+/// What the server said about a semaphore.
+const SEMAPHORE_INSPECTION: u8 = 10;
 // </api:tags>
 
 /// Stands for a number that is not there; those that may be missing are never negative.
@@ -101,7 +103,7 @@ impl Bytes {
                 self.text(Some(answer));
             }
             // </api:scalars>
-            Outcome::Held(Held { handle, token, owner }) => {
+            Outcome::Held(Held { handle, token, owner, .. }) => {
                 self.byte(HELD);
                 self.int64(*handle as i64);
                 self.int64(*token as i64);
@@ -117,6 +119,12 @@ impl Bytes {
                 self.byte(u8::from(*ours));
                 self.int64(ttl.map_or(NONE, |ttl| ttl.as_millis() as i64));
                 self.int64(token.map_or(NONE, |token| token as i64));
+                self.int64(*queued as i64);
+            }
+            Outcome::SemaphoreInspection(SemaphoreInspection { permits, available, queued, .. }) => {
+                self.byte(SEMAPHORE_INSPECTION);
+                self.int64(permits.map_or(NONE, |permits| permits as i64));
+                self.int64(*available);
                 self.int64(*queued as i64);
             }
             Outcome::Decision(decision) => self.decision(decision),

@@ -40,7 +40,7 @@ from ._native import __version__
 from ._options import LockDefaults
 from ._owned import OwnedHold
 from ._snowflake import Layout, Parts, Snowflake
-from ._stats import Histogram, LimiterStats, LockStats, Stats
+from ._stats import Histogram, LimiterStats, LockStats, SemaphoreStats, Stats
 
 # </api:exports>
 
@@ -77,6 +77,7 @@ __all__ = [
     "OwnedHold",
     "Parts",
     "RateLimiter",
+    "SemaphoreStats",
     "ServerError",
     "Snowflake",
     "Stats",

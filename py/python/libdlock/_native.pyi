@@ -75,6 +75,7 @@ __version__: str
 _Times: TypeAlias = tuple[int, float, float, float, float, float, list[int]]
 _Decided: TypeAlias = tuple[bool, int, int, float | None, float, int, int | None]
 _Inspected: TypeAlias = tuple[str | None, bool, float | None, int | None, int]
+_SeenPermits: TypeAlias = tuple[int | None, int, int]
 # </api:records>
 
 _Layout: TypeAlias = tuple[int, int, int, int, int]

@@ -87,6 +87,42 @@ class LimiterStats:
 
 
 @dataclass(frozen=True, slots=True)
+class SemaphoreStats:
+    """What the semaphores of a client have counted."""
+
+    # <api:semaphore-stats> written by `python3 api/write.py` from api/records.json
+    acquired: int
+    """Holds granted to a caller, of however many permits each."""
+    contended: int
+    """Acquires that had to wait, and were granted."""
+    handed_over_local: int
+    """Of those that waited, the ones that a holder of this process handed over."""
+    handed_over_remote: int
+    """Of those that waited, the ones whose turn came in the queue between processes."""
+    wait_timeouts: int
+    """Acquires that were not granted within their wait."""
+    cancelled: int
+    """Acquires whose caller gave up while it waited."""
+    renewals: int
+    """Leases prolonged by the watchdog, one for each hold and time."""
+    renewal_failures: int
+    """Renewals that got no answer or a passing error, and were tried again while the lease lasted."""
+    lost: int
+    """Holds that were lost, abandoned ones included."""
+    released: int
+    """Holds that ended by a release."""
+    waiting: int
+    """Callers that wait now."""
+    held: int
+    """Holds that are looked after now."""
+    wait_time: Histogram
+    """From the call of an acquire to its grant, waited or not: as many as `acquired`."""
+    hold_time: Histogram
+    """From a grant to the beginning of its release: as many as `released`."""
+    # </api:semaphore-stats>
+
+
+@dataclass(frozen=True, slots=True)
 class Stats:
     """What a client has counted since it was opened: what is its own, and a block for each kind of object."""
 
@@ -97,6 +133,8 @@ class Stats:
     """What its locks have counted."""
     limiter: LimiterStats
     """What its rate limiters have counted."""
+    semaphore: SemaphoreStats
+    """What its semaphores have counted."""
     # </api:stats>
 
     @classmethod
@@ -111,6 +149,7 @@ class Stats:
             counts[0],
             LockStats(*counts[1:13], *times[0:2]),
             LimiterStats(*counts[13:18], *times[2:3]),
+            SemaphoreStats(*counts[18:30], *times[3:5]),
         )
         # </api:stats-of>
 

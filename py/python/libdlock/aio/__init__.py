@@ -35,7 +35,7 @@ from .._hold import Inspection
 from .._native import __version__
 from .._options import LockDefaults
 from .._snowflake import Layout, Parts, Snowflake
-from .._stats import Histogram, LimiterStats, LockStats, Stats
+from .._stats import Histogram, LimiterStats, LockStats, SemaphoreStats, Stats
 from ._client import Client, Connecting, connect
 from ._held import Held, Lost
 from ._limiter import RateLimiter
@@ -78,6 +78,7 @@ __all__ = [
     "OwnedHold",
     "Parts",
     "RateLimiter",
+    "SemaphoreStats",
     "ServerError",
     "Snowflake",
     "Stats",

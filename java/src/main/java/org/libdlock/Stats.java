@@ -9,12 +9,13 @@ import java.util.Arrays;
  * @param retries requests sent again because no answer came
  * @param lock what its locks have counted
  * @param limiter what its rate limiters have counted
+ * @param semaphore what its semaphores have counted
  */
-public record Stats(long retries, LockStats lock, LimiterStats limiter) {
+public record Stats(long retries, LockStats lock, LimiterStats limiter, SemaphoreStats semaphore) {
     // </api:record>
     // <api:counters> written by `python3 api/write.py` from api/records.json
-    private static final int COUNTERS = 18;
-    private static final int HISTOGRAMS = 3;
+    private static final int COUNTERS = 30;
+    private static final int HISTOGRAMS = 5;
 
     private static Stats of(long[] numbers, Histogram[] times) {
         return new Stats(
@@ -34,7 +35,22 @@ public record Stats(long retries, LockStats lock, LimiterStats limiter) {
                         numbers[12],
                         times[0],
                         times[1]),
-                new LimiterStats(numbers[13], numbers[14], numbers[15], numbers[16], numbers[17], times[2]));
+                new LimiterStats(numbers[13], numbers[14], numbers[15], numbers[16], numbers[17], times[2]),
+                new SemaphoreStats(
+                        numbers[18],
+                        numbers[19],
+                        numbers[20],
+                        numbers[21],
+                        numbers[22],
+                        numbers[23],
+                        numbers[24],
+                        numbers[25],
+                        numbers[26],
+                        numbers[27],
+                        numbers[28],
+                        numbers[29],
+                        times[3],
+                        times[4]));
     }
     // </api:counters>
 

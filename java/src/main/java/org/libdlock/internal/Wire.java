@@ -38,6 +38,9 @@ public final class Wire {
     /** A limiter's answer. */
     private static final byte DECISION = 9;
 
+    /** What the server said about a semaphore. */
+    private static final byte SEMAPHORE_INSPECTION = 10;
+
     // </api:tags>
 
     /** What an operation brings that has nothing to say but that it is done. */
@@ -102,6 +105,7 @@ public final class Wire {
                     yield reason == null ? NOT_LOST : reason;
                 }
                 case INSPECTION -> new Seen(optionalText(), flag(), bytes.getLong(), bytes.getLong(), bytes.getLong());
+                case SEMAPHORE_INSPECTION -> new SeenPermits(bytes.getLong(), bytes.getLong(), bytes.getLong());
                 case HANDLE -> bytes.getLong();
                 case FAILURE -> failure();
                 case DECISION ->
