@@ -8,6 +8,9 @@ from typing import Any
 
 import facts
 
+#: The languages that a primitive can be used from, by their folders in docs/; Rust has no folder there.
+LANGUAGES = ["rust", "c", "python", "node", "java"]
+
 #: The names that a package takes from each of its modules.
 Exports = dict[str, list[str]]
 
@@ -24,6 +27,8 @@ class Primitive:
     #: What its examples show.
     example: str
     says: dict[str, str] = field(default_factory=dict)
+    #: From which languages it can be used: all, unless it is being built. Examples and pages of the others are not asked for.
+    languages: list[str] = field(default_factory=lambda: list(LANGUAGES))
     #: Its state in that folder, its word in tests/vectors/access.json, and where below core/src its scripts are. A primitive that
     #: asks no server has none of these.
     state: str = ""
@@ -39,6 +44,10 @@ class Primitive:
         assert bool(self.state) == bool(self.rights) == bool(self.scripts), (
             f"{self.name}: a state, rights and scripts, or none"
         )
+
+    def has_page(self, folder: str) -> bool:
+        """Whether it has one in that folder of docs/."""
+        return folder == "protocol" or folder in self.languages
 
     @property
     def underscored(self) -> str:

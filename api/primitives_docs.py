@@ -13,7 +13,10 @@ def parts() -> list[Part]:
     pages = [
         Part(
             f"docs/{folder}/README.md",
-            table(["page", "content"], [[f"[{each.name}.md]({each.name}.md)", each.phrase(folder)] for each in PRIMITIVES]),
+            table(
+                ["page", "content"],
+                [[f"[{each.name}.md]({each.name}.md)", each.phrase(folder)] for each in PRIMITIVES if each.has_page(folder)],
+            ),
             "primitives",
         )
         for folder in FOLDERS

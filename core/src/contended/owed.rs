@@ -15,6 +15,7 @@ use super::server::{self, ServerHandle};
 use crate::context::Context;
 use crate::lease::{Grant, LossReason};
 use crate::name::ObjectName;
+use crate::objects::Object;
 use crate::task::Life;
 use crate::time::Tick;
 
@@ -119,7 +120,14 @@ impl Undo {
                 server.send_release::<P>(&name, &step, again.plus(lease)).await;
             }
             // The bytes may have joined the queue too. The object may have been forgotten here, and made anew.
-            home.upgrade().into_iter().for_each(|home| home.object(&name).leave_queue());
+            home.upgrade().into_iter().for_each(|home| {
+                let object = home.object(&name);
+                object.leave_queue();
+                // They may have been granted for another number than the process wants now, and have taken its place.
+                if P::QUEUE.wants {
+                    object.look_again();
+                }
+            });
             drop(under_way);
         });
     }
