@@ -5,7 +5,7 @@ use std::sync::Arc;
 use libdlock::{Error, ErrorKind, Result};
 
 use crate::client::ClientEntry;
-use crate::handle::{Handle, unpack};
+use crate::handle::Handle;
 use crate::kinds::{Entry, HandleKind, each_kind};
 use crate::state::State;
 
@@ -36,7 +36,7 @@ macro_rules! end {
             /// # Errors
             /// `Closed` when it was given up before; `InvalidArgument` for what is no handle; `Forked`.
             pub fn free_any(&'static self, handle: Handle) -> Result<()> {
-                match unpack(handle).and_then(HandleKind::of) {
+                match HandleKind::of_handle(handle) {
                     $(Some(HandleKind::$kind) => self.take::<$entry>(handle, "free")?.freed(self, handle),)*
                     None => Err(Error::new(ErrorKind::InvalidArgument, "free", "this is no object of libdlock")),
                 }
@@ -45,7 +45,7 @@ macro_rules! end {
             /// Lets go of an object whose handle reaches nobody, in the background. The caller can ask anew at once: a lock is
             /// not its own any more when this returns.
             pub fn undo(&'static self, handle: Handle) {
-                match unpack(handle).and_then(HandleKind::of) {
+                match HandleKind::of_handle(handle) {
                     $(Some(HandleKind::$kind) => if let Ok(object) = self.take::<$entry>(handle, "undo") {
                         object.undone(self, handle);
                     },)*

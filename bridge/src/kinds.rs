@@ -1,7 +1,7 @@
 //! Every kind of object that a handle stands for, one row each. What a kind does at its end stands with its operations, in its
 //! [`HandleEnd`](crate::ends::HandleEnd).
 
-use crate::handle::{LAST_KIND, Parts};
+use crate::handle::{Handle, LAST_KIND, Parts, unpack};
 use crate::slab::Slab;
 
 /// An object with a kind and a table, which its row gives it.
@@ -56,6 +56,12 @@ macro_rules! declare {
                     $($number => Some(Self::$kind),)*
                     _ => None,
                 }
+            }
+
+            /// That of a handle, whether its object is still there or not; none for what is no handle.
+            #[must_use]
+            pub fn of_handle(handle: Handle) -> Option<Self> {
+                unpack(handle).and_then(Self::of)
             }
 
             /// The word for messages: "client", "lock".

@@ -18,7 +18,10 @@ pub(crate) struct Grant {
     #[pyo3(get)]
     pub(crate) handle: Handle,
     #[pyo3(get)]
-    pub(crate) token: u64,
+    token: u64,
+    /// Which of its holder's holds it is: what the functions that end or extend one hold take.
+    #[pyo3(get)]
+    pub(crate) number: u64,
     #[pyo3(get)]
     owner: String,
     process: Process,
@@ -26,7 +29,8 @@ pub(crate) struct Grant {
 
 impl From<Held> for Grant {
     fn from(held: Held) -> Self {
-        Grant { handle: held.handle, token: held.token, owner: held.owner, process: Process::current() }
+        let Held { handle, token, number, owner } = held;
+        Grant { handle, token, number, owner, process: Process::current() }
     }
 }
 
@@ -87,7 +91,7 @@ impl HoldHandle {
         HoldHandle { grant, description, ended: AtomicBool::new(false) }
     }
 
-    /// The `__enter__` of a scope. Native for the reason that `LockHandle::_exit` is: an interrupt at the beginning of a
+    /// The `__enter__` of a scope. Native for the reason that `ScopedHandle::_exit` is: an interrupt at the beginning of a
     /// Python function would leave the scope unentered, and the hold unreleased.
     fn _enter(this: Py<Self>) -> Py<Self> {
         this
@@ -152,6 +156,11 @@ pub(crate) fn held_extend(py: Python<'_>, held: u64, lease_ms: i64) -> PyResult<
 #[pyfunction]
 pub(crate) fn held_valid(py: Python<'_>, held: u64) -> PyResult<bool> {
     quick(py, "held_valid", |state| ops::held_valid(state, held))
+}
+
+#[pyfunction]
+pub(crate) fn held_permits(py: Python<'_>, held: u64) -> PyResult<Vec<String>> {
+    quick(py, "held_permits", |state| ops::held_permits(state, held))
 }
 
 #[pyfunction]

@@ -11,9 +11,10 @@ mod greenlets;
 mod held;
 mod limiter;
 mod lock;
-mod lock_handle;
 mod main_thread;
 mod port;
+mod scoped_handle;
+mod semaphore;
 mod snowflake;
 mod stats;
 mod submit;
@@ -27,7 +28,9 @@ mod _native {
     #[pymodule_export]
     use crate::greenlets::greenlets_seen;
     #[pymodule_export]
-    use crate::held::{Grant, HoldHandle, held_extend, held_loss, held_remaining, held_valid, held_wait_lost};
+    use crate::held::{
+        Grant, HoldHandle, held_extend, held_loss, held_permits, held_remaining, held_valid, held_wait_lost,
+    };
     #[pymodule_export]
     use crate::limiter::{
         LimiterHandle, limiter_acquire, limiter_open, limiter_reset, submit_limiter_acquire, submit_limiter_reset,
@@ -38,9 +41,15 @@ mod _native {
         lock_inspect, lock_open, lock_release, lock_take, thread_holder,
     };
     #[pymodule_export]
-    use crate::lock_handle::LockHandle;
-    #[pymodule_export]
     use crate::port::Port;
+    #[pymodule_export]
+    use crate::scoped_handle::ScopedHandle;
+    #[pymodule_export]
+    use crate::semaphore::{
+        semaphore_acquire, semaphore_extend, semaphore_grant, semaphore_hold_count, semaphore_inspect, semaphore_open,
+        semaphore_release, semaphore_set_permits, semaphore_take, submit_semaphore_acquire, submit_semaphore_extend,
+        submit_semaphore_inspect, submit_semaphore_release, submit_semaphore_set_permits, submit_semaphore_take,
+    };
     #[pymodule_export]
     use crate::snowflake::{Generator, id_encode, id_parse, layout_decode, layout_named};
     #[pymodule_export]

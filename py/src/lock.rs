@@ -2,13 +2,13 @@
 
 use libdlock::embed;
 use libdlock_bridge::ops::{self, Holding};
-use libdlock_bridge::{Inspection, this_thread};
+use libdlock_bridge::{Held, Inspection, this_thread};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use crate::call::{blocking, quick};
 use crate::held::Grant;
-use crate::lock_handle::{self, LockHandle};
+use crate::scoped_handle::ScopedHandle;
 
 #[pyfunction]
 pub(crate) fn thread_holder() -> u64 {
@@ -34,11 +34,11 @@ pub(crate) fn lock_open(
 
 /// For the calling thread. The grant is appended to `into`, not returned: a signal handler may raise just after this
 /// function, when a returned value would be lost, and with it the knowledge that there is a hold to give back. With `scope` it
-/// is the hold of a `with` block, which `LockHandle._exit` ends.
+/// is the hold of a `with` block, which `ScopedHandle._exit` ends.
 #[pyfunction]
 pub(crate) fn lock_acquire(
     into: &Bound<'_, PyList>,
-    lock: &LockHandle,
+    lock: &ScopedHandle,
     wait_ms: Option<i64>,
     scope: bool,
 ) -> PyResult<()> {
@@ -71,8 +71,8 @@ pub(crate) fn lock_attach(into: &Bound<'_, PyList>, lock: u64, detached: String)
 }
 
 #[pyfunction]
-pub(crate) fn lock_release(py: Python<'_>, lock: &LockHandle, token: Option<u64>) -> PyResult<()> {
-    lock_handle::release(py, "lock_release", lock.handle, token)
+pub(crate) fn lock_release(py: Python<'_>, lock: &ScopedHandle, number: Option<u64>) -> PyResult<()> {
+    lock.release(py, "lock_release", number)
 }
 
 #[pyfunction]
@@ -111,9 +111,13 @@ pub(crate) fn lock_grant(py: Python<'_>, lock: u64, holder: u64) -> PyResult<Opt
         0 => Ok(None),
         _ => ops::lock_held(state, lock, holder),
     })?;
+    going_on(py, "lock_grant", held)
+}
+
+/// A hold, unless it is lost: a loss is announced a little before the end of validity.
+pub(crate) fn going_on(py: Python<'_>, export: &'static str, held: Option<Held>) -> PyResult<Option<Grant>> {
     let Some(grant) = held.map(Grant::from) else { return Ok(None) };
-    // A loss is announced a little before the end of validity.
-    let lost = quick(py, "lock_grant", |state| ops::held_loss(state, grant.handle))?.is_some();
+    let lost = quick(py, export, |state| ops::held_loss(state, grant.handle))?.is_some();
     Ok((!lost).then_some(grant))
 }
 

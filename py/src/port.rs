@@ -12,6 +12,7 @@ use crate::error::exception;
 use crate::held::Grant;
 use crate::limiter::decided;
 use crate::lock::inspected;
+use crate::semaphore::seen_permits;
 
 /// More than any loop has pending at once.
 pub(crate) const BATCH: usize = 4096;
@@ -115,6 +116,7 @@ fn answer(py: Python<'_>, result: Result<Outcome, Error>) -> PyResult<Py<PyAny>>
         Outcome::Held(held) => Grant::from(held).into_py_any(py),
         Outcome::Loss(loss) => loss.map(|reason| reason.as_str()).into_py_any(py),
         Outcome::Inspection(seen) => inspected(seen).into_py_any(py),
+        Outcome::SemaphoreInspection(seen) => seen_permits(seen).into_py_any(py),
         Outcome::Decision(decision) => decided(decision).into_py_any(py),
         Outcome::Handle(client) => ClientHandle::new(client).into_py_any(py),
     }

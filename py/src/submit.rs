@@ -94,9 +94,9 @@ pub(crate) fn submit_lock_release(
     key: u64,
     lock: u64,
     holder: u64,
-    token: Option<u64>,
+    number: Option<u64>,
 ) -> PyResult<u64> {
-    submit(py, "submit_lock_release", port, key, |state| ops::lock_release(state, lock, embed::holder(holder), token))
+    submit(py, "submit_lock_release", port, key, |state| ops::lock_release(state, lock, embed::holder(holder), number))
 }
 
 #[pyfunction]

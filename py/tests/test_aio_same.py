@@ -27,6 +27,7 @@ COROUTINES = {
         "attach",
         "take",
     },
+    "Semaphore": {"acquire", "release", "extend", "inspect", "set_permits", "take"},
     "Held": {"extend", "release"},
     "OwnedHold": {"extend", "release", "detach"},
     "Lost": {"wait"},
@@ -35,7 +36,12 @@ COROUTINES = {
 # The ways into a scope, and what each is called where it may suspend.
 SCOPES = {"__enter__": "__aenter__", "__exit__": "__aexit__"}
 # Native in the one package, for a reason that tasks do not share.
-NATIVE_SCOPES = {("Lock", "__exit__"), ("OwnedHold", "__enter__"), ("OwnedHold", "__exit__")}
+NATIVE_SCOPES = {
+    ("Lock", "__exit__"),
+    ("Semaphore", "__exit__"),
+    ("OwnedHold", "__enter__"),
+    ("OwnedHold", "__exit__"),
+}
 
 
 def public(cls: type) -> set[str]:

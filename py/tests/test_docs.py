@@ -27,6 +27,7 @@ FIRST = examples(GUIDE)[0]
 SAID = {
     "README.md": [" s; retry: True\n", "stopped: expired\n", "1 acquired, 0 waited, 99 of 100 within 0.0"],
     "lock.md": ["stop everything: expired", "processes in the queue: 0\n"],
+    "semaphore.md": ["one of at most ten at a time\n", "7 of 8\n"],
     "rate-limiter.md": ["go ahead, 19 left\n"],
     "ids.md": ["worker=7"],
 }

@@ -39,6 +39,8 @@ from ._lock import Lock
 from ._native import __version__
 from ._options import LockDefaults
 from ._owned import OwnedHold
+from ._permits import SemaphoreInspection
+from ._semaphore import Semaphore
 from ._snowflake import Layout, Parts, Snowflake
 from ._stats import Histogram, LimiterStats, LockStats, SemaphoreStats, Stats
 
@@ -77,6 +79,8 @@ __all__ = [
     "OwnedHold",
     "Parts",
     "RateLimiter",
+    "Semaphore",
+    "SemaphoreInspection",
     "SemaphoreStats",
     "ServerError",
     "Snowflake",

@@ -15,6 +15,8 @@ from ._limiter import RateLimiter
 from ._lock import Lock
 from ._named import OpensLocks
 from ._options import lists_options, texts_of
+from ._permits import OpensSemaphores
+from ._semaphore import Semaphore
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -40,7 +42,7 @@ def connect(url: str, **options: Unpack[Options]) -> Client:
     return Client(_greenlets.ask(_native.client_open, _native.submit_client_open, *opening))
 
 
-class Client(OpensLocks[Lock], OpensLimiters[RateLimiter]):
+class Client(OpensLocks[Lock], OpensSemaphores[Semaphore], OpensLimiters[RateLimiter]):
     """A connected client, made by `connect`. Safe to share between threads; not across a fork.
 
     As a context manager it is closed at the end. One that is collected while open warns with a `ResourceWarning`.
@@ -48,6 +50,7 @@ class Client(OpensLocks[Lock], OpensLimiters[RateLimiter]):
 
     _label = "libdlock.Client"
     _lock_class = Lock
+    _semaphore_class = Semaphore
     _limiter_class = RateLimiter
 
     def synchronized(

@@ -20,7 +20,7 @@ from ._errors import Unsupported
 from ._holder import Holder
 
 if TYPE_CHECKING:
-    from ._named import NamedLock
+    from ._named import NamedObject
 
 #: Without `greenlet` among them, no thread runs any: gevent and eventlet are made of it.
 MODULES = sys.modules
@@ -62,12 +62,12 @@ class Caller:
         self._holder = None if greenlet.parent is None else _holder_of(greenlet)
         self.id = _native.thread_holder() if self._holder is None else self._holder.id
 
-    def entered(self, lock: NamedLock) -> None:
+    def entered(self, lock: NamedObject) -> None:
         """Counts one acquire of the greenlet."""
         if self._holder is not None:
             self._holder.entered(lock)
 
-    def left(self, lock: NamedLock) -> None:
+    def left(self, lock: NamedObject) -> None:
         """Counts one release of the greenlet, or one try of it."""
         if self._holder is not None:
             self._holder.left(lock)

@@ -10,15 +10,14 @@ from ._greenlets import ask
 from ._hold import HoldView, LossView
 
 
-class HeldLock(Protocol):
-    """What a hold needs of its lock."""
+class HeldObject(Protocol):
+    """What a hold needs of its lock or semaphore. A number says which of its holder's holds is meant."""
 
     _name: str
 
-    def extend(self, lease: Seconds) -> None:
-        """As `Lock.extend`."""
+    def _extend(self, lease: Seconds, number: int | None) -> None: ...
 
-    def _release(self, token: int | None) -> None: ...
+    def _release(self, number: int | None) -> None: ...
 
 
 class Lost(LossView):
@@ -41,7 +40,7 @@ class Lost(LossView):
 
 
 class Held(HoldView):
-    """One acquisition of a lock. What `with lock as held` gives, and `Lock.held` after an `acquire`.
+    """One acquisition of a lock or semaphore. What `with lock as held` gives, and `Lock.held` after an `acquire`.
 
     Reading it costs no I/O. It may be read from any thread; `extend` and `release` are the holding thread's alone.
     """
@@ -51,7 +50,7 @@ class Held(HoldView):
     _label = "libdlock.Held"
     _lost: Lost | None
 
-    def __init__(self, lock: HeldLock, grant: _native.Grant) -> None:
+    def __init__(self, lock: HeldObject, grant: _native.Grant) -> None:
         self._name = lock._name
         self._grant = grant
         self._lock = lock
@@ -65,9 +64,9 @@ class Held(HoldView):
         return self._lost
 
     def extend(self, lease: Seconds) -> None:
-        """As `Lock.extend`."""
-        self._lock.extend(lease)
+        """As `extend` of the lock or semaphore, of this hold."""
+        self._lock._extend(lease, self._grant.number)
 
     def release(self) -> None:
-        """As `Lock.release`: one level, by the holding thread. Never of a later hold of that thread."""
-        self._lock._release(self.token)
+        """Ends this hold, of a lock one level, by the holding thread. Never a later hold of that thread."""
+        self._lock._release(self._grant.number)

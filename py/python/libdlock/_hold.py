@@ -35,7 +35,7 @@ class LossView:
 
 
 class HoldView:
-    """Token and time left of one acquisition. Reading it costs no I/O."""
+    """Token or permits, and time left, of one acquisition. Reading it costs no I/O."""
 
     __slots__ = ()
 
@@ -45,17 +45,25 @@ class HoldView:
 
     @property
     def token(self) -> int:
-        """The fencing token: larger than that of any earlier acquisition of this name, below 2**53."""
+        """The fencing token: larger than that of any earlier acquisition of this name, below 2**53.
+
+        0 for permits of a semaphore, which have none: it is lower than any token of a lock.
+        """
         return self._grant.token
 
     @property
+    def permits(self) -> list[str]:
+        """The ids of the permits of a semaphore, each 32 hexadecimal digits; of a lock none."""
+        return _native.held_permits(self._grant.handle)
+
+    @property
     def owner(self) -> str:
-        """The owner as the server knows it: `<client uuid>:<n>`."""
+        """The owner as the server knows it: `<client uuid>:<n>`; of permits `/<permits>` follows."""
         return self._grant.owner
 
     @property
     def valid(self) -> bool:
-        """Whether the lock is still held for certain, on this machine's monotonic clock."""
+        """Whether it is still held for certain, on this machine's monotonic clock."""
         return _native.held_valid(self._grant.handle)
 
     @property
@@ -64,7 +72,13 @@ class HoldView:
         return _native.held_remaining(self._grant.handle)
 
     def __repr__(self) -> str:
-        return f"<{self._label} {self._name!r} token={self.token}>"
+        return described(self._label, self._name, self._grant)
+
+
+def described(label: str, name: str, grant: _native.Grant) -> str:
+    """A hold for people: by its token, or if it has none by the number of its permits."""
+    what = f"token={grant.token}" if grant.token else f"permits={len(_native.held_permits(grant.handle))}"
+    return f"<{label} {name!r} {what}>"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,11 @@ from ._errors import DlockError
 from ._hold import is_going_on
 
 if TYPE_CHECKING:
-    from ._named import NamedLock
+    from ._named import NamedObject
 
 
 class Holder:
-    """A task or greenlet as the core knows it, and the locks that it has acquired and not released.
+    """A task or greenlet as the core knows it, and the locks and semaphores that it has acquired and not released.
 
     One that ends while it holds, or is collected because its loop is gone, stops the renewal of what it holds, with a
     `ResourceWarning`: nobody else can release it.
@@ -28,18 +28,18 @@ class Holder:
         self.id = _native.fresh_holder()
         self._who = who
         self._process = os.getpid()
-        # By the client's handle and the name, for all lock objects of one name are the same lock.
-        self._levels: dict[tuple[int, str], tuple[NamedLock, int]] = {}
+        # By the client's handle, the kind and the name, for all lock objects of one name are the same lock.
+        self._levels: dict[tuple[int, str, str], tuple[NamedObject, int]] = {}
 
-    def entered(self, lock: NamedLock) -> None:
+    def entered(self, lock: NamedObject) -> None:
         """Counts one acquire."""
-        key = (lock._client._number, lock._name)
+        key = (lock._client._number, lock._kind, lock._name)
         found = self._levels.get(key)
         self._levels[key] = (lock, 1 if found is None else found[1] + 1)
 
-    def left(self, lock: NamedLock) -> None:
+    def left(self, lock: NamedObject) -> None:
         """Counts one release, or one try of it."""
-        key = (lock._client._number, lock._name)
+        key = (lock._client._number, lock._kind, lock._name)
         found = self._levels.pop(key, None)
         if found is not None and found[1] > 1:
             self._levels[key] = (found[0], found[1] - 1)
@@ -51,8 +51,8 @@ class Holder:
     def __del__(self) -> None:
         self._abandon("was collected")
 
-    def _holds(self, lock: NamedLock) -> bool:
-        grant = _native.lock_grant(lock._handle, self.id)
+    def _holds(self, lock: NamedObject) -> bool:
+        grant = lock._grant_of(self.id)
         return grant is not None and is_going_on(grant)
 
     def _abandon(self, how: str) -> None:

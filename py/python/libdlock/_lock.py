@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from types import TracebackType
-
 from . import _native
+from ._by_thread import HeldByThreads
 from ._convert import Seconds, acquire_wait_ms, milliseconds, utf8
 from ._errors import AcquireTimeout
 from ._greenlets import MODULES, Caller, ask, running, running_id
@@ -14,7 +13,7 @@ from ._named import NamedLock
 from ._owned import OwnedHold
 
 
-class Lock(NamedLock):
+class Lock(HeldByThreads, NamedLock):
     """A lock of one name, made by `Client.lock`. May be shared between threads and kept for as long as the client.
 
     The holder is the *thread*, under gevent the *greenlet*: it may acquire again (unless `reentrant=False`), must release as
@@ -23,6 +22,8 @@ class Lock(NamedLock):
     """
 
     _label = "libdlock.Lock"
+    _native_release = _native.lock_release
+    _submit_release = _native.submit_lock_release
 
     def __enter__(self) -> Held:
         """Acquires within the lock's `wait` (for ever when it has none), else raises `AcquireTimeout`."""
@@ -38,9 +39,6 @@ class Lock(NamedLock):
             if got:
                 self._exit(None, None, None)
             raise
-
-    # Native: an interrupt that arrives as a Python function starts would skip its body, and with it the release.
-    __exit__ = _native.LockHandle._exit
 
     def acquire(self, blocking: bool = True, timeout: Seconds | None = -1) -> bool:
         """Acquires and returns `True`, or `False` when that was not possible in time.
@@ -63,7 +61,7 @@ class Lock(NamedLock):
                 self._acquire_among_greenlets(caller, got, waiting, scope=False)
         except BaseException as error:
             if got:
-                self._release(got[0].token)
+                self._release(got[0].number)
             if isinstance(error, AcquireTimeout):
                 return False
             raise
@@ -84,29 +82,15 @@ class Lock(NamedLock):
         lock was not free in time. A thread that already holds the lock waits for itself here.
         """
         waiting = self._wait if wait is None else milliseconds(wait, "wait", op="acquire", name=self._name)
-        got: list[_native.Grant] = []
-        try:
-            caller = running()
-            if caller is None:
-                _native.lock_take(got, self._handle, waiting)
-            else:
-                got.append(caller.port.call(_native.submit_lock_take, self._handle, waiting))
-            return OwnedHold(self, got[0])
-        except BaseException:  # Ctrl-C may come after the grant and before the caller has it
-            for grant in got:
-                grant.undo()
-            raise
+        return self._taken(_native.lock_take, _native.submit_lock_take, waiting)
 
     def extend(self, lease: Seconds) -> None:
         """Makes this thread's hold last `lease` from now, or as long as it did if that is longer. `NotHeld` without one."""
         ms = milliseconds(lease, "lease", op="extend", name=self._name)
         ask(_native.lock_extend, _native.submit_lock_extend, self._handle, running_id(), ms)
 
-    @property
-    def held(self) -> Held | None:
-        """This thread's hold, or `None`, also after a loss. No I/O."""
-        grant = _native.lock_grant(self._handle, running_id())
-        return None if grant is None else Held(self, grant)
+    def _extend(self, lease: Seconds, number: int | None) -> None:
+        self.extend(lease)
 
     @property
     def hold_count(self) -> int:
@@ -158,43 +142,13 @@ class Lock(NamedLock):
             return Held(self, got[0])
         except BaseException:
             if got:
-                self._release(got[0].token)
+                self._release(got[0].number)
             raise
 
     def _acquire_among_greenlets(
         self, caller: Caller, got: list[_native.Grant], wait: int | None, *, scope: bool
     ) -> None:
-        submit = _native.submit_lock_acquire
-        got.append(caller.port.call(submit, self._handle, caller.id, wait, None))
-        caller.entered(self)
-        if scope:
-            self._enter_scope(caller.id, got[0])
-
-    def _release(self, token: int | None) -> None:
-        """Gives up one level: of the hold with this token, or of whichever the caller has."""
-        caller = running()
-        if caller is None:
-            _native.lock_release(self, token)
-        else:
-            self._release_among_greenlets(caller, token)
-
-    def _release_among_greenlets(self, caller: Caller, token: int | None) -> None:
-        caller.left(self)
-        caller.port.finish(_native.submit_lock_release, self._handle, caller.id, token)
-
-    def _exit_among_greenlets(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        caller = running()
-        if caller is None:
-            self._exit_thread(kind, error, traceback)
-            return
-        try:
-            self._release(self._leave_scope(caller.id))
-        except BaseException as failed:
-            if error is None:
-                raise
-            self._release_failed(failed)
+        self._acquired_among_greenlets(caller, got, scope, _native.submit_lock_acquire, wait, None)
 
     # What `threading.Condition` asks of a lock that may be held more than once.
 

@@ -1,4 +1,4 @@
-"""What the locks of threads and of tasks share: how they are made, and what becomes of one that is forgotten."""
+"""What locks and semaphores share, of threads and of tasks; and how a client makes locks."""
 
 from __future__ import annotations
 
@@ -12,13 +12,42 @@ from ._opened import OpenedClient, not_copied, of_client
 _Self = TypeVar("_Self", bound="NamedLock")
 
 
-class NamedLock(_native.LockHandle):
-    """A lock of one name. The native base keeps its handle and gives it back when the object goes."""
+class NamedObject(_native.ScopedHandle):
+    """What is held, of one name. The native base keeps its handle and gives it back when the object goes."""
 
     _label: ClassVar[str]
+    _kind: ClassVar[str]
     _client: OpenedClient
     _name: str
     _wait: int | None
+
+    @property
+    def name(self) -> str:
+        """The name, without the client's key prefix."""
+        return self._name
+
+    def _grant_of(self, holder: int) -> _native.Grant | None:
+        """What the holder has, unless it is lost; of permits its latest hold."""
+        raise NotImplementedError
+
+    def _release_failed(self, error: BaseException) -> None:
+        """For the end of a `with` whose body raised too: the body's exception is the one to see."""
+        if not isinstance(error, Exception):  # Ctrl-C, or a cancellation, during the release
+            raise error
+        # Its text: a record that a handler keeps would keep the frames of the error, and with them lock and client.
+        logger.warning("the release at the end of a failed `with` failed too: %s", str(error))
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        raise not_copied(self)
+
+    def __repr__(self) -> str:
+        return f"<{self._label} {self._name!r}>"
+
+
+class NamedLock(NamedObject):
+    """A lock of one name."""
+
+    _kind = "lock"
 
     def __new__(
         cls: type[_Self],
@@ -42,23 +71,8 @@ class NamedLock(_native.LockHandle):
         self._wait = waiting
         return self
 
-    @property
-    def name(self) -> str:
-        """The name, without the client's key prefix."""
-        return self._name
-
-    def _release_failed(self, error: BaseException) -> None:
-        """For the end of a `with` whose body raised too: the body's exception is the one to see."""
-        if not isinstance(error, Exception):  # Ctrl-C, or a cancellation, during the release
-            raise error
-        # Its text: a record that a handler keeps would keep the frames of the error, and with them lock and client.
-        logger.warning("the release at the end of a failed `with` failed too: %s", str(error))
-
-    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
-        raise not_copied(self)
-
-    def __repr__(self) -> str:
-        return f"<{self._label} {self._name!r}>"
+    def _grant_of(self, holder: int) -> _native.Grant | None:
+        return _native.lock_grant(self._handle, holder)
 
 
 _L = TypeVar("_L", bound=NamedLock)

@@ -9,13 +9,13 @@ from . import _native
 from ._convert import Seconds, milliseconds
 from ._greenlets import ask, running
 from ._held import Lost
-from ._hold import HoldView
-from ._named import NamedLock
+from ._hold import HoldView, described
+from ._named import NamedObject
 from ._opened import not_copied
 
 
 class OwnedHold(_native.HoldHandle, HoldView):
-    """One acquisition of a lock that belongs to this object, made by `Lock.take`.
+    """One acquisition of a lock or semaphore that belongs to this object, made by `take`.
 
     Any thread may release it, extend it or read it, so it fits where the thread that acquires is not the thread that
     releases: synchronous `yield` dependencies of a web framework, generators, executors, pools. It is not re-entrant.
@@ -25,11 +25,11 @@ class OwnedHold(_native.HoldHandle, HoldView):
     """
 
     _label = "libdlock.OwnedHold"
-    _lock: NamedLock
+    _lock: NamedObject
     _lost: Lost | None = None
 
-    def __new__(cls, lock: NamedLock, grant: _native.Grant) -> OwnedHold:
-        self = super().__new__(cls, grant, f"<{cls._label} {lock._name!r} token={grant.token}>")
+    def __new__(cls, lock: NamedObject, grant: _native.Grant) -> OwnedHold:
+        self = super().__new__(cls, grant, described(cls._label, lock._name, grant))
         self._grant = grant
         self._name = lock._name
         self._lock = lock  # keeps the client open
@@ -47,7 +47,7 @@ class OwnedHold(_native.HoldHandle, HoldView):
         return self._lost
 
     def release(self) -> None:
-        """Frees the lock. `NotHeld` when it was released before, or was lost."""
+        """Ends the hold. `NotHeld` when it was released before, or was lost."""
         caller = running()
         if caller is None:
             self._release()
@@ -61,7 +61,10 @@ class OwnedHold(_native.HoldHandle, HoldView):
         ask(_native.held_extend, _native.submit_held_extend, self._grant.handle, ms)
 
     def detach(self) -> str:
-        """Ends the hold here without freeing the lock, and returns a text for `Lock.attach` elsewhere."""
+        """Ends the hold here without freeing the lock, and returns a text for `Lock.attach` elsewhere.
+
+        Permits of a semaphore cannot be detached: `InvalidArgument`.
+        """
         caller = running()
         if caller is None:
             return self._detach()

@@ -34,6 +34,7 @@ from .._errors import (
 from .._hold import Inspection
 from .._native import __version__
 from .._options import LockDefaults
+from .._permits import SemaphoreInspection
 from .._snowflake import Layout, Parts, Snowflake
 from .._stats import Histogram, LimiterStats, LockStats, SemaphoreStats, Stats
 from ._client import Client, Connecting, connect
@@ -41,6 +42,7 @@ from ._held import Held, Lost
 from ._limiter import RateLimiter
 from ._lock import Lock
 from ._owned import OwnedHold
+from ._semaphore import Semaphore
 
 # </api:exports>
 
@@ -78,6 +80,8 @@ __all__ = [
     "OwnedHold",
     "Parts",
     "RateLimiter",
+    "Semaphore",
+    "SemaphoreInspection",
     "SemaphoreStats",
     "ServerError",
     "Snowflake",

@@ -13,9 +13,11 @@ from .._convert import Seconds, utf8
 from .._decision import OpensLimiters
 from .._named import OpensLocks
 from .._options import lists_options, texts_of
+from .._permits import OpensSemaphores
 from ._limiter import RateLimiter
 from ._lock import Lock
 from ._port import running_port
+from ._semaphore import Semaphore
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -67,7 +69,7 @@ class Connecting:
         await self._client.close()
 
 
-class Client(OpensLocks[Lock], OpensLimiters[RateLimiter]):
+class Client(OpensLocks[Lock], OpensSemaphores[Semaphore], OpensLimiters[RateLimiter]):
     """A connected client, made by `connect`. May be shared between tasks, also of several loops; not across a fork.
 
     As an asynchronous context manager it is closed at the end. One that is collected while open warns with a
@@ -76,6 +78,7 @@ class Client(OpensLocks[Lock], OpensLimiters[RateLimiter]):
 
     _label = "libdlock.aio.Client"
     _lock_class = Lock
+    _semaphore_class = Semaphore
     _limiter_class = RateLimiter
 
     def synchronized(

@@ -10,15 +10,14 @@ from .._hold import HoldView, LossView
 from ._port import running_port
 
 
-class HeldLock(Protocol):
-    """What a hold needs of its lock."""
+class HeldObject(Protocol):
+    """What a hold needs of its lock or semaphore. A number says which of its holder's holds is meant."""
 
     _name: str
 
-    async def extend(self, lease: Seconds) -> None:
-        """As `Lock.extend`."""
+    async def _extend(self, lease: Seconds, number: int | None) -> None: ...
 
-    async def _release(self, token: int | None) -> None: ...
+    async def _release(self, number: int | None) -> None: ...
 
 
 class Lost(LossView):
@@ -39,7 +38,8 @@ class Lost(LossView):
 
 
 class Held(HoldView):
-    """One acquisition of a lock. What `async with lock as held` gives, and `Lock.held` after an `acquire`.
+    """One acquisition of a lock or semaphore. What `async with lock as held` gives, and `Lock.held` after an
+    `acquire`.
 
     Reading it costs no I/O. It may be read from anywhere; `extend` and `release` are the holding task's alone.
     """
@@ -49,7 +49,7 @@ class Held(HoldView):
     _label = "libdlock.aio.Held"
     _lost: Lost | None
 
-    def __init__(self, lock: HeldLock, grant: _native.Grant) -> None:
+    def __init__(self, lock: HeldObject, grant: _native.Grant) -> None:
         self._name = lock._name
         self._grant = grant
         self._lock = lock
@@ -63,9 +63,9 @@ class Held(HoldView):
         return self._lost
 
     async def extend(self, lease: Seconds) -> None:
-        """As `Lock.extend`."""
-        await self._lock.extend(lease)
+        """As `extend` of the lock or semaphore, of this hold."""
+        await self._lock._extend(lease, self._grant.number)
 
     async def release(self) -> None:
-        """As `Lock.release`: one level, by the holding task. Never of a later hold of that task."""
-        await self._lock._release(self.token)
+        """Ends this hold, of a lock one level, by the holding task. Never a later hold of that task."""
+        await self._lock._release(self._grant.number)

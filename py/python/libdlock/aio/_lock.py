@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from types import TracebackType
-
 from .. import _native
 from .._convert import Seconds, acquire_wait_ms, milliseconds, utf8
 from .._errors import AcquireTimeout
 from .._hold import Inspection
 from .._holder import Holder
 from .._named import NamedLock
+from ._by_task import HeldByTasks
 from ._held import Held
 from ._holder import running_holder
 from ._owned import OwnedHold
 from ._port import running_port
 
 
-class Lock(NamedLock):
+class Lock(HeldByTasks, NamedLock):
     """A lock of one name, made by `Client.lock`. May be shared between tasks, also of several loops, and kept for as long as
     the client.
 
@@ -28,6 +27,7 @@ class Lock(NamedLock):
     """
 
     _label = "libdlock.aio.Lock"
+    _submit_release = _native.submit_lock_release
 
     async def __aenter__(self) -> Held:
         """Acquires within the lock's `wait` (for ever when it has none), else raises `AcquireTimeout`."""
@@ -35,16 +35,6 @@ class Lock(NamedLock):
         grant = await self._acquire(holder, self._wait)
         self._enter_scope(holder.id, grant)
         return Held(self, grant)
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        try:
-            await self._release(self._leave_scope(running_holder().id))
-        except BaseException as failed:
-            if error is None:
-                raise
-            self._release_failed(failed)
 
     async def acquire(self, blocking: bool = True, timeout: Seconds | None = -1) -> bool:
         """Acquires and returns `True`, or `False` when that was not possible in time.
@@ -85,11 +75,8 @@ class Lock(NamedLock):
         ms = milliseconds(lease, "lease", op="extend", name=self._name)
         await running_port().call(_native.submit_lock_extend, self._handle, running_holder().id, ms)
 
-    @property
-    def held(self) -> Held | None:
-        """This task's hold, or `None`, also after a loss. No I/O."""
-        grant = _native.lock_grant(self._handle, running_holder().id)
-        return None if grant is None else Held(self, grant)
+    async def _extend(self, lease: Seconds, number: int | None) -> None:
+        await self.extend(lease)
 
     @property
     def hold_count(self) -> int:
@@ -140,13 +127,6 @@ class Lock(NamedLock):
     async def _acquire(self, holder: Holder, wait: int | None) -> _native.Grant:
         grant = await running_port().call(_native.submit_lock_acquire, self._handle, holder.id, wait, None)
         return self._got(holder, grant)
-
-    async def _release(self, token: int | None) -> None:
-        """Gives up one level: of the hold with this token, or of whichever the task has."""
-        holder = running_holder()
-        # Whatever comes of it: a release that failed is no hold that was forgotten.
-        holder.left(self)
-        await running_port().finish(_native.submit_lock_release, self._handle, holder.id, token)
 
     def _got(self, holder: Holder, grant: _native.Grant) -> _native.Grant:
         holder.entered(self)

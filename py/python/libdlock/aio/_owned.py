@@ -10,7 +10,7 @@ from typing import NoReturn, SupportsIndex, TypeVar
 from .. import _native
 from .._convert import Seconds, milliseconds
 from .._hold import HoldView, is_going_on
-from .._named import NamedLock
+from .._named import NamedObject
 from .._opened import not_copied
 from ._held import Lost
 from ._port import running_port
@@ -19,7 +19,7 @@ _Self = TypeVar("_Self", bound="OwnedHold")
 
 
 class OwnedHold(HoldView):
-    """One acquisition of a lock that belongs to this object, made by `Lock.take`.
+    """One acquisition of a lock or semaphore that belongs to this object, made by `take`.
 
     Any task may release it, extend it or read it, so it fits where the task that acquires is not the task that releases:
     pools, queues of jobs, fixtures of tests. It is not re-entrant.
@@ -30,7 +30,7 @@ class OwnedHold(HoldView):
 
     _label = "libdlock.aio.OwnedHold"
 
-    def __init__(self, lock: NamedLock, grant: _native.Grant) -> None:
+    def __init__(self, lock: NamedObject, grant: _native.Grant) -> None:
         self._name = lock._name
         self._grant = grant
         self._lock = lock  # keeps the client open
@@ -61,7 +61,7 @@ class OwnedHold(HoldView):
         return self._lost
 
     async def release(self) -> None:
-        """Frees the lock. `NotHeld` when it was released before, or was lost.
+        """Ends the hold. `NotHeld` when it was released before, or was lost.
 
         Once begun it is carried out, also when the task is cancelled while it waits for the answer.
         """
@@ -78,6 +78,8 @@ class OwnedHold(HoldView):
 
     async def detach(self) -> str:
         """Ends the hold here without freeing the lock, and returns a text for `Lock.attach` elsewhere.
+
+        Permits of a semaphore cannot be detached: `InvalidArgument`.
 
         A task that is cancelled while it waits may have let go already: nobody has the text then, and the lease runs out.
         """

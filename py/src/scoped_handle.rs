@@ -1,4 +1,4 @@
-//! The base class of the locks of both packages.
+//! The base class of the objects of both packages that threads and tasks hold: locks and semaphores.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,14 +10,15 @@ use crate::call::{blocking, free, unheard};
 use crate::greenlets;
 use crate::held::Grant;
 
-/// A lock's handle, given back with the object, and the scopes (`with` blocks) that were entered through it.
+/// An object's handle, given back with the object, and the scopes (`with` blocks) that were entered through it.
 #[pyclass(subclass, frozen, module = "libdlock._native")]
-pub(crate) struct LockHandle {
+pub(crate) struct ScopedHandle {
     #[pyo3(get, name = "_handle")]
     pub(crate) handle: Handle,
     /// Entered and not left. The scope of a lost hold ends nothing else: its holder may have acquired anew.
     scopes: Mutex<Vec<Scope>>,
     process: Process,
+    kind: HandleKind,
 }
 
 struct Scope {
@@ -25,7 +26,7 @@ struct Scope {
     grant: Py<Grant>,
 }
 
-impl LockHandle {
+impl ScopedHandle {
     fn scopes(&self) -> MutexGuard<'_, Vec<Scope>> {
         self.scopes.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -34,8 +35,9 @@ impl LockHandle {
         self.scopes().push(Scope { holder, grant });
     }
 
-    /// Takes out the holder's innermost scope. Its token if its hold was lost: then the release names it. A hold that was
-    /// released on purpose and acquired anew within the scope is the scope's to end.
+    /// Takes out the holder's innermost scope. Its number if the release has to name its hold: when that was lost, and of permits,
+    /// each acquire of which is a hold of its own, while it is held. A hold that was released on purpose and acquired anew within
+    /// the scope is the scope's to end.
     fn leave_scope(&self, holder: u64) -> Option<u64> {
         let scope = {
             let mut scopes = self.scopes();
@@ -43,16 +45,32 @@ impl LockHandle {
             scopes.remove(innermost)
         };
         let grant = scope.grant.get();
-        let lost = unheard(self.process, |state| Ok(ops::held_loss(state, grant.handle)?.is_some()));
-        (lost == Some(true)).then_some(grant.token)
+        let named = unheard(self.process, |state| {
+            let held = self.kind == HandleKind::Semaphore && ops::held_valid(state, grant.handle)?;
+            Ok(held || ops::held_loss(state, grant.handle)?.is_some())
+        });
+        (named == Some(true)).then_some(grant.number)
+    }
+
+    /// Gives up one level of the calling thread's, or one hold of permits, waiting for the answer: of the hold with this number,
+    /// if one is given.
+    pub(crate) fn release(&self, py: Python<'_>, export: &'static str, number: Option<u64>) -> PyResult<()> {
+        let (holder, handle) = (this_thread(), self.handle);
+        match self.kind {
+            HandleKind::Semaphore => {
+                blocking(py, export, |state| ops::semaphore_release(state, handle, holder, number))
+            }
+            _ => blocking(py, export, |state| ops::lock_release(state, handle, holder, number)),
+        }
     }
 }
 
 #[pymethods]
-impl LockHandle {
+impl ScopedHandle {
     #[new]
-    fn new(lock: u64) -> Self {
-        LockHandle { handle: lock, scopes: Mutex::new(Vec::new()), process: Process::current() }
+    fn new(handle: u64) -> Self {
+        let kind = HandleKind::of_handle(handle).unwrap_or(HandleKind::Lock);
+        ScopedHandle { handle, scopes: Mutex::new(Vec::new()), process: Process::current(), kind }
     }
 
     #[pyo3(name = "_enter_scope")]
@@ -65,7 +83,7 @@ impl LockHandle {
         self.leave_scope(holder)
     }
 
-    /// The `__exit__` of the lock of threads. Native because a signal may arrive just as a function written in Python begins:
+    /// The `__exit__` of what threads hold. Native because a signal may arrive just as a function written in Python begins:
     /// its body, and with it the release, would never run. Between the call of a native function and its first act Python
     /// runs no handlers.
     fn _exit(
@@ -88,9 +106,9 @@ impl LockHandle {
         traceback: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let _ = (kind, traceback);
-        let lock = this.get();
-        let token = lock.leave_scope(embed::holder_number(this_thread()));
-        match (release(this.py(), "LockHandle._exit", lock.handle, token), error) {
+        let object = this.get();
+        let number = object.leave_scope(embed::holder_number(this_thread()));
+        match (object.release(this.py(), "ScopedHandle._exit", number), error) {
             (Err(failed), Some(_)) => {
                 this.call_method1("_release_failed", (failed,))?;
                 Ok(())
@@ -100,14 +118,8 @@ impl LockHandle {
     }
 }
 
-impl Drop for LockHandle {
+impl Drop for ScopedHandle {
     fn drop(&mut self) {
-        free(self.process, |state| state.free(HandleKind::Lock, self.handle));
+        free(self.process, |state| state.free(self.kind, self.handle));
     }
-}
-
-/// Gives up one level of the calling thread's, waiting for the answer: of the hold with this token, if one is given.
-pub(crate) fn release(py: Python<'_>, export: &'static str, lock: Handle, token: Option<u64>) -> PyResult<()> {
-    let holder = this_thread();
-    blocking(py, export, |state| ops::lock_release(state, lock, holder, token))
 }

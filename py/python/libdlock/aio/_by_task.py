@@ -1,0 +1,44 @@
+"""What a lock and a semaphore of tasks have in common: the ends of their scopes, and releases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, ClassVar
+
+from .._named import NamedObject
+from ._held import Held
+from ._holder import running_holder
+from ._port import running_port
+
+
+class HeldByTasks(NamedObject):
+    """What tasks hold."""
+
+    _submit_release: ClassVar[Callable[..., int]]
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        try:
+            await self._release(self._leave_scope(running_holder().id))
+        except BaseException as failed:
+            if error is None:
+                raise
+            self._release_failed(failed)
+
+    @property
+    def held(self) -> Held | None:
+        """This task's hold, of a semaphore its latest, or `None`, also after a loss. No I/O."""
+        grant = self._grant_of(running_holder().id)
+        return None if grant is None else Held(self, grant)
+
+    async def _extend(self, lease: Any, number: int | None) -> None:
+        raise NotImplementedError
+
+    async def _release(self, number: int | None) -> None:
+        """Gives up one level, or one hold of permits: of the hold with this number, or of the task's latest."""
+        holder = running_holder()
+        # Whatever comes of it: a release that failed is no hold that was forgotten.
+        holder.left(self)
+        await running_port().finish(type(self)._submit_release, self._handle, holder.id, number)
