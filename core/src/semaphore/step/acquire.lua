@@ -111,14 +111,19 @@ end
 
 -- Read before anything is taken: should S be somebody else's key, this fails.
 local wanted = head and waits and crowd.want(client)
-if expire_at(base, n, ms + lease, 'NX') == 0 then
+local added = expire_at(base, n, ms + lease, 'NX')
+if added == 0 then
   -- Granted when it was first carried out.
   if tonumber(redis.call('ZSCORE', P, base .. '0000')) < ms + lease then
     expire_at(base, n, ms + lease, 'XX')
   end
   return {0, now}
 end
-available = redis.call('DECRBY', L, n)
+if added < n then
+  -- A repeat of an acquire whose lease is over and of which a part was taken back: that part is taken again.
+  expire_at(base, n, ms + lease, 'XX')
+end
+available = redis.call('DECRBY', L, added)
 keep_permits(lease, made)
 if barges then
   redis.call('HINCRBY', S, 'barged', 1)

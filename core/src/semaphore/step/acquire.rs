@@ -125,9 +125,9 @@ impl Step for Acquire {
         if barges {
             state.queue_at(name, now, outbox).barge();
         }
-        available -= permits;
+        // Less than all for a repeat of which a part was taken back.
+        available -= state.give(&taker, expiry);
         state.set_count(available);
-        state.give(&taker, expiry);
         state.keep(now, millis(self.lease), made);
         let wanted = state.want(client);
         let mut queue = state.queue_at(name, now, outbox);

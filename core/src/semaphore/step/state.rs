@@ -86,8 +86,11 @@ impl SemaphoreState {
         }
     }
 
-    pub(super) fn give(&mut self, taker: &Taker<'_>, expiry: u64) {
+    /// Has all ids of `taker` expire at `expiry`; how many were not there.
+    pub(super) fn give(&mut self, taker: &Taker<'_>, expiry: u64) -> i64 {
+        let before = self.taken.len();
         self.taken.extend(taker.ids().map(|id| (id, expiry)));
+        (self.taken.len() - before) as i64
     }
 
     /// The keys live on for a lease and half of `IDLE_MS` at least. Those that somebody else has made to stay do.

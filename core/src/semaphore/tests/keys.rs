@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
+use super::super::step::{Acquire, Release};
 use super::*;
+use crate::contended::Acquired;
 use crate::error::ErrorKind;
 use crate::event::Level;
 
@@ -172,4 +174,26 @@ async fn a_permit_of_another_library_counts_and_wakes() {
     next.release().await.unwrap();
     held.release().await.unwrap();
     nothing_is_left(pool).await;
+}
+
+/// Of many expired permits one script takes back a part. A repeat of their acquire then finds the rest, and takes what is missing.
+#[tokio::test]
+async fn a_repeat_that_finds_a_part_of_its_permits_loses_none() {
+    for place in Place::both() {
+        let pool = &place.pools(1, 2000).await[0];
+        let context = pool.client();
+        let lease = Duration::from_millis(100);
+        let step = Acquire { owner: format!("{}/600", context.next_owner()), lease, waits: false, total: 2000 };
+        let again = async |step: &Acquire| context.operate(pool.shared.name(), step).await.unwrap().reply;
+        assert!(matches!(again(&step).await, Acquired::Granted { .. }));
+        let rest = pool.acquire_many(1400).await.unwrap();
+        shows(pool, "the lease is over", |seen| seen.available == 600).await;
+        let reclaims = pool.try_acquire_many(100).await.unwrap().unwrap();
+        rest.release().await.unwrap();
+        assert!(matches!(again(&step).await, Acquired::Granted { .. }));
+        assert_eq!(pool.inspect().await.unwrap().permits, Some(2000));
+        context.operate(pool.shared.name(), &Release { owner: step.owner }).await.unwrap();
+        reclaims.release().await.unwrap();
+        assert_eq!(pool.inspect().await.unwrap().available, 2000);
+    }
 }
