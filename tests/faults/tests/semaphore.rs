@@ -1,5 +1,6 @@
 //! A semaphore whose holders, waiters, server and connections fail: no permit is held twice, and none is lost for good.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use libdlock::Client;
@@ -9,7 +10,7 @@ use libdlock_faults::{
     permits::most_at_once,
     with_options, worker,
 };
-use libdlock_testkit::{Action, Hold, Proxy, Server, eventually, server::Data, wait::monotonic_us};
+use libdlock_testkit::{Action, Hold, Proxy, Server, eventually, server::Data, wait::monotonic_us, within};
 
 /// The head and the next one ask every second, up to 20 % later.
 const POLL: Duration = Duration::from_millis(1_200);
@@ -156,6 +157,31 @@ fn a_dead_head_that_wants_many_keeps_no_small_want_out() {
     assert!(got.acquired_at - killed <= us(HEAD_SILENCE + POLL * 2 + SLACK), "{} us", got.acquired_at - killed);
     behind.ok("give-back 1 pool");
     holder.ok("give-back 1 pool");
+    is_whole(&server, 2);
+}
+
+/// It is told and hears, and does not come.
+#[test]
+fn a_head_that_stands_still_is_passed_and_served_later() {
+    let server = Server::start();
+    let url = with_options(&server.url(), "lease=60s");
+    let mut peers: Vec<Peer> = (0..3).map(|_| Peer::start(worker!(), &url)).collect();
+    let [holder, head, behind] = peers.as_mut_slice() else { unreachable!("three") };
+    take(holder, 2, 2);
+    let its_request = enqueue(&server, head, (2, 2), 0);
+    let waiting = enqueue(&server, behind, (2, 1), 1);
+    head.process().pause();
+    holder.ok("give-back 1 pool");
+    let released = monotonic_us();
+    let got = held(behind.answer(waiting, SOON));
+    assert!(got.acquired_at - released <= us(HEAD_SILENCE + POLL + SLACK), "{} us", got.acquired_at - released);
+    head.process().resume();
+    assert_eq!(head.answer_within(its_request, POLL), None, "one of the two is taken");
+    behind.ok("give-back 1 pool");
+    let released = monotonic_us();
+    let got = held(head.answer(its_request, SOON));
+    assert!(got.acquired_at - released <= us(SLACK), "it stood in the queue again, and was told");
+    head.ok("give-back 1 pool");
     is_whole(&server, 2);
 }
 
@@ -311,4 +337,36 @@ fn permits_of_killed_processes_are_held_by_nobody_else() {
     assert!(holds.len() >= 2 * HOLDERS * ROUNDS);
     assert_eq!(most_at_once(&holds), TOTAL as u64);
     a_newcomer_gets_all(&server, TOTAL);
+}
+
+#[test]
+fn lost_replies_and_reset_connections_cost_no_permit() {
+    let server = Server::start();
+    let proxy = Proxy::start(server.address());
+    let (mut peers, requests) = crowd(&with_options(&proxy.url(), "lease=5s&response_timeout=500ms"));
+    let done = AtomicBool::new(false);
+    let holds = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let scripts = || server.info("commandstats", "cmdstat_evalsha:calls");
+            for n in (0..10_000).take_while(|_| !done.load(Ordering::Relaxed)) {
+                match n % 6 {
+                    0..3 => drop(proxy.on(&["EVALSHA", "pool"], Action::CutReply(0))),
+                    3 => drop(proxy.on(&["EVALSHA", "pool"], Action::CutReply(5))),
+                    4 => drop(proxy.on(&["EVALSHA", "pool"], Action::Refuse)),
+                    _ => proxy.reset_all(),
+                }
+                // A fault every few turns, so that there are turns in between.
+                let before = scripts();
+                if !within(Duration::from_secs(3), || scripts() > before + 12) {
+                    break;
+                }
+            }
+        });
+        let holds = finish(&mut peers, &requests, 0);
+        done.store(true, Ordering::Relaxed);
+        holds
+    });
+    assert_eq!(holds.len(), PROCESSES * HOLDERS * ROUNDS);
+    assert_eq!(most_at_once(&holds), TOTAL as u64);
+    is_whole(&server, TOTAL);
 }
