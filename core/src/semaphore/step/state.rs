@@ -49,8 +49,8 @@ impl Expires for SemaphoreState {
 impl State for SemaphoreState {
     const ACCESS: &'static str = "~<name> ~*:timeout ~dlock_semaphore_queue:* ~dlock_semaphore_seen:* \
         &redisson_sc:* &dlock_inbox:* \
-        +eval +evalsha +time +ping +info +subscribe +unsubscribe +publish +get +set +decrby +incrby +exists +pexpire +persist \
-        +pttl +hget +hset +hdel +hexists +hincrby +zadd +zcard +zcount +zmscore +zrange +zrangebyscore +zrank +zrem +zscore";
+        +eval +evalsha +time +ping +info +subscribe +unsubscribe +publish +get +set +decrby +incrby +del +exists +pexpire \
+        +persist +pttl +hget +hset +hdel +hexists +hincrby +zadd +zcard +zcount +zrange +zrangebyscore +zrank +zrem +zscore";
 
     fn main_key(name: &ObjectName) -> String {
         name.as_str().to_owned()
