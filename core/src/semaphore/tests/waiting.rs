@@ -279,3 +279,23 @@ async fn a_grant_for_the_old_want_is_asked_for_anew() {
         }
     }
 }
+
+/// One that asks takes expired permits back, and gets none: those that wait for them are told.
+#[tokio::test]
+async fn who_takes_permits_back_wakes_those_that_fit() {
+    let place = Place::server();
+    let server = place.server.as_ref().unwrap();
+    let pools = place.pools(3, 2).await;
+    let _held = pools[0].acquire_many(2).await.unwrap();
+    let waiter = waits(&pools[1], 2);
+    queued(&pools[0], 1).await;
+    // Earlier than the waiter knows of.
+    for id in server.cmd(&["ZRANGE", "{pool}:timeout", "0", "-1"]).array() {
+        server.cmd(&["ZADD", "{pool}:timeout", "XX", "1", id.text()]);
+    }
+    let asked = Instant::now();
+    assert_eq!(pools[2].try_acquire_many(3).await.unwrap_err().kind(), ErrorKind::InvalidArgument);
+    granted(waiter).await.release().await.unwrap();
+    assert!(asked.elapsed() < TOLD, "{:?}", asked.elapsed());
+    nothing_is_left(&pools[0]).await;
+}
