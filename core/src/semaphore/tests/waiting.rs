@@ -285,17 +285,22 @@ async fn a_grant_for_the_old_want_is_asked_for_anew() {
 async fn who_takes_permits_back_wakes_those_that_fit() {
     let place = Place::server();
     let server = place.server.as_ref().unwrap();
-    let pools = place.pools(3, 2).await;
+    let pools = place.pools(4, 2).await;
     let _held = pools[0].acquire_many(2).await.unwrap();
-    let waiter = waits(&pools[1], 2);
+    let head = waits(&pools[1], 1);
     queued(&pools[0], 1).await;
-    // Earlier than the waiter knows of.
+    let next = waits(&pools[2], 1);
+    queued(&pools[0], 2).await;
+    // Earlier than the waiters know of. The head would hear of it on Redisson's channel too.
     for id in server.cmd(&["ZRANGE", "{pool}:timeout", "0", "-1"]).array() {
         server.cmd(&["ZADD", "{pool}:timeout", "XX", "1", id.text()]);
     }
     let asked = Instant::now();
-    assert_eq!(pools[2].try_acquire_many(3).await.unwrap_err().kind(), ErrorKind::InvalidArgument);
-    granted(waiter).await.release().await.unwrap();
+    assert_eq!(pools[3].try_acquire_many(3).await.unwrap_err().kind(), ErrorKind::InvalidArgument);
+    let both = [granted(head).await, granted(next).await];
     assert!(asked.elapsed() < TOLD, "{:?}", asked.elapsed());
+    for held in both {
+        held.release().await.unwrap();
+    }
     nothing_is_left(&pools[0]).await;
 }
