@@ -24,7 +24,7 @@ pub struct LockOptions {
     /// `None`. Cannot be given together with a fixed [`lease`](LockOptions::lease), which nothing renews.
     pub watchdog_lease: Option<Duration>,
     /// Whether a holder may acquire again what it holds; the client's option when `None`. Where it may not, it gets
-    /// [`ErrorKind::Deadlock`] at once instead of waiting for itself.
+    /// [`ErrorKind::Deadlock`](crate::ErrorKind::Deadlock) at once instead of waiting for itself.
     pub reentrant: Option<bool>,
 }
 
