@@ -328,10 +328,10 @@ fn permits_of_killed_processes_are_held_by_nobody_else() {
     let server = Server::start();
     let (mut peers, requests) = crowd(&with_options(&server.url(), "lease=500ms"));
     let scripts = || server.info("commandstats", "cmdstat_evalsha:calls");
-    for victim in 0..2 {
+    for victim in &mut peers[..2] {
         let so_far = scripts();
         eventually(SOON, "it is under way", || scripts() > so_far + 60);
-        peers[victim].process().kill();
+        victim.process().kill();
     }
     let holds = finish(&mut peers, &requests, 2);
     assert!(holds.len() >= 2 * HOLDERS * ROUNDS);
