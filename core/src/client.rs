@@ -1,5 +1,5 @@
-//! The way in: the constructors of a client and of everything that it opens. Only this module, and [`embed`](crate::embed) above
-//! it, may know more than one primitive.
+//! The way in: the constructors of a client and of everything that it opens. Only this module, and [`embed`](crate::embed)
+//! above it, may know more than one primitive.
 
 use std::fmt;
 use std::sync::Arc;

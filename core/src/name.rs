@@ -78,7 +78,8 @@ impl ObjectName {
 }
 
 impl ObjectName {
-    /// Redisson's rule for a key that it puts behind the name: `{name}:what`, or `name:what` when the name brings its own braces.
+    /// Redisson's rule for a key that it puts behind the name: `{name}:what`, or `name:what` when the name brings its own
+    /// braces.
     pub(crate) fn suffixed_parts<'a>(&'a self, what: &'a str) -> [&'a str; 4] {
         let name = self.as_str();
         if name.contains('{') { ["", name, ":", what] } else { ["{", name, "}:", what] }

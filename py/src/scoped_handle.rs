@@ -35,9 +35,9 @@ impl ScopedHandle {
         self.scopes().push(Scope { holder, grant });
     }
 
-    /// Takes out the holder's innermost scope. Its number if the release has to name its hold: when that was lost, and of permits,
-    /// each acquire of which is a hold of its own, while it is held. A hold that was released on purpose and acquired anew within
-    /// the scope is the scope's to end.
+    /// Takes out the holder's innermost scope. Its number if the release has to name its hold: when that was lost, and of
+    /// permits, each acquire of which is a hold of its own, while it is held. A hold that was released on purpose and acquired
+    /// anew within the scope is the scope's to end.
     fn leave_scope(&self, holder: u64) -> Option<u64> {
         let scope = {
             let mut scopes = self.scopes();
@@ -52,8 +52,8 @@ impl ScopedHandle {
         (named == Some(true)).then_some(grant.number)
     }
 
-    /// Gives up one level of the calling thread's, or one hold of permits, waiting for the answer: of the hold with this number,
-    /// if one is given.
+    /// Gives up one level of the calling thread's, or one hold of permits, waiting for the answer: of the hold with this
+    /// number, if one is given.
     pub(crate) fn release(&self, py: Python<'_>, export: &'static str, number: Option<u64>) -> PyResult<()> {
         let (holder, handle) = (this_thread(), self.handle);
         match self.kind {

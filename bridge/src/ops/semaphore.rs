@@ -22,8 +22,8 @@ impl HandleEnd for SemaphoreEntry {
     }
 }
 
-/// The semaphore `name` of `client`, which has `permits` in all if it is not on the server yet. No I/O. When its handle is given
-/// up a hold of a thread or a task stays: its holder may release it through another handle of the same name.
+/// The semaphore `name` of `client`, which has `permits` in all if it is not on the server yet. No I/O. When its handle is
+/// given up a hold of a thread or a task stays: its holder may release it through another handle of the same name.
 ///
 /// `lease_ms` none is a lease that the client's watchdog renews, of `watchdog_lease_ms` each time, none is the client's lease;
 /// otherwise the lease of every acquire that gives none.
@@ -67,8 +67,8 @@ pub fn semaphore_held(state: &State, semaphore: Handle, holder: HolderId) -> Res
     grant.map(|grant| keep(state, entry, Holding::ByHolder(holder), holder, grant)).transpose()
 }
 
-/// Acquires so many permits, all at once. Each acquire is a hold of its own, also of one holder. `wait_ms`: none waits for ever,
-/// 0 does not wait. `lease_ms`: none is the semaphore's own.
+/// Acquires so many permits, all at once. Each acquire is a hold of its own, also of one holder. `wait_ms`: none waits for
+/// ever, 0 does not wait. `lease_ms`: none is the semaphore's own.
 ///
 /// # Errors
 /// `Busy` if so many were not available within the wait; `InvalidArgument`; those of the server.

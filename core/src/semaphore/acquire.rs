@@ -11,8 +11,8 @@ use crate::lease::{Grant, LossReason, Term};
 use crate::objects::Object;
 
 impl Semaphore {
-    /// Acquires so many permits for `holder`. Each acquire is a hold of its own: a holder may have several, and each needs its own
-    /// release.
+    /// Acquires so many permits for `holder`. Each acquire is a hold of its own: a holder may have several, and each needs its
+    /// own release.
     ///
     /// # Errors
     /// [`Busy`](crate::ErrorKind::Busy) when they were not available within the wait;
@@ -45,8 +45,8 @@ impl Semaphore {
     ///
     /// # Errors
     /// [`NotHeld`](crate::ErrorKind::NotHeld) when `holder` holds nothing, or has lost it: then nothing of anybody else's was
-    /// touched. [`OutcomeUnknown`](crate::ErrorKind::OutcomeUnknown) or [`Connection`](crate::ErrorKind::Connection) when no reply
-    /// came within `operation_timeout`: the hold is over all the same, and the lease runs out on the server.
+    /// touched. [`OutcomeUnknown`](crate::ErrorKind::OutcomeUnknown) or [`Connection`](crate::ErrorKind::Connection) when no
+    /// reply came within `operation_timeout`: the hold is over all the same, and the lease runs out on the server.
     ///
     /// # Cancel safety
     /// Dropping the future does not stop the release.
@@ -70,8 +70,8 @@ impl Semaphore {
         }
     }
 
-    /// Ends the hold with this number, unattended: it is not the holder's any more when this returns, and the server is told in the
-    /// background. What was lost by more than its lease running out is left alone.
+    /// Ends the hold with this number, unattended: it is not the holder's any more when this returns, and the server is told in
+    /// the background. What was lost by more than its lease running out is left alone.
     pub(crate) fn release_in_background(&self, holder: HolderId, which: u64) {
         if self.is_forked() {
             return;
@@ -84,8 +84,8 @@ impl Semaphore {
         }
     }
 
-    /// Sets the lease of the latest hold of `holder` to `lease` from now on, 100 ms to 24 h. Only ever prolongs. The server is asked in
-    /// any case, so that success means that it still showed the hold.
+    /// Sets the lease of the latest hold of `holder` to `lease` from now on, 100 ms to 24 h. Only ever prolongs. The server is
+    /// asked in any case, so that success means that it still showed the hold.
     ///
     /// # Errors
     /// [`NotHeld`](crate::ErrorKind::NotHeld) when `holder` does not hold it or has lost it, which this call may find out;
@@ -119,8 +119,8 @@ impl Semaphore {
         if self.is_forked() { 0 } else { self.shared.holds().count(holder) }
     }
 
-    /// Lets the hold of this grant outlive the last [`Semaphore`] of its name: until it is released, lost, or abandoned with its
-    /// holder or its client.
+    /// Lets the hold of this grant outlive the last [`Semaphore`] of its name: until it is released, lost, or abandoned with
+    /// its holder or its client.
     pub(crate) fn keep_while_held(&self, grant: &Grant) {
         self.shared.holds().keep(grant, &self.shared);
     }

@@ -40,8 +40,8 @@ impl Permits {
         ids_of(&self.grant)
     }
 
-    /// Whether the holder may act: false exactly from the end of validity on, from the moment a release begins, and once the hold
-    /// was taken away. See [`Grant::is_valid`].
+    /// Whether the holder may act: false exactly from the end of validity on, from the moment a release begins, and once the
+    /// hold was taken away. See [`Grant::is_valid`].
     pub fn is_valid(&self) -> bool {
         self.grant.is_valid()
     }
@@ -86,7 +86,8 @@ impl Permits {
         self.semaphore.extend_which(self.holder, Some(self.grant.token()), lease).await
     }
 
-    /// The bare grant: the hold then ends by [`Semaphore::release_as`], or is abandoned with the last [`Semaphore`] of its name.
+    /// The bare grant: the hold then ends by [`Semaphore::release_as`], or is abandoned with the last [`Semaphore`] of its
+    /// name.
     pub(crate) fn into_grant(mut self) -> Grant {
         self.ended = true;
         self.grant.clone()

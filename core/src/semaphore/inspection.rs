@@ -38,8 +38,8 @@ impl Semaphore {
     /// until enough was given back; raised, those are woken whose turn it is. Repeating it changes nothing.
     ///
     /// # Errors
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for the number; [`WrongType`](crate::ErrorKind::WrongType) when the key
-    /// is no semaphore; else as the server says.
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for the number; [`WrongType`](crate::ErrorKind::WrongType) when
+    /// the key is no semaphore; else as the server says.
     ///
     /// # Cancel safety
     /// Dropping the future may leave it done or not done.
@@ -67,8 +67,8 @@ impl Semaphore {
         })
     }
 
-    /// Compares, in the background and once for each name, the number of permits that was given here with that on the server, and
-    /// warns when they differ.
+    /// Compares, in the background and once for each name, the number of permits that was given here with that on the server,
+    /// and warns when they differ.
     pub(super) fn compare_permits(&self) {
         if !self.shared.is_to_be_compared() {
             return;

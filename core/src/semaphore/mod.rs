@@ -1,12 +1,12 @@
 //! The semaphore: so many permits among all processes, each acquire of which holds some of them under a lease.
 //!
 //! On the server it has the layout of Redisson's `RPermitExpirableSemaphore`: the string `<name>` says how many permits are
-//! available, and the sorted set `{<name>}:timeout` which are taken and until when. The ids of the permits follow from the owner
-//! that names an acquire, so that a retry of it finds its own.
+//! available, and the sorted set `{<name>}:timeout` which are taken and until when. The ids of the permits follow from the
+//! owner that names an acquire, so that a retry of it finds its own.
 //!
-//! Waiting is the engine's (`contended`). Processes stand in a queue that says how many permits each of them wants. A request is
-//! granted when what is available suffices for it and for all that stand in front of it: so neighbours are admitted together, and
-//! one that wants many is not overtaken for ever by those that want few. The wire format is in `docs/protocol`.
+//! Waiting is the engine's (`contended`). Processes stand in a queue that says how many permits each of them wants. A request
+//! is granted when what is available suffices for it and for all that stand in front of it: so neighbours are admitted
+//! together, and one that wants many is not overtaken for ever by those that want few. The wire format is in `docs/protocol`.
 
 mod acquire;
 mod held;
@@ -54,8 +54,9 @@ pub const MAX_PERMITS: u32 = i32::MAX as u32;
 
 /// A named semaphore. Cheap to clone; clones, and all semaphores that one client makes of one name, are the same semaphore.
 ///
-/// Unlike a semaphore in memory, what it gives out is leased: permits of a process that died come back when its lease ends, and a
-/// hold says whether it was lost. There is no fencing token: several hold at once, so no order of theirs could protect anything.
+/// Unlike a semaphore in memory, what it gives out is leased: permits of a process that died come back when its lease ends, and
+/// a hold says whether it was lost. There is no fencing token: several hold at once, so no order of theirs could protect
+/// anything.
 ///
 /// ```
 /// # let client = libdlock::Client::blocking_connect("memory://")?;
@@ -100,11 +101,11 @@ impl Semaphore {
     /// Acquires one permit, waiting as long as it takes.
     ///
     /// # Errors
-    /// [`ErrorKind::Connection`] when the server could not be asked for `operation_timeout`; [`ErrorKind::OutcomeUnknown`] when it
-    /// was asked and did not answer: this caller holds nothing, and what the server granted all the same is released in the
-    /// background. [`ErrorKind::WrongType`], [`ErrorKind::NoPermission`], [`ErrorKind::OutOfMemory`], [`ErrorKind::Unsupported`] and
-    /// [`ErrorKind::Server`] as the server says; [`ErrorKind::Clock`] when its clock jumps back and forth; [`ErrorKind::Closed`],
-    /// [`ErrorKind::Forked`] and [`ErrorKind::Internal`] as the client has ended.
+    /// [`ErrorKind::Connection`] when the server could not be asked for `operation_timeout`; [`ErrorKind::OutcomeUnknown`] when
+    /// it was asked and did not answer: this caller holds nothing, and what the server granted all the same is released in the
+    /// background. [`ErrorKind::WrongType`], [`ErrorKind::NoPermission`], [`ErrorKind::OutOfMemory`],
+    /// [`ErrorKind::Unsupported`] and [`ErrorKind::Server`] as the server says; [`ErrorKind::Clock`] when its clock jumps back
+    /// and forth; [`ErrorKind::Closed`], [`ErrorKind::Forked`] and [`ErrorKind::Internal`] as the client has ended.
     ///
     /// # Cancel safety
     /// Dropping the future at any point leaves neither permits nor a place in the line: what the server granted meanwhile is
@@ -113,12 +114,12 @@ impl Semaphore {
         self.acquire_many(1).await
     }
 
-    /// Acquires so many permits, all at once, waiting as long as it takes. In the order of arrival: who wants few does not overtake
-    /// for ever who wants many.
+    /// Acquires so many permits, all at once, waiting as long as it takes. In the order of arrival: who wants few does not
+    /// overtake for ever who wants many.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidArgument`] for 0 permits, for more than [`MAX_ACQUIRED`], and for more than there are in all; else as
-    /// [`Semaphore::acquire`].
+    /// [`ErrorKind::InvalidArgument`] for 0 permits, for more than [`MAX_ACQUIRED`], and for more than there are in all; else
+    /// as [`Semaphore::acquire`].
     ///
     /// # Cancel safety
     /// As [`Semaphore::acquire`].
@@ -150,8 +151,8 @@ impl Semaphore {
     /// Acquires one permit, waiting at most `wait`.
     ///
     /// # Errors
-    /// [`ErrorKind::Busy`] when none was available in time; [`ErrorKind::Connection`] when the server could not be asked within a
-    /// wait of 100 ms or more; else as [`Semaphore::acquire`].
+    /// [`ErrorKind::Busy`] when none was available in time; [`ErrorKind::Connection`] when the server could not be asked within
+    /// a wait of 100 ms or more; else as [`Semaphore::acquire`].
     ///
     /// # Cancel safety
     /// As [`Semaphore::acquire`].

@@ -221,8 +221,8 @@ fn a_cancel_that_comes_too_late_is_repeated() {
     needs("repeating a cancel", config, Rules { late_cancel_repeats: false, ..R }, name::ENTRIES);
 }
 
-/// The draft: an acquire that is not admitted looks for dead entries only if what is available suffices for the head. A dead head
-/// that wants more than that keeps those out whose permits are there.
+/// The draft: an acquire that is not admitted looks for dead entries only if what is available suffices for the head. A dead
+/// head that wants more than that keeps those out whose permits are there.
 #[test]
 fn a_dead_head_is_dropped_also_if_it_wants_more() {
     let config = Config { lease: 9, long_silence: true, ..three() }.faults(2, CRASH);

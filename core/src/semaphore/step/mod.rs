@@ -28,7 +28,8 @@ use crate::step::Call;
 pub(crate) const QUEUE: QueueNames =
     QueueNames::new("semaphore", "dlock_semaphore_queue", "dlock_semaphore_seen").with_wants();
 
-/// The kind of channel where the number of available permits is announced (Redisson's RSemaphore and RPermitExpirableSemaphore).
+/// The kind of channel where the number of available permits is announced (Redisson's RSemaphore and
+/// RPermitExpirableSemaphore).
 const CHANNEL: &str = "redisson_sc";
 
 /// What follows the name in the key of the permits that are taken (RPermitExpirableSemaphore).

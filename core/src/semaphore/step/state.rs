@@ -161,10 +161,10 @@ impl SemaphoreState {
         wants.fold(permits, i64::saturating_add) <= available
     }
 
-    /// Tells all entries from rank `from` on to ask whose wants fit into what is available together with those in front of them:
-    /// room was made for them. Ends at `caller`, whose reply says more. An entry that wants more than there is in all is told too,
-    /// and keeps nobody out. One that does not hear is marked, and leaves its permits to those behind it, of which the first that
-    /// hears drops it.
+    /// Tells all entries from rank `from` on to ask whose wants fit into what is available together with those in front of
+    /// them: room was made for them. Ends at `caller`, whose reply says more. An entry that wants more than there is in all is
+    /// told too, and keeps nobody out. One that does not hear is marked, and leaves its permits to those behind it, of which
+    /// the first that hears drops it.
     pub(super) fn wake(
         &mut self,
         name: &ObjectName,

@@ -176,7 +176,8 @@ async fn a_permit_of_another_library_counts_and_wakes() {
     nothing_is_left(pool).await;
 }
 
-/// Of many expired permits one script takes back a part. A repeat of their acquire then finds the rest, and takes what is missing.
+/// Of many expired permits one script takes back a part. A repeat of their acquire then finds the rest, and takes what is
+/// missing.
 #[tokio::test]
 async fn a_repeat_that_finds_a_part_of_its_permits_loses_none() {
     for place in Place::both() {

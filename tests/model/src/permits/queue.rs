@@ -75,8 +75,8 @@ pub fn enqueue(keys: &mut Server, config: &Config, process: usize, want: u8, out
 }
 
 /// Drops all entries from the front that are dead, up to the first that is not known to be, and never the caller: a head that
-/// was silent for the short while, any entry that was for the long one, and one whose inbox had no listener for the short while,
-/// which is the time to connect anew. The first rank that left.
+/// was silent for the short while, any entry that was for the long one, and one whose inbox had no listener for the short
+/// while, which is the time to connect anew. The first rank that left.
 pub fn drop_gone(keys: &mut Server, config: &Config, ask: &Acquire, out: &mut Outcome) -> Option<usize> {
     if !config.rules.prune {
         return None;

@@ -1,7 +1,7 @@
 //! The scripts, as pure functions of the keys. Each is atomic; what it publishes is handed back in an [`Outcome`].
 //!
-//! Every script that makes room ends with one [`wake`]: when permits came back, when an entry left the queue without a grant, or
-//! when an entry wants less than before. A grant of what an entry wanted makes no room for those behind it: as much as is no
+//! Every script that makes room ends with one [`wake`]: when permits came back, when an entry left the queue without a grant,
+//! or when an entry wants less than before. A grant of what an entry wanted makes no room for those behind it: as much as is no
 //! longer wanted in front of them is no longer available.
 
 use super::config::Config;
