@@ -1,4 +1,5 @@
--- Takes permits, or says what is in the way. One base of ids names one acquire, so that a retry finds its own ids and takes no more.
+-- Takes permits, or says what is in the way. One base of ids names one acquire, so that a retry finds its own ids and takes no
+-- more.
 --
 -- KEYS     L, P, Q, S: see permits.lua and queue.lua
 -- ARGV[1]  client
@@ -17,7 +18,8 @@
 --          {3, now us, rank}                             so many are available, but others come first
 --          {4, now us, total}                            more than there are
 --
--- Never grants more than there are, and nothing that somebody in front is waiting for, but for two non-blocking attempts per head.
+-- Never grants more than there are, and nothing that somebody in front is waiting for, but for two non-blocking attempts per
+-- head.
 local client, base, n, lease, waits = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[6] == '1'
 local now = clock()
 if now > tonumber(ARGV[5]) then

@@ -1,4 +1,5 @@
--- Leaves the queue of a semaphore: nobody in this process waits any more. Who moves up by it, and whose turn it is by it, is told.
+-- Leaves the queue of a semaphore: nobody in this process waits any more. Who moves up by it, and whose turn it is by it, is
+-- told.
 --
 -- KEYS     L, P, Q, S: see permits.lua and queue.lua
 -- ARGV[1]  client

@@ -106,9 +106,10 @@ local function crowded()
     return n <= available
   end
 
-  -- Tells all entries from rank `from` on to ask whose wants fit into what is available together with those in front of them: room was
-  -- made for them. Ends at the caller, whose reply says more. An entry that wants more than there is in all is told too, and keeps
-  -- nobody out. One that does not hear is marked, and leaves its permits to those behind it, of which the first that hears drops it.
+  -- Tells all entries from rank `from` on to ask whose wants fit into what is available together with those in front of them:
+  -- room was made for them. Ends at the caller, whose reply says more. An entry that wants more than there is in all is told
+  -- too, and keeps nobody out. One that does not hear is marked, and leaves its permits to those behind it, of which the first
+  -- that hears drops it.
   function crowd.wake(queue, available, from, caller)
     local total, marked = available + redis.call('ZCARD', P), false
     for at, client in ipairs(redis.call('ZRANGE', Q, 0, REACH - 1)) do

@@ -8,15 +8,15 @@
 -- Reply    {1, told}  given back; told 0: this user may not publish, so waiters come by their timers
 --          {0}        not held, nothing done
 --
--- Gives back what is there, so that none is lost where a part of them has expired. Nothing that comes after the giving back may make an
--- error of a release that is done.
+-- Gives back what is there, so that none is lost where a part of them has expired. Nothing that comes after the giving back
+-- may make an error of a release that is done.
 local base, n = ARGV[1], tonumber(ARGV[2])
 local available = count()
 if available == false then
   return redis.error_reply(NO_NUMBER)
 end
--- A semaphore that was deleted is made anew by the next acquire, without these. The number first: where the server has no room for
--- it, nothing is done.
+-- A semaphore that was deleted is made anew by the next acquire, without these. The number first: where the server has no room
+-- for it, nothing is done.
 if available then
   available = redis.call('INCRBY', L, n)
 end

@@ -8,8 +8,8 @@
 --
 -- Reply       for each acquire: ms that are left (> 0), 0 not held any more, -3 not a semaphore any more
 --
--- What has expired is not brought back: the next acquire that lacks permits may take it. One bad key must not stop the others: hence
--- pcall.
+-- What has expired is not brought back: the next acquire that lacks permits may take it. One bad key must not stop the others:
+-- hence pcall.
 local ms = math.floor(clock() / 1000)
 
 local function renew(base, n, lease, cut)
