@@ -33,8 +33,11 @@ class Server(PrivateRedis):
 
     def subscribers(self, lock: str) -> int:
         """How many connections listen for the release of a lock."""
-        script = "return redis.call('PUBSUB', 'NUMSUB', ARGV[1])[2]"
-        return int(self.command("EVAL", script, "0", f"redisson_lock__channel:{{{lock}}}"))
+        return self.listeners(f"redisson_lock__channel:{{{lock}}}")
+
+    def listeners(self, channel: str) -> int:
+        """How many connections listen on a channel."""
+        return int(self.command("EVAL", "return redis.call('PUBSUB', 'NUMSUB', ARGV[1])[2]", "0", channel))
 
     def standing(self, lock: str) -> int:
         """How many processes stand in the queue for a lock and listen at their inboxes."""

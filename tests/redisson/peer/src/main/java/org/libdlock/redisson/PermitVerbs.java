@@ -22,7 +22,12 @@ final class PermitVerbs {
     static String run(RPermitExpirableSemaphore semaphore, String verb, List<String> rest) throws InterruptedException {
         return switch (verb) {
             case "permits-set" -> String.valueOf(semaphore.trySetPermits(Integer.parseInt(rest.get(0))));
-            case "permits-take" -> take(semaphore, Integer.parseInt(rest.get(0)), Long.parseLong(rest.get(1)), Long.parseLong(rest.get(2)));
+            case "permits-take" ->
+                take(
+                        semaphore,
+                        Integer.parseInt(rest.get(0)),
+                        Long.parseLong(rest.get(1)),
+                        Long.parseLong(rest.get(2)));
             case "permits-free" -> free(semaphore, List.of(rest.get(0).split(",")));
             case "permits-available" -> String.valueOf(semaphore.availablePermits());
             case "permits-total" -> String.valueOf(semaphore.getPermits());
@@ -31,7 +36,8 @@ final class PermitVerbs {
         };
     }
 
-    private static String take(RPermitExpirableSemaphore semaphore, int permits, long waitMs, long leaseMs) throws InterruptedException {
+    private static String take(RPermitExpirableSemaphore semaphore, int permits, long waitMs, long leaseMs)
+            throws InterruptedException {
         List<String> ids = semaphore.tryAcquire(permits, waitMs, leaseMs, TimeUnit.MILLISECONDS);
         if (ids == null || ids.isEmpty()) return "busy " + Peer.nowUs();
         return "acquired " + Peer.nowUs() + " " + String.join(",", ids);
