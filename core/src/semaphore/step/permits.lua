@@ -9,6 +9,7 @@
 local P = KEYS[2]
 KIND, WANTS = 'semaphore:', true
 local NO_NUMBER = 'WRONGTYPE the key holds no number of permits'
+local NO_IDS = 'WRONGTYPE the key holds no ids of permits'
 -- The keys outlive their last use by so much.
 local IDLE_MS = 86400000
 -- How many expired permits one script takes back, and how many ids one command carries.

@@ -20,13 +20,14 @@ end
 if available then
   available = redis.call('INCRBY', L, n)
 end
-local removed
-if n == 1 then
-  removed = redis.call('ZREM', P, base .. '0000')
-else
-  removed = sum_of_ids(base, n, function(some)
-    return redis.call('ZREM', P, unpack(some))
-  end)
+local ours, removed = pcall(sum_of_ids, base, n, function(some)
+  return redis.call('ZREM', P, unpack(some))
+end)
+if not ours then
+  if available then
+    redis.call('DECRBY', L, n)
+  end
+  return redis.error_reply(NO_IDS)
 end
 if available and removed < n then
   available = redis.call('DECRBY', L, n - removed)

@@ -105,6 +105,21 @@ async fn a_foreign_key_of_the_queue_costs_no_permit() {
     assert_eq!(server.cmd(&["ZCARD", "{pool}:timeout"]).int(), 0);
 }
 
+/// The number of those that are available grows first, for where the server is full.
+#[tokio::test]
+async fn a_release_that_finds_foreign_permits_changes_nothing() {
+    let place = Place::server();
+    let (server, pool) = (place.server.as_ref().unwrap(), &place.pools(1, 9).await[0]);
+    for permits in [1, 3] {
+        let held = pool.acquire_many(permits).await.unwrap();
+        let before = server.cmd(&["GET", "pool"]);
+        server.cmd(&["SET", "{pool}:timeout", "x"]);
+        assert_eq!(held.release().await.unwrap_err().kind(), ErrorKind::WrongType);
+        assert_eq!(server.cmd(&["GET", "pool"]), before, "{permits} permits");
+        server.cmd(&["DEL", "pool", "{pool}:timeout"]);
+    }
+}
+
 #[tokio::test]
 async fn another_number_on_the_server_is_warned_of_once() {
     for place in Place::both() {
