@@ -710,6 +710,33 @@ typedef int32_t dlock_completion_kind_t;
 typedef int32_t dlock_log_level_t;
 
 /**
+ * How many permits a semaphore has, as the server sees it. Begin with DLOCK_SEMAPHORE_INSPECTION_INIT.
+ */
+typedef struct dlock_semaphore_inspection_t {
+  /**
+   * `sizeof(dlock_semaphore_inspection_t)`.
+   */
+  size_t struct_size;
+  /**
+   * Whether the semaphore is there; the first acquire makes it.
+   */
+  bool exists;
+  /**
+   * How many permits there are in all; 0 when it is not there.
+   */
+  uint64_t permits;
+  /**
+   * How many can be acquired now, those whose lease has run out among them; negative after the number was lowered below
+   * what is taken.
+   */
+  int64_t available;
+  /**
+   * How many processes stand in the queue.
+   */
+  uint64_t queued;
+} dlock_semaphore_inspection_t;
+
+/**
  * One thing that a port has for its host. Fields that `kind` does not name are zero.
  */
 typedef struct dlock_completion_t {
@@ -776,7 +803,7 @@ typedef struct dlock_completion_t {
   /**
    * See DLOCK_COMPLETION_SEMAPHORE_INSPECTION.
    */
-  dlock_semaphore_inspection_t semaphore_inspection;
+  struct dlock_semaphore_inspection_t semaphore_inspection;
 } dlock_completion_t;
 
 /**

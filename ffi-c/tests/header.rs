@@ -9,7 +9,7 @@ use std::process::Command;
 use cbindgen::{Builder, Config, DocumentationStyle, ExportConfig, Language, Style};
 
 /// The header's order: what a reader needs first comes first.
-const SOURCES: [&str; 15] = [
+const SOURCES: [&str; 16] = [
     "error.rs",
     "version.rs",
     "types.rs",
@@ -19,6 +19,7 @@ const SOURCES: [&str; 15] = [
     "held.rs",
     "decision.rs",
     "rate_limiter.rs",
+    "semaphore.rs",
     "snowflake.rs",
     "cancel.rs",
     "completion.rs",

@@ -84,7 +84,9 @@ async fn a_waiter_whose_key_was_replaced_leaves_the_queue() {
             }
         })
         .await;
-        assert_eq!(held.release().await.unwrap_err().kind(), ErrorKind::WrongType);
+        // A look at the holds of the client may have come first, and found it gone.
+        let kind = held.release().await.unwrap_err().kind();
+        assert!(matches!(kind, ErrorKind::WrongType | ErrorKind::NotHeld), "{kind:?}");
     }
 }
 
