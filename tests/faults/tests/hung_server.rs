@@ -237,7 +237,8 @@ async fn an_endless_wait_behind_an_unwanted_grant_ends() {
     let unwanted = wait(Some(Lease::Fixed(Duration::from_secs(3_600))));
     libdlock_faults::wait_until_waiting(&server, "job");
 
-    let granted = proxy.on(&["EVALSHA", "job"], Action::HoldReply);
+    // By its lease: the look that follows the confirmed subscription is another script.
+    let granted = proxy.on(&["EVALSHA", "job", "3600000"], Action::HoldReply);
     held.release().await.expect("release");
     granted.expect(SOON);
     eventually(SOON, "it is granted", || libdlock_faults::is_held(&server, "job"));
