@@ -222,6 +222,16 @@ async fn connect_does_not_wait_for_another_password() {
 }
 
 /// What it waits behind is a grant with a long lease that nobody wants any more and that cannot be given back.
+/// Has `here` be woken by a release. From then on its inbox is confirmed: when that is, a waiter asks once more.
+async fn woken_once(server: &Server, here: &Client, elsewhere: &Client) {
+    let held = elsewhere.lock("first").expect("a name").acquire().await.expect("acquire");
+    let lock = here.lock("first").expect("a name");
+    let waiter = tokio::spawn(async move { lock.acquire().await?.release().await });
+    libdlock_faults::wait_until_waiting(server, "first");
+    held.release().await.expect("release");
+    bounded(SOON, "it is woken", waiter).await.expect("no panic").expect("acquired and released");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_endless_wait_behind_an_unwanted_grant_ends() {
     let server = Server::start();
@@ -229,6 +239,7 @@ async fn an_endless_wait_behind_an_unwanted_grant_ends() {
     let options = "poll_interval=30s&response_timeout=1500ms&operation_timeout=1500ms";
     let (here, elsewhere): (Client, Client) =
         (client(&with_options(&proxy.url(), options)).await, client(&server.url()).await);
+    woken_once(&server, &here, &elsewhere).await;
     let held = elsewhere.lock("job").expect("a name").acquire().await.expect("acquire");
     let wait = |lease| {
         let lock = here.lock("job").expect("a name");
@@ -237,8 +248,7 @@ async fn an_endless_wait_behind_an_unwanted_grant_ends() {
     let unwanted = wait(Some(Lease::Fixed(Duration::from_secs(3_600))));
     libdlock_faults::wait_until_waiting(&server, "job");
 
-    // By its lease: the look that follows the confirmed subscription is another script.
-    let granted = proxy.on(&["EVALSHA", "job", "3600000"], Action::HoldReply);
+    let granted = proxy.on(&["EVALSHA", "job"], Action::HoldReply);
     held.release().await.expect("release");
     granted.expect(SOON);
     eventually(SOON, "it is granted", || libdlock_faults::is_held(&server, "job"));
