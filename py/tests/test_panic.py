@@ -49,6 +49,16 @@ def threads():
         lock.attach(lock.take().detach()).release()
         lock.take().release()
         assert lock.force_release() is False
+        pool = client.semaphore("p", 5)
+        with pool as held:
+            assert held.permits and pool.held and pool.hold_count == 1
+        pool.acquire(permits=2)
+        pool.extend(20)
+        pool.release()
+        with pool.take(2) as taken:
+            taken.extend(20)
+        pool.set_permits(6)
+        assert pool.inspect().permits == 6
         limiter = client.rate_limiter("k", rate=5, per=1)
         assert limiter.acquire()
         limiter.reset()
@@ -71,6 +81,16 @@ async def tasks():
         await taken.release()
         await (await lock.attach(await (await lock.take()).detach())).release()
         assert await lock.force_release() is False
+        pool = client.semaphore("p", 5)
+        async with pool as held:
+            assert held.permits and pool.held and pool.hold_count == 1
+        await pool.acquire(permits=2)
+        await pool.extend(20)
+        await pool.release()
+        async with await pool.take(2) as taken:
+            await taken.extend(20)
+        await pool.set_permits(6)
+        assert (await pool.inspect()).permits == 6
         limiter = client.rate_limiter("k", rate=5, per=1)
         assert await limiter.acquire()
         await limiter.reset()
