@@ -49,7 +49,7 @@ def parts() -> list[Part]:
         Part("core/src/lease/loss.rs", arms("shown"), "shown"),
         Part("ffi-c/src/held.rs", numbers(), "losses"),
         Part("ffi-c/src/held.rs", statuses, "loss-of"),
-        Part("include/dlock.hpp", cpp(), "losses"),
+        Part("include/dlock/held.hpp", cpp(), "losses"),
         Part("node/ts/native.ts", f"/** Why a hold was lost. */\nexport type LossReason = {words};\n", "losses"),
         Part("java/src/main/java/org/libdlock/LossReason.java", java(), "losses"),
         Part("docs/c/lock.md", table(["`dlock_loss_t`", ""], rows), "losses"),

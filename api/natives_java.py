@@ -8,7 +8,17 @@ from words import camel, javadoc
 
 SUBMIT = [("port", "long"), ("id", "long")]
 LETTERS = {"void": "V", "boolean": "Z", "int": "I", "long": "J", "byte": "B"}
-MODULES = {"cancel": "port", "free": "port", "holder": "port", "id": "snowflake", "layout": "snowflake"}
+#: By how the name begins; all others by its first word.
+MODULES = {
+    "cancel": "port",
+    "counting_semaphore": "counting_semaphore",
+    "free": "port",
+    "holder": "port",
+    "id": "snowflake",
+    "layout": "snowflake",
+    "lock_all": "lock_all",
+    "rw_lock": "rw_lock",
+}
 
 
 def parameters(native: Native) -> list[tuple[str, str]]:
@@ -44,8 +54,8 @@ def letter(type: str) -> str:
 
 def binding(native: Native) -> str:
     signature = "".join(letter(type) for _, type in parameters(native))
-    first = native.name.split("_")[0]
-    module = MODULES.get(first, first)
+    name = f"{native.name}_"
+    module = next((module for begin, module in MODULES.items() if name.startswith(f"{begin}_")), name.split("_")[0])
     return f'        "{camel(native.name)}" "({signature}){letter(result(native))}" {module}::{native.name},\n'
 
 

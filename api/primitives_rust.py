@@ -7,9 +7,17 @@ from primitives import PRIMITIVES, Primitive
 
 
 def kind(of: Primitive) -> str:
-    """Laid out as rustfmt does, for names that are not too long for one line."""
+    """Laid out as rustfmt does."""
     scripts = ", ".join(f'"{path}"' for path in of.scripts)
-    return f'        kind::<crate::{of.module}::{of.state}>("{of.rights}", &[{scripts}]),\n'
+    begin, rights, listed = f"kind::<crate::{of.module}::{of.state}>(", f'"{of.rights}"', f"&[{scripts}]"
+    line = f"        {begin}{rights}, {listed}),\n"
+    if len(line) <= 121:
+        return line
+    listed = f"            {listed},\n"
+    if len(listed) > 121:
+        paths = "".join(f'                "{path}",\n' for path in of.scripts)
+        listed = f"            &[\n{paths}            ],\n"
+    return f"        {begin}\n            {rights},\n{listed}        ),\n"
 
 
 def program(of: Primitive) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import facts
@@ -42,6 +42,8 @@ class Record:
     name: str
     what: str
     fields: list[Field]
+    #: The only languages that have it yet; all if there are none.
+    only: list[str] = field(default_factory=list)
 
     def of(self, *types: str) -> list[Field]:
         """The fields of these types."""
@@ -49,8 +51,16 @@ class Record:
 
 
 _JSON: dict[str, Any] = facts.read("records")
+#: Those of core, and those of every language: a kind of object that is being built has the first.
+CORE_RECORDS = {
+    row["name"]: Record(row["name"], row["what"], [Field(**each) for each in row["fields"]], row.get("only", []))
+    for row in _JSON["records"]
+}
+CORE_BLOCKS = {each.name: CORE_RECORDS[each.type] for each in CORE_RECORDS["Stats"].fields if each.is_block}
 RECORDS = {
-    row["name"]: Record(row["name"], row["what"], [Field(**each) for each in row["fields"]]) for row in _JSON["records"]
+    name: replace(record, fields=[each for each in record.fields if not each.is_block or not CORE_RECORDS[each.type].only])
+    for name, record in CORE_RECORDS.items()
+    if not record.only
 }
 STATS, HISTOGRAM = RECORDS["Stats"], RECORDS["Histogram"]
 #: The statistics of each kind of object, by the name of their field in a client's.

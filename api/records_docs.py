@@ -6,7 +6,7 @@ import json
 import re
 
 from parts import Part
-from records import ALL_STATS, BLOCKS, BUCKETS, HISTOGRAM, STATS, Record
+from records import ALL_STATS, BLOCKS, BUCKETS, CORE_BLOCKS, HISTOGRAM, STATS, Record
 from words import camel, table
 
 
@@ -21,7 +21,7 @@ def rows(language: str) -> list[list[str]]:
     histogram = {"histogram": "histogram: "}
     return [
         [
-            f"`{block}.{own(each.name)}`" if block else f"`{own(each.name)}`",
+            f"`{own(block)}.{own(each.name)}`" if block else f"`{own(each.name)}`",
             histogram.get(each.type, "") + text(record, each.what),
         ]
         for block, record in ALL_STATS.items()
@@ -43,6 +43,7 @@ def vectors() -> str:
         "written_by": "python3 api/write.py, from api/records.json",
         **names(STATS),
         "blocks": {block: names(record) for block, record in BLOCKS.items()},
+        "only_in_core": {block: names(record) for block, record in CORE_BLOCKS.items() if record.only},
         "histogram": [each.name for each in HISTOGRAM.fields],
         "buckets": BUCKETS,
     }

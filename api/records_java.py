@@ -37,7 +37,8 @@ def header(of: str) -> str:
     begin = f"public record {of}("
     if len(begin) + len(", ".join(components)) + 3 <= 120:
         return "\n".join([*lines, f"{begin}{', '.join(components)}) {{", ""])
-    if len(", ".join(components)) + 11 <= 120:
+    # With what may follow the brace on its line.
+    if len(", ".join(components)) + 12 <= 119:
         return "\n".join([*lines, begin, f"        {', '.join(components)}) {{", ""])
     return "\n".join([*lines, begin, ",\n".join(f"        {each}" for each in components) + ") {", ""])
 
@@ -55,10 +56,12 @@ def counters() -> str:
     own = [f"                {each}" for each in arguments(*lists[""])]
     for block in BLOCKS:
         given = arguments(*lists[block])
-        inside = ",\n".join(f"                        {each}" for each in given)
-        one_line = f"                new {BLOCKS[block].name}({', '.join(given)})"
+        begin, indent = f"                new {BLOCKS[block].name}(", " " * 24
+        one_line, below = f"{begin}{', '.join(given)})", f"{indent}{', '.join(given)})"
+        inside = ",\n".join(f"{indent}{each}" for each in given)
         # With what ends the call.
-        own.append(one_line if len(one_line) <= 118 else f"                new {BLOCKS[block].name}(\n{inside})")
+        fits = f"{begin}\n{below}" if len(below) <= 118 else f"{begin}\n{inside})"
+        own.append(one_line if len(one_line) <= 118 else fits)
     return "\n".join([*lines, ",\n".join(own) + ");", "    }", ""])
 
 

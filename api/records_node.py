@@ -15,16 +15,24 @@ TYPES = {
     "duration": "number",
     "histogram": "Histogram",
     "text?": "string | undefined",
-    "count?": "bigint | undefined",
+    "count?": "number | undefined",
     "duration?": "number | undefined",
     "time?": "bigint | undefined",
 }
+#: Of a token, which is no number to reckon with.
+TOKEN = "bigint | undefined"
 RUST = {"count": "f64", "counts": "Vec<f64>", "duration": "f64", "histogram": "Histogram"}
 
 
 def name(field: Field) -> str:
     """With the unit: milliseconds with their fraction, and of points in time microseconds."""
     return camel(field.name) + {"duration": "Ms", "time": "Us"}.get(field.type.removesuffix("?"), "")
+
+
+def type_of(field: Field) -> str:
+    if field.is_block:
+        return field.type
+    return TOKEN if field.name == "token" else TYPES[field.type]
 
 
 def comment(text: str) -> str:
@@ -35,8 +43,7 @@ def comment(text: str) -> str:
 
 def interface(of: str) -> str:
     return "".join(
-        f"{comment(sentence(each.phrase('node')))}  readonly {name(each)}: {each.type if each.is_block else TYPES[each.type]};\n"
-        for each in RECORDS[of].fields
+        f"{comment(sentence(each.phrase('node')))}  readonly {name(each)}: {type_of(each)};\n" for each in RECORDS[of].fields
     )
 
 
@@ -45,7 +52,7 @@ def native(of: str) -> str:
     lines = []
     for each in RECORDS[of].fields:
         optional = each.type.endswith("?")
-        type = TYPES[each.type].replace(" | undefined", " | null")
+        type = type_of(each).replace(" | undefined", " | null")
         lines.append(f"  readonly {name(each)}{'?' if optional else ''}: {type};\n")
     return "".join(lines)
 
@@ -53,7 +60,7 @@ def native(of: str) -> str:
 def members(of: str, source: str) -> str:
     """The fields of the class, and its constructor."""
     fields = RECORDS[of].fields
-    lines = [f"  readonly {name(each)}: {TYPES[each.type]};\n" for each in fields]
+    lines = [f"  readonly {name(each)}: {type_of(each)};\n" for each in fields]
     lines.append(f"\n  constructor({source}: Native{of}) {{\n")
     for each in fields:
         lines.append(f"    this.{name(each)} = {source}.{name(each)}{' ?? undefined' if each.type.endswith('?') else ''};\n")
@@ -102,7 +109,14 @@ def parts() -> list[Part]:
         Part("node/ts/rate-limiter.ts", members("Decision", "decision"), "decided"),
         Part("node/ts/lock.ts", interface("Inspection"), "inspection"),
         Part("node/ts/lock.ts", members("Inspection", "seen"), "seen"),
+        Part("node/ts/semaphore.ts", interface("SemaphoreInspection"), "semaphore-inspection"),
+        Part("node/ts/counting-semaphore.ts", interface("CountingSemaphoreInspection"), "counting-semaphore-inspection"),
+        Part("node/ts/rw-lock.ts", interface("RwLockInspection"), "rw-lock-inspection"),
+        Part("node/ts/rw-lock.ts", members("RwLockInspection", "seen"), "seen"),
         Part("node/ts/native.ts", native("Inspection"), "inspection"),
+        Part("node/ts/native.ts", native("SemaphoreInspection"), "semaphore-inspection"),
+        Part("node/ts/native.ts", native("CountingSemaphoreInspection"), "counting-semaphore-inspection"),
+        Part("node/ts/native.ts", native("RwLockInspection"), "rw-lock-inspection"),
         Part("node/ts/native.ts", native("Decision"), "decision"),
         Part("node/src/stats.rs", struct(HISTOGRAM.name), "histogram"),
         *(Part("node/src/stats.rs", struct(record.name), part(block)) for block, record in ALL_STATS.items()),

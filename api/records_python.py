@@ -27,6 +27,8 @@ FILES = {
     "Decision": "_decision",
     "Inspection": "_hold",
     "SemaphoreInspection": "_permits",
+    "RwLockInspection": "_sides",
+    "CountingSemaphoreInspection": "_counting",
 }
 
 
@@ -44,7 +46,8 @@ def aliases() -> str:
     """What the native module returns for them; the statistics are lists of numbers."""
     rows = {"_Times": RECORDS["Histogram"].fields}
     rows |= {"_Decided": RECORDS["Decision"].fields, "_Inspected": RECORDS["Inspection"].fields}
-    rows |= {"_SeenPermits": RECORDS["SemaphoreInspection"].fields}
+    rows |= {"_SeenPermits": RECORDS["SemaphoreInspection"].fields, "_SeenSides": RECORDS["RwLockInspection"].fields}
+    rows["_SeenCounting"] = RECORDS["CountingSemaphoreInspection"].fields
     lines = []
     for alias, of in rows.items():
         types = ["list[int]" if each.type == "counts" else TYPES[each.type] for each in of]

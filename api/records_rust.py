@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from parts import Part
-from records import ALL_STATS, BLOCKS, BUCKETS, RECORDS, Field
+from records import ALL_STATS, BUCKETS, CORE_BLOCKS, CORE_RECORDS, Field
 from words import item
 
 TYPES = {
@@ -24,7 +24,9 @@ def hint(field: Field) -> str:
 
 
 def fields(name: str) -> str:
-    return "".join(item(each.phrase("rust"), f"pub {each.name}: {hint(each)},", "    ") for each in RECORDS[name].fields)
+    return "".join(
+        item(each.phrase("rust"), f"pub {each.name}: {hint(each)},", "    ") for each in CORE_RECORDS[name].fields
+    )
 
 
 def places(of: str) -> list[str]:
@@ -50,10 +52,16 @@ def parts() -> list[Part]:
     return [
         Part("core/src/stats/histogram.rs", f"pub const HISTOGRAM_BUCKETS: usize = {BUCKETS};\n", "buckets"),
         Part("core/src/stats/mod.rs", fields("Stats"), "stats"),
-        *(Part("core/src/stats/mod.rs", fields(record.name), f"{block}-stats") for block, record in BLOCKS.items()),
+        *(Part("core/src/stats/mod.rs", fields(record.name), f"{block}-stats") for block, record in CORE_BLOCKS.items()),
         Part("core/src/limit/decision.rs", fields("Decision"), "decision"),
         Part("core/src/lock/inspection.rs", fields("Inspection"), "inspection"),
         Part("core/src/semaphore/inspection.rs", fields("SemaphoreInspection"), "inspection"),
+        Part(
+            "core/src/counting_semaphore/inspection.rs",
+            fields("CountingSemaphoreInspection"),
+            "counting_semaphore-inspection",
+        ),
+        Part("core/src/rw_lock/inspection.rs", fields("RwLockInspection"), "inspection"),
         Part("bridge/src/ops/stats.rs", counters(), "counters"),
         Part("bridge/src/ops/stats.rs", histograms(), "histograms"),
     ]

@@ -33,6 +33,14 @@ macro_rules! each_kind {
             Snowflake = 8 "snowflake" snowflakes: crate::objects::SnowflakeEntry;
             /// A semaphore of a client, by name.
             Semaphore = 9 "semaphore" semaphores: crate::objects::SemaphoreEntry;
+            /// One side of a read-write lock of a client, by name.
+            RwLockSide = 10 "side of a read-write lock" rw_lock_sides: crate::objects::RwLockSideEntry;
+            /// Several locks of a client as one, by their names.
+            LockAll = 11 "set of locks" lock_alls: crate::objects::LockAllEntry;
+            /// A count-down latch of a client, by name.
+            Latch = 12 "latch" latches: crate::objects::LatchEntry;
+            /// A counting semaphore of a client, by name.
+            CountingSemaphore = 13 "counting semaphore" counting_semaphores: crate::objects::CountingSemaphoreEntry;
         }
     };
 }

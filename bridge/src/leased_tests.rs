@@ -12,7 +12,7 @@ use crate::client::ClientEntry;
 use crate::enter;
 use crate::handle::Handle;
 use crate::kinds::HandleKind;
-use crate::leased::{Asking, Leased};
+use crate::leased::{Asking, Granting, Leased};
 use crate::objects::LockEntry;
 use crate::ops::{self, Holding};
 use crate::state::State;
@@ -38,16 +38,6 @@ impl Leased for Recorder {
     fn key(&self) -> &str {
         "prefix:recorder"
     }
-
-    fn token(&self, grant: &Grant) -> u64 {
-        grant.token()
-    }
-
-    fn permits(&self, _grant: &Grant) -> Vec<String> {
-        vec!["an id".to_owned()]
-    }
-
-    fn keep_while_held(&self, _grant: &Grant) {}
 
     fn hold_count(&self, _holder: HolderId) -> u32 {
         3
@@ -78,6 +68,18 @@ impl Leased for Recorder {
     fn abandon(&self, _holder: HolderId) {
         count(&self.abandoned);
     }
+}
+
+impl Granting for Recorder {
+    fn token(&self, grant: &Grant) -> u64 {
+        grant.token()
+    }
+
+    fn permits(&self, _grant: &Grant) -> Vec<String> {
+        vec!["an id".to_owned()]
+    }
+
+    fn keep_while_held(&self, _grant: &Grant) {}
 
     fn release_in_background(&self, _holder: HolderId, _token: u64) {
         count(&self.undone);

@@ -30,6 +30,7 @@ mod ends;
 mod engine;
 mod guard;
 mod handle;
+mod hold;
 mod holder;
 mod kinds;
 mod leased;
@@ -57,7 +58,9 @@ pub use self::guard::guard;
 pub use self::handle::Handle;
 pub use self::holder::this_thread;
 pub use self::kinds::HandleKind;
-pub use self::outcome::{Held, Inspection, Outcome, SemaphoreInspection};
+pub use self::outcome::{
+    CountingSemaphoreInspection, Granted, Held, Inspection, Outcome, RwLockInspection, SemaphoreInspection,
+};
 pub use self::port::{Completion, What};
 pub use self::shutdown::shutdown;
 pub use self::state::{Interrupt, Process, State, enter};

@@ -5,11 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use libdlock::lease::{Grant, HolderId};
-use libdlock::{Error, ErrorKind, Lock, RateLimiter, Result, Semaphore, Snowflake, embed};
+use libdlock::rw_lock::RwLockSide;
+use libdlock::{
+    CountingSemaphore, Error, ErrorKind, Latch, Lock, LockAll, RateLimiter, Result, Semaphore, Snowflake, embed,
+};
 use tokio::sync::watch;
 
 use crate::client::ClientEntry;
-use crate::leased::{Asking, Leased};
+use crate::hold::Hold;
+use crate::leased::{Asking, Downgraded, Granting, Leased};
 use crate::near::Freed;
 
 /// A lock of a client.
@@ -26,18 +30,6 @@ impl Leased for LockEntry {
 
     fn key(&self) -> &str {
         self.lock.key()
-    }
-
-    fn token(&self, grant: &Grant) -> u64 {
-        grant.token()
-    }
-
-    fn permits(&self, _grant: &Grant) -> Vec<String> {
-        Vec::new()
-    }
-
-    fn keep_while_held(&self, grant: &Grant) {
-        embed::keep_while_held(&self.lock, grant);
     }
 
     fn hold_count(&self, holder: HolderId) -> u32 {
@@ -64,9 +56,136 @@ impl Leased for LockEntry {
     fn abandon(&self, holder: HolderId) {
         embed::abandon(&self.lock, holder);
     }
+}
+
+impl Granting for LockEntry {
+    fn token(&self, grant: &Grant) -> u64 {
+        grant.token()
+    }
+
+    fn keep_while_held(&self, grant: &Grant) {
+        embed::keep_while_held(&self.lock, grant);
+    }
 
     fn release_in_background(&self, holder: HolderId, token: u64) {
         embed::release_in_background(&self.lock, holder, token);
+    }
+}
+
+/// Several locks of a client as one. What a holder has of them is a [`Hold::Set`].
+pub(crate) struct LockAllEntry {
+    pub(crate) set: LockAll,
+    pub(crate) client: Arc<ClientEntry>,
+}
+
+impl Leased for LockAllEntry {
+    fn client(&self) -> &Arc<ClientEntry> {
+        &self.client
+    }
+
+    /// Of the first lock, in the order of the keys.
+    fn key(&self) -> &str {
+        embed::first_key(&self.set)
+    }
+
+    fn hold_count(&self, holder: HolderId) -> u32 {
+        self.set.hold_count(holder)
+    }
+
+    fn reenter(&self, holder: HolderId) -> Result<()> {
+        embed::reenter_members(&self.set, holder)
+    }
+
+    fn release(&self, holder: HolderId) -> Asking<'_, ()> {
+        Box::pin(self.set.release_as(holder))
+    }
+
+    fn extend(&self, holder: HolderId, lease: Duration) -> Asking<'_, ()> {
+        Box::pin(self.set.extend_as(holder, lease))
+    }
+
+    fn detach(&self, _holder: HolderId) -> Asking<'_, String> {
+        let message = "several locks that are held as one cannot be handed to another process: release them here, and \
+                       acquire them there";
+        Box::pin(async move { Err(Error::new(ErrorKind::InvalidArgument, "detach", message).on(self.key())) })
+    }
+
+    fn abandon(&self, holder: HolderId) {
+        embed::abandon_members(&self.set, holder);
+    }
+}
+
+/// One side of a read-write lock of a client. A holder has each side by itself.
+pub(crate) struct RwLockSideEntry {
+    pub(crate) side: RwLockSide,
+    pub(crate) client: Arc<ClientEntry>,
+}
+
+impl RwLockSideEntry {
+    /// The other side, for a hold that goes on there.
+    pub(crate) fn read(&self) -> RwLockSideEntry {
+        RwLockSideEntry { side: self.side.rw_lock().read(), client: self.client.clone() }
+    }
+
+    /// As [`embed::downgrade`], with the object that the hold is of then.
+    pub(crate) async fn downgrade(&self, holder: HolderId, token: Option<u64>) -> Result<Downgraded> {
+        let grant = embed::side_into_grant(embed::downgrade(&self.side, holder, token).await?);
+        Ok((Arc::new(self.read()), grant))
+    }
+}
+
+impl Leased for RwLockSideEntry {
+    fn client(&self) -> &Arc<ClientEntry> {
+        &self.client
+    }
+
+    fn key(&self) -> &str {
+        self.side.rw_lock().key()
+    }
+
+    fn hold_count(&self, holder: HolderId) -> u32 {
+        self.side.hold_count(holder)
+    }
+
+    fn reenter(&self, holder: HolderId) -> Result<()> {
+        // Dropping what it gives would start a task of the runtime.
+        embed::reenter_side(&self.side, holder).map(|held| drop(embed::side_into_grant(held)))
+    }
+
+    fn release(&self, holder: HolderId) -> Asking<'_, ()> {
+        Box::pin(self.side.release_as(holder))
+    }
+
+    fn extend(&self, holder: HolderId, lease: Duration) -> Asking<'_, ()> {
+        Box::pin(self.side.extend_as(holder, lease))
+    }
+
+    fn detach(&self, _holder: HolderId) -> Asking<'_, String> {
+        let message =
+            "a side of a read-write lock cannot be handed to another process: release it here, and acquire it there";
+        Box::pin(async move { Err(Error::new(ErrorKind::InvalidArgument, "detach", message).on(self.key())) })
+    }
+
+    fn downgrade(&self, holder: HolderId) -> Asking<'_, Downgraded> {
+        Box::pin(RwLockSideEntry::downgrade(self, holder, None))
+    }
+
+    fn abandon(&self, holder: HolderId) {
+        embed::abandon_side(&self.side, holder);
+    }
+}
+
+impl Granting for RwLockSideEntry {
+    fn token(&self, grant: &Grant) -> u64 {
+        grant.token()
+    }
+
+    fn keep_while_held(&self, grant: &Grant) {
+        embed::keep_side_while_held(&self.side, grant);
+    }
+
+    fn release_in_background(&self, holder: HolderId, token: u64) {
+        embed::release_side_in_background(&self.side, holder, token);
     }
 }
 
@@ -90,18 +209,6 @@ impl Leased for SemaphoreEntry {
 
     fn key(&self) -> &str {
         self.semaphore.key()
-    }
-
-    fn token(&self, _grant: &Grant) -> u64 {
-        0
-    }
-
-    fn permits(&self, grant: &Grant) -> Vec<String> {
-        embed::permit_ids(grant)
-    }
-
-    fn keep_while_held(&self, grant: &Grant) {
-        embed::keep_permits_while_held(&self.semaphore, grant);
     }
 
     fn hold_count(&self, holder: HolderId) -> u32 {
@@ -128,17 +235,30 @@ impl Leased for SemaphoreEntry {
     fn abandon(&self, holder: HolderId) {
         embed::abandon_permits(&self.semaphore, holder);
     }
+}
+
+impl Granting for SemaphoreEntry {
+    fn token(&self, _grant: &Grant) -> u64 {
+        0
+    }
+
+    fn permits(&self, grant: &Grant) -> Vec<String> {
+        embed::permit_ids(grant)
+    }
+
+    fn keep_while_held(&self, grant: &Grant) {
+        embed::keep_permits_while_held(&self.semaphore, grant);
+    }
 
     fn release_in_background(&self, holder: HolderId, token: u64) {
         embed::release_permits_in_background(&self.semaphore, holder, token);
     }
 }
 
-/// A hold, seen through the grant that gave it.
+/// A hold, seen through what granted it.
 pub(crate) struct HeldEntry {
-    pub(crate) of: Arc<dyn Leased>,
+    pub(crate) hold: Hold,
     pub(crate) holder: HolderId,
-    pub(crate) grant: Grant,
     /// The hold belongs to this handle rather than to a thread or a task: with the handle it ends.
     pub(crate) owns_hold: bool,
 }
@@ -146,6 +266,18 @@ pub(crate) struct HeldEntry {
 /// A rate limiter of a client.
 pub(crate) struct LimiterEntry {
     pub(crate) limiter: RateLimiter,
+}
+
+/// A count-down latch of a client.
+pub(crate) struct LatchEntry {
+    pub(crate) latch: Latch,
+    pub(crate) client: Arc<ClientEntry>,
+}
+
+/// A counting semaphore of a client.
+pub(crate) struct CountingSemaphoreEntry {
+    pub(crate) semaphore: CountingSemaphore,
+    pub(crate) client: Arc<ClientEntry>,
 }
 
 /// A generator of ids.

@@ -1,14 +1,17 @@
 //! Completion ports over their handles: made, drained, closed.
 
+use std::future::Future;
 use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
 use libdlock::{Error, ErrorKind, Result};
 
 use crate::ends::HandleEnd;
 use crate::handle::Handle;
+use crate::outcome::{Granted, Outcome};
 use crate::port::wake::{Descriptor, Parked, Wake};
 use crate::port::{Completion, PortEntry, What};
 use crate::state::State;
@@ -100,10 +103,24 @@ impl State {
 
     /// Lets go of what a completion that nobody gets has brought.
     pub(crate) fn undo_completion(&'static self, completion: Completion) {
-        if let What::Done(Ok(outcome)) = completion.what
-            && let Some(handle) = outcome.handle()
-        {
+        let What::Done(Ok(outcome)) = completion.what else {
+            return;
+        };
+        if let Some(handle) = outcome.handle() {
             self.undo(handle);
+        }
+        if let Outcome::Granted(granted) = outcome {
+            self.give_back(granted);
+        }
+    }
+
+    /// Brings back permits of a counting semaphore that did not reach their caller. The release has begun when this returns:
+    /// a client that is closed next carries it out.
+    pub fn give_back(&'static self, granted: Granted) {
+        let mut release = Box::pin(granted.give_back());
+        let begun = self.within(|| release.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready());
+        if !begun.is_ok_and(|done| done) {
+            self.spawn(release);
         }
     }
 }

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::contended::available::TIMEOUT;
 use crate::contended::permits::Permits;
+use crate::contended::token::TOKEN;
 use crate::lock::LockState;
 use crate::name::ObjectName;
 use crate::step::State;
@@ -33,8 +35,26 @@ fn kind<S: State>(name: &'static str, scripts: &'static [&'static str]) -> Kind 
 fn kinds() -> Vec<Kind> {
     vec![
         // <api:kinds> written by `python3 api/write.py` from api/primitives.json
-        kind::<crate::lock::LockState>("lock", &["lock/step", "contended/queue.lua"]),
-        kind::<crate::semaphore::SemaphoreState>("semaphore", &["semaphore/step", "contended/queue.lua"]),
+        kind::<crate::lock::LockState>("lock", &["lock/step", "contended/queue.lua", "contended/token.lua"]),
+        kind::<crate::semaphore::SemaphoreState>(
+            "semaphore",
+            &["semaphore/step", "contended/queue.lua", "contended/wants.lua", "contended/available.lua"],
+        ),
+        kind::<crate::counting_semaphore::CountingState>(
+            "counting semaphore",
+            &[
+                "counting_semaphore/step",
+                "contended/queue.lua",
+                "contended/wants.lua",
+                "contended/available.lua",
+                "step/once.lua",
+            ],
+        ),
+        kind::<crate::rw_lock::RwLockState>(
+            "rw lock",
+            &["rw_lock/step", "contended/queue.lua", "contended/wants.lua", "contended/token.lua"],
+        ),
+        kind::<crate::latch::LatchState>("latch", &["latch/step", "step/once.lua"]),
         kind::<crate::limit::LimitState>("rate limiter", &["limit/step"]),
         // </api:kinds>
     ]
@@ -109,7 +129,9 @@ fn is_redissons(key: &str, name: &str) -> bool {
     key == name || key.ends_with(":timeout")
 }
 
-/// Of two kinds with one name, only the key of that name itself may be the same: it makes one exclude the other.
+/// Of two kinds with one name, only the key of that name itself may be the same, which makes one exclude the other, that of
+/// its last token, because there is one sequence for all that protects a resource, and that of permits under leases, by which a
+/// counting semaphore knows a semaphore.
 #[test]
 fn two_kinds_have_no_companion_key_in_common() {
     for given in ["jobs", "queue", "orders:{42}", "{x}y{z}", "dlock_queue", "a:b"] {
@@ -120,19 +142,22 @@ fn two_kinds_have_no_companion_key_in_common() {
         for key in all_kinds().iter().flat_map(|kind| (kind.keys)(&name)).filter(|key| key != given) {
             let reserved = is_redissons(&key, given) || ObjectName::new("", &key).is_err();
             assert!(reserved, "{key} can be the name of another object");
-            assert!(seen.insert(key.clone()), "{key} belongs to two kinds");
+            let is_common = key == name.companion(TOKEN) || key == name.suffixed_parts(TIMEOUT).concat();
+            assert!(seen.insert(key.clone()) || is_common, "{key} belongs to two kinds");
         }
     }
 }
 
-/// `dlock_<kind>` or `dlock_<kind>_<part>`, of a kind without `_`. The lock's are older than this rule.
+/// `dlock_<kind>` or `dlock_<kind>_<part>`, of a kind without `_`, by which the name of its module begins. The lock's are older
+/// than this rule.
 #[test]
 fn the_keys_of_a_kind_begin_with_the_kind() {
     let name = ObjectName::new("", "jobs").unwrap();
     for kind in all_kinds().iter().filter(|kind| kind.name != "lock") {
         // The module of its scripts, where it has any.
-        let word = kind.scripts.first().and_then(|path| path.split('/').next()).unwrap_or(kind.name);
-        for key in (kind.keys)(&name).iter().filter(|key| !is_redissons(key, "jobs")) {
+        let word = kind.scripts.first().and_then(|path| path.split(['/', '_']).next()).unwrap_or(kind.name);
+        let token = name.companion(TOKEN);
+        for key in (kind.keys)(&name).iter().filter(|key| !is_redissons(key, "jobs") && **key != token) {
             let own = key.strip_prefix(&format!("dlock_{word}"));
             assert!(own.is_some_and(|rest| rest.starts_with(':') || rest.starts_with('_')), "{key} of {word}");
         }

@@ -8,11 +8,14 @@ use tokio::runtime::Builder;
 
 use crate::config::Config;
 use crate::context::Context;
+use crate::counting_semaphore::{CountingSemaphore, CountingSemaphores};
 use crate::error::{Error, ErrorKind, Result};
+use crate::latch::{Latch, Latches};
 use crate::lease::HolderId;
 use crate::limit::{LimiterOptions, Limits, Rate, RateLimiter};
-use crate::lock::{Lock, LockOptions, Locks, Renew};
+use crate::lock::{Lock, LockAll, LockOptions, Locks, Renew};
 use crate::name::ObjectName;
+use crate::rw_lock::{self, RwLock, RwLockOptions, RwLocks};
 use crate::semaphore::{self, Semaphore, SemaphoreOptions, Semaphores};
 use crate::stats::Stats;
 use crate::task::{Life, OwnRuntime};
@@ -41,6 +44,9 @@ struct Parts {
     locks: Arc<Locks>,
     limits: Arc<Limits>,
     semaphores: Arc<Semaphores>,
+    rw_locks: Arc<RwLocks>,
+    counting: Arc<CountingSemaphores>,
+    latches: Arc<Latches>,
 }
 
 impl Client {
@@ -68,8 +74,10 @@ impl Client {
     pub async fn connect_with(config: Config) -> Result<Client> {
         let context = Context::connect(config).await?;
         let (locks, limits) = (Locks::start(&context), Limits::new(&context));
-        let semaphores = Semaphores::start(&context);
-        Ok(Client(Arc::new(Parts { context, locks, limits, semaphores })))
+        let latches = Latches::new(&context);
+        let (semaphores, rw_locks) = (Semaphores::start(&context), RwLocks::start(&context));
+        let counting = CountingSemaphores::start(&context);
+        Ok(Client(Arc::new(Parts { context, locks, limits, semaphores, rw_locks, counting, latches })))
     }
 
     /// Connects as `url` says, on the calling thread, for programs without an asynchronous runtime. The client brings a
@@ -127,6 +135,28 @@ impl Client {
         Lock::open(&self.0.locks, name, options)
     }
 
+    /// The locks of these names as one, with the client's defaults: [`LockAll`] takes all of them or none. A name that is given
+    /// twice counts once. On a node of a cluster all of them need one hash tag. No I/O.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidName`] as [`Client::lock`]; [`ErrorKind::InvalidArgument`] for no name, or more than
+    /// [`MAX_LOCKS`](crate::lock::MAX_LOCKS) different ones.
+    pub fn lock_all<N: AsRef<str>>(&self, names: impl IntoIterator<Item = N>) -> Result<LockAll> {
+        self.lock_all_with(names, LockOptions::default())
+    }
+
+    /// The locks of these names as one. No I/O.
+    ///
+    /// # Errors
+    /// As [`Client::lock_all`]; [`ErrorKind::InvalidArgument`] also for the lease or the watchdog's.
+    pub fn lock_all_with<N: AsRef<str>>(
+        &self,
+        names: impl IntoIterator<Item = N>,
+        options: LockOptions,
+    ) -> Result<LockAll> {
+        LockAll::open(&self.0.locks, names, options)
+    }
+
     /// The semaphore of this name, with the client's defaults, which has so many permits when it is made on the server. No I/O.
     ///
     /// # Errors
@@ -141,6 +171,39 @@ impl Client {
     /// As [`Client::semaphore`]; [`ErrorKind::InvalidArgument`] also for the lease or the watchdog's.
     pub fn semaphore_with(&self, name: &str, options: SemaphoreOptions) -> Result<Semaphore> {
         Semaphore::open(&self.0.semaphores, name, options)
+    }
+
+    /// The counting semaphore of this name, which Redisson calls `RSemaphore`: its permits have no owner and no lease. Where none
+    /// of its clients has to share it, use a [`semaphore`](Client::semaphore). No I/O.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidName`] as [`Client::lock`].
+    pub fn counting_semaphore(&self, name: &str) -> Result<CountingSemaphore> {
+        CountingSemaphore::open(&self.0.counting, name)
+    }
+
+    /// The read-write lock of this name, with the client's defaults. No I/O.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidName`] as [`Client::lock`].
+    pub fn rw_lock(&self, name: &str) -> Result<RwLock> {
+        self.rw_lock_with(name, RwLockOptions::default())
+    }
+
+    /// The read-write lock of this name. No I/O.
+    ///
+    /// # Errors
+    /// As [`Client::rw_lock`]; [`ErrorKind::InvalidArgument`] for the lease or the watchdog's.
+    pub fn rw_lock_with(&self, name: &str, options: RwLockOptions) -> Result<RwLock> {
+        RwLock::open(&self.0.rw_locks, name, options)
+    }
+
+    /// The count-down latch of this name. No I/O.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidName`] as [`Client::lock`].
+    pub fn latch(&self, name: &str) -> Result<Latch> {
+        self.0.latches.open(name)
     }
 
     /// The rate limiter of this name, without a policy for an absent server. No I/O.
@@ -171,10 +234,10 @@ impl Client {
     pub fn stats(&self) -> Stats {
         let context = self.context();
         if context.tasks.is_forked() {
-            return context.counters.snapshot(0, 0);
+            return context.counters.snapshot(0, 0, 0);
         }
         let (locks, semaphores) = (context.keeper.held::<Renew>(), context.keeper.held::<semaphore::Renew>());
-        context.counters.snapshot(locks, semaphores)
+        context.counters.snapshot(locks, semaphores, context.keeper.held::<rw_lock::Renew>())
     }
 
     /// Ends every hold of a holder that went away, without a word to the server: stops the renewals and warns.

@@ -8,10 +8,12 @@ use std::time::Duration;
 pub use crate::blocking::may_block;
 use crate::client::Client;
 use crate::config::Range;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::lease::{Grant, HolderId};
-use crate::lock::{AcquireOptions, Held, Lock};
+pub use crate::lock::all::Members;
+use crate::lock::{AcquireOptions, Held, HeldAll, Lock, LockAll};
 pub use crate::name::name_from_utf8;
+use crate::rw_lock::{RwHeld, RwLockSide};
 use crate::semaphore::{self, Permits, Semaphore};
 
 /// The durations that a lease may have, as errors write them.
@@ -66,6 +68,11 @@ pub fn release_reentry(lock: &Lock, holder: HolderId, token: Option<u64>) -> boo
     lock.release_reentry(holder, token)
 }
 
+/// Whether one hold was granted, or handed over, after another.
+pub fn is_later(hold: &Grant, other: &Grant) -> bool {
+    hold.address() != other.address() && hold.since() >= other.since()
+}
+
 /// As [`Lock::release_as`], but only for the hold with this token: a scope that lost its hold does not end a later one of the
 /// same holder.
 ///
@@ -98,9 +105,9 @@ pub fn permits_into_grant(held: Permits) -> Grant {
     held.into_grant()
 }
 
-/// How many permits a grant of a semaphore is for.
-pub fn permit_count(grant: &Grant) -> u32 {
-    semaphore::count_of(grant)
+/// The error of a number of permits that is out of range, where the host's numbers can be what core's cannot.
+pub fn refuse_permits(op: &'static str, permits: i64, most: u32) -> Error {
+    semaphore::refuse_permits(op, permits, most)
 }
 
 /// As [`Permits::ids`], of a grant of a semaphore.
@@ -121,6 +128,16 @@ pub async fn release_permits(semaphore: &Semaphore, holder: HolderId, number: u6
     semaphore.release_which(holder, Some(number)).await
 }
 
+/// How many of the holder's latest holds have exactly so many permits together: how often it has to call
+/// [`Semaphore::release_as`] to end so many. For hosts whose callers name the number of permits that they release.
+///
+/// # Errors
+/// [`NotHeld`](crate::ErrorKind::NotHeld) when `holder` has no hold; [`InvalidArgument`](crate::ErrorKind::InvalidArgument)
+/// when none of its latest holds have so many, which says how many they have.
+pub fn holds_of(semaphore: &Semaphore, holder: HolderId, permits: u32) -> Result<u32> {
+    semaphore.holds_of(holder, permits)
+}
+
 /// As [`Semaphore::extend_as`], but only the hold with this number.
 ///
 /// # Errors and cancel safety
@@ -137,4 +154,99 @@ pub fn release_permits_in_background(semaphore: &Semaphore, holder: HolderId, nu
 /// As [`abandon`], of a semaphore.
 pub fn abandon_permits(semaphore: &Semaphore, holder: HolderId) {
     semaphore.abandon_as(holder);
+}
+
+/// As [`into_grant`], of one side of a read-write lock.
+pub fn side_into_grant(held: RwHeld) -> Grant {
+    held.into_grant()
+}
+
+/// As [`keep_while_held`], of one side of a read-write lock.
+pub fn keep_side_while_held(side: &RwLockSide, grant: &Grant) {
+    side.keep_while_held(grant);
+}
+
+/// As [`reenter`], of one side of a read-write lock.
+///
+/// # Errors
+/// As [`reenter`].
+pub fn reenter_side(side: &RwLockSide, holder: HolderId) -> Result<RwHeld> {
+    side.reenter_as(holder)
+}
+
+/// As [`RwLockSide::release_as`], but only for the hold with this token.
+///
+/// # Errors and cancel safety
+/// As [`RwLockSide::release_as`].
+pub async fn release_side(side: &RwLockSide, holder: HolderId, token: u64) -> Result<()> {
+    side.release_which(holder, Some(token)).await
+}
+
+/// As [`RwHeld::downgrade`], of what `holder` holds of the write side, or of the hold with this token.
+///
+/// # Errors
+/// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) of the read side; [`NotHeld`](crate::ErrorKind::NotHeld) when
+/// `holder` has no such hold; else as [`RwLockSide::acquire_as`], after which it still writes, and as
+/// [`RwLockSide::release_as`], after which it holds nothing.
+///
+/// # Cancel safety
+/// Dropping the future leaves the holder writing, or releases both sides if the release of the write side had begun.
+pub async fn downgrade(side: &RwLockSide, holder: HolderId, token: Option<u64>) -> Result<RwHeld> {
+    side.downgrade_as(holder, token).await
+}
+
+/// As [`release_in_background`], of one side of a read-write lock.
+pub fn release_side_in_background(side: &RwLockSide, holder: HolderId, token: u64) {
+    side.release_in_background(holder, token);
+}
+
+/// As [`abandon`], of one side of a read-write lock: what `holder` holds of the other stays.
+pub fn abandon_side(side: &RwLockSide, holder: HolderId) {
+    side.abandon_as(holder);
+}
+
+/// The name on the server of the first lock of a set, in the order of the keys: for errors about no lock in particular.
+pub fn first_key(set: &LockAll) -> &str {
+    set.first_key()
+}
+
+/// As [`into_grant`], of several locks as one.
+pub fn into_members(held: HeldAll) -> Members {
+    held.into_members()
+}
+
+/// What `holder` has of each lock of a set, lost or not; `None` when it has not acquired one of them.
+pub fn members_of(set: &LockAll, holder: HolderId) -> Option<Members> {
+    set.members_of(holder)
+}
+
+/// As [`keep_while_held`], of each lock.
+pub fn keep_members_while_held(members: &Members) {
+    members.keep_while_held();
+}
+
+/// As [`reenter`], of each lock of a set, or of none.
+///
+/// # Errors
+/// As [`reenter`], of the first lock that has an error.
+pub fn reenter_members(set: &LockAll, holder: HolderId) -> Result<()> {
+    set.reenter_as(holder)
+}
+
+/// As [`LockAll::release_as`], but only of these grants: what `holder` acquired anew since then stays.
+///
+/// # Errors and cancel safety
+/// As [`LockAll::release_as`].
+pub async fn release_members(members: &Members, holder: HolderId) -> Result<()> {
+    members.release_as(holder).await
+}
+
+/// As [`release_in_background`], of these grants.
+pub fn release_members_in_background(members: &Members, holder: HolderId) {
+    members.release_in_background(holder);
+}
+
+/// As [`abandon`], of each lock of a set.
+pub fn abandon_members(set: &LockAll, holder: HolderId) {
+    set.abandon_as(holder);
 }

@@ -66,11 +66,11 @@ kinds! {
     /// A name was refused before any I/O: empty, longer than 512 bytes, not UTF-8, with a NUL, with braces that are
     /// no cluster's hash tag, or the name of a companion key such as `dlock_seen:{a}`.
     InvalidName = -2, "INVALID_NAME", Some(ErrorFamily::Usage), false;
-    /// Release or extend by a caller that does not hold the lock, or not any more.
+    /// Release or extend by a caller that does not hold it, or not any more.
     NotHeld = -3, "NOT_HELD", Some(ErrorFamily::HoldEnded), false;
-    /// The lease ran out, or the lock was taken away, while it was held.
+    /// What was held was lost: its lease ran out, or it was taken away.
     Lost = -4, "LOST", Some(ErrorFamily::HoldEnded), false;
-    /// The holder acquired a lock again that is not re-entrant.
+    /// The holder would wait for itself: it acquires again what is not re-entrant, or it reads and wants to write.
     Deadlock = -5, "DEADLOCK", Some(ErrorFamily::Usage), false;
     /// The server cannot be reached or did not answer in time, or refuses the connection or the password; what was
     /// asked for was not done there, or is undone.

@@ -31,7 +31,11 @@
 //! |---|---|
 //! | [`Client`], [`config`] | the connection, its options and its URL, also without a runtime ([`Client::blocking_connect`]) |
 //! | [`lock`] | [`Lock`] and what an acquire returns, [`Held`]: wait, extend, re-enter, hand to another process, inspect |
+//! | [`LockAll`] | several locks as one, all or none: [`HeldAll`] is held as long as each of them is |
+//! | [`rw_lock`] | [`RwLock`]: many readers or one writer, in order; [`RwHeld`] is what an acquire of either side returns |
+//! | [`counting_semaphore`] | [`CountingSemaphore`]: permits without owner or lease, for those who share them with Redisson |
 //! | [`lease`] | what a hold is: its fencing token, its validity, and why it was lost |
+//! | [`latch`] | [`Latch`]: wait until a count has come down to zero |
 //! | [`limit`] | [`RateLimiter`]: ask or wait for tokens, and what to answer while the server is away |
 //! | [`id`] | [`Snowflake`]: layouts, single ids and batches, decoding, text |
 //! | [`error`], [`event`], [`stats`] | what went wrong, what a client says while it works, what it has counted |
@@ -54,17 +58,20 @@ mod client;
 pub mod config;
 mod contended;
 mod context;
+pub mod counting_semaphore;
 #[doc(hidden)]
 pub mod embed;
 mod ended;
 pub mod error;
 pub mod event;
 pub mod id;
+pub mod latch;
 pub mod lease;
 pub mod limit;
 pub mod lock;
 mod name;
 mod objects;
+pub mod rw_lock;
 pub mod semaphore;
 pub mod stats;
 mod step;
@@ -75,11 +82,14 @@ mod wait;
 
 pub use client::Client;
 pub use config::Config;
+pub use counting_semaphore::CountingSemaphore;
 pub use error::{Error, ErrorKind, Result};
 pub use id::Snowflake;
+pub use latch::Latch;
 pub use limit::{Decision, Rate, RateLimiter};
-pub use lock::{Held, Lock};
+pub use lock::{Held, HeldAll, Lock, LockAll};
 pub use name::MAX_NAME_BYTES;
+pub use rw_lock::{RwHeld, RwLock};
 pub use semaphore::{Permits, Semaphore};
 pub use time::ManualClock;
 pub use wait::Wait;

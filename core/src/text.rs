@@ -54,6 +54,23 @@ fn is_hidden(character: char) -> bool {
             | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
+/// Whether a text contains another, in a constant expression, where [`str::contains`] cannot be called.
+pub(crate) const fn contains(text: &str, part: &str) -> bool {
+    let (text, part) = (text.as_bytes(), part.as_bytes());
+    let mut from = 0;
+    while from + part.len() <= text.len() {
+        let mut same = 0;
+        while same < part.len() && text[from + same] == part[same] {
+            same += 1;
+        }
+        if same == part.len() {
+            return true;
+        }
+        from += 1;
+    }
+    false
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -28,6 +28,10 @@ pub enum Wait {
     Forever,
 }
 
+/// A caller that waited for less than this without an answer cannot tell whether the server is away: the answer may be on its
+/// way. After a longer wait the server counts as away. A snapshot stops a server for about half of this.
+pub(crate) const ON_ITS_WAY: Duration = Duration::from_millis(100);
+
 impl Wait {
     /// The instant at which a wait that begins now is over; `None` for a call that does not wait.
     pub(crate) fn until(self, now: Tick) -> Option<Tick> {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use libdlock::lease::{Grant, HoldState, HolderId, LossReason};
 use libdlock::lock::AcquireOptions;
-use libdlock::{Client, ErrorKind, Held, Lock, Rate, Wait, embed};
+use libdlock::{Client, ErrorKind, Held, HeldAll, Latch, Lock, LockAll, Rate, Wait, embed};
 use libdlock_testkit::Server;
 use tokio::runtime::Builder;
 
@@ -21,6 +21,15 @@ fn a_forked_child_is_refused_with_an_open_client_of_its_parent() {
     let client = runtime.block_on(Client::connect(&server.url())).unwrap();
     let (lock, other) = (client.lock("job").unwrap(), client.lock("other").unwrap());
     let held = client.block_on(lock.acquire()).unwrap();
+    let (all, latch) = (client.lock_all(["one", "two"]).unwrap(), client.latch("ready").unwrap());
+    let both = client.block_on(all.acquire()).unwrap();
+    assert!(client.block_on(latch.try_set_count(1)).unwrap());
+    let waiter = runtime.spawn({
+        let latch = latch.clone();
+        async move { latch.wait().await }
+    });
+    let listening = || server.cmd(&["PUBSUB", "NUMSUB", "redisson_countdownlatch__channel__{ready}"]).array()[1].int();
+    libdlock_testkit::eventually(Duration::from_secs(10), "it waits", || listening() == 1);
     let grant: Grant = (*held).clone();
     for _ in 0..3 {
         // SAFETY: the child runs only this test's code on its one thread and leaves by `_exit`. The allocator is usable in it:
@@ -30,7 +39,10 @@ fn a_forked_child_is_refused_with_an_open_client_of_its_parent() {
             // SAFETY: no handler is installed, so the signal ends the child.
             unsafe { libc::alarm(CHILD_SECONDS) };
             let url = server.url();
-            let run = AssertUnwindSafe(|| in_the_child(&url, client, lock, &other, held));
+            let run = AssertUnwindSafe(|| {
+                several_and_a_latch(&all, both, &latch);
+                in_the_child(&url, client, lock, &other, held);
+            });
             let code = catch_unwind(run).map_or(1, |()| 0);
             // SAFETY: ends the child without running the parent's exit handlers.
             unsafe { libc::_exit(code) };
@@ -42,9 +54,33 @@ fn a_forked_child_is_refused_with_an_open_client_of_its_parent() {
         assert_eq!(server.cmd(&["HKEYS", "job"]).array()[0].text(), grant.owner(), "the parent still holds");
         assert!(grant.is_valid() && held.state() == HoldState::Held);
         assert_eq!(server.cmd(&["EXISTS", "other"]).int(), 0, "the child took nothing");
+        assert!(both.is_valid() && server.cmd(&["EXISTS", "one", "two"]).int() == 2, "the child gave nothing back");
+        assert_eq!(server.cmd(&["GET", "ready"]).text(), "1");
     }
+    assert_eq!(client.block_on(latch.count_down()).unwrap(), 0);
+    client.block_on(waiter).unwrap().unwrap();
+    client.block_on(both.release()).unwrap();
     client.block_on(held.release()).unwrap();
     client.block_on(async { lock.acquire().await?.release().await }).unwrap();
+}
+
+fn several_and_a_latch(all: &LockAll, both: HeldAll, latch: &Latch) {
+    let own = Builder::new_current_thread().enable_all().build().unwrap();
+    let forked = |kind: ErrorKind| assert_eq!(kind, ErrorKind::Forked);
+    let now = AcquireOptions::default().wait(Wait::Try);
+    forked(own.block_on(all.acquire_as(HolderId::fresh(), now)).unwrap_err().kind());
+    forked(own.block_on(all.acquire()).unwrap_err().kind());
+    forked(own.block_on(all.release_as(both.holder())).unwrap_err().kind());
+    forked(own.block_on(both.extend(Duration::from_secs(1))).unwrap_err().kind());
+    assert_eq!((both.is_valid(), both.remaining(), all.hold_count(both.holder())), (false, Duration::ZERO, 0));
+    assert_eq!(own.block_on(both.lost()).map(|lost| lost.reason), Some(LossReason::Closed));
+    forked(own.block_on(both.release()).unwrap_err().kind());
+    forked(own.block_on(latch.try_set_count(1)).unwrap_err().kind());
+    forked(own.block_on(latch.count_down()).unwrap_err().kind());
+    forked(own.block_on(latch.count()).unwrap_err().kind());
+    forked(own.block_on(latch.wait()).unwrap_err().kind());
+    forked(own.block_on(latch.wait_timeout(Duration::from_millis(10))).unwrap_err().kind());
+    forked(own.block_on(latch.delete()).unwrap_err().kind());
 }
 
 fn in_the_child(url: &str, client: Client, lock: Lock, other: &Lock, held: Held) {

@@ -167,6 +167,8 @@ async fn out_of_memory_refuses_acquires_and_no_renewal_or_release() {
     let server = Server::start();
     let client = Client::connect(&server.url()).await.unwrap();
     let held = client.lock("job").unwrap().acquire().await.unwrap();
+    let pool = client.semaphore("pool", 3).unwrap();
+    let permits = pool.acquire_many(2).await.unwrap();
     server.cmd(&["CONFIG", "SET", "maxmemory", "1"]);
     let error = client.lock("other").unwrap().acquire().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::OutOfMemory);
@@ -174,6 +176,35 @@ async fn out_of_memory_refuses_acquires_and_no_renewal_or_release() {
     held.extend(Duration::from_secs(60)).await.unwrap();
     held.release().await.unwrap();
     assert_eq!(server.cmd(&["EXISTS", "job", "other"]).int(), 0);
+
+    assert_eq!(pool.acquire().await.unwrap_err().kind(), ErrorKind::OutOfMemory);
+    permits.extend(Duration::from_secs(60)).await.unwrap();
+    assert!(permits.is_valid() && permits.remaining() > Duration::from_secs(50));
+    permits.release().await.unwrap();
+    assert_eq!(pool.inspect().await.unwrap().available, 3);
+}
+
+/// A primary that was demoted refuses what writes, until the clients have left it for the new one.
+#[tokio::test]
+async fn what_a_replica_refuses_is_no_loss() {
+    let server = Server::start();
+    // Longer than the pauses between attempts to connect, of 750 ms at most.
+    let client = Client::connect(&format!("{}?operation_timeout=1s", server.url())).await.unwrap();
+    let (lock, pool) = (client.lock("job").unwrap(), client.semaphore("pool", 3).unwrap());
+    let (held, permits) = (lock.acquire().await.unwrap(), pool.acquire_many(2).await.unwrap());
+    server.cmd(&["REPLICAOF", "127.0.0.1", "1"]);
+    let lease = Duration::from_secs(60);
+    for error in [held.extend(lease).await.unwrap_err(), permits.extend(lease).await.unwrap_err()] {
+        assert_eq!(error.kind(), ErrorKind::Server, "{error}");
+        assert!(error.message().contains("READONLY") && error.is_retryable(), "{error}");
+    }
+    assert!(held.is_valid() && permits.is_valid());
+    server.cmd(&["REPLICAOF", "NO", "ONE"]);
+    held.extend(lease).await.unwrap();
+    permits.extend(lease).await.unwrap();
+    held.release().await.unwrap();
+    permits.release().await.unwrap();
+    assert_eq!(pool.inspect().await.unwrap().available, 3);
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use libdlock::lease::Lease;
+use libdlock::lock::LockOptions;
 use libdlock::{Error, ErrorKind, Result, Wait, embed};
 
 /// A number for whose absence its interface has a number of its own, as C and JNI must: none when it is that.
@@ -23,6 +24,27 @@ pub(crate) fn wait(wait_ms: Option<i64>, op: &'static str) -> Result<Wait> {
 /// None means what the lock was opened with.
 pub(crate) fn lease(lease_ms: Option<i64>, op: &'static str) -> Result<Option<Lease>> {
     lease_ms.map(|lease_ms| given_lease(lease_ms, op).map(Lease::Fixed)).transpose()
+}
+
+/// How a lock is opened; see [`lock_open`](super::lock_open).
+pub(crate) fn lock_options(
+    lease_ms: Option<i64>,
+    watchdog_lease_ms: Option<i64>,
+    reentrant: Option<bool>,
+    op: &'static str,
+) -> Result<LockOptions> {
+    let mut options = LockOptions::default();
+    if let Some(lease) = lease(lease_ms, op)? {
+        options.lease = lease;
+    }
+    options.watchdog_lease = watchdog_lease(watchdog_lease_ms, op)?;
+    options.reentrant = reentrant;
+    Ok(options)
+}
+
+/// Names that a host gives as bytes, each of which has to be UTF-8.
+pub(crate) fn names<N: AsRef<[u8]>>(names: &[N]) -> Result<Vec<&str>> {
+    names.iter().map(|name| embed::name_from_utf8(name.as_ref())).collect()
 }
 
 /// None means the client's.

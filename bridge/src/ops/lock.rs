@@ -4,7 +4,6 @@ use std::future::Future;
 use std::sync::Arc;
 
 use libdlock::lease::HolderId;
-use libdlock::lock::LockOptions;
 use libdlock::{Result, embed};
 
 use super::held::{begin, how, keep};
@@ -47,12 +46,7 @@ pub fn lock_open(
 ) -> Result<Handle> {
     let client = state.get::<ClientEntry>(client, "lock")?;
     let name = embed::name_from_utf8(name)?;
-    let mut options = LockOptions::default();
-    if let Some(lease) = args::lease(lease_ms, "lock")? {
-        options.lease = lease;
-    }
-    options.watchdog_lease = args::watchdog_lease(watchdog_lease_ms, "lock")?;
-    options.reentrant = reentrant;
+    let options = args::lock_options(lease_ms, watchdog_lease_ms, reentrant, "lock")?;
     let lock = client.client.lock_with(name, options)?;
     state.insert(Arc::new(LockEntry { lock, client, freed: Freed::default() }))
 }

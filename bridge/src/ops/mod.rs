@@ -5,33 +5,56 @@
 
 mod args;
 mod client;
+mod counting_semaphore;
 mod held;
+mod latch;
 mod limiter;
 mod lock;
+mod lock_all;
+mod rw_lock;
 mod semaphore;
 mod snowflake;
 mod stats;
 
 pub use self::args::given;
 pub use self::client::{LogTo, client_abandon, client_close, client_is_closed, client_open};
+pub use self::counting_semaphore::{
+    counting_semaphore_acquire, counting_semaphore_add_permits, counting_semaphore_drain, counting_semaphore_inspect,
+    counting_semaphore_key, counting_semaphore_name, counting_semaphore_open, counting_semaphore_release,
+    counting_semaphore_try_set_permits,
+};
 #[cfg(test)]
 pub(crate) use self::held::keep;
 pub use self::held::{
-    Holding, held_detach, held_extend, held_hold_count, held_loss, held_owner, held_permits, held_reenter,
-    held_release, held_remaining, held_token, held_valid, held_wait_lost,
+    Holding, held_detach, held_downgrade, held_extend, held_hold_count, held_loss, held_lost_member, held_owner,
+    held_permits, held_reenter, held_release, held_remaining, held_token, held_token_of, held_tokens, held_valid,
+    held_wait_lost,
+};
+pub use self::latch::{
+    latch_count, latch_count_down, latch_delete, latch_key, latch_name, latch_open, latch_try_set_count, latch_wait,
 };
 pub use self::limiter::{RateArgs, absent, limiter_acquire, limiter_key, limiter_name, limiter_open, limiter_reset};
 pub use self::lock::{
     lock_acquire, lock_attach, lock_check_wait, lock_detach, lock_extend, lock_force_release, lock_held,
     lock_hold_count, lock_inspect, lock_name, lock_open, lock_reenter, lock_release, lock_release_reentry,
 };
+pub use self::lock_all::{
+    lock_all_acquire, lock_all_extend, lock_all_held, lock_all_hold_count, lock_all_names, lock_all_open,
+    lock_all_release,
+};
+pub use self::rw_lock::{
+    RwLockArgs, rw_lock_acquire, rw_lock_downgrade, rw_lock_extend, rw_lock_force_release, rw_lock_held,
+    rw_lock_hold_count, rw_lock_inspect, rw_lock_name, rw_lock_open, rw_lock_release,
+};
 pub use self::semaphore::{
-    semaphore_acquire, semaphore_extend, semaphore_held, semaphore_hold_count, semaphore_inspect, semaphore_name,
-    semaphore_open, semaphore_release, semaphore_set_permits,
+    semaphore_acquire, semaphore_extend, semaphore_has_later, semaphore_held, semaphore_hold_count, semaphore_holds_of,
+    semaphore_inspect, semaphore_name, semaphore_number, semaphore_open, semaphore_release, semaphore_set_permits,
 };
 pub use self::snowflake::{
     SnowflakeArgs, id_encode, id_parse, layout, layout_named, snowflake_decode, snowflake_fill, snowflake_layout,
     snowflake_next_id, snowflake_next_ids, snowflake_open,
 };
 pub use self::stats::{Histogram, client_stats, counters, histograms};
-pub use crate::outcome::{Decision, Held, Inspection, Outcome, SemaphoreInspection};
+pub use crate::outcome::{
+    CountingSemaphoreInspection, Decision, Granted, Held, Inspection, Outcome, RwLockInspection, SemaphoreInspection,
+};

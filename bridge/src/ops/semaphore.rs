@@ -12,7 +12,7 @@ use super::{Holding, args};
 use crate::client::ClientEntry;
 use crate::ends::HandleEnd;
 use crate::handle::Handle;
-use crate::objects::SemaphoreEntry;
+use crate::objects::{HeldEntry, SemaphoreEntry};
 use crate::outcome::{Held, SemaphoreInspection};
 use crate::state::State;
 
@@ -65,6 +65,47 @@ pub fn semaphore_held(state: &State, semaphore: Handle, holder: HolderId) -> Res
     let entry = find(state, semaphore, "held")?;
     let grant = entry.semaphore.grant_of(holder);
     grant.map(|grant| keep(state, entry, Holding::ByHolder(holder), holder, grant)).transpose()
+}
+
+/// Whether `holder` has a hold, lost or not, that it acquired after the one that `held` shows.
+pub fn semaphore_has_later(state: &State, semaphore: Handle, holder: HolderId, held: Handle) -> Result<bool> {
+    const OP: &str = "held";
+    let latest = find(state, semaphore, OP)?.semaphore.grant_of(holder);
+    let held = state.get::<HeldEntry>(held, OP)?;
+    Ok(latest.is_some_and(|latest| held.hold.grant().is_some_and(|held| embed::is_later(&latest, held))))
+}
+
+/// The number of the hold that `held` shows, a thread's or a task's of this semaphore, for the functions that take one.
+///
+/// # Errors
+/// `InvalidArgument` for a hold of something else, and for one that is its handle's own.
+pub fn semaphore_number(state: &State, semaphore: Handle, held: Handle) -> Result<u64> {
+    const OP: &str = "held";
+    let (entry, held) = (find(state, semaphore, OP)?, state.get::<HeldEntry>(held, OP)?);
+    let refuse = |message| Err(Error::new(ErrorKind::InvalidArgument, OP, message).on(entry.semaphore.key()));
+    let of = held.hold.of();
+    let (ours, named) = (Arc::ptr_eq(&entry.client, of.client()), entry.semaphore.key() == of.key());
+    // A lock of the same name has tokens.
+    let grant = held.hold.grant().filter(|_| ours && named && held.hold.token() == 0);
+    let Some(grant) = grant else {
+        return refuse("this hold is not one of this semaphore and its client");
+    };
+    if held.owns_hold {
+        return refuse("this hold belongs to its handle and to no thread or task: release or extend the hold itself");
+    }
+    Ok(grant.token())
+}
+
+/// How many of the latest holds of `holder`, lost ones included, have exactly so many permits together: how often it has to
+/// release to end so many. No I/O. For hosts whose callers name the number of permits that they release.
+///
+/// # Errors
+/// `NotHeld` when it has no hold; `InvalidArgument` when none of its latest holds have so many, which says how many they have.
+pub fn semaphore_holds_of(state: &State, semaphore: Handle, holder: HolderId, permits: i64) -> Result<u32> {
+    const OP: &str = "release";
+    let entry = find(state, semaphore, OP)?;
+    let permits = count_of(permits, MAX_PERMITS, OP).map_err(|error| error.on(entry.semaphore.key()))?;
+    embed::holds_of(&entry.semaphore, holder, permits)
 }
 
 /// Acquires so many permits, all at once. Each acquire is a hold of its own, also of one holder. `wait_ms`: none waits for
@@ -167,8 +208,5 @@ fn find(state: &State, semaphore: Handle, op: &'static str) -> Result<Arc<Semaph
 
 /// A number of permits of which core takes `most`; 0 core refuses.
 fn count_of(given: i64, most: u32, op: &'static str) -> Result<u32> {
-    u32::try_from(given).map_err(|_| {
-        let what = format_args!("{given} permits are out of range");
-        Error::refused(ErrorKind::InvalidArgument, op, what, format!("1 to {most}"))
-    })
+    u32::try_from(given).map_err(|_| embed::refuse_permits(op, given, most))
 }

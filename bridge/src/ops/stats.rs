@@ -50,7 +50,7 @@ pub fn client_stats(state: &State, client: Handle) -> Result<Stats> {
 
 /// All counters as a list, a client's own and then those of each kind, for hosts that are given one.
 // <api:counters> written by `python3 api/write.py` from api/records.json
-pub fn counters(stats: &Stats) -> [u64; 30] {
+pub fn counters(stats: &Stats) -> [u64; 53] {
     [
         stats.retries,
         stats.lock.acquired,
@@ -82,19 +82,46 @@ pub fn counters(stats: &Stats) -> [u64; 30] {
         stats.semaphore.released,
         stats.semaphore.waiting,
         stats.semaphore.held,
+        stats.rw_lock.acquired,
+        stats.rw_lock.contended,
+        stats.rw_lock.handed_over_local,
+        stats.rw_lock.handed_over_remote,
+        stats.rw_lock.wait_timeouts,
+        stats.rw_lock.cancelled,
+        stats.rw_lock.renewals,
+        stats.rw_lock.renewal_failures,
+        stats.rw_lock.lost,
+        stats.rw_lock.released,
+        stats.rw_lock.waiting,
+        stats.rw_lock.held,
+        stats.counting_semaphore.acquired,
+        stats.counting_semaphore.contended,
+        stats.counting_semaphore.wait_timeouts,
+        stats.counting_semaphore.cancelled,
+        stats.counting_semaphore.released,
+        stats.counting_semaphore.waiting,
+        stats.latch.counted_down,
+        stats.latch.opened,
+        stats.latch.wait_timeouts,
+        stats.latch.cancelled,
+        stats.latch.waiting,
     ]
 }
 // </api:counters>
 
 /// All histograms, in the same order.
 // <api:histograms> written by `python3 api/write.py` from api/records.json
-pub fn histograms(stats: &Stats) -> [Histogram; 5] {
+pub fn histograms(stats: &Stats) -> [Histogram; 9] {
     [
         stats.lock.wait_time,
         stats.lock.hold_time,
         stats.limiter.wait_time,
         stats.semaphore.wait_time,
         stats.semaphore.hold_time,
+        stats.rw_lock.wait_time,
+        stats.rw_lock.hold_time,
+        stats.counting_semaphore.wait_time,
+        stats.latch.wait_time,
     ]
     .map(Histogram::from)
 }

@@ -10,11 +10,13 @@ use crate::handle::Handle;
 pub struct Held {
     /// To ask for validity and loss, and to free.
     pub handle: Handle,
-    /// The fencing token: larger than any granted before it under this name. 0 for permits, which have none.
+    /// The fencing token: larger than any granted before it under this name. 0 for permits, which have none, and for several
+    /// locks, which have one each.
     pub token: u64,
-    /// Which of its holder's holds this is, for the functions that take a `number`; no other hold of its client has it under
-    /// this name.
+    /// Which of its holder's holds this is, for the functions that take a `number`: no other hold of its client has it under
+    /// this name. Of several locks it is the handle, which must not have been given up then.
     pub number: u64,
-    /// The owner on the wire, `<client uuid>:<n>`, and of permits `/<permits>` behind it.
+    /// The owner on the wire, `<client uuid>:<n>`, and of permits `/<permits>` behind it. Empty for several locks, which have
+    /// one each.
     pub owner: String,
 }

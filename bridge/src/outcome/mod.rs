@@ -1,13 +1,17 @@
 //! What operations bring: the answer of each, as a port carries it.
 
 mod decision;
+mod granted;
 mod held;
 
+pub use libdlock::counting_semaphore::Inspection as CountingSemaphoreInspection;
 use libdlock::lease::LossReason;
 pub use libdlock::lock::Inspection;
+pub use libdlock::rw_lock::Inspection as RwLockInspection;
 pub use libdlock::semaphore::Inspection as SemaphoreInspection;
 
 pub use self::decision::Decision;
+pub use self::granted::Granted;
 pub use self::held::Held;
 use crate::handle::Handle;
 
@@ -19,6 +23,8 @@ pub enum Outcome {
     // <api:scalars> written by `python3 api/write.py` from api/wire.json
     /// Yes or no.
     Bool(bool),
+    /// A whole number below 2^53, or as far below 0: the count of a latch, or permits.
+    Number(i64),
     /// A text: the string of a detached hold.
     Text(String),
     // </api:scalars>
@@ -30,8 +36,14 @@ pub enum Outcome {
     Inspection(Inspection),
     /// What the server says about a semaphore.
     SemaphoreInspection(SemaphoreInspection),
+    /// What the server says about a read-write lock.
+    RwLockInspection(RwLockInspection),
+    /// What the server says about a counting semaphore.
+    CountingSemaphoreInspection(CountingSemaphoreInspection),
     /// A limiter's answer.
     Decision(Decision),
+    /// Permits of a counting semaphore: the host has nothing to read of them.
+    Granted(Granted),
     /// A new object.
     Handle(Handle),
 }
@@ -42,9 +54,11 @@ impl Outcome {
         match self {
             Outcome::Held(Held { handle, .. }) | Outcome::Handle(handle) => Some(*handle),
             Outcome::Unit | Outcome::Loss(_) | Outcome::Decision(_) => None,
-            Outcome::Inspection(_) | Outcome::SemaphoreInspection(_) => None,
+            Outcome::Inspection(_) | Outcome::SemaphoreInspection(_) | Outcome::RwLockInspection(_) => None,
+            Outcome::CountingSemaphoreInspection(_) | Outcome::Granted(_) => None,
             // <api:scalars-handle> written by `python3 api/write.py` from api/wire.json
             Outcome::Bool(_) => None,
+            Outcome::Number(_) => None,
             Outcome::Text(_) => None,
             // </api:scalars-handle>
         }
@@ -66,12 +80,16 @@ outcomes! {
     () => |()| Outcome::Unit;
     // <api:scalars-from> written by `python3 api/write.py` from api/wire.json
     bool => Outcome::Bool;
+    i64 => Outcome::Number;
     String => Outcome::Text;
     // </api:scalars-from>
     Held => Outcome::Held;
     Option<LossReason> => Outcome::Loss;
     Inspection => Outcome::Inspection;
     SemaphoreInspection => Outcome::SemaphoreInspection;
+    RwLockInspection => Outcome::RwLockInspection;
+    CountingSemaphoreInspection => Outcome::CountingSemaphoreInspection;
     Decision => Outcome::Decision;
+    Granted => Outcome::Granted;
     Handle => Outcome::Handle;
 }

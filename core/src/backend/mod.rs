@@ -13,7 +13,7 @@ use crate::config::{Config, Target};
 use crate::error::{Error, Result};
 use crate::name::ObjectName;
 use crate::stats::Counters;
-use crate::step::{Batch, BatchStep, Step};
+use crate::step::{Batch, BatchStep, JointStep, Step};
 use crate::task::Tasks;
 use crate::time::{ServerTime, Tick};
 
@@ -40,7 +40,7 @@ pub(crate) struct Reached {
 }
 
 /// A step that failed, or whose outcome is unknown.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Failed {
     pub(crate) error: Error,
     /// Set when it may have been, or may yet be, carried out: until this time.
@@ -146,6 +146,18 @@ impl Backend {
         }
     }
 
+    /// As [`Backend::run_batch`], of a step that changes all of the objects or none of them.
+    pub(crate) async fn run_jointly<S: JointStep>(
+        &self,
+        batch: Batch<S>,
+        deadline: Tick,
+    ) -> Result<Done<Vec<S::Reply>>, Failed> {
+        match self {
+            Backend::Redis(redis) => redis.run_batch(&batch, deadline).await,
+            Backend::Memory(memory) => Ok(memory.run_jointly(&batch)),
+        }
+    }
+
     /// Listens on a channel until the subscription is dropped. The listener hears every message, and
     /// [`Heard::Subscribed`] when the server has confirmed the subscription and after every interruption,
     /// [`Heard::Interrupted`] at its beginning, or [`Heard::Refused`].
@@ -194,6 +206,14 @@ impl Backend {
     pub(crate) fn why_away(&self) -> Option<Error> {
         match self {
             Backend::Redis(redis) => redis.why_away(),
+            Backend::Memory(_) => None,
+        }
+    }
+
+    /// The server's time, as far as the client knows it; `None` where no reply is ever lost, because the steps run in this process.
+    pub(crate) fn server_time(&self, now: Tick) -> Option<ServerTime> {
+        match self {
+            Backend::Redis(redis) => Some(redis.server_time(now)),
             Backend::Memory(_) => None,
         }
     }

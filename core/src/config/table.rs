@@ -23,7 +23,7 @@ pub(crate) struct Options {
     /// A call that does not wait, such as `try_acquire` and `release`, including its retries; also an unbounded wait
     /// while the server does not answer. 10 s: long enough for most failovers to be no error.
     pub operation_timeout: Duration,
-    /// The lease that the watchdog renews every third of it, for locks without a `watchdog_lease`. 30 s: as
+    /// The lease that the watchdog renews every third of it, for objects opened without a `watchdog_lease`. 30 s: as
     /// Redisson's.
     pub lease: Duration,
     /// The margin of a fixed lease in percent: how much the clocks of client and server may differ in rate. A time
@@ -43,12 +43,13 @@ pub(crate) struct Options {
     pub reentrant: bool,
     /// Whether each release goes to the queue head, so that waiters of the same process have no advantage.
     pub strict_fifo: bool,
-    /// How many holders in a row, the first included, a process may have by handing a lock over within itself before
-    /// other processes get their turn; 1 turns that off. 32: the server's round trip then hardly counts any more.
+    /// How many holders in a row, the first included, a process may have by handing a lock, or the permits of one
+    /// grant, over within itself before other processes get their turn; 1 turns that off. 32: the server's round trip
+    /// then hardly counts any more.
     pub cohort_max: u32,
-    /// How long after the server's grant a process may hand a lock over within itself before other processes get
-    /// their turn. 1 ms: enough for a whole cohort of holders with nothing to do, and next to nothing for a caller
-    /// behind 60 processes.
+    /// How long after the server's grant a process may hand a lock or permits over within itself before other
+    /// processes get their turn. 1 ms: enough for a whole cohort of holders with nothing to do, and next to nothing
+    /// for a caller behind 60 processes.
     pub cohort_age: Duration,
     /// Connections on which blocking calls do their own round trips; 0 is none.
     pub blocking_connections: u32,

@@ -6,24 +6,19 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
+use super::Primitive;
 use super::contend::{self, First};
 use super::cut_off::CutOffOnDrop;
 use super::delivery::{Delivery, Ticket};
-use super::line::Mail;
 use super::object::{Contended, Obstacle};
 use super::outcome::{AcquireOutcome, NonBlocking, NonBlockingOutcome, Opened, TOO_LATE_IN_A_ROW};
-use super::{Primitive, Wanted};
 use crate::ended::{cut_off, while_open};
 use crate::error::{Error, ErrorKind, Result};
-use crate::lease::{Grant, HolderId, Renewal};
+use crate::lease::{Grant, GrantKind, HolderId};
 use crate::stats::Waiting;
 use crate::step::Step;
 use crate::time::Tick;
-use crate::wait::by_deadline;
-
-/// A caller that waited for less than this without an answer cannot tell whether the server is away: the answer may be on its
-/// way. After a longer wait the server counts as away. A snapshot stops a server for about half of this.
-const ON_ITS_WAY: Duration = Duration::from_millis(100);
+use crate::wait::{ON_ITS_WAY, by_deadline};
 
 /// One caller that wants a grant.
 pub(crate) struct Caller<'a, P: Primitive> {
@@ -52,13 +47,8 @@ impl<P: Primitive> Drop for Place<'_, P> {
         }
         let mut line = self.shared.line();
         let before = line.wanted();
-        let was_last = line.leave(self.number);
-        // The server keeps room for what the one wanted that has left: the contender asks anew, with what the next one wants.
-        let differs = line.wanted().zip(before).is_some_and(|(next, before)| next.permits() != before.permits());
-        let asks = differs && line.note_if_contending(Mail { ask: true, ..Mail::default() });
-        drop(line);
-        if was_last || asks {
-            self.shared.wake_contender();
+        if line.leave(self.number) {
+            self.shared.has_left(line, before);
         }
     }
 }
@@ -80,7 +70,7 @@ impl<'a, P: Primitive> Caller<'a, P> {
     pub(crate) async fn once(&self) -> Result<Grant> {
         let deadline = self.shared.client().operation_deadline();
         for _ in 0..=TOO_LATE_IN_A_ROW {
-            let obstacle = self.shared.primitive().in_the_way().map(|grant| local_obstacle(&grant));
+            let obstacle = self.shared.obstacle_here(self.wanted);
             if let Some(obstacle) = obstacle {
                 return Err(self.out_of_time(Some(&obstacle)));
             }
@@ -120,7 +110,7 @@ impl<'a, P: Primitive> Caller<'a, P> {
             Some(Ok(Err(error))) => Err(error),
             Some(Err(_)) => Err(self.cut_off()),
             None => {
-                let obstacle = self.shared.primitive().in_the_way().map(|grant| local_obstacle(&grant));
+                let obstacle = self.shared.obstacle_here(self.wanted);
                 let first = self.shared.line().is_first(place.number);
                 let seen = match self.shared.obstacle() {
                     Some(Obstacle::Holder { .. } | Obstacle::Queue) if !first => Some(Obstacle::Line),
@@ -139,7 +129,7 @@ impl<'a, P: Primitive> Caller<'a, P> {
         let (wanted, step, sent) = (self.wanted, P::acquire(client, self.wanted, true, true), self.asked_at);
         let opening = client.tasks.operation(async move {
             let outcome = shared.send_acquire(&step, shared.client().operation_deadline(), deadline).await;
-            shared.opened(guard, AcquireOutcome { wanted, step, sent, outcome })
+            shared.opened(guard, AcquireOutcome { wanted, others: Vec::new(), step, sent, outcome })
         });
         let opening = pin!(opening);
         match self.while_open(pin!(by_deadline(&client.clock, deadline, opening))).await? {
@@ -152,7 +142,7 @@ impl<'a, P: Primitive> Caller<'a, P> {
 
     /// Stands in line. The caller that opened the line has its number already, and starts the contender with `first`.
     fn stand(&self, number: Option<u64>, deadline: Tick, first: First<P>) -> Place<'a, P> {
-        let (ticket, replied) = Ticket::new(deadline == Tick::NEVER);
+        let (ticket, replied) = Ticket::new(deadline == Tick::NEVER, self.asked_at);
         let mut line = self.shared.line();
         let contends = number.is_some();
         let number = number.unwrap_or_else(|| line.number());
@@ -194,7 +184,7 @@ impl<'a, P: Primitive> Caller<'a, P> {
     }
 
     /// The error of a caller whose wait is over. An answer that is merely on its way is no outage.
-    fn out_of_time(&self, obstacle: Option<&Obstacle>) -> Error {
+    pub(super) fn out_of_time(&self, obstacle: Option<&Obstacle>) -> Error {
         let client = self.shared.client();
         P::Renew::counts(&client.counters).wait_timed_out();
         let now = client.clock.now();
@@ -208,11 +198,12 @@ impl<'a, P: Primitive> Caller<'a, P> {
             (Some(Obstacle::Holder { holder, ttl }), _) => {
                 let remaining = u64::try_from(*ttl).ok().map(Duration::from_millis);
                 let how_long = match remaining {
-                    Some(remaining) => format!("for at most another {remaining:?} unless renewed"),
-                    None => "without a lease that would run out".to_owned(),
+                    Some(remaining) => format!(" for at most another {remaining:?} unless renewed"),
+                    None if P::Renew::LEASED => " without a lease that would run out".to_owned(),
+                    None => String::new(),
                 };
-                let message = format!("{} {how_long}; waited {waited:?}", P::in_the_way_of(holder));
-                match P::ONE_GRANT_ENDS {
+                let message = format!("{}{how_long}; waited {waited:?}", P::in_the_way_of(holder));
+                match P::is_one_holder(holder) {
                     true => error(ErrorKind::Busy, message).held_by(holder, remaining),
                     // Of several holders none is the one.
                     false => error(ErrorKind::Busy, message),
@@ -248,13 +239,8 @@ impl<'a, P: Primitive> Caller<'a, P> {
         error.on(self.shared.name().as_str())
     }
 
-    fn lease_over(&self, how: &str) -> Error {
+    pub(super) fn lease_over(&self, how: &str) -> Error {
         let message = format!("{how}; the grant was given back, ask for a longer lease");
         Error::new(ErrorKind::Connection, Self::OP, message).on(self.shared.name().as_str())
     }
-}
-
-fn local_obstacle(grant: &Grant) -> Obstacle {
-    let remaining = Duration::from_millis(grant.remaining().as_millis() as u64);
-    Obstacle::Ours { owner: grant.owner().to_owned(), token: grant.token(), remaining }
 }

@@ -11,16 +11,17 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::cut_off::CutOffOnDrop;
 use super::delivery::Delivery;
-use super::line::{Mail, Rest};
+use super::line::Rest;
 use super::object::{Contended, Obstacle};
 use super::outcome::{AcquireOutcome, TOO_LATE_IN_A_ROW, more_than_there_is};
 use super::owed::undo;
-use super::sleepers::{Alarm, WakeReason};
-use super::{AcquireStep, Acquired, Cancelled, Primitive, Released, Wanted, is_ours, pace};
+use super::sleep::SleepPlan;
+use super::sleepers::Alarm;
+use super::{AcquireStep, Acquired, Cancelled, Primitive, Released, Wanted, pace};
 use crate::backend::{Done, Failed, Subscription, echo_until};
 use crate::error::ErrorKind;
 use crate::event::Level;
-use crate::lease::GrantSpec;
+use crate::lease::{GrantKind, GrantSpec};
 use crate::stats::Way;
 use crate::step::Step;
 use crate::task::fault_point;
@@ -44,7 +45,7 @@ pub(super) enum First<P: Primitive> {
 }
 
 /// What the contender does next.
-enum Next<P: Primitive> {
+pub(super) enum Next<P: Primitive> {
     Ask,
     /// Until a message or the looker says otherwise.
     Sleep(SleepPlan),
@@ -55,29 +56,22 @@ enum Next<P: Primitive> {
     Over,
 }
 
-/// How a contender sleeps.
-struct SleepPlan {
-    alarm: Alarm,
-    /// When it last renewed the time to live of the queue's keys.
-    keys_renewed: Tick,
-}
-
 /// A grant that nobody wants any more, and what was asked for.
-struct Unwanted<P: Primitive> {
+pub(super) struct Unwanted<P: Primitive> {
     step: P::Acquire,
     spec: GrantSpec,
 }
 
-struct Contender<P: Primitive> {
-    shared: Arc<Contended<P>>,
+pub(super) struct Contender<P: Primitive> {
+    pub(super) shared: Arc<Contended<P>>,
     /// The process may stand in the queue.
-    queued: bool,
+    pub(super) queued: bool,
     /// A caller had to wait already.
-    waited: bool,
+    pub(super) waited: bool,
     /// The object's own channel, where a foreign holder announces a release.
-    channel: Option<Subscription>,
+    pub(super) channel: Option<Subscription>,
     /// Held until the answer is there, by one of many contenders that ask at once.
-    turn: Option<OwnedSemaphorePermit>,
+    pub(super) turn: Option<OwnedSemaphorePermit>,
     /// How many acquires in a row came too late.
     too_late: u32,
     /// How many cancels in a row did.
@@ -128,35 +122,46 @@ impl<P: Primitive> Contender<P> {
 
     async fn ask(&mut self) -> Next<P> {
         fault_point(TASK);
-        let (wanted, alone) = {
+        let (wanted, others, alone) = {
             let mut line = self.shared.line();
             // The request is newer than any message so far.
             if line.wanted().is_some() {
                 line.take_mail();
             }
-            (line.wanted(), line.len() < 2)
+            (line.wanted(), line.wanted_behind(P::AT_ONCE - 1), line.len() < 2)
         };
         let Some(wanted) = wanted else {
             self.turn = None;
             return Next::Leave;
         };
         let client = self.shared.client();
-        let (step, sent) = (P::acquire(client, wanted, true, alone), client.clock.now());
+        let (mut step, mut others, sent) = (P::acquire(client, wanted, true, alone), others, client.clock.now());
+        others.truncate(P::acquire_also(client, &mut step, &others));
         let outcome = self.shared.send_acquire(&step, client.operation_deadline(), Tick::NEVER).await;
         self.turn = None;
-        self.came(AcquireOutcome { wanted, step, sent, outcome })
+        self.came(AcquireOutcome { wanted, others, step, sent, outcome })
     }
 
     fn came(&mut self, came: AcquireOutcome<P>) -> Next<P> {
-        let AcquireOutcome { wanted, step, sent, outcome } = came;
+        let AcquireOutcome { wanted, mut others, step, sent, outcome } = came;
+        if !others.is_empty() {
+            others.insert(0, wanted);
+            return self.came_for_several(&others, &step, sent, outcome);
+        }
         self.shared.undo_unless_granted(&step, &outcome);
         match outcome {
             Ok(done) => self.answered(wanted, &step, sent, done),
-            Err(failed) => self.failed(failed),
+            Err(failed) => self.failed(failed, sent),
         }
     }
 
-    fn answered(&mut self, wanted: P::Wanted, step: &P::Acquire, sent: Tick, done: Done<Acquired>) -> Next<P> {
+    pub(super) fn answered(
+        &mut self,
+        wanted: P::Wanted,
+        step: &P::Acquire,
+        sent: Tick,
+        done: Done<Acquired>,
+    ) -> Next<P> {
         if !matches!(done.reply, Acquired::TooLate { .. }) {
             self.too_late = 0;
         }
@@ -175,7 +180,7 @@ impl<P: Primitive> Contender<P> {
                 self.shared.refuse_first(wanted, &more_than_there_is(P::Acquire::OP, total));
                 Next::Ask
             }
-            Acquired::NotYourTurn { .. } => {
+            Acquired::NotYourTurn { .. } | Acquired::Several { .. } => {
                 self.listen(false);
                 self.in_the_way(Obstacle::Queue);
                 // The head may be dead, and so may the waiters behind it: any waiter that sees this drops them, at any rank.
@@ -184,119 +189,25 @@ impl<P: Primitive> Contender<P> {
         }
     }
 
-    /// It is held, and the process has a place in the queue.
-    fn busy(&mut self, ttl: i64, holder: String, rank: u64, sent: Tick, keys_renewed: Tick) -> Next<P> {
-        self.listen(rank == 0 && !is_ours(&holder));
-        self.in_the_way(Obstacle::Holder { holder, ttl });
-        self.queue_up(ttl, rank, sent, keys_renewed)
-    }
-
-    fn in_the_way(&mut self, obstacle: Obstacle) {
-        self.waited = true;
-        self.shared.set_obstacle(Some(obstacle));
-    }
-
-    /// Listens to the object's own channel while the head waits for a foreign holder, which announces nowhere else.
-    fn listen(&mut self, foreign: bool) {
-        match (foreign, &self.channel) {
-            (false, _) => self.channel = None,
-            (true, Some(_)) => {}
-            (true, None) => self.channel = Some(self.shared.listen_on_channel()),
+    /// How a caller came to what is granted now.
+    pub(super) fn way(&self) -> Way {
+        match (self.queued, self.waited) {
+            (true, _) => Way::Remote,
+            (false, true) => Way::Waited,
+            (false, false) => Way::AtOnce,
         }
     }
 
-    /// The process has a place in the queue. It looks again at the end of the lease in the way, or of the interval of its rank.
-    fn queue_up(&mut self, ttl: i64, rank: u64, sent: Tick, keys_renewed: Tick) -> Next<P> {
-        self.queued = true;
-        let mail = {
-            let mut line = self.shared.line();
-            // This answer confirms the place: there is no older one to leave.
-            line.settle_leaving();
-            line.take_mail()
-        };
-        // `next` counts as well: the answer may be older than the message.
-        if mail.ask || mail.next {
-            return Next::Ask;
-        }
-        // Counted from the sending: a process that was stopped must not sleep on an old answer.
-        let alarm = match mail.missed {
-            true => Alarm::exactly(sent),
-            false => self.shared.home().looker.alarm(ttl, rank, sent),
-        };
-        Next::Sleep(SleepPlan { alarm, keys_renewed })
-    }
-
-    fn joined(&mut self, rank: u64, sent: Tick) -> Next<P> {
-        // No message tells the queue head that it is the head.
-        if rank == 0 {
-            return Next::Ask;
-        }
-        self.in_the_way(Obstacle::Queue);
-        self.queue_up(-1, rank, sent, sent)
-    }
-
-    async fn sleep(&mut self, plan: SleepPlan) -> Next<P> {
-        let shared = self.shared.clone();
-        let client = shared.client();
-        let looker = &shared.home().looker;
-        let entry = looker.enter(&shared, plan.alarm, plan.keys_renewed, self.channel.is_some());
-        loop {
-            // Taken before the mail: an answer may be older than a message.
-            let reason = entry.take_reason();
-            let mail = {
-                let mut line = shared.line();
-                if line.wanted().is_none() {
-                    return Next::Leave;
-                }
-                if matches!(reason, Some(WakeReason::Held { .. })) { Mail::default() } else { line.take_mail() }
-            };
-            match reason {
-                _ if mail.ask => return Next::Ask,
-                None => {}
-                Some(WakeReason::Ask) => return Next::Ask,
-                Some(WakeReason::AskInTurn) => {
-                    drop(entry);
-                    return self.ask_in_turn().await;
-                }
-                Some(WakeReason::Held { ttl, holder, rank, sent, keys_renewed }) => {
-                    return self.busy(ttl, holder, rank, sent, keys_renewed);
-                }
-                Some(WakeReason::Failed(error)) => return self.failed(Failed { error, echo_until: None, away: true }),
-            }
-            let now = client.clock.now();
-            let next = || looker.alarm(-1, 1, now).at;
-            if (mail.missed && !entry.hurry(now)) || (mail.next && !entry.hurry(next())) {
-                // The answer that came meanwhile may be older than the mail: both count then.
-                shared.line().note(mail);
-            }
-            shared.noted().await;
-        }
-    }
-
-    /// Waits for its turn to ask, as one of many contenders that a look has told to.
-    async fn ask_in_turn(&mut self) -> Next<P> {
-        let client = self.shared.client();
-        self.turn = tokio::select! {
-            turn = self.shared.home().looker.turn() => turn,
-            // A message, or nobody waits any more.
-            () = self.shared.noted() => None,
-        };
-        match self.turn {
-            Some(_) => Next::Ask,
-            None => Next::Sleep(SleepPlan { alarm: Alarm::exactly(client.clock.now()), keys_renewed: Tick(0) }),
-        }
+    /// A grant ends the process's place in the queue.
+    pub(super) fn was_granted(&mut self) {
+        self.queued = false;
+        self.channel = None;
+        self.too_late = 0;
     }
 
     fn granted(&mut self, wanted: P::Wanted, step: &P::Acquire, token: u64, done: &Done<Acquired>) -> Next<P> {
-        let way = if self.queued {
-            Way::Remote
-        } else if self.waited {
-            Way::Waited
-        } else {
-            Way::AtOnce
-        };
-        self.queued = false;
-        self.channel = None;
+        let way = self.way();
+        self.was_granted();
         let spec = self.shared.grant_spec(wanted.term(), step, token, done);
         if spec.is_over() {
             // This process may have been stopped: asking again can succeed.
@@ -304,6 +215,11 @@ impl<P: Primitive> Contender<P> {
             return Next::Ask;
         }
         match self.deliver(wanted, step, spec, way) {
+            // No release of it rejoins the queue. Dropping it gives it back.
+            Some(spec) if !P::Renew::LEASED => {
+                drop(Delivery::new(&self.shared, self.shared.admit(spec), way));
+                Next::Ask
+            }
             Some(spec) => Next::GiveBack(Box::new(Unwanted { step: step.clone(), spec })),
             None if P::ONE_GRANT_ENDS => Next::Over,
             None => Next::Ask,
@@ -311,7 +227,7 @@ impl<P: Primitive> Contender<P> {
     }
 
     /// Gives the grant to the first in line; returns it when nobody wants it, or something else.
-    fn deliver(&self, wanted: P::Wanted, step: &P::Acquire, spec: GrantSpec, way: Way) -> Option<GrantSpec> {
+    pub(super) fn deliver(&self, wanted: P::Wanted, step: &P::Acquire, spec: GrantSpec, way: Way) -> Option<GrantSpec> {
         let shared = &self.shared;
         let mut line = shared.line();
         let Some(ticket) = line.take_first(wanted) else { return Some(spec) };
@@ -320,7 +236,7 @@ impl<P: Primitive> Contender<P> {
         }
         drop(line);
         shared.set_obstacle(None);
-        let grant = shared.admit(spec);
+        let grant = shared.admit_all(wanted, spec);
         ticket.deliver(Delivery::new(shared, grant, way));
         None
     }
@@ -340,7 +256,8 @@ impl<P: Primitive> Contender<P> {
         }
     }
 
-    fn failed(&mut self, failed: Failed) -> Next<P> {
+    /// What was asked for at `sent` brought no answer.
+    pub(super) fn failed(&mut self, failed: Failed, sent: Tick) -> Next<P> {
         let shared = &self.shared;
         // The bytes of this attempt, or of the one before it, may have joined the queue.
         self.queued |= failed.echo_until.is_some();
@@ -350,8 +267,9 @@ impl<P: Primitive> Contender<P> {
             shared.refuse_all(&failed.error);
             return Next::Leave;
         }
-        // A timed wait rides through an outage until its own deadline; an endless wait must not hang.
-        shared.refuse(&failed.error, |ticket| ticket.is_endless());
+        // A timed wait rides through an outage until its own deadline; an endless wait must not hang. One that began after this
+        // request is asked for by another: the error would tell it of a time that it has not waited.
+        shared.refuse(&failed.error, |ticket| ticket.is_endless_since(sent));
         shared.set_obstacle(Some(Obstacle::Outage(failed.error)));
         let client = shared.client();
         let pause = pace::next_poll(-1, client.options.poll_interval.min(Duration::from_millis(100)));

@@ -8,7 +8,7 @@ use super::Primitive;
 use super::give_back::LastHolder;
 use super::object::Contended;
 use crate::error::{Error, Result};
-use crate::lease::{Grant, HolderId, Renewal};
+use crate::lease::{Grant, GrantKind, HolderId};
 use crate::stats::Way;
 use crate::task::UnderWay;
 use crate::time::Tick;
@@ -17,6 +17,7 @@ use crate::time::Tick;
 pub(crate) struct Ticket<P: Primitive> {
     reply: oneshot::Sender<Result<Delivery<P>>>,
     endless: bool,
+    asked_at: Tick,
 }
 
 /// A grant on its way to the caller: nobody's hold until it is accepted. Dropping it gives it back.
@@ -29,13 +30,14 @@ pub(crate) struct Delivery<P: Primitive> {
 }
 
 impl<P: Primitive> Ticket<P> {
-    pub(super) fn new(endless: bool) -> (Ticket<P>, oneshot::Receiver<Result<Delivery<P>>>) {
+    pub(super) fn new(endless: bool, asked_at: Tick) -> (Ticket<P>, oneshot::Receiver<Result<Delivery<P>>>) {
         let (reply, replied) = oneshot::channel();
-        (Ticket { reply, endless }, replied)
+        (Ticket { reply, endless, asked_at }, replied)
     }
 
-    pub(super) fn is_endless(&self) -> bool {
-        self.endless
+    /// Whether it waits without an end, and has waited since `sent` at least.
+    pub(super) fn is_endless_since(&self, sent: Tick) -> bool {
+        self.endless && self.asked_at <= sent
     }
 
     /// If the receiver is gone, dropping the delivery returns the grant.
@@ -61,7 +63,7 @@ impl<P: Primitive> Delivery<P> {
         self.shared.primitive().enter(holder, grant.clone());
         let client = self.shared.client();
         // On its way it was no hold that a message could have been about.
-        if self.shared.home().is_doubted_since(grant.since()) {
+        if P::Renew::LEASED && self.shared.home().is_doubted_since(grant.since()) {
             client.keeper.verify(&grant);
         }
         P::Renew::counts(&client.counters).acquired(grant.since().since(asked_at), self.way);

@@ -8,11 +8,12 @@ use super::delivery::Delivery;
 use super::line::{Pass, Rest};
 use super::object::Contended;
 use super::owed;
-use super::{Primitive, Released, Wanted};
+use super::{Primitive, Released, TakenTogether, Wanted, server};
+use crate::backend::{Done, Failed};
 use crate::ended::cut_off;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Level;
-use crate::lease::{Grant, LossReason, Renewal};
+use crate::lease::{Grant, GrantKind, LossReason};
 use crate::stats::{HoldCounts, Way};
 use crate::step::{Step, channels};
 use crate::time::Tick;
@@ -58,34 +59,52 @@ impl<P: Primitive> Contended<P> {
     fn reported(&self, grant: &Grant, freed: Result<Released>) -> Result<()> {
         match freed {
             Ok(Released::Freed { .. }) => Ok(()),
-            Ok(Released::NotHeld) => {
-                let message = format!(
-                    "the server did not show it as held any more: it was taken away or removed since its last renewal; work \
-                     done with {} may have overlapped another holder's",
-                    grant.which()
-                );
-                Err(Error::new(ErrorKind::NotHeld, Self::OP, message).on(self.name().as_str()))
-            }
+            Ok(Released::NotHeld) => Err(self.taken_away(Self::OP, grant)),
             // The hold is over in any case: a second release would find none.
             Err(error) => Err(error.permanent().on(self.name().as_str())),
         }
     }
 
+    /// The error of a call that finds out that the server does not show the hold any more.
+    pub(crate) fn taken_away(&self, op: &'static str, grant: &Grant) -> Error {
+        let message = format!(
+            "the server did not show it as held any more: it was taken away or removed since its last renewal; work done with \
+             {} may have overlapped another holder's",
+            grant.which()
+        );
+        Error::new(ErrorKind::NotHeld, op, message).on(self.name().as_str())
+    }
+
     /// Ends, in the background, a hold that nobody wants, or that is over for its holder.
     pub(crate) fn give_back(self: &Arc<Self>, grant: &Grant, last_holder: LastHolder) {
+        if !P::Renew::LEASED {
+            return owed::undo_granted(self, grant);
+        }
         let Some(freeing) = self.pass_on(grant, last_holder, self.client().clock.now()) else { return };
         let (shared, grant) = (self.clone(), grant.clone());
         self.client().tasks.spawn_operation(async move {
-            if let Err(error) = shared.free(&grant, freeing).await {
-                let message = format!("not confirmed as released, the lease runs out instead: {}", error.message());
-                shared.client().events.emit_of(Level::Warn, grant.for_event(), message);
-            }
+            let freed = shared.free(&grant, freeing).await;
+            shared.warn_unless_freed(&grant, &freed);
         });
     }
 
-    /// Hands a hold to the next in line without the server, if it may. Otherwise the hold ends here, and has to be freed there.
+    /// Nobody else is told of a release that was not confirmed and that nobody waits for.
+    fn warn_unless_freed(&self, grant: &Grant, freed: &Result<Released>) {
+        if let Err(error) = freed {
+            let message = format!("not confirmed as released, the lease runs out instead: {}", error.message());
+            self.client().events.emit_of(Level::Warn, grant.for_event(), message);
+        }
+    }
+
+    /// Hands a hold to the next in line without the server, if it may, or leaves it to those that share it. Otherwise the hold
+    /// ends here, and has to be freed there.
     fn pass_on(self: &Arc<Self>, grant: &Grant, last_holder: LastHolder, now: Tick) -> Option<Freeing> {
         let (client, held_for) = (self.client(), now.since(grant.since()));
+        if !grant.leave() {
+            // Others of this process have it too.
+            last_holder.count(P::Renew::counts(&client.counters), held_for);
+            return None;
+        }
         // Told before anybody else can have it. What is lost is not handed on.
         let taken = last_holder.until_closed() && grant.take_from_holder();
         // A hold that is not renewed, or was extended, is not handed on: its keys last for another time than the next caller
@@ -95,7 +114,16 @@ impl<P: Primitive> Contended<P> {
             let next = held_as.term().is_renewed().then(|| client.keeper.hand_over(grant, token));
             next.flatten()
         };
-        let pass = self.line().pass(grant.token(), held_as, now.0, hand_over);
+        let mut line = self.line();
+        let pass = match P::handed_on_as(client, grant, now) {
+            Some(token) => line.pass_one_of_several(held_as, || hand_over(token)),
+            None => line.pass(grant.token(), held_as, now.0, hand_over),
+        };
+        match &pass {
+            // A contender goes on beside several holders.
+            Pass::To(..) if !P::ONE_GRANT_ENDS => self.has_left(line, Some(held_as)),
+            _ => drop(line),
+        }
         let freeing = match pass {
             Pass::To(ticket, next) => {
                 last_holder.count(P::Renew::counts(&client.counters), held_for);
@@ -115,6 +143,16 @@ impl<P: Primitive> Contended<P> {
     /// Frees a hold on the server, then lets the next caller contend.
     async fn free(self: &Arc<Self>, grant: &Grant, freeing: Freeing) -> Result<Released> {
         let freed = self.send_release(&P::release(grant.owner(), freeing.rejoin)).await;
+        self.freed(grant, freeing, freed)
+    }
+
+    /// What the server said to the release of a hold; lets the next caller contend.
+    fn freed(
+        self: &Arc<Self>,
+        grant: &Grant,
+        freeing: Freeing,
+        freed: Result<Done<Released>, Failed>,
+    ) -> Result<Released> {
         grant.release();
         let outcome = match freed {
             // A retry that finds nothing: the first attempt freed it.
@@ -159,6 +197,64 @@ impl<P: Primitive> Contended<P> {
             (rest, _) => contend::go_on(self, rest),
         }
     }
+}
+
+/// As [`Contended::release`], of grants of several objects of one client: what has to be freed on the server is freed by one
+/// request. The first error, if there is one; the others are released all the same.
+pub(crate) async fn release_together<P: TakenTogether>(holds: Vec<(Arc<Contended<P>>, Grant)>) -> Result<()> {
+    let mut result = Ok(());
+    let mut frees = Vec::new();
+    for (object, grant) in holds {
+        match object.end_hold(&grant, LastHolder::Caller) {
+            Ok(Some(freeing)) => frees.push((object, grant, freeing)),
+            Ok(None) => {}
+            Err(error) => result = result.and(Err(error)),
+        }
+    }
+    let Some((first, _, _)) = frees.first() else { return result };
+    let (first, number) = (first.clone(), frees.len());
+    let freed = first.client().tasks.operation(free_together(frees)).await;
+    let cut_off = || cut_off(P::Release::OP, &first.client().tasks, "the release").on(first.name().as_str());
+    let Some(freed) = freed else { return result.and(Err(cut_off())) };
+    debug_assert_eq!(freed.len(), number);
+    freed.into_iter().fold(result, |result, (object, grant, freed)| result.and(object.reported(&grant, freed)))
+}
+
+/// As [`Contended::give_back`], of grants of several objects of one client.
+pub(crate) fn give_back_together<P: TakenTogether>(holds: Vec<(Arc<Contended<P>>, Grant)>) {
+    let freeing = |(object, grant): (Arc<Contended<P>>, Grant)| {
+        let freeing = object.pass_on(&grant, LastHolder::Caller, object.client().clock.now())?;
+        Some((object, grant, freeing))
+    };
+    let frees: Vec<_> = holds.into_iter().filter_map(freeing).collect();
+    let Some((first, _, _)) = frees.first() else { return };
+    let first = first.clone();
+    first.client().tasks.spawn_operation(async move {
+        for (object, grant, freed) in free_together(frees).await {
+            object.warn_unless_freed(&grant, &freed);
+        }
+    });
+}
+
+/// Frees these by one request.
+async fn free_together<P: TakenTogether>(
+    frees: Vec<(Arc<Contended<P>>, Grant, Freeing)>,
+) -> Vec<(Arc<Contended<P>>, Grant, Result<Released>)> {
+    let step = |grant: &Grant, freeing: &Freeing| P::release_all(P::release(grant.owner(), freeing.rejoin));
+    let items = frees.iter().map(|(object, grant, freeing)| (object.name().clone(), step(grant, freeing))).collect();
+    let outcome = match frees.first() {
+        Some((first, _, _)) => server::send_releases::<P>(first.client(), items).await,
+        None => return Vec::new(),
+    };
+    let one = |at: usize| {
+        let done = outcome.as_ref().map_err(Failed::clone)?;
+        Ok(Done { reply: done.reply[at], sent: done.sent, echo_until: done.echo_until, reached: done.reached })
+    };
+    let freed = |(at, (object, grant, freeing)): (usize, (Arc<Contended<P>>, Grant, Freeing))| {
+        let freed = object.freed(&grant, freeing, one(at));
+        (object, grant, freed)
+    };
+    frees.into_iter().enumerate().map(freed).collect()
 }
 
 /// Who held a grant that ends. One that reached a caller was counted as acquired, and counts as released.

@@ -124,9 +124,11 @@ impl<T, W: Copy + PartialEq> Line<T, W> {
         idle
     }
 
-    /// A caller leaves; true when it was the last.
+    /// A caller leaves; true when it still stood there.
     pub(crate) fn leave(&mut self, number: u64) -> bool {
-        self.waiters.remove(&number).is_some() && self.is_deserted()
+        let stood = self.waiters.remove(&number).is_some();
+        self.is_deserted();
+        stood
     }
 
     /// Whether nobody waits. An empty tree keeps a node, which is much for each of 100,000 locks: it is given up.
@@ -152,12 +154,22 @@ impl<T, W: Copy + PartialEq> Line<T, W> {
         self.waiters.first_key_value().map(|(_, waiter)| waiter.wanted)
     }
 
+    /// What those behind the first in line want, at most so many of them.
+    pub(crate) fn wanted_behind(&self, most: usize) -> Vec<W> {
+        self.waiters.values().skip(1).take(most).map(|waiter| waiter.wanted).collect()
+    }
+
     /// The ticket of the first in line, if that caller wants just this.
     pub(crate) fn take_first(&mut self, wanted: W) -> Option<T> {
         let first = self.waiters.first_entry().filter(|first| first.get().wanted == wanted)?;
         let ticket = first.remove().ticket;
         self.is_deserted();
         Some(ticket)
+    }
+
+    /// The tickets of all at the front of the line that want just this.
+    pub(crate) fn take_alike(&mut self, wanted: W) -> Vec<T> {
+        std::iter::from_fn(|| self.take_first(wanted)).collect()
     }
 
     /// Removes and returns the waiters that `which` selects.
@@ -200,6 +212,17 @@ impl<T, W: Copy + PartialEq> Line<T, W> {
         }
         self.phase = Phase::Contending;
         Pass::Release { rejoin: !self.waiters.is_empty() }
+    }
+
+    /// One of several holders releases: as [`Line::pass`], where the line stands behind no single grant.
+    pub(crate) fn pass_one_of_several<G>(&mut self, held_as: W, hand_over: impl FnOnce() -> Option<G>) -> Pass<T, G> {
+        if self.wanted() == Some(held_as)
+            && let Some(grant) = hand_over()
+            && let Some(first) = self.take_first(held_as)
+        {
+            return Pass::To(first, grant);
+        }
+        Pass::Aside
     }
 
     /// The grant with this token ended at the time `now`, otherwise than by a release.

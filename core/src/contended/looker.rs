@@ -219,7 +219,9 @@ impl<P: Primitive> Looker<P> {
                 shared.answered(&looked_for.chunk, done.reply, sent);
                 looked_for.chunk.clear();
             }
-            Err(Failed { error, away: true, .. }) => looked_for.tell(|| WakeReason::Failed(error.clone())),
+            Err(Failed { error, away: true, .. }) => {
+                looked_for.tell(|| WakeReason::Failed { error: error.clone(), sent });
+            }
             // One of the names may be the cause: its own acquire will say so.
             Err(_) => {}
         }

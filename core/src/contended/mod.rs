@@ -5,6 +5,8 @@
 //! to the first in line. What ends is handed on in the process or freed on the server (`give_back`), and so is a grant that its
 //! caller no longer wants (`delivery`), or may have got by a request whose reply was lost (`owed`).
 //!
+//! Objects that one holder wants all of are asked for by one request that does not wait (`together`).
+//!
 //! The queue between processes is kept by the steps of a primitive, by means of `queue`, under names that are the primitive's.
 //!
 //! A [`Primitive`] says what to ask the server for, how to free it, and who in this process holds it. The engine sends that by
@@ -22,12 +24,14 @@
 //! The mutexes of `lease` come after all of these. None of them is held across an await, or while a value of a caller is
 //! dropped.
 
+pub(crate) mod available;
 mod caller;
 mod contend;
 mod cut_off;
 mod delivery;
 mod extend;
 mod give_back;
+mod holds;
 mod home;
 mod line;
 mod looker;
@@ -38,34 +42,43 @@ mod owed;
 pub(crate) mod pace;
 #[cfg(test)]
 pub(crate) mod permits;
+#[cfg(test)]
+pub(crate) mod place;
 mod queue;
 #[cfg(test)]
 mod queue_test;
 mod server;
+mod several;
+mod sleep;
 mod sleepers;
 #[cfg(test)]
 mod tests;
+mod together;
+pub(crate) mod token;
 mod unneeded_places;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) use caller::Caller;
-pub(crate) use give_back::LastHolder;
+pub(crate) use extend::extend_together;
+pub(crate) use give_back::{LastHolder, give_back_together, release_together};
+pub(crate) use holds::{Holds, TakenBack};
 pub(crate) use home::Home;
 pub(crate) use line::Cohort;
 pub(crate) use object::Contended;
 pub(crate) use order::{MutexOrder, Ordered, OrderedGuard};
 pub(crate) use owed::{is_owed, undo};
-pub(crate) use pace::REACH;
-pub(crate) use queue::{Queue, QueueAt, QueueNames, queue_lua};
+pub(crate) use pace::next_poll;
+pub(crate) use queue::{Queue, QueueAt, QueueNames, queue_lua, wants_lua};
+pub(crate) use together::{Joint, TakenOrNot, TakenTogether, Together};
 
 use crate::context::Context;
-use crate::lease::{Grant, GrantSpec, HolderId, Renewal, Term};
+use crate::lease::{Grant, GrantKind, GrantSpec, HolderId, Term};
 use crate::name::ObjectName;
 use crate::step::{BatchStep, Malformed, Reply, Step, wire};
 use crate::text;
-use crate::time::ServerTime;
+use crate::time::{ServerTime, Tick};
 
 /// What a primitive brings to the engine. One value of it belongs to each object: who in this process holds that.
 pub(crate) trait Primitive: Default + Send + Sync + 'static {
@@ -79,18 +92,27 @@ pub(crate) trait Primitive: Default + Send + Sync + 'static {
     /// contender goes on for the next in line.
     const ONE_GRANT_ENDS: bool;
 
+    /// For how many callers one request can ask.
+    const AT_ONCE: usize = 1;
+
     /// What a caller can want. A grant goes only to a caller that wants just what was asked for.
     type Wanted: Wanted;
     type Acquire: AcquireStep;
     type Release: Step<Reply = Released>;
     type Cancel: Step<Reply = Cancelled>;
     type Look: BatchStep<Reply = Looked>;
-    /// Renews and extends holds.
-    type Renew: Renewal;
+    /// Renews and extends holds, or says that grants are for good.
+    type Renew: GrantKind;
 
     /// A request that was not made before. With `waits` it stands in the queue if it is not granted; `alone` says that nobody
     /// in this process waits behind the caller that gets the grant.
     fn acquire(client: &Context, wanted: Self::Wanted, waits: bool, alone: bool) -> Self::Acquire;
+
+    /// Adds acquires for callers that want this to a request. How many of them, from the first on: those that one request can
+    /// make.
+    fn acquire_also(_client: &Context, _step: &mut Self::Acquire, _others: &[Self::Wanted]) -> usize {
+        0
+    }
 
     /// Frees what `owner` was granted. With `rejoin` the client stands in the queue again.
     fn release(owner: &str, rejoin: bool) -> Self::Release;
@@ -106,11 +128,35 @@ pub(crate) trait Primitive: Default + Send + Sync + 'static {
         format!("held by {}", text::part(holder))
     }
 
+    /// Whether the `holder` that the server named is one, which an error names.
+    fn is_one_holder(_holder: &str) -> bool {
+        Self::ONE_GRANT_ENDS
+    }
+
+    /// Whether callers of this process that want just this have one hold together. Those that wait get it together.
+    fn is_shared(_wanted: Self::Wanted) -> bool {
+        false
+    }
+
+    /// A hold was granted at `now` that is shared: others may join it, as far as the primitive lets them.
+    fn offer(&self, _grant: &Grant, _now: Tick) {}
+
     /// Where holders that are no clients of libdlock announce a release.
     fn foreign_channel(name: &ObjectName) -> String;
 
+    /// Whether a client of libdlock announced this there: then the inboxes were told, too.
+    fn is_of_libdlock(_announcement: &str) -> bool {
+        false
+    }
+
     /// With which tokens, and for how long, a grant may be handed on within the process; where one grant ends the contending.
     fn cohort(client: &Context, wanted: Self::Wanted, step: &Self::Acquire, spec: &GrantSpec) -> Cohort;
+
+    /// The token with which the next caller of this process may have what this grant holds, where several hold at once; `None`
+    /// when it is to be freed.
+    fn handed_on_as(_client: &Context, _grant: &Grant, _now: Tick) -> Option<u64> {
+        None
+    }
 
     /// What a caller would have to want to take this hold over.
     fn held_as(grant: &Grant) -> Self::Wanted;
@@ -118,8 +164,8 @@ pub(crate) trait Primitive: Default + Send + Sync + 'static {
     /// Makes a grant the hold of `holder`.
     fn enter(&self, holder: HolderId, grant: Grant);
 
-    /// The hold of this process that keeps all others out, if there is one.
-    fn in_the_way(&self) -> Option<Grant>;
+    /// The hold of this process that keeps out who wants this, if there is one.
+    fn in_the_way(&self, wanted: Self::Wanted) -> Option<Grant>;
 
     /// The holder of this grant has learned that it was lost.
     fn told(&self, lost: &Grant);
@@ -159,11 +205,18 @@ pub(crate) trait AcquireStep: Step<Reply = Acquired> {
     /// What makes a retry recognisable.
     fn owner(&self) -> &str;
 
+    /// How long a grant lasts. Of one that is for good: how long the server knows the owner at least, so that for so long an
+    /// attempt can be repeated, and then for so long be undone.
     fn lease(&self) -> Duration;
 
     /// What tells this grant from others of the client: the fencing token that the server gave, where it gives one.
     fn token(&self, given: u64) -> u64 {
         given
+    }
+
+    /// The acquires that it makes, each by itself.
+    fn each(&self) -> Vec<Self> {
+        vec![self.clone()]
     }
 }
 
@@ -183,6 +236,8 @@ pub(crate) enum Acquired {
     NotYourTurn { now: ServerTime, rank: Option<u64> },
     /// More was wanted than there is, of an object of which there are several.
     MoreThanThereIs { now: ServerTime, total: i64 },
+    /// Of the acquires that one request makes, so many were granted, at least one; of the next one the server says this.
+    Several { granted: usize, then: Box<Acquired> },
 }
 
 impl Acquired {
@@ -194,7 +249,13 @@ impl Acquired {
             | Acquired::TooLate { now }
             | Acquired::NotYourTurn { now, .. }
             | Acquired::MoreThanThereIs { now, .. } => *now,
+            Acquired::Several { then, .. } => then.now(),
         }
+    }
+
+    /// This, as the answer to an acquire before which so many of the same request were granted.
+    pub(crate) fn after(self, granted: usize) -> Acquired {
+        if granted == 0 { self } else { Acquired::Several { granted, then: Box::new(self) } }
     }
 }
 
@@ -256,6 +317,30 @@ pub(crate) enum Looked {
 }
 
 impl Looked {
+    /// What the scripts say instead of a ttl: an acquire finds out.
+    const ASK: i64 = -2;
+
+    /// What the scripts say instead of a ttl: the request came too late.
+    const TOO_LATE: i64 = -3;
+
+    /// Reads what a script says of many objects: the server's time, and ttl, holder and rank of each.
+    pub(crate) fn decode_each(
+        reply: Reply,
+        holder: impl Fn(&Reply) -> Result<String, Malformed>,
+    ) -> Result<Vec<Looked>, Malformed> {
+        let items = wire::list(reply)?;
+        let now = wire::time(items.first())?;
+        let read = |item: &[Reply]| match wire::int(item.first())? {
+            Looked::TOO_LATE => Ok(Looked::TooLate { now }),
+            Looked::ASK => Ok(Looked::Ask { now }),
+            ttl => {
+                let holder = holder(item.get(1).ok_or(Malformed)?)?;
+                Ok(Looked::Held { now, ttl, holder, rank: wire::unsigned(item.get(2))? })
+            }
+        };
+        items[1..].chunks(3).map(read).collect()
+    }
+
     /// The server's time.
     pub(crate) fn now(&self) -> ServerTime {
         match self {

@@ -6,18 +6,19 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use super::contend::{self, First};
-use super::delivery::Ticket;
+use super::delivery::{Delivery, Ticket};
 use super::give_back::LastHolder;
 use super::home::Home;
 use super::line::{Line, Mail};
 use super::order::{MutexOrder, Ordered, OrderedGuard};
-use super::{Primitive, owed, server};
+use super::{Primitive, Wanted, owed, server};
 use crate::backend::{Heard, Listen, Subscription};
 use crate::context::Context;
 use crate::error::{Error, ErrorKind, Result};
-use crate::lease::{Grant, GrantSpec, HolderId, LossReason, Source};
+use crate::lease::{Grant, GrantKind, GrantSpec, HolderId, LossReason, Source};
 use crate::name::ObjectName;
 use crate::objects::{Object, ObjectKind, Releasing};
+use crate::stats::Way;
 use crate::time::Tick;
 
 pub(crate) struct Contended<P: Primitive> {
@@ -30,6 +31,8 @@ pub(crate) struct Contended<P: Primitive> {
     /// In a box, because most objects never have one.
     obstacle: Ordered<Option<Box<Obstacle>>>,
 }
+
+type LineGuard<'a, P> = OrderedGuard<'a, Line<Ticket<P>, <P as Primitive>::Wanted>>;
 
 /// What was last seen to stand in the way of the contender.
 #[derive(Clone)]
@@ -70,13 +73,25 @@ impl<P: Primitive> Contended<P> {
         &self.primitive
     }
 
-    pub(crate) fn line(&self) -> OrderedGuard<'_, Line<Ticket<P>, P::Wanted>> {
+    pub(crate) fn line(&self) -> LineGuard<'_, P> {
         self.line.lock()
     }
 
     /// Completes when something was noted since the last call. Cancel safe.
     pub(super) async fn noted(&self) {
         self.noted.notified().await;
+    }
+
+    /// Somebody left the line at whose front one stood that wanted `before`. The contender is told what it would not see by
+    /// itself: that nobody waits any more, or that it has kept room on the server for another number than the next one wants.
+    pub(super) fn has_left(&self, mut line: LineGuard<'_, P>, before: Option<P::Wanted>) {
+        let next = line.wanted();
+        let differs = next.zip(before).is_some_and(|(next, before)| next.permits() != before.permits());
+        let asks = differs && line.note_if_contending(Mail { ask: true, ..Mail::default() });
+        drop(line);
+        if asks || next.is_none() {
+            self.wake_contender();
+        }
     }
 
     pub(super) fn wake_contender(&self) {
@@ -89,6 +104,13 @@ impl<P: Primitive> Contended<P> {
 
     pub(super) fn obstacle(&self) -> Option<Obstacle> {
         self.obstacle.lock().as_deref().cloned()
+    }
+
+    /// The hold of this process that keeps out a caller that wants this, if there is one.
+    pub(super) fn obstacle_here(&self, wanted: P::Wanted) -> Option<Obstacle> {
+        let grant = self.primitive.in_the_way(wanted)?;
+        let remaining = Duration::from_millis(grant.remaining().as_millis() as u64);
+        Some(Obstacle::Ours { owner: grant.owner().to_owned(), token: grant.token(), remaining })
     }
 
     /// Takes note of a message, and wakes the contender; drops it if nobody contends.
@@ -159,6 +181,7 @@ impl<P: Primitive> Contended<P> {
         let shared = Arc::downgrade(self);
         let listen: Listen = Arc::new(move |heard: Heard<'_>| {
             let free = match heard {
+                Heard::Message(announcement) if P::is_of_libdlock(announcement) => return,
                 Heard::Message(_) => true,
                 Heard::Subscribed | Heard::Refused => false,
                 // The head looks often anyway.
@@ -208,17 +231,44 @@ impl<P: Primitive> Contended<P> {
         self.client().check_open(op).map_err(|error| error.on(self.name.as_str()))
     }
 
-    /// Makes what the server granted a hold that is looked after.
+    /// Makes what the server granted a hold that is looked after, if it ends with a lease.
     pub(crate) fn admit(self: &Arc<Self>, spec: GrantSpec) -> Grant {
         let (moves, sent) = (spec.reached.moves, spec.sent);
         let source: Weak<Contended<P>> = Arc::downgrade(self);
         let grant = Grant::new::<P::Renew>(spec, self.client().clock.clone(), source);
+        if !P::Renew::LEASED {
+            return grant;
+        }
         self.client().keeper.watch(&grant);
         // Read after `watch`: a later move asks for this hold too.
         if self.moves() != moves || self.home.is_doubted_since(sent) {
             self.client().keeper.verify(&grant);
         }
         grant
+    }
+
+    /// As [`Contended::admit`], for a caller that wanted this. Where that is shared, those at the front of the line that want
+    /// just this get it too.
+    pub(super) fn admit_all(self: &Arc<Self>, wanted: P::Wanted, spec: GrantSpec) -> Grant {
+        let grant = self.admit(spec);
+        if !P::is_shared(wanted) {
+            return grant;
+        }
+        let first = grant.shared();
+        self.primitive.offer(&first, self.client().clock.now());
+        let mut line = self.line();
+        let sharers = line.take_alike(wanted);
+        if sharers.is_empty() {
+            drop(line);
+        } else {
+            // A contender may have asked for them, and goes on.
+            self.has_left(line, Some(wanted));
+        }
+        for ticket in sharers {
+            let grant = first.join().expect("its first holder has not got it yet");
+            ticket.deliver(Delivery::new(self, grant, Way::Local));
+        }
+        first
     }
 
     /// The line no longer stands behind the hold with this token: the next of this process contends.
@@ -247,6 +297,15 @@ impl<P: Primitive> Contended<P> {
         };
         Error::new(ErrorKind::NotHeld, op, message).on(self.name.as_str())
     }
+
+    /// Stops the renewal of all that `take` takes out of the holds, with a warning. No word to the server.
+    pub(crate) fn abandon_all(&self, take: impl FnMut() -> Option<Grant>) {
+        for grant in std::iter::from_fn(take) {
+            if grant.leave_abandoned() {
+                self.client().abandon_grant(&grant);
+            }
+        }
+    }
 }
 
 impl<P: Primitive> ObjectKind for Contended<P> {
@@ -264,9 +323,7 @@ impl<P: Primitive> Object for Contended<P> {
     }
 
     fn abandon(&self, holder: HolderId) {
-        while let Some(grant) = self.primitive().take(holder) {
-            self.client().abandon_grant(&grant);
-        }
+        self.abandon_all(|| self.primitive().take(holder));
     }
 
     fn let_go(&self) {

@@ -10,7 +10,7 @@ use super::owed::{Undone, undo};
 use super::{AcquireStep, Acquired, Primitive, Wanted};
 use crate::backend::{Done, Failed, echo_until};
 use crate::error::{Error, ErrorKind, Result};
-use crate::lease::{GrantSpec, Term};
+use crate::lease::{GrantKind, GrantSpec, Term};
 use crate::stats::Way;
 use crate::step::Step;
 use crate::time::Tick;
@@ -27,6 +27,8 @@ pub(super) fn more_than_there_is(op: &'static str, total: i64) -> Error {
 /// What was asked of the server for a waiter, and its outcome.
 pub(super) struct AcquireOutcome<P: Primitive> {
     pub(super) wanted: P::Wanted,
+    /// What further callers want, for whom the same request asks.
+    pub(super) others: Vec<P::Wanted>,
     pub(super) step: P::Acquire,
     pub(super) sent: Tick,
     pub(super) outcome: Result<Done<Acquired>, Failed>,
@@ -86,7 +88,7 @@ impl<P: Primitive> Contended<P> {
     /// Handles the outcome of a line's first request: a grant goes to its caller at once.
     pub(super) fn opened(self: &Arc<Self>, mut guard: CutOffOnDrop<P>, opening: AcquireOutcome<P>) -> Opened<P> {
         guard.disarm();
-        let AcquireOutcome { wanted, step, sent, outcome } = opening;
+        let AcquireOutcome { wanted, others, step, sent, outcome } = opening;
         if let Ok(done) = &outcome
             && let Acquired::Granted { token, .. } = done.reply
         {
@@ -95,14 +97,15 @@ impl<P: Primitive> Contended<P> {
                 if P::ONE_GRANT_ENDS {
                     let cohort = P::cohort(self.client(), wanted, &step, &spec);
                     self.line().hold(cohort);
-                } else {
-                    let rest = self.line().rest();
-                    contend::go_on(self, rest);
+                    return Opened::Granted(Delivery::new(self, self.admit(spec), Way::AtOnce));
                 }
-                return Opened::Granted(Delivery::new(self, self.admit(spec), Way::AtOnce));
+                let grant = self.admit_all(wanted, spec);
+                let rest = self.line().rest();
+                contend::go_on(self, rest);
+                return Opened::Granted(Delivery::new(self, grant, Way::AtOnce));
             }
         }
-        let first = Some(First::Begun(AcquireOutcome { wanted, step, sent, outcome }));
+        let first = Some(First::Begun(AcquireOutcome { wanted, others, step, sent, outcome }));
         Opened::Waits(ContenderStart { shared: self.clone(), first })
     }
 
@@ -113,6 +116,7 @@ impl<P: Primitive> Contended<P> {
             owner: step.owner().to_owned(),
             token: step.token(token),
             lease: step.lease(),
+            leased: P::Renew::LEASED,
             watchdog: term.watchdog(),
             clock_drift: self.client().options.clock_drift,
             sent: done.sent,
@@ -163,7 +167,10 @@ impl<P: Primitive> Contended<P> {
             Acquired::Busy { ttl, holder, .. } => {
                 return Ok(NonBlockingOutcome::Refused(Obstacle::Holder { holder, ttl }));
             }
-            Acquired::NotYourTurn { .. } => return Ok(NonBlockingOutcome::Refused(Obstacle::Queue)),
+            // One caller's request makes one acquire.
+            Acquired::NotYourTurn { .. } | Acquired::Several { .. } => {
+                return Ok(NonBlockingOutcome::Refused(Obstacle::Queue));
+            }
             Acquired::TooLate { .. } => return Ok(NonBlockingOutcome::TooLate(undone)),
             Acquired::MoreThanThereIs { total, .. } => {
                 return Err(more_than_there_is(P::Acquire::OP, total).on(self.name().as_str()));
@@ -178,6 +185,6 @@ impl<P: Primitive> Contended<P> {
             let cohort = P::cohort(self.client(), wanted, &step, &spec);
             self.line().hold(cohort);
         }
-        Ok(NonBlockingOutcome::Granted(Delivery::new(self, self.admit(spec), Way::AtOnce)))
+        Ok(NonBlockingOutcome::Granted(Delivery::new(self, self.admit_all(wanted, spec), Way::AtOnce)))
     }
 }

@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use crate::config::Options;
+use crate::text::contains;
 
 /// No timer is shorter than this: a lock that expires "now" must not be asked for without pause.
 pub(crate) const FLOOR: Duration = Duration::from_millis(20);
@@ -84,23 +85,6 @@ pub(crate) fn when_crowded(rank: u64) -> Duration {
 /// The longest interval that stays below `ms` with jitter.
 const fn before_jitter(ms: u64) -> Duration {
     Duration::from_millis(ms * 100 / (100 + JITTER_PERCENT))
-}
-
-/// Whether a text contains another, in a constant expression, where [`str::contains`] cannot be called.
-const fn contains(text: &str, part: &str) -> bool {
-    let (text, part) = (text.as_bytes(), part.as_bytes());
-    let mut from = 0;
-    while from + part.len() <= text.len() {
-        let mut same = 0;
-        while same < part.len() && text[from + same] == part[same] {
-            same += 1;
-        }
-        if same == part.len() {
-            return true;
-        }
-        from += 1;
-    }
-    false
 }
 
 #[cfg(test)]

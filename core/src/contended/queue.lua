@@ -9,8 +9,8 @@
 -- `next;<object>` when it is the one behind the head. A kind other than the lock sets KIND: its messages begin with that.
 local L, Q, S = KEYS[1], KEYS[#KEYS - 1], KEYS[#KEYS]
 local KIND = ''
--- Whether S also has `want:<client>`: how many permits the first in line of a client wants. So it is for a kind that sets this.
--- Its scripts say themselves whose turn it is.
+-- Whether S also has `want:<client>` and `told:<client>`, see wants.lua. So it is for a kind that sets this. Its scripts say
+-- themselves whose turn it is.
 local WANTS = false
 local HEAD_SILENCE_MS, SILENCE_MS, KEPT_MS = 2500, 15000, '60000'
 -- A head that was seen so recently, and was not found deaf since, is there.
@@ -27,6 +27,12 @@ end
 local function tell(client, what)
   local receivers = redis.pcall('PUBLISH', 'dlock_inbox:' .. client, KIND .. what .. ';' .. L)
   return type(receivers) ~= 'table' and receivers
+end
+
+-- Whether a non-blocking attempt may jump the head, as `barged` says: at most twice, and never where others have written what is no
+-- such number.
+local function may_jump(barged)
+  return not barged or barged == '1'
 end
 
 -- What can be done to the queue at `now`. Only a script that finds somebody waiting asks for it: to make these functions takes
@@ -68,7 +74,7 @@ local function queue_at(now)
         redis.call('HDEL', S, client, 'deaf:' .. client)
       end
       if WANTS then
-        redis.call('HDEL', S, 'want:' .. client)
+        redis.call('HDEL', S, 'want:' .. client, 'told:' .. client)
       end
       redis.call('ZREM', Q, client)
     end
@@ -103,7 +109,11 @@ local function queue_at(now)
   local function stay(client, put_off)
     local rank = redis.call('ZRANK', Q, client)
     if rank then
-      redis.call('HDEL', S, 'deaf:' .. client)
+      if WANTS then
+        redis.call('HDEL', S, 'deaf:' .. client, 'told:' .. client)
+      else
+        redis.call('HDEL', S, 'deaf:' .. client)
+      end
       if redis.call('HSET', S, client, ms) == 1 or put_off then
         keep()
       end
@@ -177,16 +187,16 @@ local function queue_at(now)
     end
 
     -- Scans the queue from the front and drops the dead entries. The scan ends at the first entry that hears, or at `client`,
-    -- which runs this script. An entry is dead after HEAD_SILENCE_MS of silence at the head, after SILENCE_MS elsewhere, and when
-    -- nobody has listened to its inbox for HEAD_SILENCE_MS, the time that it had to connect anew. `caller`: the client, if it
-    -- waits.
+    -- which runs this script. An entry is dead after HEAD_SILENCE_MS of silence at the head and behind it, where it has to ask
+    -- often, after SILENCE_MS elsewhere, and when nobody has listened to its inbox for HEAD_SILENCE_MS, the time that it had to
+    -- connect anew. `caller`: the client, if it waits.
     function dead.drop_gone(client, caller)
       local first, count = nil, 0
       for at, entry in ipairs(redis.call('ZRANGE', Q, 0, REACH - 1)) do
         if entry == client then
           break
         end
-        local gone = is_silent(entry, at == 1 and HEAD_SILENCE_MS or SILENCE_MS)
+        local gone = is_silent(entry, at <= 2 and HEAD_SILENCE_MS or SILENCE_MS)
         if not gone then
           if tell(entry, 'here') ~= 0 then
             redis.call('HDEL', S, 'deaf:' .. entry)
@@ -213,7 +223,7 @@ local function queue_at(now)
 
   -- Made at once: a table that grows costs twice as much.
   queue = {
-    keep = keep, is_there = is_there, leave = leave, moved_up = moved_up, stay = stay, join = join,
+    ms = ms, keep = keep, is_there = is_there, leave = leave, moved_up = moved_up, stay = stay, join = join,
     drop_silent = drop_silent, enqueue = enqueue, front = front,
   }
   return queue

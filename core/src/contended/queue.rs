@@ -23,6 +23,8 @@ pub(crate) struct Queue {
     pub(crate) barged: Option<u64>,
     /// How many permits the first in line of a client wants, for a kind of which there are several.
     pub(crate) wants: BTreeMap<String, u32>,
+    /// For such a kind: when a client was told `free` and heard it, if it has not asked since.
+    pub(crate) told: BTreeMap<String, u64>,
     pub(crate) seen_deadline: Option<u64>,
 }
 
@@ -97,6 +99,17 @@ macro_rules! queue_lua {
 }
 pub(crate) use queue_lua;
 
+/// As [`queue_lua`], for a kind of which there are several.
+macro_rules! wants_lua {
+    ($kind:literal) => {
+        concat!(
+            $crate::contended::queue_lua!($kind),
+            include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/contended/wants.lua"))
+        )
+    };
+}
+pub(crate) use wants_lua;
+
 /// A step's view of the queue: whose it is, what time it is, and where messages go.
 pub(crate) struct QueueAt<'a, 'h> {
     pub(crate) names: &'static QueueNames,
@@ -119,6 +132,20 @@ impl Queue {
         self.entries.iter().position(|(_, waiting)| waiting == client)
     }
 
+    /// What a client in the queue wants; more than there is when that is not known.
+    pub(crate) fn want(&self, client: &str) -> i64 {
+        self.wants.get(client).map_or(i64::MAX, |want| i64::from(*want))
+    }
+
+    /// Whether `permits` are there besides those that the first `entries` of the queue want.
+    pub(crate) fn suffices(&self, available: i64, permits: i64, entries: usize) -> bool {
+        if permits + entries as i64 > available || entries > REACH {
+            return false;
+        }
+        let wants = self.entries.iter().take(entries).map(|(_, client)| self.want(client));
+        wants.fold(permits, i64::saturating_add) <= available
+    }
+
     /// Drops what has expired; true when nothing is left.
     pub(crate) fn expire(&mut self, now: ServerTime) -> bool {
         let gone = |deadline: Option<u64>| deadline.is_some_and(|deadline| now.millis() > deadline);
@@ -127,29 +154,36 @@ impl Queue {
             self.entries_deadline = None;
         }
         if self.lacks_seen() || gone(self.seen_deadline) {
-            self.seen.clear();
-            self.deaf.clear();
-            self.barged = None;
-            self.wants.clear();
-            self.seen_deadline = None;
+            self.forget_seen();
         }
         self.entries.is_empty() && self.lacks_seen()
     }
 
+    /// Whether a non-blocking attempt may jump the present head.
+    pub(crate) fn may_barge(&self) -> bool {
+        self.barged.unwrap_or(0) < MAY_BARGE
+    }
+
+    /// S is deleted.
+    fn forget_seen(&mut self) {
+        self.seen.clear();
+        self.deaf.clear();
+        self.barged = None;
+        self.wants.clear();
+        self.told.clear();
+        self.seen_deadline = None;
+    }
+
     /// Whether S has no field.
     fn lacks_seen(&self) -> bool {
-        self.seen.is_empty() && self.deaf.is_empty() && self.barged.is_none() && self.wants.is_empty()
+        let of_clients = self.seen.is_empty() && self.deaf.is_empty() && self.wants.is_empty() && self.told.is_empty();
+        of_clients && self.barged.is_none()
     }
 }
 
 impl QueueAt<'_, '_> {
     pub(crate) fn head(&self) -> Option<&str> {
         self.queue.head()
-    }
-
-    /// Whether a non-blocking attempt may jump the present head.
-    pub(crate) fn may_barge(&self) -> bool {
-        self.queue.barged.unwrap_or(0) < MAY_BARGE
     }
 
     /// Tells a client something; whether its inbox is listened to.
@@ -182,9 +216,36 @@ impl QueueAt<'_, '_> {
         self.queue.entries.iter().take(REACH).map(|(_, client)| client.clone()).collect()
     }
 
-    /// A client was told something and did not hear it.
-    pub(crate) fn mark(&mut self, client: &str) {
-        self.deaf_since(client);
+    /// Tells all entries from rank `from` on to ask whose wants fit into what is `available` together with those in front of
+    /// them: room was made for them. One that is on its way is not told again. Ends at `caller`, whose reply says more. An entry
+    /// that wants more than the `total` is told too, and keeps nobody out. One that does not hear is marked, and leaves its
+    /// permits to those behind it, of which the first that hears drops it.
+    pub(crate) fn wake(&mut self, mut available: i64, total: i64, from: usize, caller: &str) {
+        let mut marked = false;
+        for (at, client) in self.front().into_iter().enumerate() {
+            let mut wanted = self.queue.want(&client);
+            let impossible = wanted > total && wanted < i64::MAX;
+            if client == caller || !impossible && wanted > available {
+                break;
+            }
+            if at >= from && !self.is_coming(&client) {
+                if self.tell(&client, "free") {
+                    self.queue.told.insert(client, self.now.millis());
+                } else {
+                    self.deaf_since(&client);
+                    (wanted, marked) = (0, true);
+                }
+            }
+            available -= if impossible { 0 } else { wanted };
+        }
+        if marked {
+            self.keep();
+        }
+    }
+
+    /// Whether a client was told to ask so recently, and was not found deaf since, that it is on its way.
+    fn is_coming(&self, client: &str) -> bool {
+        self.is_recent(&self.queue.told, client)
     }
 
     /// Since when nobody listens to a client's inbox: from now on, unless that was known.
@@ -206,7 +267,8 @@ impl QueueAt<'_, '_> {
             if entry == client {
                 break;
             }
-            let limit = if at == 0 { HEAD_SILENCE_MS } else { SILENCE_MS };
+            // The head and the next one have to ask often.
+            let limit = if at <= 1 { HEAD_SILENCE_MS } else { SILENCE_MS };
             if !self.is_silent(entry, limit) {
                 if self.tell(entry, "here") {
                     self.queue.deaf.remove(entry);
@@ -230,9 +292,13 @@ impl QueueAt<'_, '_> {
 
     /// Whether a client was seen so recently that it need not be asked whether it is there.
     pub(crate) fn is_there(&self, client: &str) -> bool {
+        self.is_recent(&self.queue.seen, client)
+    }
+
+    fn is_recent(&self, stamps: &BTreeMap<String, u64>, client: &str) -> bool {
         let now = self.now.millis();
-        let seen = self.queue.seen.get(client).filter(|seen| **seen <= now);
-        seen.is_some_and(|seen| now - seen < RECENT_MS) && !self.queue.deaf.contains_key(client)
+        let at = stamps.get(client).filter(|at| **at <= now);
+        at.is_some_and(|at| now - at < RECENT_MS) && !self.queue.deaf.contains_key(client)
     }
 
     /// True when the client had no stamp before.
@@ -272,10 +338,7 @@ impl QueueAt<'_, '_> {
     pub(crate) fn moved_up(&mut self, from: usize, free: bool, caller: &str) {
         let front: Vec<String> = (0..2).filter_map(|rank| self.queue.at(rank).map(str::to_owned)).collect();
         if front.is_empty() {
-            self.queue.barged = None;
-            self.queue.seen.clear();
-            self.queue.deaf.clear();
-            self.queue.wants.clear();
+            self.queue.forget_seen();
             return;
         }
         // The waiters keep both keys alive, but an S that is made anew has no time to live yet.
@@ -300,6 +363,7 @@ impl QueueAt<'_, '_> {
         self.queue.seen.remove(client);
         self.queue.deaf.remove(client);
         self.queue.wants.remove(client);
+        self.queue.told.remove(client);
         Some(rank)
     }
 
@@ -309,6 +373,7 @@ impl QueueAt<'_, '_> {
         let unknown = !self.queue.seen.contains_key(client);
         self.stamp(client);
         self.queue.deaf.remove(client);
+        self.queue.told.remove(client);
         if keep || unknown {
             self.keep();
         }

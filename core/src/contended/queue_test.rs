@@ -20,8 +20,9 @@ impl Queue {
             fields.chunks(2).map(|pair| (pair[0].to_owned(), pair[1].parse().unwrap())).collect();
         let barged = seen.remove("barged");
         let (deaf, wants) = (take_out(&mut seen, "deaf:"), take_out(&mut seen, "want:"));
+        let told = take_out(&mut seen, "told:");
         let wants = wants.into_iter().map(|(client, want)| (client, want as u32)).collect();
-        Queue { entries, entries_deadline, seen, deaf, barged, wants, seen_deadline }
+        Queue { entries, entries_deadline, seen, deaf, barged, wants, told, seen_deadline }
     }
 }
 

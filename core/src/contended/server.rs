@@ -3,24 +3,27 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Acquired, Cancelled, Contended, Looked, Primitive, Released};
+use super::{AcquireStep, Acquired, Cancelled, Contended, Joint, Looked, Primitive, Released, TakenTogether};
 use crate::backend::{Backend, Done, Failed, Listen, Subscription};
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::lease::{Grant, Renewed};
+use crate::lease::{Grant, GrantKind, LossReason, Renewal, Renewed};
 use crate::name::ObjectName;
 use crate::step::{Batch, Step};
 use crate::time::Tick;
 
 impl<P: Primitive> Contended<P> {
-    /// Asks for a grant until `deadline`, for a caller that waits until `caller`.
+    /// Asks for a grant until `deadline`, for a caller that waits until `caller`. Not for longer than the server would know a
+    /// repeat of it.
     pub(super) async fn send_acquire(
         &self,
         step: &P::Acquire,
         deadline: Tick,
         caller: Tick,
     ) -> Result<Done<Acquired>, Failed> {
-        self.client().operate_for(self.name(), step, deadline, caller).await
+        let client = self.client();
+        let deadline = if P::Renew::LEASED { deadline } else { deadline.min(client.clock.now().plus(step.lease())) };
+        client.operate_for(self.name(), step, deadline, caller).await
     }
 
     /// Frees a hold, within `operation_timeout`.
@@ -34,21 +37,25 @@ impl<P: Primitive> Contended<P> {
         client.operate(self.name(), &P::cancel(client.id())).await
     }
 
-    /// Asks for a renewal of a hold until `deadline`, that of `operation_timeout`, or until `end` if that is sooner.
-    pub(super) async fn send_renewal(
-        &self,
-        step: &P::Renew,
-        deadline: Tick,
-        end: Tick,
-    ) -> Result<Done<Renewed>, Failed> {
-        self.client().operate_until(self.name(), step, deadline, end).await
-    }
-
     /// Runs a step of the primitive's own that does not wait, within `operation_timeout`.
     pub(crate) async fn run_now<S: Step>(&self, step: &S) -> Result<S::Reply> {
         self.check_open(S::OP)?;
         let done = self.client().operate(self.name(), step).await;
         done.map(|done| done.reply).map_err(|failed| failed.error)
+    }
+
+    /// Has the server end every hold of this name, whoever has it; what `step` says. Those of this client are lost when this
+    /// returns, also if it said that there were none.
+    pub(crate) async fn force_release<S: Step<Reply = bool>>(&self, step: &S) -> Result<bool> {
+        self.check_open(S::OP)?;
+        // The server has freed these, or showed them gone. One that is granted meanwhile may have come before or after.
+        let before = self.primitive().valid();
+        let freed = self.run_now(step).await;
+        if freed.is_ok() {
+            before.iter().for_each(|grant| self.client().keeper.end_as(grant, LossReason::Deleted));
+        }
+        self.verify_holds();
+        freed
     }
 
     /// Takes note of what the server said to a renewal for `lease`; true when the hold is still held.
@@ -73,6 +80,48 @@ impl<P: Primitive> Contended<P> {
     }
 }
 
+impl<P: Primitive> Contended<P>
+where
+    P::Renew: Renewal,
+{
+    /// Asks for a renewal of a hold until `deadline`, that of `operation_timeout`, or until `end` if that is sooner.
+    pub(super) async fn send_renewal(
+        &self,
+        step: &P::Renew,
+        deadline: Tick,
+        end: Tick,
+    ) -> Result<Done<Renewed>, Failed> {
+        self.client().operate_until(self.name(), step, deadline, end).await
+    }
+}
+
+/// Asks for all of these or none, until `deadline`. The server knows at most a chunk of them at once.
+pub(super) async fn send_acquires<P: TakenTogether>(
+    client: &Context,
+    items: Vec<(ObjectName, P::AcquireAll)>,
+    deadline: Tick,
+) -> Result<Done<Vec<Joint>>, Failed> {
+    client.operate_jointly(Batch { items }, deadline).await
+}
+
+/// Frees many holds in one script, within `operation_timeout`.
+pub(super) async fn send_releases<P: TakenTogether>(
+    client: &Context,
+    items: Vec<(ObjectName, P::ReleaseAll)>,
+) -> Result<Done<Vec<Released>>, Failed> {
+    client.operate_batch(Batch { items }, client.operation_deadline(), Tick::NEVER).await
+}
+
+/// Asks for renewals of many holds in one script, as [`Contended::send_renewal`].
+pub(super) async fn send_renewals<P: Primitive<Renew: Renewal>>(
+    client: &Context,
+    items: Vec<(ObjectName, P::Renew)>,
+    deadline: Tick,
+    end: Tick,
+) -> Result<Done<Vec<Renewed>>, Failed> {
+    client.operate_batch(Batch { items }, deadline, end).await
+}
+
 /// The server, for work that must not keep the client alive. Clones are cheap.
 #[derive(Clone)]
 pub(super) struct ServerHandle(Arc<Backend>);
@@ -82,10 +131,14 @@ impl ServerHandle {
         ServerHandle(client.backend.clone())
     }
 
-    /// Frees whatever `step` frees, until `deadline`, also when no object of this name is in use any more. A failure leaves the
-    /// key to its time to live.
-    pub(super) async fn send_release<P: Primitive>(&self, name: &ObjectName, step: &P::Release, deadline: Tick) {
-        let _ = self.0.run(name, step, deadline).await;
+    /// Frees whatever `step` frees, until `deadline`, also when no object of this name is in use any more.
+    pub(super) async fn send_release<P: Primitive>(
+        &self,
+        name: &ObjectName,
+        step: &P::Release,
+        deadline: Tick,
+    ) -> Result<Done<Released>, Failed> {
+        self.0.run(name, step, deadline).await
     }
 
     /// Looks at objects, at most a chunk of them, in one script.

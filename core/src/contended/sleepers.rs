@@ -34,8 +34,8 @@ pub(super) enum WakeReason {
     AskInTurn,
     /// The object is held, and something about that is new to the contender.
     Held { ttl: i64, holder: String, rank: u64, sent: Tick, keys_renewed: Tick },
-    /// The server could not be asked.
-    Failed(Error),
+    /// The server could not be asked, by a look that began at `sent`.
+    Failed { error: Error, sent: Tick },
 }
 
 enum State {

@@ -4,6 +4,7 @@
 
 mod close;
 mod inbox;
+mod once;
 mod owners;
 
 use std::sync::{Arc, OnceLock};
@@ -24,7 +25,7 @@ use crate::lease::{Grant, Keeper, LossReason};
 use crate::name::ObjectName;
 use crate::objects::Objects;
 use crate::stats::Counters;
-use crate::step::Step;
+use crate::step::{Batch, BatchStep, JointStep, Step};
 use crate::task::{Life, OwnRuntime, Tasks, watch_forks};
 use crate::time::{Clock, Tick};
 
@@ -117,8 +118,12 @@ impl Context {
 
     /// An owner that no acquire had before: what makes a retry recognisable.
     pub(crate) fn next_owner(&self) -> String {
-        let number = self.owner_numbers.next(self.clock.now());
-        [self.id.as_str(), ":", itoa::Buffer::new().format(number)].concat()
+        [self.id.as_str(), ":", itoa::Buffer::new().format(self.next_number())].concat()
+    }
+
+    /// A number that no owner had before, and no hold that is known by its number.
+    pub(crate) fn next_number(&self) -> u64 {
+        self.owner_numbers.next(self.clock.now())
     }
 
     pub(crate) fn owns(&self, owner: &str) -> bool {
@@ -157,6 +162,27 @@ impl Context {
         caller: Tick,
     ) -> Result<Done<S::Reply>, Failed> {
         let outcome = self.backend.run_for(name, step, deadline, caller).await;
+        outcome.map_err(|failed| self.overran(deadline, failed))
+    }
+
+    /// As [`Context::operate_until`], of one kind of step over many names.
+    pub(crate) async fn operate_batch<S: BatchStep>(
+        &self,
+        batch: Batch<S>,
+        deadline: Tick,
+        end: Tick,
+    ) -> Result<Done<Vec<S::Reply>>, Failed> {
+        let outcome = self.backend.run_batch(batch, deadline.min(end)).await;
+        outcome.map_err(|failed| self.overran(deadline, failed))
+    }
+
+    /// As [`Context::operate_batch`], of a step that changes all of the objects or none of them.
+    pub(crate) async fn operate_jointly<S: JointStep>(
+        &self,
+        batch: Batch<S>,
+        deadline: Tick,
+    ) -> Result<Done<Vec<S::Reply>>, Failed> {
+        let outcome = self.backend.run_jointly(batch, deadline).await;
         outcome.map_err(|failed| self.overran(deadline, failed))
     }
 

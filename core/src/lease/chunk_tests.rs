@@ -27,6 +27,36 @@ async fn a_chunk_has_holds_of_one_kind_and_the_earliest_is_first() {
     assert_eq!(due, [vec![1, 3, 5], vec![2, 4, 7], vec![6]]);
 }
 
+/// A script that works on all permits of many large holds would hold the server up, until their renewals fail.
+#[tokio::test]
+async fn a_chunk_has_many_small_holds_or_few_large_ones() {
+    let world = World::new().await;
+    let mut number = 0;
+    let mut hold = |permits| {
+        world.clock.advance(INTERVAL / 1_000);
+        number += 1;
+        world.hold_permits(number, permits)
+    };
+    let _held: Vec<Grant> = [10_000, 10_000, 30, 20, 30, 21].into_iter().chain([1; 60]).map(&mut hold).collect();
+    world.clock.advance(INTERVAL);
+    let due = world.keeper.due();
+    let holds: Vec<_> = due.iter().map(|chunk| chunk.holds.len()).collect();
+    assert_eq!(holds, [1, 1, 2, 1, 30, 31]);
+    let sizes: Vec<_> = due.iter().map(Chunk::size).collect();
+    assert_eq!(sizes, [200, 200, 1, 1, 1, 1]);
+}
+
+#[tokio::test]
+async fn what_is_due_soon_and_too_large_fills_no_chunk_up() {
+    let world = World::new().await;
+    let _due = world.hold_permits(1, 10);
+    world.clock.advance(INTERVAL / 100);
+    let _soon = [world.hold_permits(2, 10_000), world.hold_permits(3, 40)];
+    world.clock.advance(INTERVAL - INTERVAL / 100);
+    let due: Vec<_> = world.keeper.due().iter().map(tokens).collect();
+    assert_eq!(due, [vec![1, 3]]);
+}
+
 #[tokio::test]
 async fn a_chunk_is_filled_up_with_holds_of_its_own_kind() {
     let world = World::new().await;

@@ -17,15 +17,25 @@ const EXAMINED: usize = 10_000;
 /// How many renewals are taken out under one lock. When a process was stopped all of them are due at once.
 pub(super) const TAKEN_AT_ONCE: usize = 1_000;
 
-/// Holds of one kind, as many as one script renews at most. Never empty.
+/// Holds of one kind, as many as one script renews at most, by weight. Never empty.
 pub(super) struct Chunk {
     pub(super) by: &'static RenewedBy,
     pub(super) holds: Vec<ToRenew>,
 }
 
 impl Chunk {
+    fn weight(&self) -> usize {
+        self.holds.iter().map(|hold| self.by.weight(hold)).sum()
+    }
+
+    /// What finds room yet, by weight.
     fn missing(&self) -> usize {
-        self.by.chunk - self.holds.len()
+        self.by.chunk.saturating_sub(self.weight())
+    }
+
+    /// How many full chunks it weighs as much as, one at least.
+    pub(super) fn size(&self) -> usize {
+        self.weight().div_ceil(self.by.chunk).max(1)
     }
 }
 
@@ -41,9 +51,9 @@ pub(super) struct AllDue {
 impl AllDue {
     fn add(&mut self, due: ToRenew) {
         let by = due.0.renewed_by();
-        // All chunks of a kind but its last are full.
+        // All chunks of a kind but its last are full, or had no room for the hold that came next.
         match self.chunks.iter_mut().rfind(|chunk| chunk.by == by) {
-            Some(last) if last.missing() > 0 => last.holds.push(due),
+            Some(last) if last.missing() >= by.weight(&due) => last.holds.push(due),
             _ => self.chunks.push(Chunk { by, holds: vec![due] }),
         }
     }
@@ -99,12 +109,12 @@ impl Schedule {
         }
     }
 
-    /// Up to `missing` holds of a kind that are due soon. Full chunks are left alone: each would want to be filled up in its
+    /// Holds of a kind that are due soon, of a weight of up to `missing`. Full chunks are left alone: each would want to be filled up in its
     /// turn, and all be renewed a little sooner, for ever.
     fn due_soon(&self, by: &'static RenewedBy, now: Tick, horizon: Tick, missing: usize) -> Vec<ToRenew> {
         let entries = self.between(now..=horizon).take(EXAMINED);
         let entries: Vec<_> = entries.filter(|(_, entry)| entry.grant.renewed_by() == by).collect();
-        let mut soon = Vec::new();
+        let (mut soon, mut room) = (Vec::new(), missing);
         for together in entries.chunk_by(|(at, _), (other, _)| at == other).filter(|together| together.len() < by.chunk)
         {
             let resting = together.iter().filter(|(_, entry)| entry.progress == Progress::Resting);
@@ -117,7 +127,12 @@ impl Schedule {
                 break;
             }
         }
-        soon.truncate(missing);
+        soon.retain(|hold| {
+            let weight = by.weight(hold);
+            let fits = weight <= room;
+            room -= if fits { weight } else { 0 };
+            fits
+        });
         soon
     }
 }

@@ -8,7 +8,8 @@ use std::time::Duration;
 use libdlock_fork::generation;
 use tokio::sync::Notify;
 
-use super::renewal::{Renewal, RenewedBy};
+use super::part::Part;
+use super::renewal::{GrantKind, RenewedBy};
 use super::tenure::{Stage, Standing, Tenure, valid_until};
 use super::{HoldState, LossReason, Term, Watch};
 use crate::backend::Reached;
@@ -36,7 +37,9 @@ use crate::wait::{Wait, by_deadline};
 /// # Ok::<(), libdlock::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct Grant(Arc<Inner>);
+pub struct Grant {
+    pub(super) inner: Arc<Inner>,
+}
 
 /// What a grant is made from.
 pub(crate) struct GrantSpec {
@@ -44,6 +47,8 @@ pub(crate) struct GrantSpec {
     pub(crate) owner: String,
     pub(crate) token: u64,
     pub(crate) lease: Duration,
+    /// See [`GrantKind::LEASED`].
+    pub(crate) leased: bool,
     /// The lease with which the watchdog renews it, if it does.
     pub(crate) watchdog: Option<Duration>,
     /// The option of this name.
@@ -61,7 +66,7 @@ pub(crate) struct GrantSpec {
 impl GrantSpec {
     /// Whether the answer took longer than the lease: then it is no grant.
     pub(crate) fn is_over(&self) -> bool {
-        valid_until(self.sent, self.lease, self.watchdog.is_some(), self.clock_drift) <= self.granted
+        self.leased && valid_until(self.sent, self.lease, self.watchdog.is_some(), self.clock_drift) <= self.granted
     }
 
     /// Why it is over, for an error.
@@ -77,37 +82,39 @@ pub(crate) trait Source: Send + Sync {
     fn lost(self: Arc<Self>, grant: &Grant, reason: LossReason);
 }
 
-struct Inner {
-    tenure: Arc<Tenure>,
+pub(super) struct Inner {
+    pub(super) tenure: Arc<Tenure>,
     /// Which of its tenure's grants it is.
-    turn: u32,
-    token: u64,
-    since: Tick,
-    /// Told when the hold is over.
-    over: Notify,
+    pub(super) turn: u32,
+    pub(super) token: u64,
+    pub(super) since: Tick,
+    /// Told when it is over for its holder.
+    pub(super) over: Notify,
+    /// Where several have one hold together: what this one has of it. In a box, because few grants have one.
+    pub(super) part: Option<Box<Part>>,
 }
 
 impl Grant {
-    /// One that is renewed by `R`.
-    pub(crate) fn new<R: Renewal>(spec: GrantSpec, clock: Clock, source: Weak<dyn Source>) -> Grant {
+    /// One of the kind `K`.
+    pub(crate) fn new<K: GrantKind>(spec: GrantSpec, clock: Clock, source: Weak<dyn Source>) -> Grant {
         let (token, since) = (spec.token, spec.granted);
-        Grant::of(Arc::new(Tenure::new(spec, RenewedBy::of::<R>(), clock, source)), 0, token, since)
+        Grant::of(Arc::new(Tenure::new(spec, K::renewed_by(), clock, source)), 0, token, since)
     }
 
     fn of(tenure: Arc<Tenure>, turn: u32, token: u64, since: Tick) -> Grant {
-        Grant(Arc::new(Inner { tenure, turn, token, since, over: Notify::new() }))
+        Grant { inner: Arc::new(Inner { tenure, turn, token, since, over: Notify::new(), part: None }) }
     }
 
     /// The fencing token: larger than that of every grant of this name before it, below 2^53 until 2255.
     ///
     /// Send it with every write to the protected resource, which should refuse a token lower than the highest it has seen.
     pub fn token(&self) -> u64 {
-        self.0.token
+        self.inner.token
     }
 
     /// The owner's field on the server, `<client uuid>:<n>`: for logs and for looking at the server.
     pub fn owner(&self) -> &str {
-        &self.0.tenure.owner
+        &self.inner.tenure.owner
     }
 
     /// The lease as it was last set.
@@ -130,13 +137,13 @@ impl Grant {
 
     /// How long the hold stays valid if nothing is renewed; zero when it is not valid.
     pub fn remaining(&self) -> Duration {
-        let now = self.0.tenure.clock.now();
+        let now = self.inner.tenure.clock.now();
         self.seen(|standing| standing.remaining(now))
     }
 
     /// How the hold stands. In a forked child: lost with its client.
     pub fn state(&self) -> HoldState {
-        let now = self.0.tenure.clock.now();
+        let now = self.inner.tenure.clock.now();
         self.seen(|standing| match (standing.stage, standing.loss_at(now)) {
             (Stage::Releasing | Stage::Released, _) => HoldState::Released,
             (_, Some(reason)) => HoldState::Lost(reason),
@@ -147,7 +154,7 @@ impl Grant {
 
     /// Why the hold was lost, if it was.
     pub fn loss(&self) -> Option<LossReason> {
-        self.loss_at(self.0.tenure.clock.now())
+        self.loss_at(self.inner.tenure.clock.now())
     }
 
     pub(crate) fn loss_at(&self, now: Tick) -> Option<LossReason> {
@@ -166,11 +173,15 @@ impl Grant {
             if self.is_forked() {
                 return Some(LossReason::Closed);
             }
-            let mut over = pin!(self.0.over.notified());
+            let (mut over, mut own) = (pin!(self.hold().over.notified()), pin!(self.inner.over.notified()));
             // From here on no end is missed.
             over.as_mut().enable();
+            own.as_mut().enable();
             match self.seen(|standing| standing.stage) {
-                Stage::Held => over.await,
+                Stage::Held => tokio::select! {
+                    () = over => {}
+                    () = own => {}
+                },
                 Stage::Lost(reason) => return Some(reason),
                 Stage::Releasing | Stage::Released => return None,
             }
@@ -187,7 +198,7 @@ impl Grant {
     pub async fn lost_within(&self, wait: Wait) -> Result<Option<LossReason>> {
         const OP: &str = "lost";
         let on = |error: Error| error.on(self.name().as_str());
-        let clock = &self.0.tenure.clock;
+        let clock = &self.inner.tenure.clock;
         let now = clock.now();
         let until = wait.until(now).unwrap_or(now);
         let over = by_deadline(clock, until, pin!(self.lost())).await;
@@ -205,25 +216,25 @@ impl Grant {
     }
 
     pub(crate) fn name(&self) -> &ObjectName {
-        &self.0.tenure.name
+        &self.inner.tenure.name
     }
 
     pub(crate) fn echo_until(&self) -> Option<Tick> {
-        self.0.tenure.echo_until()
+        self.inner.tenure.echo_until()
     }
 
     pub(crate) fn server_generation(&self) -> u64 {
-        self.0.tenure.server_generation
+        self.inner.tenure.server_generation
     }
 
     /// What it shares with those that it was handed over from and to.
     pub(super) fn tenure(&self) -> &Arc<Tenure> {
-        &self.0.tenure
+        &self.inner.tenure
     }
 
     /// By what the keeper renews it.
     pub(super) fn renewed_by(&self) -> &'static RenewedBy {
-        self.0.tenure.renewed_by
+        self.inner.tenure.renewed_by
     }
 
     /// Where holds of its kind are counted.
@@ -231,9 +242,19 @@ impl Grant {
         (self.renewed_by().counts)(of)
     }
 
-    /// When it was granted, or handed over.
+    /// When it was granted, handed over or joined.
     pub(crate) fn since(&self) -> Tick {
-        self.0.since
+        self.inner.since
+    }
+
+    /// When the server granted it, to the first of those among whom it was handed over.
+    pub(crate) fn granted(&self) -> Tick {
+        self.inner.tenure.granted
+    }
+
+    /// How often it was handed over before.
+    pub(crate) fn turn(&self) -> u32 {
+        self.inner.turn
     }
 
     pub(crate) fn is_renewed(&self) -> bool {
@@ -248,12 +269,12 @@ impl Grant {
     /// Takes note that `lease` is asked for, before it is. Returns to what the server is to cut what is left, when the last
     /// renewal showed that its clock was set back and added to it.
     pub(crate) fn asks_for(&self, lease: Duration) -> Option<Duration> {
-        self.0.tenure.asks_for(lease)
+        self.inner.tenure.asks_for(lease)
     }
 
     /// Whether it is valid, and a re-entry that asks for `term` leaves it as it is.
     pub(crate) fn covers(&self, term: Term) -> bool {
-        let now = self.0.tenure.clock.now();
+        let now = self.inner.tenure.clock.now();
         self.seen(|standing| {
             let long_enough = match term {
                 Term::Renewed(lease) => standing.watchdog >= Some(lease),
@@ -273,12 +294,12 @@ impl Grant {
 
     /// Hands the hold to the watchdog from now on, with a lease that never becomes shorter.
     pub(crate) fn renew_from_now(&self, lease: Duration) {
-        self.0.tenure.standing().renew_from_now(lease);
+        self.inner.tenure.standing().renew_from_now(lease);
     }
 
     /// Whether this is a forked child, where a thread of the parent may have left any mutex of it locked.
     fn is_forked(&self) -> bool {
-        self.0.tenure.born != generation()
+        self.inner.tenure.born != generation()
     }
 
     /// How the hold stands for this grant. Looked at in place: a copy of it all would be most of the cost of a re-entry.
@@ -286,8 +307,13 @@ impl Grant {
         if self.is_forked() {
             return see(&Standing::FORKED);
         }
-        let standing = self.0.tenure.standing();
-        if standing.turn == self.0.turn { see(&standing) } else { see(&standing.of_turn(self.0.turn)) }
+        let ended = self.inner.part.as_ref().and_then(|part| part.ended());
+        let standing = self.inner.tenure.standing();
+        match ended {
+            Some(stage) => see(&standing.at_stage(stage)),
+            None if standing.turn == self.inner.turn => see(&standing),
+            None => see(&standing.of_turn(self.inner.turn)),
+        }
     }
 
     pub(crate) fn valid_until(&self) -> Tick {
@@ -301,10 +327,10 @@ impl Grant {
 
     /// The half of [`Keeper::hand_over`](super::Keeper::hand_over) that concerns the grant.
     pub(super) fn hand_over(&self, token: u64) -> Option<Grant> {
-        let tenure = &self.0.tenure;
+        let tenure = &self.inner.tenure;
         let now = tenure.clock.now();
         let mut standing = tenure.standing();
-        let seen = standing.of_turn(self.0.turn);
+        let seen = standing.of_turn(self.inner.turn);
         if seen.stage != Stage::Held || seen.remaining(now).is_zero() {
             return None;
         }
@@ -314,7 +340,7 @@ impl Grant {
 
     /// Tells those who wait for the end of this grant that it was handed over.
     pub(super) fn was_handed_over(&self) {
-        self.0.over.notify_waiters();
+        self.hold().over.notify_waiters();
     }
 
     /// A release begins: from here on the hold is not valid, not renewed, and cannot be lost. False when it was over before.
@@ -337,36 +363,36 @@ impl Grant {
     pub(crate) fn lose(&self, reason: LossReason, tell: impl FnOnce()) -> bool {
         let lost = self.advance(Stage::Lost(reason), |stage| stage == Stage::Held, tell);
         if lost {
-            self.0.tenure.source.upgrade().into_iter().for_each(|source| source.lost(self, reason));
+            self.inner.tenure.source.upgrade().into_iter().for_each(|source| source.lost(self, reason));
         }
         lost
     }
 
     fn advance(&self, to: Stage, from: impl FnOnce(Stage) -> bool, before_waking: impl FnOnce()) -> bool {
-        let mut standing = self.0.tenure.standing();
-        let may = standing.turn == self.0.turn && from(standing.stage);
+        let mut standing = self.inner.tenure.standing();
+        let may = standing.turn == self.inner.turn && from(standing.stage);
         if may {
             standing.stage = to;
             drop(standing);
             before_waking();
-            self.0.over.notify_waiters();
+            self.hold().over.notify_waiters();
         }
         may
     }
 
     /// What comes next in the life of the hold, whichever grant holds it now.
     pub(super) fn watch(&self) -> Watch {
-        self.0.tenure.watch()
+        self.inner.tenure.watch()
     }
 
     /// Of two grants of one tenure, the one that came later.
     pub(super) fn later(self, other: Grant) -> Grant {
-        if other.0.turn > self.0.turn { other } else { self }
+        if other.inner.turn > self.inner.turn { other } else { self }
     }
 
     /// Tells one living grant from another.
     pub(crate) fn address(&self) -> usize {
-        Arc::as_ptr(&self.0).addr()
+        Arc::as_ptr(&self.inner).addr()
     }
 }
 
@@ -374,7 +400,7 @@ impl fmt::Debug for Grant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Grant")
             .field("name", self.name())
-            .field("token", &self.0.token)
+            .field("token", &self.inner.token)
             .field("state", &self.state())
             .finish()
     }

@@ -18,6 +18,7 @@ fn grant(clock: &ManualClock, lease: Duration) -> Grant {
         owner: "o:1".to_owned(),
         token: 7,
         lease,
+        leased: true,
         watchdog: Some(lease),
         clock_drift: 1,
         sent: clock.now(),
@@ -108,4 +109,47 @@ fn looking_at_a_grant_while_it_ends_blocks_nobody() {
             });
         });
     }
+}
+
+#[tokio::test]
+async fn a_shared_hold_ends_for_each_of_its_holders_by_itself() {
+    let clock = ManualClock::new();
+    let first = grant(&clock, Duration::from_secs(1)).shared();
+    let (second, third) = (first.join().unwrap(), first.join().unwrap());
+    assert_eq!(first.token(), second.token());
+    assert!(!first.leave() && !first.leave(), "others have it, and nobody leaves twice");
+    assert_eq!((first.state(), first.lost().await), (HoldState::Released, None));
+    assert!(!third.leave_abandoned());
+    assert_eq!(third.lost().await, Some(LossReason::Closed));
+    assert!(second.is_valid() && second.state() == HoldState::Held);
+    let fourth = first.join().expect("one still has it");
+    assert!(second.whole().lose(LossReason::Taken, || ()));
+    assert_eq!((second.lost().await, fourth.lost().await), (Some(LossReason::Taken), Some(LossReason::Taken)));
+    assert_eq!(first.state(), HoldState::Released, "it had left before");
+    assert!(!second.leave() && fourth.leave(), "the last ends the hold");
+    assert!(fourth.join().is_none());
+}
+
+#[tokio::test]
+async fn a_holder_that_leaves_wakes_only_those_who_watch_its_part() {
+    let clock = ManualClock::new();
+    let first = grant(&clock, Duration::from_secs(1)).shared();
+    let second = first.join().unwrap();
+    let (leaves, stays) = (first.clone(), second.clone());
+    let (left, stayed) =
+        (tokio::spawn(async move { leaves.lost().await }), tokio::spawn(async move { stays.lost().await }));
+    tokio::task::yield_now().await;
+    first.leave();
+    assert_eq!(left.await.unwrap(), None);
+    tokio::task::yield_now().await;
+    assert!(!stayed.is_finished());
+    second.whole().lose(LossReason::Deleted, || ());
+    assert_eq!(stayed.await.unwrap(), Some(LossReason::Deleted));
+}
+
+#[test]
+fn a_hold_of_one_holder_cannot_be_joined() {
+    let alone = grant(&ManualClock::new(), Duration::from_secs(1));
+    assert!(alone.join().is_none());
+    assert!(alone.leave());
 }

@@ -26,6 +26,10 @@ const TASK: &str = "keeper";
 /// holds, few enough that a slow server need not answer the last of them before its time is over.
 const IN_FLIGHT: usize = 64;
 
+/// As how many chunks one that is heavier than a full one counts at most: a server that is busy with some of these for longer
+/// than `response_timeout` would lose them all.
+const HEAVIEST: usize = IN_FLIGHT / 4;
+
 /// How long after a renewal that failed the next one is tried: a tenth of the lease, within these.
 const SHORTEST_RETRY: Duration = Duration::from_millis(10);
 const LONGEST_RETRY: Duration = Duration::from_secs(1);
@@ -211,9 +215,10 @@ impl Keeper {
     }
 
     /// One chunk, tried twice at most; what fails is entered again, so that a hold released meanwhile is not renewed.
-    async fn renew(&self, backend: &Backend, Chunk { by, mut holds }: Chunk) {
+    async fn renew(&self, backend: &Backend, chunk: Chunk) {
         // Nobody closes the semaphore.
-        let _one_of_few = self.0.in_flight.acquire().await;
+        let _some_of_few = self.0.in_flight.acquire_many(chunk.size().min(HEAVIEST) as u32).await;
+        let Chunk { by, mut holds } = chunk;
         holds.retain(|(grant, _)| !matches!(grant.watch(), Watch::Over));
         let Some((first, _)) = holds.first() else { return };
         let (deadline, moves) = (self.0.clock.now().plus(backend.attempt_budget() * 2), backend.moves());

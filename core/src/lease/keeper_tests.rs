@@ -12,6 +12,7 @@ use crate::contended::permits::RenewPermit;
 use crate::lease::{GrantSpec, HoldState, Renewal, Source, verify};
 use crate::lock::Renew;
 use crate::name::ObjectName;
+use crate::semaphore;
 use crate::time::ManualClock;
 
 #[cfg(test)]
@@ -77,12 +78,22 @@ impl World {
         self.hold_by::<RenewPermit>(number, LEASE, Some(LEASE))
     }
 
+    /// A hold of so many permits of a semaphore.
+    fn hold_permits(&self, number: u64, permits: u32) -> Grant {
+        self.hold_as::<semaphore::Renew>(format!("client:{number}/{permits}"), number, LEASE, Some(LEASE))
+    }
+
     fn hold_by<R: Renewal>(&self, number: u64, lease: Duration, watchdog: Option<Duration>) -> Grant {
+        self.hold_as::<R>(format!("client:{number}"), number, lease, watchdog)
+    }
+
+    fn hold_as<R: Renewal>(&self, owner: String, number: u64, lease: Duration, watchdog: Option<Duration>) -> Grant {
         let spec = GrantSpec {
             name: ObjectName::new("", &format!("jobs/{number}")).unwrap(),
-            owner: format!("client:{number}"),
+            owner,
             token: number,
             lease,
+            leased: true,
             watchdog,
             clock_drift: 1,
             sent: self.now(),
@@ -198,9 +209,9 @@ async fn holds_of_two_kinds_are_counted_apart() {
     world.keeper.forget(&permits[0]);
     assert_eq!(held(), (1, 1));
     world.keeper.0.lose(&permits[1], LossReason::Taken);
-    assert_eq!(world.keeper.0.counters.snapshot(0, 0).lock.lost, 0);
+    assert_eq!(world.keeper.0.counters.snapshot(0, 0, 0).lock.lost, 0);
     world.keeper.end(LossReason::Closed);
-    assert_eq!((held(), world.keeper.0.counters.snapshot(0, 0).lock.lost), ((0, 0), 1));
+    assert_eq!((held(), world.keeper.0.counters.snapshot(0, 0, 0).lock.lost), ((0, 0), 1));
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ mod holder;
 mod keeper;
 mod loss;
 mod options;
+mod part;
 mod renewal;
 mod schedule;
 mod tenure;
@@ -20,8 +21,9 @@ pub(crate) use keeper::Keeper;
 pub use loss::{HoldState, LossReason};
 pub use options::AcquireOptions;
 pub(crate) use options::check_leases;
-pub(crate) use renewal::Renewal;
+pub(crate) use renewal::{GrantKind, Renewal, RenewedBy};
 
+use crate::step::{Malformed, Reply, wire};
 use crate::time::Tick;
 
 /// What the server says to a renewal.
@@ -35,6 +37,20 @@ pub(crate) enum Renewed {
     Taken,
     /// The key holds something else now.
     WrongType,
+}
+
+impl Renewed {
+    /// Reads what a script says of many holds: ms that are left, or why there are none.
+    pub(crate) fn decode_each(reply: Reply) -> Result<Vec<Renewed>, Malformed> {
+        let read = |item: &Reply| match wire::int(Some(item))? {
+            left @ 1.. => Ok(Renewed::Prolonged { left_ms: left.unsigned_abs() }),
+            0 => Ok(Renewed::Gone),
+            -2 => Ok(Renewed::Taken),
+            -3 => Ok(Renewed::WrongType),
+            _ => Err(Malformed),
+        };
+        wire::list(reply)?.iter().map(read).collect()
+    }
 }
 
 /// What the keeper of leases has to do next for a grant.

@@ -11,13 +11,18 @@ use crate::stats::{Counters, HoldCounts};
 use crate::step::{Batch, BatchStep};
 use crate::time::Tick;
 
-/// The step by which a kind prolongs its holds, up to `CHUNK` of them in one script.
+/// The step by which a kind prolongs its holds, up to `CHUNK` of them in one script, or as many as weigh as much.
 ///
 /// It leaves alone what lasts for longer: a hold that nothing renews is verified with a lease of next to nothing. Only what
 /// [`Grant::asks_for`] returns cuts a hold short.
 pub(crate) trait Renewal: BatchStep<Reply = Renewed> {
     /// Whether its holds have fencing tokens.
     const FENCED: bool = true;
+
+    /// How many ordinary holds make a script as much work as the hold of this owner.
+    fn weight(_owner: &str) -> usize {
+        1
+    }
 
     /// For `lease` from when the server carries it out.
     fn of(grant: &Grant, lease: Duration) -> Self;
@@ -26,16 +31,42 @@ pub(crate) trait Renewal: BatchStep<Reply = Renewed> {
     fn counts(of: &Counters) -> &HoldCounts;
 }
 
+/// What the grants of a kind are to their client: holds that a [`Renewal`] prolongs, or something that is granted for good.
+pub(crate) trait GrantKind: 'static {
+    /// Whether its grants end with a lease. The keeper looks after these only.
+    const LEASED: bool;
+
+    /// For [`Grant::new`].
+    fn renewed_by() -> &'static RenewedBy;
+
+    /// Where grants of this kind, and waits for them, are counted.
+    fn counts(of: &Counters) -> &HoldCounts;
+}
+
+impl<R: Renewal> GrantKind for R {
+    const LEASED: bool = true;
+
+    fn renewed_by() -> &'static RenewedBy {
+        RenewedBy::of::<R>()
+    }
+
+    fn counts(of: &Counters) -> &HoldCounts {
+        <R as Renewal>::counts(of)
+    }
+}
+
 /// A hold that is to be renewed, and for how long.
 pub(super) type ToRenew = (Grant, Duration);
 
 type Sending<'a> = Pin<Box<dyn Future<Output = Result<Done<Vec<Renewed>>, Failed>> + Send + 'a>>;
 
 /// A [`Renewal`] without its type.
-pub(super) struct RenewedBy {
+pub(crate) struct RenewedBy {
     step: fn() -> TypeId,
-    /// The most holds that one script renews.
+    /// The most holds that one script renews, by weight; one hold at least.
     pub(super) chunk: usize,
+    /// See [`Renewal::weight`].
+    weight: fn(&str) -> usize,
     /// See [`Renewal::FENCED`].
     pub(super) fenced: bool,
     send: for<'a> fn(&'a Backend, &[ToRenew], Tick) -> Sending<'a>,
@@ -47,8 +78,35 @@ impl RenewedBy {
     pub(super) const fn of<R: Renewal>() -> &'static RenewedBy {
         const {
             assert!(R::CHUNK > 0);
-            &RenewedBy { step: TypeId::of::<R>, chunk: R::CHUNK, fenced: R::FENCED, send: send::<R>, counts: R::counts }
+            &RenewedBy {
+                step: TypeId::of::<R>,
+                chunk: R::CHUNK,
+                weight: R::weight,
+                fenced: R::FENCED,
+                send: send::<R>,
+                counts: R::counts,
+            }
         }
+    }
+
+    /// Of a kind that is granted for good: no keeper ever has one of its grants.
+    pub(crate) const fn nothing<K: GrantKind>() -> &'static RenewedBy {
+        const {
+            assert!(!K::LEASED);
+            &RenewedBy {
+                step: TypeId::of::<K>,
+                chunk: 1,
+                weight: |_| 1,
+                fenced: false,
+                send: |_, _, _| unreachable!("what is granted for good is not renewed"),
+                counts: K::counts,
+            }
+        }
+    }
+
+    /// See [`Renewal::weight`].
+    pub(super) fn weight(&self, (grant, _): &ToRenew) -> usize {
+        (self.weight)(grant.owner())
     }
 
     /// Sends one script for these holds, which all are renewed by this.

@@ -89,6 +89,8 @@ impl Schedule {
 
     /// As [`Schedule::put`], at a time that is not the next event's own.
     pub(super) fn put_at(&mut self, at: Tick, mut entry: Entry) -> bool {
+        // The keeper looks after the hold, whoever shares it.
+        entry.grant = entry.grant.whole();
         if let Some(present) = self.take(&entry.grant) {
             entry.grant = entry.grant.later(present);
         }

@@ -16,6 +16,8 @@ pub(super) struct Tenure {
     pub(super) name: ObjectName,
     pub(super) owner: Box<str>,
     pub(super) clock: Clock,
+    /// When the server granted it.
+    pub(super) granted: Tick,
     /// The object that has to know when a grant is lost.
     pub(super) source: Weak<dyn Source>,
     pub(super) renewed_by: &'static RenewedBy,
@@ -139,6 +141,11 @@ impl Standing {
         self.watchdog.map(|lease| lease.min(self.lease))
     }
 
+    /// With another stage, as one of several holders sees it whose part has ended.
+    pub(super) fn at_stage(self, stage: Stage) -> Standing {
+        Standing { stage, ..self }
+    }
+
     /// As grant number `turn` sees it: one that was handed over is released.
     pub(super) fn of_turn(self, turn: u32) -> Standing {
         match self.turn == turn {
@@ -160,6 +167,7 @@ impl Tenure {
             name: spec.name,
             owner: spec.owner.into_boxed_str(),
             clock,
+            granted: spec.granted,
             source,
             renewed_by,
             echo_until: spec.echo_until.unwrap_or_default(),

@@ -3,17 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::holds::Holds;
-use super::step::{self, Acquire, Cancel, Look, Release, Renew};
+use super::step::{self, Acquire, AcquireAll, Cancel, Look, Release, ReleaseAll, Renew};
 use super::{HolderId, LockObject};
-use crate::contended::{AcquireStep, Cohort, Contended, MutexOrder, Ordered, OrderedGuard, Primitive, QueueNames};
+use crate::contended::{
+    AcquireStep, Cohort, Contended, Holds, MutexOrder, Ordered, OrderedGuard, Primitive, QueueNames, TakenTogether,
+};
 use crate::context::Context;
 use crate::lease::{Grant, GrantSpec, Term};
 use crate::name::ObjectName;
 
 /// One holder at a time.
 pub(crate) struct Exclusive {
-    holds: Ordered<Holds>,
+    holds: Ordered<Holds<Exclusive>>,
 }
 
 impl Default for Exclusive {
@@ -78,7 +79,7 @@ impl Primitive for Exclusive {
         self.holds.lock().enter(holder, grant);
     }
 
-    fn in_the_way(&self) -> Option<Grant> {
+    fn in_the_way(&self, _wanted: Term) -> Option<Grant> {
         self.holds.lock().valid().cloned()
     }
 
@@ -91,7 +92,7 @@ impl Primitive for Exclusive {
     }
 
     fn valid(&self) -> Vec<Grant> {
-        self.in_the_way().into_iter().collect()
+        self.holds.lock().valid().cloned().into_iter().collect()
     }
 
     fn take_valid(&self) -> Vec<Grant> {
@@ -100,6 +101,19 @@ impl Primitive for Exclusive {
 
     fn let_go(&self, token: Option<u64>) -> Vec<Arc<LockObject>> {
         self.holds.lock().let_go(token)
+    }
+}
+
+impl TakenTogether for Exclusive {
+    type AcquireAll = AcquireAll;
+    type ReleaseAll = ReleaseAll;
+
+    fn acquire_all(step: &Acquire, jumps: bool) -> AcquireAll {
+        AcquireAll { one: step.clone(), jumps }
+    }
+
+    fn release_all(step: Release) -> ReleaseAll {
+        ReleaseAll(step)
     }
 }
 
@@ -114,7 +128,7 @@ impl AcquireStep for Acquire {
 }
 
 impl Contended<Exclusive> {
-    pub(super) fn holds(&self) -> OrderedGuard<'_, Holds> {
+    pub(super) fn holds(&self) -> OrderedGuard<'_, Holds<Exclusive>> {
         self.primitive().holds.lock()
     }
 }

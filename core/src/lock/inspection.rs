@@ -5,8 +5,6 @@ use std::time::Duration;
 use super::Lock;
 use super::step::{ForceRelease, Inspect};
 use crate::error::Result;
-use crate::lease::LossReason;
-use crate::step::Step;
 
 /// What the server shows of a lock.
 ///
@@ -47,15 +45,7 @@ impl Lock {
     /// # Cancel safety
     /// Dropping the future may leave it done or not done.
     pub async fn force_release(&self) -> Result<bool> {
-        self.shared.check_open(<ForceRelease as Step>::OP)?;
-        // The server has freed these, or showed them gone. One that is granted meanwhile may have come before or after.
-        let before = self.shared.holds().valid().cloned();
-        let freed = self.shared.run_now(&ForceRelease).await;
-        if let (Ok(_), Some(grant)) = (&freed, before) {
-            self.client().keeper.end_as(&grant, LossReason::Deleted);
-        }
-        self.shared.verify_holds();
-        freed
+        self.shared.force_release(&ForceRelease).await
     }
 
     /// Reads who holds the lock, for how long, and the last token.

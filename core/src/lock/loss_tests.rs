@@ -169,6 +169,7 @@ async fn a_grant_by_the_server_before_is_verified_at_once() {
         owner: lossy.lock.client().next_owner(),
         token: 1,
         lease,
+        leased: true,
         watchdog: None,
         clock_drift: 1,
         sent: lossy.lock.client().clock.now(),

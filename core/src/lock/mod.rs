@@ -8,10 +8,10 @@
 //! server, as often and for as long as options allow. The wire format is in `docs/protocol`.
 
 mod acquire;
+pub(crate) mod all;
 mod by_holder;
 mod exclusive;
 mod held;
-mod holds;
 mod inspection;
 #[cfg(test)]
 mod loss_tests;
@@ -27,6 +27,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use all::{HeldAll, LockAll, LostMember, MAX_LOCKS};
 pub(crate) use exclusive::Exclusive;
 pub use held::Held;
 pub use inspection::Inspection;

@@ -6,16 +6,15 @@ use std::time::Duration;
 use libdlock_testkit::Reply;
 use proptest::prelude::*;
 
-use super::step::{
-    self, Acquire, Cancel, ForceRelease, Inspect, LockHash, LockState, Look, Release, Renew, TokenKey, Transfer,
-};
+use super::step::{self, Acquire, Cancel, ForceRelease, Inspect, LockHash, LockState, Look, Release, Renew, Transfer};
 use crate::contended::Queue;
+use crate::contended::token::{TOKEN, TokenKey};
 use crate::context::inbox;
 use crate::name::ObjectName;
 use crate::step::model::{Model, Pair, Sequences, drive};
 
 /// More than head, next and one behind them.
-const CLIENTS: u8 = 4;
+pub(super) const CLIENTS: u8 = 4;
 
 #[derive(Clone, Debug)]
 pub(crate) enum Action {
@@ -136,13 +135,13 @@ fn actions() -> impl Strategy<Value = (Action, i64)> {
     (action, pause_us)
 }
 
-fn client(number: u8) -> String {
+pub(super) fn client(number: u8) -> String {
     // The last one is a client id of Redisson's version.
     let version = if number == CLIENTS - 1 { 4 } else { 8 };
     format!("11111111-2222-{version}333-8444-55555555555{number}")
 }
 
-fn owner(number: u8) -> String {
+pub(super) fn owner(number: u8) -> String {
     format!("{}:{}", client(number / 2), number % 2)
 }
 
@@ -191,24 +190,29 @@ impl Model for LockState {
     }
 
     fn read_back(pair: &mut Pair<LockState>) -> LockState {
-        let (lock, token) = (pair.name.as_str().to_owned(), pair.name.companion(step::TOKEN));
-        let (lock_deadline, token_deadline) = (pair.server_deadline(&lock), pair.server_deadline(&token));
-        let fields = pair.server.cmd(&["HGETALL", &lock]).unwrap();
-        let fields: Vec<&str> = fields.array().iter().map(Reply::text).collect();
-        let owners: BTreeMap<String, String> =
-            fields.chunks(2).map(|pair| (pair[0].to_owned(), pair[1].to_owned())).collect();
-        let value = pair.server.cmd(&["GET", &token]).unwrap();
-        let queue = Queue::read_back(pair, &step::QUEUE);
-        LockState {
-            queue,
-            hash: (!owners.is_empty()).then_some(LockHash { owners, deadline: lock_deadline }),
-            token: (!value.is_nil()).then(|| TokenKey { value: value.text().to_owned(), deadline: token_deadline }),
-        }
+        read_lock(pair)
+    }
+}
+
+/// What the server holds of the lock with the pair's name.
+pub(super) fn read_lock<M: Model>(pair: &mut Pair<M>) -> LockState {
+    let (lock, token) = (pair.name.as_str().to_owned(), pair.name.companion(TOKEN));
+    let (lock_deadline, token_deadline) = (pair.server_deadline(&lock), pair.server_deadline(&token));
+    let fields = pair.server.cmd(&["HGETALL", &lock]).unwrap();
+    let fields: Vec<&str> = fields.array().iter().map(Reply::text).collect();
+    let owners: BTreeMap<String, String> =
+        fields.chunks(2).map(|pair| (pair[0].to_owned(), pair[1].to_owned())).collect();
+    let value = pair.server.cmd(&["GET", &token]).unwrap();
+    let queue = Queue::read_back(pair, &step::QUEUE);
+    LockState {
+        queue,
+        hash: (!owners.is_empty()).then_some(LockHash { owners, deadline: lock_deadline }),
+        token: (!value.is_nil()).then(|| TokenKey { value: value.text().to_owned(), deadline: token_deadline }),
     }
 }
 
 fn foreign(pair: &mut Pair<LockState>, action: &Foreign) {
-    let (lock, token) = (pair.name.as_str().to_owned(), pair.name.companion(step::TOKEN));
+    let (lock, token) = (pair.name.as_str().to_owned(), pair.name.companion(TOKEN));
     match action {
         Foreign::Hold { ttl_ms, long } => {
             let redisson = format!("6e3814a1-e847-452b-a982-45baf93a1df2:{}", "1".repeat(if *long { 300 } else { 1 }));

@@ -36,17 +36,7 @@ impl Lock {
 
     pub(super) async fn reenter(&self, holder: HolderId, grant: Grant, term: Term) -> Result<Grant> {
         self.check_reentry(&grant)?;
-        match term {
-            Term::Renewed(lease) if !grant.is_renewed_for(lease) => {
-                self.shared.extend(OP, &grant, lease).await?;
-                grant.renew_from_now(lease);
-                self.client().keeper.watch(&grant);
-            }
-            Term::Fixed(lease) if lease > grant.remaining() && (!grant.is_renewed() || lease > grant.lease()) => {
-                self.shared.extend(OP, &grant, lease).await?;
-            }
-            Term::Renewed(_) | Term::Fixed(_) => {}
-        }
+        self.shared.extend_for(OP, &grant, term).await?;
         self.count_reentry(holder, grant)
     }
 

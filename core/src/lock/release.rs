@@ -1,8 +1,7 @@
 //! Releasing.
 
-use super::holds::TakenBack;
 use super::{HolderId, Lock};
-use crate::contended::LastHolder;
+use crate::contended::{LastHolder, TakenBack};
 use crate::error::Result;
 use crate::lease::{Grant, LossReason};
 use crate::objects::Object;

@@ -162,6 +162,7 @@ impl Lock {
             owner,
             token: detached.token,
             lease,
+            leased: true,
             watchdog,
             clock_drift: client.options.clock_drift,
             sent: done.sent,

@@ -3,12 +3,18 @@
 use std::time::Duration;
 
 use super::permits::PermitsWanted;
-use super::{AcquireOptions, HolderId, MAX_ACQUIRED, Permits, Semaphore};
+use super::{AcquireOptions, HolderId, MAX_ACQUIRED, MAX_PERMITS, Permits, Semaphore, refuse_permits};
 use crate::config::check_lease;
 use crate::contended::{Caller, LastHolder};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::lease::{Grant, LossReason, Term};
 use crate::objects::Object;
+
+/// For those who know semaphores on which everybody may release.
+const NO_SUCH_HOLD: &str = "this holder has no such permits (any more): a release ends one acquire of the same thread or task, \
+                            with all its permits; what is taken, for no thread or task, may be released by any";
+/// How many numbers of permits an error names that a release may end.
+const SUMS_NAMED: usize = 4;
 
 impl Semaphore {
     /// Acquires so many permits for `holder`. Each acquire is a hold of its own: a holder may have several, and each needs its
@@ -23,7 +29,7 @@ impl Semaphore {
     pub async fn acquire_as(&self, holder: HolderId, permits: u32, how: AcquireOptions) -> Result<Permits> {
         const OP: &str = "acquire";
         if !(1..=MAX_ACQUIRED).contains(&permits) {
-            return Err(Semaphore::refuse_permits(OP, permits, MAX_ACQUIRED).on(self.key()));
+            return Err(refuse_permits(OP, permits, MAX_ACQUIRED).on(self.key()));
         }
         let term = self.term(&how);
         if let Term::Fixed(lease) = term {
@@ -65,9 +71,43 @@ impl Semaphore {
             Some(grant) => self.shared.release(grant, LastHolder::Caller).await,
             None => {
                 self.shared.check_open(OP)?;
-                Err(self.shared.not_held(OP, None))
+                Err(Error::new(ErrorKind::NotHeld, OP, NO_SUCH_HOLD).on(self.key()))
             }
         }
+    }
+
+    /// How many of the latest holds of `holder`, lost ones included, have exactly so many permits together. For hosts whose
+    /// callers name the number of permits that they release: a hold ends with all of its permits, so any other number has to
+    /// be refused.
+    ///
+    /// # Errors
+    /// [`NotHeld`](crate::ErrorKind::NotHeld) when `holder` has no hold; [`InvalidArgument`](crate::ErrorKind::InvalidArgument)
+    /// when none of its latest holds have so many, which says how many they have.
+    pub(crate) fn holds_of(&self, holder: HolderId, permits: u32) -> Result<u32> {
+        const OP: &str = "release";
+        if permits == 0 {
+            return Err(refuse_permits(OP, permits, MAX_PERMITS).on(self.key()));
+        }
+        let sums = if self.is_forked() { Vec::new() } else { self.shared.holds().sums(holder) };
+        if sums.is_empty() {
+            self.shared.check_open(OP)?;
+            return Err(self.shared.not_held(OP, None));
+        }
+        match sums.iter().position(|&sum| sum == permits) {
+            Some(at) => Ok(at as u32 + 1),
+            None => Err(Semaphore::refuse_to_split(OP, permits, &sums).on(self.key())),
+        }
+    }
+
+    fn refuse_to_split(op: &'static str, permits: u32, sums: &[u32]) -> Error {
+        let what = format_args!(
+            "{permits} permits cannot be released: an acquire ends with all of its permits, the latest first"
+        );
+        let mut allowed: Vec<_> = sums.iter().take(SUMS_NAMED).map(u32::to_string).collect();
+        if sums.len() > SUMS_NAMED {
+            allowed.push("more".to_owned());
+        }
+        Error::refused(ErrorKind::InvalidArgument, op, what, allowed.join(" or "))
     }
 
     /// Ends the hold with this number, unattended: it is not the holder's any more when this returns, and the server is told in

@@ -95,7 +95,7 @@ impl Permits {
 }
 
 /// How many permits a grant of a semaphore is for.
-pub(crate) fn count_of(grant: &Grant) -> u32 {
+pub(super) fn count_of(grant: &Grant) -> u32 {
     Taker::of(grant.owner()).permits
 }
 

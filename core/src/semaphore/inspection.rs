@@ -1,7 +1,7 @@
 //! What the server shows of a semaphore, and how many permits it has.
 
 use super::step::{Inspect, Inspected, SetPermits};
-use super::{MAX_PERMITS, Semaphore};
+use super::{MAX_PERMITS, Semaphore, refuse_permits};
 use crate::error::Result;
 use crate::event::Level;
 use crate::step::Step;
@@ -45,7 +45,7 @@ impl Semaphore {
     /// Dropping the future may leave it done or not done.
     pub async fn set_permits(&self, permits: u32) -> Result<()> {
         if !(1..=MAX_PERMITS).contains(&permits) {
-            return Err(Semaphore::refuse_permits(SetPermits::OP, permits, MAX_PERMITS).on(self.key()));
+            return Err(refuse_permits(SetPermits::OP, permits, MAX_PERMITS).on(self.key()));
         }
         self.shared.run_now(&SetPermits { total: permits }).await.map(drop)
     }

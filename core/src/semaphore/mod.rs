@@ -25,7 +25,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use held::Permits;
-pub(crate) use held::{count_of, ids_of};
+pub(crate) use held::ids_of;
 pub use inspection::Inspection;
 pub use options::SemaphoreOptions;
 pub(crate) use permits::Leased;
@@ -33,7 +33,7 @@ pub(crate) use step::Renew;
 #[cfg(test)]
 pub(crate) use step::SemaphoreState;
 
-use crate::contended::{Contended, Home};
+use crate::contended::{Contended, Home, available};
 use crate::context::Context;
 use crate::error::{Error, ErrorKind, Result};
 pub use crate::lease::AcquireOptions;
@@ -50,7 +50,7 @@ type SemaphoreObject = Contended<Leased>;
 pub const MAX_ACQUIRED: u32 = step::MAX_ACQUIRED;
 
 /// The most permits that a semaphore has: Redisson counts them in an `int`.
-pub const MAX_PERMITS: u32 = i32::MAX as u32;
+pub const MAX_PERMITS: u32 = available::MAX_PERMITS;
 
 /// A named semaphore. Cheap to clone; clones, and all semaphores that one client makes of one name, are the same semaphore.
 ///
@@ -171,12 +171,12 @@ impl Semaphore {
     fn is_forked(&self) -> bool {
         self.client().tasks.is_forked()
     }
+}
 
-    /// The error of a number of permits that is none.
-    fn refuse_permits(op: &'static str, permits: u32, most: u32) -> Error {
-        let given = format_args!("{permits} permits are out of range");
-        Error::refused(ErrorKind::InvalidArgument, op, given, format!("1 to {most}"))
-    }
+/// The error of a number of permits that is out of range.
+pub(crate) fn refuse_permits(op: &'static str, permits: impl fmt::Display, most: u32) -> Error {
+    let given = format_args!("{permits} permits are out of range");
+    Error::refused(ErrorKind::InvalidArgument, op, given, format!("1 to {most}"))
 }
 
 impl Drop for Semaphore {

@@ -6,8 +6,9 @@ use std::time::Duration;
 use libdlock_testkit::Reply;
 use proptest::prelude::*;
 
-use super::step::{self, Acquire, Available, Cancel, Inspect, Look, Release, Renew, SemaphoreState, SetPermits, Taker};
+use super::step::{self, Acquire, Cancel, Inspect, Look, Release, Renew, SemaphoreState, SetPermits, Taker};
 use crate::contended::Queue;
+use crate::contended::available::{Available, channel};
 use crate::context::inbox;
 use crate::name::ObjectName;
 use crate::step::model::{Model, Pair, Sequences, drive};
@@ -20,6 +21,8 @@ pub(crate) enum Action {
     Acquire {
         owner: u8,
         permits: u32,
+        /// What the other acquires of the same request take.
+        others: Vec<u32>,
         lease_ms: u64,
         total: u32,
         waits: bool,
@@ -80,6 +83,7 @@ fn actions() -> impl Strategy<Value = (Action, i64)> {
     let owner = 0..2 * CLIENTS;
     let permits = prop_oneof![4 => Just(1u32), 2 => 2..4u32, 1 => Just(5)];
     let total = prop_oneof![4 => Just(4u32), 1 => Just(2)];
+    let others = prop_oneof![2 => Just(vec![]), 1 => prop::collection::vec(permits.clone(), 1..4)];
     let (waits, late) = (prop::bool::weighted(0.8), prop::bool::weighted(0.05));
     let foreign = prop_oneof![
         (0..3u8, prop::option::of(1..2_000u64)).prop_map(|(number, lease_ms)| Foreign::Permit { number, lease_ms }),
@@ -103,7 +107,7 @@ fn actions() -> impl Strategy<Value = (Action, i64)> {
         (0..CLIENTS).prop_map(|client| Foreign::Listens { client, listens: false }),
     ];
     let action = prop_oneof![
-        9 => (owner.clone(), permits.clone(), leases(), total, waits, late).prop_map(|(owner, permits, lease_ms, total, waits, late)| Action::Acquire { owner, permits, lease_ms, total, waits, late }),
+        9 => (owner.clone(), permits.clone(), others, leases(), total, waits, late).prop_map(|(owner, permits, others, lease_ms, total, waits, late)| Action::Acquire { owner, permits, others, lease_ms, total, waits, late }),
         6 => (owner.clone(), permits.clone()).prop_map(|(owner, permits)| Action::Release { owner, permits }),
         2 => (0..CLIENTS, late).prop_map(|(client, late)| Action::Cancel { client, late }),
         4 => (0..CLIENTS, any::<bool>(), late).prop_map(|(client, keep, late)| Action::Look { client, keep, late }),
@@ -131,9 +135,13 @@ impl Model for SemaphoreState {
     fn act(pair: &mut Pair<SemaphoreState>, action: &Action) {
         let ms = Duration::from_millis;
         match action {
-            Action::Acquire { owner: number, permits, lease_ms, total, waits, late } => {
-                let (owner, lease) = (owner(*number, *permits), ms(*lease_ms));
-                pair.step(&Acquire { owner, lease, waits: *waits, total: *total }, *late);
+            Action::Acquire { owner: number, permits, others, lease_ms, total, waits, late } => {
+                let lease = ms(*lease_ms);
+                // Numbers that no other request has.
+                let others = others.iter().enumerate();
+                let others = others.map(|(at, permits)| format!("{}:1{at}/{permits}", client(*number / 2))).collect();
+                let owner = owner(*number, *permits);
+                pair.step(&Acquire { owner, others, lease, waits: *waits, total: *total }, *late);
             }
             Action::Release { owner: number, permits } => {
                 pair.step(&Release { owner: owner(*number, *permits) }, false);
@@ -154,7 +162,7 @@ impl Model for SemaphoreState {
 
     fn channels(name: &ObjectName) -> Vec<String> {
         let inboxes = (0..CLIENTS).map(|number| inbox(&client(number)));
-        inboxes.chain([step::channel(name)]).collect()
+        inboxes.chain([channel(name)]).collect()
     }
 
     fn read_back(pair: &mut Pair<SemaphoreState>) -> SemaphoreState {
@@ -202,6 +210,7 @@ fn foreign(pair: &mut Pair<SemaphoreState>, action: &Foreign) {
             pair.command(&["DEL", &pair.name.companion(step::QUEUE.seen)]);
             pair.state.queue.seen.clear();
             pair.state.queue.deaf.clear();
+            pair.state.queue.told.clear();
             pair.state.queue.wants.clear();
             pair.state.queue.barged = None;
         }

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use super::{Leased, MAX_PERMITS, Semaphore};
+use super::{Leased, MAX_PERMITS, refuse_permits};
 use crate::contended::Primitive;
 use crate::error::Result;
 use crate::lease::{Lease, check_leases};
 
-/// How a [`Semaphore`] is made.
+/// How a [`Semaphore`](super::Semaphore) is made.
 ///
 /// ```
 /// # use libdlock::lease::Lease;
@@ -19,7 +19,7 @@ use crate::lease::{Lease, check_leases};
 #[non_exhaustive]
 pub struct SemaphoreOptions {
     /// How many permits the semaphore has, 1 to [`MAX_PERMITS`], when it is made on the server. One that is there keeps its own
-    /// number, which [`Semaphore::set_permits`] changes; a client that was given another one warns.
+    /// number, which [`set_permits`](super::Semaphore::set_permits) changes; a client that was given another one warns.
     pub permits: u32,
     /// The lease of an acquire that names none.
     pub lease: Lease,
@@ -49,7 +49,7 @@ impl SemaphoreOptions {
     pub(super) fn check(&self) -> Result<()> {
         const OP: &str = Leased::KIND;
         if !(1..=MAX_PERMITS).contains(&self.permits) {
-            return Err(Semaphore::refuse_permits(OP, self.permits, MAX_PERMITS));
+            return Err(refuse_permits(OP, self.permits, MAX_PERMITS));
         }
         check_leases(OP, self.lease, self.watchdog_lease)
     }

@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use super::SemaphoreObject;
 use super::holds::Holds;
-use super::step::{self, Acquire, Cancel, Look, Release, Renew, Taker};
+use super::step::{self, Acquire, Cancel, Look, MAX_ACQUIRED, Release, Renew, Taker};
 use crate::contended::{
-    AcquireStep, Cohort, Contended, MutexOrder, Ordered, OrderedGuard, Primitive, QueueNames, Wanted,
+    AcquireStep, Cohort, Contended, MutexOrder, Ordered, OrderedGuard, Primitive, QueueNames, Wanted, available,
 };
 use crate::context::Context;
 use crate::lease::{Grant, GrantSpec, HolderId, Term};
 use crate::name::ObjectName;
+use crate::time::Tick;
 
 /// Several holders at a time, each with some of the permits.
 pub(crate) struct Leased {
@@ -28,12 +29,21 @@ impl Default for Leased {
 }
 
 /// What a caller wants: so many permits, of a semaphore that has `total` if it is not there yet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct PermitsWanted {
     pub(super) term: Term,
     pub(super) permits: u32,
     pub(super) total: u32,
 }
+
+/// The total is no part of what a grant is for.
+impl PartialEq for PermitsWanted {
+    fn eq(&self, other: &PermitsWanted) -> bool {
+        (self.term, self.permits) == (other.term, other.permits)
+    }
+}
+
+impl Eq for PermitsWanted {}
 
 impl Wanted for PermitsWanted {
     fn term(self) -> Term {
@@ -49,6 +59,7 @@ impl Primitive for Leased {
     const KIND: &'static str = "semaphore";
     const QUEUE: QueueNames = step::QUEUE;
     const ONE_GRANT_ENDS: bool = false;
+    const AT_ONCE: usize = 16;
 
     type Wanted = PermitsWanted;
     type Acquire = Acquire;
@@ -58,8 +69,21 @@ impl Primitive for Leased {
     type Renew = Renew;
 
     fn acquire(client: &Context, wanted: PermitsWanted, waits: bool, _alone: bool) -> Acquire {
-        let owner = format!("{}/{}", client.next_owner(), wanted.permits);
-        Acquire { owner, lease: wanted.term.lease(), waits, total: wanted.total }
+        let owner = Taker::fresh(client, wanted.permits);
+        Acquire { owner, others: Vec::new(), lease: wanted.term.lease(), waits, total: wanted.total }
+    }
+
+    fn acquire_also(client: &Context, step: &mut Acquire, others: &[PermitsWanted]) -> usize {
+        let mut permits = Taker::of(&step.owner).permits;
+        for wanted in others {
+            permits += wanted.permits;
+            let same = (wanted.term.lease(), wanted.total) == (step.lease, step.total);
+            if !same || permits > MAX_ACQUIRED {
+                break;
+            }
+            step.others.push(Taker::fresh(client, wanted.permits));
+        }
+        step.others.len()
     }
 
     fn release(owner: &str, _rejoin: bool) -> Release {
@@ -82,11 +106,21 @@ impl Primitive for Leased {
     }
 
     fn foreign_channel(name: &ObjectName) -> String {
-        step::channel(name)
+        available::channel(name)
+    }
+
+    fn is_of_libdlock(announcement: &str) -> bool {
+        available::is_of_libdlock(announcement)
     }
 
     fn cohort(_client: &Context, _wanted: PermitsWanted, _step: &Acquire, _spec: &GrantSpec) -> Cohort {
         unreachable!("no grant of several ends the contending")
+    }
+
+    fn handed_on_as(client: &Context, grant: &Grant, now: Tick) -> Option<u64> {
+        let options = &client.options;
+        let may = !options.strict_fifo && grant.turn() + 1 < options.cohort_max;
+        (may && now < grant.granted().plus(options.cohort_age)).then(|| client.next_number())
     }
 
     fn held_as(grant: &Grant) -> PermitsWanted {
@@ -97,13 +131,12 @@ impl Primitive for Leased {
         self.holds.lock().enter(holder, grant);
     }
 
-    fn in_the_way(&self) -> Option<Grant> {
+    fn in_the_way(&self, _wanted: PermitsWanted) -> Option<Grant> {
         None
     }
 
-    fn told(&self, lost: &Grant) {
-        self.holds.lock().forget(lost);
-    }
+    /// Each hold needs its own release, also when its holder has heard of the loss.
+    fn told(&self, _lost: &Grant) {}
 
     fn take(&self, holder: HolderId) -> Option<Grant> {
         self.holds.lock().take(holder)
@@ -133,8 +166,12 @@ impl AcquireStep for Acquire {
 
     /// The number in its owner, which no other acquire of the client has.
     fn token(&self, _given: u64) -> u64 {
-        let number = self.owner.rsplit_once(':').and_then(|(_, rest)| rest.split('/').next()?.parse().ok());
-        number.unwrap_or(0)
+        Taker::of(&self.owner).number()
+    }
+
+    fn each(&self) -> Vec<Acquire> {
+        let of = |owner: &String| Acquire { owner: owner.clone(), others: Vec::new(), ..*self };
+        [&self.owner].into_iter().chain(&self.others).map(of).collect()
     }
 }
 

@@ -1,53 +1,24 @@
 //! What a semaphore does, on `memory://` and on a real server.
 
 mod ending;
+mod hand_over;
 mod keys;
 mod leases;
 mod permits;
 mod waiting;
 
 use std::future::Future;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use libdlock_testkit::Server;
 use tokio::task::JoinHandle;
 
 use super::{Inspection, Permits, Semaphore};
+use crate::contended::place::{Place, SOON, settle, soon, still_client};
 use crate::error::Result;
-use crate::stats::LockStats;
-use crate::time::ManualClock;
+use crate::stats::SemaphoreStats;
 use crate::{Client, Config};
 
-/// Long enough for anything that is bound to happen on a busy machine.
-const SOON: Duration = Duration::from_secs(10);
-
-/// Where clients meet: a store in this process, or a server.
-struct Place {
-    url: String,
-    server: Option<Server>,
-}
-
 impl Place {
-    fn memory() -> Place {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let url = format!("memory://semaphores-{}", NEXT.fetch_add(1, Ordering::Relaxed));
-        Place { url, server: None }
-    }
-
-    fn server() -> Place {
-        let server = Server::start();
-        Place { url: server.url(), server: Some(server) }
-    }
-
-    fn both() -> [Place; 2] {
-        [Place::memory(), Place::server()]
-    }
-
-    async fn client(&self) -> Client {
-        Client::connect(&self.url).await.unwrap()
-    }
-
     /// The semaphore `pool` of so many clients, each of its own.
     async fn pools(&self, clients: usize, permits: u32) -> Vec<Semaphore> {
         let mut pools = Vec::new();
@@ -55,24 +26,6 @@ impl Place {
             pools.push(self.client().await.semaphore("pool", permits).unwrap());
         }
         pools
-    }
-}
-
-/// A client on a store of its own, whose time stands still unless the test moves it.
-async fn still_client() -> (Client, ManualClock) {
-    let clock = ManualClock::new();
-    let mut config = Config::from_url("memory://?lease=10s").unwrap();
-    config.clock(clock.clone()).unwrap();
-    (Client::connect_with(config).await.unwrap(), clock)
-}
-
-/// Awaits, but not for longer than [`SOON`].
-#[track_caller]
-fn soon<F: Future>(what: &'static str, future: F) -> impl Future<Output = F::Output> {
-    let caller = std::panic::Location::caller();
-    async move {
-        let done = tokio::time::timeout(SOON, future).await;
-        done.unwrap_or_else(|_| panic!("not within {SOON:?}: {what} ({caller})"))
     }
 }
 
@@ -112,13 +65,6 @@ async fn nothing_is_left(pool: &Semaphore) {
     shows(pool, "nothing is left", is_whole).await;
 }
 
-/// Lets the tasks that are ready run: with a clock that stands still there is nothing else to wait for.
-async fn settle() {
-    for _ in 0..200 {
-        tokio::task::yield_now().await;
-    }
-}
-
 /// Waits until so many callers wait for any semaphore of this client.
 async fn waiting(pool: &Semaphore, callers: u64) {
     soon("that many callers wait", async {
@@ -130,7 +76,7 @@ async fn waiting(pool: &Semaphore, callers: u64) {
 }
 
 /// What the semaphores of this client have counted.
-fn counts(pool: &Semaphore) -> LockStats {
+fn counts(pool: &Semaphore) -> SemaphoreStats {
     let context = pool.client();
-    context.counters.semaphore.seen(context.keeper.held::<super::Renew>())
+    context.counters.snapshot(0, context.keeper.held::<super::Renew>(), 0).semaphore
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::histogram::Times;
-use super::{LimiterStats, LockStats, SemaphoreStats, Stats};
+use super::{CountingSemaphoreStats, LatchStats, LimiterStats, LockStats, RwLockStats, SemaphoreStats, Stats};
 
 /// How a hold came to the caller that acquired it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +27,9 @@ pub(crate) struct Counters {
     pub(crate) lock: HoldCounts,
     pub(crate) limiter: DecisionCounts,
     pub(crate) semaphore: HoldCounts,
+    pub(crate) rw_lock: HoldCounts,
+    pub(crate) counting: GrantCounts,
+    pub(crate) latch: LatchCounts,
     /// Of the kind that tests make up.
     #[cfg(test)]
     pub(crate) permits: HoldCounts,
@@ -39,12 +42,15 @@ impl Counters {
     }
 
     /// Everything counted so far; the keeper knows how many holds of each kind there are.
-    pub(crate) fn snapshot(&self, locks: u64, semaphores: u64) -> Stats {
+    pub(crate) fn snapshot(&self, locks: u64, semaphores: u64, rw_locks: u64) -> Stats {
         Stats {
             retries: read(&self.retries),
             lock: self.lock.snapshot(locks),
             limiter: self.limiter.snapshot(),
             semaphore: self.semaphore.snapshot_of_semaphores(semaphores),
+            rw_lock: self.rw_lock.snapshot_of_rw_locks(rw_locks),
+            counting_semaphore: self.counting.snapshot(),
+            latch: self.latch.snapshot(),
         }
     }
 }
@@ -162,6 +168,35 @@ impl HoldCounts {
     fn snapshot_of_semaphores(&self, held: u64) -> SemaphoreStats {
         read_holds!(self, held, SemaphoreStats)
     }
+
+    fn snapshot_of_rw_locks(&self, held: u64) -> RwLockStats {
+        read_holds!(self, held, RwLockStats)
+    }
+}
+
+/// Of what is granted for good, and comes back by whomever.
+#[derive(Default)]
+pub(crate) struct GrantCounts {
+    grants: HoldCounts,
+    released: AtomicU64,
+}
+
+impl GrantCounts {
+    pub(crate) fn grants(&self) -> &HoldCounts {
+        &self.grants
+    }
+
+    /// A release was confirmed.
+    pub(crate) fn released(&self) {
+        add(&self.released, 1);
+    }
+
+    fn snapshot(&self) -> CountingSemaphoreStats {
+        let LockStats { acquired, contended, wait_timeouts, cancelled, waiting, wait_time, .. } =
+            self.grants.snapshot(0);
+        let released = read(&self.released);
+        CountingSemaphoreStats { acquired, contended, wait_timeouts, cancelled, released, waiting, wait_time }
+    }
 }
 
 /// Of rate limiters.
@@ -209,11 +244,52 @@ impl DecisionCounts {
     }
 }
 
-#[cfg(test)]
-impl HoldCounts {
-    /// For tests of a kind that [`Stats`] does not tell of.
-    pub(crate) fn seen(&self, held: u64) -> LockStats {
-        self.snapshot(held)
+/// Of latches.
+#[derive(Default)]
+pub(crate) struct LatchCounts {
+    counted_down: AtomicU64,
+    wait_timeouts: AtomicU64,
+    cancelled: AtomicU64,
+    waiting: Arc<AtomicU64>,
+    wait_time: Times,
+}
+
+impl LatchCounts {
+    /// A caller has counted down.
+    pub(crate) fn counted_down(&self) {
+        add(&self.counted_down, 1);
+    }
+
+    /// A caller begins to wait.
+    pub(crate) fn waits(&self) -> Waiting {
+        Waiting::begin(&self.waiting)
+    }
+
+    /// A caller found the latch open, `took` after its call.
+    pub(crate) fn opened(&self, took: Duration) {
+        self.wait_time.add(took);
+    }
+
+    /// A caller did not find it open within its wait.
+    pub(crate) fn wait_timed_out(&self) {
+        add(&self.wait_timeouts, 1);
+    }
+
+    /// A caller gave up waiting.
+    pub(crate) fn cancelled(&self) {
+        add(&self.cancelled, 1);
+    }
+
+    fn snapshot(&self) -> LatchStats {
+        let wait_time = self.wait_time.read();
+        LatchStats {
+            counted_down: read(&self.counted_down),
+            opened: wait_time.count(),
+            wait_timeouts: read(&self.wait_timeouts),
+            cancelled: read(&self.cancelled),
+            waiting: read(&self.waiting),
+            wait_time,
+        }
     }
 }
 
@@ -280,14 +356,30 @@ mod tests {
         counters.limiter.decided_by_policy();
         let waiting = counters.limiter.waits();
         counters.semaphore.cancelled();
-        let seen = counters.snapshot(0, 2);
+        counters.rw_lock.lost();
+        counters.counting.grants().cancelled();
+        counters.counting.released();
+        counters.latch.counted_down();
+        counters.latch.opened(took);
+        counters.latch.wait_timed_out();
+        counters.latch.cancelled();
+        let waits_for_latch = counters.latch.waits();
+        let seen = counters.snapshot(0, 2, 1);
         assert_eq!((seen.retries, seen.lock), (1, LockStats { lost: 1, ..LockStats::default() }));
         assert_eq!(seen.semaphore, SemaphoreStats { cancelled: 1, held: 2, ..SemaphoreStats::default() });
+        assert_eq!(seen.rw_lock, RwLockStats { lost: 1, held: 1, ..RwLockStats::default() });
+        let counted = CountingSemaphoreStats { cancelled: 1, released: 1, ..CountingSemaphoreStats::default() };
+        assert_eq!(seen.counting_semaphore, counted);
         let LimiterStats { wait_time, .. } = seen.limiter;
         let expected = LimiterStats { granted: 2, refused: 1, tokens: 7, by_policy: 1, waiting: 1, wait_time };
         assert_eq!((seen.limiter, wait_time.sum), (expected, took * 2));
+        let LatchStats { wait_time, .. } = seen.latch;
+        let expected = LatchStats { counted_down: 1, opened: 1, wait_timeouts: 1, cancelled: 1, waiting: 1, wait_time };
+        assert_eq!((seen.latch, wait_time.sum), (expected, took));
+        drop(waits_for_latch);
+        assert_eq!(counters.snapshot(0, 0, 0).latch.waiting, 0);
         drop(waiting);
-        assert_eq!(counters.snapshot(0, 0).limiter.waiting, 0);
+        assert_eq!(counters.snapshot(0, 0, 0).limiter.waiting, 0);
     }
 
     /// `cargo test --release -p libdlock --lib stats -- --nocapture` says what an event costs.

@@ -22,6 +22,12 @@ pub struct Stats {
     pub limiter: LimiterStats,
     /// What its semaphores have counted.
     pub semaphore: SemaphoreStats,
+    /// What its read-write locks have counted.
+    pub rw_lock: RwLockStats,
+    /// What its counting semaphores have counted.
+    pub counting_semaphore: CountingSemaphoreStats,
+    /// What its latches have counted.
+    pub latch: LatchStats,
     // </api:stats>
 }
 
@@ -115,4 +121,83 @@ pub struct SemaphoreStats {
     /// From a grant to the beginning of its release: as many as `released`.
     pub hold_time: Histogram,
     // </api:semaphore-stats>
+}
+
+/// What the counting semaphores of a client have counted. `released` may exceed `acquired`: anybody may release.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CountingSemaphoreStats {
+    // <api:counting_semaphore-stats> written by `python3 api/write.py` from api/records.json
+    /// Acquires that were granted, of however many permits each.
+    pub acquired: u64,
+    /// Acquires that had to wait, and were granted.
+    pub contended: u64,
+    /// Acquires that were not granted within their wait.
+    pub wait_timeouts: u64,
+    /// Acquires whose caller gave up while it waited.
+    pub cancelled: u64,
+    /// Releases that the server has confirmed, of however many permits each.
+    pub released: u64,
+    /// Callers that wait now.
+    pub waiting: u64,
+    /// From the call of an acquire to its grant, waited or not: as many as `acquired`.
+    pub wait_time: Histogram,
+    // </api:counting_semaphore-stats>
+}
+
+/// What the read-write locks of a client have counted; `released` never exceeds `acquired`. Readers that share a hold of the
+/// server are counted one by one, unless the field says otherwise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RwLockStats {
+    // <api:rw_lock-stats> written by `python3 api/write.py` from api/records.json
+    /// Holds granted to a caller, of either side; a re-entry does not count.
+    pub acquired: u64,
+    /// Acquires that had to wait, and were granted.
+    pub contended: u64,
+    /// Of those that waited, the readers that share the hold of another one of this process.
+    pub handed_over_local: u64,
+    /// Of those that waited, the ones whose turn came in the queue between processes.
+    pub handed_over_remote: u64,
+    /// Acquires that were not granted within their wait.
+    pub wait_timeouts: u64,
+    /// Acquires whose caller gave up while it waited.
+    pub cancelled: u64,
+    /// Leases prolonged by the watchdog, one for each hold of the server and time.
+    pub renewals: u64,
+    /// Renewals that got no answer or a passing error, and were tried again while the lease lasted.
+    pub renewal_failures: u64,
+    /// Holds of the server that were lost, abandoned ones included.
+    pub lost: u64,
+    /// Holds that ended by a release.
+    pub released: u64,
+    /// Callers that wait now.
+    pub waiting: u64,
+    /// Holds of the server that are looked after now.
+    pub held: u64,
+    /// From the call of an acquire to its grant, waited or not: as many as `acquired`.
+    pub wait_time: Histogram,
+    /// From a grant to the beginning of its release: as many as `released`.
+    pub hold_time: Histogram,
+    // </api:rw_lock-stats>
+}
+
+/// What the latches of a client have counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LatchStats {
+    // <api:latch-stats> written by `python3 api/write.py` from api/records.json
+    /// Calls that counted down, by however many each.
+    pub counted_down: u64,
+    /// Waits that found the latch open.
+    pub opened: u64,
+    /// Waits whose time was over first.
+    pub wait_timeouts: u64,
+    /// Waits whose caller gave up.
+    pub cancelled: u64,
+    /// Callers that wait now.
+    pub waiting: u64,
+    /// From the call of a wait until it found the latch open: as many as `opened`.
+    pub wait_time: Histogram,
+    // </api:latch-stats>
 }

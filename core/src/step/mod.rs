@@ -6,11 +6,13 @@
 
 #[cfg(test)]
 pub(crate) mod model;
+mod once;
 mod script;
 pub(crate) mod wire;
 
 use std::any::Any;
 
+pub(crate) use once::{Carried, Once, REMEMBERED, Remembered, once_lua};
 pub(crate) use script::{Call, Script, Words};
 pub(crate) use wire::Reply;
 
@@ -130,6 +132,19 @@ pub(crate) trait BatchStep: Step {
     fn wrong_type(now: ServerTime) -> Self::Reply;
 
     fn decode_each(reply: Reply) -> Result<Vec<Self::Reply>, Malformed>;
+}
+
+/// A batch step that changes all of its objects or none of them.
+pub(crate) trait JointStep: BatchStep {
+    /// The specification for all of them, instead of [`Step::apply`] for each. The state of an object is `None` where its key
+    /// holds something else.
+    fn apply_jointly(
+        items: &[(ObjectName, Self)],
+        attempt: Attempt,
+        states: &mut [Option<Self::State>],
+        now: ServerTime,
+        outbox: &mut Outbox<'_>,
+    ) -> Vec<Self::Reply>;
 }
 
 /// One kind of step over many names.

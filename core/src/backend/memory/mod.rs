@@ -9,7 +9,7 @@ use super::hub::{Heard, Hub, Listen, Subscription};
 use super::{Done, Reached, Sighting};
 use crate::error::{Error, ErrorKind, Result};
 use crate::name::ObjectName;
-use crate::step::{Attempt, Batch, BatchStep, Expires, Outbox, State, Step, WrongType};
+use crate::step::{Attempt, Batch, BatchStep, Expires, JointStep, Outbox, State, Step, WrongType};
 use crate::time::{Clock, ServerTime};
 
 pub(crate) struct MemoryBackend {
@@ -85,15 +85,31 @@ impl MemoryBackend {
         Done { reply, sent, echo_until: None, reached: Reached::default() }
     }
 
+    pub(super) fn run_jointly<S: JointStep>(&self, batch: &Batch<S>) -> Done<Vec<S::Reply>> {
+        let sent = self.clock.now();
+        let hears = |channel: &str| self.store.hub.hears(channel);
+        let mut outbox = Outbox::new(&hears);
+        let names = batch.items.iter().map(|(name, _)| name);
+        let reply = self.store.transact_jointly(names, self.store.epoch.at(sent), |states, now| {
+            S::apply_jointly(&batch.items, Attempt { not_after: now }, states, now, &mut outbox)
+        });
+        self.tell(outbox);
+        Done { reply, sent, echo_until: None, reached: Reached::default() }
+    }
+
+    fn tell(&self, outbox: Outbox<'_>) {
+        for notice in outbox.into_notices() {
+            self.store.hub.tell(&notice.channel, Heard::Message(&notice.payload));
+        }
+    }
+
     fn carry_out<S: Step>(&self, name: &ObjectName, step: &S, now: ServerTime) -> Result<S::Reply, WrongType> {
         let hears = |channel: &str| self.store.hub.hears(channel);
         let mut outbox = Outbox::new(&hears);
         let reply = self.store.transact(name, now, |state: &mut S::State, now| {
             step.apply(name, Attempt { not_after: now }, state, now, &mut outbox)
         });
-        for notice in outbox.into_notices() {
-            self.store.hub.tell(&notice.channel, Heard::Message(&notice.payload));
-        }
+        self.tell(outbox);
         reply
     }
 
@@ -142,6 +158,41 @@ impl Store {
             (true, None) => {}
         }
         Ok(reply)
+    }
+}
+
+impl Store {
+    /// As [`Store::transact`], of several objects of one kind. One of another kind is `None`, and stays as it is.
+    fn transact_jointly<'a, T: State, R>(
+        &self,
+        names: impl Iterator<Item = &'a ObjectName>,
+        now: ServerTime,
+        change: impl FnOnce(&mut [Option<T>], ServerTime) -> R,
+    ) -> R {
+        let mut objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = objects.latest.max(now);
+        objects.latest = now;
+        let keys: Vec<String> = names.map(T::main_key).collect();
+        let state = |key: &String| {
+            let mut state = match objects.by_key.get(key) {
+                None => T::default(),
+                Some(object) => (&**object as &dyn Any).downcast_ref::<T>()?.clone(),
+            };
+            state.expire(now);
+            Some(state)
+        };
+        let mut states: Vec<Option<T>> = keys.iter().map(state).collect();
+        let reply = change(&mut states, now);
+        for (key, state) in keys.into_iter().zip(states) {
+            let Some(mut state) = state else { continue };
+            if state.expire(now) {
+                objects.by_key.remove(&key);
+            } else {
+                objects.by_key.insert(key, Box::new(state));
+            }
+        }
+        objects.sweep(now);
+        reply
     }
 }
 

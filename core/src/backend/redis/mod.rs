@@ -34,7 +34,7 @@ use crate::name::ObjectName;
 use crate::stats::Counters;
 use crate::step::{Attempt, Batch, BatchStep, Call, Malformed, Reply, Script, Step};
 use crate::task::Tasks;
-use crate::time::{Clock, Tick};
+use crate::time::{Clock, ServerTime, Tick};
 
 const FIRST_BACKOFF: Duration = Duration::from_millis(5);
 const LONGEST_BACKOFF: Duration = Duration::from_millis(500);
@@ -142,6 +142,10 @@ impl RedisBackend {
 
     pub(super) fn why_away(&self) -> Option<Error> {
         self.link.why_down().or_else(|| self.server.refusal())
+    }
+
+    pub(super) fn server_time(&self, now: Tick) -> ServerTime {
+        self.server.time(now)
     }
 
     pub(super) fn attempt_budget(&self) -> Duration {
@@ -379,7 +383,7 @@ impl RedisBackend {
     }
 
     fn attempt_at(&self, sent: Tick) -> Attempt {
-        Attempt { not_after: self.server.time(sent).plus(self.response_timeout) }
+        Attempt { not_after: self.server_time(sent).plus(self.response_timeout) }
     }
 
     fn must_redial(&self, connected: &Connected, redial: Redial) -> bool {

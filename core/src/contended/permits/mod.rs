@@ -99,7 +99,7 @@ impl Primitive for Two {
         self.0.lock().push((holder, grant));
     }
 
-    fn in_the_way(&self) -> Option<Grant> {
+    fn in_the_way(&self, _wanted: Term) -> Option<Grant> {
         None
     }
 

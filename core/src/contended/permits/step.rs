@@ -1,7 +1,7 @@
 //! The steps of the made-up kind.
 
 use super::*;
-use crate::lease::Renewed;
+use crate::lease::{Renewal, Renewed};
 use crate::stats::{Counters, HoldCounts};
 use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, WrongType, wire};
 use crate::time::millis;

@@ -1,7 +1,7 @@
 -- Takes a lock, or says what is in the way. One owner names one acquire, so that a retry finds its own field and changes nothing.
 --
 -- KEYS[1]  L, the lock: HASH with one field <owner> -> 1 (Redisson's RLock)
--- KEYS[2]  T, its last fencing token: STRING, decimal (Redisson's RFencedLock)
+-- KEYS[2]  T, its last fencing token: see token.lua
 -- KEYS[3]  Q, KEYS[4]  S: see queue.lua
 -- ARGV[1]  owner, <client>:<n>
 -- ARGV[2]  lease in ms
@@ -17,9 +17,7 @@
 --          {2, now us}                        too late, nothing done
 --          {3, now us, rank}                  free, but others come first
 --
--- Keeps I1 (one owner), I2 (always a TTL), I3 (tokens increase: the server's clock in us, or the last token + 1), I5, I6.
--- Numbers stay below 2^53, where a Lua number is exact.
-local NO_TOKEN = 'WRONGTYPE the token key holds no token'
+-- Keeps I1 (one owner), I2 (always a TTL), I3 (tokens increase), I5, I6.
 local T = KEYS[2]
 local owner, lease, block, waits = ARGV[1], ARGV[2], tonumber(ARGV[5]), ARGV[6] == '1'
 local now = clock()
@@ -27,57 +25,9 @@ if now > tonumber(ARGV[3]) then
   return {2, now}
 end
 
--- The number that a token key's text stands for; false when it is none, or leaves no room for larger ones.
-local function number(text)
-  local last = string.match(text, '^%d+$') and tonumber(text)
-  return last and last <= 9007199254740991 - block and last
-end
-
--- Reserves tokens larger than all before; the first, or false when the key does not allow it.
-local function mint()
-  local forever = ARGV[4] == '0'
-  local before = redis.call('SET', T, now + block - 1, 'KEEPTTL', 'GET')
-  if not before then
-    if not forever then
-      redis.call('PEXPIRE', T, ARGV[4])
-    end
-    return now
-  end
-  local last = number(before)
-  if not last then
-    redis.call('SET', T, before, 'KEEPTTL')
-    return false
-  end
-  local token = now
-  if last >= now then
-    token = last + 1
-    redis.call('SET', T, string.format('%.0f', token + block - 1), 'KEEPTTL')
-  end
-  if forever then
-    redis.call('PERSIST', T)
-    return token
-  end
-  -- The expiry is put off once in each half of the token's time to live. A token ahead of the clock, which was set back, adds what
-  -- it lies ahead: the key has to outlive the clock's way back to it. A token key without expiry belongs to a fleet that also runs
-  -- RFencedLock and never gets one from us.
-  local half = tonumber(ARGV[4]) * 500
-  if math.floor(last / half) ~= math.floor(now / half) and redis.call('PTTL', T) ~= -1 then
-    redis.call('PEXPIRE', T, ARGV[4] + math.ceil((token - now) / 1000))
-  end
-  return token
-end
-
 local holder = redis.call('HRANDFIELD', L)
 if holder == owner then
-  -- The tokens that this attempt got when it was first carried out, or others if the server has forgotten them.
-  local last = redis.call('GET', T)
-  local token
-  if last then
-    last = string.match(last, '^%d+$') and tonumber(last)
-    token = last and last >= block and last - block + 1
-  else
-    token = mint()
-  end
+  local token = minted(T, now, ARGV[4], block)
   if not token then
     return redis.error_reply(NO_TOKEN)
   end
@@ -91,19 +41,23 @@ local head = not holder and redis.call('ZRANGE', Q, 0, 0)[1]
 local queue = (holder or head) and queue_at(now)
 local client = queue and string.match(owner, '^(.*):')
 if holder then
+  -- A hash with a mode is a read-write lock.
+  if redis.call('HEXISTS', L, 'mode') == 1 then
+    return redis.error_reply('WRONGTYPE the key holds a read-write lock')
+  end
   local ttl = redis.call('PTTL', L)
   return {1, now, ttl, string.sub(holder, 1, 256), waits and queue.enqueue(client) or -1}
 end
 
 -- A non-blocking attempt may jump the queue, at most twice per head.
-local held_up = head and head ~= client and (waits or tonumber(redis.call('HGET', S, 'barged') or 0) >= 2)
+local held_up = head and head ~= client and (waits or not may_jump(redis.call('HGET', S, 'barged')))
 if held_up and queue.is_there(head) then
   return {3, now, waits and queue.enqueue(client) or -1}
 end
 if held_up then
   -- What follows may end in an error, and an error changes nothing.
   local last = redis.call('GET', T)
-  if last and not number(last) then
+  if last and not last_token(last, block) then
     return redis.error_reply(NO_TOKEN)
   end
   local before = head
@@ -115,7 +69,7 @@ if held_up then
   end
 end
 
-local token = mint()
+local token = mint(T, now, ARGV[4], block)
 if not token then
   return redis.error_reply(NO_TOKEN)
 end

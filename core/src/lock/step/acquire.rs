@@ -1,9 +1,8 @@
 use std::time::Duration;
 
-use super::{
-    HOLDER_BYTES, LockHash, LockState, MAX_TOKEN, QUEUE, TOKEN, TokenKey, client_of, queue_at, start_of, with_queue,
-};
-use crate::contended::Acquired;
+use super::{HOLDER_BYTES, LockHash, LockState, QUEUE, client_of, queue_at, start_of};
+use crate::contended::token::{TOKEN, TokenKey, token_lua};
+use crate::contended::{Acquired, queue_lua};
 use crate::name::ObjectName;
 use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
 use crate::time::{ServerTime, millis};
@@ -21,44 +20,17 @@ pub(crate) struct Acquire {
 }
 
 impl Acquire {
-    fn mint(&self, state: &mut LockState, now: ServerTime) -> Result<u64, WrongType> {
-        // A token ahead of the clock, which was set back, adds what it lies ahead.
-        let fresh = |token: u64, ttl| now.millis() + millis(ttl) + (token - now.0).div_ceil(1_000);
-        let (token, deadline) = match &state.token {
-            None => (now.0, self.token_ttl.map(|ttl| fresh(now.0, ttl))),
-            Some(key) => {
-                let last = self.last_token(key)?;
-                let token = now.0.max(last + 1);
-                let deadline = self.token_ttl.and_then(|ttl| {
-                    let half = millis(ttl) * 500;
-                    if last / half == now.0 / half { key.deadline } else { key.deadline.and(Some(fresh(token, ttl))) }
-                });
-                (token, deadline)
-            }
-        };
-        state.token = Some(TokenKey { value: (token + self.block - 1).to_string(), deadline });
-        Ok(token)
-    }
-
-    /// What the token key says, if it leaves room for larger tokens.
-    fn last_token(&self, key: &TokenKey) -> Result<u64, WrongType> {
-        read_token(&key.value).filter(|last| *last <= MAX_TOKEN - self.block).ok_or(WrongType)
+    pub(super) fn mint(&self, state: &mut LockState, now: ServerTime) -> Result<u64, WrongType> {
+        TokenKey::mint(&mut state.token, now, self.token_ttl, self.block)
     }
 
     /// The tokens that this attempt got when it was first carried out, or others if they were forgotten.
-    fn same_again(&self, state: &mut LockState, now: ServerTime) -> Result<u64, WrongType> {
+    pub(super) fn same_again(&self, state: &mut LockState, now: ServerTime) -> Result<u64, WrongType> {
         match &state.token {
             None => self.mint(state, now),
-            Some(key) => {
-                let last = read_token(&key.value).filter(|last| *last >= self.block).ok_or(WrongType)?;
-                Ok(last - self.block + 1)
-            }
+            Some(key) => key.given(self.block),
         }
     }
-}
-
-fn read_token(text: &str) -> Option<u64> {
-    (text.bytes().all(|byte| byte.is_ascii_digit())).then(|| text.parse().ok())?
 }
 
 impl Step for Acquire {
@@ -83,6 +55,9 @@ impl Step for Acquire {
         if let Some(hash) = &state.hash {
             let ttl = hash.ttl(now);
             let holder = hash.owners.keys().next().cloned().unwrap_or_default();
+            if holder != self.owner && hash.owners.contains_key("mode") {
+                return Err(WrongType);
+            }
             if holder != self.owner {
                 let mut queue = queue_at(&mut state.queue, name, now, outbox);
                 let rank = self.waits.then(|| queue.enqueue(client) as u64);
@@ -98,13 +73,13 @@ impl Step for Acquire {
         let mut queue = queue_at(&mut state.queue, name, now, outbox);
         let mut head = queue.head().map(str::to_owned);
         let behind = |head: &Option<String>| head.as_deref().is_some_and(|head| head != client);
-        let mut held_up = behind(&head) && (self.waits || !queue.may_barge());
+        let mut held_up = behind(&head) && (self.waits || !queue.queue.may_barge());
         if held_up && head.as_deref().is_some_and(|head| queue.is_there(head)) {
             let rank = self.waits.then(|| queue.enqueue(client) as u64);
             return Ok(Acquired::NotYourTurn { now, rank });
         }
         if held_up {
-            state.token.as_ref().map_or(Ok(0), |key| self.last_token(key))?;
+            state.token.as_ref().map_or(Ok(0), |key| key.last(self.block))?;
             let before = head;
             queue.drop_gone(client, self.waits);
             head = queue.head().map(str::to_owned);
@@ -127,7 +102,7 @@ impl Step for Acquire {
     }
 
     fn script() -> &'static Script {
-        static SCRIPT: Script = Script::new(with_queue!("acquire.lua"));
+        static SCRIPT: Script = Script::new(concat!(queue_lua!(), token_lua!(), include_str!("acquire.lua")));
         &SCRIPT
     }
 

@@ -1,4 +1,5 @@
-use super::{HOLDER_BYTES, LockState, QUEUE, TOKEN, start_of};
+use super::{HOLDER_BYTES, LockState, QUEUE, start_of};
+use crate::contended::token::TOKEN;
 use crate::name::ObjectName;
 use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
 use crate::time::ServerTime;

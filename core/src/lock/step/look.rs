@@ -15,9 +15,6 @@ pub(crate) struct Look {
     pub(crate) keep: bool,
 }
 
-const FREE: i64 = -2;
-const TOO_LATE: i64 = -3;
-
 impl Step for Look {
     type State = LockState;
     type Reply = Looked;
@@ -79,17 +76,7 @@ impl BatchStep for Look {
     }
 
     fn decode_each(reply: Reply) -> Result<Vec<Looked>, Malformed> {
-        let items = wire::list(reply)?;
-        let now = wire::time(items.first())?;
-        let read = |item: &[Reply]| match wire::int(item.first())? {
-            TOO_LATE => Ok(Looked::TooLate { now }),
-            FREE => Ok(Looked::Ask { now }),
-            ttl => {
-                let holder = wire::text(item.get(1))?.ok_or(Malformed)?;
-                Ok(Looked::Held { now, ttl, holder, rank: wire::unsigned(item.get(2))? })
-            }
-        };
-        items[1..].chunks(3).map(read).collect()
+        Looked::decode_each(reply, |holder| wire::text(Some(holder))?.ok_or(Malformed))
     }
 }
 

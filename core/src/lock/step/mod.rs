@@ -1,25 +1,30 @@
 //! The lock's state on the server and its transitions, one file each.
 
 mod acquire;
+mod acquire_all;
 mod cancel;
 mod force_release;
 mod inspect;
 mod look;
 mod release;
+mod release_all;
 mod renew;
 mod transfer;
 
 use std::collections::BTreeMap;
 
 pub(crate) use acquire::Acquire;
+pub(crate) use acquire_all::AcquireAll;
 pub(crate) use cancel::Cancel;
 pub(crate) use force_release::ForceRelease;
 pub(crate) use inspect::Inspect;
 pub(crate) use look::Look;
 pub(crate) use release::Release;
+pub(crate) use release_all::ReleaseAll;
 pub(crate) use renew::Renew;
 pub(crate) use transfer::{Transfer, Transferred};
 
+use crate::contended::token::TokenKey;
 use crate::contended::{Queue, QueueAt, QueueNames};
 use crate::name::ObjectName;
 use crate::step::{Expires, Outbox, State};
@@ -27,12 +32,6 @@ use crate::time::ServerTime;
 
 /// What a release says on the lock's channel; Redisson expects exactly this.
 const FREE: &str = "0";
-
-/// The largest token: beyond 2^53 a number of Lua is not exact.
-const MAX_TOKEN: u64 = (1 << 53) - 1;
-
-/// The kind of key of the last fencing token (Redisson's RFencedLock).
-pub(crate) const TOKEN: &str = "redisson_lock_token";
 
 /// The kind of channel where a release is announced (Redisson's RLock).
 const CHANNEL: &str = "redisson_lock__channel";
@@ -66,6 +65,14 @@ macro_rules! with_queue {
 }
 use with_queue;
 
+/// A script that releases, with what it needs in front.
+macro_rules! free_lua {
+    ($file:literal) => {
+        concat!(crate::contended::queue_lua!(), include_str!("free.lua"), include_str!($file))
+    };
+}
+use free_lua;
+
 /// The lock's queue, for a step at `now`.
 fn queue_at<'a, 'h>(
     queue: &'a mut Queue,
@@ -92,12 +99,6 @@ pub(crate) struct LockState {
 pub(crate) struct LockHash {
     /// Owner to hold count. libdlock writes one field with the count 1; Redisson counts re-entries here.
     pub(crate) owners: BTreeMap<String, String>,
-    pub(crate) deadline: Option<u64>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct TokenKey {
-    pub(crate) value: String,
     pub(crate) deadline: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-use super::{CHANNEL, LockState, QUEUE, announce, client_of, queue_at, with_queue};
+use super::{CHANNEL, LockState, QUEUE, announce, client_of, free_lua, queue_at};
 use crate::contended::Released;
 use crate::name::ObjectName;
 use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
@@ -40,7 +40,7 @@ impl Step for Release {
     }
 
     fn script() -> &'static Script {
-        static SCRIPT: Script = Script::new(with_queue!("release.lua"));
+        static SCRIPT: Script = Script::new(free_lua!("release.lua"));
         &SCRIPT
     }
 

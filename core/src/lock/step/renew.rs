@@ -4,7 +4,7 @@ use super::LockState;
 use crate::lease::{Grant, Renewal, Renewed};
 use crate::name::ObjectName;
 use crate::stats::{Counters, HoldCounts};
-use crate::step::{Attempt, BatchStep, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
+use crate::step::{Attempt, BatchStep, Call, Malformed, Outbox, Reply, Script, Step, WrongType};
 use crate::time::{ServerTime, millis};
 
 /// Prolongs the lease of `owner`, counted from now. See `renew.lua`.
@@ -82,13 +82,6 @@ impl BatchStep for Renew {
     }
 
     fn decode_each(reply: Reply) -> Result<Vec<Renewed>, Malformed> {
-        let read = |item: &Reply| match wire::int(Some(item))? {
-            left @ 1.. => Ok(Renewed::Prolonged { left_ms: left.unsigned_abs() }),
-            0 => Ok(Renewed::Gone),
-            -2 => Ok(Renewed::Taken),
-            -3 => Ok(Renewed::WrongType),
-            _ => Err(Malformed),
-        };
-        wire::list(reply)?.iter().map(read).collect()
+        Renewed::decode_each(reply)
     }
 }

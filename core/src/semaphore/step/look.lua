@@ -23,10 +23,9 @@ local function look()
   if not rank or not available then
     return
   end
-  local first = redis.call('ZRANGE', P, 0, 0, 'WITHSCORES')[2]
-  local ttl = first and tonumber(first) < 922337203685477 and tonumber(first) - ms or -1
-  -- Where so many are available, who stands in front may be dead, and only an acquire drops it then.
-  if first and ttl ~= -1 and ttl <= 0 or available >= crowd.want(client) then
+  local ttl = crowd.first_expiry(ms)
+  -- Only an acquire takes back what has expired, and drops who stands in front and may be dead where so many are available.
+  if ttl == 0 or available >= crowd.want(client) then
     return
   end
   local stood = rank

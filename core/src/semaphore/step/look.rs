@@ -14,9 +14,6 @@ pub(crate) struct Look {
     pub(crate) keep: bool,
 }
 
-const ASK: i64 = -2;
-const TOO_LATE: i64 = -3;
-
 impl Step for Look {
     type State = SemaphoreState;
     type Reply = Looked;
@@ -37,17 +34,16 @@ impl Step for Look {
         }
         let rank = state.queue_at(name, now, outbox).stay(&self.client, self.keep);
         let (Some(rank), Ok(Some(available))) = (rank, state.count()) else { return Ok(Looked::Ask { now }) };
-        let expires = state.first_expiry(now);
-        let first_is_due = !state.taken.is_empty() && expires != -1 && expires <= 0;
-        // Where so many are available, who stands in front may be dead, and only an acquire drops it then.
-        if first_is_due || available >= state.want(&self.client) {
+        let ttl = state.first_expiry(now);
+        // Only an acquire takes back what has expired, and drops who stands in front and may be dead where so many are available.
+        if ttl == 0 || available >= state.queue.want(&self.client) {
             return Ok(Looked::Ask { now });
         }
         let stands = state.queue_at(name, now, outbox).drop_silent(&self.client, rank);
         if stands < rank {
             state.wake(name, now, (available, stands), "", outbox);
         }
-        Ok(Looked::Held { now, ttl: expires, holder: available.to_string(), rank: stands as u64 })
+        Ok(Looked::Held { now, ttl, holder: available.to_string(), rank: stands as u64 })
     }
 
     fn script() -> &'static Script {
@@ -83,16 +79,29 @@ impl BatchStep for Look {
     }
 
     fn decode_each(reply: Reply) -> Result<Vec<Looked>, Malformed> {
-        let items = wire::list(reply)?;
-        let now = wire::time(items.first())?;
-        let read = |item: &[Reply]| match wire::int(item.first())? {
-            TOO_LATE => Ok(Looked::TooLate { now }),
-            ASK => Ok(Looked::Ask { now }),
-            ttl => {
-                let holder = wire::int(item.get(1))?.to_string();
-                Ok(Looked::Held { now, ttl, holder, rank: wire::unsigned(item.get(2))? })
-            }
-        };
-        items[1..].chunks(3).map(read).collect()
+        Looked::decode_each(reply, |available| Ok(wire::int(Some(available))?.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contended::available::Available;
+
+    /// -1 is the ttl of what never expires, and no ttl of what expired 1 ms ago.
+    #[test]
+    fn a_permit_that_expired_1_ms_ago_is_asked_for() {
+        let (name, now) = (ObjectName::new("", "pool").unwrap(), ServerTime(9_000_000));
+        for (expires_at, asks) in [(8_998, true), (8_999, true), (9_000, true), (9_001, false)] {
+            let available = Available { text: "0".to_owned(), deadline: None };
+            let mut state = SemaphoreState { available: Some(available), ..SemaphoreState::default() };
+            state.taken = [("one".to_owned(), expires_at)].into();
+            state.queue.entries = vec![(1, "us".to_owned())];
+            state.queue.seen = [("us".to_owned(), 9_000)].into();
+            state.queue.wants = [("us".to_owned(), 1)].into();
+            let look = Look { client: "us".into(), keep: false };
+            let looked = look.apply(&name, Attempt { not_after: now }, &mut state, now, &mut Outbox::new(&|_| true));
+            assert_eq!(looked.ok() == Some(Looked::Ask { now }), asks, "a permit that expires at {expires_at}");
+        }
     }
 }

@@ -16,11 +16,11 @@ pub(crate) use look::Look;
 pub(crate) use release::Release;
 pub(crate) use renew::Renew;
 pub(crate) use set_permits::SetPermits;
-#[cfg(test)]
-pub(crate) use state::Available;
 pub(crate) use state::SemaphoreState;
 
 use crate::contended::QueueNames;
+use crate::contended::available::TIMEOUT;
+pub(crate) use crate::contended::available::Taker;
 use crate::name::ObjectName;
 use crate::step::Call;
 
@@ -28,23 +28,11 @@ use crate::step::Call;
 pub(crate) const QUEUE: QueueNames =
     QueueNames::new("semaphore", "dlock_semaphore_queue", "dlock_semaphore_seen").with_wants();
 
-/// The kind of channel where the number of available permits is announced (Redisson's RSemaphore and
-/// RPermitExpirableSemaphore).
-const CHANNEL: &str = "redisson_sc";
-
-/// What follows the name in the key of the permits that are taken (RPermitExpirableSemaphore).
-const TIMEOUT: &str = "timeout";
-
 /// The most permits of one acquire: its ids count them in four hexadecimal digits, and a script must not hold the server up.
 pub(crate) const MAX_ACQUIRED: u32 = 10_000;
 
 /// What Redisson gives a permit without a lease as its expiry.
 pub(crate) const NO_LEASE: u64 = 922_337_203_685_477;
-
-/// Where the number of available permits is announced.
-pub(crate) fn channel(name: &ObjectName) -> String {
-    name.companion(CHANNEL)
-}
 
 /// The key of the permits that are taken.
 #[cfg(test)]
@@ -52,36 +40,18 @@ pub(crate) fn taken_key(name: &ObjectName) -> String {
     name.suffixed_parts(TIMEOUT).concat()
 }
 
-/// Whose permits: one acquire of one client, and how many it takes. Written `<client>:<number>/<permits>`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Taker<'a> {
-    pub(crate) client: &'a str,
-    pub(crate) permits: u32,
-    /// What all ids of this acquire begin with: 72 bits of the hash of its owner.
-    base: [u8; 12],
-}
-
 impl Taker<'_> {
-    pub(crate) fn of(owner: &str) -> Taker<'_> {
+    /// What all ids of this acquire begin with: 72 bits of the hash of its owner, in 12 characters.
+    pub(crate) fn base(self) -> String {
         const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-        let client = owner.rsplit_once(':').map_or("", |(client, _)| client);
-        let permits = owner.rsplit_once('/').and_then(|(_, permits)| permits.parse().ok()).unwrap_or(1);
-        let hash = sha1_smol::Sha1::from(owner).digest().bytes();
-        let base = std::array::from_fn(|at| LETTERS[usize::from(hash[at] & 63)]);
-        Taker { client, permits, base }
-    }
-
-    pub(crate) fn base(&self) -> &str {
-        std::str::from_utf8(&self.base).unwrap_or_default()
+        let hash = sha1_smol::Sha1::from(self.owner).digest().bytes();
+        hash[..12].iter().map(|byte| char::from(LETTERS[usize::from(byte & 63)])).collect()
     }
 
     /// The ids on the server, 16 bytes each.
-    pub(crate) fn ids(&self) -> impl Iterator<Item = String> + '_ {
-        (0..self.permits).map(|at| self.id(at))
-    }
-
-    fn id(&self, at: u32) -> String {
-        format!("{}{at:04x}", self.base())
+    pub(crate) fn ids(self) -> impl Iterator<Item = String> {
+        let base = self.base();
+        (0..self.permits).map(move |at| format!("{base}{at:04x}"))
     }
 }
 
@@ -100,7 +70,11 @@ fn add_keys(name: &ObjectName, call: &mut Call) {
 /// A script with what it needs of the queue and the permits in front.
 macro_rules! with_permits {
     ($file:literal) => {
-        concat!(crate::contended::queue_lua!(), include_str!("permits.lua"), include_str!($file))
+        concat!(
+            crate::contended::available::available_lua!("semaphore"),
+            include_str!("permits.lua"),
+            include_str!($file)
+        )
     };
 }
 use with_permits;

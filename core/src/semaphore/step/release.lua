@@ -15,10 +15,15 @@ local available = count()
 if available == false then
   return redis.error_reply(NO_NUMBER)
 end
--- A semaphore that was deleted is made anew by the next acquire, without these. The number first: where the server has no room
--- for it, nothing is done.
+-- A semaphore that was deleted is made anew by the next acquire, without these. The number first: where it cannot be changed,
+-- nothing is done.
 if available then
-  available = redis.call('INCRBY', L, n)
+  available = redis.pcall('INCRBY', L, n)
+  if type(available) == 'table' then
+    -- On a server that is full a script may go on after a first write that needs no memory.
+    redis.call('ZREM', P, '')
+    available = redis.call('INCRBY', L, n)
+  end
 end
 local ours, removed = pcall(sum_of_ids, base, n, function(some)
   return redis.call('ZREM', P, unpack(some))
@@ -37,7 +42,7 @@ if removed == 0 then
 end
 local told = 1
 if available and available > 0 then
-  if type(redis.pcall('PUBLISH', ARGV[3], available)) == 'table' then
+  if type(announce(ARGV[3], available)) == 'table' then
     told = 0
   end
   if redis.pcall('ZRANGE', Q, 0, 0)[1] then

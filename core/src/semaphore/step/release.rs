@@ -1,5 +1,6 @@
-use super::{SemaphoreState, Taker, add_keys, channel, with_permits};
+use super::{SemaphoreState, Taker, add_keys, with_permits};
 use crate::contended::Released;
+use crate::contended::available::{CHANNEL, announced, channel};
 use crate::name::ObjectName;
 use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
 use crate::time::ServerTime;
@@ -38,7 +39,7 @@ impl Step for Release {
         if let Some(available) = available {
             state.set_count(available);
             if available > 0 {
-                outbox.publish(channel(name), available.to_string());
+                outbox.publish(channel(name), announced(available));
                 state.wake(name, now, (available, 0), "", outbox);
             }
         }
@@ -53,9 +54,9 @@ impl Step for Release {
     fn encode(&self, name: &ObjectName, _attempt: Attempt, call: &mut Call) {
         let taker = Taker::of(&self.owner);
         add_keys(name, call);
-        call.args.push(taker.base());
+        call.args.push(&taker.base());
         call.args.number(taker.permits.into());
-        call.args.join(name.companion_parts(super::CHANNEL));
+        call.args.join(name.companion_parts(CHANNEL));
     }
 
     fn decode(reply: Reply) -> Result<Released, Malformed> {

@@ -9,11 +9,15 @@
 -- Reply       for each acquire: ms that are left (> 0), 0 not held any more, -3 not a semaphore any more
 --
 -- What has expired is not brought back: the next acquire that lacks permits may take it. One bad key must not stop the others:
--- hence pcall.
+-- hence pcall, and only where the key is read: what a replica refuses is refused as a whole, and is no loss.
 local ms = math.floor(clock() / 1000)
 
 local function renew(base, n, lease, cut)
-  local expiry = tonumber(redis.call('ZSCORE', P, base .. '0000') or nil)
+  local expiry = redis.pcall('ZSCORE', P, base .. '0000')
+  if type(expiry) == 'table' then
+    return -3
+  end
+  expiry = tonumber(expiry or nil)
   if not expiry or expiry <= ms then
     return 0
   end
@@ -25,8 +29,9 @@ local function renew(base, n, lease, cut)
   else
     return left
   end
-  expire_at(base, n, ms + left, 'XX')
+  -- In this order: on a server that is full, a script may go on after a first write that needs no memory.
   keep_permits(left, false)
+  expire_at(base, n, ms + left, 'XX')
   return left
 end
 
@@ -34,7 +39,6 @@ local replies = {}
 for i = 1, #KEYS, 2 do
   L, P = KEYS[i], KEYS[i + 1]
   local at = 2 * i - 1
-  local ok, left = pcall(renew, ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]))
-  replies[#replies + 1] = ok and left or -3
+  replies[#replies + 1] = renew(ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]))
 end
 return replies

@@ -21,6 +21,11 @@ pub(crate) struct Renew {
 impl Renewal for Renew {
     const FENCED: bool = false;
 
+    /// The script works on each permit.
+    fn weight(owner: &str) -> usize {
+        Taker::of(owner).permits as usize
+    }
+
     fn of(grant: &Grant, lease: Duration) -> Renew {
         Renew { owner: grant.owner().to_owned(), lease, cut: grant.asks_for(lease) }
     }
@@ -46,7 +51,7 @@ impl Step for Renew {
         _outbox: &mut Outbox<'_>,
     ) -> Result<Renewed, WrongType> {
         let taker = Taker::of(&self.owner);
-        let Some(expiry) = state.expiry(&taker).filter(|expiry| *expiry > now.millis()) else {
+        let Some(expiry) = state.expiry(taker).filter(|expiry| *expiry > now.millis()) else {
             return Ok(Renewed::Gone);
         };
         let ends = match self.cut.map(|cut| end_of(cut, now)) {
@@ -54,7 +59,7 @@ impl Step for Renew {
             Some(cut) if expiry > cut => cut,
             _ => return Ok(Renewed::Prolonged { left_ms: expiry - now.millis() }),
         };
-        state.set_expiry(&taker, ends);
+        state.set_expiry(taker, ends);
         state.keep(now, ends - now.millis(), false);
         Ok(Renewed::Prolonged { left_ms: ends - now.millis() })
     }
@@ -67,7 +72,7 @@ impl Step for Renew {
     fn encode(&self, name: &ObjectName, _attempt: Attempt, call: &mut Call) {
         let taker = Taker::of(&self.owner);
         add_permit_keys(name, call);
-        call.args.push(taker.base());
+        call.args.push(&taker.base());
         call.args.number(taker.permits.into());
         call.args.number(millis(self.lease));
         call.args.number(self.cut.map_or(0, millis));
@@ -79,7 +84,7 @@ impl Step for Renew {
 }
 
 impl BatchStep for Renew {
-    /// 50 acquires of one permit are about 200 us of the server's time.
+    /// 50 permits are about 200 us of the server's time.
     const CHUNK: usize = 50;
 
     fn wrong_type(_now: ServerTime) -> Renewed {

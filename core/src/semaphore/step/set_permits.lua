@@ -11,21 +11,20 @@ local available, taken = count(), redis.call('ZCARD', P)
 if available == false then
   return redis.error_reply(NO_NUMBER)
 end
-local before = available and available + taken
-local made = not available
-available = tonumber(ARGV[1]) - taken
-if made then
-  redis.call('SET', L, available)
-  keep_permits(0, true)
-elseif before ~= tonumber(ARGV[1]) then
-  redis.call('INCRBY', L, tonumber(ARGV[1]) - before)
-  keep_permits(0, false)
-end
-if before == tonumber(ARGV[1]) then
+local total, before = tonumber(ARGV[1]), available and available + taken
+if before == total then
   return before
 end
+available = total - taken
+if before then
+  -- INCRBY leaves the end of the key as it is.
+  redis.call('INCRBY', L, total - before)
+else
+  redis.call('SET', L, available)
+end
+keep_permits(0, not before)
 if available > 0 then
-  redis.pcall('PUBLISH', ARGV[2], available)
+  announce(ARGV[2], available)
 end
 if redis.pcall('ZRANGE', Q, 0, 0)[1] then
   pcall(function()

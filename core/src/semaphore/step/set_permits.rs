@@ -1,4 +1,5 @@
-use super::{SemaphoreState, add_keys, channel, with_permits};
+use super::{SemaphoreState, add_keys, with_permits};
+use crate::contended::available::{CHANNEL, announced, channel};
 use crate::name::ObjectName;
 use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
 use crate::time::ServerTime;
@@ -33,7 +34,7 @@ impl Step for SetPermits {
         state.set_count(available);
         state.keep(now, 0, before.is_none());
         if available > 0 {
-            outbox.publish(channel(name), available.to_string());
+            outbox.publish(channel(name), announced(available));
         }
         state.wake(name, now, (available, 0), "", outbox);
         Ok(before)
@@ -47,7 +48,7 @@ impl Step for SetPermits {
     fn encode(&self, name: &ObjectName, _attempt: Attempt, call: &mut Call) {
         add_keys(name, call);
         call.args.number(self.total.into());
-        call.args.join(name.companion_parts(super::CHANNEL));
+        call.args.join(name.companion_parts(CHANNEL));
     }
 
     fn decode(reply: Reply) -> Result<Option<i64>, Malformed> {

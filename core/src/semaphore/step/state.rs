@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::{CHANNEL, QUEUE, TIMEOUT, Taker, channel};
-use crate::contended::{Queue, QueueAt, REACH};
+use super::{NO_LEASE, QUEUE, Taker};
+use crate::contended::available::{Available, announced, channel};
+use crate::contended::{Queue, QueueAt};
 use crate::name::ObjectName;
 use crate::step::{Expires, Outbox, State, WrongType};
+use crate::text::contains;
 use crate::time::{ServerTime, millis};
 use std::time::Duration;
 
@@ -25,17 +27,10 @@ pub(crate) struct SemaphoreState {
     pub(crate) queue: Queue,
 }
 
-/// How many permits are available, as its key has it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Available {
-    pub(crate) text: String,
-    pub(crate) deadline: Option<u64>,
-}
-
 impl Expires for SemaphoreState {
     fn expire(&mut self, now: ServerTime) -> bool {
         let gone = |deadline: Option<u64>| deadline.is_some_and(|deadline| now.millis() > deadline);
-        if self.available.as_ref().is_some_and(|available| gone(available.deadline)) {
+        if self.available.as_ref().is_some_and(|available| available.is_over(now.millis())) {
             self.available = None;
         }
         if self.taken.is_empty() || gone(self.taken_deadline) {
@@ -60,40 +55,33 @@ impl State for SemaphoreState {
 impl SemaphoreState {
     /// How many permits are available; `None` when there is no such key.
     pub(super) fn count(&self) -> Result<Option<i64>, WrongType> {
-        let Some(available) = &self.available else { return Ok(None) };
-        let text = available.text.as_str();
-        let digits = text.strip_prefix('-').unwrap_or(text);
-        let is_number = digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.is_empty();
-        // As the server writes a number: of others it takes none.
-        let is_number = text.len() <= 16 && is_number && (text == "0" || !digits.starts_with('0'));
-        if is_number { text.parse().map(Some).map_err(|_| WrongType) } else { Err(WrongType) }
+        Available::count(&self.available)
     }
 
     pub(super) fn set_count(&mut self, available: i64) {
-        let deadline = self.available.as_ref().and_then(|available| available.deadline);
-        self.available = Some(Available { text: available.to_string(), deadline });
+        Available::set(&mut self.available, available);
     }
 
     /// When the ids of `taker` expire, if they are there.
-    pub(super) fn expiry(&self, taker: &Taker<'_>) -> Option<u64> {
-        self.taken.get(&taker.id(0)).copied()
+    pub(super) fn expiry(&self, taker: Taker<'_>) -> Option<u64> {
+        taker.ids().next().and_then(|first| self.taken.get(&first).copied())
     }
 
     /// Has those ids of `taker` that are there expire at `expiry`.
-    pub(super) fn set_expiry(&mut self, taker: &Taker<'_>, expiry: u64) {
+    pub(super) fn set_expiry(&mut self, taker: Taker<'_>, expiry: u64) {
         for id in taker.ids() {
             self.taken.entry(id).and_modify(|at| *at = expiry);
         }
     }
 
     /// Has all ids of `taker` expire at `expiry`; how many were not there.
-    pub(super) fn give(&mut self, taker: &Taker<'_>, expiry: u64) -> i64 {
+    pub(super) fn give(&mut self, taker: Taker<'_>, expiry: u64) -> i64 {
         let before = self.taken.len();
         self.taken.extend(taker.ids().map(|id| (id, expiry)));
         (self.taken.len() - before) as i64
     }
 
-    /// The keys live on for a lease and half of `IDLE_MS` at least. Those that somebody else has made to stay do.
+    /// The keys live on for a lease and half of `IDLE_MS`, at least. Those that somebody else has made to stay do.
     pub(super) fn keep(&mut self, now: ServerTime, lease: u64, made: bool) {
         let deadline = match &self.available {
             Some(available) if !made => match available.deadline {
@@ -113,10 +101,10 @@ impl SemaphoreState {
         self.taken_deadline = (!self.taken.is_empty()).then_some(deadline);
     }
 
-    /// When the first of the permits expires that are taken, in ms from now; -1 when none will.
+    /// In how many ms the first of the permits expires that are taken: 0 when it is to be taken back, -1 when none will expire.
     pub(super) fn first_expiry(&self, now: ServerTime) -> i64 {
         match self.taken.values().min() {
-            Some(first) if *first < super::NO_LEASE => *first as i64 - now.millis() as i64,
+            Some(first) if *first < NO_LEASE => first.saturating_sub(now.millis()) as i64,
             _ => -1,
         }
     }
@@ -142,56 +130,22 @@ impl SemaphoreState {
         let available = available + expired.len() as i64;
         self.set_count(available);
         if available > 0 {
-            outbox.publish(channel(name), available.to_string());
+            outbox.publish(channel(name), announced(available));
         }
         available
     }
 
-    /// What a client in the queue wants; more than there is when that is not known.
-    pub(super) fn want(&self, client: &str) -> i64 {
-        self.queue.wants.get(client).map_or(i64::MAX, |want| i64::from(*want))
-    }
-
-    /// Whether `permits` are there besides those that the first `entries` of the queue want.
-    pub(super) fn suffices(&self, available: i64, permits: i64, entries: usize) -> bool {
-        if permits + entries as i64 > available || entries > REACH {
-            return false;
-        }
-        let wants = self.queue.entries.iter().take(entries).map(|(_, client)| self.want(client));
-        wants.fold(permits, i64::saturating_add) <= available
-    }
-
-    /// Tells all entries from rank `from` on to ask whose wants fit into what is available together with those in front of
-    /// them: room was made for them. Ends at `caller`, whose reply says more. An entry that wants more than there is in all is
-    /// told too, and keeps nobody out. One that does not hear is marked, and leaves its permits to those behind it, of which
-    /// the first that hears drops it.
+    /// Tells those for whom room was made from rank `from` on; see [`QueueAt::wake`].
     pub(super) fn wake(
         &mut self,
         name: &ObjectName,
         now: ServerTime,
-        (mut available, from): (i64, usize),
+        (available, from): (i64, usize),
         caller: &str,
         outbox: &mut Outbox<'_>,
     ) {
         let total = available + self.taken.len() as i64;
-        let front: Vec<String> = self.queue.entries.iter().take(REACH).map(|(_, client)| client.clone()).collect();
-        let mut marked = false;
-        for (at, client) in front.into_iter().enumerate() {
-            let mut wanted = self.want(&client);
-            let impossible = wanted > total && wanted < i64::MAX;
-            if client == caller || !impossible && wanted > available {
-                break;
-            }
-            let mut queue = self.queue_at(name, now, outbox);
-            if at >= from && !queue.tell(&client, "free") {
-                queue.mark(&client);
-                (wanted, marked) = (0, true);
-            }
-            available -= if impossible { 0 } else { wanted };
-        }
-        if marked {
-            self.queue_at(name, now, outbox).keep();
-        }
+        self.queue_at(name, now, outbox).wake(available, total, from, caller);
     }
 
     pub(super) fn queue_at<'a, 'h>(
@@ -210,7 +164,9 @@ pub(super) fn end_of(lease: Duration, now: ServerTime) -> u64 {
 }
 
 const _: () = {
-    // The scripts have the same numbers, and the rules the same keys.
-    assert!(IDLE_MS == 86_400_000 && RECLAIMED == 500);
-    assert!(CHANNEL.len() == 11 && TIMEOUT.len() == 7);
+    // The scripts have the same numbers.
+    let scripts = include_str!("permits.lua");
+    assert!(contains(scripts, "local IDLE_MS = 86400000\n") && IDLE_MS == 86_400_000);
+    assert!(contains(scripts, "local RECLAIMED = 500\n") && RECLAIMED == 500);
+    assert!(contains(scripts, "local NO_LEASE = 922337203685477\n") && NO_LEASE == 922_337_203_685_477);
 };

@@ -1,26 +1,10 @@
 //! Callers that go away, and clients that close: nothing is left of them.
 
-use std::future::poll_fn;
-use std::pin::pin;
-use std::task::Poll;
-
 use super::super::{AcquireOptions, HolderId};
 use super::*;
+use crate::contended::place::dropped_after;
 use crate::error::ErrorKind;
 use crate::lease::{Lease, LossReason};
-
-/// Polls a future so many times, with the tasks that are ready run in between, and drops it. True when it was done before.
-async fn dropped_after<F: Future>(polls: usize, future: F) -> bool {
-    let mut future = pin!(future);
-    for _ in 0..polls {
-        let done = poll_fn(|context| Poll::Ready(future.as_mut().poll(context).is_ready())).await;
-        if done {
-            return true;
-        }
-        tokio::task::yield_now().await;
-    }
-    false
-}
 
 #[tokio::test]
 async fn an_acquire_dropped_at_any_point_leaves_nothing() {

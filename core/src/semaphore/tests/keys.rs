@@ -201,7 +201,13 @@ async fn a_repeat_that_finds_a_part_of_its_permits_loses_none() {
         let pool = &place.pools(1, 2000).await[0];
         let context = pool.client();
         let lease = Duration::from_millis(100);
-        let step = Acquire { owner: format!("{}/600", context.next_owner()), lease, waits: false, total: 2000 };
+        let step = Acquire {
+            owner: format!("{}/600", context.next_owner()),
+            others: vec![],
+            lease,
+            waits: false,
+            total: 2000,
+        };
         let again = async |step: &Acquire| context.operate(pool.shared.name(), step).await.unwrap().reply;
         assert!(matches!(again(&step).await, Acquired::Granted { .. }));
         let rest = pool.acquire_many(1400).await.unwrap();

@@ -118,6 +118,47 @@ async fn each_hold_of_a_holder_needs_its_own_release() {
 }
 
 #[tokio::test]
+async fn a_number_of_permits_names_the_latest_holds() {
+    for place in Place::both() {
+        let pool = &place.pools(1, 20).await[0];
+        let holder = HolderId::fresh();
+        assert_eq!(pool.holds_of(holder, 1).unwrap_err().kind(), ErrorKind::NotHeld);
+        for permits in [1, 4, 2, 1, 1, 3] {
+            pool.acquire_as(holder, permits, AcquireOptions::default()).await.unwrap().into_grant();
+        }
+        for (permits, holds) in [(3, 1), (4, 2), (5, 3), (7, 4), (11, 5), (12, 6)] {
+            assert_eq!(pool.holds_of(holder, permits).unwrap(), holds);
+        }
+        for (permits, allowed) in [(0, "1 to 2147483647"), (6, "3 or 4 or 5 or 7 or more")] {
+            let error = pool.holds_of(holder, permits).unwrap_err();
+            assert_eq!((error.kind(), error.allowed()), (ErrorKind::InvalidArgument, Some(allowed)));
+        }
+        assert_eq!(pool.holds_of(HolderId::fresh(), 3).unwrap_err().kind(), ErrorKind::NotHeld);
+        for _ in 0..6 {
+            pool.release_as(holder).await.unwrap();
+        }
+        nothing_is_left(pool).await;
+    }
+}
+
+/// An extension that says so is not the release: that must not end the hold before.
+#[tokio::test]
+async fn a_lost_hold_takes_its_own_release() {
+    let (client, clock) = still_client().await;
+    let pool = client.semaphore("pool", 3).unwrap();
+    let holder = HolderId::fresh();
+    pool.acquire_as(holder, 1, fixed(60 * SECOND)).await.unwrap().into_grant();
+    pool.acquire_as(holder, 1, fixed(10 * SECOND)).await.unwrap().into_grant();
+    clock.advance(11 * SECOND);
+    assert_eq!(pool.extend_as(holder, SECOND).await.unwrap_err().kind(), ErrorKind::NotHeld);
+    assert_eq!(pool.holds_of(holder, 2).unwrap(), 2);
+    assert_eq!(pool.release_as(holder).await.unwrap_err().kind(), ErrorKind::NotHeld);
+    assert_eq!(pool.hold_count(holder), 1);
+    pool.release_as(holder).await.unwrap();
+    nothing_is_left(&pool).await;
+}
+
+#[tokio::test]
 async fn deleted_keys_are_a_loss_that_the_renewal_finds() {
     for keys in [&["pool", "{pool}:timeout"][..], &["{pool}:timeout"]] {
         let place = Place::server();
@@ -146,4 +187,26 @@ async fn a_deleted_semaphore_is_made_anew_without_excess() {
     assert!(new.is_valid());
     new.release().await.unwrap();
     nothing_is_left(&pools[0]).await;
+}
+
+/// Also when many others have lost theirs since: its release ends nothing else.
+#[tokio::test]
+async fn a_holder_of_more_releases_first_what_it_has_lost() {
+    let (client, clock) = still_client().await;
+    let (pool, holder) = (client.semaphore("pool", 1_000).unwrap(), HolderId::fresh());
+    let kept = pool.acquire_as(holder, 1, AcquireOptions::default()).await.unwrap().into_grant();
+    let lost = pool.acquire_as(holder, 1, fixed(SECOND)).await.unwrap().into_grant();
+    for round in 0..5 {
+        for _ in 0..200 {
+            pool.acquire_as(HolderId::fresh(), 1, fixed(SECOND)).await.unwrap().into_grant();
+        }
+        clock.advance(2 * SECOND);
+        settle().await;
+        assert!(kept.is_valid() && lost.loss().is_some(), "round {round}");
+        assert!(pool.shared.holds().len() < 500, "of up to 1,000 losses {}", pool.shared.holds().len());
+    }
+    assert_eq!(pool.release_as(holder).await.unwrap_err().kind(), ErrorKind::NotHeld);
+    assert!(kept.is_valid(), "the release of what was lost has ended another hold");
+    pool.release_as(holder).await.unwrap();
+    nothing_is_left(&pool).await;
 }

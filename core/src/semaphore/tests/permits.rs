@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use super::super::{AcquireOptions, HolderId, Inspection, MAX_ACQUIRED, MAX_PERMITS};
 use super::*;
 use crate::error::ErrorKind;
+use crate::stats::LockStats;
 use crate::wait::Wait;
 
 #[tokio::test]

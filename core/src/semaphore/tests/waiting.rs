@@ -304,3 +304,60 @@ async fn who_takes_permits_back_wakes_those_that_fit() {
     }
     nothing_is_left(&pools[0]).await;
 }
+
+/// How many scripts the server ran since the last call.
+fn scripts(server: &libdlock_testkit::Server) -> u64 {
+    let info = server.cmd(&["INFO", "commandstats"]);
+    server.cmd(&["CONFIG", "RESETSTAT"]);
+    let calls = info.text().lines().find_map(|line| line.strip_prefix("cmdstat_evalsha:calls=")?.split(',').next());
+    calls.map_or(0, |calls| calls.parse().unwrap())
+}
+
+#[tokio::test]
+async fn one_request_is_granted_for_many_callers_of_a_process() {
+    const CALLERS: u64 = 12;
+    let place = Place::server();
+    let server = place.server.as_ref().unwrap();
+    let pools = place.pools(2, CALLERS as u32).await;
+    let all = pools[0].acquire_many(CALLERS as u32).await.unwrap();
+    let callers: Vec<_> = (0..CALLERS).map(|_| waits(&pools[1], 1)).collect();
+    waiting(&pools[1], CALLERS).await;
+    queued(&pools[0], 1).await;
+    scripts(server);
+    all.release().await.unwrap();
+    let mut held = Vec::new();
+    for caller in callers {
+        held.push(granted(caller).await);
+    }
+    // The release, the request, and a look or a poll that comes at the same time; not one for each caller.
+    let asked = scripts(server);
+    assert!(asked <= 4, "{asked} scripts");
+    assert_eq!(pools[0].inspect().await.unwrap().available, 0);
+    for held in held {
+        held.release().await.unwrap();
+    }
+    nothing_is_left(&pools[0]).await;
+}
+
+/// The grants of callers that have left meanwhile go back, or to those behind.
+#[tokio::test]
+async fn callers_that_leave_a_common_request_cost_no_permit() {
+    for place in Place::both() {
+        let pools = place.pools(2, 6).await;
+        for round in 0..20 {
+            let all = pools[0].acquire_many(6).await.unwrap();
+            let callers: Vec<_> = (0..6).map(|caller| waits(&pools[1], 1 + (round + caller) % 3)).collect();
+            waiting(&pools[1], 6).await;
+            let leaving = callers.iter().enumerate().filter(|(at, _)| at % 2 == 1);
+            let release = all.release();
+            leaving.for_each(|(_, caller)| caller.abort());
+            release.await.unwrap();
+            for caller in callers {
+                if let Ok(held) = soon("a caller is granted, or has left", caller).await {
+                    held.unwrap().release().await.unwrap();
+                }
+            }
+            nothing_is_left(&pools[0]).await;
+        }
+    }
+}

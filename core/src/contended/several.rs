@@ -1,0 +1,63 @@
+//! One request for several callers of this process, of an object that several can hold.
+//!
+//! To the server it is several acquires, one after the other in one instant, up to the first that is not granted. Each has an
+//! owner of its own: each is granted, given back and undone by itself.
+
+use super::contend::{Contender, Next};
+use super::delivery::Delivery;
+use super::owed::undo;
+use super::{AcquireStep, Acquired, Primitive, Wanted};
+use crate::backend::{Done, Failed, echo_until};
+use crate::error::Result;
+use crate::stats::Way;
+use crate::time::Tick;
+
+impl<P: Primitive> Contender<P> {
+    /// The outcome of a request that was made for the caller that wants `wanted[0]`, and for those behind it.
+    pub(super) fn came_for_several(
+        &mut self,
+        wanted: &[P::Wanted],
+        step: &P::Acquire,
+        sent: Tick,
+        outcome: Result<Done<Acquired>, Failed>,
+    ) -> Next<P> {
+        let (steps, echo_until) = (step.each(), echo_until(&outcome));
+        let (granted, refused) = match &outcome {
+            Ok(Done { reply: Acquired::Granted { .. }, .. }) => (steps.len(), None),
+            Ok(Done { reply: Acquired::Several { granted, then }, .. }) => (*granted, Some(Acquired::clone(then))),
+            Ok(Done { reply, .. }) => (0, Some(reply.clone())),
+            Err(_) => (0, None),
+        };
+        let refused_at = granted.min(steps.len());
+        for step in &steps[refused_at..] {
+            // An error may have come after some were granted; not where nothing was sent.
+            if echo_until.is_some() || outcome.as_ref().is_err_and(|failed| !failed.away) {
+                undo(&self.shared, step.owner(), step.lease(), echo_until);
+            }
+        }
+        let done = match outcome {
+            Ok(done) => done,
+            Err(failed) => return self.failed(failed, sent),
+        };
+        let way = self.way();
+        for (wanted, step) in wanted.iter().zip(&steps[..refused_at]) {
+            self.granted_one(*wanted, step, &done, way);
+        }
+        match (refused, wanted.get(refused_at).zip(steps.get(refused_at))) {
+            (Some(reply), Some((wanted, step))) => self.answered(*wanted, step, sent, Done { reply, ..done }),
+            _ => Next::Ask,
+        }
+    }
+
+    /// Gives what one of the acquires was granted to the first in line; back to the server when nobody wants it any more.
+    fn granted_one(&mut self, wanted: P::Wanted, step: &P::Acquire, done: &Done<Acquired>, way: Way) {
+        self.was_granted();
+        let spec = self.shared.grant_spec(wanted.term(), step, 0, done);
+        if spec.is_over() {
+            drop(undo(&self.shared, step.owner(), step.lease(), done.echo_until));
+        } else if let Some(spec) = self.deliver(wanted, step, spec, way) {
+            // Dropping it gives it back.
+            drop(Delivery::new(&self.shared, self.shared.admit(spec), way));
+        }
+    }
+}

@@ -1,0 +1,6 @@
+-- Looks at a latch.
+--
+-- KEYS[1]  L: see count.lua
+--
+-- Reply    {now us, count}
+return {now, count}

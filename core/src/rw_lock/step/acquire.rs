@@ -1,0 +1,220 @@
+use std::time::Duration;
+
+use super::state::{Mode, Timeout, available_in, ttl};
+use super::{ALL, CHANNEL, RwLockState, add_queue_keys, add_timeout_key, client_of, writes};
+use crate::contended::token::{TOKEN, TokenKey, read_token, token_lua};
+use crate::contended::{Acquired, wants_lua};
+use crate::name::ObjectName;
+use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
+use crate::time::{ServerTime, millis};
+
+/// Takes one side, or says what is in the way. See `acquire.lua`.
+#[derive(Clone, Debug)]
+pub(crate) struct Acquire {
+    /// The field of the hold.
+    pub(crate) field: String,
+    pub(crate) lease: Duration,
+    pub(crate) token_ttl: Option<Duration>,
+    /// Stand in the queue when it is not granted.
+    pub(crate) waits: bool,
+    /// The field of the write hold under which a reader asks: whoever writes may read as well.
+    pub(crate) under: Option<String>,
+}
+
+impl Acquire {
+    fn wants(&self) -> i64 {
+        if writes(&self.field) { ALL.into() } else { 1 }
+    }
+
+    /// Whether it harms nobody in front to grant it.
+    fn is_due(&self, state: &RwLockState, mode: Option<Mode>) -> bool {
+        let rank = state.queue.rank(client_of(&self.field)).filter(|_| self.waits);
+        state.queue.suffices(available_in(mode), self.wants(), rank.unwrap_or(state.queue.entries.len()))
+    }
+
+    /// The token that this attempt got when it was first carried out, if its hold is there.
+    fn same_again(&self, state: &mut RwLockState, now: ServerTime) -> Result<Option<u64>, WrongType> {
+        let lease = millis(self.lease);
+        let key = (self.field.clone(), 1);
+        let Some(timeout) = state.timeouts.get_mut(&key).filter(|_| state.hash.is_some()) else { return Ok(None) };
+        if !state.hash.as_ref().is_some_and(|hash| hash.fields.contains_key(&self.field)) {
+            return Ok(None);
+        }
+        let token = read_token(&timeout.text).filter(|token| *token < 1 << 53).ok_or(WrongType)?;
+        if ttl(timeout.deadline, now) < lease as i64 {
+            timeout.deadline = Some(now.millis() + lease);
+        }
+        state.keep_until(now.millis() + lease, now);
+        Ok(Some(token))
+    }
+
+    fn is_beneath(&self, state: &RwLockState, mode: Option<Mode>, now: ServerTime) -> bool {
+        let under = self.under.as_deref().filter(|under| mode == Some(Mode::Write) && state.has(under));
+        under.is_some_and(|under| state.left_of((under, "1"), now) > 0)
+    }
+}
+
+impl Step for Acquire {
+    type State = RwLockState;
+    type Reply = Acquired;
+
+    const OP: &'static str = "acquire";
+    const IDEMPOTENT: bool = true;
+
+    fn apply(
+        &self,
+        name: &ObjectName,
+        attempt: Attempt,
+        state: &mut RwLockState,
+        now: ServerTime,
+        outbox: &mut Outbox<'_>,
+    ) -> Result<Acquired, WrongType> {
+        if now > attempt.not_after {
+            return Ok(Acquired::TooLate { now });
+        }
+        let (client, wants) = (client_of(&self.field), self.wants());
+        let caller = if self.waits { client } else { "" };
+        let mut mode = state.mode()?;
+        if let Some(token) = self.same_again(state, now)? {
+            return Ok(Acquired::Granted { now, token });
+        }
+        // From which rank on room was made; whether the attempt jumps the head.
+        let (mut from, mut barges) = (None, false);
+        if !self.is_beneath(state, mode, now) && !self.is_due(state, mode) {
+            state.token.as_ref().map_or(Ok(0), |key| key.last(1))?;
+            let mut due = false;
+            if mode == Some(Mode::Write) {
+                let (writer, left) = state.writer(now);
+                if left == 0 {
+                    state.remove(&writer);
+                    state.after_writer(name, now, outbox);
+                    mode = state.mode()?;
+                    (due, from) = (self.is_due(state, mode), Some(0));
+                }
+            } else if writes(&self.field)
+                && self.waits
+                && state.queue.head().is_none_or(|head| head == client)
+                && mode.is_some_and(|mode| state.is_crowded(mode))
+                && state.after_some_of_a_crowd(name, now, outbox)
+            {
+                mode = None;
+                (due, from) = (self.is_due(state, mode), Some(0));
+            }
+            let fits = available_in(mode) >= wants;
+            let entries = state.queue.entries.len();
+            let mut queue = state.queue_at(name, now, outbox);
+            let head = queue.head().filter(|head| *head != client);
+            if !due && fits && head.is_some_and(|head| !queue.is_there(head)) {
+                queue.drop_gone(client, self.waits);
+                if state.queue.entries.len() < entries {
+                    (due, from) = (self.is_due(state, mode), Some(0));
+                }
+            }
+            let queue = state.queue_at(name, now, outbox);
+            barges = !due && !self.waits && fits && queue.head().is_some() && queue.queue.may_barge();
+            if !due && !barges {
+                let mut rank = None;
+                if self.waits {
+                    let mut queue = state.queue_at(name, now, outbox);
+                    let stands = match queue.stay(client, true) {
+                        Some(stood) => {
+                            let rank = queue.drop_silent(client, stood);
+                            from = if rank < stood { Some(from.unwrap_or(rank).min(rank)) } else { from };
+                            rank
+                        }
+                        None => queue.join(client),
+                    };
+                    rank = Some(stands as u64);
+                    state.queue.wants.insert(client.to_owned(), wants as u32);
+                }
+                if let Some(from) = from {
+                    state.wake(name, now, from, caller, outbox);
+                }
+                return Ok(match mode {
+                    Some(mode) if !fits => {
+                        let (ttl, holder) = state.in_the_way(mode, now);
+                        Acquired::Busy { now, ttl, holder, rank }
+                    }
+                    _ => Acquired::NotYourTurn { now, rank },
+                });
+            }
+        }
+        let token = TokenKey::mint(&mut state.token, now, self.token_ttl, 1)?;
+        let deadline = now.millis() + millis(self.lease);
+        state.add(&self.field, if writes(&self.field) { Mode::Write } else { Mode::Read }, deadline, now);
+        let timeout = Timeout { text: token.to_string(), deadline: Some(deadline) };
+        state.timeouts.insert((self.field.clone(), 1), timeout);
+        let wanted = state.queue.want(client);
+        let mut queue = state.queue_at(name, now, outbox);
+        if barges {
+            queue.barge();
+        } else if self.waits
+            && let Some(rank) = queue.leave(client)
+        {
+            if rank <= 1 {
+                queue.moved_up(rank, false, client);
+            }
+            // The server kept room for more than was taken.
+            if wants < wanted {
+                from = Some(from.unwrap_or(rank).min(rank));
+            }
+        }
+        if let Some(from) = from {
+            state.wake(name, now, from, caller, outbox);
+        }
+        Ok(Acquired::Granted { now, token })
+    }
+
+    fn script() -> &'static Script {
+        static SCRIPT: Script = Script::new(concat!(
+            wants_lua!("rw"),
+            token_lua!(),
+            include_str!("holds.lua"),
+            include_str!("acquire.lua")
+        ));
+        &SCRIPT
+    }
+
+    fn encode(&self, name: &ObjectName, attempt: Attempt, call: &mut Call) {
+        call.keys.push(name.as_str());
+        call.keys.join(name.companion_parts(TOKEN));
+        add_timeout_key(name, &self.field, call);
+        add_queue_keys(name, call);
+        call.args.push(client_of(&self.field));
+        call.args.push(&self.field);
+        call.args.number(millis(self.lease));
+        call.args.number(attempt.not_after.0);
+        call.args.number(self.token_ttl.map_or(0, millis));
+        call.args.number(self.waits.into());
+        call.args.join(name.companion_parts(CHANNEL));
+        call.args.push(self.under.as_deref().unwrap_or_default());
+    }
+
+    fn decode(reply: Reply) -> Result<Acquired, Malformed> {
+        let items = wire::list(reply)?;
+        let now = wire::time(items.get(1))?;
+        let rank = |at| Ok(u64::try_from(wire::int(items.get(at))?).ok());
+        match wire::int(items.first())? {
+            0 => Ok(Acquired::Granted { now, token: wire::unsigned(items.get(2))? }),
+            1 => {
+                let holder = read_holder(items.get(3))?;
+                Ok(Acquired::Busy { now, ttl: wire::int(items.get(2))?, holder, rank: rank(4)? })
+            }
+            2 => Ok(Acquired::TooLate { now }),
+            3 => Ok(Acquired::NotYourTurn { now, rank: rank(2)? }),
+            _ => Err(Malformed),
+        }
+    }
+
+    fn server_time(reply: &Acquired) -> Option<ServerTime> {
+        Some(reply.now())
+    }
+}
+
+/// The writer, or how many readers.
+pub(super) fn read_holder(reply: Option<&Reply>) -> Result<String, Malformed> {
+    match reply {
+        Some(Reply::Int(readers)) => Ok(readers.to_string()),
+        writer => wire::text(writer)?.ok_or(Malformed),
+    }
+}

@@ -1,0 +1,61 @@
+use super::{RwLockState, add_queue_keys, with_holds};
+use crate::contended::Cancelled;
+use crate::name::ObjectName;
+use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, Step, WrongType};
+use crate::time::ServerTime;
+
+/// Leaves the queue: nobody of this client waits any more. See `cancel.lua`.
+#[derive(Clone, Debug)]
+pub(crate) struct Cancel {
+    pub(crate) client: String,
+}
+
+impl Step for Cancel {
+    type State = RwLockState;
+    type Reply = Cancelled;
+
+    const OP: &'static str = "cancel";
+    const IDEMPOTENT: bool = true;
+
+    fn apply(
+        &self,
+        name: &ObjectName,
+        attempt: Attempt,
+        state: &mut RwLockState,
+        now: ServerTime,
+        outbox: &mut Outbox<'_>,
+    ) -> Result<Cancelled, WrongType> {
+        if now > attempt.not_after {
+            return Ok(Cancelled::TooLate { now });
+        }
+        let mut queue = state.queue_at(name, now, outbox);
+        let rank = queue.leave(&self.client);
+        if let Some(rank) = rank {
+            if rank <= 1 {
+                queue.moved_up(rank, false, &self.client);
+            }
+            state.wake(name, now, rank, &self.client, outbox);
+        }
+        Ok(Cancelled::Done { now, had_place: rank.is_some() })
+    }
+
+    fn script() -> &'static Script {
+        static SCRIPT: Script = Script::new(with_holds!("cancel.lua"));
+        &SCRIPT
+    }
+
+    fn encode(&self, name: &ObjectName, attempt: Attempt, call: &mut Call) {
+        call.keys.push(name.as_str());
+        add_queue_keys(name, call);
+        call.args.push(&self.client);
+        call.args.number(attempt.not_after.0);
+    }
+
+    fn decode(reply: Reply) -> Result<Cancelled, Malformed> {
+        Cancelled::decode(reply)
+    }
+
+    fn server_time(reply: &Cancelled) -> Option<ServerTime> {
+        Some(reply.now())
+    }
+}

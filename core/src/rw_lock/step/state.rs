@@ -1,0 +1,330 @@
+//! The keys of a read-write lock, and what its steps share; `holds.lua` does the same next to the data.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{ALL, CHANNEL, QUEUE, channel, writes};
+use crate::contended::token::{TOKEN, TokenKey};
+use crate::contended::{Queue, QueueAt};
+use crate::name::ObjectName;
+use crate::step::{Expires, Outbox, State, WrongType};
+use crate::time::ServerTime;
+
+/// How many fields one script examines, and of one field how many keys.
+const MOST_FIELDS: usize = 500;
+const MOST_ENTRIES: u64 = 100;
+
+/// So many fields that of a writer that is first, which may wait for nothing but holds that are over.
+const MOST_OF_A_CROWD: usize = 2_000;
+
+/// So much of a writer is shown: a foreign one may be of any size.
+pub(super) const HOLDER_BYTES: usize = 256;
+
+/// A client's id, a UUID, which an owner begins with.
+const CLIENT_BYTES: usize = 36;
+
+/// What a lease without end lasts.
+const WITHOUT_END: u64 = u64::MAX;
+
+/// Deadlines are in ms of the server's clock; a key is gone when now > deadline, as in Redis.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RwLockState {
+    pub(crate) hash: Option<RwLockHash>,
+    /// The keys that end with a hold, by its field and their number.
+    pub(crate) timeouts: BTreeMap<(String, u64), Timeout>,
+    pub(crate) token: Option<TokenKey>,
+    pub(crate) queue: Queue,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RwLockHash {
+    /// `mode`, and how often each hold was entered.
+    pub(crate) fields: BTreeMap<String, String>,
+    pub(crate) deadline: Option<u64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Timeout {
+    /// The token of a hold of ours.
+    pub(crate) text: String,
+    pub(crate) deadline: Option<u64>,
+}
+
+/// Who holds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    Read,
+    Write,
+}
+
+/// What the holds in the hash last.
+pub(super) enum Longest {
+    Ms(u64),
+    /// They are too many, or one has no end.
+    Unknown,
+}
+
+impl Expires for RwLockState {
+    fn expire(&mut self, now: ServerTime) -> bool {
+        let gone = |deadline: Option<u64>| deadline.is_some_and(|deadline| now.millis() > deadline);
+        if self.hash.as_ref().is_some_and(|hash| gone(hash.deadline) || hash.fields.is_empty()) {
+            self.hash = None;
+        }
+        self.timeouts.retain(|_, timeout| !gone(timeout.deadline));
+        if self.token.as_ref().is_some_and(|token| gone(token.deadline)) {
+            self.token = None;
+        }
+        self.queue.expire(now) && self.hash.is_none() && self.timeouts.is_empty() && self.token.is_none()
+    }
+}
+
+impl State for RwLockState {
+    const ACCESS: &'static str = "~<name> ~redisson_lock_token:* ~*:rwlock_timeout:* ~dlock_rw_queue:* ~dlock_rw_seen:* \
+        &redisson_rwlock:* &dlock_inbox:* \
+        +eval +evalsha +time +ping +info +subscribe +unsubscribe +publish +get +set +del +exists +pexpire +persist +pttl \
+        +hget +hgetall +hset +hdel +hexists +hincrby +hlen +zadd +zcard +zrange +zrank +zrem";
+
+    fn main_key(name: &ObjectName) -> String {
+        name.as_str().to_owned()
+    }
+}
+
+impl Mode {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Mode::Read => "read",
+            Mode::Write => "write",
+        }
+    }
+}
+
+/// What is available of the lock then: a reader wants 1, a writer all.
+pub(super) fn available_in(mode: Option<Mode>) -> i64 {
+    match mode {
+        None => ALL.into(),
+        Some(Mode::Read) => i64::from(ALL) - 1,
+        Some(Mode::Write) => 0,
+    }
+}
+
+/// PTTL: -1 without expiry.
+pub(super) fn ttl(deadline: Option<u64>, now: ServerTime) -> i64 {
+    deadline.map_or(-1, |deadline| deadline.saturating_sub(now.millis()) as i64)
+}
+
+/// The start of a text as a script cuts it off, and as the reply is then read.
+pub(super) fn start_of(text: &str, bytes: usize) -> String {
+    String::from_utf8_lossy(&text.as_bytes()[..bytes.min(text.len())]).into_owned()
+}
+
+/// Whether it is a hold of a libdlock client, whose ids are UUIDs of version 8.
+fn is_ours(field: &str) -> bool {
+    field.as_bytes().get(14) == Some(&b'8') && field.as_bytes().get(CLIENT_BYTES) == Some(&b':')
+}
+
+/// How many keys end with a hold at most.
+fn entries_of(count: &str) -> u64 {
+    let is_number = !count.is_empty() && count.bytes().all(|byte| byte.is_ascii_digit());
+    let entries = if is_number { count.parse().unwrap_or(u64::MAX) } else { 1 };
+    entries.min(MOST_ENTRIES)
+}
+
+impl RwLockState {
+    /// Who holds it; `None`: nobody.
+    pub(super) fn mode(&self) -> Result<Option<Mode>, WrongType> {
+        let Some(hash) = &self.hash else { return Ok(None) };
+        match hash.fields.get("mode").map(String::as_str) {
+            Some("read") => Ok(Some(Mode::Read)),
+            Some("write") => Ok(Some(Mode::Write)),
+            _ => Err(WrongType),
+        }
+    }
+
+    pub(super) fn has(&self, field: &str) -> bool {
+        self.hash.as_ref().is_some_and(|hash| hash.fields.contains_key(field))
+    }
+
+    /// Takes a hold out of the hash; whether it was there.
+    pub(super) fn remove(&mut self, field: &str) -> bool {
+        self.hash.as_mut().is_some_and(|hash| hash.fields.remove(field).is_some())
+    }
+
+    /// The holds in the hash; `None` when they are too many.
+    pub(super) fn holds(&self) -> Option<Vec<(&str, &str)>> {
+        self.holds_of(MOST_FIELDS)
+    }
+
+    fn holds_of(&self, most: usize) -> Option<Vec<(&str, &str)>> {
+        let fields = self.hash.iter().flat_map(|hash| &hash.fields);
+        let many = self.hash.as_ref().is_some_and(|hash| hash.fields.len() > most);
+        let holds = fields.filter(|(field, _)| *field != "mode").map(|(field, count)| (field.as_str(), count.as_str()));
+        (!many).then(|| holds.collect())
+    }
+
+    /// For how many ms a hold lasts yet; 0 when it is over.
+    pub(super) fn left_of(&self, (field, count): (&str, &str), now: ServerTime) -> u64 {
+        let left = |deadline: Option<u64>| deadline.map_or(WITHOUT_END, |at| at.saturating_sub(now.millis()));
+        if writes(field) && !is_ours(field) {
+            return left(self.hash.as_ref().and_then(|hash| hash.deadline));
+        }
+        let keys = (1..=entries_of(count)).filter_map(|n| self.timeouts.get(&(field.to_owned(), n)));
+        keys.map(|timeout| left(timeout.deadline)).max().unwrap_or(0)
+    }
+
+    /// The writer and for how many ms it lasts yet; 0 when there is none any more.
+    pub(super) fn writer(&self, now: ServerTime) -> (String, u64) {
+        let Some(holds) = self.holds() else { return (String::new(), WITHOUT_END) };
+        let writer = holds.into_iter().find(|(field, _)| writes(field));
+        writer.map_or((String::new(), 0), |hold| (hold.0.to_owned(), self.left_of(hold, now)))
+    }
+
+    /// For how long the longest of all holds lasts yet. Holds of ours that are over leave the hash.
+    pub(super) fn survey(&mut self, now: ServerTime) -> Longest {
+        self.survey_of(MOST_FIELDS, now)
+    }
+
+    fn survey_of(&mut self, most: usize, now: ServerTime) -> Longest {
+        let Some(holds) = self.holds_of(most) else { return Longest::Unknown };
+        let lasts: Vec<(String, u64)> =
+            holds.into_iter().map(|hold| (hold.0.to_owned(), self.left_of(hold, now))).collect();
+        for (field, _) in lasts.iter().filter(|(field, left)| *left == 0 && is_ours(field)) {
+            self.remove(field);
+        }
+        match lasts.iter().map(|(_, left)| *left).max().unwrap_or(0) {
+            WITHOUT_END => Longest::Unknown,
+            longest => Longest::Ms(longest),
+        }
+    }
+
+    /// Nobody holds it any more. The clients of libdlock that did, each once; none when the holds are too many.
+    pub(super) fn end_all(&mut self) -> BTreeSet<String> {
+        let owned = |(field, count): (&str, &str)| (field.to_owned(), entries_of(count));
+        let holds: Vec<(String, u64)> = self.holds().into_iter().flatten().map(owned).collect();
+        self.hash = None;
+        for (field, entries) in &holds {
+            for n in 1..=*entries {
+                self.timeouts.remove(&(field.clone(), n));
+            }
+        }
+        holds.iter().filter(|(field, _)| is_ours(field)).map(|(field, _)| start_of(field, CLIENT_BYTES)).collect()
+    }
+
+    /// A hold enters the hash, made for it if nobody holds the lock.
+    pub(super) fn add(&mut self, field: &str, mode: Mode, deadline: u64, now: ServerTime) {
+        if let Some(hash) = &mut self.hash {
+            hash.fields.insert(field.to_owned(), "1".to_owned());
+            self.keep_until(deadline, now);
+            return;
+        }
+        let fields = [("mode", mode.as_str()), (field, "1")].map(|(key, text)| (key.to_owned(), text.to_owned()));
+        self.hash = Some(RwLockHash { fields: fields.into(), deadline: Some(deadline) });
+    }
+
+    /// The hash lives until then at least. One that has no end keeps none.
+    pub(super) fn keep_until(&mut self, deadline: u64, now: ServerTime) {
+        let hash = self.hash.as_mut().filter(|hash| ttl(hash.deadline, now) != -1);
+        hash.into_iter().for_each(|hash| hash.deadline = hash.deadline.max(Some(deadline)));
+    }
+
+    pub(super) fn set_ttl(&mut self, ms: u64, now: ServerTime) {
+        self.hash.iter_mut().for_each(|hash| hash.deadline = Some(now.millis() + ms));
+    }
+
+    /// The writer has left the hash: the lock is its readers' from now on, or free. Redisson's waiters are told: by `1` those
+    /// that sleep, and by `0` one that is about to, which misses `1`.
+    pub(super) fn after_writer(&mut self, name: &ObjectName, now: ServerTime, outbox: &mut Outbox<'_>) {
+        match self.survey(now) {
+            Longest::Ms(0) => self.hash = None,
+            longest => {
+                if let Some(hash) = &mut self.hash {
+                    hash.fields.insert("mode".to_owned(), Mode::Read.as_str().to_owned());
+                }
+                if let Longest::Ms(longest) = longest {
+                    self.set_ttl(longest, now);
+                }
+            }
+        }
+        if outbox.publish(channel(name), "1".to_owned()) {
+            outbox.publish(channel(name), "0".to_owned());
+        }
+    }
+
+    /// A reader has left the hash.
+    pub(super) fn after_reader(&mut self, name: &ObjectName, now: ServerTime, outbox: &mut Outbox<'_>) -> bool {
+        self.after_readers(MOST_FIELDS, name, now, outbox)
+    }
+
+    /// The same, or readers of a crowd may be over: the lock is free if no hold lasts, and else lives as long as the longest.
+    /// Whether it is free, which Redisson's waiters are told.
+    pub(super) fn after_some_of_a_crowd(
+        &mut self,
+        name: &ObjectName,
+        now: ServerTime,
+        outbox: &mut Outbox<'_>,
+    ) -> bool {
+        self.after_readers(MOST_OF_A_CROWD, name, now, outbox)
+    }
+
+    fn after_readers(&mut self, most: usize, name: &ObjectName, now: ServerTime, outbox: &mut Outbox<'_>) -> bool {
+        match self.survey_of(most, now) {
+            Longest::Ms(0) => {
+                self.hash = None;
+                outbox.publish(channel(name), "0".to_owned());
+                return true;
+            }
+            Longest::Ms(longest) => self.set_ttl(longest, now),
+            Longest::Unknown => {}
+        }
+        false
+    }
+
+    /// Whether there are more readers than a release examines: those that are over are found by the acquire of a writer that
+    /// is first.
+    pub(super) fn is_crowded(&self, mode: Mode) -> bool {
+        mode == Mode::Read && self.holds().is_none()
+    }
+
+    /// What is said of the holders to somebody who waits: for how many ms they last, -1 without end; and who they are, the
+    /// writer or how many readers.
+    pub(super) fn in_the_way(&self, mode: Mode, now: ServerTime) -> (i64, String) {
+        match mode {
+            Mode::Read => {
+                let hash = self.hash.as_ref();
+                let readers = hash.map_or(0, |hash| hash.fields.len().saturating_sub(1));
+                (hash.map_or(-2, |hash| ttl(hash.deadline, now)), readers.to_string())
+            }
+            Mode::Write => {
+                let (writer, left) = self.writer(now);
+                let left = if left == WITHOUT_END { -1 } else { left as i64 };
+                (left, start_of(&writer, HOLDER_BYTES))
+            }
+        }
+    }
+
+    /// Tells those for whom room was made from rank `from` on; see [`QueueAt::wake`].
+    pub(super) fn wake(
+        &mut self,
+        name: &ObjectName,
+        now: ServerTime,
+        from: usize,
+        caller: &str,
+        outbox: &mut Outbox<'_>,
+    ) {
+        let available = self.mode().map_or(0, available_in);
+        self.queue_at(name, now, outbox).wake(available, ALL.into(), from, caller);
+    }
+
+    pub(super) fn queue_at<'a, 'h>(
+        &'a mut self,
+        name: &'a ObjectName,
+        now: ServerTime,
+        outbox: &'a mut Outbox<'h>,
+    ) -> QueueAt<'a, 'h> {
+        QueueAt { names: &QUEUE, queue: &mut self.queue, name, now, outbox }
+    }
+}
+
+const _: () = {
+    // The script has the same numbers, and the rules the same keys.
+    assert!(ALL == 1_000_000_000 && MOST_FIELDS == 500 && MOST_ENTRIES == 100 && MOST_OF_A_CROWD == 2_000);
+    assert!(CHANNEL.len() == 15 && TOKEN.len() == 19);
+};
