@@ -1,5 +1,5 @@
 /*
- * dlock.h: distributed locks and rate limiters on Redis or Valkey, shared with Redisson; ids. Link with -ldlock.
+ * dlock.h: distributed locks, read-write locks, semaphores and rate limiters on Redis or Valkey, shared with Redisson; ids. Link with -ldlock.
  *
  * SPDX-License-Identifier: MIT OR Apache-2.0
  * Made by cbindgen from ffi-c/src: change it there, then UPDATE_HEADER=1 cargo test -p libdlock-ffi --test header.
@@ -17,8 +17,9 @@
  * - Texts are UTF-8 with a length in bytes beside them; texts that come back are also NUL-terminated. Pointers that you
  *   pass must be valid for the call, no longer; NULL and absurd lengths are refused.
  * - Times are int64_t milliseconds (_ms), those of limiters microseconds (_us): -1 waits for ever, 0 does not wait.
- * - Every function may be called from any thread at any time. A lock acquired by a synchronous call is held by the
- *   calling *thread*, which releases it; one that is taken, or acquired through a port, belongs to its dlock_held_t.
+ * - Every function may be called from any thread at any time. What a synchronous call acquires, locks, a side of one
+ *   or permits, is held by the calling *thread*, which releases it; what is taken, or acquired through a port, belongs to
+ *   its dlock_held_t.
  * - Calls work to the very end: in destructors of thread-local values and thread keys, in atexit handlers, in static
  *   destructors. After dlock_shutdown() they return DLOCK_CLOSED.
  * - No function calls back into your code, and libdlock's own thread never runs any of it.
@@ -96,9 +97,26 @@ typedef struct dlock_cancel_t dlock_cancel_t;
 typedef struct dlock_client_t dlock_client_t;
 
 /**
- * A hold of a lock: its fencing token, whether it is still valid, whether it was lost.
+ * A counting semaphore, by name: permits without owner or lease, as Redisson's RSemaphore has them. Permits of a process that
+ * died never come back by themselves; who shares none with Redisson uses dlock_semaphore_t.
+ */
+typedef struct dlock_counting_semaphore_t dlock_counting_semaphore_t;
+
+/**
+ * A hold of a lock, of several as one, of a side of one, or of permits: its fencing token, whether it is still valid, whether
+ * it was lost.
  */
 typedef struct dlock_held_t dlock_held_t;
+
+/**
+ * A count-down latch, by name.
+ */
+typedef struct dlock_latch_t dlock_latch_t;
+
+/**
+ * Several locks that are acquired and released as one.
+ */
+typedef struct dlock_lock_all_t dlock_lock_all_t;
 
 /**
  * A lock, by name.
@@ -119,6 +137,16 @@ typedef struct dlock_port_t dlock_port_t;
  * A rate limiter, by name and rate.
  */
 typedef struct dlock_rate_limiter_t dlock_rate_limiter_t;
+
+/**
+ * One side of a read-write lock, by name. Open a handle for each side that is used.
+ */
+typedef struct dlock_rw_lock_t dlock_rw_lock_t;
+
+/**
+ * A semaphore, by name.
+ */
+typedef struct dlock_semaphore_t dlock_semaphore_t;
 
 /**
  * A generator of ids.
@@ -446,6 +474,146 @@ typedef struct dlock_semaphore_stats_t {
 } dlock_semaphore_stats_t;
 
 /**
+ * What the read-write locks of a client have counted; readers that share a hold of the server are counted one by one, unless
+ * the field says otherwise. Begin with DLOCK_RW_LOCK_STATS_INIT.
+ */
+typedef struct dlock_rw_lock_stats_t {
+  /**
+   * `sizeof(dlock_rw_lock_stats_t)`.
+   */
+  size_t struct_size;
+  /**
+   * Holds granted to a caller, of either side; a re-entry does not count.
+   */
+  uint64_t acquired;
+  /**
+   * Acquires that had to wait, and were granted.
+   */
+  uint64_t contended;
+  /**
+   * Of those that waited, the readers that share the hold of another one of this process.
+   */
+  uint64_t handed_over_local;
+  /**
+   * Of those that waited, the ones whose turn came in the queue between processes.
+   */
+  uint64_t handed_over_remote;
+  /**
+   * Acquires that were not granted within their wait.
+   */
+  uint64_t wait_timeouts;
+  /**
+   * Acquires whose caller gave up while it waited.
+   */
+  uint64_t cancelled;
+  /**
+   * Leases prolonged by the watchdog, one for each hold of the server and time.
+   */
+  uint64_t renewals;
+  /**
+   * Renewals that got no answer or a passing error, and were tried again while the lease lasted.
+   */
+  uint64_t renewal_failures;
+  /**
+   * Holds of the server that were lost, abandoned ones included.
+   */
+  uint64_t lost;
+  /**
+   * Holds that ended by a release.
+   */
+  uint64_t released;
+  /**
+   * Callers that wait now.
+   */
+  uint64_t waiting;
+  /**
+   * Holds of the server that are looked after now.
+   */
+  uint64_t held;
+  /**
+   * From the call of an acquire to its grant, waited or not: as many as `acquired`.
+   */
+  struct dlock_histogram_t wait_time;
+  /**
+   * From a grant to the beginning of its release: as many as `released`.
+   */
+  struct dlock_histogram_t hold_time;
+} dlock_rw_lock_stats_t;
+
+/**
+ * What the counting semaphores of a client have counted; `released` may exceed `acquired`: anybody may release. Begin
+ * with DLOCK_COUNTING_SEMAPHORE_STATS_INIT.
+ */
+typedef struct dlock_counting_semaphore_stats_t {
+  /**
+   * `sizeof(dlock_counting_semaphore_stats_t)`.
+   */
+  size_t struct_size;
+  /**
+   * Acquires that were granted, of however many permits each.
+   */
+  uint64_t acquired;
+  /**
+   * Acquires that had to wait, and were granted.
+   */
+  uint64_t contended;
+  /**
+   * Acquires that were not granted within their wait.
+   */
+  uint64_t wait_timeouts;
+  /**
+   * Acquires whose caller gave up while it waited.
+   */
+  uint64_t cancelled;
+  /**
+   * Releases that the server has confirmed, of however many permits each.
+   */
+  uint64_t released;
+  /**
+   * Callers that wait now.
+   */
+  uint64_t waiting;
+  /**
+   * From the call of an acquire to its grant, waited or not: as many as `acquired`.
+   */
+  struct dlock_histogram_t wait_time;
+} dlock_counting_semaphore_stats_t;
+
+/**
+ * What the latches of a client have counted. Begin with DLOCK_LATCH_STATS_INIT.
+ */
+typedef struct dlock_latch_stats_t {
+  /**
+   * `sizeof(dlock_latch_stats_t)`.
+   */
+  size_t struct_size;
+  /**
+   * Calls that counted down, by however many each.
+   */
+  uint64_t counted_down;
+  /**
+   * Waits that found the latch open.
+   */
+  uint64_t opened;
+  /**
+   * Waits whose time was over first.
+   */
+  uint64_t wait_timeouts;
+  /**
+   * Waits whose caller gave up.
+   */
+  uint64_t cancelled;
+  /**
+   * Callers that wait now.
+   */
+  uint64_t waiting;
+  /**
+   * From the call of a wait until it found the latch open: as many as `opened`.
+   */
+  struct dlock_histogram_t wait_time;
+} dlock_latch_stats_t;
+
+/**
  * How to open a lock. Begin with DLOCK_LOCK_OPTIONS_INIT.
  */
 typedef struct dlock_lock_options_t {
@@ -482,7 +650,7 @@ typedef struct dlock_acquire_options_t {
    */
   int64_t wait_ms;
   /**
-   * 0: the lock's own. Otherwise a lease of 100 to 86400000 ms that is not renewed.
+   * 0: that of the object that is acquired. Otherwise a lease of 100 to 86400000 ms that is not renewed.
    */
   int64_t lease_ms;
   /**
@@ -543,6 +711,16 @@ typedef struct dlock_detached_t {
    */
   char text[DLOCK_DETACHED_SIZE];
 } dlock_detached_t;
+
+/**
+ * An id of a permit, as Redisson has them: 32 hexadecimal digits and a NUL.
+ */
+typedef struct dlock_permit_id_t {
+  /**
+   * NUL-terminated.
+   */
+  char text[33];
+} dlock_permit_id_t;
 
 /**
  * Why a hold was lost.
@@ -618,6 +796,147 @@ typedef struct dlock_decision_t {
    */
   int64_t server_time_us;
 } dlock_decision_t;
+
+/**
+ * How to open a semaphore. Begin with DLOCK_SEMAPHORE_OPTIONS_INIT.
+ */
+typedef struct dlock_semaphore_options_t {
+  /**
+   * `sizeof(dlock_semaphore_options_t)`.
+   */
+  size_t struct_size;
+  /**
+   * 0: a lease that is renewed for as long as permits are held, see `watchdog_lease_ms`. Otherwise a lease of 100 to
+   * 86400000 ms that is not renewed.
+   */
+  int64_t lease_ms;
+  /**
+   * With `lease_ms` 0: the lease that is renewed, 100 to 86400000 ms, every third of it; 0 is the client's. With another
+   * `lease_ms` it has to be 0.
+   */
+  int64_t watchdog_lease_ms;
+} dlock_semaphore_options_t;
+
+/**
+ * How many permits a semaphore has, as the server sees it. Begin with DLOCK_SEMAPHORE_INSPECTION_INIT.
+ */
+typedef struct dlock_semaphore_inspection_t {
+  /**
+   * `sizeof(dlock_semaphore_inspection_t)`.
+   */
+  size_t struct_size;
+  /**
+   * Whether the semaphore is there; the first acquire makes it.
+   */
+  bool exists;
+  /**
+   * How many permits there are in all; 0 when it is not there.
+   */
+  uint64_t permits;
+  /**
+   * How many can be acquired now, those whose lease has run out among them; negative after the number was lowered below
+   * what is taken.
+   */
+  int64_t available;
+  /**
+   * How many processes stand in the queue.
+   */
+  uint64_t queued;
+} dlock_semaphore_inspection_t;
+
+/**
+ * A side of a read-write lock.
+ */
+typedef int32_t dlock_side_t;
+
+/**
+ * How to open a side of a read-write lock. Begin with DLOCK_RW_LOCK_OPTIONS_INIT.
+ */
+typedef struct dlock_rw_lock_options_t {
+  /**
+   * `sizeof(dlock_rw_lock_options_t)`.
+   */
+  size_t struct_size;
+  /**
+   * 0: a lease that is renewed for as long as the side is held, see `watchdog_lease_ms`. Otherwise a lease of 100 to
+   * 86400000 ms that is not renewed.
+   */
+  int64_t lease_ms;
+  /**
+   * 1: the holder of a side may acquire it again. 0: that fails with DLOCK_DEADLOCK. -1: as the client's option says.
+   */
+  int32_t reentrant;
+  /**
+   * With `lease_ms` 0: the lease that is renewed, 100 to 86400000 ms, every third of it; 0 is the client's. With another
+   * `lease_ms` it has to be 0.
+   */
+  int64_t watchdog_lease_ms;
+  /**
+   * How long after the server's grant a reader of this process joins it without a round trip: 0 to 10000 ms, -1 is 10 ms.
+   * Readers that come later ask the server, where a writer that waits is in front of them.
+   */
+  int64_t shared_age_ms;
+} dlock_rw_lock_options_t;
+
+/**
+ * Who holds a read-write lock, as the server sees it. Begin with DLOCK_RW_LOCK_INSPECTION_INIT.
+ */
+typedef struct dlock_rw_lock_inspection_t {
+  /**
+   * `sizeof(dlock_rw_lock_inspection_t)`.
+   */
+  size_t struct_size;
+  /**
+   * Whether anybody holds the write side.
+   */
+  bool writing;
+  /**
+   * Whether this client does.
+   */
+  bool ours;
+  /**
+   * How many holds of the read side there are; readers of one process that share one count as one.
+   */
+  uint64_t readers;
+  /**
+   * What is left of the longest lease in ms; -1 when there is none (not held, or a foreign key without a time to live).
+   */
+  int64_t ttl_ms;
+  /**
+   * The last token reserved under this name; 0 when the server remembers none. The holder's may be lower.
+   */
+  uint64_t token;
+  /**
+   * The owner of the write side, NUL-terminated; empty when nobody holds it.
+   */
+  char writer[DLOCK_OWNER_SIZE];
+  /**
+   * How many processes stand in the queue.
+   */
+  uint64_t queued;
+} dlock_rw_lock_inspection_t;
+
+/**
+ * How many permits a counting semaphore has, as the server sees it. Begin with DLOCK_COUNTING_SEMAPHORE_INSPECTION_INIT.
+ */
+typedef struct dlock_counting_semaphore_inspection_t {
+  /**
+   * `sizeof(dlock_counting_semaphore_inspection_t)`.
+   */
+  size_t struct_size;
+  /**
+   * Whether the semaphore is there; the first release makes one that is not.
+   */
+  bool exists;
+  /**
+   * How many permits are available: negative after more were taken away than there were, 0 when the semaphore is not there.
+   */
+  int64_t available;
+  /**
+   * How many processes stand in the queue.
+   */
+  uint64_t queued;
+} dlock_counting_semaphore_inspection_t;
 
 /**
  * Which bits of an id hold what: zeros, time, datacenter, worker, sequence, from the high end. Begin with
@@ -710,33 +1029,6 @@ typedef int32_t dlock_completion_kind_t;
 typedef int32_t dlock_log_level_t;
 
 /**
- * How many permits a semaphore has, as the server sees it. Begin with DLOCK_SEMAPHORE_INSPECTION_INIT.
- */
-typedef struct dlock_semaphore_inspection_t {
-  /**
-   * `sizeof(dlock_semaphore_inspection_t)`.
-   */
-  size_t struct_size;
-  /**
-   * Whether the semaphore is there; the first acquire makes it.
-   */
-  bool exists;
-  /**
-   * How many permits there are in all; 0 when it is not there.
-   */
-  uint64_t permits;
-  /**
-   * How many can be acquired now, those whose lease has run out among them; negative after the number was lowered below
-   * what is taken.
-   */
-  int64_t available;
-  /**
-   * How many processes stand in the queue.
-   */
-  uint64_t queued;
-} dlock_semaphore_inspection_t;
-
-/**
  * One thing that a port has for its host. Fields that `kind` does not name are zero.
  */
 typedef struct dlock_completion_t {
@@ -804,6 +1096,18 @@ typedef struct dlock_completion_t {
    * See DLOCK_COMPLETION_SEMAPHORE_INSPECTION.
    */
   struct dlock_semaphore_inspection_t semaphore_inspection;
+  /**
+   * See DLOCK_COMPLETION_RW_LOCK_INSPECTION.
+   */
+  struct dlock_rw_lock_inspection_t rw_lock_inspection;
+  /**
+   * See DLOCK_COMPLETION_NUMBER.
+   */
+  int64_t number;
+  /**
+   * See DLOCK_COMPLETION_COUNTING_SEMAPHORE_INSPECTION.
+   */
+  struct dlock_counting_semaphore_inspection_t counting_semaphore_inspection;
 } dlock_completion_t;
 
 /**
@@ -833,17 +1137,17 @@ typedef struct dlock_completion_t {
 #define DLOCK_INVALID_NAME -2
 
 /**
- * Release or extend by a caller that does not hold the lock, or not any more.
+ * Release or extend by a caller that does not hold it, or not any more.
  */
 #define DLOCK_NOT_HELD -3
 
 /**
- * The lease ran out, or the lock was taken away, while it was held.
+ * What was held was lost: its lease ran out, or it was taken away.
  */
 #define DLOCK_LOST -4
 
 /**
- * The holder acquired a lock again that is not re-entrant.
+ * The holder would wait for itself: it acquires again what is not re-entrant, or it reads and wants to write.
  */
 #define DLOCK_DEADLOCK -5
 
@@ -919,7 +1223,7 @@ typedef struct dlock_completion_t {
 #define DLOCK_LOSS_EXPIRED 1
 
 /**
- * Another holder has the lock now.
+ * Another holder has it now.
  */
 #define DLOCK_LOSS_TAKEN 2
 
@@ -934,7 +1238,7 @@ typedef struct dlock_completion_t {
 #define DLOCK_LOSS_SERVER_CHANGED 4
 
 /**
- * The client was closed, or the holder went away without a release; the lock was released, or its lease runs
+ * The client was closed, or the holder went away without a release; what it held was released, or its lease runs
  * out.
  */
 #define DLOCK_LOSS_CLOSED 5
@@ -965,6 +1269,16 @@ typedef struct dlock_completion_t {
 #define DLOCK_ABSENT_LOCAL_SHARE 3
 
 /**
+ * Any number may hold it at a time, while nobody else writes.
+ */
+#define DLOCK_SIDE_READ 0
+
+/**
+ * One may hold it at a time, while nobody else reads.
+ */
+#define DLOCK_SIDE_WRITE 1
+
+/**
  * The operation failed: `status` and `error`.
  */
 #define DLOCK_COMPLETION_ERROR 0
@@ -980,12 +1294,14 @@ typedef struct dlock_completion_t {
 #define DLOCK_COMPLETION_CLIENT 2
 
 /**
- * A lock was acquired or attached: `held` and `token`. Release it through `held`, then free that.
+ * Something was acquired or attached: `held`, and `token`, 0 for permits. Release it through `held`, then free
+ * that.
  */
 #define DLOCK_COMPLETION_HELD 3
 
 /**
- * A forced release: `flag` says whether the lock was held.
+ * Yes or no: `flag`. Of a forced release whether anybody held it; of a latch and of a counting semaphore as the
+ * function says.
  */
 #define DLOCK_COMPLETION_FLAG 4
 
@@ -1019,6 +1335,21 @@ typedef struct dlock_completion_t {
  * An inspection of a semaphore: `semaphore_inspection`.
  */
 #define DLOCK_COMPLETION_SEMAPHORE_INSPECTION 10
+
+/**
+ * An inspection of a read-write lock: `rw_lock_inspection`.
+ */
+#define DLOCK_COMPLETION_RW_LOCK_INSPECTION 11
+
+/**
+ * A number: `number`. The count of a latch, or how many permits were drained.
+ */
+#define DLOCK_COMPLETION_NUMBER 12
+
+/**
+ * An inspection of a counting semaphore: `counting_semaphore_inspection`.
+ */
+#define DLOCK_COMPLETION_COUNTING_SEMAPHORE_INSPECTION 13
 
 /**
  * For those who look for a fault in libdlock itself.
@@ -1119,6 +1450,30 @@ dlock_status_t dlock_client_limiter_stats(const struct dlock_client_t *client,
 dlock_status_t dlock_client_semaphore_stats(const struct dlock_client_t *client,
                                             struct dlock_semaphore_stats_t *out_stats,
                                             struct dlock_error_t *error);
+
+/**
+ * What the read-write locks of the client have counted since it was opened. No I/O; also of a client that was closed. Begin
+ * the answer with DLOCK_RW_LOCK_STATS_INIT.
+ */
+dlock_status_t dlock_client_rw_lock_stats(const struct dlock_client_t *client,
+                                          struct dlock_rw_lock_stats_t *out_stats,
+                                          struct dlock_error_t *error);
+
+/**
+ * What the counting semaphores of the client have counted since it was opened. No I/O; also of a client that was closed. Begin the
+ * answer with DLOCK_COUNTING_SEMAPHORE_STATS_INIT.
+ */
+dlock_status_t dlock_client_counting_semaphore_stats(const struct dlock_client_t *client,
+                                                     struct dlock_counting_semaphore_stats_t *out_stats,
+                                                     struct dlock_error_t *error);
+
+/**
+ * What the latches of the client have counted since it was opened. No I/O; also of a client that was closed. Begin the
+ * answer with DLOCK_LATCH_STATS_INIT.
+ */
+dlock_status_t dlock_client_latch_stats(const struct dlock_client_t *client,
+                                        struct dlock_latch_stats_t *out_stats,
+                                        struct dlock_error_t *error);
 
 /**
  * Makes a lock with a name of 1 to 512 bytes of UTF-8. No I/O. `options` may be NULL. DLOCK_INVALID_NAME for a name that
@@ -1242,13 +1597,28 @@ dlock_status_t dlock_lock_attach(const struct dlock_lock_t *lock,
 
 /**
  * The fencing token: larger than any granted before it under this name. Send it along with what the lock protects, and
- * let the receiver refuse a lower one than it has seen.
+ * let the receiver refuse a lower one than it has seen. 0, lower than the token of any lock, for permits of a semaphore,
+ * which have none, and for several locks, which have one each: dlock_held_token_of().
  */
-dlock_status_t dlock_held_token(const struct dlock_held_t *held, uint64_t *out_token, struct dlock_error_t *error);
+dlock_status_t dlock_held_token(const struct dlock_held_t *held,
+                                uint64_t *out_token,
+                                struct dlock_error_t *error);
+
+/**
+ * How many permits of a semaphore the hold has, and their ids, which are written to `ids`. `ids_len` is the room there, as
+ * many as were acquired or more; less is DLOCK_INVALID_ARGUMENT. `ids` may be NULL with a room of 0 to ask for the number
+ * alone. No I/O. 0 for a hold of a lock.
+ */
+dlock_status_t dlock_held_permits(const struct dlock_held_t *held,
+                                  struct dlock_permit_id_t *ids,
+                                  size_t ids_len,
+                                  size_t *out_count,
+                                  struct dlock_error_t *error);
 
 /**
  * Writes the owner as it stands on the server and a NUL to `buffer`, and its bytes without the NUL to `out_len`. A buffer
- * of DLOCK_OWNER_SIZE is always large enough; one that is not is DLOCK_INVALID_ARGUMENT.
+ * of DLOCK_OWNER_SIZE is always large enough; one that is not is DLOCK_INVALID_ARGUMENT. Empty for several locks, which have
+ * one each.
  */
 dlock_status_t dlock_held_owner(const struct dlock_held_t *held,
                                 char *buffer,
@@ -1283,7 +1653,8 @@ dlock_status_t dlock_held_wait_lost(const struct dlock_held_t *held,
 
 /**
  * Takes a hold that is the handle's own (taken, or acquired through a port) once more, without I/O; it is to be released as
- * often. DLOCK_DEADLOCK when its lock is not re-entrant, DLOCK_LOST when the hold is.
+ * often. DLOCK_DEADLOCK when its lock is not re-entrant, DLOCK_LOST when the hold is, DLOCK_INVALID_ARGUMENT for permits:
+ * each acquire of a semaphore is a hold of its own.
  */
 dlock_status_t dlock_held_reenter(const struct dlock_held_t *held,
                                   struct dlock_error_t *error);
@@ -1295,28 +1666,182 @@ dlock_status_t dlock_held_hold_count(const struct dlock_held_t *held, uint32_t *
 
 /**
  * Undoes one acquire or re-entry of a hold that is the handle's own (taken, or acquired through a port), from any thread; the
- * last one frees the lock. DLOCK_INVALID_ARGUMENT for a thread's hold: that thread releases it with dlock_lock_release().
+ * last one frees the lock. Permits end with the first, all of the hold together. DLOCK_NOT_HELD when the hold is over or was
+ * lost. DLOCK_INVALID_ARGUMENT for a thread's hold: that thread releases it with the release of its
+ * object, such as dlock_lock_release().
  */
 dlock_status_t dlock_held_release(const struct dlock_held_t *held,
                                   struct dlock_error_t *error);
 
 /**
- * As dlock_lock_extend(), for a hold that is the handle's own.
+ * As the extend of its object, such as dlock_lock_extend(), for a hold that is the handle's own.
  */
 dlock_status_t dlock_held_extend(const struct dlock_held_t *held, int64_t lease_ms, struct dlock_error_t *error);
 
 /**
- * As dlock_lock_detach(), for a hold that is the handle's own.
+ * As dlock_lock_detach(), for a hold that is the handle's own. DLOCK_INVALID_ARGUMENT for a hold of anything but one lock, which
+ * stays where it is.
  */
 dlock_status_t dlock_held_detach(const struct dlock_held_t *held,
                                  struct dlock_detached_t *out_detached,
                                  struct dlock_error_t *error);
 
 /**
+ * Turns a hold of the write side of a read-write lock that is the handle's own into one of the read side, with nobody else's
+ * write in between, and wakes the readers that wait. `out_held` gets a handle of that; `held` is over then, and is to be freed
+ * too. DLOCK_NOT_HELD when the hold is over or was lost; DLOCK_INVALID_ARGUMENT for a hold of anything else, and for a thread's:
+ * see dlock_rw_lock_downgrade().
+ */
+dlock_status_t dlock_held_downgrade(const struct dlock_held_t *held,
+                                    struct dlock_held_t **out_held,
+                                    struct dlock_error_t *error);
+
+/**
  * Gives the handle up. A thread's hold goes on; a hold that is the handle's own and was not released ends without a word
  * to the server: renewal stops, and the lease runs out.
  */
 dlock_status_t dlock_held_free(struct dlock_held_t *held);
+
+/**
+ * Makes a handle of the locks of these names, 1 to 100 different ones; a name that is given twice counts once. `names` has
+ * `names_len` texts and `name_lens` their bytes; with NULL for `name_lens` each ends with a NUL. No I/O. `options`, of each
+ * lock, may be NULL. DLOCK_INVALID_NAME for a name that is refused, DLOCK_INVALID_ARGUMENT for too many names and for none.
+ *
+ * A dlock_lock_t of one of the names excludes the set, and the set excludes it: they are the same locks. All of them are held
+ * or none, and sets that overlap never block each other for ever, in whatever order their names are given.
+ */
+dlock_status_t dlock_lock_all_open(const struct dlock_client_t *client,
+                                   const char *const *names,
+                                   const size_t *name_lens,
+                                   size_t names_len,
+                                   const struct dlock_lock_options_t *options,
+                                   struct dlock_lock_all_t **out_set,
+                                   struct dlock_error_t *error);
+
+/**
+ * Gives the handle up. Holds stay; other handles of the same names do too.
+ */
+dlock_status_t dlock_lock_all_free(struct dlock_lock_all_t *set);
+
+/**
+ * How many locks they are, of different names.
+ */
+dlock_status_t dlock_lock_all_len(const struct dlock_lock_all_t *set, size_t *out_len, struct dlock_error_t *error);
+
+/**
+ * Writes the name of the lock at place `at`, from 0 on, and a NUL to `buffer`, and its bytes without the NUL to `out_len`. The
+ * places are in the order of the names' bytes, which is that in which the locks are waited for. A buffer of DLOCK_NAME_SIZE is
+ * always large enough; one that is not is DLOCK_INVALID_ARGUMENT, as is a place from dlock_lock_all_len() on.
+ */
+dlock_status_t dlock_lock_all_name(const struct dlock_lock_all_t *set,
+                                   size_t at,
+                                   char *buffer,
+                                   size_t buffer_size,
+                                   size_t *out_len,
+                                   struct dlock_error_t *error);
+
+/**
+ * Acquires all of them for the calling thread, which may hold some or all of them already (see `reentrant`), or none. If all
+ * are free that is one request. Otherwise it waits for them one after the other, in the order of their keys; what it has by
+ * then is renewed, and given back if the wait ends without the rest.
+ *
+ * `options` may be NULL: waits for ever. The wait is that for all of them together. DLOCK_BUSY if not all were acquired within
+ * it; the error names the lock that was in the way. DLOCK_DEADLOCK, at once, when the thread holds one of them and would have
+ * to wait for one whose key comes before: two threads could wait for each other. DLOCK_LOST, once, when the thread has lost
+ * one of them and was not told yet. `out_held` may be NULL when neither tokens nor loss matter; otherwise free what it gets
+ * with dlock_held_free(), before or after the release. The hold ends with dlock_lock_all_release() by the same thread.
+ *
+ * The hold is lost when one of them is lost: dlock_held_lost_name() says which. Each has a fencing token of its own, which
+ * dlock_held_token_of() gives; dlock_held_token() is 0, and dlock_held_owner() empty.
+ */
+dlock_status_t dlock_lock_all_acquire(const struct dlock_lock_all_t *set,
+                                      const struct dlock_acquire_options_t *options,
+                                      struct dlock_held_t **out_held,
+                                      struct dlock_error_t *error);
+
+/**
+ * Acquires all of them if all are to be had, without waiting; DLOCK_BUSY if not. May jump each queue, at most twice per queue
+ * head: after that it is DLOCK_BUSY also when they are free. Otherwise as dlock_lock_all_acquire().
+ */
+dlock_status_t dlock_lock_all_try_acquire(const struct dlock_lock_all_t *set,
+                                          struct dlock_held_t **out_held,
+                                          struct dlock_error_t *error);
+
+/**
+ * Acquires all of them for the hold itself and for no thread: any thread may release it, with dlock_held_release(). Otherwise
+ * as dlock_lock_all_acquire(); a second acquire waits for the first, whichever thread asks. `out_held` gets the hold: free it
+ * with dlock_held_free() after the release, for without one the leases have to run out.
+ */
+dlock_status_t dlock_lock_all_take(const struct dlock_lock_all_t *set,
+                                   const struct dlock_acquire_options_t *options,
+                                   struct dlock_held_t **out_held,
+                                   struct dlock_error_t *error);
+
+/**
+ * Undoes one acquire of each by the calling thread; those that it had acquired once are freed, by one request. DLOCK_NOT_HELD
+ * when the thread does not hold one of them (any more: a lease that ran out is told here too), which the error names; the
+ * others are released all the same.
+ */
+dlock_status_t dlock_lock_all_release(const struct dlock_lock_all_t *set,
+                                      struct dlock_error_t *error);
+
+/**
+ * Makes what the calling thread holds of each last `lease_ms` (100 to 86400000) from now, or as long as it did if that is
+ * longer, by one request. DLOCK_NOT_HELD when the thread does not hold one of them or has lost it; others may be prolonged
+ * then.
+ */
+dlock_status_t dlock_lock_all_extend(const struct dlock_lock_all_t *set,
+                                     int64_t lease_ms,
+                                     struct dlock_error_t *error);
+
+/**
+ * How many times the calling thread holds all of them; 0 when it does not hold one of them, or has lost it. No I/O. An answer
+ * of 0 tells the thread of a loss: its next acquire begins anew, as after any error that told it.
+ */
+dlock_status_t dlock_lock_all_hold_count(const struct dlock_lock_all_t *set,
+                                         uint32_t *out_count,
+                                         struct dlock_error_t *error);
+
+/**
+ * A handle of what the calling thread has of all of them, lost or not, to ask for tokens or loss. DLOCK_NOT_HELD when it has
+ * not acquired one of them. No I/O.
+ */
+dlock_status_t dlock_lock_all_held(const struct dlock_lock_all_t *set,
+                                   struct dlock_held_t **out_held,
+                                   struct dlock_error_t *error);
+
+/**
+ * The fencing token of one of the locks of a hold of several: send it along with what the lock of that name protects.
+ * DLOCK_INVALID_ARGUMENT for a name that is none of theirs, and for a hold of anything else. No I/O.
+ */
+dlock_status_t dlock_held_token_of(const struct dlock_held_t *held,
+                                   const char *name,
+                                   size_t name_len,
+                                   uint64_t *out_token,
+                                   struct dlock_error_t *error);
+
+/**
+ * How many locks a hold of several has, and the fencing token of each, which are written to `tokens` in the order of
+ * dlock_lock_all_name(). `tokens_len` is the room there, as many as there are locks or more; less is DLOCK_INVALID_ARGUMENT.
+ * `tokens` may be NULL with a room of 0 to ask for the number alone. No I/O. 0 for a hold of anything else.
+ */
+dlock_status_t dlock_held_tokens(const struct dlock_held_t *held,
+                                 uint64_t *tokens,
+                                 size_t tokens_len,
+                                 size_t *out_count,
+                                 struct dlock_error_t *error);
+
+/**
+ * Which of several locks that are held as one was lost: writes its name and a NUL to `buffer`, and its bytes without the NUL to
+ * `out_len`; the first of them if it is more than one. 0 bytes while none is lost, and for a hold of anything else. `out_loss`
+ * may be NULL; otherwise it gets why. A buffer of DLOCK_NAME_SIZE is always large enough. No I/O.
+ */
+dlock_status_t dlock_held_lost_name(const struct dlock_held_t *held,
+                                    char *buffer,
+                                    size_t buffer_size,
+                                    size_t *out_len,
+                                    dlock_loss_t *out_loss,
+                                    struct dlock_error_t *error);
 
 /**
  * Makes a limiter of `tokens` (0 to 10^12; 0 refuses everything) in each `per_us` microseconds (1 to 100 years), shared by
@@ -1380,6 +1905,400 @@ dlock_status_t dlock_rate_limiter_peek(const struct dlock_rate_limiter_t *limite
  * Fills the bucket, for everybody.
  */
 dlock_status_t dlock_rate_limiter_reset(const struct dlock_rate_limiter_t *limiter, struct dlock_error_t *error);
+
+/**
+ * Makes a semaphore with a name of 1 to 512 bytes of UTF-8. No I/O. `permits`, 1 to 2147483647, is how many there are in all if
+ * the first acquire makes it on the server; one that is there keeps its own number, see dlock_semaphore_set_permits(), and a
+ * client that was given another one warns in its log events. `options` may be NULL. DLOCK_INVALID_NAME for a name that is
+ * refused.
+ */
+dlock_status_t dlock_semaphore_open(const struct dlock_client_t *client,
+                                    const char *name,
+                                    size_t name_len,
+                                    int64_t permits,
+                                    const struct dlock_semaphore_options_t *options,
+                                    struct dlock_semaphore_t **out_semaphore,
+                                    struct dlock_error_t *error);
+
+/**
+ * Gives the handle up. Holds of permits stay; other handles of the same name do too.
+ */
+dlock_status_t dlock_semaphore_free(struct dlock_semaphore_t *semaphore);
+
+/**
+ * Writes the semaphore's name and a NUL to `buffer`, and its bytes without the NUL to `out_len`. A buffer of DLOCK_NAME_SIZE
+ * is always large enough; one that is not is DLOCK_INVALID_ARGUMENT.
+ */
+dlock_status_t dlock_semaphore_name(const struct dlock_semaphore_t *semaphore,
+                                    char *buffer,
+                                    size_t buffer_size,
+                                    size_t *out_len,
+                                    struct dlock_error_t *error);
+
+/**
+ * Acquires `permits`, 1 to 10000, all at once, for the calling thread. Each acquire is a hold of its own: a thread that has
+ * permits waits for more like any other caller. Waiters are served in the order of arrival, few permits not before many.
+ * `options` may be NULL: waits for ever. DLOCK_BUSY if they were not available within the wait. DLOCK_INVALID_ARGUMENT, at
+ * once, for more than there are in all. `out_held` may be NULL when neither ids nor loss matter; otherwise free what it gets
+ * with dlock_held_free(), before or after the release. The hold ends with dlock_semaphore_release() by the same thread.
+ */
+dlock_status_t dlock_semaphore_acquire(const struct dlock_semaphore_t *semaphore,
+                                       int64_t permits,
+                                       const struct dlock_acquire_options_t *options,
+                                       struct dlock_held_t **out_held,
+                                       struct dlock_error_t *error);
+
+/**
+ * Acquires `permits` if so many are available, without waiting; DLOCK_BUSY if not. May jump the queue, at most twice per queue
+ * head: after that it is DLOCK_BUSY also when so many are available. On a server that is gone it tries for operation_timeout,
+ * 10 s by default. Otherwise as dlock_semaphore_acquire().
+ */
+dlock_status_t dlock_semaphore_try_acquire(const struct dlock_semaphore_t *semaphore,
+                                           int64_t permits,
+                                           struct dlock_held_t **out_held,
+                                           struct dlock_error_t *error);
+
+/**
+ * Acquires `permits` for the hold itself and for no thread: any thread may release it, with dlock_held_release(). Otherwise as
+ * dlock_semaphore_acquire(). `out_held` gets the hold: free it with dlock_held_free() after the release, for without one the
+ * lease has to run out.
+ */
+dlock_status_t dlock_semaphore_take(const struct dlock_semaphore_t *semaphore,
+                                    int64_t permits,
+                                    const struct dlock_acquire_options_t *options,
+                                    struct dlock_held_t **out_held,
+                                    struct dlock_error_t *error);
+
+/**
+ * Ends one hold of the calling thread, with all its permits: the one that `held` shows, as dlock_semaphore_acquire() gave it;
+ * with NULL the latest. DLOCK_NOT_HELD when the thread has no such hold (any more: a lease that ran out is told here too);
+ * then nothing of anybody else's was released. DLOCK_INVALID_ARGUMENT for a hold of another object, and for one that is its
+ * handle's own.
+ */
+dlock_status_t dlock_semaphore_release(const struct dlock_semaphore_t *semaphore,
+                                       const struct dlock_held_t *held,
+                                       struct dlock_error_t *error);
+
+/**
+ * Makes one hold of the calling thread last `lease_ms` (100 to 86400000) from now, or as long as it did if that is longer: the
+ * one that `held` shows; with NULL the latest. Asks the server in any case. DLOCK_NOT_HELD when the thread has no such hold or
+ * has lost it; DLOCK_INVALID_ARGUMENT as dlock_semaphore_release().
+ */
+dlock_status_t dlock_semaphore_extend(const struct dlock_semaphore_t *semaphore,
+                                      const struct dlock_held_t *held,
+                                      int64_t lease_ms,
+                                      struct dlock_error_t *error);
+
+/**
+ * How many holds the calling thread has, of however many permits each; lost ones do not count. No I/O.
+ */
+dlock_status_t dlock_semaphore_hold_count(const struct dlock_semaphore_t *semaphore,
+                                          uint32_t *out_count,
+                                          struct dlock_error_t *error);
+
+/**
+ * A handle of the latest hold that the calling thread has, lost or not, to ask for its permits or loss. DLOCK_NOT_HELD when it
+ * has none. No I/O.
+ */
+dlock_status_t dlock_semaphore_held(const struct dlock_semaphore_t *semaphore,
+                                    struct dlock_held_t **out_held,
+                                    struct dlock_error_t *error);
+
+/**
+ * Sets how many permits there are in all, 1 to 2147483647, for everybody; makes the semaphore if it is not there. Lowered, what
+ * is taken stays taken, and nothing is granted until enough was given back. Raised, it wakes those whose turn it is.
+ * DLOCK_WRONG_TYPE when the key is no semaphore.
+ */
+dlock_status_t dlock_semaphore_set_permits(const struct dlock_semaphore_t *semaphore,
+                                           int64_t permits,
+                                           struct dlock_error_t *error);
+
+/**
+ * Asks the server how many permits there are. Begin the answer with DLOCK_SEMAPHORE_INSPECTION_INIT. DLOCK_WRONG_TYPE when the
+ * key is no semaphore.
+ */
+dlock_status_t dlock_semaphore_inspect(const struct dlock_semaphore_t *semaphore,
+                                       struct dlock_semaphore_inspection_t *out_inspection,
+                                       struct dlock_error_t *error);
+
+/**
+ * Makes a handle of one side, DLOCK_SIDE_READ or DLOCK_SIDE_WRITE, of the read-write lock with a name of 1 to 512 bytes of
+ * UTF-8. No I/O. `options` may be NULL. DLOCK_INVALID_NAME for a name that is refused.
+ */
+dlock_status_t dlock_rw_lock_open(const struct dlock_client_t *client,
+                                  const char *name,
+                                  size_t name_len,
+                                  dlock_side_t which,
+                                  const struct dlock_rw_lock_options_t *options,
+                                  struct dlock_rw_lock_t **out_side,
+                                  struct dlock_error_t *error);
+
+/**
+ * Gives the handle up. Holds stay; other handles of the same name do too.
+ */
+dlock_status_t dlock_rw_lock_free(struct dlock_rw_lock_t *side);
+
+/**
+ * Writes the lock's name and a NUL to `buffer`, and its bytes without the NUL to `out_len`. A buffer of DLOCK_NAME_SIZE
+ * is always large enough; one that is not is DLOCK_INVALID_ARGUMENT.
+ */
+dlock_status_t dlock_rw_lock_name(const struct dlock_rw_lock_t *side,
+                                  char *buffer,
+                                  size_t buffer_size,
+                                  size_t *out_len,
+                                  struct dlock_error_t *error);
+
+/**
+ * Acquires the side for the calling thread, which may hold it already (see `reentrant`). Served in the order of arrival: a
+ * reader that comes while a writer waits stands behind it, and readers that stand next to one another are admitted together.
+ *
+ * A thread that writes may read as well: it acquires the read side at once, and when it releases the write side it goes on as
+ * a reader, and the readers that wait are woken. A thread that reads cannot write too, since it would wait for itself:
+ * DLOCK_DEADLOCK, at once. DLOCK_LOST, once, when the thread has lost what it held of this lock and was not told yet.
+ *
+ * `options` may be NULL: waits for ever. DLOCK_BUSY if it was not acquired within the wait. `out_held` may be NULL when neither
+ * token nor loss matter; otherwise free what it gets with dlock_held_free(), before or after the release. The hold ends with
+ * dlock_rw_lock_release() by the same thread.
+ */
+dlock_status_t dlock_rw_lock_acquire(const struct dlock_rw_lock_t *side,
+                                     const struct dlock_acquire_options_t *options,
+                                     struct dlock_held_t **out_held,
+                                     struct dlock_error_t *error);
+
+/**
+ * Acquires the side if it is to be had, without waiting; DLOCK_BUSY if not. May jump the queue, at most twice per queue head:
+ * after that it is DLOCK_BUSY also when it is to be had. On a server that is gone it tries for operation_timeout, 10 s by
+ * default. Otherwise as dlock_rw_lock_acquire().
+ */
+dlock_status_t dlock_rw_lock_try_acquire(const struct dlock_rw_lock_t *side,
+                                         struct dlock_held_t **out_held,
+                                         struct dlock_error_t *error);
+
+/**
+ * Acquires the side for the hold itself and for no thread: any thread may release it, with dlock_held_release(). Otherwise as
+ * dlock_rw_lock_acquire(); a second acquire waits for the first where the two exclude each other, whichever thread asks.
+ * `out_held` gets the hold: free it with dlock_held_free() after the release, for without one the lease has to run out.
+ */
+dlock_status_t dlock_rw_lock_take(const struct dlock_rw_lock_t *side,
+                                  const struct dlock_acquire_options_t *options,
+                                  struct dlock_held_t **out_held,
+                                  struct dlock_error_t *error);
+
+/**
+ * Undoes one acquire of the side by the calling thread; the last one ends its hold. DLOCK_NOT_HELD when the thread does not
+ * hold the side (any more: a lease that ran out is told here too).
+ */
+dlock_status_t dlock_rw_lock_release(const struct dlock_rw_lock_t *side,
+                                     struct dlock_error_t *error);
+
+/**
+ * The calling thread goes on as a reader, and nobody else has written in between: turns one acquire of the write side, of which
+ * the handle has to be, into one of the read side, and wakes the readers that wait. `out_held` may be NULL; otherwise it gets the
+ * hold of the read side, to be freed as that of an acquire; the thread ends it with dlock_rw_lock_release() of the read side.
+ * DLOCK_NOT_HELD when the thread does not write, or lost the write side; DLOCK_INVALID_ARGUMENT for a handle of the read side.
+ */
+dlock_status_t dlock_rw_lock_downgrade(const struct dlock_rw_lock_t *side,
+                                       struct dlock_held_t **out_held,
+                                       struct dlock_error_t *error);
+
+/**
+ * Makes the calling thread's hold of the side last `lease_ms` (100 to 86400000) from now, or as long as it did if that is
+ * longer; for readers that share the hold as well. Asks the server in any case. DLOCK_NOT_HELD when the thread does not hold
+ * the side or has lost it.
+ */
+dlock_status_t dlock_rw_lock_extend(const struct dlock_rw_lock_t *side,
+                                    int64_t lease_ms,
+                                    struct dlock_error_t *error);
+
+/**
+ * How many times the calling thread holds the side; 0 when it does not, or has lost it. No I/O. An answer of 0 tells the
+ * thread of a loss: its next acquire begins anew, as after any error that told it.
+ */
+dlock_status_t dlock_rw_lock_hold_count(const struct dlock_rw_lock_t *side,
+                                        uint32_t *out_count,
+                                        struct dlock_error_t *error);
+
+/**
+ * A handle of the hold that the calling thread has of the side, lost or not, to ask for its token or loss. DLOCK_NOT_HELD when
+ * it has none. No I/O.
+ */
+dlock_status_t dlock_rw_lock_held(const struct dlock_rw_lock_t *side,
+                                  struct dlock_held_t **out_held,
+                                  struct dlock_error_t *error);
+
+/**
+ * Frees both sides whoever holds them, whichever side the handle is of. A hold of this client is lost when this returns;
+ * another client is sent a message and looks at once; until then only its fencing token protects the resource. `out_was_held`
+ * may be NULL.
+ */
+dlock_status_t dlock_rw_lock_force_release(const struct dlock_rw_lock_t *side,
+                                           bool *out_was_held,
+                                           struct dlock_error_t *error);
+
+/**
+ * Asks the server who writes or how many read, whichever side the handle is of. Begin the answer with
+ * DLOCK_RW_LOCK_INSPECTION_INIT. DLOCK_WRONG_TYPE when the key is no read-write lock.
+ */
+dlock_status_t dlock_rw_lock_inspect(const struct dlock_rw_lock_t *side,
+                                     struct dlock_rw_lock_inspection_t *out_inspection,
+                                     struct dlock_error_t *error);
+
+/**
+ * Makes a latch with a name of 1 to 512 bytes of UTF-8. No I/O. A latch that is not on the server is open: give it a count with
+ * dlock_latch_try_set_count() before anybody waits. DLOCK_INVALID_NAME for a name that is refused.
+ */
+dlock_status_t dlock_latch_open(const struct dlock_client_t *client,
+                                const char *name,
+                                size_t name_len,
+                                struct dlock_latch_t **out_latch,
+                                struct dlock_error_t *error);
+
+/**
+ * Gives the handle up; the latch stays. Calls that wait go on.
+ */
+dlock_status_t dlock_latch_free(struct dlock_latch_t *latch);
+
+/**
+ * Writes the latch's name and a NUL to `buffer`, and its bytes without the NUL to `out_len`. A buffer of DLOCK_NAME_SIZE is
+ * always large enough; one that is not is DLOCK_INVALID_ARGUMENT.
+ */
+dlock_status_t dlock_latch_name(const struct dlock_latch_t *latch,
+                                char *buffer,
+                                size_t buffer_size,
+                                size_t *out_len,
+                                struct dlock_error_t *error);
+
+/**
+ * Gives the latch this count, 1 to 9007199254740991, if it is open; `out_set` gets whether it was: false, and nothing changed,
+ * when it has a count. The count has no time to live: it stays until it is counted down or deleted.
+ */
+dlock_status_t dlock_latch_try_set_count(const struct dlock_latch_t *latch,
+                                         int64_t count,
+                                         bool *out_set,
+                                         struct dlock_error_t *error);
+
+/**
+ * Counts down by `by`, 1 to 9007199254740991, or by what is left if that is less. It counts once, also when the reply is lost and
+ * the request is sent again; DLOCK_OUTCOME_UNKNOWN when no repeat could find out. `out_left`, which may be NULL, gets what is
+ * left: 0 when the latch is open. One that is open stays so.
+ */
+dlock_status_t dlock_latch_count_down(const struct dlock_latch_t *latch,
+                                      int64_t by,
+                                      int64_t *out_left,
+                                      struct dlock_error_t *error);
+
+/**
+ * Asks the server for the count, 0 when the latch is open.
+ */
+dlock_status_t dlock_latch_count(const struct dlock_latch_t *latch, int64_t *out_count, struct dlock_error_t *error);
+
+/**
+ * Waits until the latch is open, at most `wait_ms`: -1 for ever, 0 asks once. `out_open` gets whether it was open then; it is
+ * required, because DLOCK_OK alone does not say so. A latch that was deleted, or is gone with the server's data, is open.
+ * DLOCK_CONNECTION when the server did not answer for operation_timeout. `cancel` may be NULL.
+ */
+dlock_status_t dlock_latch_wait(const struct dlock_latch_t *latch,
+                                int64_t wait_ms,
+                                const struct dlock_cancel_t *cancel,
+                                bool *out_open,
+                                struct dlock_error_t *error);
+
+/**
+ * Removes the latch; `out_deleted`, which may be NULL, gets whether it was there. A latch that is not there is open: callers of
+ * libdlock that wait find that out within their poll_interval. Redisson's go on waiting, since nobody tells them.
+ */
+dlock_status_t dlock_latch_delete(const struct dlock_latch_t *latch,
+                                  bool *out_deleted,
+                                  struct dlock_error_t *error);
+
+/**
+ * Makes a counting semaphore with a name of 1 to 512 bytes of UTF-8. No I/O. One that is not on the server has no permits:
+ * dlock_counting_semaphore_try_set_permits() makes it. DLOCK_INVALID_NAME for a name that is refused.
+ */
+dlock_status_t dlock_counting_semaphore_open(const struct dlock_client_t *client,
+                                             const char *name,
+                                             size_t name_len,
+                                             struct dlock_counting_semaphore_t **out_semaphore,
+                                             struct dlock_error_t *error);
+
+/**
+ * Gives the handle up. Permits that were acquired through it stay acquired.
+ */
+dlock_status_t dlock_counting_semaphore_free(struct dlock_counting_semaphore_t *semaphore);
+
+/**
+ * Writes the semaphore's name and a NUL to `buffer`, and its bytes without the NUL to `out_len`. A buffer of DLOCK_NAME_SIZE
+ * is always large enough; one that is not is DLOCK_INVALID_ARGUMENT.
+ */
+dlock_status_t dlock_counting_semaphore_name(const struct dlock_counting_semaphore_t *semaphore,
+                                             char *buffer,
+                                             size_t buffer_size,
+                                             size_t *out_len,
+                                             struct dlock_error_t *error);
+
+/**
+ * Makes the semaphore with `permits`, 0 to 2147483647, if it is not there; `out_made` gets whether this call has. It stays until
+ * somebody deletes its key. DLOCK_WRONG_TYPE when the key is something else, as for all calls that ask the server; a semaphore
+ * of which permits are taken under leases (dlock_semaphore_t) is something else.
+ */
+dlock_status_t dlock_counting_semaphore_try_set_permits(const struct dlock_counting_semaphore_t *semaphore,
+                                                        int64_t permits,
+                                                        bool *out_made,
+                                                        struct dlock_error_t *error);
+
+/**
+ * Acquires `permits`, 1 to 2147483647, all at once, waiting at most `wait_ms`: -1 for ever, 0 not at all. Waiters are served in
+ * the order of arrival, few permits not before many. After DLOCK_OK they are the caller's until somebody releases them, and
+ * stay taken if it dies. DLOCK_BUSY if they were not available within the wait. After every other status than DLOCK_OK,
+ * DLOCK_CANCELLED and DLOCK_OUTCOME_UNKNOWN included, the caller has none: what the server granted all the same is given back
+ * in the background. `cancel` may be NULL.
+ */
+dlock_status_t dlock_counting_semaphore_acquire(const struct dlock_counting_semaphore_t *semaphore,
+                                                int64_t permits,
+                                                int64_t wait_ms,
+                                                const struct dlock_cancel_t *cancel,
+                                                struct dlock_error_t *error);
+
+/**
+ * Acquires `permits` if so many are available, without waiting; DLOCK_BUSY if not. May jump the queue, at most twice per queue
+ * head: after that it is DLOCK_BUSY also when so many are available. Otherwise as dlock_counting_semaphore_acquire().
+ */
+dlock_status_t dlock_counting_semaphore_try_acquire(const struct dlock_counting_semaphore_t *semaphore,
+                                                    int64_t permits,
+                                                    struct dlock_error_t *error);
+
+/**
+ * Brings back `permits`, 1 to 2147483647, whoever has acquired them, and wakes those whose turn it is. Nothing stops a release of
+ * permits that nobody acquired. After DLOCK_OUTCOME_UNKNOWN they may have been released or not, and may yet be: a second call
+ * would release others. DLOCK_INVALID_ARGUMENT when there would be more than 2147483647.
+ */
+dlock_status_t dlock_counting_semaphore_release(const struct dlock_counting_semaphore_t *semaphore,
+                                                int64_t permits,
+                                                struct dlock_error_t *error);
+
+/**
+ * Changes how many permits are available by `permits`, up to 2147483647 in either direction: negative takes away, without
+ * waiting, and may leave fewer than none. Makes a semaphore that is not there. DLOCK_INVALID_ARGUMENT for 0; otherwise as
+ * dlock_counting_semaphore_release().
+ */
+dlock_status_t dlock_counting_semaphore_add_permits(const struct dlock_counting_semaphore_t *semaphore,
+                                                    int64_t permits,
+                                                    struct dlock_error_t *error);
+
+/**
+ * Takes all permits that are available, past those that wait; `out_permits` gets how many there were. A negative number becomes
+ * 0, and is what it gets. DLOCK_OUTCOME_UNKNOWN when the reply was lost: the number is lost with it.
+ */
+dlock_status_t dlock_counting_semaphore_drain(const struct dlock_counting_semaphore_t *semaphore,
+                                              int64_t *out_permits,
+                                              struct dlock_error_t *error);
+
+/**
+ * Asks the server how many permits are available. Begin the answer with DLOCK_COUNTING_SEMAPHORE_INSPECTION_INIT.
+ */
+dlock_status_t dlock_counting_semaphore_inspect(const struct dlock_counting_semaphore_t *semaphore,
+                                                struct dlock_counting_semaphore_inspection_t *out_inspection,
+                                                struct dlock_error_t *error);
 
 /**
  * The layout of that name: "default" (41 bits of time since 2015, 5 datacenter, 5 worker, 12 sequence), "twitter" (the same
@@ -1579,6 +2498,16 @@ dlock_status_t dlock_submit_detach(const struct dlock_port_t *port,
                                    struct dlock_error_t *error);
 
 /**
+ * Turns a hold of a write side that is the handle's own into one of the read side (see dlock_held_downgrade()); completes with
+ * DLOCK_COMPLETION_HELD. Cancelled, the hold still writes, or both sides are released.
+ */
+dlock_status_t dlock_submit_downgrade(const struct dlock_port_t *port,
+                                      const struct dlock_held_t *held,
+                                      void *user_data,
+                                      struct dlock_op_t **out_op,
+                                      struct dlock_error_t *error);
+
+/**
  * Takes a detached hold over (see dlock_lock_attach()); completes with DLOCK_COMPLETION_HELD. Cancelled, it leaves no hold
  * behind, and the text may be used up.
  */
@@ -1621,6 +2550,83 @@ dlock_status_t dlock_submit_wait_lost(const struct dlock_port_t *port,
                                       struct dlock_error_t *error);
 
 /**
+ * Acquires `permits` of a semaphore (see dlock_semaphore_take()); completes with DLOCK_COMPLETION_HELD, or with DLOCK_BUSY if
+ * they were not available within the wait. The hold is the handle's own: dlock_submit_release(), dlock_submit_extend() and
+ * dlock_submit_wait_lost() take it as they take a lock's. Cancelled, it leaves neither a hold nor a place in the queue.
+ */
+dlock_status_t dlock_submit_semaphore_acquire(const struct dlock_port_t *port,
+                                              const struct dlock_semaphore_t *semaphore,
+                                              int64_t permits,
+                                              const struct dlock_acquire_options_t *options,
+                                              void *user_data,
+                                              struct dlock_op_t **out_op,
+                                              struct dlock_error_t *error);
+
+/**
+ * Sets how many permits a semaphore has (see dlock_semaphore_set_permits()); completes with DLOCK_COMPLETION_DONE. Cancelled,
+ * it may be done or not.
+ */
+dlock_status_t dlock_submit_semaphore_set_permits(const struct dlock_port_t *port,
+                                                  const struct dlock_semaphore_t *semaphore,
+                                                  int64_t permits,
+                                                  void *user_data,
+                                                  struct dlock_op_t **out_op,
+                                                  struct dlock_error_t *error);
+
+/**
+ * Asks how many permits a semaphore has (see dlock_semaphore_inspect()); completes with
+ * DLOCK_COMPLETION_SEMAPHORE_INSPECTION.
+ */
+dlock_status_t dlock_submit_semaphore_inspect(const struct dlock_port_t *port,
+                                              const struct dlock_semaphore_t *semaphore,
+                                              void *user_data,
+                                              struct dlock_op_t **out_op,
+                                              struct dlock_error_t *error);
+
+/**
+ * Acquires a side of a read-write lock (see dlock_rw_lock_take()); completes with DLOCK_COMPLETION_HELD, or with DLOCK_BUSY if it
+ * was not acquired within the wait. The hold is the handle's own: dlock_submit_release(), dlock_submit_extend() and
+ * dlock_submit_wait_lost() take it as they take a lock's. Cancelled, it leaves neither a hold nor a place in the queue.
+ */
+dlock_status_t dlock_submit_rw_lock_acquire(const struct dlock_port_t *port,
+                                            const struct dlock_rw_lock_t *side,
+                                            const struct dlock_acquire_options_t *options,
+                                            void *user_data,
+                                            struct dlock_op_t **out_op,
+                                            struct dlock_error_t *error);
+
+/**
+ * Frees both sides of a read-write lock whoever holds them (see dlock_rw_lock_force_release()); completes with
+ * DLOCK_COMPLETION_FLAG. Cancelled, it may be done or not.
+ */
+dlock_status_t dlock_submit_rw_lock_force_release(const struct dlock_port_t *port,
+                                                  const struct dlock_rw_lock_t *side,
+                                                  void *user_data,
+                                                  struct dlock_op_t **out_op,
+                                                  struct dlock_error_t *error);
+
+/**
+ * Asks who holds a read-write lock (see dlock_rw_lock_inspect()); completes with DLOCK_COMPLETION_RW_LOCK_INSPECTION.
+ */
+dlock_status_t dlock_submit_rw_lock_inspect(const struct dlock_port_t *port,
+                                            const struct dlock_rw_lock_t *side,
+                                            void *user_data,
+                                            struct dlock_op_t **out_op,
+                                            struct dlock_error_t *error);
+
+/**
+ * Acquires several locks as one (see dlock_lock_all_take()); completes with DLOCK_COMPLETION_HELD, or with DLOCK_BUSY if not all
+ * were acquired within the wait. The hold is the handle's own: dlock_submit_release(), dlock_submit_extend() and
+ * dlock_submit_wait_lost() take it as they take a lock's. Cancelled, it leaves neither a hold nor a place in a queue.
+ */
+dlock_status_t dlock_submit_lock_all_acquire(const struct dlock_port_t *port,
+                                             const struct dlock_lock_all_t *set,
+                                             const struct dlock_acquire_options_t *options,
+                                             void *user_data,
+                                             struct dlock_op_t **out_op,
+                                             struct dlock_error_t *error);
+
+/**
  * Takes `cost` tokens of a limiter, waiting for them at most `wait_ms` (see dlock_rate_limiter_acquire()); completes with
  * DLOCK_COMPLETION_DECISION, whose status is DLOCK_OK or DLOCK_LIMITED. A cancelled operation gives its tokens back, as a
  * cancelled wait does.
@@ -1641,6 +2647,124 @@ dlock_status_t dlock_submit_rate_limit_reset(const struct dlock_port_t *port,
                                              void *user_data,
                                              struct dlock_op_t **out_op,
                                              struct dlock_error_t *error);
+
+/**
+ * Gives a latch a count (see dlock_latch_try_set_count()); completes with DLOCK_COMPLETION_FLAG: whether it was open.
+ * Cancelled, it may be done or not.
+ */
+dlock_status_t dlock_submit_latch_try_set_count(const struct dlock_port_t *port,
+                                                const struct dlock_latch_t *latch,
+                                                int64_t count,
+                                                void *user_data,
+                                                struct dlock_op_t **out_op,
+                                                struct dlock_error_t *error);
+
+/**
+ * Counts a latch down (see dlock_latch_count_down()); completes with DLOCK_COMPLETION_NUMBER: what is left. Cancelled, it may
+ * have counted or not.
+ */
+dlock_status_t dlock_submit_latch_count_down(const struct dlock_port_t *port,
+                                             const struct dlock_latch_t *latch,
+                                             int64_t by,
+                                             void *user_data,
+                                             struct dlock_op_t **out_op,
+                                             struct dlock_error_t *error);
+
+/**
+ * Asks for the count of a latch; completes with DLOCK_COMPLETION_NUMBER.
+ */
+dlock_status_t dlock_submit_latch_count(const struct dlock_port_t *port,
+                                        const struct dlock_latch_t *latch,
+                                        void *user_data,
+                                        struct dlock_op_t **out_op,
+                                        struct dlock_error_t *error);
+
+/**
+ * Waits until a latch is open, at most `wait_ms` (see dlock_latch_wait()); completes with DLOCK_COMPLETION_FLAG: whether it
+ * was open then.
+ */
+dlock_status_t dlock_submit_latch_wait(const struct dlock_port_t *port,
+                                       const struct dlock_latch_t *latch,
+                                       int64_t wait_ms,
+                                       void *user_data,
+                                       struct dlock_op_t **out_op,
+                                       struct dlock_error_t *error);
+
+/**
+ * Removes a latch (see dlock_latch_delete()); completes with DLOCK_COMPLETION_FLAG: whether it was there. Cancelled, it may be
+ * done or not.
+ */
+dlock_status_t dlock_submit_latch_delete(const struct dlock_port_t *port,
+                                         const struct dlock_latch_t *latch,
+                                         void *user_data,
+                                         struct dlock_op_t **out_op,
+                                         struct dlock_error_t *error);
+
+/**
+ * Makes a counting semaphore (see dlock_counting_semaphore_try_set_permits()); completes with DLOCK_COMPLETION_FLAG: whether
+ * this has made it. Cancelled, it may be done or not.
+ */
+dlock_status_t dlock_submit_counting_semaphore_try_set_permits(const struct dlock_port_t *port,
+                                                               const struct dlock_counting_semaphore_t *semaphore,
+                                                               int64_t permits,
+                                                               void *user_data,
+                                                               struct dlock_op_t **out_op,
+                                                               struct dlock_error_t *error);
+
+/**
+ * Acquires permits of a counting semaphore, waiting at most `wait_ms` (see dlock_counting_semaphore_acquire()); completes with
+ * DLOCK_COMPLETION_DONE, or with DLOCK_BUSY if they were not available within the wait. Cancelled, it leaves neither permits
+ * nor a place in the queue; but when dlock_op_cancel() says that it was too late, the permits are there to be released. A port
+ * that is freed gives back those that no completion has told of.
+ */
+dlock_status_t dlock_submit_counting_semaphore_acquire(const struct dlock_port_t *port,
+                                                       const struct dlock_counting_semaphore_t *semaphore,
+                                                       int64_t permits,
+                                                       int64_t wait_ms,
+                                                       void *user_data,
+                                                       struct dlock_op_t **out_op,
+                                                       struct dlock_error_t *error);
+
+/**
+ * Brings back permits of a counting semaphore (see dlock_counting_semaphore_release()); completes with DLOCK_COMPLETION_DONE.
+ * Cancelled, it goes on.
+ */
+dlock_status_t dlock_submit_counting_semaphore_release(const struct dlock_port_t *port,
+                                                       const struct dlock_counting_semaphore_t *semaphore,
+                                                       int64_t permits,
+                                                       void *user_data,
+                                                       struct dlock_op_t **out_op,
+                                                       struct dlock_error_t *error);
+
+/**
+ * Changes how many permits of a counting semaphore are available (see dlock_counting_semaphore_add_permits()); completes with
+ * DLOCK_COMPLETION_DONE. Cancelled, it goes on.
+ */
+dlock_status_t dlock_submit_counting_semaphore_add_permits(const struct dlock_port_t *port,
+                                                           const struct dlock_counting_semaphore_t *semaphore,
+                                                           int64_t permits,
+                                                           void *user_data,
+                                                           struct dlock_op_t **out_op,
+                                                           struct dlock_error_t *error);
+
+/**
+ * Takes all permits of a counting semaphore that are available (see dlock_counting_semaphore_drain()); completes with
+ * DLOCK_COMPLETION_NUMBER: how many there were. Cancelled, it may be done or not.
+ */
+dlock_status_t dlock_submit_counting_semaphore_drain(const struct dlock_port_t *port,
+                                                     const struct dlock_counting_semaphore_t *semaphore,
+                                                     void *user_data,
+                                                     struct dlock_op_t **out_op,
+                                                     struct dlock_error_t *error);
+
+/**
+ * Asks how many permits a counting semaphore has; completes with DLOCK_COMPLETION_COUNTING_SEMAPHORE_INSPECTION.
+ */
+dlock_status_t dlock_submit_counting_semaphore_inspect(const struct dlock_port_t *port,
+                                                       const struct dlock_counting_semaphore_t *semaphore,
+                                                       void *user_data,
+                                                       struct dlock_op_t **out_op,
+                                                       struct dlock_error_t *error);
 
 /**
  * Ends libdlock in this process: every object, its thread, its connections. Of its memory a few hundred bytes are left, of a
@@ -1692,9 +2816,25 @@ dlock_status_t dlock_shutdown(struct dlock_error_t *error);
   { \
     sizeof(dlock_inspection_t), false, false, -1, 0, {0}, 0 \
   }
+#define DLOCK_SEMAPHORE_OPTIONS_INIT \
+  { \
+    sizeof(dlock_semaphore_options_t), 0, 0 \
+  }
 #define DLOCK_SEMAPHORE_INSPECTION_INIT \
   { \
     sizeof(dlock_semaphore_inspection_t), false, 0, 0, 0 \
+  }
+#define DLOCK_RW_LOCK_OPTIONS_INIT \
+  { \
+    sizeof(dlock_rw_lock_options_t), 0, -1, 0, -1 \
+  }
+#define DLOCK_RW_LOCK_INSPECTION_INIT \
+  { \
+    sizeof(dlock_rw_lock_inspection_t), false, false, 0, -1, 0, {0}, 0 \
+  }
+#define DLOCK_COUNTING_SEMAPHORE_INSPECTION_INIT \
+  { \
+    sizeof(dlock_counting_semaphore_inspection_t), false, 0, 0 \
   }
 #define DLOCK_STATS_INIT \
   { \
@@ -1711,6 +2851,18 @@ dlock_status_t dlock_shutdown(struct dlock_error_t *error);
 #define DLOCK_SEMAPHORE_STATS_INIT \
   { \
     sizeof(dlock_semaphore_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0, 0, 0, 0, 0, 0, {0}}, { 0, 0, 0, 0, 0, 0, {0} } \
+  }
+#define DLOCK_RW_LOCK_STATS_INIT \
+  { \
+    sizeof(dlock_rw_lock_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0, 0, 0, 0, 0, 0, {0}}, { 0, 0, 0, 0, 0, 0, {0} } \
+  }
+#define DLOCK_COUNTING_SEMAPHORE_STATS_INIT \
+  { \
+    sizeof(dlock_counting_semaphore_stats_t), 0, 0, 0, 0, 0, 0, { 0, 0, 0, 0, 0, 0, {0} } \
+  }
+#define DLOCK_LATCH_STATS_INIT \
+  { \
+    sizeof(dlock_latch_stats_t), 0, 0, 0, 0, 0, { 0, 0, 0, 0, 0, 0, {0} } \
   }
 #define DLOCK_DETACHED_INIT \
   { \

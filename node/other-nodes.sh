@@ -18,6 +18,12 @@ let lock;
     if (!held.valid || !(await lock.locked())) throw new Error("not held");
   }
   if (await lock.locked()) throw new Error("not released");
+  const semaphore = client.semaphore("permits", 3);
+  {
+    await using held = await semaphore.acquire({ permits: 2 });
+    if (!held.valid || (await semaphore.inspect()).available !== 1) throw new Error("no permits held");
+  }
+  if ((await semaphore.inspect()).available !== 3) throw new Error("permits not released");
 }
 if (!lock.client.closed) throw new Error("not closed");
 JS

@@ -30,9 +30,25 @@
   { \
     sizeof(dlock_inspection_t), false, false, -1, 0, {0}, 0 \
   }
+#define DLOCK_SEMAPHORE_OPTIONS_INIT \
+  { \
+    sizeof(dlock_semaphore_options_t), 0, 0 \
+  }
 #define DLOCK_SEMAPHORE_INSPECTION_INIT \
   { \
     sizeof(dlock_semaphore_inspection_t), false, 0, 0, 0 \
+  }
+#define DLOCK_RW_LOCK_OPTIONS_INIT \
+  { \
+    sizeof(dlock_rw_lock_options_t), 0, -1, 0, -1 \
+  }
+#define DLOCK_RW_LOCK_INSPECTION_INIT \
+  { \
+    sizeof(dlock_rw_lock_inspection_t), false, false, 0, -1, 0, {0}, 0 \
+  }
+#define DLOCK_COUNTING_SEMAPHORE_INSPECTION_INIT \
+  { \
+    sizeof(dlock_counting_semaphore_inspection_t), false, 0, 0 \
   }
 #define DLOCK_STATS_INIT \
   { \
@@ -49,6 +65,18 @@
 #define DLOCK_SEMAPHORE_STATS_INIT \
   { \
     sizeof(dlock_semaphore_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0, 0, 0, 0, 0, 0, {0}}, { 0, 0, 0, 0, 0, 0, {0} } \
+  }
+#define DLOCK_RW_LOCK_STATS_INIT \
+  { \
+    sizeof(dlock_rw_lock_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0, 0, 0, 0, 0, 0, {0}}, { 0, 0, 0, 0, 0, 0, {0} } \
+  }
+#define DLOCK_COUNTING_SEMAPHORE_STATS_INIT \
+  { \
+    sizeof(dlock_counting_semaphore_stats_t), 0, 0, 0, 0, 0, 0, { 0, 0, 0, 0, 0, 0, {0} } \
+  }
+#define DLOCK_LATCH_STATS_INIT \
+  { \
+    sizeof(dlock_latch_stats_t), 0, 0, 0, 0, 0, { 0, 0, 0, 0, 0, 0, {0} } \
   }
 #define DLOCK_DETACHED_INIT \
   { \

@@ -1,5 +1,5 @@
 /*
- * dlock.h: distributed locks and rate limiters on Redis or Valkey, shared with Redisson; ids. Link with -ldlock.
+ * dlock.h: distributed locks, read-write locks, semaphores and rate limiters on Redis or Valkey, shared with Redisson; ids. Link with -ldlock.
  *
  * SPDX-License-Identifier: MIT OR Apache-2.0
  * Made by cbindgen from ffi-c/src: change it there, then UPDATE_HEADER=1 cargo test -p libdlock-ffi --test header.
@@ -17,8 +17,9 @@
  * - Texts are UTF-8 with a length in bytes beside them; texts that come back are also NUL-terminated. Pointers that you
  *   pass must be valid for the call, no longer; NULL and absurd lengths are refused.
  * - Times are int64_t milliseconds (_ms), those of limiters microseconds (_us): -1 waits for ever, 0 does not wait.
- * - Every function may be called from any thread at any time. A lock acquired by a synchronous call is held by the
- *   calling *thread*, which releases it; one that is taken, or acquired through a port, belongs to its dlock_held_t.
+ * - Every function may be called from any thread at any time. What a synchronous call acquires, locks, a side of one
+ *   or permits, is held by the calling *thread*, which releases it; what is taken, or acquired through a port, belongs to
+ *   its dlock_held_t.
  * - Calls work to the very end: in destructors of thread-local values and thread keys, in atexit handlers, in static
  *   destructors. After dlock_shutdown() they return DLOCK_CLOSED.
  * - No function calls back into your code, and libdlock's own thread never runs any of it.

@@ -1,10 +1,13 @@
 //! What every exported function does around its own work.
 
+use std::ffi::c_char;
+
 use libdlock::{Error, Result};
 use libdlock_bridge::{HandleKind, State, enter, guard};
 
 use crate::error::{DLOCK_OK, dlock_error_t, dlock_status_t};
 use crate::out::{Out, sized_out};
+use crate::text;
 use crate::types::id;
 
 /// Runs the body of `export` with this process's state; a panic or an error becomes a status and fills `error` in.
@@ -55,6 +58,35 @@ pub(crate) unsafe fn ask<T>(
         call(op, error, |state| {
             let out = Out::required(out, "the out parameter", op)?;
             out.put(answer(state)?);
+            Ok(())
+        })
+    }
+}
+
+/// Where a call writes a text.
+pub(crate) struct Buffer {
+    pub(crate) start: *mut c_char,
+    pub(crate) size: usize,
+    pub(crate) out_len: *mut usize,
+}
+
+/// As [`ask`], for a text: with a NUL to the buffer, and its bytes without the NUL to the length.
+///
+/// # Safety
+/// As [`call`], and the buffer is as the header says: NULL or writable, in each part.
+pub(crate) unsafe fn tell(
+    op: &'static str,
+    into: Buffer,
+    error: *mut dlock_error_t,
+    answer: impl FnOnce(&'static State) -> Result<String>,
+) -> dlock_status_t {
+    // SAFETY: passed on.
+    unsafe {
+        call(op, error, |state| {
+            let out = Out::required(into.out_len, "out_len", op)?;
+            let answer = answer(state)?;
+            text::copy(into.start, into.size, &answer, op)?;
+            out.put(answer.len());
             Ok(())
         })
     }

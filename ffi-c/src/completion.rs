@@ -6,10 +6,12 @@ use libdlock::Error;
 use libdlock::event::Level;
 use libdlock_bridge::{Completion, Outcome, What};
 
+use crate::counting_semaphore::dlock_counting_semaphore_inspection_t;
 use crate::decision::dlock_decision_t;
 use crate::error::{DLOCK_LIMITED, DLOCK_OK, dlock_error_t, dlock_status_t};
 use crate::held::{DLOCK_LOSS_NONE, dlock_loss_t, loss};
 use crate::rate_limiter::refused;
+use crate::rw_lock::dlock_rw_lock_inspection_t;
 use crate::semaphore::dlock_semaphore_inspection_t;
 use crate::text::fill;
 use crate::types::{DLOCK_DETACHED_SIZE, dlock_client_t, dlock_held_t, dlock_inspection_t, dlock_op_t, handle};
@@ -23,9 +25,11 @@ pub const DLOCK_COMPLETION_ERROR: dlock_completion_kind_t = 0;
 pub const DLOCK_COMPLETION_DONE: dlock_completion_kind_t = 1;
 /// A client was opened: `client`. Free it.
 pub const DLOCK_COMPLETION_CLIENT: dlock_completion_kind_t = 2;
-/// A lock was acquired or attached: `held` and `token`. Release it through `held`, then free that.
+/// Something was acquired or attached: `held`, and `token`, 0 for permits. Release it through `held`, then free
+/// that.
 pub const DLOCK_COMPLETION_HELD: dlock_completion_kind_t = 3;
-/// A forced release: `flag` says whether the lock was held.
+/// Yes or no: `flag`. Of a forced release whether anybody held it; of a latch and of a counting semaphore as the
+/// function says.
 pub const DLOCK_COMPLETION_FLAG: dlock_completion_kind_t = 4;
 /// A hold was detached: `text`.
 pub const DLOCK_COMPLETION_TEXT: dlock_completion_kind_t = 5;
@@ -40,6 +44,12 @@ pub const DLOCK_COMPLETION_LOG: dlock_completion_kind_t = 8;
 pub const DLOCK_COMPLETION_DECISION: dlock_completion_kind_t = 9;
 /// An inspection of a semaphore: `semaphore_inspection`.
 pub const DLOCK_COMPLETION_SEMAPHORE_INSPECTION: dlock_completion_kind_t = 10;
+/// An inspection of a read-write lock: `rw_lock_inspection`.
+pub const DLOCK_COMPLETION_RW_LOCK_INSPECTION: dlock_completion_kind_t = 11;
+/// A number: `number`. The count of a latch, or how many permits were drained.
+pub const DLOCK_COMPLETION_NUMBER: dlock_completion_kind_t = 12;
+/// An inspection of a counting semaphore: `counting_semaphore_inspection`.
+pub const DLOCK_COMPLETION_COUNTING_SEMAPHORE_INSPECTION: dlock_completion_kind_t = 13;
 // </api:completions>
 
 /// How much a log event matters.
@@ -89,6 +99,12 @@ pub struct dlock_completion_t {
     pub decision: dlock_decision_t,
     /// See DLOCK_COMPLETION_SEMAPHORE_INSPECTION.
     pub semaphore_inspection: dlock_semaphore_inspection_t,
+    /// See DLOCK_COMPLETION_RW_LOCK_INSPECTION.
+    pub rw_lock_inspection: dlock_rw_lock_inspection_t,
+    /// See DLOCK_COMPLETION_NUMBER.
+    pub number: i64,
+    /// See DLOCK_COMPLETION_COUNTING_SEMAPHORE_INSPECTION.
+    pub counting_semaphore_inspection: dlock_counting_semaphore_inspection_t,
 }
 
 impl dlock_completion_t {
@@ -109,6 +125,9 @@ impl dlock_completion_t {
         error: dlock_error_t::EMPTY,
         decision: dlock_decision_t::EMPTY,
         semaphore_inspection: dlock_semaphore_inspection_t::EMPTY,
+        rw_lock_inspection: dlock_rw_lock_inspection_t::EMPTY,
+        number: 0,
+        counting_semaphore_inspection: dlock_counting_semaphore_inspection_t::EMPTY,
     };
 
     pub(crate) fn of(completion: Completion) -> Self {
@@ -130,11 +149,15 @@ impl dlock_completion_t {
 
     fn fill_in(&mut self, outcome: Outcome) {
         match outcome {
-            Outcome::Unit => {}
+            Outcome::Unit | Outcome::Granted(_) => {}
             // <api:scalars> written by `python3 api/write.py` from api/wire.json
             Outcome::Bool(answer) => {
                 self.kind = DLOCK_COMPLETION_FLAG;
                 self.flag = answer;
+            }
+            Outcome::Number(answer) => {
+                self.kind = DLOCK_COMPLETION_NUMBER;
+                self.number = answer;
             }
             Outcome::Text(answer) => {
                 self.kind = DLOCK_COMPLETION_TEXT;
@@ -153,6 +176,14 @@ impl dlock_completion_t {
             Outcome::SemaphoreInspection(seen) => {
                 self.kind = DLOCK_COMPLETION_SEMAPHORE_INSPECTION;
                 self.semaphore_inspection = dlock_semaphore_inspection_t::of(&seen);
+            }
+            Outcome::RwLockInspection(seen) => {
+                self.kind = DLOCK_COMPLETION_RW_LOCK_INSPECTION;
+                self.rw_lock_inspection = dlock_rw_lock_inspection_t::of(&seen);
+            }
+            Outcome::CountingSemaphoreInspection(seen) => {
+                self.kind = DLOCK_COMPLETION_COUNTING_SEMAPHORE_INSPECTION;
+                self.counting_semaphore_inspection = dlock_counting_semaphore_inspection_t::of(&seen);
             }
             Outcome::Decision(decision) => {
                 self.kind = DLOCK_COMPLETION_DECISION;

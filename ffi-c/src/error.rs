@@ -24,11 +24,11 @@ pub const DLOCK_INVALID_ARGUMENT: dlock_status_t = -1;
 /// A name was refused before any I/O: empty, longer than 512 bytes, not UTF-8, with a NUL, with braces that are
 /// no cluster's hash tag, or the name of a companion key such as `dlock_seen:{a}`.
 pub const DLOCK_INVALID_NAME: dlock_status_t = -2;
-/// Release or extend by a caller that does not hold the lock, or not any more.
+/// Release or extend by a caller that does not hold it, or not any more.
 pub const DLOCK_NOT_HELD: dlock_status_t = -3;
-/// The lease ran out, or the lock was taken away, while it was held.
+/// What was held was lost: its lease ran out, or it was taken away.
 pub const DLOCK_LOST: dlock_status_t = -4;
-/// The holder acquired a lock again that is not re-entrant.
+/// The holder would wait for itself: it acquires again what is not re-entrant, or it reads and wants to write.
 pub const DLOCK_DEADLOCK: dlock_status_t = -5;
 /// The server cannot be reached or did not answer in time, or refuses the connection or the password; what was
 /// asked for was not done there, or is undone.

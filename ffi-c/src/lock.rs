@@ -4,15 +4,16 @@ use std::ffi::c_char;
 
 use libdlock::{Error, ErrorKind, Result};
 use libdlock_bridge::ops::{self, Holding};
-use libdlock_bridge::{Handle, HandleKind, Held, State, this_thread};
+use libdlock_bridge::{Handle, HandleKind, State, this_thread};
 
-use crate::call::{call, free};
-use crate::error::{dlock_error_t, dlock_status_t, refuse_for};
+use crate::acquire::{How, hand_out};
+use crate::call::{Buffer, call, free, tell};
+use crate::error::{dlock_error_t, dlock_status_t};
 use crate::out::{Out, sized, sized_out};
 use crate::text;
 use crate::types::{
     dlock_acquire_options_t, dlock_client_t, dlock_detached_t, dlock_held_t, dlock_inspection_t, dlock_lock_options_t,
-    dlock_lock_t, handle, id, lease, optional_id, wait,
+    dlock_lock_t, handle, id, lease, reentrant,
 };
 
 /// Makes a lock with a name of 1 to 512 bytes of UTF-8. No I/O. `options` may be NULL. DLOCK_INVALID_NAME for a name that
@@ -61,17 +62,9 @@ pub unsafe extern "C" fn dlock_lock_name(
     out_len: *mut usize,
     error: *mut dlock_error_t,
 ) -> dlock_status_t {
-    let op = "dlock_lock_name";
+    let into = Buffer { start: buffer, size: buffer_size, out_len };
     // SAFETY: the caller's promise, see the header.
-    unsafe {
-        call(op, error, |state| {
-            let out = Out::required(out_len, "out_len", op)?;
-            let name = ops::lock_name(state, id(lock))?;
-            text::copy(buffer, buffer_size, &name, op)?;
-            out.put(name.len());
-            Ok(())
-        })
-    }
+    unsafe { tell("dlock_lock_name", into, error, |state| ops::lock_name(state, id(lock))) }
 }
 
 /// Acquires the lock for the calling thread, which may hold it already (see `reentrant`). `options` may be NULL: waits for
@@ -105,11 +98,7 @@ pub unsafe extern "C" fn dlock_lock_try_acquire(
     error: *mut dlock_error_t,
 ) -> dlock_status_t {
     // SAFETY: the caller's promise, see the header.
-    unsafe {
-        call("dlock_lock_try_acquire", error, |state| {
-            acquire(state, id(lock), &How { wait_ms: Some(0), lease_ms: None, cancel: None }, out_held)
-        })
-    }
+    unsafe { call("dlock_lock_try_acquire", error, |state| acquire(state, id(lock), &How::TRY, out_held)) }
 }
 
 /// Acquires the lock for the hold itself and for no thread: any thread may release it, with dlock_held_release(), and a second
@@ -129,7 +118,7 @@ pub unsafe extern "C" fn dlock_lock_take(
             let out = Out::required(out_held, "out_held", op)?;
             let how = How::read(options, op)?;
             let taking = ops::lock_acquire(state, id(lock), Holding::ByHandle, how.wait_ms, how.lease_ms);
-            out.put(handle(state.wait(state.with_cancel(how.cancel, taking), None)?.handle));
+            out.put(handle(how.wait(state, taking)?.handle));
             Ok(())
         })
     }
@@ -288,26 +277,6 @@ pub unsafe extern "C" fn dlock_lock_attach(
     }
 }
 
-/// The arguments of an acquire, checked as far as this layer does.
-pub(crate) struct How {
-    pub(crate) wait_ms: Option<i64>,
-    pub(crate) lease_ms: Option<i64>,
-    pub(crate) cancel: Option<Handle>,
-}
-
-impl How {
-    /// # Safety
-    /// As the header says for options.
-    pub(crate) unsafe fn read(options: *const dlock_acquire_options_t, op: &'static str) -> Result<Self> {
-        if options.is_null() {
-            return Ok(Self { wait_ms: None, lease_ms: None, cancel: None });
-        }
-        // SAFETY: passed on.
-        let given = unsafe { sized(options, "options", op)? };
-        Ok(Self { wait_ms: wait(given.wait_ms), lease_ms: lease(given.lease_ms), cancel: optional_id(given.cancel) })
-    }
-}
-
 unsafe fn acquire(state: &'static State, lock: Handle, how: &How, out_held: *mut *mut dlock_held_t) -> Result<()> {
     let holder = this_thread();
     let plain = out_held.is_null() && how.cancel.is_none();
@@ -316,32 +285,11 @@ unsafe fn acquire(state: &'static State, lock: Handle, how: &How, out_held: *mut
     }
     let holding = Holding::ByHolder(holder);
     let acquiring = ops::lock_acquire(state, lock, holding, how.wait_ms, how.lease_ms);
-    let held = state.wait(state.with_cancel(how.cancel, acquiring), None)?;
+    let held = how.wait(state, acquiring)?;
     // SAFETY: passed on.
     unsafe { hand_out(state, held, out_held) }
 }
 
-/// Gives the caller the handle of a hold, or gives the handle up for a caller that does not want one.
-unsafe fn hand_out(state: &'static State, held: Held, out_held: *mut *mut dlock_held_t) -> Result<()> {
-    // SAFETY: passed on.
-    match unsafe { Out::required(out_held, "out_held", "held") } {
-        Ok(out) => {
-            out.put(handle(held.handle));
-            Ok(())
-        }
-        Err(_) => state.free(HandleKind::Held, held.handle),
-    }
-}
-
 fn not_held() -> Error {
     Error::new(ErrorKind::NotHeld, "held", "the calling thread does not hold this lock")
-}
-
-fn reentrant(given: i32, op: &'static str) -> Result<Option<bool>> {
-    match given {
-        -1 => Ok(None),
-        0 => Ok(Some(false)),
-        1 => Ok(Some(true)),
-        _ => Err(refuse_for(op, format_args!("reentrant is {given}"), "-1 (the client's option), 0 and 1")),
-    }
 }

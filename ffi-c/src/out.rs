@@ -62,6 +62,26 @@ impl<T> SizedOut<T> {
     }
 }
 
+/// Writes all of `values` to the caller's array, which has room for `len`; none of them when it has less.
+///
+/// # Safety
+/// As the header says: `start` is NULL or writable for `len` values.
+pub(crate) unsafe fn put_each<T>(
+    start: *mut T,
+    len: usize,
+    values: impl ExactSizeIterator<Item = T>,
+    op: &'static str,
+) -> Result<()> {
+    if start.is_null() || len < values.len() {
+        return Err(refuse(op, format!("an array of {len} at {start:p} is too small for {}", values.len())));
+    }
+    for (at, value) in values.enumerate() {
+        // SAFETY: not null, and `at` is below `len`, for which it is writable by the promise.
+        unsafe { start.add(at).write_unaligned(value) }
+    }
+    Ok(())
+}
+
 unsafe fn check_size<T>(pointer: *const T, what: &str, op: &'static str) -> Result<usize> {
     if pointer.is_null() {
         return Err(refuse(op, format!("{what} is NULL")));

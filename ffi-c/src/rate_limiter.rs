@@ -8,7 +8,7 @@ use libdlock::{Error, ErrorKind, Result};
 use libdlock_bridge::ops::{self, Decision, RateArgs};
 use libdlock_bridge::{Handle, HandleKind, State};
 
-use crate::call::{ask, call, free};
+use crate::call::{Buffer, call, free, tell};
 use crate::decision::dlock_decision_t;
 use crate::error::{dlock_error_t, dlock_status_t, refuse_for};
 use crate::out::{Out, sized, sized_out};
@@ -92,15 +92,9 @@ pub unsafe extern "C" fn dlock_rate_limiter_name(
     out_len: *mut usize,
     error: *mut dlock_error_t,
 ) -> dlock_status_t {
-    let op = "dlock_rate_limiter_name";
+    let into = Buffer { start: buffer, size: buffer_size, out_len };
     // SAFETY: the caller's promise, see the header.
-    unsafe {
-        ask(op, out_len, error, |state| {
-            let name = ops::limiter_name(state, id(limiter))?;
-            text::copy(buffer, buffer_size, &name, op)?;
-            Ok(name.len())
-        })
-    }
+    unsafe { tell("dlock_rate_limiter_name", into, error, |state| ops::limiter_name(state, id(limiter))) }
 }
 
 /// Takes `cost` tokens, waiting for them at most `wait_ms`: -1 for ever, 0 not at all. All that wait, in all

@@ -1,6 +1,8 @@
 //! What a client has counted.
 
-use libdlock::stats::{LimiterStats, LockStats, SemaphoreStats, Stats};
+use libdlock::stats::{
+    CountingSemaphoreStats, LatchStats, LimiterStats, LockStats, RwLockStats, SemaphoreStats, Stats,
+};
 use libdlock_bridge::ops::{self, Histogram};
 
 use crate::call::call;
@@ -146,6 +148,92 @@ pub struct dlock_semaphore_stats_t {
     // </api:semaphore-stats>
 }
 
+/// What the read-write locks of a client have counted; readers that share a hold of the server are counted one by one, unless
+/// the field says otherwise. Begin with DLOCK_RW_LOCK_STATS_INIT.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct dlock_rw_lock_stats_t {
+    /// `sizeof(dlock_rw_lock_stats_t)`.
+    pub struct_size: usize,
+    // <api:rw_lock-stats> written by `python3 api/write.py` from api/records.json
+    /// Holds granted to a caller, of either side; a re-entry does not count.
+    pub acquired: u64,
+    /// Acquires that had to wait, and were granted.
+    pub contended: u64,
+    /// Of those that waited, the readers that share the hold of another one of this process.
+    pub handed_over_local: u64,
+    /// Of those that waited, the ones whose turn came in the queue between processes.
+    pub handed_over_remote: u64,
+    /// Acquires that were not granted within their wait.
+    pub wait_timeouts: u64,
+    /// Acquires whose caller gave up while it waited.
+    pub cancelled: u64,
+    /// Leases prolonged by the watchdog, one for each hold of the server and time.
+    pub renewals: u64,
+    /// Renewals that got no answer or a passing error, and were tried again while the lease lasted.
+    pub renewal_failures: u64,
+    /// Holds of the server that were lost, abandoned ones included.
+    pub lost: u64,
+    /// Holds that ended by a release.
+    pub released: u64,
+    /// Callers that wait now.
+    pub waiting: u64,
+    /// Holds of the server that are looked after now.
+    pub held: u64,
+    /// From the call of an acquire to its grant, waited or not: as many as `acquired`.
+    pub wait_time: dlock_histogram_t,
+    /// From a grant to the beginning of its release: as many as `released`.
+    pub hold_time: dlock_histogram_t,
+    // </api:rw_lock-stats>
+}
+
+/// What the counting semaphores of a client have counted; `released` may exceed `acquired`: anybody may release. Begin
+/// with DLOCK_COUNTING_SEMAPHORE_STATS_INIT.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct dlock_counting_semaphore_stats_t {
+    /// `sizeof(dlock_counting_semaphore_stats_t)`.
+    pub struct_size: usize,
+    // <api:counting_semaphore-stats> written by `python3 api/write.py` from api/records.json
+    /// Acquires that were granted, of however many permits each.
+    pub acquired: u64,
+    /// Acquires that had to wait, and were granted.
+    pub contended: u64,
+    /// Acquires that were not granted within their wait.
+    pub wait_timeouts: u64,
+    /// Acquires whose caller gave up while it waited.
+    pub cancelled: u64,
+    /// Releases that the server has confirmed, of however many permits each.
+    pub released: u64,
+    /// Callers that wait now.
+    pub waiting: u64,
+    /// From the call of an acquire to its grant, waited or not: as many as `acquired`.
+    pub wait_time: dlock_histogram_t,
+    // </api:counting_semaphore-stats>
+}
+
+/// What the latches of a client have counted. Begin with DLOCK_LATCH_STATS_INIT.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct dlock_latch_stats_t {
+    /// `sizeof(dlock_latch_stats_t)`.
+    pub struct_size: usize,
+    // <api:latch-stats> written by `python3 api/write.py` from api/records.json
+    /// Calls that counted down, by however many each.
+    pub counted_down: u64,
+    /// Waits that found the latch open.
+    pub opened: u64,
+    /// Waits whose time was over first.
+    pub wait_timeouts: u64,
+    /// Waits whose caller gave up.
+    pub cancelled: u64,
+    /// Callers that wait now.
+    pub waiting: u64,
+    /// From the call of a wait until it found the latch open: as many as `opened`.
+    pub wait_time: dlock_histogram_t,
+    // </api:latch-stats>
+}
+
 /// What the client has counted since it was opened, but for what its kinds of objects count. No I/O; also of a client
 /// that was closed. Begin the answer with DLOCK_STATS_INIT.
 #[unsafe(no_mangle)]
@@ -226,6 +314,66 @@ pub unsafe extern "C" fn dlock_client_semaphore_stats(
     }
 }
 
+/// What the read-write locks of the client have counted since it was opened. No I/O; also of a client that was closed. Begin
+/// the answer with DLOCK_RW_LOCK_STATS_INIT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_client_rw_lock_stats(
+    client: *const dlock_client_t,
+    out_stats: *mut dlock_rw_lock_stats_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    let op = "dlock_client_rw_lock_stats";
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        call(op, error, |state| {
+            let out = sized_out(out_stats, "out_stats", op)?;
+            let stats = ops::client_stats(state, id(client))?;
+            out.put(dlock_rw_lock_stats_t::of(&stats.rw_lock));
+            Ok(())
+        })
+    }
+}
+
+/// What the counting semaphores of the client have counted since it was opened. No I/O; also of a client that was closed. Begin the
+/// answer with DLOCK_COUNTING_SEMAPHORE_STATS_INIT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_client_counting_semaphore_stats(
+    client: *const dlock_client_t,
+    out_stats: *mut dlock_counting_semaphore_stats_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    let op = "dlock_client_counting_semaphore_stats";
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        call(op, error, |state| {
+            let out = sized_out(out_stats, "out_stats", op)?;
+            let stats = ops::client_stats(state, id(client))?;
+            out.put(dlock_counting_semaphore_stats_t::of(&stats.counting_semaphore));
+            Ok(())
+        })
+    }
+}
+
+/// What the latches of the client have counted since it was opened. No I/O; also of a client that was closed. Begin the
+/// answer with DLOCK_LATCH_STATS_INIT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_client_latch_stats(
+    client: *const dlock_client_t,
+    out_stats: *mut dlock_latch_stats_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    let op = "dlock_client_latch_stats";
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        call(op, error, |state| {
+            let out = sized_out(out_stats, "out_stats", op)?;
+            let stats = ops::client_stats(state, id(client))?;
+            out.put(dlock_latch_stats_t::of(&stats.latch));
+            Ok(())
+        })
+    }
+}
+
 impl dlock_stats_t {
     fn of(stats: &Stats) -> Self {
         Self {
@@ -297,6 +445,63 @@ impl dlock_semaphore_stats_t {
             wait_time: dlock_histogram_t::of(stats.wait_time.into()),
             hold_time: dlock_histogram_t::of(stats.hold_time.into()),
             // </api:semaphore-stats-of>
+        }
+    }
+}
+
+impl dlock_rw_lock_stats_t {
+    fn of(stats: &RwLockStats) -> Self {
+        Self {
+            struct_size: size_of::<Self>(),
+            // <api:rw_lock-stats-of> written by `python3 api/write.py` from api/records.json
+            acquired: stats.acquired,
+            contended: stats.contended,
+            handed_over_local: stats.handed_over_local,
+            handed_over_remote: stats.handed_over_remote,
+            wait_timeouts: stats.wait_timeouts,
+            cancelled: stats.cancelled,
+            renewals: stats.renewals,
+            renewal_failures: stats.renewal_failures,
+            lost: stats.lost,
+            released: stats.released,
+            waiting: stats.waiting,
+            held: stats.held,
+            wait_time: dlock_histogram_t::of(stats.wait_time.into()),
+            hold_time: dlock_histogram_t::of(stats.hold_time.into()),
+            // </api:rw_lock-stats-of>
+        }
+    }
+}
+
+impl dlock_counting_semaphore_stats_t {
+    fn of(stats: &CountingSemaphoreStats) -> Self {
+        Self {
+            struct_size: size_of::<Self>(),
+            // <api:counting_semaphore-stats-of> written by `python3 api/write.py` from api/records.json
+            acquired: stats.acquired,
+            contended: stats.contended,
+            wait_timeouts: stats.wait_timeouts,
+            cancelled: stats.cancelled,
+            released: stats.released,
+            waiting: stats.waiting,
+            wait_time: dlock_histogram_t::of(stats.wait_time.into()),
+            // </api:counting_semaphore-stats-of>
+        }
+    }
+}
+
+impl dlock_latch_stats_t {
+    fn of(stats: &LatchStats) -> Self {
+        Self {
+            struct_size: size_of::<Self>(),
+            // <api:latch-stats-of> written by `python3 api/write.py` from api/records.json
+            counted_down: stats.counted_down,
+            opened: stats.opened,
+            wait_timeouts: stats.wait_timeouts,
+            cancelled: stats.cancelled,
+            waiting: stats.waiting,
+            wait_time: dlock_histogram_t::of(stats.wait_time.into()),
+            // </api:latch-stats-of>
         }
     }
 }

@@ -8,12 +8,15 @@ use libdlock::Result;
 use libdlock_bridge::ops::{self, Holding};
 use libdlock_bridge::{Outcome, State};
 
+use crate::acquire::How;
 use crate::call::call;
 use crate::client::Open;
 use crate::error::{dlock_error_t, dlock_status_t};
-use crate::lock::How;
+use crate::lock_all::dlock_lock_all_t;
 use crate::out::Out;
 use crate::rate_limiter::dlock_rate_limiter_t;
+use crate::rw_lock::dlock_rw_lock_t;
+use crate::semaphore::dlock_semaphore_t;
 use crate::text;
 use crate::types::{
     dlock_acquire_options_t, dlock_client_options_t, dlock_client_t, dlock_held_t, dlock_lock_t, dlock_op_t,
@@ -138,6 +141,24 @@ pub unsafe extern "C" fn dlock_submit_detach(
     }
 }
 
+/// Turns a hold of a write side that is the handle's own into one of the read side (see dlock_held_downgrade()); completes with
+/// DLOCK_COMPLETION_HELD. Cancelled, the hold still writes, or both sides are released.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_submit_downgrade(
+    port: *const dlock_port_t,
+    held: *const dlock_held_t,
+    user_data: *mut c_void,
+    out_op: *mut *mut dlock_op_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        submit("dlock_submit_downgrade", Ticket { port, user_data, out_op }, error, |state| {
+            Ok(ops::held_downgrade(state, id(held)))
+        })
+    }
+}
+
 /// Takes a detached hold over (see dlock_lock_attach()); completes with DLOCK_COMPLETION_HELD. Cancelled, it leaves no hold
 /// behind, and the text may be used up.
 #[unsafe(no_mangle)]
@@ -214,6 +235,149 @@ pub unsafe extern "C" fn dlock_submit_wait_lost(
     }
 }
 
+/// Acquires `permits` of a semaphore (see dlock_semaphore_take()); completes with DLOCK_COMPLETION_HELD, or with DLOCK_BUSY if
+/// they were not available within the wait. The hold is the handle's own: dlock_submit_release(), dlock_submit_extend() and
+/// dlock_submit_wait_lost() take it as they take a lock's. Cancelled, it leaves neither a hold nor a place in the queue.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_submit_semaphore_acquire(
+    port: *const dlock_port_t,
+    semaphore: *const dlock_semaphore_t,
+    permits: i64,
+    options: *const dlock_acquire_options_t,
+    user_data: *mut c_void,
+    out_op: *mut *mut dlock_op_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    let op = "dlock_submit_semaphore_acquire";
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        submit(op, Ticket { port, user_data, out_op }, error, |state| {
+            let how = How::read(options, op)?;
+            let (wait_ms, lease_ms) = (how.wait_ms, how.lease_ms);
+            let acquiring = ops::semaphore_acquire(state, id(semaphore), Holding::ByHandle, permits, wait_ms, lease_ms);
+            Ok(state.with_cancel(how.cancel, acquiring))
+        })
+    }
+}
+
+/// Sets how many permits a semaphore has (see dlock_semaphore_set_permits()); completes with DLOCK_COMPLETION_DONE. Cancelled,
+/// it may be done or not.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_submit_semaphore_set_permits(
+    port: *const dlock_port_t,
+    semaphore: *const dlock_semaphore_t,
+    permits: i64,
+    user_data: *mut c_void,
+    out_op: *mut *mut dlock_op_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        submit("dlock_submit_semaphore_set_permits", Ticket { port, user_data, out_op }, error, |state| {
+            Ok(ops::semaphore_set_permits(state, id(semaphore), permits))
+        })
+    }
+}
+
+/// Asks how many permits a semaphore has (see dlock_semaphore_inspect()); completes with
+/// DLOCK_COMPLETION_SEMAPHORE_INSPECTION.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_submit_semaphore_inspect(
+    port: *const dlock_port_t,
+    semaphore: *const dlock_semaphore_t,
+    user_data: *mut c_void,
+    out_op: *mut *mut dlock_op_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        submit("dlock_submit_semaphore_inspect", Ticket { port, user_data, out_op }, error, |state| {
+            Ok(ops::semaphore_inspect(state, id(semaphore)))
+        })
+    }
+}
+
+/// Acquires a side of a read-write lock (see dlock_rw_lock_take()); completes with DLOCK_COMPLETION_HELD, or with DLOCK_BUSY if it
+/// was not acquired within the wait. The hold is the handle's own: dlock_submit_release(), dlock_submit_extend() and
+/// dlock_submit_wait_lost() take it as they take a lock's. Cancelled, it leaves neither a hold nor a place in the queue.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_submit_rw_lock_acquire(
+    port: *const dlock_port_t,
+    side: *const dlock_rw_lock_t,
+    options: *const dlock_acquire_options_t,
+    user_data: *mut c_void,
+    out_op: *mut *mut dlock_op_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    let op = "dlock_submit_rw_lock_acquire";
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        submit(op, Ticket { port, user_data, out_op }, error, |state| {
+            let how = How::read(options, op)?;
+            let acquiring = ops::rw_lock_acquire(state, id(side), Holding::ByHandle, how.wait_ms, how.lease_ms);
+            Ok(state.with_cancel(how.cancel, acquiring))
+        })
+    }
+}
+
+/// Frees both sides of a read-write lock whoever holds them (see dlock_rw_lock_force_release()); completes with
+/// DLOCK_COMPLETION_FLAG. Cancelled, it may be done or not.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_submit_rw_lock_force_release(
+    port: *const dlock_port_t,
+    side: *const dlock_rw_lock_t,
+    user_data: *mut c_void,
+    out_op: *mut *mut dlock_op_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        submit("dlock_submit_rw_lock_force_release", Ticket { port, user_data, out_op }, error, |state| {
+            Ok(ops::rw_lock_force_release(state, id(side)))
+        })
+    }
+}
+
+/// Asks who holds a read-write lock (see dlock_rw_lock_inspect()); completes with DLOCK_COMPLETION_RW_LOCK_INSPECTION.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_submit_rw_lock_inspect(
+    port: *const dlock_port_t,
+    side: *const dlock_rw_lock_t,
+    user_data: *mut c_void,
+    out_op: *mut *mut dlock_op_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        submit("dlock_submit_rw_lock_inspect", Ticket { port, user_data, out_op }, error, |state| {
+            Ok(ops::rw_lock_inspect(state, id(side)))
+        })
+    }
+}
+
+/// Acquires several locks as one (see dlock_lock_all_take()); completes with DLOCK_COMPLETION_HELD, or with DLOCK_BUSY if not all
+/// were acquired within the wait. The hold is the handle's own: dlock_submit_release(), dlock_submit_extend() and
+/// dlock_submit_wait_lost() take it as they take a lock's. Cancelled, it leaves neither a hold nor a place in a queue.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_submit_lock_all_acquire(
+    port: *const dlock_port_t,
+    set: *const dlock_lock_all_t,
+    options: *const dlock_acquire_options_t,
+    user_data: *mut c_void,
+    out_op: *mut *mut dlock_op_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    let op = "dlock_submit_lock_all_acquire";
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        submit(op, Ticket { port, user_data, out_op }, error, |state| {
+            let how = How::read(options, op)?;
+            let acquiring = ops::lock_all_acquire(state, id(set), Holding::ByHandle, how.wait_ms, how.lease_ms);
+            Ok(state.with_cancel(how.cancel, acquiring))
+        })
+    }
+}
+
 /// Takes `cost` tokens of a limiter, waiting for them at most `wait_ms` (see dlock_rate_limiter_acquire()); completes with
 /// DLOCK_COMPLETION_DECISION, whose status is DLOCK_OK or DLOCK_LIMITED. A cancelled operation gives its tokens back, as a
 /// cancelled wait does.
@@ -253,13 +417,17 @@ pub unsafe extern "C" fn dlock_submit_rate_limit_reset(
 }
 
 /// Where the completion of an operation goes, and where its handle.
-struct Ticket {
-    port: *const dlock_port_t,
-    user_data: *mut c_void,
-    out_op: *mut *mut dlock_op_t,
+pub(crate) struct Ticket {
+    pub(crate) port: *const dlock_port_t,
+    pub(crate) user_data: *mut c_void,
+    pub(crate) out_op: *mut *mut dlock_op_t,
 }
 
-unsafe fn submit<F, T>(
+/// Starts an operation, whose completion goes where the ticket says.
+///
+/// # Safety
+/// As [`call`], and `out_op` of the ticket is NULL or writable.
+pub(crate) unsafe fn submit<F, T>(
     export: &'static str,
     ticket: Ticket,
     error: *mut dlock_error_t,

@@ -5,13 +5,15 @@ use std::ffi::{c_char, c_void};
 use libdlock_bridge::ops::given;
 use libdlock_bridge::{Handle, Inspection};
 
+use crate::error::refuse_for;
 use crate::text::{Text, fill};
 
 /// A client: its connections and options.
 pub struct dlock_client_t(());
 /// A lock, by name.
 pub struct dlock_lock_t(());
-/// A hold of a lock: its fencing token, whether it is still valid, whether it was lost.
+/// A hold of a lock, of several as one, of a side of one, or of permits: its fencing token, whether it is still valid, whether
+/// it was lost.
 pub struct dlock_held_t(());
 /// A completion port: where submitted operations and log events queue up.
 pub struct dlock_port_t(());
@@ -87,7 +89,7 @@ pub struct dlock_acquire_options_t {
     pub struct_size: usize,
     /// How long to wait: -1 for ever, 0 not at all.
     pub wait_ms: i64,
-    /// 0: the lock's own. Otherwise a lease of 100 to 86400000 ms that is not renewed.
+    /// 0: that of the object that is acquired. Otherwise a lease of 100 to 86400000 ms that is not renewed.
     pub lease_ms: i64,
     /// Ends the wait when fired; may be NULL.
     pub cancel: *const dlock_cancel_t,
@@ -182,7 +184,22 @@ pub(crate) fn wait(wait_ms: i64) -> Option<i64> {
     given(wait_ms, -1)
 }
 
-/// A lease as the header has it: 0 is the lock's own.
+/// A lease as the header has it: 0 is that of the object.
 pub(crate) fn lease(lease_ms: i64) -> Option<i64> {
     given(lease_ms, 0)
+}
+
+/// Whether a holder may acquire again, as the header has it: -1 is the client's option.
+pub(crate) fn reentrant(given: i32, op: &'static str) -> libdlock::Result<Option<bool>> {
+    match given {
+        -1 => Ok(None),
+        0 => Ok(Some(false)),
+        1 => Ok(Some(true)),
+        _ => Err(refuse_for(op, format_args!("reentrant is {given}"), "-1 (the client's option), 0 and 1")),
+    }
+}
+
+/// How old a hold of readers may be to be joined, as the header has it: -1 is the default.
+pub(crate) fn shared_age(age_ms: i64) -> Option<i64> {
+    given(age_ms, -1)
 }

@@ -9,7 +9,7 @@ use std::process::Command;
 use cbindgen::{Builder, Config, DocumentationStyle, ExportConfig, Language, Style};
 
 /// The header's order: what a reader needs first comes first.
-const SOURCES: [&str; 16] = [
+const SOURCES: [&str; 23] = [
     "error.rs",
     "version.rs",
     "types.rs",
@@ -17,14 +17,21 @@ const SOURCES: [&str; 16] = [
     "stats.rs",
     "lock.rs",
     "held.rs",
+    "lock_all.rs",
+    "held_all.rs",
     "decision.rs",
     "rate_limiter.rs",
     "semaphore.rs",
+    "rw_lock.rs",
+    "latch.rs",
+    "counting_semaphore.rs",
     "snowflake.rs",
     "cancel.rs",
     "completion.rs",
     "port.rs",
     "submit.rs",
+    "submit_latch.rs",
+    "submit_counting_semaphore.rs",
     "shutdown.rs",
 ];
 

@@ -23,6 +23,16 @@ MACROS = "".join(
 C = f"#include <dlock.h>\nint main(void) {{ {MACROS} return 0; }}\n"
 CPP = f"#include <dlock.hpp>\nint main() {{ {MACROS} }}\n"
 
+#: What users of other shared mutexes may write, and what the compiler tells them.
+HABITS = {
+    "mutex.lock_upgrade()": "lock() the write side first",
+    "(void)mutex.try_lock_upgrade()": "lock() the write side first",
+    "mutex.unlock_upgrade_and_lock()": "lock() the write side first",
+    "(void)mutex.try_unlock_shared_and_lock()": "lock() the write side first",
+    "mutex.unlock_and_lock_shared()": "is downgrade() here",
+    "(void)mutex.native_handle()": "get() for the write side and get_shared() for the read side",
+}
+
 #: A program that is linked and run.
 USER = "#include <dlock.h>\nint main(void) { return dlock_abi_version() == DLOCK_ABI_VERSION ? 0 : 1; }\n"
 CMAKE = """cmake_minimum_required(VERSION 3.18)
@@ -44,9 +54,13 @@ def run(*command: str | Path, env: dict[str, str] | None = None) -> str:
 
 
 def headers(result: Result, prefix: Path, build: Path) -> None:
-    """No warning in C11, C++17 and C++20 with any compiler that is here; one sentence, and nothing else, in C++14."""
+    """No warning in C11, C++17 and C++20 with any compiler that is here, by whatever header comes first; one sentence, and
+    nothing else, in C++14."""
     (build / "headers.c").write_text(C)
     (build / "headers.cpp").write_text(CPP)
+    alone = sorted((prefix / "include/dlock").glob("*.hpp"))
+    for header in alone:
+        (build / f"alone-{header.stem}.cpp").write_text(f"#include <dlock/{header.name}>\nint main() {{}}\n")
     check = ["-fsyntax-only", f"-I{prefix / 'include'}", *WARNINGS]
     for c, cpp in (("gcc", "g++"), ("clang", "clang++")):
         if shutil.which(cpp) is None:
@@ -55,10 +69,25 @@ def headers(result: Result, prefix: Path, build: Path) -> None:
         for standard in ("c++17", "c++20"):
             why_not = run(cpp, f"-std={standard}", "-Wzero-as-null-pointer-constant", *check, build / "headers.cpp")
             result(f"headers_without_a_warning_in_{standard}_with_{c}", why_not)
+        sources = [build / f"alone-{header.stem}.cpp" for header in alone]
+        result(f"each_header_stands_alone_with_{c}", run(cpp, "-std=c++20", *check, *sources))
         said = run(cpp, "-std=c++14", *check, build / "headers.cpp")
         errors = re.findall(r"error: (.*)", said)
         fits = len(errors) > 0 and "need C++17" in errors[0] and "dlock/" not in "".join(errors[1:])
         result(f"an_older_standard_is_refused_in_a_sentence_by_{c}", "" if fits else said or "it compiles")
+
+
+def refused(result: Result, prefix: Path, build: Path) -> None:
+    """What a shared mutex does not have says so when it is compiled, and what to do instead."""
+    source = build / "habit.cpp"
+    for compiler in filter(shutil.which, ("g++", "clang++")):
+        unhelpful = []
+        for call, says in HABITS.items():
+            source.write_text(f"#include <dlock.hpp>\nvoid habit(dlock::shared_mutex& mutex) {{ {call}; }}\n")
+            said = run(compiler, "-std=c++17", "-fsyntax-only", f"-I{prefix / 'include'}", source)
+            if not any("dlock::shared_mutex: " in line and says in line for line in re.findall(r"error: (.*)", said)):
+                unhelpful.append(f"{call}: {said or 'it compiles'}")
+        result(f"habits_of_other_shared_mutexes_are_refused_in_a_sentence_by_{compiler}", "; ".join(unhelpful))
 
 
 def elsewhere(result: Result, build: Path) -> None:

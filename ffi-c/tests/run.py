@@ -23,11 +23,16 @@ import vectors  # noqa: E402
 from private_redis import PrivateRedis  # noqa: E402
 
 PROGRAMS = (
-    *("lock", "lock_static", "port", "misuse", "vectors", "limits", "ids", "fork"),
-    *("cpp17", "cpp20", "cpp_limits_ids", "coroutines", "at_exit"),
+    *("lock", "lock_static", "lock_all", "semaphore", "counting_semaphore", "rw_lock", "latch"),
+    *("port", "misuse", "vectors", "limits", "ids", "fork"),
+    *("cpp17", "cpp20", "cpp_lock_all", "cpp_semaphore", "cpp_counting_semaphore", "cpp_shared_mutex", "cpp_latch"),
+    *("cpp_limits_ids", "coroutines", "at_exit"),
 )
 # The others are left to `long`.
-UNDER_VALGRIND = ("misuse", "lock", "port", "limits", "ids", "cpp17")
+UNDER_VALGRIND = (
+    *("misuse", "lock", "lock_all", "semaphore", "counting_semaphore", "rw_lock", "latch", "port", "limits", "ids"),
+    *("cpp17", "cpp_lock_all", "cpp_semaphore", "cpp_counting_semaphore", "cpp_shared_mutex", "cpp_latch"),
+)
 
 # Tells check.h that time bounds are to be generous.
 SLOWED = {"SLOWED_DOWN": "1"}
@@ -39,6 +44,8 @@ class Tests:
     def __init__(self) -> None:
         self.passed = 0
         self.failed = 0
+        #: Emptied before each program: the same ones run several times, and not every object has a time to live.
+        self.server: PrivateRedis | None = None
 
     def result(self, name: str, why_not: str = "") -> None:
         """One test of this script's own."""
@@ -49,6 +56,8 @@ class Tests:
     def program(self, command: Sequence[str], env: dict[str, str], name: str, timeout: float = 60) -> None:
         """Runs a test program and counts its cases."""
         print(f"# {name}", flush=True)
+        if self.server:
+            self.server.command("FLUSHALL")
         try:
             run = subprocess.run(
                 command, env=os.environ | env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=timeout
@@ -109,7 +118,7 @@ def through_pkg_config(tests: Tests, env: dict[str, str], redis: dict[str, str])
     sanitized = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
     # The library's own memory lives as long as the process by design; leaks are valgrind's part below.
     quiet = SLOWED | {"ASAN_OPTIONS": "detect_leaks=0"}
-    for name in ("misuse", "port", "limits", "ids"):
+    for name in ("misuse", "lock_all", "semaphore", "counting_semaphore", "rw_lock", "latch", "port", "limits", "ids"):
         program = BUILD / f"asan-{name}"
         source = HERE / "programs" / f"{name}.c"
         call("cc", "-std=c11", *common, *sanitized, source, "-o", program, f"-I{BUILD / 'generated'}", *flags, "-pthread")
@@ -186,6 +195,7 @@ def main(arguments: Sequence[str]) -> int:
     env = install(prefix)
     programs = build_programs(prefix)
     with PrivateRedis() as server:
+        tests.server = server
         redis = {"REDIS_URL": server.url}
         if "long" in arguments:
             for _ in range(200):
@@ -202,6 +212,7 @@ def main(arguments: Sequence[str]) -> int:
             shutdowns(tests, programs, ("main",), env | redis)
             exports(tests, prefix)
             packages.headers(tests.result, prefix, BUILD)
+            packages.refused(tests.result, prefix, BUILD)
             packages.moved(tests.result, BUILD)
             packages.elsewhere(tests.result, BUILD)
             through_pkg_config(tests, env, redis)

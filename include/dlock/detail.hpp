@@ -7,8 +7,10 @@
 #define DLOCK_DETAIL_HPP
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <ratio>
+#include <string>
 #include <utility>
 
 #include "../dlock.h"
@@ -17,6 +19,8 @@
 namespace dlock {
 
 namespace detail {
+
+template <class Calls> class lockable;
 
 /// The owner of a handle.
 template <class T, dlock_status_t (*Free)(T*)> class owned {
@@ -51,6 +55,27 @@ template <class Rep, class Period> [[nodiscard]] std::int64_t to_ms(std::chrono:
 template <class Rep, class Period> [[nodiscard]] std::int64_t wait_ms(std::chrono::duration<Rep, Period> wait) {
     if (wait <= wait.zero()) return 0;
     return wait == wait.max() ? -1 : to_ms(wait);
+}
+
+/// What `attempt` gives, which waits for so many milliseconds, -1 for ever: made until `deadline` while it is busy, and
+/// at least once.
+template <class Clock, class Duration, class Attempt>
+[[nodiscard]] dlock_status_t try_until(std::chrono::time_point<Clock, Duration> deadline, Attempt&& attempt) {
+    if (deadline == deadline.max()) return attempt(std::int64_t{-1});
+    // A clock may be set back meanwhile, and a deadline long past may be too far away to subtract from.
+    for (auto now = Clock::now(); now < deadline; now = Clock::now()) {
+        const dlock_status_t tried = attempt(wait_ms(deadline - now));
+        if (tried != DLOCK_BUSY) return tried;
+    }
+    return attempt(std::int64_t{0});
+}
+
+/// The text that `call` writes to a buffer of `Size` bytes.
+template <std::size_t Size, class Call> [[nodiscard]] std::string text(Call&& call) {
+    char buffer[Size];
+    std::size_t length = 0;
+    check([&](auto* cause) { return call(&buffer[0], Size, &length, cause); });
+    return {buffer, length};
 }
 
 } // namespace detail

@@ -132,11 +132,11 @@ using invalid_argument = error_of<DLOCK_INVALID_ARGUMENT>;
 /// A name was refused before any I/O: empty, longer than 512 bytes, not UTF-8, with a NUL, with braces that are
 /// no cluster's hash tag, or the name of a companion key such as `dlock_seen:{a}`.
 using invalid_name = error_of<DLOCK_INVALID_NAME>;
-/// Release or extend by a caller that does not hold the lock, or not any more.
+/// Release or extend by a caller that does not hold it, or not any more.
 using not_held = error_of<DLOCK_NOT_HELD>;
-/// The lease ran out, or the lock was taken away, while it was held.
+/// What was held was lost: its lease ran out, or it was taken away.
 using lock_lost = error_of<DLOCK_LOST>;
-/// The holder acquired a lock again that is not re-entrant.
+/// The holder would wait for itself: it acquires again what is not re-entrant, or it reads and wants to write.
 using deadlock = error_of<DLOCK_DEADLOCK>;
 /// The server cannot be reached or did not answer in time, or refuses the connection or the password; what was
 /// asked for was not done there, or is undone.

@@ -10,15 +10,20 @@
 #define DLOCK_HOLD_HPP
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <utility>
 
-#include "../dlock.hpp"
+#include "../dlock.h"
+#include "detail.hpp"
+#include "error.hpp"
+#include "held.hpp"
 
 namespace dlock {
 
-/// A hold of its own: moves, is used and is released on any thread. Its end releases the lock, with one round trip, and
-/// says nothing if that fails; release() does. Moved from or released it holds nothing.
+/// A hold of its own, of a mutex, of a side of a shared one, of a lock_all, or of permits: moves, is used and is
+/// released on any thread. Its end releases it, with one round trip, and says nothing if that fails; release() does.
+/// Moved from or released it holds nothing.
 class hold : private held {
 public:
     /// Takes over a hold that belongs to its handle, as dlock_lock_take() and ports give it.
@@ -43,7 +48,9 @@ public:
 
     using held::get;
     using held::lost;
+    using held::lost_name;
     using held::owner;
+    using held::permits;
     using held::remaining;
     using held::token;
     using held::valid;
@@ -63,7 +70,15 @@ public:
     template <class Rep, class Period> void extend(std::chrono::duration<Rep, Period> lease) {
         detail::check([&](auto* cause) { return dlock_held_extend(get(), detail::to_ms(lease), cause); });
     }
+    /// A hold of the write side of a shared mutex becomes one of the read side, and nobody else has written in between.
+    /// Throws dlock::not_held when the lease ran out or was taken away, and dlock::invalid_argument for anything else.
+    void downgrade() {
+        hold reading;
+        detail::check([&](auto* cause) { return dlock_held_downgrade(get(), reading.held_.out(), cause); });
+        held::operator=(std::move(reading));
+    }
     /// Ends it here without releasing; the text lets another thread or process take it over, see mutex::attach().
+    /// Throws dlock::invalid_argument for a hold of anything but a mutex, which stays where it is.
     [[nodiscard]] std::string detach() {
         dlock_detached_t detached = DLOCK_DETACHED_INIT;
         detail::check([&](auto* cause) { return dlock_held_detach(get(), &detached, cause); });
@@ -74,7 +89,22 @@ public:
     [[nodiscard]] detail::owned<dlock_held_t, dlock_held_free> disown() noexcept { return std::move(held_); }
 
 private:
+    friend class semaphore;
+    template <class Calls> friend class detail::lockable;
     hold() noexcept = default;
+
+    /// The hold that `call` gives.
+    template <class Call> [[nodiscard]] static hold from(Call&& call) {
+        hold taken;
+        detail::check([&](auto* cause) { return call(taken.held_.out(), cause); });
+        return taken;
+    }
+    /// The hold that `call` gives; nothing when it is busy.
+    template <class Call> [[nodiscard]] static std::optional<hold> try_from(Call&& call) {
+        hold taken;
+        if (!detail::done_or_busy([&](auto* cause) { return call(taken.held_.out(), cause); })) return std::nullopt;
+        return taken;
+    }
 };
 
 } // namespace dlock

@@ -15,7 +15,10 @@
 #include <string>
 #include <string_view>
 
-#include "../dlock.hpp"
+#include "../dlock.h"
+#include "client.hpp"
+#include "detail.hpp"
+#include "error.hpp"
 
 namespace dlock {
 
@@ -112,11 +115,8 @@ public:
         detail::check([&](auto* cause) { return dlock_rate_limiter_reset(limiter_.get(), cause); });
     }
     [[nodiscard]] std::string name() const {
-        char text[DLOCK_NAME_SIZE];
-        std::size_t length = 0;
-        detail::check(
-            [&](auto* cause) { return dlock_rate_limiter_name(limiter_.get(), text, sizeof text, &length, cause); });
-        return {text, length};
+        return detail::text<DLOCK_NAME_SIZE>(
+            [&](auto... into) { return dlock_rate_limiter_name(limiter_.get(), into...); });
     }
     [[nodiscard]] const dlock_rate_limiter_t* get() const noexcept { return limiter_.get(); }
 

@@ -155,6 +155,102 @@ struct semaphore_stats {
     // </api:semaphore-stats-of>
 };
 
+/// What the read-write locks of a client have counted; readers that share a hold of the server are counted one by one,
+/// unless the field says otherwise.
+struct rw_lock_stats {
+    // <api:rw_lock-stats> written by `python3 api/write.py` from api/records.json
+    /// Holds granted to a caller, of either side; a re-entry does not count.
+    std::uint64_t acquired = 0;
+    /// Acquires that had to wait, and were granted.
+    std::uint64_t contended = 0;
+    /// Of those that waited, the readers that share the hold of another one of this process.
+    std::uint64_t handed_over_local = 0;
+    /// Of those that waited, the ones whose turn came in the queue between processes.
+    std::uint64_t handed_over_remote = 0;
+    /// Acquires that were not granted within their wait.
+    std::uint64_t wait_timeouts = 0;
+    /// Acquires whose caller gave up while it waited.
+    std::uint64_t cancelled = 0;
+    /// Leases prolonged by the watchdog, one for each hold of the server and time.
+    std::uint64_t renewals = 0;
+    /// Renewals that got no answer or a passing error, and were tried again while the lease lasted.
+    std::uint64_t renewal_failures = 0;
+    /// Holds of the server that were lost, abandoned ones included.
+    std::uint64_t lost = 0;
+    /// Holds that ended by a release.
+    std::uint64_t released = 0;
+    /// Callers that wait now.
+    std::uint64_t waiting = 0;
+    /// Holds of the server that are looked after now.
+    std::uint64_t held = 0;
+    /// From the call of an acquire to its grant, waited or not: as many as `acquired`.
+    histogram wait_time;
+    /// From a grant to the beginning of its release: as many as `released`.
+    histogram hold_time;
+    // </api:rw_lock-stats>
+
+    rw_lock_stats() = default;
+    // <api:rw_lock-stats-of> written by `python3 api/write.py` from api/records.json
+    explicit rw_lock_stats(const dlock_rw_lock_stats_t& seen)
+        : acquired(seen.acquired), contended(seen.contended), handed_over_local(seen.handed_over_local),
+          handed_over_remote(seen.handed_over_remote), wait_timeouts(seen.wait_timeouts), cancelled(seen.cancelled),
+          renewals(seen.renewals), renewal_failures(seen.renewal_failures), lost(seen.lost), released(seen.released),
+          waiting(seen.waiting), held(seen.held), wait_time(seen.wait_time), hold_time(seen.hold_time) {}
+    // </api:rw_lock-stats-of>
+};
+
+/// What the counting semaphores of a client have counted; `released` may exceed `acquired`: anybody may release.
+struct counting_semaphore_stats {
+    // <api:counting_semaphore-stats> written by `python3 api/write.py` from api/records.json
+    /// Acquires that were granted, of however many permits each.
+    std::uint64_t acquired = 0;
+    /// Acquires that had to wait, and were granted.
+    std::uint64_t contended = 0;
+    /// Acquires that were not granted within their wait.
+    std::uint64_t wait_timeouts = 0;
+    /// Acquires whose caller gave up while it waited.
+    std::uint64_t cancelled = 0;
+    /// Releases that the server has confirmed, of however many permits each.
+    std::uint64_t released = 0;
+    /// Callers that wait now.
+    std::uint64_t waiting = 0;
+    /// From the call of an acquire to its grant, waited or not: as many as `acquired`.
+    histogram wait_time;
+    // </api:counting_semaphore-stats>
+
+    counting_semaphore_stats() = default;
+    // <api:counting_semaphore-stats-of> written by `python3 api/write.py` from api/records.json
+    explicit counting_semaphore_stats(const dlock_counting_semaphore_stats_t& seen)
+        : acquired(seen.acquired), contended(seen.contended), wait_timeouts(seen.wait_timeouts),
+          cancelled(seen.cancelled), released(seen.released), waiting(seen.waiting), wait_time(seen.wait_time) {}
+    // </api:counting_semaphore-stats-of>
+};
+
+/// What the latches of a client have counted.
+struct latch_stats {
+    // <api:latch-stats> written by `python3 api/write.py` from api/records.json
+    /// Calls that counted down, by however many each.
+    std::uint64_t counted_down = 0;
+    /// Waits that found the latch open.
+    std::uint64_t opened = 0;
+    /// Waits whose time was over first.
+    std::uint64_t wait_timeouts = 0;
+    /// Waits whose caller gave up.
+    std::uint64_t cancelled = 0;
+    /// Callers that wait now.
+    std::uint64_t waiting = 0;
+    /// From the call of a wait until it found the latch open: as many as `opened`.
+    histogram wait_time;
+    // </api:latch-stats>
+
+    latch_stats() = default;
+    // <api:latch-stats-of> written by `python3 api/write.py` from api/records.json
+    explicit latch_stats(const dlock_latch_stats_t& seen)
+        : counted_down(seen.counted_down), opened(seen.opened), wait_timeouts(seen.wait_timeouts),
+          cancelled(seen.cancelled), waiting(seen.waiting), wait_time(seen.wait_time) {}
+    // </api:latch-stats-of>
+};
+
 /// What a client has counted since it was opened: what is its own, and a block for each kind of object.
 struct stats {
     // <api:stats> written by `python3 api/write.py` from api/records.json
@@ -166,13 +262,21 @@ struct stats {
     limiter_stats limiter;
     /// What its semaphores have counted.
     semaphore_stats semaphore;
+    /// What its read-write locks have counted.
+    rw_lock_stats rw_lock;
+    /// What its counting semaphores have counted.
+    counting_semaphore_stats counting_semaphore;
+    /// What its latches have counted.
+    latch_stats latch;
     // </api:stats>
 
     stats() = default;
     // <api:stats-of> written by `python3 api/write.py` from api/records.json
     stats(const dlock_stats_t& seen, const lock_stats& of_lock, const limiter_stats& of_limiter,
-          const semaphore_stats& of_semaphore)
-        : retries(seen.retries), lock(of_lock), limiter(of_limiter), semaphore(of_semaphore) {}
+          const semaphore_stats& of_semaphore, const rw_lock_stats& of_rw_lock,
+          const counting_semaphore_stats& of_counting_semaphore, const latch_stats& of_latch)
+        : retries(seen.retries), lock(of_lock), limiter(of_limiter), semaphore(of_semaphore), rw_lock(of_rw_lock),
+          counting_semaphore(of_counting_semaphore), latch(of_latch) {}
     // </api:stats-of>
 };
 

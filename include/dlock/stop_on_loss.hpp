@@ -1,5 +1,5 @@
 /*
- * dlock/stop_on_loss.hpp: the loss of a lock as a std::stop_token. Included by dlock.hpp under C++20, where the library
+ * dlock/stop_on_loss.hpp: the loss of a hold as a std::stop_token. Included by dlock.hpp under C++20, where the library
  * has std::jthread.
  *
  * SPDX-License-Identifier: MIT OR Apache-2.0
@@ -13,7 +13,9 @@
 #include <stop_token>
 #include <thread>
 
-#include "../dlock.hpp"
+#include "../dlock.h"
+#include "client.hpp"
+#include "held.hpp"
 
 namespace dlock {
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use libdlock::event::Event;
 use libdlock::lease::LossReason;
 use libdlock_bridge::{self as bridge, HandleKind, Outcome, What};
-use napi::bindgen_prelude::Either7;
+use napi::bindgen_prelude::Either9;
 use napi_derive::napi;
 
 use crate::answer::{Failure, give};
@@ -31,11 +31,23 @@ enum Tag {
     Other = 4,
     /// Where an event is.
     Event = 5,
+    /// A whole number, which is below 2^53 and not as far below 0.
+    Number = 6,
     // </api:tags>
 }
 
 /// What is no number.
-pub type Other = Either7<String, Inspection, Loss, Decision, Failure, LogEvent, SemaphoreInspection>;
+pub type Other = Either9<
+    String,
+    Inspection,
+    Loss,
+    Decision,
+    Failure,
+    LogEvent,
+    SemaphoreInspection,
+    RwLockInspection,
+    CountingSemaphoreInspection,
+>;
 
 /// Writes completions into numbers that JavaScript reads: how many they are, then a row for each. To make an object and name
 /// its fields takes longer than all else that a completion needs.
@@ -55,9 +67,9 @@ impl<'a> Rows<'a> {
     pub(crate) fn add(&mut self, completion: bridge::Completion) {
         let (tag, first, second) = match completion.what {
             What::Done(Ok(outcome)) => self.outcome(outcome),
-            What::Done(Err(error)) => self.other(Either7::E(Failure::from(&error))),
+            What::Done(Err(error)) => self.other(Either9::E(Failure::from(&error))),
             What::Log(event) => {
-                let (_, at, none) = self.other(Either7::F(LogEvent::from(event)));
+                let (_, at, none) = self.other(Either9::F(LogEvent::from(event)));
                 (Tag::Event, at, none)
             }
         };
@@ -82,10 +94,11 @@ impl<'a> Rows<'a> {
 
     fn outcome(&mut self, outcome: Outcome) -> (Tag, f64, f64) {
         match outcome {
-            Outcome::Unit => (Tag::Unit, 0.0, 0.0),
+            Outcome::Unit | Outcome::Granted(_) => (Tag::Unit, 0.0, 0.0),
             // <api:scalars> written by `python3 api/write.py` from api/wire.json
             Outcome::Bool(answer) => (Tag::Bool, f64::from(u8::from(answer)), 0.0),
-            Outcome::Text(answer) => self.other(Either7::A(answer)),
+            Outcome::Number(answer) => (Tag::Number, answer as f64, 0.0),
+            Outcome::Text(answer) => self.other(Either9::A(answer)),
             // </api:scalars>
             Outcome::Handle(client) => {
                 self.environment.lend(HandleKind::Client, client);
@@ -95,20 +108,33 @@ impl<'a> Rows<'a> {
                 self.environment.lend(HandleKind::Held, held.handle);
                 (Tag::Held, give(held.handle), held.token as f64)
             }
-            Outcome::Inspection(seen) => self.other(Either7::B(Inspection {
+            Outcome::Inspection(seen) => self.other(Either9::B(Inspection {
                 holder: seen.holder,
                 ours: seen.ours,
                 ttl_ms: seen.ttl.map(millis),
                 token: seen.token,
                 queued: seen.queued.cast_signed(),
             })),
-            Outcome::SemaphoreInspection(seen) => self.other(Either7::G(SemaphoreInspection {
+            Outcome::SemaphoreInspection(seen) => self.other(Either9::G(SemaphoreInspection {
                 permits: seen.permits.map(u64::cast_signed),
                 available: seen.available,
                 queued: seen.queued.cast_signed(),
             })),
-            Outcome::Loss(reason) => self.other(Either7::C(Loss::from(reason))),
-            Outcome::Decision(decision) => self.other(Either7::D(Decision {
+            Outcome::RwLockInspection(seen) => self.other(Either9::H(RwLockInspection {
+                writer: seen.writer,
+                ours: seen.ours,
+                readers: seen.readers.cast_signed(),
+                ttl_ms: seen.ttl.map(millis),
+                token: seen.token,
+                queued: seen.queued.cast_signed(),
+            })),
+            Outcome::CountingSemaphoreInspection(seen) => self.other(Either9::I(CountingSemaphoreInspection {
+                exists: seen.exists,
+                available: seen.available,
+                queued: seen.queued.cast_signed(),
+            })),
+            Outcome::Loss(reason) => self.other(Either9::C(Loss::from(reason))),
+            Outcome::Decision(decision) => self.other(Either9::D(Decision {
                 allowed: decision.allowed,
                 granted: decision.granted.cast_signed(),
                 remaining: decision.remaining.cast_signed(),
@@ -136,6 +162,25 @@ pub struct Inspection {
 pub struct SemaphoreInspection {
     pub permits: Option<i64>,
     pub available: i64,
+    pub queued: i64,
+}
+
+/// How many permits a counting semaphore has.
+#[napi(object, object_from_js = false)]
+pub struct CountingSemaphoreInspection {
+    pub exists: bool,
+    pub available: i64,
+    pub queued: i64,
+}
+
+/// Who holds a read-write lock.
+#[napi(object, object_from_js = false)]
+pub struct RwLockInspection {
+    pub writer: Option<String>,
+    pub ours: bool,
+    pub readers: i64,
+    pub ttl_ms: Option<f64>,
+    pub token: Option<u64>,
     pub queued: i64,
 }
 

@@ -105,13 +105,15 @@ impl Environment {
         answer("cancel", |state| state.cancel(handle(op)))
     }
 
-    /// Gives an object back. One that was given back already is no error. `true` for a hold that was valid:
-    /// it is not renewed any more.
+    /// Gives an object back. One that was given back already is no error. `true` for a hold that was valid and not lost: it is
+    /// not renewed any more.
     #[napi(catch_unwind)]
     pub fn free(&self, object: Given) -> Answer<bool> {
         answer("free", |state| {
             let object = handle(object);
-            let held = ops::held_valid(state, object).unwrap_or(false);
+            // A loss is told while the hold is valid yet.
+            let lost = ops::held_loss(state, object).is_ok_and(|loss| loss.is_some());
+            let held = !lost && ops::held_valid(state, object).unwrap_or(false);
             self.inner.take_back(state, object).map(|()| held)
         })
     }

@@ -19,6 +19,12 @@ impl Environment {
         answer("heldOwner", |state| ops::held_owner(state, handle(held)))
     }
 
+    /// The ids of the permits; of a lock's hold none.
+    #[napi(catch_unwind)]
+    pub fn held_permits(&self, held: Given) -> Answer<Vec<String>> {
+        answer("heldPermits", |state| ops::held_permits(state, handle(held)))
+    }
+
     #[napi(catch_unwind)]
     pub fn held_remaining_ms(&self, held: Given) -> Answer<f64> {
         answer("heldRemainingMs", |state| ops::held_remaining(state, handle(held)).map(millis))
@@ -59,5 +65,11 @@ impl Environment {
     #[napi(catch_unwind)]
     pub fn held_detach(&self, id: i64, held: Given) -> Answer<Given> {
         self.submit("heldDetach", id, |state| ops::held_detach(state, handle(held)))
+    }
+
+    /// Brings the hold of the read side; `held` is a hold of a write side.
+    #[napi(catch_unwind)]
+    pub fn held_downgrade(&self, id: i64, held: Given) -> Answer<Given> {
+        self.submit("heldDowngrade", id, |state| ops::held_downgrade(state, handle(held)))
     }
 }

@@ -8,10 +8,15 @@
 mod answer;
 mod client;
 mod completion;
+mod counting_semaphore;
 mod environment;
 mod held;
+mod latch;
 mod limiter;
 mod lock;
+mod lock_all;
+mod rw_lock;
+mod semaphore;
 mod signal;
 mod snowflake;
 mod stats;

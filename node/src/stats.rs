@@ -78,6 +78,54 @@ pub struct SemaphoreStats {
     // </api:semaphore-stats>
 }
 
+/// The read-write locks' counters; JavaScript's numbers are exact up to 2^53.
+#[napi(object, object_from_js = false)]
+pub struct RwLockStats {
+    // <api:rw_lock-stats> written by `python3 api/write.py` from api/records.json
+    pub acquired: f64,
+    pub contended: f64,
+    pub handed_over_local: f64,
+    pub handed_over_remote: f64,
+    pub wait_timeouts: f64,
+    pub cancelled: f64,
+    pub renewals: f64,
+    pub renewal_failures: f64,
+    pub lost: f64,
+    pub released: f64,
+    pub waiting: f64,
+    pub held: f64,
+    pub wait_time: Histogram,
+    pub hold_time: Histogram,
+    // </api:rw_lock-stats>
+}
+
+/// The counting semaphores' counters; JavaScript's numbers are exact up to 2^53.
+#[napi(object, object_from_js = false)]
+pub struct CountingSemaphoreStats {
+    // <api:counting_semaphore-stats> written by `python3 api/write.py` from api/records.json
+    pub acquired: f64,
+    pub contended: f64,
+    pub wait_timeouts: f64,
+    pub cancelled: f64,
+    pub released: f64,
+    pub waiting: f64,
+    pub wait_time: Histogram,
+    // </api:counting_semaphore-stats>
+}
+
+/// The latches' counters; JavaScript's numbers are exact up to 2^53.
+#[napi(object, object_from_js = false)]
+pub struct LatchStats {
+    // <api:latch-stats> written by `python3 api/write.py` from api/records.json
+    pub counted_down: f64,
+    pub opened: f64,
+    pub wait_timeouts: f64,
+    pub cancelled: f64,
+    pub waiting: f64,
+    pub wait_time: Histogram,
+    // </api:latch-stats>
+}
+
 /// A client's counters; JavaScript's numbers are exact up to 2^53.
 #[napi(object, object_from_js = false)]
 pub struct Stats {
@@ -86,6 +134,9 @@ pub struct Stats {
     pub lock: LockStats,
     pub limiter: LimiterStats,
     pub semaphore: SemaphoreStats,
+    pub rw_lock: RwLockStats,
+    pub counting_semaphore: CountingSemaphoreStats,
+    pub latch: LatchStats,
     // </api:stats>
 }
 
@@ -159,6 +210,60 @@ impl From<libdlock::stats::SemaphoreStats> for SemaphoreStats {
     }
 }
 
+impl From<libdlock::stats::RwLockStats> for RwLockStats {
+    fn from(stats: libdlock::stats::RwLockStats) -> Self {
+        RwLockStats {
+            // <api:rw_lock-stats-of> written by `python3 api/write.py` from api/records.json
+            acquired: stats.acquired as f64,
+            contended: stats.contended as f64,
+            handed_over_local: stats.handed_over_local as f64,
+            handed_over_remote: stats.handed_over_remote as f64,
+            wait_timeouts: stats.wait_timeouts as f64,
+            cancelled: stats.cancelled as f64,
+            renewals: stats.renewals as f64,
+            renewal_failures: stats.renewal_failures as f64,
+            lost: stats.lost as f64,
+            released: stats.released as f64,
+            waiting: stats.waiting as f64,
+            held: stats.held as f64,
+            wait_time: Histogram::from(stats.wait_time),
+            hold_time: Histogram::from(stats.hold_time),
+            // </api:rw_lock-stats-of>
+        }
+    }
+}
+
+impl From<libdlock::stats::CountingSemaphoreStats> for CountingSemaphoreStats {
+    fn from(stats: libdlock::stats::CountingSemaphoreStats) -> Self {
+        CountingSemaphoreStats {
+            // <api:counting_semaphore-stats-of> written by `python3 api/write.py` from api/records.json
+            acquired: stats.acquired as f64,
+            contended: stats.contended as f64,
+            wait_timeouts: stats.wait_timeouts as f64,
+            cancelled: stats.cancelled as f64,
+            released: stats.released as f64,
+            waiting: stats.waiting as f64,
+            wait_time: Histogram::from(stats.wait_time),
+            // </api:counting_semaphore-stats-of>
+        }
+    }
+}
+
+impl From<libdlock::stats::LatchStats> for LatchStats {
+    fn from(stats: libdlock::stats::LatchStats) -> Self {
+        LatchStats {
+            // <api:latch-stats-of> written by `python3 api/write.py` from api/records.json
+            counted_down: stats.counted_down as f64,
+            opened: stats.opened as f64,
+            wait_timeouts: stats.wait_timeouts as f64,
+            cancelled: stats.cancelled as f64,
+            waiting: stats.waiting as f64,
+            wait_time: Histogram::from(stats.wait_time),
+            // </api:latch-stats-of>
+        }
+    }
+}
+
 impl From<libdlock::stats::Stats> for Stats {
     fn from(stats: libdlock::stats::Stats) -> Self {
         Stats {
@@ -167,6 +272,9 @@ impl From<libdlock::stats::Stats> for Stats {
             lock: LockStats::from(stats.lock),
             limiter: LimiterStats::from(stats.limiter),
             semaphore: SemaphoreStats::from(stats.semaphore),
+            rw_lock: RwLockStats::from(stats.rw_lock),
+            counting_semaphore: CountingSemaphoreStats::from(stats.counting_semaphore),
+            latch: LatchStats::from(stats.latch),
             // </api:stats-of>
         }
     }

@@ -36,6 +36,68 @@ onBothBackends((context) => {
     assert.equal(await lock.locked(), false);
   });
 
+  it("a signal ends a wait for permits, and those behind move up", async () => {
+    const semaphore = context.client.semaphore(freshName(), 3);
+    const held = await semaphore.acquire({ permits: 2 });
+    const controller = new AbortController();
+    const { signal } = controller;
+    const waiting = semaphore.acquire({ permits: 3, signal });
+    const also = semaphore.withPermits({ permits: 3, signal }, () => assert.fail("never held"));
+    const behind = semaphore.acquire();
+    await until(() => context.client.stats().semaphore.waiting === 3);
+    const reason = new Error("changed my mind");
+    controller.abort(reason);
+    await assert.rejects(waiting, (error) => error === reason);
+    await assert.rejects(also, (error) => error === reason);
+    await (await behind).release();
+    await held.release();
+    await assert.rejects(semaphore.acquire({ signal }), (error) => error === reason);
+    await rejects(semaphore.acquire({ signal, permits: 0.5 }), "INVALID_ARGUMENT");
+    assert.equal((await semaphore.inspect()).available, 3);
+  });
+
+  it("a signal ends a wait for a side, and those behind move up", async () => {
+    const rw = context.client.rwLock(freshName(), { sharedAgeMs: 0 });
+    const held = await rw.read.acquire();
+    const controller = new AbortController();
+    const { signal } = controller;
+    const waiting = rw.write.acquire({ signal });
+    const also = rw.withWrite({ signal }, () => assert.fail("never held"));
+    const behind = rw.read.acquire();
+    await until(() => context.client.stats().rwLock.waiting === 3);
+    const reason = new Error("changed my mind");
+    controller.abort(reason);
+    await assert.rejects(waiting, (error) => error === reason);
+    await assert.rejects(also, (error) => error === reason);
+    await (await behind).release();
+    await held.release();
+    for (const side of [rw.read, rw.write]) {
+      await assert.rejects(side.acquire({ signal }), (error) => error === reason);
+      await rejects(side.acquire({ signal, waitMs: 0.5 }), "INVALID_ARGUMENT");
+    }
+    assert.equal((await rw.inspect()).readers, 0);
+  });
+
+  it("a signal ends a wait for several locks, and none is held", async () => {
+    const { client } = context;
+    const names = ["a", "b", "c"].map((part) => `${freshName()}-${part}`);
+    const held = await client.lock(names[1]).acquire();
+    const set = client.lockAll(names);
+    const controller = new AbortController();
+    const { signal } = controller;
+    const waiting = set.acquire({ signal });
+    const also = set.withLock({ signal }, () => assert.fail("never held"));
+    await until(async () => (await client.lock(names[0]).inspect()).holder !== undefined);
+    const reason = new Error("changed my mind");
+    controller.abort(reason);
+    for (const each of [waiting, also]) await assert.rejects(each, (error) => error === reason);
+    await held.release();
+    await client.lockAll(names).withLock({ waitMs: 10_000 }, () => undefined);
+    await assert.rejects(set.acquire({ signal }), (error) => error === reason);
+    await rejects(set.acquire({ signal, waitMs: 0.5 }), "INVALID_ARGUMENT");
+    for (const name of names) assert.equal(await client.lock(name).locked(), false);
+  });
+
   it("one that has fired before refuses without I/O, and a wrong argument goes first", async () => {
     const lock = context.client.lock(freshName());
     await assert.rejects(lock.acquire({ signal: AbortSignal.abort() }), { name: "AbortError" });
@@ -62,6 +124,9 @@ onBothBackends((context) => {
     const name = freshName();
     const { client } = context;
     const lock = client.lock(name);
+    const permits = client.semaphore(`${name}-3`, 2);
+    const rw = client.rwLock(`${name}-4`);
+    const set = client.lockAll([`${name}-5`, `${name}-6`]);
     const reason = new Error("changed my mind");
     for (let round = 0; round < 200; round++) {
       const controller = new AbortController();
@@ -70,12 +135,22 @@ onBothBackends((context) => {
         lock.acquire({ signal }),
         client.lock(`${name}-1`).withLock({ signal }, () => assert.fail("it was given up")),
         client.withLock(`${name}-2`, { signal }, () => assert.fail("it was given up")),
+        permits.acquire({ signal }),
+        permits.withPermits({ permits: 2, signal }, () => assert.fail("it was given up")),
+        set.acquire({ signal }),
+        rw.read.acquire({ signal }),
+        rw.withWrite({ signal }, () => assert.fail("it was given up")),
         client.rateLimiter(name, { tokens: 1_000, perMs: 1 }).acquire(1, { signal }),
       ];
       controller.abort(reason);
       for (const outcome of await Promise.allSettled(all)) assert.equal(outcome.reason, reason);
     }
     assert.equal(client.stats().lock.held, 0);
+    assert.equal(client.stats().semaphore.held, 0);
+    await rw.withWrite({ waitMs: 2_000 }, () => undefined);
+    assert.equal(client.stats().rwLock.held, 0);
+    await permits.withPermits({ permits: 2, waitMs: 2_000 }, () => undefined);
+    await set.withLock({ waitMs: 2_000 }, () => undefined);
     for (const left of [name, `${name}-1`, `${name}-2`]) {
       await client.withLock(left, { waitMs: 2_000 }, () => undefined); // given back in the background
     }
@@ -164,6 +239,50 @@ onBothBackends((context) => {
   });
 });
 
+onBothBackends((context) => {
+  it("fired from everywhere in the life of an acquire, it leaves all permits", async () => {
+    const semaphore = context.client.semaphore(freshName(), 2);
+    for (let round = 0; round < 300; round++) {
+      const controller = new AbortController();
+      const { signal } = controller;
+      const acquiring = [1, 2].map((permits) =>
+        semaphore.acquire({ permits, signal }).then(
+          (held) => held.release(),
+          ({ name }) => assert.equal(name, "AbortError"),
+        ),
+      );
+      const turns = round % 30;
+      for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve));
+      controller.abort();
+      await Promise.all(acquiring);
+    }
+    // A late grant is given back in the background.
+    await (await semaphore.acquire({ permits: 2, waitMs: 2_000 })).release();
+    assert.equal((await semaphore.inspect()).available, 2);
+  });
+
+  it("fired from everywhere in the life of an acquire, it leaves both sides", async () => {
+    const rw = context.client.rwLock(freshName());
+    for (let round = 0; round < 300; round++) {
+      const controller = new AbortController();
+      const { signal } = controller;
+      const acquiring = [rw.read, rw.write, rw.read].map((side) =>
+        side.acquire({ signal }).then(
+          (held) => held.release(),
+          ({ name }) => assert.equal(name, "AbortError"),
+        ),
+      );
+      const turns = round % 30;
+      for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve));
+      controller.abort();
+      await Promise.all(acquiring);
+    }
+    // A late grant is given back in the background.
+    await (await rw.write.acquire({ waitMs: 2_000 })).release();
+    assert.equal((await rw.inspect()).writer, undefined);
+  });
+});
+
 describe("connect", () => {
   it("is given up with the signal's reason, and leaves no connection", async (test) => {
     const sockets = new Set();
@@ -249,6 +368,50 @@ describe("faults.md 14", () => {
     assert.deepEqual([...names], ["AbortError"]);
     proxy.passReplies();
     await until(async () => (await keys()) === 0);
+    await client.close();
+  });
+
+  it("1,000 acquires given up before the reply leave no side held", async (test) => {
+    const proxy = await Proxy.start(shared.server.port);
+    test.after(() => proxy.close());
+    const client = await connect(proxy.url, { responseTimeoutMs: 30_000, pingIntervalMs: 3_600_000 });
+    const prefix = freshName();
+    await client.rwLock(prefix).withRead(() => undefined); // the server has the scripts
+    proxy.holdReplies();
+    const controller = new AbortController();
+    const all = Array.from({ length: 1_000 }, (_, n) =>
+      client.rwLock(`${prefix}-${n}`)[n % 2 === 0 ? "read" : "write"].acquire({ signal: controller.signal }),
+    );
+    const outcomes = Promise.allSettled(all);
+    const held = () => shared.server.command("EVAL", `return #redis.call("KEYS", "${prefix}-*")`, "0");
+    await until(async () => (await held()) === 1_000); // all have been granted, and nobody knows
+    controller.abort();
+    const names = new Set((await outcomes).map(({ status, reason }) => reason?.name ?? status));
+    assert.deepEqual([...names], ["AbortError"]);
+    proxy.passReplies();
+    await until(async () => (await held()) === 0);
+    await client.close();
+  });
+
+  it("1,000 acquires given up before the reply leave no permit taken", async (test) => {
+    const proxy = await Proxy.start(shared.server.port);
+    test.after(() => proxy.close());
+    const client = await connect(proxy.url, { responseTimeoutMs: 30_000, pingIntervalMs: 3_600_000 });
+    const prefix = freshName();
+    await client.semaphore(prefix, 3).withPermits(() => undefined); // the server has the scripts
+    proxy.holdReplies();
+    const controller = new AbortController();
+    const all = Array.from({ length: 1_000 }, (_, n) =>
+      client.semaphore(`${prefix}-${n}`, 3).acquire({ permits: 2, signal: controller.signal }),
+    );
+    const outcomes = Promise.allSettled(all);
+    const taken = () => shared.server.command("EVAL", `return #redis.call("KEYS", "{${prefix}-*}:timeout")`, "0");
+    await until(async () => (await taken()) === 1_000); // all have been granted, and nobody knows
+    controller.abort();
+    const names = new Set((await outcomes).map(({ status, reason }) => reason?.name ?? status));
+    assert.deepEqual([...names], ["AbortError"]);
+    proxy.passReplies();
+    await until(async () => (await taken()) === 0);
     await client.close();
   });
 });

@@ -109,6 +109,8 @@ describe("options", () => {
     const client = await connect("memory://");
     const lock = client.lock("k");
     const limiter = client.rateLimiter("k", { tokens: 1, perMs: 1_000 });
+    const semaphore = client.semaphore("permits", 5);
+    const rw = client.rwLock("rw");
     for (const [call, says] of [
       [() => lock.acquire({ timeout: 100 }), /acquire\(options\) has no option "timeout"; did you mean waitMs\?/],
       [() => lock.acquire({ waitMS: 100 }), /"waitMS"; did you mean waitMs\?/],
@@ -131,6 +133,21 @@ describe("options", () => {
       [() => client.rateLimiter("k", { limit: 5, window: 1 }), /rateLimiter.* "limit"; did you mean tokens\?/],
       [() => client.rateLimiter("k", { tokens: 1, perMs: 1, absent: { share: 1 } }), /absent has no option "share"/],
       [() => limiter.acquire(1, { timeoutMs: 5 }), /acquire\(cost, options\) .*waitMs\?/],
+      [
+        () => semaphore.acquire({ weight: 2 }),
+        /has no option "weight"; did you mean permits\? Its .* permits, waitMs,/,
+      ],
+      [() => semaphore.acquire({ permit: 2 }), /"permit"; did you mean permits\?/],
+      [() => semaphore.withPermits({ timeout: 5 }, assert.fail), /withPermits\(options, run\) has .* mean waitMs\?/],
+      [() => semaphore.tryAcquire({ waitMs: 5 }), /tryAcquire\(options\) has no option "waitMs"/],
+      [() => client.semaphore("k", 5, { permits: 2 }), /semaphore\(name, permits, options\) has no option "permits"/],
+      [() => client.semaphore("k", 5, { lockTimeout: 2 }), /"lockTimeout"; did you mean watchdogLeaseMs\?/],
+      [() => client.semaphore("k", 5, { reentrant: true }), /has no option "reentrant"/],
+      [() => rw.read.acquire({ timeout: 5 }), /acquire\(options\) has no option "timeout"; did you mean waitMs\?/],
+      [() => rw.write.tryAcquire({ waitMs: 5 }), /tryAcquire\(options\) has no option "waitMs"/],
+      [() => rw.withRead({ timeout: 5 }, assert.fail), /withRead\(options, run\) has no .* mean waitMs\?/],
+      [() => rw.withWrite({ ttl: 5 }, assert.fail), /withWrite\(options, run\) has no .* mean leaseMs\?/],
+      [() => client.rwLock("k", { waitMs: 2 }), /rwLock\(name, options\) has no option .* reentrant, sharedAgeMs$/],
       [() => client.close({ force: true }), /close\(options\) has no option "force"/],
       [() => connect("memory://", { lock: { cohort_max: 5 } }), /option lock has no option .*mean cohortMax\?/],
       [() => connect("memory://", { lock: 5 }), /option lock: options must be an object such as/],
@@ -140,7 +157,8 @@ describe("options", () => {
     ]) {
       await refused(call, says);
     }
-    assert.equal(client.stats().lock.acquired, 0);
+    const { lock: locks, semaphore: permits, rwLock: sides } = client.stats();
+    assert.equal(locks.acquired + permits.acquired + sides.acquired, 0);
     await client.close();
   });
 
@@ -164,6 +182,8 @@ describe("options", () => {
     const client = await connect("memory://");
     const lock = client.lock("k");
     const limiter = client.rateLimiter("k", { tokens: 1, perMs: 1_000 });
+    const semaphore = client.semaphore("permits", 5);
+    const rw = client.rwLock("rw");
     const run = () => assert.fail("it ran");
     for (const [call, says] of [
       [() => lock.acquire(500), /an object such as \{ waitMs: 500 \}, not a number/],
@@ -189,6 +209,30 @@ describe("options", () => {
       [() => lock.acquire(undefined, 500), /acquire\(options\) has one argument/],
       [() => lock.tryAcquire({}, { waitMs: 5 }), /tryAcquire\(options\) has one argument/],
       [() => lock.attach("dlock1;w;1000;1;o;k", { leaseMs: 500 }), /attach\(detached\) has no options/],
+      [() => semaphore.acquire(2), /acquire\(options\): .* an object such as \{ permits: 2 \}, not a number$/],
+      [() => semaphore.acquire({ permits: 2 }, 500), /acquire\(options\) has one argument: permits, waitMs/],
+      [() => semaphore.tryAcquire(2), /such as \{ permits: 2 \}/],
+      [() => semaphore.tryAcquire({}, 2), /tryAcquire\(options\) has one argument/],
+      [() => semaphore.withPermits(2, run), /such as \{ permits: 2 \}/],
+      [() => semaphore.withPermits(run, 2), /the options stand before the function/],
+      [() => semaphore.withPermits({}, run, 2), /withPermits\(options, run\) has no argument behind the function/],
+      [() => semaphore.withPermits({ permits: 2 }), /run must be a function, not undefined/],
+      [() => semaphore.setPermits(2, run), /setPermits\(permits\) has one argument/],
+      [() => semaphore.setPermits({ permits: 2 }), /permits must be a number, not an object$/],
+      [() => client.semaphore(5), /name must be a string, not a number/],
+      [() => client.semaphore("k"), /must be a number, not undefined: semaphore\(name, permits, options\)$/],
+      [
+        () => client.semaphore("k", { permits: 5 }),
+        /must be a number, not an object: semaphore\(name, permits, options\)$/,
+      ],
+      [() => client.semaphore("k", 5, 500), /an object such as \{ leaseMs: 500 \}, not a number/],
+      [() => rw.read.acquire(500), /an object such as \{ waitMs: 500 \}, not a number/],
+      [() => rw.write.acquire({}, 500), /acquire\(options\) has one argument/],
+      [() => rw.withRead(run, { waitMs: 5 }), /the options stand before the function/],
+      [() => rw.withWrite({}, run, 5), /withWrite\(options, run\) has no argument behind the function/],
+      [() => rw.withRead({ waitMs: 5 }), /withRead\(options, run\): run must be a function, not undefined/],
+      [() => client.rwLock(run), /name must be a string, not a function/],
+      [() => client.rwLock("k", 500), /an object such as \{ leaseMs: 500 \}, not a number/],
       [() => client.close(true), /options must be an object such as \{ release \}, not a boolean/],
       [() => connect("memory://", "lease=5s"), /options must be an object/],
       [() => connect({ url: "memory://" }), /url must be a string/],
@@ -196,7 +240,8 @@ describe("options", () => {
     ]) {
       await refused(call, says);
     }
-    assert.equal(client.stats().lock.acquired, 0);
+    const { lock: locks, semaphore: permits, rwLock: sides } = client.stats();
+    assert.equal(locks.acquired + permits.acquired + sides.acquired, 0);
     await client.close();
   });
 
@@ -256,6 +301,14 @@ describe("nonsense", () => {
     const ids = new Snowflake({ datacenter: 1, worker: 1 });
     const lock = client.lock("k");
     const held = await client.lock("held").acquire();
+    const semaphore = client.semaphore("permits", 5);
+    const rw = client.rwLock("rw");
+    const heldPermits = await client.semaphore("held permits", 5).acquire();
+    const slots = client.countingSemaphore("slots");
+    await slots.trySetPermits(1_000_000);
+    const latch = client.latch("latch");
+    const set = client.lockAll(["set 1", "set 2"]);
+    const heldAll = await client.lockAll(["held 1", "held 2"]).acquire();
     const rate = { tokens: 1, perMs: 1_000 };
     const place = { datacenter: 2, worker: 2 };
     const optionNames = vectors("options").map(({ name, type }) => camel(name) + (type === "duration" ? "Ms" : ""));
@@ -273,6 +326,19 @@ describe("nonsense", () => {
       "Client.lock(leaseMs)": (x) => client.lock("k", { leaseMs: x }),
       "Client.lock(watchdogLeaseMs)": (x) => client.lock("k", { watchdogLeaseMs: x }),
       "Client.lock(reentrant)": (x) => client.lock("k", { reentrant: x }),
+      "Client.semaphore(name)": (x) => client.semaphore(x, 5),
+      "Client.semaphore(permits)": (x) => client.semaphore("k", x),
+      "Client.semaphore(options)": (x) => client.semaphore("k", 5, x),
+      "Client.semaphore(leaseMs)": (x) => client.semaphore("k", 5, { leaseMs: x }),
+      "Client.semaphore(watchdogLeaseMs)": (x) => client.semaphore("k", 5, { watchdogLeaseMs: x }),
+      "Client.rwLock(name)": (x) => client.rwLock(x),
+      "Client.rwLock(options)": (x) => client.rwLock("k", x),
+      ...Object.fromEntries(
+        ["leaseMs", "watchdogLeaseMs", "reentrant", "sharedAgeMs"].map((name) => [
+          `Client.rwLock(${name})`,
+          (x) => client.rwLock("k", { [name]: x }),
+        ]),
+      ),
       "Client.rateLimiter(name)": (x) => client.rateLimiter(x, rate),
       "Client.rateLimiter(options)": (x) => client.rateLimiter("k", x),
       ...Object.fromEntries(
@@ -287,16 +353,46 @@ describe("nonsense", () => {
       "Client.withLock(run)": (x) => client.withLock("k", {}, x),
       "Client.close(options)": async (x) => (await connect("memory://")).close(x),
       "Client.close(release)": async (x) => (await connect("memory://")).close({ release: x }),
-      "Lock.acquire(options)": async (x) => (await lock.acquire(x)).release(),
-      "Lock.acquire(waitMs)": async (x) => (await lock.acquire({ waitMs: x })).release(),
-      "Lock.acquire(leaseMs)": async (x) => (await lock.acquire({ leaseMs: x })).release(),
-      "Lock.acquire(signal)": async (x) => (await lock.acquire({ signal: x })).release(),
-      "Lock.tryAcquire(options)": async (x) => (await lock.tryAcquire(x)).release(),
-      "Lock.tryAcquire(leaseMs)": async (x) => (await lock.tryAcquire({ leaseMs: x })).release(),
-      "Lock.withLock(options)": (x) => lock.withLock(x, () => undefined),
-      "Lock.withLock(run)": (x) => lock.withLock(undefined, x),
+      ...lockableCalls("Lock", lock),
+      ...lockableCalls("RwLockSide", rw.read),
+      ...lockableCalls("RwLockSide of writers", rw.write),
+      "RwLock.withRead(options)": (x) => rw.withRead(x, () => undefined),
+      "RwLock.withRead(run)": (x) => rw.withRead(undefined, x),
+      "RwLock.withWrite(options)": (x) => rw.withWrite(x, () => undefined),
+      "RwLock.withWrite(run)": (x) => rw.withWrite(undefined, x),
       "Lock.attach(detached)": (x) => lock.attach(x),
-      "Held.extend(leaseMs)": (x) => held.extend(x),
+      "Semaphore.acquire(options)": async (x) => (await semaphore.acquire(x)).release(),
+      "Semaphore.acquire(permits)": async (x) => (await semaphore.acquire({ permits: x })).release(),
+      "Semaphore.acquire(waitMs)": async (x) => (await semaphore.acquire({ waitMs: x })).release(),
+      "Semaphore.acquire(leaseMs)": async (x) => (await semaphore.acquire({ leaseMs: x })).release(),
+      "Semaphore.acquire(signal)": async (x) => (await semaphore.acquire({ signal: x })).release(),
+      "Semaphore.tryAcquire(options)": async (x) => (await semaphore.tryAcquire(x)).release(),
+      "Semaphore.tryAcquire(permits)": async (x) => (await semaphore.tryAcquire({ permits: x })).release(),
+      "Semaphore.tryAcquire(leaseMs)": async (x) => (await semaphore.tryAcquire({ leaseMs: x })).release(),
+      "Semaphore.withPermits(options)": (x) => semaphore.withPermits(x, () => undefined),
+      "Semaphore.withPermits(permits)": (x) => semaphore.withPermits({ permits: x }, () => undefined),
+      "Semaphore.withPermits(run)": (x) => semaphore.withPermits(undefined, x),
+      "Semaphore.setPermits(permits)": (x) => semaphore.setPermits(x),
+      "Client.lockAll(names)": (x) => client.lockAll(x),
+      "Client.lockAll(name)": (x) => client.lockAll(["k", x]),
+      "Client.lockAll(options)": (x) => client.lockAll(["k"], x),
+      ...lockableCalls("LockAll", set),
+      "HeldAll.tokenOf(member)": (x) => heldAll.tokenOf(x),
+      "Client.latch(name)": (x) => client.latch(x),
+      "Latch.trySetCount(count)": (x) => latch.trySetCount(x),
+      "Latch.countDown(by)": (x) => latch.countDown(x),
+      "Latch.wait(options)": (x) => latch.wait(x),
+      "Latch.wait(waitMs)": (x) => latch.wait({ waitMs: x }),
+      "Client.countingSemaphore(name)": (x) => client.countingSemaphore(x),
+      "CountingSemaphore.trySetPermits(permits)": (x) => slots.trySetPermits(x),
+      "CountingSemaphore.acquire(options)": (x) => slots.acquire(x),
+      "CountingSemaphore.acquire(permits)": (x) => slots.acquire({ permits: x }),
+      "CountingSemaphore.acquire(waitMs)": (x) => slots.acquire({ waitMs: x }),
+      "CountingSemaphore.tryAcquire(options)": (x) => slots.tryAcquire(x),
+      "CountingSemaphore.release(permits)": (x) => slots.release(x),
+      "CountingSemaphore.addPermits(permits)": (x) => slots.addPermits(x),
+      "Hold.extend(leaseMs)": (x) => held.extend(x),
+      "Hold.extend(leaseMs) of permits": (x) => heldPermits.extend(x),
       "RateLimiter.tryAcquire(cost)": (x) => limiter.tryAcquire(x),
       "RateLimiter.acquire(cost)": (x) => limiter.acquire(x),
       "RateLimiter.acquire(options)": (x) => limiter.acquire(1, x),
@@ -349,7 +445,7 @@ describe("nonsense", () => {
       }
       assert.ok(refusals >= 4, `${name}: ${refusals} refusals`);
     }
-    assert.equal(held.valid, true);
+    assert.deepEqual([held.valid, heldPermits.valid], [true, true]);
     await client.close();
   });
 });
@@ -357,6 +453,8 @@ describe("nonsense", () => {
 // What core calls a parameter of these, where the message does not repeat its name.
 const WORDS = {
   options: "option|datacenter|tokens",
+  by: "by|count",
+  member: "name|none of the locks",
   absent: "absent|localShare",
   detached: "detach",
   timeBits: "bits",
@@ -369,15 +467,33 @@ const WORDS = {
 
 const asItIs = (error) => error;
 
+/** What a lock has, and a side of a read-write lock. */
+const lockableCalls = (kind, lock) => ({
+  [`${kind}.acquire(options)`]: async (x) => (await lock.acquire(x)).release(),
+  [`${kind}.acquire(waitMs)`]: async (x) => (await lock.acquire({ waitMs: x })).release(),
+  [`${kind}.acquire(leaseMs)`]: async (x) => (await lock.acquire({ leaseMs: x })).release(),
+  [`${kind}.acquire(signal)`]: async (x) => (await lock.acquire({ signal: x })).release(),
+  [`${kind}.tryAcquire(options)`]: async (x) => (await lock.tryAcquire(x)).release(),
+  [`${kind}.tryAcquire(leaseMs)`]: async (x) => (await lock.tryAcquire({ leaseMs: x })).release(),
+  [`${kind}.withLock(options)`]: (x) => lock.withLock(x, () => undefined),
+  [`${kind}.withLock(run)`]: (x) => lock.withLock(undefined, x),
+});
+
 /** `Class.method`, or `new Class`, for every public one that takes something: what the sources of the package declare. */
 function taking() {
   const folder = join(ROOT, "node/ts");
   const sources = readdirSync(folder).map((file) => readFileSync(join(folder, file), "utf8"));
-  const classes = sources.flatMap((source) => [...source.matchAll(/^export class (\w+).*?\{\n(.*?)^\}/gms)]);
-  return classes.flatMap(([, name, body]) => {
-    const methods = body.matchAll(/(@internal \*\/\n)?^  (?:static |override |async )*(\w+)(?:<\w+>)?\((?!\))/gm);
+  const declared = /^export (abstract )?class (\w+)(?:<.*>)?(?: extends (\w+).*?)?(?: implements .*?)? \{\n(.*?)^\}/gms;
+  const classes = sources.flatMap((source) => [...source.matchAll(declared)]);
+  return classes.flatMap(([, abstract, name, , body]) => {
+    const methods = body.matchAll(/(@internal.*\*\/\n)?^  (?:static |override |async )*(\w+)(?:<\w+>)?\((?!\))/gm);
     const shown = [...methods].filter(([, internal]) => internal === undefined).map(([, , method]) => method);
-    return shown.map((method) => (method === "constructor" ? `new ${name}` : `${name}.${method}`));
+    // What users have of a class that is abstract is what extends it.
+    const heirs = classes.filter(([, , , base]) => base === name).map(([, , heir]) => heir);
+    const users = abstract === undefined ? [name] : heirs;
+    return users.flatMap((user) =>
+      shown.map((method) => (method === "constructor" ? `new ${user}` : `${user}.${method}`)),
+    );
   });
 }
 

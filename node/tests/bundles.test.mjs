@@ -74,14 +74,14 @@ describe("a bundle", () => {
       const file = join(where, `bundle.${extension}`);
       await bundle(kind, format, file);
       const { stdout } = await run(process.execPath, [file], { cwd: tmpdir() });
-      assert.equal(stdout, "bigint function\n");
+      assert.equal(stdout, "bigint 2 2 0 true read function\n");
     });
   }
 
   it("that is minified runs too", async () => {
     const file = join(folder(PLATFORM), "bundle.mjs");
     await esbuild("esm", "esm", file, { minify: true });
-    assert.equal((await run(process.execPath, [file])).stdout, "bigint function\n");
+    assert.equal((await run(process.execPath, [file])).stdout, "bigint 2 2 0 true read function\n");
   });
 
   it("finds the native library of the program that loads it", async () => {
@@ -89,7 +89,7 @@ describe("a bundle", () => {
     await esbuild("esm", "esm", file);
     const main = join(folder(PLATFORM), "main.mjs");
     writeFileSync(main, `await import(${JSON.stringify(file)});`);
-    assert.equal((await run(process.execPath, [main])).stdout, "bigint function\n");
+    assert.equal((await run(process.execPath, [main])).stdout, "bigint 2 2 0 true read function\n");
   });
 
   it("without the native library says which package it needs", async () => {

@@ -44,6 +44,60 @@ onBothBackends((context) => {
     await held.release();
   });
 
+  it("permits that are collected while held are available again", async () => {
+    const client = await context.open({ leaseMs: 300 });
+    const name = freshName();
+    await (async () => {
+      await client.semaphore(name, 3).acquire({ permits: 2 });
+    })();
+    const { message } = await warned("DLOCK_COLLECTED", name);
+    assert.match(
+      message,
+      /^libdlock: the hold of "[^"]+" was collected while held: .*release\(\) it, or use withPermits$/,
+    );
+    const held = await context.client.semaphore(name, 3).acquire({ permits: 3, waitMs: 5_000 });
+    await held.release();
+  });
+
+  it("a side that is collected while held is to be had again", async () => {
+    const client = await context.open({ leaseMs: 300 });
+    for (const [side, scoped] of [
+      ["read", "withRead"],
+      ["write", "withWrite"],
+    ]) {
+      const name = freshName();
+      await (async () => {
+        await client.rwLock(name)[side].acquire();
+      })();
+      const { message } = await warned("DLOCK_COLLECTED", name);
+      assert.match(
+        message,
+        new RegExp(`with token \\d+ was collected while held: .*release\\(\\) it, or use ${scoped}$`),
+      );
+      await (await context.client.rwLock(name).write.acquire({ waitMs: 5_000 })).release();
+    }
+  });
+
+  it("a reader that has gone on from writing is collected as any", async () => {
+    const client = await context.open({ leaseMs: 300 });
+    const name = freshName();
+    await (async () => {
+      await (await client.rwLock(name).write.acquire()).downgrade();
+    })();
+    const { message } = await warned("DLOCK_COLLECTED", name);
+    assert.match(message, /release\(\) it, or use withWrite$/);
+    assert.equal(warnings.filter(({ message }) => message.includes(`"${name}"`)).length, 1);
+    await (await context.client.rwLock(name).write.acquire({ waitMs: 5_000 })).release();
+  });
+
+  it("a withPermits that can never end is told so", async () => {
+    const name = freshName();
+    const never = () => new Promise(() => undefined);
+    (() => void context.client.semaphore(name, 1).withPermits({ leaseMs: 300 }, never))();
+    const { message } = await warned("DLOCK_COLLECTED", name);
+    assert.match(message, /its withPermits waits for a promise that nothing can settle/);
+  });
+
   it("a withLock that can never end is not told to use withLock", async () => {
     const name = freshName();
     (() => void context.client.withLock(name, { leaseMs: 300 }, () => new Promise(() => undefined)))();
@@ -55,6 +109,23 @@ onBothBackends((context) => {
   it("a hold that was released goes without a word", async () => {
     const name = freshName();
     await context.client.withLock(name, () => undefined);
+    await (async () => {
+      await context.client.lock(`${name}-next`).acquire();
+    })();
+    await warned("DLOCK_COLLECTED", `${name}-next`);
+    assert.equal(
+      warnings.some(({ message }) => message.includes(`"${name}"`)),
+      false,
+    );
+  });
+
+  it("a hold that was lost goes without a word, also while it is valid yet", async () => {
+    const name = freshName();
+    await (async () => {
+      const held = await context.client.lock(name, { leaseMs: 1000 }).acquire();
+      await fired(held.signal);
+      assert.equal(held.valid, true, "it is told before the end");
+    })();
     await (async () => {
       await context.client.lock(`${name}-next`).acquire();
     })();
@@ -99,6 +170,37 @@ onBothBackends((context) => {
     await got.lock.client.close();
   });
 
+  it("a pending acquire of permits holds on to what it needs", async () => {
+    const name = freshName();
+    const held = await context.client.semaphore(name, 2).acquire();
+    const waiting = (async () => (await connect(context.url)).semaphore(name, 2).acquire({ permits: 2 }))();
+    for (let n = 0; n < 5; n++) {
+      gc();
+      await turn();
+    }
+    await held.release();
+    const got = await waiting;
+    assert.equal(got.valid, true);
+    await got.release();
+    await got.semaphore.client.close();
+  });
+
+  it("a pending acquire of a side holds on to what it needs", async () => {
+    const name = freshName();
+    const held = await context.client.rwLock(name).read.acquire();
+    const waiting = (async () => (await connect(context.url)).rwLock(name).write.acquire())();
+    for (let n = 0; n < 5; n++) {
+      gc();
+      await turn();
+    }
+    await held.release();
+    const got = await waiting;
+    const reads = await got.downgrade();
+    assert.equal(reads.valid, true);
+    await reads.release();
+    await got.rwLock.client.close();
+  });
+
   it("a client that is collected while open warns; one that has a listener for events too", async () => {
     const count = () => warnings.filter(({ code }) => code === "DLOCK_UNCLOSED").length;
     const before = count();
@@ -119,7 +221,12 @@ describe("memory", () => {
     const client = await connect("memory://");
     const rss = () => process.memoryUsage().rss / 2 ** 20;
     const many = async () => {
-      for (let n = 0; n < 50_000; n++) await client.withLock(`k-${n % 10}`, () => undefined);
+      for (let n = 0; n < 50_000; n++) {
+        const name = `k-${n % 10}`;
+        if (n % 3 === 0) await client.withLock(name, () => undefined);
+        else if (n % 3 === 1) await client.rwLock(`${name}-rw`).withWrite((held) => void held.downgrade());
+        else await client.semaphore(`${name}-permits`, 5).withPermits({ permits: 2 }, ({ permits }) => permits);
+      }
       return rss();
     };
     const sizes = [await many(), await many(), await many()];

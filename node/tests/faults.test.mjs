@@ -44,6 +44,23 @@ describe("faults", () => {
     await client.close({ release: true });
   });
 
+  it("2: one stopped past its permits' lease knows it, and frees none", async () => {
+    const name = freshName();
+    const holder = new Program("permits.mjs", [shared.server.url, name, 1_000]);
+    await holder.line();
+    holder.child.kill("SIGSTOP");
+    const client = await connect(shared.server.url);
+    const semaphore = client.semaphore(name, 3);
+    const held = await semaphore.acquire({ permits: 3, waitMs: 10_000 });
+    holder.child.kill("SIGCONT");
+    assert.equal(await holder.line(), "lost false expired");
+    assert.equal(await holder.line(), "DLOCK_NOT_HELD");
+    assert.equal((await holder.end()).code, 0);
+    assert.equal(held.valid, true);
+    assert.deepEqual(await semaphore.inspect(), { permits: 3, available: 0, queued: 0 });
+    await client.close({ release: true });
+  });
+
   it("5: a black hole costs a timed acquire its own time, and a hold is lost before its end", () =>
     oneOfFive(async () => {
       const proxy = await Proxy.start(shared.server.port);
@@ -101,6 +118,62 @@ describe("faults", () => {
     await proxy.close();
   });
 
+  it("11, 12: lost replies cost a semaphore no permit", async () => {
+    const proxy = await Proxy.start(shared.server.port);
+    const client = await connect(proxy.url);
+    const semaphore = client.semaphore(freshName(), 5);
+    await semaphore.withPermits(() => undefined);
+    for (let round = 0; round < 10; round++) {
+      proxy.resetAtNextReplies(1);
+      const held = await semaphore.acquire({ permits: 3 });
+      assert.equal(await shared.server.command("GET", semaphore.name), "2");
+      proxy.resetAtNextReplies(1);
+      await held.release();
+      assert.equal(await shared.server.command("GET", semaphore.name), "5");
+    }
+    assert.equal(proxy.resets, 20);
+    await client.close();
+    await proxy.close();
+  });
+
+  it("11, 12: lost replies cost a read-write lock neither side", async () => {
+    const proxy = await Proxy.start(shared.server.port);
+    const client = await connect(proxy.url);
+    const rw = client.rwLock(freshName());
+    await rw.withRead(() => undefined);
+    await rw.withWrite((held) => held.downgrade());
+    for (let round = 0; round < 10; round++) {
+      proxy.resetAtNextReplies(1);
+      const writes = await rw.write.acquire();
+      assert.equal(await shared.server.command("HGET", rw.name, "mode"), "write");
+      proxy.resetAtNextReplies(1);
+      const reads = await writes.downgrade();
+      assert.equal(await shared.server.command("HGET", rw.name, "mode"), "read");
+      proxy.resetAtNextReplies(1);
+      await reads.release();
+      assert.equal(await shared.server.command("EXISTS", rw.name), 0);
+    }
+    assert.equal(proxy.resets, 30);
+    await client.close();
+    await proxy.close();
+  });
+
+  it("a release that fails after withPermits has failed is a warning", async () => {
+    const proxy = await Proxy.start(shared.server.port);
+    const client = await connect(proxy.url, { operationTimeoutMs: 300 });
+    const warned = new Promise((resolve) => process.once("warning", resolve));
+    const work = () => {
+      proxy.blackHole();
+      throw new RangeError("the work failed too");
+    };
+    await assert.rejects(client.semaphore(freshName(), 1).withPermits(work), RangeError);
+    const { code, message } = await warned;
+    assert.equal(code, "DLOCK_RELEASE_FAILED");
+    assert.match(message, /at the end of withPermits failed: /);
+    await client.close();
+    await proxy.close();
+  });
+
   it("a release that fails after its function has failed is a warning", async () => {
     const proxy = await Proxy.start(shared.server.port);
     const client = await connect(proxy.url, { operationTimeoutMs: 300 });
@@ -147,6 +220,66 @@ describe("faults", () => {
       const held = await holder.lock(name).acquire();
       const waiting = waiter.lock(name).acquire();
       while (!(await waits(shared.server, name)));
+      await held.release();
+      const began = performance.now();
+      await (await waiting).release();
+      assert.ok(performance.now() - began < 150);
+      await holder.close();
+      await waiter.close();
+    }));
+
+  it("waiters for either side are woken by the message too", () =>
+    oneOfFive(async () => {
+      const [holder, waiter] = [
+        await connect(shared.server.url),
+        await connect(shared.server.url, { pollIntervalMs: 30_000 }),
+      ];
+      const name = freshName();
+      for (const [side, other] of [
+        ["read", "write"],
+        ["write", "read"],
+      ]) {
+        const held = await holder.rwLock(name)[side].acquire();
+        const waiting = waiter.rwLock(name)[other].acquire();
+        while (!(await waits(shared.server, name, "rw_queue")));
+        await held.release();
+        const began = performance.now();
+        await (await waiting).release();
+        assert.ok(performance.now() - began < 150);
+      }
+      await holder.close();
+      await waiter.close();
+    }));
+
+  it("2: a writer stopped past its lease knows it, and frees nothing", async () => {
+    const name = freshName();
+    const holder = new Program("writer.mjs", [shared.server.url, name, 1_000]);
+    const token = BigInt(await holder.line());
+    holder.child.kill("SIGSTOP");
+    const client = await connect(shared.server.url);
+    const rw = client.rwLock(name);
+    const held = await rw.read.acquire({ waitMs: 10_000 });
+    assert.ok(held.token > token);
+    holder.child.kill("SIGCONT");
+    assert.equal(await holder.line(), "lost false expired");
+    assert.equal(await holder.line(), "DLOCK_NOT_HELD");
+    assert.equal((await holder.end()).code, 0);
+    assert.equal(held.valid, true);
+    const { writer, readers } = await rw.inspect();
+    assert.deepEqual([writer, readers], [undefined, 1]);
+    await client.close({ release: true });
+  });
+
+  it("a waiter for permits is woken by the message too", () =>
+    oneOfFive(async () => {
+      const [holder, waiter] = [
+        await connect(shared.server.url),
+        await connect(shared.server.url, { pollIntervalMs: 30_000 }),
+      ];
+      const name = freshName();
+      const held = await holder.semaphore(name, 3).acquire({ permits: 3 });
+      const waiting = waiter.semaphore(name, 3).acquire({ permits: 2 });
+      while (!(await waits(shared.server, name, "semaphore_queue")));
       await held.release();
       const began = performance.now();
       await (await waiting).release();

@@ -20,6 +20,38 @@ onBothBackends((context) => {
     assert.deepEqual(over, { name, token: Number(held.token), valid: false, remainingMs: 0, holdCount: 0 });
   });
 
+  it("writes a hold of permits, and how many there are", async () => {
+    const semaphore = context.client.semaphore(freshName(), 3);
+    assert.deepEqual(roundTrip(await semaphore.inspect()), { available: 0, queued: 0 });
+    const held = await semaphore.acquire({ permits: 2 });
+    const { remainingMs, ...rest } = roundTrip(held);
+    assert.ok(remainingMs > 0);
+    const { owner, permits } = held;
+    assert.deepEqual(rest, { name: semaphore.name, permits: [...permits], owner, valid: true, holdCount: 1 });
+    assert.deepEqual(roundTrip(await semaphore.inspect()), { permits: 3, available: 1, queued: 0 });
+    await held.release();
+    assert.deepEqual([roundTrip(held).valid, roundTrip(held).holdCount], [false, 0]);
+  });
+
+  it("writes a hold of a side, and who has them", async () => {
+    const rw = context.client.rwLock(freshName());
+    assert.deepEqual(roundTrip(await rw.inspect()), { ours: false, readers: 0, queued: 0 });
+    for (const side of ["read", "write"]) {
+      const held = await rw[side].acquire();
+      const { remainingMs, ...rest } = roundTrip(held);
+      assert.ok(remainingMs > 0);
+      const { owner } = held;
+      const token = Number(held.token);
+      assert.deepEqual(rest, { name: rw.name, side, token, owner, valid: true, holdCount: 1 });
+      const { ttlMs, ...seen } = roundTrip(await rw.inspect());
+      assert.ok(ttlMs > 0);
+      const who = side === "read" ? { readers: 1, ours: false } : { readers: 0, ours: true, writer: owner };
+      assert.deepEqual(seen, { ...who, token, queued: 0 });
+      await held.release();
+    }
+    assert.equal(roundTrip({ rw }).rw.name, rw.name);
+  });
+
   it("writes an inspection, held or free", async () => {
     const lock = context.client.lock(freshName());
     assert.deepEqual(roundTrip(await lock.inspect()), { ours: false, queued: 0 });

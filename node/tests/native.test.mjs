@@ -29,6 +29,7 @@ const plausible = {
   string: "k",
   number: 0,
   boolean: true,
+  "string[]": ["k"],
   "[string, string][]": [],
   Rate: rate,
   Float64Array: rows,
@@ -36,7 +37,7 @@ const plausible = {
 const parameters = Object.fromEntries(
   [...declaration.matchAll(/^ {2}(\w+)\(([^)]*)\)/gm)].map(([, name, list]) => [
     name,
-    [...list.matchAll(/\w+\??: ([^,[]+|\[[^\]]*\]\[\])(?:,\s*|\s*$)/g)].map(([, type]) => type.trim()),
+    [...list.matchAll(/\w+\??: ([^,[]+(?:\[\])?|\[[^\]]*\]\[\])(?:,\s*|\s*$)/g)].map(([, type]) => type.trim()),
   ]),
 );
 /** What is no method of an environment: ids need none. */

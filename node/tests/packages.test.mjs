@@ -77,7 +77,7 @@ describe("a consumer", () => {
       const folder = await fresh("libdlock", PLATFORM);
       cpSync(join(TESTS, "consumers", file), join(folder, file));
       const { stdout } = await run(process.execPath, [file], { cwd: folder });
-      assert.equal(stdout, "bigint function\n");
+      assert.equal(stdout, "bigint 2 2 0 true read function\n");
     });
   }
 

@@ -38,6 +38,59 @@ describe("worker threads", () => {
     await client.close({ release: true });
   });
 
+  it("share permits with one another, never more than there are", async () => {
+    const counter = new SharedArrayBuffer(12);
+    const data = { url: shared.server.url, name: freshName(), what: "count permits", counter };
+    const workers = [start(data), start(data), start(data)];
+    const codes = await Promise.all(workers.map((worker) => once(worker, "exit")));
+    assert.deepEqual(codes.flat(), [0, 0, 0]);
+    assert.deepEqual([...new Int32Array(counter)], [0, 0, 300]);
+  });
+
+  it("one that ends while it holds permits does not renew them", async () => {
+    const name = freshName();
+    const worker = start({ url: shared.server.url, name, what: "hold permits" });
+    const [permits] = await once(worker, "message");
+    assert.equal(permits.length, 2);
+    const client = await connect(shared.server.url, { pollIntervalMs: 50 });
+    await worker.terminate();
+    const began = performance.now();
+    const held = await client.semaphore(name, 3).acquire({ permits: 2, waitMs: 5_000 });
+    // Its lease, a poll, and what a busy machine takes.
+    assert.ok(performance.now() - began < 500 + 60 + 2_000);
+    await held.release();
+    await client.close();
+  });
+
+  it("read together and write alone, across threads", async () => {
+    const counter = new SharedArrayBuffer(16);
+    const data = { url: shared.server.url, name: freshName(), what: "read and write", counter };
+    const workers = [start(data), start(data), start(data)];
+    const codes = await Promise.all(workers.map((worker) => once(worker, "exit")));
+    assert.deepEqual(codes.flat(), [0, 0, 0]);
+    assert.deepEqual([...new Int32Array(counter)], [0, 0, 0, 300]);
+  });
+
+  for (const [side, other] of [
+    ["read", "write"],
+    ["write", "read"],
+  ]) {
+    it(`one that ends while it holds the ${side} side does not renew it`, async () => {
+      const name = freshName();
+      const worker = start({ url: shared.server.url, name, what: "hold a side", side });
+      const [token] = await once(worker, "message");
+      const client = await connect(shared.server.url, { pollIntervalMs: 50 });
+      await worker.terminate();
+      const began = performance.now();
+      const held = await client.rwLock(name)[other].acquire({ waitMs: 5_000 });
+      assert.ok(held.token > token);
+      // Its lease, a poll, and what a busy machine takes.
+      assert.ok(performance.now() - began < 500 + 60 + 2_000);
+      await held.release();
+      await client.close();
+    });
+  }
+
   async function terminateBusyOnes(rounds, url) {
     for (let round = 0; round < rounds; round++) {
       const workers = Array.from({ length: 3 }, () => start({ url, name: freshName(), what: "busy" }));
@@ -49,6 +102,8 @@ describe("worker threads", () => {
     // The process and the library in it live.
     const client = await connect(url);
     await client.withLock(freshName(), () => undefined);
+    await client.semaphore(freshName(), 1).withPermits(() => undefined);
+    await client.rwLock(freshName()).withWrite((held) => held.downgrade());
     await client.close();
   }
 

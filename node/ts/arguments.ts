@@ -49,7 +49,8 @@ function checkNames(given: unknown, readers: Readers, call: string): void {
 
 function noOptions(given: unknown, readers: Readers, call: string): TypeError {
   const [first = ""] = Object.keys(readers);
-  const such = typeof given === "number" && first.endsWith("Ms") ? `{ ${first}: ${String(given)} }` : `{ ${first} }`;
+  const isNumber = first.endsWith("Ms") || first === "permits";
+  const such = typeof given === "number" && isNumber ? `{ ${first}: ${String(given)} }` : `{ ${first} }`;
   return wrongArgument(
     `${call}: options must be an object such as ${such}, not ${kindOf(given)}${whatInstead(given, readers)}`,
   );
@@ -66,8 +67,8 @@ function whatInstead(given: unknown, readers: Readers): string {
 function unknownOption(name: string, readers: Readers, call: string): TypeError {
   const known = Object.keys(readers);
   const meant = MEANT.get(plain(name)) ?? [];
-  const alike = known.find((other) => plain(other) === plain(name)) ?? known.find((other) => meant.includes(other));
-  const hint = alike === undefined ? "." : `; did you mean ${alike}?`;
+  const alike = known.find((other) => plain(other) === plain(name)) ?? meant.find((other) => known.includes(other));
+  const hint = alike === undefined ? (ELSEWHERE.get(plain(name)) ?? ".") : `; did you mean ${alike}?`;
   return wrongArgument(`${call} has no option ${JSON.stringify(name)}${hint} Its options are ${known.join(", ")}`);
 }
 
@@ -90,6 +91,9 @@ const MEANT = new Map<string, readonly string[]>(
     expire: ["leaseMs"],
     duration: ["leaseMs", "perMs"],
     leasetime: ["leaseMs"],
+    locktimeout: ["watchdogLeaseMs", "leaseMs"],
+    weight: ["permits"],
+    count: ["permits"],
     lockwatchdogtimeout: ["watchdogLeaseMs"],
     abortsignal: ["signal"],
     limit: ["tokens"],
@@ -103,6 +107,15 @@ const MEANT = new Map<string, readonly string[]>(
     name: ["clientName"],
     workerid: ["worker"],
     datacenterid: ["datacenter"],
+  }),
+);
+
+/** What the Web Locks of browsers have as an option, and is a call of its own here. */
+const ELSEWHERE = new Map<string, string>(
+  Object.entries({
+    mode: "; client.rwLock(name) has withRead(run), which is shared, and withWrite(run), which is exclusive.",
+    ifavailable: "; tryAcquire() resolves with null when it would have to wait.",
+    steal: "; forceRelease() frees a lock whoever holds it.",
   }),
 );
 

@@ -1,12 +1,18 @@
-import { boolean, readOptions } from "./arguments.js";
+import type { AcquireOptions } from "./acquiring.js";
+import { boolean, readOptions, refuseSurplus } from "./arguments.js";
 import { text } from "./convert.js";
+import { type CountingSemaphore, openCountingSemaphore } from "./counting-semaphore.js";
 import { unwrap } from "./error.js";
 import type { Held } from "./held.js";
-import { type AcquireOptions, type Lock, type LockOptions, openAndRun, openLock } from "./lock.js";
+import { type Latch, openLatch } from "./latch.js";
+import { type LockAll, openLockAll } from "./lock-all.js";
+import { type Lock, type LockOptions, openAndRun, openLock } from "./lock.js";
 import type { Handle } from "./native.js";
 import { type ConnectOptions, connectOptions } from "./options.js";
 import { type EventTarget, discard, eventId, native, submit, unlessAborted } from "./port.js";
 import { type RateLimiter, type RateLimiterOptions, openLimiter } from "./rate-limiter.js";
+import { type RwLock, type RwLockOptions, openRwLock } from "./rw-lock.js";
+import { type Semaphore, type SemaphoreOptions, openSemaphore } from "./semaphore.js";
 import type { Stats } from "./stats.js";
 import { warn } from "./warning.js";
 
@@ -67,6 +73,62 @@ export class Client implements AsyncDisposable {
    */
   lock(name: string, options?: LockOptions): Lock {
     return openLock(this, this.#opened.handle, name, options);
+  }
+
+  /**
+   * The locks of these names as one, 1 to 100 of them: all are held, or none. No I/O. A name that is given twice counts once. The
+   * options are those of `lock`, for each of them.
+   *
+   * Throws `DLOCK_INVALID_NAME`, `DLOCK_INVALID_ARGUMENT`, and `DLOCK_CLOSED` when the client is.
+   */
+  lockAll(names: readonly string[], options?: LockOptions): LockAll {
+    return openLockAll(this, this.#opened.handle, names, options);
+  }
+
+  /**
+   * The semaphore of that name, of 1 to 2147483647 permits among all processes. No I/O. `permits` counts when the first acquire
+   * makes the semaphore on the server: one that is there keeps its own number, which `Semaphore.setPermits` changes. Leases are as
+   * for a lock.
+   *
+   * Throws `DLOCK_INVALID_NAME`, `DLOCK_INVALID_ARGUMENT`, and `DLOCK_CLOSED` when the client is.
+   */
+  semaphore(name: string, permits: number, options?: SemaphoreOptions): Semaphore {
+    return openSemaphore(this, this.#opened.handle, name, permits, options);
+  }
+
+  /**
+   * The read-write lock of that name: any number read at a time, or one writes. No I/O. Leases are as for a lock.
+   *
+   * Throws `DLOCK_INVALID_NAME`, `DLOCK_INVALID_ARGUMENT`, and `DLOCK_CLOSED` when the client is.
+   */
+  rwLock(name: string, options?: RwLockOptions): RwLock {
+    return openRwLock(this, this.#opened.handle, name, options);
+  }
+
+  /**
+   * The count-down latch of that name. No I/O. One that was not set, with `Latch.trySetCount`, is open.
+   *
+   * Throws `DLOCK_INVALID_NAME`, and `DLOCK_CLOSED` when the client is.
+   */
+  latch(name: string): Latch;
+  latch(name: string, ...surplus: unknown[]): Latch {
+    refuseSurplus(surplus, "latch(name) has one argument: await latch.trySetCount(count) sets its count");
+    return openLatch(this, this.#opened.handle, name);
+  }
+
+  /**
+   * The counting semaphore of that name, for those who share one with Redisson (`RSemaphore`): its permits have no owner and no
+   * lease. No I/O. Everybody else is better served by `semaphore`, whose permits come back when their holder dies.
+   *
+   * Throws `DLOCK_INVALID_NAME`, and `DLOCK_CLOSED` when the client is.
+   */
+  countingSemaphore(name: string): CountingSemaphore;
+  countingSemaphore(name: string, ...surplus: unknown[]): CountingSemaphore {
+    const says =
+      "countingSemaphore(name) has one argument: await counting.trySetPermits(permits) makes it, and " +
+      "semaphore(name, permits) has permits with a lease";
+    refuseSurplus(surplus, says);
+    return openCountingSemaphore(this, this.#opened.handle, name);
   }
 
   /**

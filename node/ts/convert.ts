@@ -30,10 +30,14 @@ export function microseconds(value: number, what: string, op: string, object?: s
   return fits(us / 1000 === value ? us : NaN, value, what, allowed, op, object);
 }
 
-/** A whole number, for the same reason. */
-export function whole(value: number, what: string, op: string, object?: string): number {
-  if (typeof value !== "number") throw wrongType(what, "a number", value);
-  return fits(value, value, what, "whole numbers below 2^53", op, object);
+const WHOLE = "whole numbers below 2^53";
+
+/** A whole number, for the same reason. `allowed` is what is said to be, where that ends at 2^53 for every language. */
+export function whole(value: number, what: string, op: string, object?: string, allowed = WHOLE): number {
+  if (typeof value !== "number") {
+    throw wrongType(what, "a number", value, typeof value === "bigint" ? ": give Number(value)" : "");
+  }
+  return fits(value, value, what, allowed, op, object);
 }
 
 function fits(value: number, given: number, what: string, allowed: string, op: string, object?: string): number {
@@ -43,7 +47,10 @@ function fits(value: number, given: number, what: string, allowed: string, op: s
 
 /** An object's name. A lone surrogate has no UTF-8; its other rules are the core's. */
 export function objectName(name: string, op: string): string {
-  if (typeof name !== "string") throw wrongType("name", "a string", name);
+  if (typeof name !== "string") {
+    const hint = op === "lock" && Array.isArray(name) ? ": client.lockAll(names) takes several" : "";
+    throw wrongType("name", "a string", name, hint);
+  }
   if (!name.isWellFormed()) {
     const what = `name ${JSON.stringify(name)} has a lone surrogate`;
     throw invalidName(op, what, "1 to 512 bytes of UTF-8 without NUL");

@@ -1,4 +1,5 @@
 import type { Failure, LossReason } from "./native.js";
+import type { Nested } from "./reentrant-hold.js";
 
 // Two copies of this package (one loaded by `import`, one by `require`) have two classes, but their errors are alike.
 const BRAND: unique symbol = Symbol.for("libdlock.DlockError");
@@ -163,13 +164,13 @@ export function invalidName(op: string, what: string, allowed: string): DlockErr
 }
 
 /**
- * A wait that may never end: the call runs in the context of a `withLock` that holds the lock. Whether that waits for the call cannot
- * be known here.
+ * A wait that may never end: the call runs in the context of a `withLock`, or another `scoped`, that holds the lock. Whether that waits
+ * for the call cannot be known here.
  */
-export function deadlock(name: string): DlockError {
+export function deadlock(name: string, scoped: string, { then, instead }: Nested): DlockError {
   const message =
-    `acquire ${JSON.stringify(name)}: this call was started inside of a withLock whose function still runs and holds the lock. ` +
-    "If that function waits for this call, neither would ever end: use the hold that it was given (held.reenter() adds a level). " +
+    `acquire ${JSON.stringify(name)}: this call was started inside of a ${scoped} whose function still runs and holds the lock. ` +
+    `If that function waits for this call, ${then}: ${instead}. ` +
     "If not, set waitMs. If a pool or batcher that was made inside of it runs this call for another caller, make that outside, with " +
     "AsyncLocalStorage.snapshot(), or hand it AsyncResource.bind(job)";
   return new DlockError(failure("DEADLOCK", "acquire", message, name));

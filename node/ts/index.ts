@@ -1,5 +1,5 @@
 /**
- * Distributed locks on Redis or Valkey, with fencing tokens; rate limits, and ids without a server.
+ * Distributed locks on Redis or Valkey, with fencing tokens; read-write locks, semaphores and rate limits, and ids without a server.
  *
  * ```js
  * import { connect } from "libdlock";
@@ -18,13 +18,33 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
 // <api:exports> written by `python3 api/write.py` from api/primitives.json and api/records.json
+export type { AcquireOptions } from "./acquiring.js";
 export { type Client, connect } from "./client.js";
+export type { CountingSemaphore, CountingSemaphoreInspection, TakePermitsOptions } from "./counting-semaphore.js";
 export { DlockError, type ErrorFamily, type ErrorKind } from "./error.js";
+export type { FencedHold } from "./fenced-hold.js";
 export type { Held } from "./held.js";
-export type { AcquireOptions, Inspection, Lock, LockOptions } from "./lock.js";
+export type { HeldAll } from "./held-all.js";
+export type { HeldPermits } from "./held-permits.js";
+export type { Latch, LatchWaitOptions } from "./latch.js";
+export type { Inspection, Lock, LockOptions } from "./lock.js";
+export type { LockAll } from "./lock-all.js";
+export type { Lockable } from "./lockable.js";
 export type { Layout, LogEvent, LossReason, Parts } from "./native.js";
 export type { ConnectOptions, LockDefaults } from "./options.js";
 export type { Decision, RateLimiter, RateLimiterOptions } from "./rate-limiter.js";
+export type { RwHeld } from "./rw-held.js";
+export type { RwLock, RwLockInspection, RwLockOptions, RwLockSide } from "./rw-lock.js";
+export type { AcquirePermitsOptions, Semaphore, SemaphoreInspection, SemaphoreOptions } from "./semaphore.js";
 export { type Base, type LayoutName, Snowflake, type SnowflakeOptions } from "./snowflake.js";
-export type { Histogram, LimiterStats, LockStats, SemaphoreStats, Stats } from "./stats.js";
+export type {
+  CountingSemaphoreStats,
+  Histogram,
+  LatchStats,
+  LimiterStats,
+  LockStats,
+  RwLockStats,
+  SemaphoreStats,
+  Stats,
+} from "./stats.js";
 // </api:exports>

@@ -36,6 +36,12 @@ export interface Loss {
 export type LossReason = "expired" | "taken" | "deleted" | "server_changed" | "closed" | "internal";
 // </api:losses>
 
+/** The lock of several that was lost, as the native side says it. */
+export interface LostMember {
+  readonly name: string;
+  readonly reason: LossReason;
+}
+
 /** Something that happened in the background, for a log. */
 export interface LogEvent {
   readonly level: "debug" | "info" | "warn" | "error";
@@ -60,7 +66,7 @@ export const ROW = 4;
 
 // The tags of a row.
 // <api:tags> written by `python3 api/write.py` from api/wire.json
-export const Tag = { Unit: 0, Bool: 1, Handle: 2, Held: 3, Other: 4, Event: 5 } as const;
+export const Tag = { Unit: 0, Bool: 1, Handle: 2, Held: 3, Other: 4, Event: 5, Number: 6 } as const;
 // </api:tags>
 
 /** Who holds a lock, as the port brings it. */
@@ -72,6 +78,36 @@ export interface NativeInspection {
   readonly token?: bigint | null;
   readonly queued: number;
   // </api:inspection>
+}
+
+/** How many permits a semaphore has, as the port brings it. */
+export interface NativeSemaphoreInspection {
+  // <api:semaphore-inspection> written by `python3 api/write.py` from api/records.json
+  readonly permits?: number | null;
+  readonly available: number;
+  readonly queued: number;
+  // </api:semaphore-inspection>
+}
+
+/** How many permits a counting semaphore has, as the port brings it. */
+export interface NativeCountingSemaphoreInspection {
+  // <api:counting-semaphore-inspection> written by `python3 api/write.py` from api/records.json
+  readonly exists: boolean;
+  readonly available: number;
+  readonly queued: number;
+  // </api:counting-semaphore-inspection>
+}
+
+/** Who holds a read-write lock, as the port brings it. */
+export interface NativeRwLockInspection {
+  // <api:rw-lock-inspection> written by `python3 api/write.py` from api/records.json
+  readonly writer?: string | null;
+  readonly ours: boolean;
+  readonly readers: number;
+  readonly ttlMs?: number | null;
+  readonly token?: bigint | null;
+  readonly queued: number;
+  // </api:rw-lock-inspection>
 }
 
 /** A limiter's answer as the port brings it. */
@@ -154,10 +190,75 @@ export interface Environment {
   lockForceRelease(id: Id, lock: Handle): Submitted;
   /** Brings an inspection. */
   lockInspect(id: Id, lock: Handle): Submitted;
+  semaphoreOpen(
+    client: Handle,
+    name: string,
+    permits: number,
+    leaseMs?: number,
+    watchdogLeaseMs?: number,
+  ): Answer<Handle>;
+  /** Brings a hold. */
+  semaphoreAcquire(id: Id, semaphore: Handle, permits: number, waitMs?: number, leaseMs?: number): Submitted;
+  semaphoreSetPermits(id: Id, semaphore: Handle, permits: number): Submitted;
+  /** Brings an inspection. */
+  semaphoreInspect(id: Id, semaphore: Handle): Submitted;
+  /** One side, the write side or the read side. */
+  rwLockOpen(
+    client: Handle,
+    name: string,
+    write: boolean,
+    leaseMs?: number,
+    watchdogLeaseMs?: number,
+    reentrant?: boolean,
+    sharedAgeMs?: number,
+  ): Answer<Handle>;
+  /** Brings a hold. */
+  rwLockAcquire(id: Id, side: Handle, waitMs?: number, leaseMs?: number): Submitted;
+  /** Brings a flag. */
+  rwLockForceRelease(id: Id, side: Handle): Submitted;
+  /** Brings an inspection. */
+  rwLockInspect(id: Id, side: Handle): Submitted;
+  latchOpen(client: Handle, name: string): Answer<Handle>;
+  /** Brings a flag. */
+  latchTrySetCount(id: Id, latch: Handle, count: number): Submitted;
+  /** Brings a number. */
+  latchCountDown(id: Id, latch: Handle, by: number): Submitted;
+  /** Brings a number. */
+  latchCount(id: Id, latch: Handle): Submitted;
+  /** Brings a flag. */
+  latchWait(id: Id, latch: Handle, waitMs?: number): Submitted;
+  /** Brings a flag. */
+  latchDelete(id: Id, latch: Handle): Submitted;
+  countingSemaphoreOpen(client: Handle, name: string): Answer<Handle>;
+  /** Brings a flag. */
+  countingSemaphoreTrySetPermits(id: Id, semaphore: Handle, permits: number): Submitted;
+  countingSemaphoreAcquire(id: Id, semaphore: Handle, permits: number, waitMs?: number): Submitted;
+  countingSemaphoreRelease(id: Id, semaphore: Handle, permits: number): Submitted;
+  countingSemaphoreAddPermits(id: Id, semaphore: Handle, permits: number): Submitted;
+  /** Brings a number. */
+  countingSemaphoreDrain(id: Id, semaphore: Handle): Submitted;
+  /** Brings an inspection. */
+  countingSemaphoreInspect(id: Id, semaphore: Handle): Submitted;
+  lockAllOpen(
+    client: Handle,
+    names: string[],
+    leaseMs?: number,
+    watchdogLeaseMs?: number,
+    reentrant?: boolean,
+  ): Answer<Handle>;
+  /** Each once, in the order in which they are waited for. */
+  lockAllNames(set: Handle): Answer<string[]>;
+  /** Brings a hold. */
+  lockAllAcquire(id: Id, set: Handle, waitMs?: number, leaseMs?: number): Submitted;
   heldValid(held: Handle): Answer<boolean>;
   heldOwner(held: Handle): Answer<string>;
+  heldPermits(held: Handle): Answer<string[]>;
   heldRemainingMs(held: Handle): Answer<number>;
   heldLoss(held: Handle): Answer<Loss>;
+  /** Of several locks, in the order of their names. */
+  heldTokens(held: Handle): Answer<[string, bigint][]>;
+  heldTokenOf(held: Handle, name: string): Answer<bigint>;
+  heldLostMember(held: Handle): Answer<LostMember | null>;
   heldHoldCount(held: Handle): Answer<number>;
   heldReenter(held: Handle): Answer<undefined>;
   /** Brings a loss when the hold is over. */
@@ -166,6 +267,8 @@ export interface Environment {
   heldExtend(id: Id, held: Handle, leaseMs: number): Submitted;
   /** Brings a text. */
   heldDetach(id: Id, held: Handle): Submitted;
+  /** Brings a hold of the read side. */
+  heldDowngrade(id: Id, held: Handle): Submitted;
   limiterOpen(client: Handle, name: string, rate: Rate, absent: string, shareOf?: number): Answer<Handle>;
   /** Brings a decision. */
   limiterAcquire(id: Id, limiter: Handle, cost: number, waitMs?: number): Submitted;

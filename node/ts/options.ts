@@ -30,13 +30,13 @@ export interface LockDefaults {
    */
   strictFifo?: boolean | undefined;
   /**
-   * How many holders in a row, the first included, a process may have by handing a lock over within itself before
-   * other processes get their turn; 1 turns that off. 1 to 1024; 32 by default.
+   * How many holders in a row, the first included, a process may have by handing a lock, or the permits of one grant,
+   * over within itself before other processes get their turn; 1 turns that off. 1 to 1024; 32 by default.
    */
   cohortMax?: number | undefined;
   /**
-   * How long after the server's grant a process may hand a lock over within itself before other processes get their
-   * turn. 1 to 10000; 1 by default.
+   * How long after the server's grant a process may hand a lock or permits over within itself before other processes
+   * get their turn. 1 to 10000; 1 by default.
    */
   cohortAgeMs?: number | undefined;
 }
@@ -63,8 +63,8 @@ export interface ConnectOptions {
    */
   operationTimeoutMs?: number | undefined;
   /**
-   * The lease that the watchdog renews every third of it, for locks without `watchdogLeaseMs`. 100 to 86400000; 30000
-   * by default.
+   * The lease that the watchdog renews every third of it, for objects opened without `watchdogLeaseMs`. 100 to
+   * 86400000; 30000 by default.
    */
   leaseMs?: number | undefined;
   /**

@@ -37,17 +37,22 @@ const operations: (Operation | undefined)[] = [];
 const freeIds: Id[] = [];
 // Weak, because a client lives no longer than its program refers to it.
 const eventTargets = new Map<Id, WeakRef<EventTarget>>();
+const collected = new FinalizationRegistry<Handle>((handle) => native.free(handle));
 const forgetTarget = new FinalizationRegistry<Id>((id) => eventTargets.delete(id));
 
-/** What one turn of the loop takes. */
+/** What one drain takes. */
 const BATCH = 1024;
 const rows = new Float64Array(1 + BATCH * ROW);
+/** After so many drains it is time to see whether the loop has gone on to its other work meanwhile. */
+const PATIENCE = 32;
 
 let lastEventId = 0;
 let awaited = 0;
+let drains = 0;
+let postponed = false;
 
 /** This environment's native side. */
-export const native = new Environment(drain);
+export const native = new Environment(ring);
 
 /**
  * Carries out an operation about `about`; resolves with what it brings, or with why it brings nothing. That is for the caller to
@@ -124,6 +129,11 @@ function begin(operation: Operation, start: (id: Id) => Submitted): Submitted {
   return op;
 }
 
+/** Gives `handle` back when `object`, whose it is, has been collected. */
+export function freeWith(object: object, handle: Handle): void {
+  collected.register(object, handle);
+}
+
 /** An id under which a client's events reach `target`, as long as that lives. */
 export function eventId(target: EventTarget): Id {
   const id = ++lastEventId;
@@ -137,6 +147,25 @@ function keepAlive(change: 1 | -1): void {
   if (awaited === 0 || (awaited === 1 && change === 1)) native.keepAlive(awaited > 0);
 }
 
+/**
+ * Called for each ring. Node does not go on to timers and sockets before a thousand rings are served, and an operation that is
+ * finished as soon as it is submitted, as on memory://, rings within the call that served the last: so a flood of them is put off
+ * until the loop has had its turn.
+ */
+function ring(): void {
+  drains += 1;
+  if (drains === PATIENCE) setImmediate(afterTurn);
+  if (drains <= 2 * PATIENCE) drain();
+  else postponed = true;
+}
+
+function afterTurn(): void {
+  drains = 0;
+  if (!postponed) return;
+  postponed = false;
+  drain();
+}
+
 function drain(): void {
   const others = unwrap(native.drain(rows)) ?? [];
   const count = number(0);
@@ -146,7 +175,7 @@ function drain(): void {
     if (tag === Tag.Event) tell(eventTargets.get(id)?.deref(), others[number(row + 2)] as NativeEvent);
     else finish(id, value(tag, number(row + 2), number(row + 3), others));
   }
-  // A flood does not keep the loop from its other work.
+  // What is left does not ring again.
   if (count === BATCH) setImmediate(drain);
 }
 
@@ -161,6 +190,8 @@ function value(tag: number, first: number, second: number, others: readonly unkn
     // <api:scalars> written by `python3 api/write.py` from api/wire.json
     case Tag.Bool:
       return first === 1;
+    case Tag.Number:
+      return first;
     // </api:scalars>
     case Tag.Handle:
       return first;

@@ -14,7 +14,7 @@ import { microseconds, objectName, whole, wrongType } from "./convert.js";
 import { invalidArgument, unwrap } from "./error.js";
 import { jsonFields } from "./json.js";
 import type { Handle, NativeDecision } from "./native.js";
-import { native, submit, unlessAborted } from "./port.js";
+import { freeWith, native, submit, unlessAborted } from "./port.js";
 
 /** What a limiter lets through: `tokens` in `perMs`, and at most `burst` of them at once. */
 export interface RateLimiterOptions {
@@ -81,8 +81,6 @@ class Decided implements Decision {
   }
 }
 
-const collected = new FinalizationRegistry<Handle>((handle) => native.free(handle));
-
 /** @internal */
 export function openLimiter(client: Client, handle: Handle, name: string, options: RateLimiterOptions): RateLimiter {
   const op = "rate limiter";
@@ -147,7 +145,7 @@ export class RateLimiter {
     this.client = client;
     this.name = name;
     this.#handle = handle;
-    collected.register(this, handle);
+    freeWith(this, handle);
   }
 
   /** Takes `cost` tokens if they are there now. A refusal is a decision, not an error. */

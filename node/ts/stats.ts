@@ -104,6 +104,78 @@ export interface SemaphoreStats {
   // </api:semaphore-stats>
 }
 
+/** What the read-write locks of a client have counted. */
+export interface RwLockStats {
+  // <api:rw_lock-stats> written by `python3 api/write.py` from api/records.json
+  /** Holds granted to a caller, of either side; a re-entry does not count. */
+  readonly acquired: number;
+  /** Acquires that had to wait, and were granted. */
+  readonly contended: number;
+  /** Of those that waited, the readers that share the hold of another one of this process. */
+  readonly handedOverLocal: number;
+  /** Of those that waited, the ones whose turn came in the queue between processes. */
+  readonly handedOverRemote: number;
+  /** Acquires that were not granted within their wait. */
+  readonly waitTimeouts: number;
+  /** Acquires whose caller gave up while it waited. */
+  readonly cancelled: number;
+  /** Leases prolonged by the watchdog, one for each hold of the server and time. */
+  readonly renewals: number;
+  /** Renewals that got no answer or a passing error, and were tried again while the lease lasted. */
+  readonly renewalFailures: number;
+  /** Holds of the server that were lost, abandoned ones included. */
+  readonly lost: number;
+  /** Holds that ended by a release. */
+  readonly released: number;
+  /** Callers that wait now. */
+  readonly waiting: number;
+  /** Holds of the server that are looked after now. */
+  readonly held: number;
+  /** From the call of an acquire to its grant, waited or not: as many as `acquired`. */
+  readonly waitTime: Histogram;
+  /** From a grant to the beginning of its release: as many as `released`. */
+  readonly holdTime: Histogram;
+  // </api:rw_lock-stats>
+}
+
+/** What the counting semaphores of a client have counted; `released` may exceed `acquired`: anybody may release. */
+export interface CountingSemaphoreStats {
+  // <api:counting_semaphore-stats> written by `python3 api/write.py` from api/records.json
+  /** Acquires that were granted, of however many permits each. */
+  readonly acquired: number;
+  /** Acquires that had to wait, and were granted. */
+  readonly contended: number;
+  /** Acquires that were not granted within their wait. */
+  readonly waitTimeouts: number;
+  /** Acquires whose caller gave up while it waited. */
+  readonly cancelled: number;
+  /** Releases that the server has confirmed, of however many permits each. */
+  readonly released: number;
+  /** Callers that wait now. */
+  readonly waiting: number;
+  /** From the call of an acquire to its grant, waited or not: as many as `acquired`. */
+  readonly waitTime: Histogram;
+  // </api:counting_semaphore-stats>
+}
+
+/** What the latches of a client have counted. */
+export interface LatchStats {
+  // <api:latch-stats> written by `python3 api/write.py` from api/records.json
+  /** Calls that counted down, by however many each. */
+  readonly countedDown: number;
+  /** Waits that found the latch open. */
+  readonly opened: number;
+  /** Waits whose time was over first. */
+  readonly waitTimeouts: number;
+  /** Waits whose caller gave up. */
+  readonly cancelled: number;
+  /** Callers that wait now. */
+  readonly waiting: number;
+  /** From the call of a wait until it found the latch open: as many as `opened`. */
+  readonly waitTime: Histogram;
+  // </api:latch-stats>
+}
+
 /** What a client has counted since it was opened: what is its own, and a block for each kind of object. */
 export interface Stats {
   // <api:stats> written by `python3 api/write.py` from api/records.json
@@ -115,5 +187,11 @@ export interface Stats {
   readonly limiter: LimiterStats;
   /** What its semaphores have counted. */
   readonly semaphore: SemaphoreStats;
+  /** What its read-write locks have counted. */
+  readonly rwLock: RwLockStats;
+  /** What its counting semaphores have counted. */
+  readonly countingSemaphore: CountingSemaphoreStats;
+  /** What its latches have counted. */
+  readonly latch: LatchStats;
   // </api:stats>
 }

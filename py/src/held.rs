@@ -8,6 +8,7 @@ use libdlock::{ErrorKind, Result};
 use libdlock_bridge::{Handle, HandleKind, Held, Process, State, ops};
 use pyo3::exceptions::PyResourceWarning;
 use pyo3::prelude::*;
+use pyo3::types::PyList;
 
 use crate::call::{blocking, free, quick, unheard};
 use crate::greenlets;
@@ -148,6 +149,13 @@ impl HoldHandle {
     }
 }
 
+/// `into`, as in `lock_acquire`, gets the hold of the read side.
+#[pyfunction]
+pub(crate) fn held_downgrade(into: &Bound<'_, PyList>, held: u64) -> PyResult<()> {
+    let reads = blocking(into.py(), "held_downgrade", |state| ops::held_downgrade(state, held))?;
+    into.append(Grant::from(reads))
+}
+
 #[pyfunction]
 pub(crate) fn held_extend(py: Python<'_>, held: u64, lease_ms: i64) -> PyResult<()> {
     blocking(py, "held_extend", |state| ops::held_extend(state, held, lease_ms))
@@ -161,6 +169,18 @@ pub(crate) fn held_valid(py: Python<'_>, held: u64) -> PyResult<bool> {
 #[pyfunction]
 pub(crate) fn held_permits(py: Python<'_>, held: u64) -> PyResult<Vec<String>> {
     quick(py, "held_permits", |state| ops::held_permits(state, held))
+}
+
+/// Of several locks held as one: each name, and its fencing token.
+#[pyfunction]
+pub(crate) fn held_tokens(py: Python<'_>, held: u64) -> PyResult<Vec<(String, u64)>> {
+    quick(py, "held_tokens", |state| ops::held_tokens(state, held))
+}
+
+/// Of several locks held as one: the name of the one that was lost.
+#[pyfunction]
+pub(crate) fn held_lost_member(py: Python<'_>, held: u64) -> PyResult<Option<String>> {
+    quick(py, "held_lost_member", |state| ops::held_lost_member(state, held)).map(|lost| lost.map(|(name, _)| name))
 }
 
 #[pyfunction]

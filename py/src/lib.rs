@@ -6,13 +6,18 @@
 
 mod call;
 mod client;
+mod counting_semaphore;
 mod error;
 mod greenlets;
 mod held;
+mod latch;
 mod limiter;
 mod lock;
+mod lock_all;
 mod main_thread;
+mod object_handle;
 mod port;
+mod rw_lock;
 mod scoped_handle;
 mod semaphore;
 mod snowflake;
@@ -26,29 +31,57 @@ mod _native {
     #[pymodule_export]
     use crate::client::{ClientHandle, client_abandon, client_close, client_open};
     #[pymodule_export]
+    use crate::counting_semaphore::{
+        Permits, counting_semaphore_acquire, counting_semaphore_add_permits, counting_semaphore_drain,
+        counting_semaphore_inspect, counting_semaphore_open, counting_semaphore_release,
+        counting_semaphore_try_set_permits, submit_counting_semaphore_acquire, submit_counting_semaphore_add_permits,
+        submit_counting_semaphore_drain, submit_counting_semaphore_inspect, submit_counting_semaphore_release,
+        submit_counting_semaphore_try_set_permits,
+    };
+    #[pymodule_export]
     use crate::greenlets::greenlets_seen;
     #[pymodule_export]
     use crate::held::{
-        Grant, HoldHandle, held_extend, held_loss, held_permits, held_remaining, held_valid, held_wait_lost,
+        Grant, HoldHandle, held_downgrade, held_extend, held_loss, held_lost_member, held_permits, held_remaining,
+        held_tokens, held_valid, held_wait_lost,
     };
     #[pymodule_export]
-    use crate::limiter::{
-        LimiterHandle, limiter_acquire, limiter_open, limiter_reset, submit_limiter_acquire, submit_limiter_reset,
+    use crate::latch::{
+        latch_count, latch_count_down, latch_delete, latch_open, latch_try_set_count, latch_wait, submit_latch_count,
+        submit_latch_count_down, submit_latch_delete, submit_latch_try_set_count, submit_latch_wait,
     };
+    #[pymodule_export]
+    use crate::limiter::{limiter_acquire, limiter_open, limiter_reset, submit_limiter_acquire, submit_limiter_reset};
     #[pymodule_export]
     use crate::lock::{
         lock_acquire, lock_attach, lock_detach, lock_extend, lock_force_release, lock_grant, lock_hold_count,
         lock_inspect, lock_open, lock_release, lock_take, thread_holder,
     };
     #[pymodule_export]
+    use crate::lock_all::{
+        lock_all_acquire, lock_all_extend, lock_all_grant, lock_all_hold_count, lock_all_names, lock_all_open,
+        lock_all_release, lock_all_take, submit_lock_all_acquire, submit_lock_all_extend, submit_lock_all_release,
+        submit_lock_all_take,
+    };
+    #[pymodule_export]
+    use crate::object_handle::ObjectHandle;
+    #[pymodule_export]
     use crate::port::Port;
+    #[pymodule_export]
+    use crate::rw_lock::{
+        rw_lock_acquire, rw_lock_downgrade, rw_lock_extend, rw_lock_force_release, rw_lock_grant, rw_lock_hold_count,
+        rw_lock_inspect, rw_lock_open, rw_lock_release, rw_lock_take, submit_rw_lock_acquire, submit_rw_lock_downgrade,
+        submit_rw_lock_extend, submit_rw_lock_force_release, submit_rw_lock_inspect, submit_rw_lock_release,
+        submit_rw_lock_take,
+    };
     #[pymodule_export]
     use crate::scoped_handle::ScopedHandle;
     #[pymodule_export]
     use crate::semaphore::{
-        semaphore_acquire, semaphore_extend, semaphore_grant, semaphore_hold_count, semaphore_inspect, semaphore_open,
-        semaphore_release, semaphore_set_permits, semaphore_take, submit_semaphore_acquire, submit_semaphore_extend,
-        submit_semaphore_inspect, submit_semaphore_release, submit_semaphore_set_permits, submit_semaphore_take,
+        semaphore_acquire, semaphore_extend, semaphore_grant, semaphore_hold_count, semaphore_holds_of,
+        semaphore_inspect, semaphore_open, semaphore_release, semaphore_set_permits, semaphore_take,
+        submit_semaphore_acquire, submit_semaphore_extend, submit_semaphore_inspect, submit_semaphore_release,
+        submit_semaphore_set_permits, submit_semaphore_take,
     };
     #[pymodule_export]
     use crate::snowflake::{Generator, id_encode, id_parse, layout_decode, layout_named};
@@ -56,9 +89,10 @@ mod _native {
     use crate::stats::client_stats;
     #[pymodule_export]
     use crate::submit::{
-        fresh_holder, submit_client_close, submit_client_open, submit_held_detach, submit_held_extend,
-        submit_held_release, submit_held_wait_lost, submit_lock_acquire, submit_lock_attach, submit_lock_detach,
-        submit_lock_extend, submit_lock_force_release, submit_lock_inspect, submit_lock_release, submit_lock_take,
+        fresh_holder, submit_client_close, submit_client_open, submit_held_detach, submit_held_downgrade,
+        submit_held_extend, submit_held_release, submit_held_wait_lost, submit_lock_acquire, submit_lock_attach,
+        submit_lock_detach, submit_lock_extend, submit_lock_force_release, submit_lock_inspect, submit_lock_release,
+        submit_lock_take,
     };
 
     use pyo3::prelude::*;

@@ -1,25 +1,12 @@
 //! Rate limiters: opened by name and rate, asked; their answers as plain values.
 
+use libdlock_bridge::HandleKind;
 use libdlock_bridge::ops::{self, Decision, RateArgs};
-use libdlock_bridge::{Handle, HandleKind, Process};
 use pyo3::prelude::*;
 
-use crate::call::{blocking, free, quick, submit};
+use crate::call::{blocking, quick, submit};
+use crate::object_handle::ObjectHandle;
 use crate::port::Port;
-
-/// A limiter's handle, given back with the object.
-#[pyclass(frozen, module = "libdlock._native")]
-pub(crate) struct LimiterHandle {
-    #[pyo3(get)]
-    handle: Handle,
-    process: Process,
-}
-
-impl Drop for LimiterHandle {
-    fn drop(&mut self) {
-        free(self.process, |state| state.free(HandleKind::Limiter, self.handle));
-    }
-}
 
 /// `absent` is the policy for an absent server: a word, and for `local_share` among how many.
 #[pyfunction]
@@ -31,13 +18,13 @@ pub(crate) fn limiter_open(
     per_us: i64,
     burst: Option<i64>,
     absent: (String, Option<i64>),
-) -> PyResult<LimiterHandle> {
+) -> PyResult<ObjectHandle> {
     let handle = quick(py, "limiter_open", |state| {
         let (word, share_of) = absent;
         let absent = ops::absent(&word, share_of)?;
         ops::limiter_open(state, client, &name, RateArgs { tokens, per_us, burst }, absent)
     })?;
-    Ok(LimiterHandle { handle, process: Process::current() })
+    Ok(ObjectHandle::new(HandleKind::Limiter, handle))
 }
 
 #[pyfunction]

@@ -8,10 +8,12 @@ use pyo3::types::PyList;
 
 use crate::call::{free, quick};
 use crate::client::ClientHandle;
+use crate::counting_semaphore::{Permits, seen_counting};
 use crate::error::exception;
 use crate::held::Grant;
 use crate::limiter::decided;
 use crate::lock::inspected;
+use crate::rw_lock::seen_sides;
 use crate::semaphore::seen_permits;
 
 /// More than any loop has pending at once.
@@ -111,12 +113,16 @@ fn answer(py: Python<'_>, result: Result<Outcome, Error>) -> PyResult<Py<PyAny>>
         Outcome::Unit => Ok(py.None()),
         // <api:scalars> written by `python3 api/write.py` from api/wire.json
         Outcome::Bool(answer) => answer.into_py_any(py),
+        Outcome::Number(answer) => answer.into_py_any(py),
         Outcome::Text(answer) => answer.into_py_any(py),
         // </api:scalars>
         Outcome::Held(held) => Grant::from(held).into_py_any(py),
         Outcome::Loss(loss) => loss.map(|reason| reason.as_str()).into_py_any(py),
         Outcome::Inspection(seen) => inspected(seen).into_py_any(py),
         Outcome::SemaphoreInspection(seen) => seen_permits(seen).into_py_any(py),
+        Outcome::RwLockInspection(seen) => seen_sides(seen).into_py_any(py),
+        Outcome::CountingSemaphoreInspection(seen) => seen_counting(seen).into_py_any(py),
+        Outcome::Granted(granted) => Permits::new(granted).into_py_any(py),
         Outcome::Decision(decision) => decided(decision).into_py_any(py),
         Outcome::Handle(client) => ClientHandle::new(client).into_py_any(py),
     }

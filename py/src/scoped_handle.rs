@@ -24,6 +24,18 @@ pub(crate) struct ScopedHandle {
 struct Scope {
     holder: u64,
     grant: Py<Grant>,
+    /// The read side, once a scope of the write side was downgraded.
+    goes_on_as: Option<Py<ScopedHandle>>,
+}
+
+/// What the end of a scope has to release.
+#[derive(Default)]
+struct Left {
+    /// The read side, if it is a hold of that.
+    goes_on_as: Option<Py<ScopedHandle>>,
+    number: Option<u64>,
+    /// To be kept until the release: the number of a hold of several locks is its handle, which goes with this.
+    grant: Option<Py<Grant>>,
 }
 
 impl ScopedHandle {
@@ -32,24 +44,46 @@ impl ScopedHandle {
     }
 
     pub(crate) fn enter_scope(&self, holder: u64, grant: Py<Grant>) {
-        self.scopes().push(Scope { holder, grant });
+        self.scopes().push(Scope { holder, grant, goes_on_as: None });
+    }
+
+    /// The holder's innermost scope, if it has one, ends a hold of the read side from now on.
+    pub(crate) fn downgrade_scope(&self, holder: u64, reads: Py<ScopedHandle>, grant: Py<Grant>) {
+        let mut scopes = self.scopes();
+        let innermost = scopes.iter_mut().rfind(|scope| scope.holder == holder && scope.goes_on_as.is_none());
+        let replaced = innermost.map(|scope| {
+            scope.goes_on_as = Some(reads);
+            std::mem::replace(&mut scope.grant, grant)
+        });
+        // What is dropped gives its handle back: not under the lock.
+        drop(scopes);
+        drop(replaced);
     }
 
     /// Takes out the holder's innermost scope. Its number if the release has to name its hold: when that was lost, and of
-    /// permits, each acquire of which is a hold of its own, while it is held. A hold that was released on purpose and acquired
-    /// anew within the scope is the scope's to end.
-    fn leave_scope(&self, holder: u64) -> Option<u64> {
+    /// permits, each acquire of which is a hold of its own, unless they were released on purpose and acquired anew within the
+    /// scope: what was acquired anew is the scope's to end, what was acquired before the scope is not.
+    fn leave_scope(&self, holder: u64) -> Left {
         let scope = {
             let mut scopes = self.scopes();
-            let innermost = scopes.iter().rposition(|scope| scope.holder == holder)?;
-            scopes.remove(innermost)
+            let innermost = scopes.iter().rposition(|scope| scope.holder == holder);
+            match innermost {
+                Some(at) => scopes.remove(at),
+                None => return Left::default(),
+            }
         };
         let grant = scope.grant.get();
         let named = unheard(self.process, |state| {
-            let held = self.kind == HandleKind::Semaphore && ops::held_valid(state, grant.handle)?;
-            Ok(held || ops::held_loss(state, grant.handle)?.is_some())
+            let lost = ops::held_loss(state, grant.handle)?.is_some();
+            if self.kind != HandleKind::Semaphore || lost {
+                return Ok(lost);
+            }
+            let holder = embed::holder(holder);
+            Ok(ops::held_valid(state, grant.handle)?
+                || !ops::semaphore_has_later(state, self.handle, holder, grant.handle)?)
         });
-        (named == Some(true)).then_some(grant.number)
+        let number = (named == Some(true)).then_some(grant.number);
+        Left { goes_on_as: scope.goes_on_as, number, grant: Some(scope.grant) }
     }
 
     /// Gives up one level of the calling thread's, or one hold of permits, waiting for the answer: of the hold with this
@@ -60,6 +94,8 @@ impl ScopedHandle {
             HandleKind::Semaphore => {
                 blocking(py, export, |state| ops::semaphore_release(state, handle, holder, number))
             }
+            HandleKind::RwLockSide => blocking(py, export, |state| ops::rw_lock_release(state, handle, holder, number)),
+            HandleKind::LockAll => blocking(py, export, |state| ops::lock_all_release(state, handle, holder, number)),
             _ => blocking(py, export, |state| ops::lock_release(state, handle, holder, number)),
         }
     }
@@ -78,9 +114,17 @@ impl ScopedHandle {
         self.enter_scope(holder, grant);
     }
 
+    #[pyo3(name = "_downgrade_scope")]
+    fn py_downgrade_scope(&self, holder: u64, reads: Py<ScopedHandle>, grant: Py<Grant>) {
+        self.downgrade_scope(holder, reads, grant);
+    }
+
+    /// The object of the hold that the scope ends, the number of the hold if the release has to name it, and what has to be
+    /// kept until the release.
     #[pyo3(name = "_leave_scope")]
-    fn py_leave_scope(&self, holder: u64) -> Option<u64> {
-        self.leave_scope(holder)
+    fn py_leave_scope(this: Py<Self>, holder: u64) -> (Py<Self>, Option<u64>, Option<Py<Grant>>) {
+        let Left { goes_on_as, number, grant } = this.get().leave_scope(holder);
+        (goes_on_as.unwrap_or(this), number, grant)
     }
 
     /// The `__exit__` of what threads hold. Native because a signal may arrive just as a function written in Python begins:
@@ -106,9 +150,11 @@ impl ScopedHandle {
         traceback: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let _ = (kind, traceback);
-        let object = this.get();
-        let number = object.leave_scope(embed::holder_number(this_thread()));
-        match (object.release(this.py(), "ScopedHandle._exit", number), error) {
+        let left = this.get().leave_scope(embed::holder_number(this_thread()));
+        let object = left.goes_on_as.as_ref().unwrap_or(this.as_unbound()).get();
+        let released = object.release(this.py(), "ScopedHandle._exit", left.number);
+        drop(left.grant);
+        match (released, error) {
             (Err(failed), Some(_)) => {
                 this.call_method1("_release_failed", (failed,))?;
                 Ok(())

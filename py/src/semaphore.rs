@@ -115,6 +115,13 @@ pub(crate) fn semaphore_hold_count(py: Python<'_>, semaphore: u64, holder: u64) 
     quick(py, "semaphore_hold_count", |state| ops::semaphore_hold_count(state, semaphore, embed::holder(holder)))
 }
 
+/// How many of the latest holds have exactly so many permits together.
+#[pyfunction]
+pub(crate) fn semaphore_holds_of(py: Python<'_>, semaphore: u64, holder: u64, permits: i64) -> PyResult<u32> {
+    let holder = embed::holder(holder);
+    quick(py, "semaphore_holds_of", |state| ops::semaphore_holds_of(state, semaphore, holder, permits))
+}
+
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "what crosses is flat")]
 pub(crate) fn submit_semaphore_acquire(

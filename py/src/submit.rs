@@ -75,6 +75,11 @@ pub(crate) fn submit_held_detach(py: Python<'_>, port: &Port, key: u64, held: u6
 }
 
 #[pyfunction]
+pub(crate) fn submit_held_downgrade(py: Python<'_>, port: &Port, key: u64, held: u64) -> PyResult<u64> {
+    submit(py, "submit_held_downgrade", port, key, |state| ops::held_downgrade(state, held))
+}
+
+#[pyfunction]
 pub(crate) fn submit_lock_attach(
     py: Python<'_>,
     port: &Port,

@@ -27,9 +27,26 @@ COROUTINES = {
         "attach",
         "take",
     },
+    "LockAll": {"acquire", "release", "extend", "take"},
     "Semaphore": {"acquire", "release", "extend", "inspect", "set_permits", "take"},
+    "CountingSemaphore": {
+        "try_set_permits",
+        "acquire",
+        "try_acquire",
+        "release",
+        "add_permits",
+        "drain",
+        "inspect",
+    },
+    "RwLock": {"inspect", "force_release"},
+    "RwLockSide": {"acquire", "release", "extend", "take", "downgrade"},
     "Held": {"extend", "release"},
     "OwnedHold": {"extend", "release", "detach"},
+    "RwHeld": {"extend", "release", "downgrade"},
+    "OwnedRwHold": {"extend", "release", "detach", "downgrade"},
+    "HeldAll": {"extend", "release"},
+    "OwnedHoldAll": {"extend", "release", "detach"},
+    "Latch": {"try_set_count", "count_down", "count", "wait", "delete"},
     "Lost": {"wait"},
     "RateLimiter": {"try_acquire", "acquire", "peek", "reset"},
 }
@@ -38,9 +55,15 @@ SCOPES = {"__enter__": "__aenter__", "__exit__": "__aexit__"}
 # Native in the one package, for a reason that tasks do not share.
 NATIVE_SCOPES = {
     ("Lock", "__exit__"),
+    ("LockAll", "__exit__"),
     ("Semaphore", "__exit__"),
+    ("RwLockSide", "__exit__"),
     ("OwnedHold", "__enter__"),
     ("OwnedHold", "__exit__"),
+    ("OwnedHoldAll", "__enter__"),
+    ("OwnedHoldAll", "__exit__"),
+    ("OwnedRwHold", "__enter__"),
+    ("OwnedRwHold", "__exit__"),
 }
 
 

@@ -57,6 +57,30 @@ async def test_a_task_releases_its_latest_hold(aio_client: aio.Client, name: str
     await semaphore.release()
 
 
+async def test_a_release_of_n_ends_holds_of_so_many_permits(aio_client: aio.Client, name: str) -> None:
+    semaphore = aio_client.semaphore(name, 6)
+    for permits in (3, 1, 2):
+        assert await semaphore.acquire(permits=permits)
+    with pytest.raises(libdlock.InvalidArgument, match="allowed: 2 or 3 or 6"):
+        await semaphore.release(4)
+    await semaphore.release(3)
+    await semaphore.release(3)
+    assert (semaphore.hold_count, (await semaphore.inspect()).available) == (0, 6)
+
+
+async def test_a_scope_whose_hold_was_released_ends_no_older(aio_client: aio.Client, name: str) -> None:
+    semaphore = aio_client.semaphore(name, 3)
+    assert await semaphore.acquire(permits=2)
+    older = semaphore.held
+    assert older is not None
+    with pytest.raises(libdlock.NotHeld):
+        async with semaphore:
+            await semaphore.release()
+    assert older.valid
+    await semaphore.release()
+    assert (await semaphore.inspect()).available == 3
+
+
 async def test_a_cancelled_wait_leaves_no_permit_taken(aio_client: aio.Client, name: str) -> None:
     semaphore = aio_client.semaphore(name, 1)
     held = await semaphore.take()

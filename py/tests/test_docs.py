@@ -28,6 +28,10 @@ SAID = {
     "README.md": [" s; retry: True\n", "stopped: expired\n", "1 acquired, 0 waited, 99 of 100 within 0.0"],
     "lock.md": ["stop everything: expired", "processes in the queue: 0\n"],
     "semaphore.md": ["one of at most ten at a time\n", "7 of 8\n"],
+    "rw-lock.md": ["many look at the same time\n", "one changes it, with token", "nobody writes now\n"],
+    "lock-all.md": ["account/7 with token", "lost: account/7\n", "stop: account/7\n"],
+    "latch.md": ["one is ready, 1 left\n", "both are ready, 0 left\n", "not done yet: 1 missing\n"],
+    "counting-semaphore.md": ["one of two, left: 1\n", "drained 5\n"],
     "rate-limiter.md": ["go ahead, 19 left\n"],
     "ids.md": ["worker=7"],
 }

@@ -49,6 +49,44 @@ def run(python: Python, program: str, url: str, name: str) -> None:
     assert "Traceback" not in err, err
 
 
+UNHELD_AND_SEVERAL = """
+client = libdlock.connect(url, lease=3)
+latch, slots = client.latch(name + "-latch"), client.counting_semaphore(name + "-slots")
+several = client.lock_all([name + "-a", name + "-b"])
+assert latch.try_set_count(2) and slots.try_set_permits(2) and slots.acquire()
+
+def child():
+    for call in (latch.wait, latch.count, latch.count_down, latch.delete, lambda: latch.try_set_count(1),
+                 slots.acquire, slots.release, slots.drain, slots.inspect, lambda: slots.add_permits(1),
+                 several.acquire, several.release, lambda: several.hold_count, lambda: several.held, several.take,
+                 lambda: several.extend(5), lambda: several.__exit__(None, None, None),
+                 lambda: held.tokens, lambda: held.lost_name, lambda: held.valid,
+                 lambda: client.latch("x"), lambda: client.counting_semaphore("x"), lambda: client.lock_all(["x"])):
+        refused(call)
+    assert latch.name and slots.name and several.names
+    if not url.startswith("memory"):
+        with libdlock.connect(url) as mine:
+            assert mine.latch(name + "-latch").count_down() >= 0
+            mine.counting_semaphore(name + "-slots").release()
+            assert not mine.lock_all([name + "-b"]).acquire(blocking=False)
+
+with several as held:
+    for _ in range(2):
+        assert in_child(child) == 0
+        assert held.valid and several.hold_count == 1
+    assert not held.lost.wait(4)
+memory = url.startswith("memory")
+assert latch.count() == (2 if memory else 0)
+assert slots.inspect().available == (1 if memory else 3)
+client.close()
+print("done")
+"""
+
+
+def test_a_child_has_no_latch_no_permits_and_no_set(python: Python, url: str, name: str) -> None:
+    run(python, UNHELD_AND_SEVERAL, url, name)
+
+
 OLD_AND_NEW = """
 client = libdlock.connect(url, lease=3)
 lock = client.lock(name)

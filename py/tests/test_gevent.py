@@ -132,6 +132,65 @@ with libdlock.connect(url) as client:
         held.extend  # the end of the block says the loss
 """
 
+UNHELD = """
+# Waits for latches and permits let greenlets run; one that is killed while it waits leaves nothing behind.
+with libdlock.connect(url) as client, libdlock.connect(url) as other:
+    latch, slots = client.latch(name + "-latch"), client.counting_semaphore(name + "-slots")
+    assert latch.try_set_count(1) and slots.try_set_permits(0)
+    opened = [gevent.spawn(latch.wait, 20) for _ in range(5)]
+    taken = gevent.spawn(slots.acquire, 2, 20)
+    killed = [gevent.spawn(latch.wait), gevent.spawn(slots.acquire)]
+    gevent.sleep(0.05)
+    gevent.killall(killed, timeout=10)
+    other.counting_semaphore(name + "-slots").release(2)
+    assert taken.get(timeout=10) is True
+    other.latch(name + "-latch").count_down()
+    assert [each.get(timeout=10) for each in opened] == [True] * 5
+    assert slots.inspect().available == 0 and client.stats().counting_semaphore.acquired == 1
+    # Killed at every point of an acquire: no permit is lost.
+    for turn in range(30):
+        slots.release()
+        job = gevent.spawn(lambda: slots.acquire() and slots.release())
+        gevent.sleep(turn * 50e-6)
+        job.kill()
+        assert slots.acquire(timeout=10), turn
+print("ok")
+"""
+
+SEVERAL = """
+count = 0
+with libdlock.connect(url) as client, libdlock.connect(url) as other:
+    a, b = name + "-a", name + "-b"
+    def work(client, names):
+        global count
+        with client.lock_all(names, wait=20) as held:
+            seen = count
+            assert held.tokens.keys() == {a, b} and client.lock_all(names).hold_count == 1
+            gevent.sleep(0.002)
+            count = seen + 1
+    jobs = [gevent.spawn(work, each, names) for each in (client, other) for names in ([a, b], [b, a]) for _ in range(5)]
+    gevent.joinall(jobs, raise_error=True, timeout=30)
+    assert count == 20, count
+    lost = client.lock_all([a, b])
+    try:
+        with lost:
+            assert other.lock(b).force_release()
+            assert lost.hold_count == 0 or lost.held.lost.wait(5)
+    except libdlock.NotHeld as error:
+        assert error.name == b, error
+        print("lost")
+    assert other.lock(a).acquire(blocking=False)
+    other.lock(a).release()
+    held = client.lock_all([a, b]).take()
+    gevent.spawn(held.release).get(timeout=10)
+    with other.lock(a):
+        killed = gevent.spawn(client.lock_all([a, b]).acquire)
+        gevent.sleep(0.02)
+        killed.kill(timeout=10)
+    assert not client.lock(a).locked() and client.lock_all([a, b]).acquire(timeout=5)
+print("ok")
+"""
+
 
 def run(python: Python, program: str, url: str, name: str) -> str:
     process = python(program, url, name)
@@ -164,6 +223,16 @@ def test_native_threads_beside_greenlets_hold_for_themselves(python: Python, url
 def test_limiters_and_losses_let_greenlets_run(python: Python, url: str, name: str) -> None:
     program = HEAD + "try:" + LIMITER.replace("\n", "\n    ") + "\nexcept libdlock.NotHeld: print('lost')\n"
     assert run(python, PATCHED + program, url, name) == "lost\n"
+
+
+@pytest.mark.parametrize("patch", [PATCHED, PLAIN], ids=["patched", "plain"])
+def test_latches_and_permits_let_greenlets_run(python: Python, url: str, name: str, patch: str) -> None:
+    assert run(python, patch + HEAD + UNHELD, url, name) == "ok\n"
+
+
+@pytest.mark.parametrize("patch", [PATCHED, PLAIN], ids=["patched", "plain"])
+def test_a_greenlet_holds_several_locks(python: Python, url: str, name: str, patch: str) -> None:
+    assert run(python, patch + HEAD + SEVERAL, url, name) == "lost\nok\n"
 
 
 EVENTLET = """

@@ -54,11 +54,37 @@ def threads():
             assert held.permits and pool.held and pool.hold_count == 1
         pool.acquire(permits=2)
         pool.extend(20)
-        pool.release()
+        pool.release(2)
         with pool.take(2) as taken:
             taken.extend(20)
         pool.set_permits(6)
         assert pool.inspect().permits == 6
+        rw = client.rw_lock("r")
+        with rw.write as held:
+            assert rw.write.held and rw.write.hold_count == 1 and rw.inspect().writer
+            held.extend(20)
+            held.downgrade()
+        rw.read.acquire()
+        rw.read.release()
+        with rw.write.take() as taken:
+            taken.downgrade().release()
+        assert rw.force_release() is False
+        several = client.lock_all(["s", "t"])
+        with several as held:
+            assert held.tokens and held.lost_name is None and several.held and several.hold_count == 1
+            several.extend(20)
+        several.acquire()
+        several.release()
+        several.take().release()
+        latch = client.latch("l")
+        assert latch.try_set_count(3) and latch.count_down() == 2 and latch.count() == 2
+        assert not latch.wait(0) and latch.delete()
+        slots = client.counting_semaphore("c")
+        slots.try_set_permits(0)  # the store, and the key in it, may have outlived the last client
+        slots.add_permits(3)
+        assert slots.acquire()
+        slots.release()
+        assert slots.inspect().available == 3 and slots.drain() == 3
         limiter = client.rate_limiter("k", rate=5, per=1)
         assert limiter.acquire()
         limiter.reset()
@@ -91,6 +117,28 @@ async def tasks():
             await taken.extend(20)
         await pool.set_permits(6)
         assert (await pool.inspect()).permits == 6
+        rw = client.rw_lock("r")
+        async with rw.write as held:
+            assert (await rw.inspect()).writer
+            await held.extend(20)
+            await held.downgrade()
+        async with await rw.write.take() as taken:
+            await (await taken.downgrade()).release()
+        assert await rw.force_release() is False
+        several = client.lock_all(["s", "t"])
+        async with several as held:
+            assert held.tokens
+            await several.extend(20)
+        await (await several.take()).release()
+        latch = client.latch("l")
+        assert await latch.try_set_count(3) and await latch.count_down() == 2 and await latch.count() == 2
+        assert not await latch.wait(0) and await latch.delete()
+        slots = client.counting_semaphore("c")
+        await slots.try_set_permits(0)
+        await slots.add_permits(3)
+        assert await slots.acquire()
+        await slots.release()
+        assert (await slots.inspect()).available == 3 and await slots.drain() == 3
         limiter = client.rate_limiter("k", rate=5, per=1)
         assert await limiter.acquire()
         await limiter.reset()

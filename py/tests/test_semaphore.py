@@ -60,6 +60,21 @@ def test_a_thread_cannot_release_what_another_acquired(client: libdlock.Client, 
     semaphore.release()
 
 
+def test_a_release_of_n_ends_holds_of_so_many_permits(client: libdlock.Client, name: str) -> None:
+    semaphore = client.semaphore(name, 6)
+    for permits in (3, 1, 2):
+        assert semaphore.acquire(permits=permits)
+    for wrong in (1, 4, 7):
+        with pytest.raises(libdlock.InvalidArgument, match="allowed: 2 or 3 or 6"):
+            semaphore.release(wrong)
+    assert semaphore.hold_count == 3
+    semaphore.release(3)
+    assert (semaphore.hold_count, semaphore.inspect().available) == (1, 3)
+    semaphore.release(3)
+    with pytest.raises(libdlock.NotHeld):
+        semaphore.release(3)
+
+
 def test_a_scope_ends_its_own_hold_and_no_other(client: libdlock.Client, name: str) -> None:
     semaphore = client.semaphore(name, 3)
     with semaphore:
@@ -71,6 +86,19 @@ def test_a_scope_ends_its_own_hold_and_no_other(client: libdlock.Client, name: s
         assert semaphore.acquire()
     assert semaphore.hold_count == 1
     held.release()
+    assert semaphore.inspect().available == 3
+
+
+def test_a_scope_whose_hold_was_released_ends_no_older(client: libdlock.Client, name: str) -> None:
+    semaphore = client.semaphore(name, 3)
+    assert semaphore.acquire(permits=2)
+    older = semaphore.held
+    assert older is not None
+    with pytest.raises(libdlock.NotHeld), semaphore:
+        semaphore.release()
+    assert older.valid
+    assert semaphore.inspect().available == 1
+    semaphore.release()
     assert semaphore.inspect().available == 3
 
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define CHECK(what)                                                                                                    \
     do {                                                                                                               \
@@ -61,13 +62,58 @@ static inline dlock_client_t* open_url(const char* url) {
 
 static inline dlock_client_t* open_client(void) { return open_url(server_url()); }
 
-/* A lock with a name of the case's own, so that cases and programs never meet. */
+/* A name of the case's own and of the process's, so that cases, programs and runs never meet; its length. */
+static inline size_t case_name(char* name, size_t size) {
+    return (size_t)snprintf(name, size, "c/%s/%ld", check_case, (long)getpid());
+}
+
 static inline dlock_lock_t* open_lock(const dlock_client_t* client, const dlock_lock_options_t* options) {
     char name[256];
-    int length = snprintf(name, sizeof name, "c/%s/%s", __FILE__, check_case);
+    size_t length = case_name(name, sizeof name);
     dlock_lock_t* lock = NULL;
-    OK(dlock_lock_open(client, name, (size_t)length, options, &lock, error));
+    OK(dlock_lock_open(client, name, length, options, &lock, error));
     return lock;
+}
+
+static inline dlock_semaphore_t* open_semaphore(const dlock_client_t* client, int64_t permits,
+                                                const dlock_semaphore_options_t* options) {
+    char name[256];
+    size_t length = case_name(name, sizeof name - 8);
+    memcpy(name + length, "/permits", 8); /* a lock of the case has another key */
+    dlock_semaphore_t* semaphore = NULL;
+    OK(dlock_semaphore_open(client, name, length + 8, permits, options, &semaphore, error));
+    return semaphore;
+}
+
+static inline dlock_rw_lock_t* open_side(const dlock_client_t* client, dlock_side_t which,
+                                         const dlock_rw_lock_options_t* options) {
+    char name[256];
+    size_t length = case_name(name, sizeof name - 6);
+    memcpy(name + length, "/sides", 6); /* a lock of the case has another key */
+    dlock_rw_lock_t* side = NULL;
+    OK(dlock_rw_lock_open(client, name, length + 6, which, options, &side, error));
+    return side;
+}
+
+static inline dlock_latch_t* open_latch(const dlock_client_t* client) {
+    char name[256];
+    size_t length = case_name(name, sizeof name - 6);
+    memcpy(name + length, "/latch", 6); /* a lock of the case has another key */
+    dlock_latch_t* latch = NULL;
+    OK(dlock_latch_open(client, name, length + 6, &latch, error));
+    return latch;
+}
+
+/* With so many permits, or as it is on the server. */
+static inline dlock_counting_semaphore_t* open_counting(const dlock_client_t* client, int64_t permits) {
+    char name[256];
+    size_t length = case_name(name, sizeof name - 9);
+    memcpy(name + length, "/counting", 9); /* a lock of the case has another key */
+    dlock_counting_semaphore_t* semaphore = NULL;
+    bool made = false;
+    OK(dlock_counting_semaphore_open(client, name, length + 9, &semaphore, error));
+    OK(dlock_counting_semaphore_try_set_permits(semaphore, permits, &made, error));
+    return semaphore;
 }
 
 static inline int64_t now_ms(void) {

@@ -3,6 +3,7 @@
 
 #include <dlock.hpp>
 
+#include <algorithm>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -120,6 +121,31 @@ void the_end_of_a_port_gives_back_what_it_got() {
     mutex.unlock();
 }
 
+task take_permits(dlock::port& port, dlock::counting_semaphore& of, bool& taken) {
+    co_await port.acquire(of, 2);
+    taken = true;
+}
+
+void permits_granted_to_a_destroyed_coroutine_are_brought_back() {
+    dlock::port port;
+    std::optional<dlock::counting_semaphore> slots{std::in_place, shared_client(), "cpp/coroutines/counting"};
+    CHECK(slots->try_set_permits(2));
+    bool taken = false;
+    {
+        auto granted = take_permits(port, *slots, taken);
+        pollfd readable{port.fd(), POLLIN, 0};
+        CHECK(poll(&readable, 1, 60000) == 1 && slots->available() == 0); // it has them, and does not know yet
+        slots.reset();                                                    // the operation keeps what it needs
+    }
+    port.run();
+    slots.emplace(shared_client(), "cpp/coroutines/counting");
+    CHECK(!taken && slots->available() == 2);
+    auto granted = take_permits(port, *slots, taken);
+    port.run();
+    granted.get();
+    CHECK(taken && slots->available() == 0);
+}
+
 task wait_in_vain(dlock::port& port, dlock::mutex& mutex) {
     const auto at_once = co_await port.try_acquire(mutex);
     const auto soon = co_await port.try_acquire(mutex, 20ms);
@@ -179,6 +205,48 @@ task open_and_watch(dlock::port& port, std::optional<dlock::loss>& lost) {
     auto hold = co_await port.acquire(mutex, {std::nullopt, 300ms, nullptr});
     lost = co_await port.wait_lost(hold);
     co_await port.close(client);
+}
+
+task borrow(dlock::port& port, dlock::semaphore& permits, std::int64_t count, int& inside, int& most) {
+    dlock::hold hold = co_await port.acquire(permits, count);
+    CHECK(hold.valid() && hold.token() == 0 && hold.permits().size() == static_cast<std::size_t>(count));
+    inside += static_cast<int>(count);
+    most = std::max(most, inside);
+    co_await port.extend(hold, 1min);
+    inside -= static_cast<int>(count);
+    co_await port.release(std::move(hold));
+}
+
+void permits_are_awaited() {
+    dlock::port port;
+    dlock::semaphore permits{shared_client(), std::string("cpp/coroutines/") + check_case, 3};
+    int inside = 0, most = 0;
+    std::vector<task> tasks;
+    for (int i = 0; i < 60; i++) tasks.push_back(borrow(port, permits, 1 + i % 3, inside, most));
+    port.run();
+    for (const auto& each : tasks) each.get();
+    CHECK(inside == 0 && most <= 3 && permits.inspect().available == 3);
+}
+
+void a_coroutine_destroyed_while_it_waits_for_permits_cancels() {
+    dlock::port port;
+    dlock::semaphore permits{shared_client(), std::string("cpp/coroutines/") + check_case, 2};
+    std::optional<dlock::hold> held = permits.take();
+    int inside = 0, most = 0;
+    {
+        task waiting = borrow(port, permits, 2, inside, most);
+        while (shared_client().stats().semaphore.waiting == 0) (void)port.dispatch_for(1ms);
+    }
+    held.reset();
+    bool nothing = true;
+    port.try_acquire(permits, 3).then([&](dlock::result<std::optional<dlock::hold>> got) {
+        CHECK(got.status() == DLOCK_INVALID_ARGUMENT);
+    });
+    port.try_acquire(permits, 2, 10s).then([&](dlock::result<std::optional<dlock::hold>> got) {
+        nothing = !got.get();
+    });
+    port.run();
+    CHECK(!nothing && inside == 0 && most == 0 && permits.inspect().available == 2);
 }
 
 void a_loss_is_awaited_and_logs_come_through_the_port() {
@@ -373,9 +441,12 @@ int main() {
     RUN(a_hundred_coroutines_take_turns);
     RUN(a_coroutine_destroyed_while_it_waits_leaves_the_line);
     RUN(what_was_granted_to_a_destroyed_coroutine_is_given_back);
+    RUN(permits_granted_to_a_destroyed_coroutine_are_brought_back);
     RUN(the_end_of_a_port_gives_back_what_it_got);
     RUN(errors_are_thrown_where_they_are_awaited);
     RUN(a_limiter_is_awaited);
+    RUN(permits_are_awaited);
+    RUN(a_coroutine_destroyed_while_it_waits_for_permits_cancels);
     RUN(a_loss_is_awaited_and_logs_come_through_the_port);
     RUN(callbacks_need_no_coroutine);
     RUN(a_release_that_is_not_begun_releases);

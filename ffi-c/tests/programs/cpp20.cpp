@@ -1,9 +1,11 @@
-// dlock.hpp under C++20: the loss of a lock as a std::stop_token.
+// dlock.hpp under C++20: the loss of a lock as a std::stop_token; the standard's semaphore beside the shared one.
 #include "check.h"
 
 #include <condition_variable>
 #include <dlock.hpp>
 #include <mutex>
+#include <semaphore>
+#include <type_traits>
 
 using namespace std::chrono_literals;
 
@@ -38,9 +40,35 @@ void a_release_requests_none() {
     CHECK(!token.stop_requested());
 }
 
+// What a user of the standard's semaphore writes, for either.
+template <class Semaphore> void use_as_the_standards(Semaphore& permits) {
+    permits.acquire();
+    CHECK(permits.try_acquire() && !permits.try_acquire() && !permits.try_acquire_for(300ms));
+    CHECK(!permits.try_acquire_until(std::chrono::steady_clock::now() + 300ms));
+    permits.release();
+    CHECK(permits.try_acquire_for(10s));
+    permits.release(1);
+    CHECK(permits.try_acquire_until(std::chrono::system_clock::now() + 10s));
+    permits.release();
+    permits.release();
+    static_assert(std::is_same_v<decltype(permits.release()), void> &&
+                  std::is_same_v<decltype(permits.acquire()), void>);
+    static_assert(std::is_same_v<decltype(Semaphore::max()), std::ptrdiff_t> && Semaphore::max() >= 2);
+}
+
+void a_semaphore_has_the_verbs_of_the_standards() {
+    dlock::client client{server_url()};
+    dlock::semaphore shared{client, "cpp20/semaphore", 2};
+    std::counting_semaphore<2> local{2};
+    use_as_the_standards(shared);
+    use_as_the_standards(local);
+    CHECK(shared.inspect().available == 2 && shared.hold_count() == 0);
+}
+
 } // namespace
 
 int main() {
     RUN(a_loss_requests_a_stop);
     RUN(a_release_requests_none);
+    RUN(a_semaphore_has_the_verbs_of_the_standards);
 }

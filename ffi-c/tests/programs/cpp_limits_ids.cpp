@@ -3,31 +3,11 @@
 
 static std::int64_t made_before_anything_else() { return dlock::snowflake{12, 1}.next_id(); }
 
-#include "check.h"
-
-#include <dlock.hpp>
-
-#include <future>
-#include <type_traits>
-
-using namespace std::chrono_literals;
+#include "check.hpp"
 
 namespace {
 
-template <class T>
-constexpr bool move_only = std::is_nothrow_move_constructible_v<T>&& std::is_move_assignable_v<T> &&
-                           !std::is_copy_constructible_v<T> && !std::is_copy_assignable_v<T>;
 static_assert(move_only<dlock::snowflake> && move_only<dlock::rate_limiter>);
-
-template <class Error, class Call> Error thrown(Call&& call) {
-    try {
-        call();
-    } catch (const Error& error) {
-        return error;
-    }
-    check_failed(__FILE__, __LINE__, "the right exception", nullptr);
-    std::abort();
-}
 
 void ids_increase_and_come_apart() {
     const auto first = made_before_anything_else();

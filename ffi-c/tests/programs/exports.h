@@ -16,6 +16,9 @@
     X(dlock_client_lock_stats, dlock_client_lock_stats(NULL, NULL, error))                                             \
     X(dlock_client_limiter_stats, dlock_client_limiter_stats(NULL, NULL, error))                                       \
     X(dlock_client_semaphore_stats, dlock_client_semaphore_stats(NULL, NULL, error))                                   \
+    X(dlock_client_rw_lock_stats, dlock_client_rw_lock_stats(NULL, NULL, error))                                       \
+    X(dlock_client_counting_semaphore_stats, dlock_client_counting_semaphore_stats(NULL, NULL, error))                 \
+    X(dlock_client_latch_stats, dlock_client_latch_stats(NULL, NULL, error))                                           \
     X(dlock_lock_open, dlock_lock_open(NULL, NULL, 0, NULL, NULL, error))                                              \
     X(dlock_lock_free, dlock_lock_free(NULL))                                                                          \
     X(dlock_lock_name, dlock_lock_name(NULL, NULL, 0, NULL, error))                                                    \
@@ -31,6 +34,7 @@
     X(dlock_lock_detach, dlock_lock_detach(NULL, NULL, error))                                                         \
     X(dlock_lock_attach, dlock_lock_attach(NULL, NULL, 0, NULL, error))                                                \
     X(dlock_held_token, dlock_held_token(NULL, NULL, error))                                                           \
+    X(dlock_held_permits, dlock_held_permits(NULL, NULL, 0, NULL, error))                                              \
     X(dlock_held_owner, dlock_held_owner(NULL, NULL, 0, NULL, error))                                                  \
     X(dlock_held_is_valid, dlock_held_is_valid(NULL, NULL, error))                                                     \
     X(dlock_held_remaining_ms, dlock_held_remaining_ms(NULL, NULL, error))                                             \
@@ -41,7 +45,22 @@
     X(dlock_held_release, dlock_held_release(NULL, error))                                                             \
     X(dlock_held_extend, dlock_held_extend(NULL, 0, error))                                                            \
     X(dlock_held_detach, dlock_held_detach(NULL, NULL, error))                                                         \
+    X(dlock_held_downgrade, dlock_held_downgrade(NULL, NULL, error))                                                   \
     X(dlock_held_free, dlock_held_free(NULL))                                                                          \
+    X(dlock_lock_all_open, dlock_lock_all_open(NULL, NULL, NULL, 0, NULL, NULL, error))                                \
+    X(dlock_lock_all_free, dlock_lock_all_free(NULL))                                                                  \
+    X(dlock_lock_all_len, dlock_lock_all_len(NULL, NULL, error))                                                       \
+    X(dlock_lock_all_name, dlock_lock_all_name(NULL, 0, NULL, 0, NULL, error))                                         \
+    X(dlock_lock_all_acquire, dlock_lock_all_acquire(NULL, NULL, NULL, error))                                         \
+    X(dlock_lock_all_try_acquire, dlock_lock_all_try_acquire(NULL, NULL, error))                                       \
+    X(dlock_lock_all_take, dlock_lock_all_take(NULL, NULL, NULL, error))                                               \
+    X(dlock_lock_all_release, dlock_lock_all_release(NULL, error))                                                     \
+    X(dlock_lock_all_extend, dlock_lock_all_extend(NULL, 0, error))                                                    \
+    X(dlock_lock_all_hold_count, dlock_lock_all_hold_count(NULL, NULL, error))                                         \
+    X(dlock_lock_all_held, dlock_lock_all_held(NULL, NULL, error))                                                     \
+    X(dlock_held_token_of, dlock_held_token_of(NULL, NULL, 0, NULL, error))                                            \
+    X(dlock_held_tokens, dlock_held_tokens(NULL, NULL, 0, NULL, error))                                                \
+    X(dlock_held_lost_name, dlock_held_lost_name(NULL, NULL, 0, NULL, NULL, error))                                    \
     X(dlock_rate_limiter_open, dlock_rate_limiter_open(NULL, NULL, 0, 0, 0, NULL, NULL, error))                        \
     X(dlock_rate_limiter_free, dlock_rate_limiter_free(NULL))                                                          \
     X(dlock_rate_limiter_name, dlock_rate_limiter_name(NULL, NULL, 0, NULL, error))                                    \
@@ -49,6 +68,49 @@
     X(dlock_rate_limiter_try_acquire, dlock_rate_limiter_try_acquire(NULL, 0, NULL, error))                            \
     X(dlock_rate_limiter_peek, dlock_rate_limiter_peek(NULL, NULL, error))                                             \
     X(dlock_rate_limiter_reset, dlock_rate_limiter_reset(NULL, error))                                                 \
+    X(dlock_semaphore_open, dlock_semaphore_open(NULL, NULL, 0, 0, NULL, NULL, error))                                 \
+    X(dlock_semaphore_free, dlock_semaphore_free(NULL))                                                                \
+    X(dlock_semaphore_name, dlock_semaphore_name(NULL, NULL, 0, NULL, error))                                          \
+    X(dlock_semaphore_acquire, dlock_semaphore_acquire(NULL, 0, NULL, NULL, error))                                    \
+    X(dlock_semaphore_try_acquire, dlock_semaphore_try_acquire(NULL, 0, NULL, error))                                  \
+    X(dlock_semaphore_take, dlock_semaphore_take(NULL, 0, NULL, NULL, error))                                          \
+    X(dlock_semaphore_release, dlock_semaphore_release(NULL, NULL, error))                                             \
+    X(dlock_semaphore_extend, dlock_semaphore_extend(NULL, NULL, 0, error))                                            \
+    X(dlock_semaphore_hold_count, dlock_semaphore_hold_count(NULL, NULL, error))                                       \
+    X(dlock_semaphore_held, dlock_semaphore_held(NULL, NULL, error))                                                   \
+    X(dlock_semaphore_set_permits, dlock_semaphore_set_permits(NULL, 0, error))                                        \
+    X(dlock_semaphore_inspect, dlock_semaphore_inspect(NULL, NULL, error))                                             \
+    X(dlock_rw_lock_open, dlock_rw_lock_open(NULL, NULL, 0, 0, NULL, NULL, error))                                     \
+    X(dlock_rw_lock_free, dlock_rw_lock_free(NULL))                                                                    \
+    X(dlock_rw_lock_name, dlock_rw_lock_name(NULL, NULL, 0, NULL, error))                                              \
+    X(dlock_rw_lock_acquire, dlock_rw_lock_acquire(NULL, NULL, NULL, error))                                           \
+    X(dlock_rw_lock_try_acquire, dlock_rw_lock_try_acquire(NULL, NULL, error))                                         \
+    X(dlock_rw_lock_take, dlock_rw_lock_take(NULL, NULL, NULL, error))                                                 \
+    X(dlock_rw_lock_release, dlock_rw_lock_release(NULL, error))                                                       \
+    X(dlock_rw_lock_downgrade, dlock_rw_lock_downgrade(NULL, NULL, error))                                             \
+    X(dlock_rw_lock_extend, dlock_rw_lock_extend(NULL, 0, error))                                                      \
+    X(dlock_rw_lock_hold_count, dlock_rw_lock_hold_count(NULL, NULL, error))                                           \
+    X(dlock_rw_lock_held, dlock_rw_lock_held(NULL, NULL, error))                                                       \
+    X(dlock_rw_lock_force_release, dlock_rw_lock_force_release(NULL, NULL, error))                                     \
+    X(dlock_rw_lock_inspect, dlock_rw_lock_inspect(NULL, NULL, error))                                                 \
+    X(dlock_latch_open, dlock_latch_open(NULL, NULL, 0, NULL, error))                                                  \
+    X(dlock_latch_free, dlock_latch_free(NULL))                                                                        \
+    X(dlock_latch_name, dlock_latch_name(NULL, NULL, 0, NULL, error))                                                  \
+    X(dlock_latch_try_set_count, dlock_latch_try_set_count(NULL, 0, NULL, error))                                      \
+    X(dlock_latch_count_down, dlock_latch_count_down(NULL, 0, NULL, error))                                            \
+    X(dlock_latch_count, dlock_latch_count(NULL, NULL, error))                                                         \
+    X(dlock_latch_wait, dlock_latch_wait(NULL, 0, NULL, NULL, error))                                                  \
+    X(dlock_latch_delete, dlock_latch_delete(NULL, NULL, error))                                                       \
+    X(dlock_counting_semaphore_open, dlock_counting_semaphore_open(NULL, NULL, 0, NULL, error))                        \
+    X(dlock_counting_semaphore_free, dlock_counting_semaphore_free(NULL))                                              \
+    X(dlock_counting_semaphore_name, dlock_counting_semaphore_name(NULL, NULL, 0, NULL, error))                        \
+    X(dlock_counting_semaphore_try_set_permits, dlock_counting_semaphore_try_set_permits(NULL, 0, NULL, error))        \
+    X(dlock_counting_semaphore_acquire, dlock_counting_semaphore_acquire(NULL, 0, 0, NULL, error))                     \
+    X(dlock_counting_semaphore_try_acquire, dlock_counting_semaphore_try_acquire(NULL, 0, error))                      \
+    X(dlock_counting_semaphore_release, dlock_counting_semaphore_release(NULL, 0, error))                              \
+    X(dlock_counting_semaphore_add_permits, dlock_counting_semaphore_add_permits(NULL, 0, error))                      \
+    X(dlock_counting_semaphore_drain, dlock_counting_semaphore_drain(NULL, NULL, error))                               \
+    X(dlock_counting_semaphore_inspect, dlock_counting_semaphore_inspect(NULL, NULL, error))                           \
     X(dlock_layout_named, dlock_layout_named(NULL, 0, NULL, error))                                                    \
     X(dlock_layout_decode, dlock_layout_decode(NULL, 0, NULL, error))                                                  \
     X(dlock_snowflake_open, dlock_snowflake_open(0, 0, NULL, NULL, error))                                             \
@@ -72,12 +134,35 @@
     X(dlock_submit_release, dlock_submit_release(NULL, NULL, NULL, NULL, error))                                       \
     X(dlock_submit_extend, dlock_submit_extend(NULL, NULL, 0, NULL, NULL, error))                                      \
     X(dlock_submit_detach, dlock_submit_detach(NULL, NULL, NULL, NULL, error))                                         \
+    X(dlock_submit_downgrade, dlock_submit_downgrade(NULL, NULL, NULL, NULL, error))                                   \
     X(dlock_submit_attach, dlock_submit_attach(NULL, NULL, NULL, 0, NULL, NULL, error))                                \
     X(dlock_submit_force_release, dlock_submit_force_release(NULL, NULL, NULL, NULL, error))                           \
     X(dlock_submit_inspect, dlock_submit_inspect(NULL, NULL, NULL, NULL, error))                                       \
     X(dlock_submit_wait_lost, dlock_submit_wait_lost(NULL, NULL, 0, NULL, NULL, error))                                \
+    X(dlock_submit_semaphore_acquire, dlock_submit_semaphore_acquire(NULL, NULL, 0, NULL, NULL, NULL, error))          \
+    X(dlock_submit_semaphore_set_permits, dlock_submit_semaphore_set_permits(NULL, NULL, 0, NULL, NULL, error))        \
+    X(dlock_submit_semaphore_inspect, dlock_submit_semaphore_inspect(NULL, NULL, NULL, NULL, error))                   \
+    X(dlock_submit_rw_lock_acquire, dlock_submit_rw_lock_acquire(NULL, NULL, NULL, NULL, NULL, error))                 \
+    X(dlock_submit_rw_lock_force_release, dlock_submit_rw_lock_force_release(NULL, NULL, NULL, NULL, error))           \
+    X(dlock_submit_rw_lock_inspect, dlock_submit_rw_lock_inspect(NULL, NULL, NULL, NULL, error))                       \
+    X(dlock_submit_lock_all_acquire, dlock_submit_lock_all_acquire(NULL, NULL, NULL, NULL, NULL, error))               \
     X(dlock_submit_rate_limit, dlock_submit_rate_limit(NULL, NULL, 0, 0, NULL, NULL, error))                           \
-    X(dlock_submit_rate_limit_reset, dlock_submit_rate_limit_reset(NULL, NULL, NULL, NULL, error))
+    X(dlock_submit_rate_limit_reset, dlock_submit_rate_limit_reset(NULL, NULL, NULL, NULL, error))                     \
+    X(dlock_submit_latch_try_set_count, dlock_submit_latch_try_set_count(NULL, NULL, 0, NULL, NULL, error))            \
+    X(dlock_submit_latch_count_down, dlock_submit_latch_count_down(NULL, NULL, 0, NULL, NULL, error))                  \
+    X(dlock_submit_latch_count, dlock_submit_latch_count(NULL, NULL, NULL, NULL, error))                               \
+    X(dlock_submit_latch_wait, dlock_submit_latch_wait(NULL, NULL, 0, NULL, NULL, error))                              \
+    X(dlock_submit_latch_delete, dlock_submit_latch_delete(NULL, NULL, NULL, NULL, error))                             \
+    X(dlock_submit_counting_semaphore_try_set_permits,                                                                 \
+      dlock_submit_counting_semaphore_try_set_permits(NULL, NULL, 0, NULL, NULL, error))                               \
+    X(dlock_submit_counting_semaphore_acquire,                                                                         \
+      dlock_submit_counting_semaphore_acquire(NULL, NULL, 0, 0, NULL, NULL, error))                                    \
+    X(dlock_submit_counting_semaphore_release,                                                                         \
+      dlock_submit_counting_semaphore_release(NULL, NULL, 0, NULL, NULL, error))                                       \
+    X(dlock_submit_counting_semaphore_add_permits,                                                                     \
+      dlock_submit_counting_semaphore_add_permits(NULL, NULL, 0, NULL, NULL, error))                                   \
+    X(dlock_submit_counting_semaphore_drain, dlock_submit_counting_semaphore_drain(NULL, NULL, NULL, NULL, error))     \
+    X(dlock_submit_counting_semaphore_inspect, dlock_submit_counting_semaphore_inspect(NULL, NULL, NULL, NULL, error))
 // </api:exports>
 
 #define EACH_EXPORT(X)                                                                                                 \

@@ -154,7 +154,7 @@ static void a_forced_release_frees_what_another_client_holds(void) {
 }
 
 static dlock_detached_t detached;
-static dlock_status_t attach_and_release(const dlock_lock_t* lock) {
+static dlock_status_t attach_and_release(const void* lock) {
     dlock_held_t* held = NULL;
     OK(dlock_lock_attach(lock, detached.text, detached.text_len, &held, error));
     CHECK(dlock_held_free(held) == DLOCK_OK);
@@ -193,7 +193,7 @@ static void the_hold_of_the_thread_can_be_asked_for(void) {
 }
 
 static dlock_cancel_t* cancel;
-static dlock_status_t wait_until_cancelled(const dlock_lock_t* lock) {
+static dlock_status_t wait_until_cancelled(const void* lock) {
     dlock_acquire_options_t options = DLOCK_ACQUIRE_OPTIONS_INIT;
     options.cancel = cancel;
     return dlock_lock_acquire(lock, &options, NULL, NULL);
@@ -214,7 +214,7 @@ static void a_cancel_token_ends_a_wait(void) {
     CHECK(dlock_lock_free(lock) == DLOCK_OK);
 }
 
-static dlock_status_t hold_and_end(const dlock_lock_t* lock) {
+static dlock_status_t hold_and_end(const void* lock) {
     dlock_acquire_options_t options = DLOCK_ACQUIRE_OPTIONS_INIT;
     return dlock_lock_acquire(lock, &options, NULL, NULL);
 }

@@ -34,6 +34,16 @@ static void a_handle_of_another_kind_or_of_nobody_is_an_invalid_argument(void) {
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         GIVES(DLOCK_INVALID_ARGUMENT, dlock_lock_release(wrong[i], error));
         CHECK(dlock_lock_free((dlock_lock_t*)wrong[i]) == DLOCK_INVALID_ARGUMENT);
+        GIVES(DLOCK_INVALID_ARGUMENT, dlock_semaphore_release(wrong[i], NULL, error));
+        CHECK(dlock_semaphore_free((dlock_semaphore_t*)wrong[i]) == DLOCK_INVALID_ARGUMENT);
+        GIVES(DLOCK_INVALID_ARGUMENT, dlock_rw_lock_release(wrong[i], error));
+        CHECK(dlock_rw_lock_free((dlock_rw_lock_t*)wrong[i]) == DLOCK_INVALID_ARGUMENT);
+        GIVES(DLOCK_INVALID_ARGUMENT, dlock_latch_count_down(wrong[i], 1, NULL, error));
+        CHECK(dlock_latch_free((dlock_latch_t*)wrong[i]) == DLOCK_INVALID_ARGUMENT);
+        GIVES(DLOCK_INVALID_ARGUMENT, dlock_counting_semaphore_release(wrong[i], 1, error));
+        CHECK(dlock_counting_semaphore_free((dlock_counting_semaphore_t*)wrong[i]) == DLOCK_INVALID_ARGUMENT);
+        GIVES(DLOCK_INVALID_ARGUMENT, dlock_lock_all_release(wrong[i], error));
+        CHECK(dlock_lock_all_free((dlock_lock_all_t*)wrong[i]) == DLOCK_INVALID_ARGUMENT);
         if (wrong[i] != (void*)port) CHECK(dlock_port_free((dlock_port_t*)wrong[i]) == DLOCK_INVALID_ARGUMENT);
         if (wrong[i] != (void*)client) GIVES(DLOCK_INVALID_ARGUMENT, dlock_client_close(wrong[i], false, error));
         GIVES(DLOCK_INVALID_ARGUMENT, dlock_op_cancel(wrong[i], NULL, error));

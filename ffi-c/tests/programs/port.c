@@ -167,6 +167,98 @@ static void freeing_a_port_gives_back_what_nobody_drained(void) {
     dlock_lock_free(lock), dlock_lock_free(wanted);
 }
 
+static dlock_held_t* take(const dlock_semaphore_t* semaphore, int64_t permits) {
+    OK(dlock_submit_semaphore_acquire(port, semaphore, permits, NULL, NULL, NULL, error));
+    CHECK(one()->kind == DLOCK_COMPLETION_HELD);
+    return got[0].held;
+}
+
+static void operations_of_a_semaphore_complete_with_their_answers(void) {
+    dlock_semaphore_t* semaphore = open_semaphore(client, 3, NULL);
+    dlock_op_t* op = NULL;
+    int mine = 0;
+    OK(dlock_submit_semaphore_acquire(port, semaphore, 2, NULL, &mine, &op, error));
+    dlock_completion_t* done = one();
+    CHECK(done->kind == DLOCK_COMPLETION_HELD && done->status == DLOCK_OK && done->token == 0);
+    CHECK(done->op == op && done->user_data == &mine);
+    dlock_held_t* held = done->held;
+    size_t permits = 0;
+    OK(dlock_held_permits(held, NULL, 0, &permits, error));
+    CHECK(permits == 2);
+    OK(dlock_submit_semaphore_inspect(port, semaphore, NULL, NULL, error));
+    CHECK(one()->kind == DLOCK_COMPLETION_SEMAPHORE_INSPECTION && got[0].semaphore_inspection.exists);
+    CHECK(got[0].semaphore_inspection.permits == 3 && got[0].semaphore_inspection.available == 1);
+    OK(dlock_submit_semaphore_set_permits(port, semaphore, 7, NULL, NULL, error));
+    CHECK(one()->kind == DLOCK_COMPLETION_DONE);
+    OK(dlock_submit_extend(port, held, 60000, NULL, NULL, error));
+    CHECK(one()->kind == DLOCK_COMPLETION_DONE);
+    OK(dlock_submit_detach(port, held, NULL, NULL, error));
+    CHECK(one()->kind == DLOCK_COMPLETION_ERROR && got[0].status == DLOCK_INVALID_ARGUMENT);
+    dlock_acquire_options_t options = DLOCK_ACQUIRE_OPTIONS_INIT;
+    options.wait_ms = 300; /* a server that has not answered within 100 ms is no answer, and valgrind is slow */
+    OK(dlock_submit_semaphore_acquire(port, semaphore, 6, &options, NULL, NULL, error));
+    CHECK(one()->kind == DLOCK_COMPLETION_ERROR && got[0].status == DLOCK_BUSY);
+    OK(dlock_submit_semaphore_acquire(port, semaphore, 0, NULL, NULL, NULL, error));
+    CHECK(one()->status == DLOCK_INVALID_ARGUMENT && strcmp(got[0].error.allowed, "1 to 10000") == 0);
+    OK(dlock_submit_semaphore_set_permits(port, semaphore, -1, NULL, NULL, error));
+    CHECK(one()->status == DLOCK_INVALID_ARGUMENT);
+    release(held);
+    CHECK(!readable(port) && dlock_semaphore_free(semaphore) == DLOCK_OK);
+}
+
+static void a_cancelled_wait_for_permits_leaves_nothing(void) {
+    dlock_semaphore_t* semaphore = open_semaphore(client, 3, NULL);
+    dlock_held_t* held = take(semaphore, 1);
+    dlock_op_t* waiting = NULL;
+    OK(dlock_submit_semaphore_acquire(port, semaphore, 3, NULL, NULL, &waiting, error));
+    dlock_semaphore_inspection_t seen = DLOCK_SEMAPHORE_INSPECTION_INIT;
+    for (int64_t until = now_ms() + 30000; seen.queued == 0;) { /* until it stands in the queue */
+        CHECK(now_ms() < until);
+        OK(dlock_semaphore_inspect(semaphore, &seen, error));
+    }
+    bool cancelled = false;
+    OK(dlock_op_cancel(waiting, &cancelled, error));
+    CHECK(cancelled && one()->op == waiting && got[0].status == DLOCK_CANCELLED);
+    dlock_held_t* rest = take(semaphore, 2); /* what the wait stood in front of */
+    release(rest);
+    release(held);
+    OK(dlock_semaphore_inspect(semaphore, &seen, error));
+    CHECK(seen.available == 3 && seen.queued == 0 && !readable(port));
+    CHECK(dlock_semaphore_free(semaphore) == DLOCK_OK);
+}
+
+static void freeing_a_port_gives_back_permits_that_nobody_drained(void) {
+    dlock_semaphore_t* semaphore = open_semaphore(client, 2, NULL);
+    dlock_port_t* unread = NULL;
+    OK(dlock_port_new(&unread, error));
+    OK(dlock_submit_semaphore_acquire(unread, semaphore, 2, NULL, NULL, NULL, error));
+    int fd = -1;
+    OK(dlock_port_fd(unread, &fd, error));
+    struct pollfd wait = {fd, POLLIN, 0};
+    CHECK(poll(&wait, 1, 10000) == 1);                                                 /* granted, not drained */
+    OK(dlock_submit_semaphore_acquire(unread, semaphore, 1, NULL, NULL, NULL, error)); /* waiting */
+    CHECK(dlock_port_free(unread) == DLOCK_OK);
+    OK(dlock_semaphore_acquire(semaphore, 2, NULL, NULL, error)); /* released in the background */
+    OK(dlock_semaphore_release(semaphore, NULL, error));
+    CHECK(dlock_semaphore_free(semaphore) == DLOCK_OK);
+}
+
+static void a_number_of_permits_unlike_the_servers_is_a_log_event(void) {
+    dlock_client_options_t options = DLOCK_CLIENT_OPTIONS_INIT;
+    options.log_port = port;
+    dlock_client_t* logged = NULL;
+    dlock_semaphore_t* semaphore = open_semaphore(client, 3, NULL);
+    OK(dlock_semaphore_set_permits(semaphore, 3, error));
+    OK(dlock_client_open(server_url(), strlen(server_url()), &options, &logged, error));
+    dlock_semaphore_t* other = open_semaphore(logged, 8, NULL);
+    OK(dlock_semaphore_acquire(other, 1, NULL, NULL, error));
+    OK(dlock_semaphore_release(other, NULL, error));
+    while (one()->log_level < DLOCK_LOG_WARN) CHECK(got[0].kind == DLOCK_COMPLETION_LOG);
+    CHECK(got[0].kind == DLOCK_COMPLETION_LOG && strstr(got[0].text, "3 permits on the server") != NULL);
+    OK(dlock_client_close(logged, false, error));
+    dlock_semaphore_free(semaphore), dlock_semaphore_free(other), dlock_client_free(logged);
+}
+
 static void log_events_come_through_the_port(void) {
     dlock_client_options_t options = DLOCK_CLIENT_OPTIONS_INIT;
     options.log_port = port;
@@ -195,6 +287,10 @@ int main(void) {
     RUN(a_cancelled_wait_completes_at_once_and_leaves_nothing);
     RUN(a_thousand_waiters_are_closed_within_a_tenth_of_a_second);
     RUN(freeing_a_port_gives_back_what_nobody_drained);
+    RUN(operations_of_a_semaphore_complete_with_their_answers);
+    RUN(a_cancelled_wait_for_permits_leaves_nothing);
+    RUN(freeing_a_port_gives_back_permits_that_nobody_drained);
+    RUN(a_number_of_permits_unlike_the_servers_is_a_log_event);
     RUN(log_events_come_through_the_port);
     OK(dlock_client_close(client, false, error));
     CHECK(dlock_port_free(port) == DLOCK_OK);

@@ -7,6 +7,10 @@
 static dlock_client_t* client;
 static dlock_lock_t* lock;
 static dlock_held_t* held;
+static dlock_semaphore_t* semaphore;
+static dlock_rw_lock_t *reads, *writes;
+static dlock_latch_t* latch;
+static dlock_counting_semaphore_t* counting;
 static dlock_port_t* port;
 
 /* Some of everything, left open. */
@@ -20,6 +24,22 @@ static void use_everything(void) {
     OK(dlock_rate_limiter_open(client, "c/shutdown", 10, 100, 1000000, NULL, &limiter, error));
     dlock_decision_t decision = DLOCK_DECISION_INIT;
     OK(dlock_rate_limiter_acquire(limiter, 1, -1, NULL, &decision, error));
+    semaphore = open_semaphore(client, 3, NULL);
+    dlock_held_t* permits = NULL;
+    OK(dlock_semaphore_acquire(semaphore, 1, NULL, NULL, error));
+    OK(dlock_semaphore_take(semaphore, 1, NULL, &permits, error));
+    OK(dlock_submit_semaphore_acquire(port, semaphore, 2, NULL, NULL, NULL, error));
+    reads = open_side(client, DLOCK_SIDE_READ, NULL), writes = open_side(client, DLOCK_SIDE_WRITE, NULL);
+    dlock_held_t* reading = NULL;
+    OK(dlock_rw_lock_acquire(reads, NULL, NULL, error));
+    OK(dlock_rw_lock_take(reads, NULL, &reading, error));
+    OK(dlock_submit_rw_lock_acquire(port, writes, NULL, NULL, NULL, error));
+    latch = open_latch(client);
+    bool set = false;
+    OK(dlock_latch_try_set_count(latch, 2, &set, error));
+    OK(dlock_submit_latch_wait(port, latch, -1, NULL, NULL, error));
+    counting = open_counting(client, 0);
+    OK(dlock_submit_counting_semaphore_acquire(port, counting, 1, -1, NULL, NULL, error));
     dlock_snowflake_t* ids = NULL;
     int64_t id = 0;
     OK(dlock_snowflake_open(20, 1, NULL, &ids, error));
@@ -34,6 +54,13 @@ static void after_a_shutdown_every_call_says_closed(void) {
     GIVES(DLOCK_CLOSED, dlock_client_open("memory://", 9, NULL, &client, error));
     GIVES(DLOCK_CLOSED, dlock_port_new(&port, error));
     CHECK(dlock_held_free(held) == DLOCK_CLOSED && dlock_lock_free(lock) == DLOCK_CLOSED);
+    GIVES(DLOCK_CLOSED, dlock_semaphore_release(semaphore, NULL, error));
+    CHECK(dlock_semaphore_free(semaphore) == DLOCK_CLOSED);
+    GIVES(DLOCK_CLOSED, dlock_rw_lock_release(reads, error));
+    CHECK(dlock_rw_lock_free(reads) == DLOCK_CLOSED && dlock_rw_lock_free(writes) == DLOCK_CLOSED);
+    GIVES(DLOCK_CLOSED, dlock_latch_count_down(latch, 1, NULL, error));
+    GIVES(DLOCK_CLOSED, dlock_counting_semaphore_release(counting, 1, error));
+    CHECK(dlock_latch_free(latch) == DLOCK_CLOSED && dlock_counting_semaphore_free(counting) == DLOCK_CLOSED);
     CHECK(dlock_port_free(port) == DLOCK_CLOSED && dlock_client_free(client) == DLOCK_CLOSED);
 #define NEVER_A_CRASH(function, call)                                                                                  \
     check_case = #function;                                                                                            \
@@ -66,14 +93,27 @@ static void at_exit(void) {
     fflush(stdout);
 }
 
-static dlock_status_t wait_for_the_loss(const dlock_lock_t* unused) {
+static dlock_status_t wait_for_the_loss(const void* unused) {
     (void)unused;
     dlock_loss_t reason = DLOCK_LOSS_NONE;
     dlock_status_t status = dlock_held_wait_lost(held, -1, NULL, &reason, NULL);
     return status == DLOCK_OK && reason == DLOCK_LOSS_CLOSED ? DLOCK_CLOSED : status;
 }
 
-static dlock_status_t come_and_go(const dlock_lock_t* unused) {
+static dlock_status_t wait_for_permits(const void* of) { return dlock_semaphore_acquire(of, 3, NULL, NULL, NULL); }
+
+static dlock_status_t wait_for_the_readers(const void* of) { return dlock_rw_lock_acquire(of, NULL, NULL, NULL); }
+
+static dlock_status_t wait_for_the_latch(const void* of) {
+    bool open = false;
+    return dlock_latch_wait(of, -1, NULL, &open, NULL);
+}
+
+static dlock_status_t wait_for_a_count(const void* of) {
+    return dlock_counting_semaphore_acquire(of, 1, -1, NULL, NULL);
+}
+
+static dlock_status_t come_and_go(const void* unused) {
     dlock_status_t status = DLOCK_OK;
     (void)unused;
     while (status == DLOCK_OK) {
@@ -88,19 +128,33 @@ static dlock_status_t come_and_go(const dlock_lock_t* unused) {
 
 static void a_shutdown_ends_the_calls_of_other_threads(void) {
     use_everything();
-    struct job jobs[8];
+    struct job jobs[14];
     for (int i = 0; i < 3; i++) start(wait_for_it, lock, &jobs[i]);
     start(wait_for_the_loss, lock, &jobs[3]);
     for (int i = 4; i < 8; i++) start(come_and_go, lock, &jobs[i]);
+    for (int i = 8; i < 10; i++) start(wait_for_permits, semaphore, &jobs[i]);
+    for (int i = 10; i < 12; i++) start(wait_for_the_readers, writes, &jobs[i]);
+    start(wait_for_the_latch, latch, &jobs[12]);
+    start(wait_for_a_count, counting, &jobs[13]);
+    dlock_latch_stats_t latches = DLOCK_LATCH_STATS_INIT;
+    dlock_counting_semaphore_stats_t counts = DLOCK_COUNTING_SEMAPHORE_STATS_INIT;
     dlock_lock_stats_t stats = DLOCK_LOCK_STATS_INIT;
-    for (int64_t until = now_ms() + 30000; stats.waiting < 4 || stats.released < 20;) {
+    dlock_semaphore_stats_t permits = DLOCK_SEMAPHORE_STATS_INIT;
+    dlock_rw_lock_stats_t sides = DLOCK_RW_LOCK_STATS_INIT;
+    int64_t until = now_ms() + 30000;
+    while (stats.waiting < 4 || stats.released < 20 || permits.waiting < 3 || sides.waiting < 3 ||
+           latches.waiting < 2 || counts.waiting < 2) {
         CHECK(now_ms() < until);
+        OK(dlock_client_latch_stats(client, &latches, error));
+        OK(dlock_client_counting_semaphore_stats(client, &counts, error));
+        OK(dlock_client_rw_lock_stats(client, &sides, error));
         OK(dlock_client_lock_stats(client, &stats, error));
+        OK(dlock_client_semaphore_stats(client, &permits, error));
     }
     int64_t begun = now_ms();
     OK(dlock_shutdown(error));
     CHECK(now_ms() - begun < bound_ms(2000));
-    for (int i = 0; i < 8; i++) CHECK(finish(&jobs[i]) == DLOCK_CLOSED);
+    for (int i = 0; i < 14; i++) CHECK(finish(&jobs[i]) == DLOCK_CLOSED);
 }
 
 int main(int count, char** arguments) {

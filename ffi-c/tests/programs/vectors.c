@@ -34,14 +34,23 @@ static void statistics_have_the_names_of_every_language(void) {
     dlock_lock_stats_t lock = DLOCK_LOCK_STATS_INIT;
     dlock_limiter_stats_t limiter = DLOCK_LIMITER_STATS_INIT;
     dlock_semaphore_stats_t semaphore = DLOCK_SEMAPHORE_STATS_INIT;
+    dlock_rw_lock_stats_t rw_lock = DLOCK_RW_LOCK_STATS_INIT;
+    dlock_counting_semaphore_stats_t counting = DLOCK_COUNTING_SEMAPHORE_STATS_INIT;
+    dlock_latch_stats_t latch = DLOCK_LATCH_STATS_INIT;
     OK(dlock_client_stats(client, &own, error));
     OK(dlock_client_lock_stats(client, &lock, error));
     OK(dlock_client_limiter_stats(client, &limiter, error));
     OK(dlock_client_semaphore_stats(client, &semaphore, error));
+    OK(dlock_client_rw_lock_stats(client, &rw_lock, error));
+    OK(dlock_client_counting_semaphore_stats(client, &counting, error));
+    OK(dlock_client_latch_stats(client, &latch, error));
 #define OWN(name) size += sizeof own.name;
 #define OF_LOCK(name) size += sizeof lock.name;
 #define OF_LIMITER(name) size += sizeof limiter.name;
 #define OF_SEMAPHORE(name) size += sizeof semaphore.name;
+#define OF_RW_LOCK(name) size += sizeof rw_lock.name;
+#define OF_COUNTING(name) size += sizeof counting.name;
+#define OF_LATCH(name) size += sizeof latch.name;
     size_t size = sizeof own.struct_size;
     VECTOR_COUNTERS(OWN)
     CHECK(size == sizeof own); /* and no others */
@@ -57,6 +66,18 @@ static void statistics_have_the_names_of_every_language(void) {
     VECTOR_SEMAPHORE_COUNTERS(OF_SEMAPHORE)
     VECTOR_SEMAPHORE_HISTOGRAMS(OF_SEMAPHORE)
     CHECK(size == sizeof semaphore);
+    size = sizeof rw_lock.struct_size;
+    VECTOR_RW_LOCK_COUNTERS(OF_RW_LOCK)
+    VECTOR_RW_LOCK_HISTOGRAMS(OF_RW_LOCK)
+    CHECK(size == sizeof rw_lock);
+    size = sizeof counting.struct_size;
+    VECTOR_COUNTING_SEMAPHORE_COUNTERS(OF_COUNTING)
+    VECTOR_COUNTING_SEMAPHORE_HISTOGRAMS(OF_COUNTING)
+    CHECK(size == sizeof counting);
+    size = sizeof latch.struct_size;
+    VECTOR_LATCH_COUNTERS(OF_LATCH)
+    VECTOR_LATCH_HISTOGRAMS(OF_LATCH)
+    CHECK(size == sizeof latch);
 #define count_us count
 #define buckets_us buckets
 #define PART(name) in_all += sizeof lock.wait_time.name##_us;

@@ -1,11 +1,43 @@
-//! Holds: asked about, and, where a hold is its handle's own, ended through it.
+//! Holds: granted, asked about, and, where a hold is its handle's own, ended through it.
 
-use jni::objects::{JByteArray, JClass};
+use std::future::Future;
+
+use jni::objects::{JByteArray, JClass, JLongArray};
 use jni::sys::{jboolean, jint, jlong};
-use jni::{EnvUnowned, jni_mangle};
-use libdlock_bridge::ops;
+use jni::{Env, EnvUnowned, jni_mangle};
+use libdlock::{ErrorKind, Result, embed};
+use libdlock_bridge::ops::{self, Holding};
+use libdlock_bridge::{Held, State};
 
-use crate::call::{array, plain, submit, with_env};
+use crate::call::{array, bytes, jvm_refused, plain, submit, with_env};
+use crate::lock_all::BETWEEN;
+
+/// Holder 0 stands for a hold that is its handle's own.
+pub(crate) fn holding(holder: jlong) -> Holding {
+    if holder == 0 { Holding::ByHandle } else { Holding::ByHolder(embed::holder(holder as u64)) }
+}
+
+/// Acquires while the calling thread waits in here, until somebody fires `cancel`. `granted` gets handle and token of the hold;
+/// false when it was not to be had in that time.
+pub(crate) fn granted_to<F: Future<Output = Result<Held>> + Send>(
+    granted: &JLongArray<'_>,
+    state: &'static State,
+    env: &mut Env<'_>,
+    acquire: F,
+    cancel: Option<u64>,
+    busy_throws: bool,
+) -> Result<bool> {
+    let held = match state.wait(state.with_cancel(cancel, acquire), None) {
+        Ok(held) => held,
+        Err(error) if error.kind() == ErrorKind::Busy && !busy_throws => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    let numbers = [held.handle as i64, held.token as i64];
+    granted.set_region(env, 0, &numbers).map(|()| true).map_err(|error| {
+        state.undo(held.handle);
+        jvm_refused(error)
+    })
+}
 
 #[jni_mangle("org.libdlock.internal.Native")]
 pub fn held_valid(env: EnvUnowned<'_>, _: JClass<'_>, held: jlong) -> jboolean {
@@ -15,6 +47,12 @@ pub fn held_valid(env: EnvUnowned<'_>, _: JClass<'_>, held: jlong) -> jboolean {
 #[jni_mangle("org.libdlock.internal.Native")]
 pub fn held_owner<'local>(env: EnvUnowned<'local>, _: JClass<'local>, held: jlong) -> JByteArray<'local> {
     with_env(env, "heldOwner", |state, env| array(env, ops::held_owner(state, held as u64)?.as_bytes()))
+}
+
+/// The ids of the permits, with commas between them.
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn held_permits<'local>(env: EnvUnowned<'local>, _: JClass<'local>, held: jlong) -> JByteArray<'local> {
+    with_env(env, "heldPermits", |state, env| array(env, ops::held_permits(state, held as u64)?.join(",").as_bytes()))
 }
 
 /// In nanoseconds.
@@ -35,6 +73,38 @@ pub fn held_loss<'local>(env: EnvUnowned<'local>, _: JClass<'local>, held: jlong
 #[jni_mangle("org.libdlock.internal.Native")]
 pub fn held_wait_lost(env: EnvUnowned<'_>, _: JClass<'_>, port: jlong, id: jlong, held: jlong) -> jlong {
     submit(env, "heldWaitLost", port, id, async move |state| ops::held_wait_lost(state, held as u64, None).await)
+}
+
+/// Of several locks: name and token of each, with NULs between them.
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn held_tokens<'local>(env: EnvUnowned<'local>, _: JClass<'local>, held: jlong) -> JByteArray<'local> {
+    with_env(env, "heldTokens", |state, env| {
+        let tokens = ops::held_tokens(state, held as u64)?;
+        let words: Vec<String> = tokens.into_iter().flat_map(|(name, token)| [name, token.to_string()]).collect();
+        array(env, words.join(BETWEEN).as_bytes())
+    })
+}
+
+/// Of several locks, that of this name.
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn held_token_of<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    held: jlong,
+    name: JByteArray<'local>,
+) -> jlong {
+    with_env(env, "heldTokenOf", |state, env| {
+        ops::held_token_of(state, held as u64, &bytes(env, &name)?).map(|token| token as jlong)
+    })
+}
+
+/// Of several locks: name and reason of the one that was lost, with a NUL between them; null when none was.
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn held_lost_member<'local>(env: EnvUnowned<'local>, _: JClass<'local>, held: jlong) -> JByteArray<'local> {
+    with_env(env, "heldLostMember", |state, env| match ops::held_lost_member(state, held as u64)? {
+        Some((name, reason)) => array(env, [name.as_str(), reason.as_str()].join(BETWEEN).as_bytes()),
+        None => Ok(JByteArray::default()),
+    })
 }
 
 #[jni_mangle("org.libdlock.internal.Native")]
@@ -66,4 +136,10 @@ pub fn held_extend(env: EnvUnowned<'_>, _: JClass<'_>, port: jlong, id: jlong, h
 #[jni_mangle("org.libdlock.internal.Native")]
 pub fn held_detach(env: EnvUnowned<'_>, _: JClass<'_>, port: jlong, id: jlong, held: jlong) -> jlong {
     submit(env, "heldDetach", port, id, async move |state| ops::held_detach(state, held as u64).await)
+}
+
+/// Brings the hold of the read side; `held` is a hold of a write side.
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn held_downgrade(env: EnvUnowned<'_>, _: JClass<'_>, port: jlong, id: jlong, held: jlong) -> jlong {
+    submit(env, "heldDowngrade", port, id, async move |state| ops::held_downgrade(state, held as u64).await)
 }

@@ -3,13 +3,22 @@
 use jni::objects::{JByteArray, JClass, JLongArray};
 use jni::sys::{jboolean, jint, jlong};
 use jni::{EnvUnowned, jni_mangle};
-use libdlock::ErrorKind;
 use libdlock::embed;
-use libdlock_bridge::ops::{self, Holding, given};
+use libdlock_bridge::ops::{self, given};
 
-use crate::call::{NOT_GIVEN, bytes, jvm_refused, plain, start, submit, token, with_env};
+use crate::call::{NOT_GIVEN, bytes, plain, start, submit, token, with_env};
+use crate::held::{granted_to, holding};
 
-/// `reentrant`: 0 no, 1 yes, anything else the client's option.
+/// 0 no, 1 yes, anything else the client's option.
+pub(crate) fn flag(given: jint) -> Option<bool> {
+    match given {
+        0 => Some(false),
+        1 => Some(true),
+        _ => None,
+    }
+}
+
+/// `reentrant`: see [`flag`].
 #[jni_mangle("org.libdlock.internal.Native")]
 pub fn lock_open<'local>(
     env: EnvUnowned<'local>,
@@ -22,13 +31,9 @@ pub fn lock_open<'local>(
 ) -> jlong {
     with_env(env, "lockOpen", |state, env| {
         let name = bytes(env, &name)?;
-        let reentrant = match reentrant {
-            0 => Some(false),
-            1 => Some(true),
-            _ => None,
-        };
         let (lease, watchdog_lease) = (given(lease_ms, NOT_GIVEN), given(watchdog_lease_ms, NOT_GIVEN));
-        ops::lock_open(state, client as u64, &name, lease, watchdog_lease, reentrant).map(|lock| lock as jlong)
+        let opened = ops::lock_open(state, client as u64, &name, lease, watchdog_lease, flag(reentrant));
+        opened.map(|lock| lock as jlong)
     })
 }
 
@@ -73,16 +78,7 @@ pub fn lock_acquire_blocking<'local>(
     with_env(env, "lockAcquireBlocking", |state, env| {
         let (wait, lease) = (given(wait_ms, NOT_GIVEN), given(lease_ms, NOT_GIVEN));
         let acquire = ops::lock_acquire(state, lock as u64, holding(holder), wait, lease);
-        let held = match state.wait(state.with_cancel(token(cancel), acquire), None) {
-            Ok(held) => held,
-            Err(error) if error.kind() == ErrorKind::Busy && !busy_throws => return Ok(false),
-            Err(error) => return Err(error),
-        };
-        let numbers = [held.handle as i64, held.token as i64];
-        granted.set_region(env, 0, &numbers).map(|()| true).map_err(|error| {
-            state.undo(held.handle);
-            jvm_refused(error)
-        })
+        granted_to(&granted, state, env, acquire, token(cancel), busy_throws)
     })
 }
 
@@ -171,9 +167,4 @@ pub fn lock_force_release(env: EnvUnowned<'_>, _: JClass<'_>, port: jlong, id: j
 #[jni_mangle("org.libdlock.internal.Native")]
 pub fn lock_inspect(env: EnvUnowned<'_>, _: JClass<'_>, port: jlong, id: jlong, lock: jlong) -> jlong {
     submit(env, "lockInspect", port, id, async move |state| ops::lock_inspect(state, lock as u64).await)
-}
-
-/// Holder 0 stands for a hold that is its handle's own.
-fn holding(holder: jlong) -> Holding {
-    if holder == 0 { Holding::ByHandle } else { Holding::ByHolder(embed::holder(holder as u64)) }
 }

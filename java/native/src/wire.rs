@@ -7,7 +7,9 @@
 use libdlock::event::Event;
 use libdlock::{Error, ErrorKind, Result};
 use libdlock_bridge::ops::Decision;
-use libdlock_bridge::{Completion, Held, Inspection, Outcome, SemaphoreInspection, What};
+use libdlock_bridge::{
+    Completion, CountingSemaphoreInspection, Held, Inspection, Outcome, RwLockInspection, SemaphoreInspection, What,
+};
 
 // <api:tags> written by `python3 api/write.py` from api/wire.json
 /// Nothing but that it is done.
@@ -32,6 +34,12 @@ const LOG: u8 = 8;
 const DECISION: u8 = 9;
 /// What the server said about a semaphore.
 const SEMAPHORE_INSPECTION: u8 = 10;
+/// What the server said about a read-write lock.
+const RW_LOCK_INSPECTION: u8 = 11;
+/// A whole number.
+const NUMBER: u8 = 12;
+/// What the server said about a counting semaphore.
+const COUNTING_SEMAPHORE_INSPECTION: u8 = 13;
 // </api:tags>
 
 /// Stands for a number that is not there; those that may be missing are never negative.
@@ -92,11 +100,15 @@ struct Bytes(Vec<u8>);
 impl Bytes {
     fn outcome(&mut self, outcome: &Outcome) {
         match outcome {
-            Outcome::Unit => self.byte(UNIT),
+            Outcome::Unit | Outcome::Granted(_) => self.byte(UNIT),
             // <api:scalars> written by `python3 api/write.py` from api/wire.json
             Outcome::Bool(answer) => {
                 self.byte(BOOL);
                 self.byte(u8::from(*answer));
+            }
+            Outcome::Number(answer) => {
+                self.byte(NUMBER);
+                self.int64(*answer);
             }
             Outcome::Text(answer) => {
                 self.byte(TEXT);
@@ -124,6 +136,21 @@ impl Bytes {
             Outcome::SemaphoreInspection(SemaphoreInspection { permits, available, queued, .. }) => {
                 self.byte(SEMAPHORE_INSPECTION);
                 self.int64(permits.map_or(NONE, |permits| permits as i64));
+                self.int64(*available);
+                self.int64(*queued as i64);
+            }
+            Outcome::RwLockInspection(RwLockInspection { writer, ours, readers, ttl, token, queued, .. }) => {
+                self.byte(RW_LOCK_INSPECTION);
+                self.text(writer.as_deref());
+                self.byte(u8::from(*ours));
+                self.int64(*readers as i64);
+                self.int64(ttl.map_or(NONE, |ttl| ttl.as_millis() as i64));
+                self.int64(token.map_or(NONE, |token| token as i64));
+                self.int64(*queued as i64);
+            }
+            Outcome::CountingSemaphoreInspection(CountingSemaphoreInspection { exists, available, queued, .. }) => {
+                self.byte(COUNTING_SEMAPHORE_INSPECTION);
+                self.byte(u8::from(*exists));
                 self.int64(*available);
                 self.int64(*queued as i64);
             }

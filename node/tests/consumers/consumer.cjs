@@ -1,5 +1,16 @@
 const { DlockError, connect } = require("libdlock");
 
 connect("memory://")
-  .then((client) => client.withLock("k", (held) => typeof held.token))
-  .then((type) => console.log(type, typeof DlockError));
+  .then((client) =>
+    Promise.all([
+      client.withLock("k", (held) => typeof held.token),
+      client.semaphore("permits", 5).withPermits({ permits: 2 }, (held) => held.permits.length),
+      client.lockAll(["a", "b"]).withLock((held) => held.tokens.size),
+      client.countingSemaphore("slots").available(),
+      client.latch("latch").wait(),
+      client.rwLock("rw").withWrite(async (held) => (await held.downgrade()).side),
+    ]),
+  )
+  .then(([type, permits, locks, slots, open, side]) =>
+    console.log(type, permits, locks, slots, open, side, typeof DlockError),
+  );

@@ -21,9 +21,9 @@ export { ROOT, vectorFile, vectors };
 export const TESTS = dirname(dirname(fileURLToPath(import.meta.url)));
 export const LONG = process.env.DLOCK_LONG === "1" ? false : "part of check-long";
 
-/** Whether another client stands in the queue for a lock, and listens. */
-export async function waits(server, name) {
-  const [first] = await server.command("ZRANGE", `dlock_queue:{${name}}`, 0, 0);
+/** Whether another client stands in the queue for a lock, or in that of another kind, and listens. */
+export async function waits(server, name, queue = "queue") {
+  const [first] = await server.command("ZRANGE", `dlock_${queue}:{${name}}`, 0, 0);
   return first !== undefined && (await server.command("PUBSUB", "NUMSUB", `dlock_inbox:${first}`))[1] === 1;
 }
 

@@ -7,6 +7,8 @@ with libdlock.connect("redis://127.0.0.1:6379/0") as client:
 
 # <api:exports> written by `python3 api/write.py` from api/primitives.json, api/errors.json and api/records.json
 from ._client import Client, connect
+from ._counting import CountingSemaphoreInspection
+from ._counting_semaphore import CountingSemaphore
 from ._decision import Decision
 from ._errors import (
     AcquireTimeout,
@@ -34,15 +36,28 @@ from ._errors import (
 )
 from ._held import Held, Lost
 from ._hold import Inspection
+from ._latch import Latch
 from ._limiter import RateLimiter
 from ._lock import Lock
+from ._lock_all import HeldAll, LockAll, OwnedHoldAll
 from ._native import __version__
 from ._options import LockDefaults
 from ._owned import OwnedHold
 from ._permits import SemaphoreInspection
+from ._rw_lock import OwnedRwHold, RwHeld, RwLock, RwLockSide
 from ._semaphore import Semaphore
+from ._sides import RwLockInspection
 from ._snowflake import Layout, Parts, Snowflake
-from ._stats import Histogram, LimiterStats, LockStats, SemaphoreStats, Stats
+from ._stats import (
+    CountingSemaphoreStats,
+    Histogram,
+    LatchStats,
+    LimiterStats,
+    LockStats,
+    RwLockStats,
+    SemaphoreStats,
+    Stats,
+)
 
 # </api:exports>
 
@@ -54,20 +69,27 @@ __all__ = [
     "ClockError",
     "Closed",
     "ConnectionFailed",
+    "CountingSemaphore",
+    "CountingSemaphoreInspection",
+    "CountingSemaphoreStats",
     "Deadlock",
     "Decision",
     "DlockError",
     "Forked",
     "Held",
+    "HeldAll",
     "Histogram",
     "HoldEnded",
     "Inspection",
     "InternalError",
     "InvalidArgument",
     "InvalidName",
+    "Latch",
+    "LatchStats",
     "Layout",
     "LimiterStats",
     "Lock",
+    "LockAll",
     "LockDefaults",
     "LockLost",
     "LockStats",
@@ -77,8 +99,15 @@ __all__ = [
     "OutOfMemory",
     "OutcomeUnknown",
     "OwnedHold",
+    "OwnedHoldAll",
+    "OwnedRwHold",
     "Parts",
     "RateLimiter",
+    "RwHeld",
+    "RwLock",
+    "RwLockInspection",
+    "RwLockSide",
+    "RwLockStats",
     "Semaphore",
     "SemaphoreInspection",
     "SemaphoreStats",

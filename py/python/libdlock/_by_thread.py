@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from . import _native
 from ._greenlets import MODULES, Caller, running, running_id
@@ -12,10 +12,15 @@ from ._held import Held
 from ._named import NamedObject
 from ._owned import OwnedHold
 
+_H = TypeVar("_H", bound=Held)
+_O = TypeVar("_O", bound=OwnedHold)
 
-class HeldByThreads(NamedObject):
-    """What threads hold, or greenlets of gevent."""
 
+class HeldByThreads(NamedObject, Generic[_H, _O]):
+    """What threads hold, or greenlets of gevent: by themselves (`_H`), or by an object of its own (`_O`)."""
+
+    _held_class: type[_H]
+    _owned_class: type[_O]
     _native_release: ClassVar[Callable[[_native.ScopedHandle, int | None], None]]
     _submit_release: ClassVar[Callable[..., int]]
 
@@ -23,15 +28,15 @@ class HeldByThreads(NamedObject):
     __exit__ = _native.ScopedHandle._exit
 
     @property
-    def held(self) -> Held | None:
+    def held(self) -> _H | None:
         """This thread's hold, of a semaphore its latest, or `None`, also after a loss. No I/O."""
         grant = self._grant_of(running_id())
-        return None if grant is None else Held(self, grant)
+        return None if grant is None else self._held_class(self, grant)
 
     def _extend(self, lease: Any, number: int | None) -> None:
         raise NotImplementedError
 
-    def _taken(self, blocking: Callable[..., None], submit: Callable[..., int], *arguments: Any) -> OwnedHold:
+    def _taken(self, blocking: Callable[..., None], submit: Callable[..., int], *arguments: Any) -> _O:
         got: list[_native.Grant] = []
         try:
             caller = running()
@@ -39,7 +44,7 @@ class HeldByThreads(NamedObject):
                 blocking(got, self._handle, *arguments)
             else:
                 got.append(caller.port.call(submit, self._handle, *arguments))
-            return OwnedHold(self, got[0])
+            return self._owned_class(self, got[0])
         except BaseException:  # Ctrl-C may come after the grant and before the caller has it
             for grant in got:
                 grant.undo()
@@ -78,7 +83,8 @@ class HeldByThreads(NamedObject):
             self._exit_thread(kind, error, traceback)
             return
         try:
-            self._release(self._leave_scope(caller.id))
+            held, number, _kept = self._leave_scope(caller.id)
+            held._release(number)
         except BaseException as failed:
             if error is None:
                 raise

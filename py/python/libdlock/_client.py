@@ -10,13 +10,21 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from . import _greenlets, _log, _native
 from ._convert import Seconds, utf8
+from ._counting import OpensCountingSemaphores
+from ._counting_semaphore import CountingSemaphore
 from ._decision import OpensLimiters
+from ._latch import Latch
+from ._latches import OpensLatches
 from ._limiter import RateLimiter
 from ._lock import Lock
+from ._lock_all import LockAll
+from ._lock_set import OpensLockAlls
 from ._named import OpensLocks
 from ._options import lists_options, texts_of
 from ._permits import OpensSemaphores
+from ._rw_lock import RwLock
 from ._semaphore import Semaphore
+from ._sides import OpensRwLocks
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -42,7 +50,15 @@ def connect(url: str, **options: Unpack[Options]) -> Client:
     return Client(_greenlets.ask(_native.client_open, _native.submit_client_open, *opening))
 
 
-class Client(OpensLocks[Lock], OpensSemaphores[Semaphore], OpensLimiters[RateLimiter]):
+class Client(
+    OpensLocks[Lock],
+    OpensLockAlls[LockAll],
+    OpensSemaphores[Semaphore],
+    OpensCountingSemaphores[CountingSemaphore],
+    OpensRwLocks[RwLock],
+    OpensLatches[Latch],
+    OpensLimiters[RateLimiter],
+):
     """A connected client, made by `connect`. Safe to share between threads; not across a fork.
 
     As a context manager it is closed at the end. One that is collected while open warns with a `ResourceWarning`.
@@ -50,7 +66,11 @@ class Client(OpensLocks[Lock], OpensSemaphores[Semaphore], OpensLimiters[RateLim
 
     _label = "libdlock.Client"
     _lock_class = Lock
+    _lock_all_class = LockAll
     _semaphore_class = Semaphore
+    _counting_semaphore_class = CountingSemaphore
+    _rw_lock_class = RwLock
+    _latch_class = Latch
     _limiter_class = RateLimiter
 
     def synchronized(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from . import _native
 from ._convert import Seconds, microseconds, name_bytes, utf8, whole
 from ._opened import OpenedClient, of_client
 from ._options import Absent
+from ._unheld import UnheldObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +39,8 @@ class Decision:
         return self.allowed
 
 
-class NamedLimiter:
+class NamedLimiter(UnheldObject):
     """A rate limiter of one name."""
-
-    _label: ClassVar[str]
 
     def __init__(
         self,
@@ -56,7 +55,7 @@ class NamedLimiter:
         op = "rate limiter"
         encoded = name_bytes(name, op=op)
         share = None if share_of is None else whole(share_of, "share_of", op=op, name=name)
-        self._limiter = _native.limiter_open(
+        handle = _native.limiter_open(
             client._number,
             encoded,
             whole(rate, "rate", op=op, name=name),
@@ -64,16 +63,7 @@ class NamedLimiter:
             None if burst is None else whole(burst, "burst", op=op, name=name),
             (utf8(absent, "absent", op=op), share),
         )
-        self._client = client  # a limiter keeps its client open
-        self._name = name
-
-    @property
-    def name(self) -> str:
-        """The name, without the client's key prefix."""
-        return self._name
-
-    def __repr__(self) -> str:
-        return f"<{self._label} {self._name!r}>"
+        super().__init__(client, name, handle)
 
 
 _R = TypeVar("_R", bound=NamedLimiter)

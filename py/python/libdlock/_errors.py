@@ -78,7 +78,7 @@ class HoldEnded(DlockError):
 
 
 class AcquireTimeout(DlockError, TimeoutError):
-    """`with` did not get the lock within `wait`; `Lock.acquire` returns `False` instead."""
+    """`with` did not get it within `wait`; `acquire` returns `False` instead."""
 
     code = 1
     kind = "BUSY"
@@ -101,21 +101,21 @@ class InvalidName(UsageError, ValueError):
 
 
 class NotHeld(HoldEnded, RuntimeError):
-    """Release or extend by a caller that does not hold the lock, or not any more."""
+    """Release or extend by a caller that does not hold it, or not any more."""
 
     code = -3
     kind = "NOT_HELD"
 
 
 class LockLost(HoldEnded):
-    """The lease ran out, or the lock was taken away, while it was held."""
+    """What was held was lost: its lease ran out, or it was taken away."""
 
     code = -4
     kind = "LOST"
 
 
 class Deadlock(UsageError, RuntimeError):
-    """The holder acquired a lock again that is not re-entrant."""
+    """The holder would wait for itself: it acquires again what is not re-entrant, or it reads and wants to write."""
 
     code = -5
     kind = "DEADLOCK"

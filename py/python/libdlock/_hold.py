@@ -47,7 +47,8 @@ class HoldView:
     def token(self) -> int:
         """The fencing token: larger than that of any earlier acquisition of this name, below 2**53.
 
-        0 for permits of a semaphore, which have none: it is lower than any token of a lock.
+        0 for permits of a semaphore, which have none, and for several locks, which have `tokens`: it is lower than any token
+        of a lock.
         """
         return self._grant.token
 
@@ -58,7 +59,7 @@ class HoldView:
 
     @property
     def owner(self) -> str:
-        """The owner as the server knows it: `<client uuid>:<n>`; of permits `/<permits>` follows."""
+        """The owner as the server knows it: `<client uuid>:<n>`; of permits `/<permits>` follows. Of several locks empty."""
         return self._grant.owner
 
     @property
@@ -76,8 +77,13 @@ class HoldView:
 
 
 def described(label: str, name: str, grant: _native.Grant) -> str:
-    """A hold for people: by its token, or if it has none by the number of its permits."""
-    what = f"token={grant.token}" if grant.token else f"permits={len(_native.held_permits(grant.handle))}"
+    """A hold for people: by its token, or its tokens, or if it has none by the number of its permits."""
+    if grant.token:
+        what = f"token={grant.token}"
+    elif tokens := _native.held_tokens(grant.handle):
+        what = f"tokens={[token for _, token in tokens]}"
+    else:
+        what = f"permits={len(_native.held_permits(grant.handle))}"
     return f"<{label} {name!r} {what}>"
 
 

@@ -39,9 +39,9 @@ class RateLimiter(NamedLimiter):
 
     def reset(self) -> None:
         """Fills the bucket, for everybody. For operators and tests."""
-        ask(_native.limiter_reset, _native.submit_limiter_reset, self._limiter.handle)
+        ask(_native.limiter_reset, _native.submit_limiter_reset, self._number)
 
     def _ask(self, cost: int, wait: int | None) -> Decision:
         cost = cost_given(cost, self._name)
         submit = _native.submit_limiter_acquire
-        return Decision(*ask(_native.limiter_acquire, submit, self._limiter.handle, cost, wait))
+        return Decision(*ask(_native.limiter_acquire, submit, self._number, cost, wait))

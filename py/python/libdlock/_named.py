@@ -16,7 +16,7 @@ class NamedObject(_native.ScopedHandle):
     """What is held, of one name. The native base keeps its handle and gives it back when the object goes."""
 
     _label: ClassVar[str]
-    _kind: ClassVar[str]
+    _kind: str
     _client: OpenedClient
     _name: str
     _wait: int | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import NoReturn, SupportsIndex
+from typing import NoReturn, SupportsIndex, TypeVar
 
 from . import _native
 from ._convert import Seconds, milliseconds
@@ -12,6 +12,8 @@ from ._held import Lost
 from ._hold import HoldView, described
 from ._named import NamedObject
 from ._opened import not_copied
+
+_Self = TypeVar("_Self", bound="OwnedHold")
 
 
 class OwnedHold(_native.HoldHandle, HoldView):
@@ -28,7 +30,7 @@ class OwnedHold(_native.HoldHandle, HoldView):
     _lock: NamedObject
     _lost: Lost | None = None
 
-    def __new__(cls, lock: NamedObject, grant: _native.Grant) -> OwnedHold:
+    def __new__(cls: type[_Self], lock: NamedObject, grant: _native.Grant) -> _Self:
         self = super().__new__(cls, grant, described(cls._label, lock._name, grant))
         self._grant = grant
         self._name = lock._name

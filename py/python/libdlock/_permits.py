@@ -59,6 +59,13 @@ class NamedSemaphore(NamedObject):
     def _grant_of(self, holder: int) -> _native.Grant | None:
         return _native.semaphore_grant(self._handle, holder)
 
+    def _holds_of(self, holder: int, permits: int | None) -> int:
+        """How many releases of the latest hold end so many permits; one where no number is given."""
+        if permits is None:
+            return 1
+        number = whole(permits, "n", op="release", name=self._name)
+        return _native.semaphore_holds_of(self._handle, holder, number)
+
     def _wanted(self, permits: int, lease: Seconds | None) -> tuple[int, int | None]:
         """What an acquire asks for, for the core."""
         lasting = optional_ms(lease, "lease", op="acquire", name=self._name)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from . import _native
 from ._by_thread import HeldByThreads
 from ._convert import Seconds, acquire_wait_ms, milliseconds, whole
-from ._errors import AcquireTimeout
+from ._errors import AcquireTimeout, DlockError
 from ._greenlets import MODULES, ask, running, running_id
 from ._held import Held
 from ._owned import OwnedHold
 from ._permits import NamedSemaphore, SemaphoreInspection
 
 
-class Semaphore(HeldByThreads, NamedSemaphore):
+class Semaphore(HeldByThreads[Held, OwnedHold], NamedSemaphore):
     """Permits of one name, made by `Client.semaphore`. May be shared between threads and kept for as long as the client.
 
     What it gives out is leased: permits of a process that died are available again when their lease ends, and a hold says
@@ -28,6 +28,8 @@ class Semaphore(HeldByThreads, NamedSemaphore):
     """
 
     _label = "libdlock.Semaphore"
+    _held_class = Held
+    _owned_class = OwnedHold
     _native_release = _native.semaphore_release
     _submit_release = _native.submit_semaphore_release
 
@@ -73,9 +75,20 @@ class Semaphore(HeldByThreads, NamedSemaphore):
             raise
         return True
 
-    def release(self) -> None:
-        """Ends this thread's latest hold, with all its permits. `NotHeld` when it has none, or lost it."""
-        self._release(None)
+    def release(self, n: int | None = None) -> None:
+        """Ends this thread's latest hold, with all its permits. `NotHeld` when it has none, or lost it.
+
+        With `n`, ends its latest holds that have exactly `n` permits together: `InvalidArgument` when there are no such,
+        which says how many there are, and ends nothing. What was lost is ended too, and then `NotHeld` is raised.
+        """
+        failed = None
+        for _ in range(self._holds_of(running_id(), n)):
+            try:
+                self._release(None)
+            except DlockError as error:
+                failed = failed or error
+        if failed is not None:
+            raise failed
 
     def take(
         self, permits: int = 1, *, wait: Seconds | None = None, lease: Seconds | None = None

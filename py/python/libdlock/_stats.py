@@ -123,6 +123,84 @@ class SemaphoreStats:
 
 
 @dataclass(frozen=True, slots=True)
+class RwLockStats:
+    """What the read-write locks of a client have counted."""
+
+    # <api:rw-lock-stats> written by `python3 api/write.py` from api/records.json
+    acquired: int
+    """Holds granted to a caller, of either side; a re-entry does not count."""
+    contended: int
+    """Acquires that had to wait, and were granted."""
+    handed_over_local: int
+    """Of those that waited, the readers that share the hold of another one of this process."""
+    handed_over_remote: int
+    """Of those that waited, the ones whose turn came in the queue between processes."""
+    wait_timeouts: int
+    """Acquires that were not granted within their wait."""
+    cancelled: int
+    """Acquires whose caller gave up while it waited."""
+    renewals: int
+    """Leases prolonged by the watchdog, one for each hold of the server and time."""
+    renewal_failures: int
+    """Renewals that got no answer or a passing error, and were tried again while the lease lasted."""
+    lost: int
+    """Holds of the server that were lost, abandoned ones included."""
+    released: int
+    """Holds that ended by a release."""
+    waiting: int
+    """Callers that wait now."""
+    held: int
+    """Holds of the server that are looked after now."""
+    wait_time: Histogram
+    """From the call of an acquire to its grant, waited or not: as many as `acquired`."""
+    hold_time: Histogram
+    """From a grant to the beginning of its release: as many as `released`."""
+    # </api:rw-lock-stats>
+
+
+@dataclass(frozen=True, slots=True)
+class CountingSemaphoreStats:
+    """What the counting semaphores of a client have counted; `released` may exceed `acquired`: anybody may release."""
+
+    # <api:counting-semaphore-stats> written by `python3 api/write.py` from api/records.json
+    acquired: int
+    """Acquires that were granted, of however many permits each."""
+    contended: int
+    """Acquires that had to wait, and were granted."""
+    wait_timeouts: int
+    """Acquires that were not granted within their wait."""
+    cancelled: int
+    """Acquires whose caller gave up while it waited."""
+    released: int
+    """Releases that the server has confirmed, of however many permits each."""
+    waiting: int
+    """Callers that wait now."""
+    wait_time: Histogram
+    """From the call of an acquire to its grant, waited or not: as many as `acquired`."""
+    # </api:counting-semaphore-stats>
+
+
+@dataclass(frozen=True, slots=True)
+class LatchStats:
+    """What the latches of a client have counted."""
+
+    # <api:latch-stats> written by `python3 api/write.py` from api/records.json
+    counted_down: int
+    """Calls that counted down, by however many each."""
+    opened: int
+    """Waits that found the latch open."""
+    wait_timeouts: int
+    """Waits whose time was over first."""
+    cancelled: int
+    """Waits whose caller gave up."""
+    waiting: int
+    """Callers that wait now."""
+    wait_time: Histogram
+    """From the call of a wait until it found the latch open: as many as `opened`."""
+    # </api:latch-stats>
+
+
+@dataclass(frozen=True, slots=True)
 class Stats:
     """What a client has counted since it was opened: what is its own, and a block for each kind of object."""
 
@@ -135,6 +213,12 @@ class Stats:
     """What its rate limiters have counted."""
     semaphore: SemaphoreStats
     """What its semaphores have counted."""
+    rw_lock: RwLockStats
+    """What its read-write locks have counted."""
+    counting_semaphore: CountingSemaphoreStats
+    """What its counting semaphores have counted."""
+    latch: LatchStats
+    """What its latches have counted."""
     # </api:stats>
 
     @classmethod
@@ -150,6 +234,9 @@ class Stats:
             LockStats(*counts[1:13], *times[0:2]),
             LimiterStats(*counts[13:18], *times[2:3]),
             SemaphoreStats(*counts[18:30], *times[3:5]),
+            RwLockStats(*counts[30:42], *times[5:7]),
+            CountingSemaphoreStats(*counts[42:48], *times[7:8]),
+            LatchStats(*counts[48:53], *times[8:9]),
         )
         # </api:stats-of>
 

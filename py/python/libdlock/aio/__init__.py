@@ -6,6 +6,7 @@ async with libdlock.aio.connect("redis://127.0.0.1:6379/0") as client:
 """
 
 # <api:exports> written by `python3 api/write.py` from api/primitives.json, api/errors.json and api/records.json
+from .._counting import CountingSemaphoreInspection
 from .._decision import Decision
 from .._errors import (
     AcquireTimeout,
@@ -35,13 +36,27 @@ from .._hold import Inspection
 from .._native import __version__
 from .._options import LockDefaults
 from .._permits import SemaphoreInspection
+from .._sides import RwLockInspection
 from .._snowflake import Layout, Parts, Snowflake
-from .._stats import Histogram, LimiterStats, LockStats, SemaphoreStats, Stats
+from .._stats import (
+    CountingSemaphoreStats,
+    Histogram,
+    LatchStats,
+    LimiterStats,
+    LockStats,
+    RwLockStats,
+    SemaphoreStats,
+    Stats,
+)
 from ._client import Client, Connecting, connect
+from ._counting_semaphore import CountingSemaphore
 from ._held import Held, Lost
+from ._latch import Latch
 from ._limiter import RateLimiter
 from ._lock import Lock
+from ._lock_all import HeldAll, LockAll, OwnedHoldAll
 from ._owned import OwnedHold
+from ._rw_lock import OwnedRwHold, RwHeld, RwLock, RwLockSide
 from ._semaphore import Semaphore
 
 # </api:exports>
@@ -55,20 +70,27 @@ __all__ = [
     "Closed",
     "Connecting",
     "ConnectionFailed",
+    "CountingSemaphore",
+    "CountingSemaphoreInspection",
+    "CountingSemaphoreStats",
     "Deadlock",
     "Decision",
     "DlockError",
     "Forked",
     "Held",
+    "HeldAll",
     "Histogram",
     "HoldEnded",
     "Inspection",
     "InternalError",
     "InvalidArgument",
     "InvalidName",
+    "Latch",
+    "LatchStats",
     "Layout",
     "LimiterStats",
     "Lock",
+    "LockAll",
     "LockDefaults",
     "LockLost",
     "LockStats",
@@ -78,8 +100,15 @@ __all__ = [
     "OutOfMemory",
     "OutcomeUnknown",
     "OwnedHold",
+    "OwnedHoldAll",
+    "OwnedRwHold",
     "Parts",
     "RateLimiter",
+    "RwHeld",
+    "RwLock",
+    "RwLockInspection",
+    "RwLockSide",
+    "RwLockStats",
     "Semaphore",
     "SemaphoreInspection",
     "SemaphoreStats",

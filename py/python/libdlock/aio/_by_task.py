@@ -4,34 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from .._named import NamedObject
 from ._held import Held
 from ._holder import running_holder
+from ._owned import OwnedHold
 from ._port import running_port
 
+_H = TypeVar("_H", bound=Held)
+_O = TypeVar("_O", bound=OwnedHold)
 
-class HeldByTasks(NamedObject):
-    """What tasks hold."""
 
+class HeldByTasks(NamedObject, Generic[_H, _O]):
+    """What tasks hold: by themselves (`_H`), or by an object of its own (`_O`)."""
+
+    _held_class: type[_H]
+    _owned_class: type[_O]
     _submit_release: ClassVar[Callable[..., int]]
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         try:
-            await self._release(self._leave_scope(running_holder().id))
+            held, number, _kept = self._leave_scope(running_holder().id)
+            await held._release(number)
         except BaseException as failed:
             if error is None:
                 raise
             self._release_failed(failed)
 
     @property
-    def held(self) -> Held | None:
+    def held(self) -> _H | None:
         """This task's hold, of a semaphore its latest, or `None`, also after a loss. No I/O."""
         grant = self._grant_of(running_holder().id)
-        return None if grant is None else Held(self, grant)
+        return None if grant is None else self._held_class(self, grant)
 
     async def _extend(self, lease: Any, number: int | None) -> None:
         raise NotImplementedError

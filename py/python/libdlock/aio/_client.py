@@ -10,13 +10,21 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from .. import _log, _native
 from .._convert import Seconds, utf8
+from .._counting import OpensCountingSemaphores
 from .._decision import OpensLimiters
+from .._latches import OpensLatches
+from .._lock_set import OpensLockAlls
 from .._named import OpensLocks
 from .._options import lists_options, texts_of
 from .._permits import OpensSemaphores
+from .._sides import OpensRwLocks
+from ._counting_semaphore import CountingSemaphore
+from ._latch import Latch
 from ._limiter import RateLimiter
 from ._lock import Lock
+from ._lock_all import LockAll
 from ._port import running_port
+from ._rw_lock import RwLock
 from ._semaphore import Semaphore
 
 if TYPE_CHECKING:
@@ -69,7 +77,15 @@ class Connecting:
         await self._client.close()
 
 
-class Client(OpensLocks[Lock], OpensSemaphores[Semaphore], OpensLimiters[RateLimiter]):
+class Client(
+    OpensLocks[Lock],
+    OpensLockAlls[LockAll],
+    OpensSemaphores[Semaphore],
+    OpensCountingSemaphores[CountingSemaphore],
+    OpensRwLocks[RwLock],
+    OpensLatches[Latch],
+    OpensLimiters[RateLimiter],
+):
     """A connected client, made by `connect`. May be shared between tasks, also of several loops; not across a fork.
 
     As an asynchronous context manager it is closed at the end. One that is collected while open warns with a
@@ -78,7 +94,11 @@ class Client(OpensLocks[Lock], OpensSemaphores[Semaphore], OpensLimiters[RateLim
 
     _label = "libdlock.aio.Client"
     _lock_class = Lock
+    _lock_all_class = LockAll
     _semaphore_class = Semaphore
+    _counting_semaphore_class = CountingSemaphore
+    _rw_lock_class = RwLock
+    _latch_class = Latch
     _limiter_class = RateLimiter
 
     def synchronized(

@@ -39,8 +39,8 @@ class RateLimiter(NamedLimiter):
 
     async def reset(self) -> None:
         """Fills the bucket, for everybody. For operators and tests."""
-        await running_port().call(_native.submit_limiter_reset, self._limiter.handle)
+        await running_port().call(_native.submit_limiter_reset, self._number)
 
     async def _ask(self, cost: int, wait: int | None) -> Decision:
-        submit, limiter = _native.submit_limiter_acquire, self._limiter.handle
+        submit, limiter = _native.submit_limiter_acquire, self._number
         return Decision(*await running_port().call(submit, limiter, cost_given(cost, self._name), wait))

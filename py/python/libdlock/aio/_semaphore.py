@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .. import _native
 from .._convert import Seconds, acquire_wait_ms, milliseconds, whole
-from .._errors import AcquireTimeout
+from .._errors import AcquireTimeout, DlockError
 from .._holder import Holder
 from .._permits import NamedSemaphore, SemaphoreInspection
 from ._by_task import HeldByTasks
@@ -14,7 +14,7 @@ from ._owned import OwnedHold
 from ._port import running_port
 
 
-class Semaphore(HeldByTasks, NamedSemaphore):
+class Semaphore(HeldByTasks[Held, OwnedHold], NamedSemaphore):
     """Permits of one name, made by `Client.semaphore`. May be shared between tasks, also of several loops, and kept for as
     long as the client.
 
@@ -31,6 +31,8 @@ class Semaphore(HeldByTasks, NamedSemaphore):
     """
 
     _label = "libdlock.aio.Semaphore"
+    _held_class = Held
+    _owned_class = OwnedHold
     _submit_release = _native.submit_semaphore_release
 
     async def __aenter__(self) -> Held:
@@ -66,12 +68,23 @@ class Semaphore(HeldByTasks, NamedSemaphore):
             return False
         return True
 
-    async def release(self) -> None:
+    async def release(self, n: int | None = None) -> None:
         """Ends this task's latest hold, with all its permits. `NotHeld` when it has none, or lost it.
 
-        Once begun it is carried out, also when the task is cancelled while it waits for the answer.
+        With `n`, ends its latest holds that have exactly `n` permits together: `InvalidArgument` when there are no such,
+        which says how many there are, and ends nothing. What was lost is ended too, and then `NotHeld` is raised.
+
+        A release that has begun is carried out, also when the task is cancelled while it waits for the answer; those of
+        further holds then do not begin.
         """
-        await self._release(None)
+        failed = None
+        for _ in range(self._holds_of(running_holder().id, n)):
+            try:
+                await self._release(None)
+            except DlockError as error:
+                failed = failed or error
+        if failed is not None:
+            raise failed
 
     async def take(
         self, permits: int = 1, *, wait: Seconds | None = None, lease: Seconds | None = None

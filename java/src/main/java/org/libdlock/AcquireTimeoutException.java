@@ -4,8 +4,8 @@ package org.libdlock;
 import org.libdlock.internal.Failure;
 
 /**
- * {@code acquire} or {@code lockAsync} did not get the lock within its wait; {@code tryLock} returns {@code false}
- * instead.
+ * {@code acquire} or {@code lockAsync} did not get it within its wait; {@code tryLock} and {@code tryAcquire} return
+ * {@code false} instead.
  */
 public final class AcquireTimeoutException extends DlockException {
     private static final long serialVersionUID = 1;

@@ -2,14 +2,19 @@ package org.libdlock;
 
 import java.lang.ref.Cleaner;
 import java.lang.ref.Reference;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.List;
 import org.libdlock.internal.Holders;
 import org.libdlock.internal.Native;
 import org.libdlock.internal.Port;
+import org.libdlock.internal.Wire;
 
 /**
  * A connected client, made by {@link Dlock#connect(String)}. May be shared by any number of threads.
  *
- * <p>Close it. One that is collected while open warns through the logger {@code org.libdlock}, and its locks run out with their leases.
+ * <p>Close it. One that is collected while open warns through the logger {@code org.libdlock}, and what it holds runs out with its leases.
  * The JVM exits by itself while clients are open and locks are held.
  */
 public final class Client implements AutoCloseable {
@@ -82,6 +87,165 @@ public final class Client implements AutoCloseable {
         try {
             long lock = Native.lockOpen(handle, bytes, lease, watchdogLease, options.reentrantOrDefault());
             return new DistributedLock(this, name, lock);
+        } finally {
+            Reference.reachabilityFence(this);
+        }
+    }
+
+    /**
+     * The locks of these names as one, as the client's options say: all of them are held, or none. Costs no I/O.
+     *
+     * @param names 1 to 100 different ones, each as for {@link #lock(String)}; one that is given twice counts once
+     * @return locks that wait for nothing yet
+     * @throws InvalidNameException when a name cannot be used
+     * @throws InvalidArgumentException for no name, and for too many
+     */
+    public DistributedLockAll lockAll(String... names) {
+        Arguments.notNull(names, "names");
+        return lockAll(Arrays.asList(names), LockOptions.defaults());
+    }
+
+    /**
+     * The locks of these names as one. Costs no I/O.
+     *
+     * @param names as for {@link #lockAll(String...)}
+     * @param options the lease of each, and whether they are re-entrant
+     * @return locks that wait for nothing yet
+     * @throws InvalidNameException when a name cannot be used
+     * @throws InvalidArgumentException for no name, and for too many; for a lease or a watchdog's lease out of bounds, or when both are
+     *     given
+     */
+    public DistributedLockAll lockAll(Collection<String> names, LockOptions options) {
+        Arguments.notNull(names, "names");
+        Arguments.notNull(options, "options");
+        List<byte[]> bytes = new ArrayList<>();
+        for (String name : names) {
+            Arguments.notNull(name, "a name");
+            bytes.add(Arguments.nameBytes(name, "lock all"));
+        }
+        long lease = Arguments.leaseMillis(options.lease());
+        long watchdogLease = Arguments.leaseMillis(options.watchdogLease());
+        try {
+            byte[] packed = Wire.pack(bytes);
+            long set = Native.lockAllOpen(handle, packed, lease, watchdogLease, options.reentrantOrDefault());
+            return new DistributedLockAll(this, set);
+        } finally {
+            Reference.reachabilityFence(this);
+        }
+    }
+
+    /**
+     * The semaphore of that name, with leases as the client's options say. Costs no I/O; make it again where you need it: all of one
+     * client and name are the same semaphore.
+     *
+     * @param name as for {@link #lock(String)}
+     * @param permits how many there are in all, 1 to 2147483647. It counts when the first acquire makes the semaphore on the server; one
+     *     that is there keeps its own number, see {@link DistributedSemaphore#setPermits}, and a warning is logged.
+     * @return a semaphore that waits for nothing yet
+     * @throws InvalidNameException when the name cannot be used
+     * @throws InvalidArgumentException for any other number of permits
+     */
+    public DistributedSemaphore semaphore(String name, int permits) {
+        return semaphore(name, permits, SemaphoreOptions.defaults());
+    }
+
+    /**
+     * The semaphore of that name. Costs no I/O.
+     *
+     * @param name as for {@link #lock(String)}
+     * @param permits as for {@link #semaphore(String, int)}
+     * @param options its leases
+     * @return a semaphore that waits for nothing yet
+     * @throws InvalidNameException when the name cannot be used
+     * @throws InvalidArgumentException for any other number of permits, for a lease or a watchdog's lease out of bounds, or when both
+     *     are given
+     */
+    public DistributedSemaphore semaphore(String name, int permits, SemaphoreOptions options) {
+        Arguments.notNull(name, "name");
+        Arguments.notNull(options, "options");
+        byte[] bytes = Arguments.nameBytes(name, "semaphore");
+        long lease = Arguments.leaseMillis(options.lease());
+        long watchdogLease = Arguments.leaseMillis(options.watchdogLease());
+        try {
+            long semaphore = Native.semaphoreOpen(handle, bytes, permits, lease, watchdogLease);
+            return new DistributedSemaphore(this, name, permits, semaphore);
+        } finally {
+            Reference.reachabilityFence(this);
+        }
+    }
+
+    /**
+     * The semaphore of that name whose permits have no owner and no lease, for fleets that share one with Redisson's {@code RSemaphore}.
+     * All others are better served by {@link #semaphore(String, int)}, whose permits come back when their holder dies. Costs no I/O; make
+     * it again where you need it: all of one client and name are the same semaphore.
+     *
+     * @param name as for {@link #lock(String)}
+     * @return a semaphore that waits for nothing yet
+     * @throws InvalidNameException when the name cannot be used
+     */
+    public DistributedCountingSemaphore countingSemaphore(String name) {
+        Arguments.notNull(name, "name");
+        byte[] bytes = Arguments.nameBytes(name, "counting semaphore");
+        try {
+            return new DistributedCountingSemaphore(this, name, Native.countingSemaphoreOpen(handle, bytes));
+        } finally {
+            Reference.reachabilityFence(this);
+        }
+    }
+
+    /**
+     * The count-down latch of that name. Costs no I/O; make it again where you need it: all of one client and name are the same latch.
+     *
+     * @param name as for {@link #lock(String)}
+     * @return a latch that waits for nothing yet
+     * @throws InvalidNameException when the name cannot be used
+     */
+    public DistributedCountDownLatch latch(String name) {
+        Arguments.notNull(name, "name");
+        byte[] bytes = Arguments.nameBytes(name, "latch");
+        try {
+            return new DistributedCountDownLatch(this, name, Native.latchOpen(handle, bytes));
+        } finally {
+            Reference.reachabilityFence(this);
+        }
+    }
+
+    /**
+     * The read-write lock of that name, as the client's options say. Costs no I/O; make it again where you need it: all of one client and
+     * name are the same lock.
+     *
+     * @param name as for {@link #lock(String)}
+     * @return a lock that waits for nothing yet
+     * @throws InvalidNameException when the name cannot be used
+     */
+    public DistributedReadWriteLock rwLock(String name) {
+        return rwLock(name, RwLockOptions.defaults());
+    }
+
+    /**
+     * The read-write lock of that name. Costs no I/O.
+     *
+     * @param name as for {@link #lock(String)}
+     * @param options its leases, whether its sides are re-entrant, and how long readers join one another
+     * @return a lock that waits for nothing yet
+     * @throws InvalidNameException when the name cannot be used
+     * @throws InvalidArgumentException for an option out of bounds, or when a lease and a watchdog's lease are given
+     */
+    public DistributedReadWriteLock rwLock(String name, RwLockOptions options) {
+        Arguments.notNull(name, "name");
+        Arguments.notNull(options, "options");
+        byte[] bytes = Arguments.nameBytes(name, "rw lock");
+        RwLockSide read = RwLockSide.read(this, name, rwLockSide(bytes, false, options));
+        return new DistributedReadWriteLock(read, RwLockSide.write(this, name, rwLockSide(bytes, true, options), read));
+    }
+
+    private long rwLockSide(byte[] name, boolean write, RwLockOptions options) {
+        long lease = Arguments.leaseMillis(options.lease());
+        long watchdogLease = Arguments.leaseMillis(options.watchdogLease());
+        long sharedAge = Arguments.leaseMillis(options.sharedAge());
+        try {
+            return Native.rwLockOpen(
+                    handle, name, write, lease, watchdogLease, options.reentrantOrDefault(), sharedAge);
         } finally {
             Reference.reachabilityFence(this);
         }

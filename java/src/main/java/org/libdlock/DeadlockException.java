@@ -3,7 +3,7 @@ package org.libdlock;
 
 import org.libdlock.internal.Failure;
 
-/** The holder acquired a lock again that is not re-entrant. */
+/** The holder would wait for itself: it acquires again what is not re-entrant, or it reads and wants to write. */
 public final class DeadlockException extends DlockException {
     private static final long serialVersionUID = 1;
 

@@ -63,8 +63,8 @@ public final class LockDefaults {
     }
 
     /**
-     * How many holders in a row, the first included, a process may have by handing a lock over within itself before
-     * other processes get their turn; 1 turns that off.
+     * How many holders in a row, the first included, a process may have by handing a lock, or the permits of one
+     * grant, over within itself before other processes get their turn; 1 turns that off.
      *
      * @param holders 1 to 1024; 32 by default
      * @return a copy with it
@@ -74,8 +74,8 @@ public final class LockDefaults {
     }
 
     /**
-     * How long after the server's grant a process may hand a lock over within itself before other processes get their
-     * turn.
+     * How long after the server's grant a process may hand a lock or permits over within itself before other processes
+     * get their turn.
      *
      * @param age 1 ms to 10 s; 1 ms by default
      * @return a copy with it

@@ -4,7 +4,7 @@ package org.libdlock;
 import org.libdlock.internal.Failure;
 
 /**
- * The lease ran out, or the lock was taken away, while it was held; also thrown by the first acquire after a loss of
+ * What was held was lost: its lease ran out, or it was taken away; also thrown by the first acquire after a loss of
  * which the thread has not heard.
  */
 public final class LockLostException extends HoldEndedException {

@@ -3,7 +3,7 @@ package org.libdlock;
 
 import org.libdlock.internal.Failure;
 
-/** Release or extend by a caller that does not hold the lock, or not any more. */
+/** Release or extend by a caller that does not hold it, or not any more. */
 public final class NotHeldException extends HoldEndedException {
     private static final long serialVersionUID = 1;
 

@@ -100,7 +100,7 @@ public final class Options {
     }
 
     /**
-     * The lease that the watchdog renews every third of it, for locks without {@code watchdogLease}.
+     * The lease that the watchdog renews every third of it, for objects opened without {@code watchdogLease}.
      *
      * @param lease 100 ms to 24 h; 30 s by default
      * @return a copy with it

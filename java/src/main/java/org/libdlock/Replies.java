@@ -1,10 +1,26 @@
 package org.libdlock;
 
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 import org.libdlock.internal.Failure;
 
 /** What an operation brought, or the exception that it brought instead. */
 final class Replies {
+    /** For the future of an operation that brings nothing. */
+    static final Function<Object, @Nullable Void> NOTHING = new Function<Object, @Nullable Void>() {
+        @Override
+        public @Nullable Void apply(Object reply) {
+            check(reply);
+            return null;
+        }
+    };
+
     private Replies() {}
+
+    /** For the future of an operation. */
+    static <T> Function<Object, T> to(Class<T> type) {
+        return reply -> of(reply, type);
+    }
 
     static <T> T of(Object reply, Class<T> type) {
         check(reply);

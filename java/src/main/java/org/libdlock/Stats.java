@@ -10,12 +10,22 @@ import java.util.Arrays;
  * @param lock what its locks have counted
  * @param limiter what its rate limiters have counted
  * @param semaphore what its semaphores have counted
+ * @param rwLock what its read-write locks have counted
+ * @param countingSemaphore what its counting semaphores have counted
+ * @param latch what its latches have counted
  */
-public record Stats(long retries, LockStats lock, LimiterStats limiter, SemaphoreStats semaphore) {
+public record Stats(
+        long retries,
+        LockStats lock,
+        LimiterStats limiter,
+        SemaphoreStats semaphore,
+        RwLockStats rwLock,
+        CountingSemaphoreStats countingSemaphore,
+        LatchStats latch) {
     // </api:record>
     // <api:counters> written by `python3 api/write.py` from api/records.json
-    private static final int COUNTERS = 30;
-    private static final int HISTOGRAMS = 5;
+    private static final int COUNTERS = 53;
+    private static final int HISTOGRAMS = 9;
 
     private static Stats of(long[] numbers, Histogram[] times) {
         return new Stats(
@@ -50,7 +60,25 @@ public record Stats(long retries, LockStats lock, LimiterStats limiter, Semaphor
                         numbers[28],
                         numbers[29],
                         times[3],
-                        times[4]));
+                        times[4]),
+                new RwLockStats(
+                        numbers[30],
+                        numbers[31],
+                        numbers[32],
+                        numbers[33],
+                        numbers[34],
+                        numbers[35],
+                        numbers[36],
+                        numbers[37],
+                        numbers[38],
+                        numbers[39],
+                        numbers[40],
+                        numbers[41],
+                        times[5],
+                        times[6]),
+                new CountingSemaphoreStats(
+                        numbers[42], numbers[43], numbers[44], numbers[45], numbers[46], numbers[47], times[7]),
+                new LatchStats(numbers[48], numbers[49], numbers[50], numbers[51], numbers[52], times[8]));
     }
     // </api:counters>
 

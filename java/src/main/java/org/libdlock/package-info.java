@@ -1,5 +1,6 @@
 /**
- * Locks that processes on different machines can share, on Redis or Valkey. {@link org.libdlock.Dlock#connect(String)} is the way in.
+ * Locks, semaphores and rate limiters that processes on different machines can share, on Redis or Valkey.
+ * {@link org.libdlock.Dlock#connect(String)} is the way in.
  */
 @NullMarked
 package org.libdlock;

@@ -51,6 +51,34 @@ class InterruptTest extends WithServer {
         lock.unlock();
     }
 
+    @ParameterizedTest
+    @ValueSource(ints = {0, 4})
+    void anInterruptEndsAWaitForPermitsAtOnce(int connections) throws Exception {
+        DistributedSemaphore taken = connect().semaphore(name, 2);
+        taken.acquire();
+        Client client = waiting(connections);
+        DistributedSemaphore semaphore = client.semaphore(name, 2);
+        for (boolean timed : new boolean[] {false, true}) {
+            Background<Boolean> waiter = Background.run(() -> {
+                if (timed) {
+                    return semaphore.tryAcquire(2, 1, TimeUnit.HOURS);
+                }
+                semaphore.acquire(2);
+                return true;
+            });
+            Eventually.holds("it waits", () -> taken.inspect().queued() == 1);
+            long began = System.nanoTime();
+            waiter.thread().interrupt();
+            assertThat(waiter.thrown()).isInstanceOf(InterruptedException.class);
+            // It takes microseconds; this is a busy machine.
+            assertThat(Duration.ofNanos(System.nanoTime() - began)).isLessThan(Duration.ofMillis(300));
+            Eventually.holds("its place is gone", () -> taken.inspect().queued() == 0);
+            assertThat(client.stats().semaphore().waiting()).isZero();
+        }
+        assertThat(semaphore.tryAcquire()).isTrue();
+        semaphore.release();
+    }
+
     /** An interrupt and the release, as near to each other as it gets. */
     @ParameterizedTest
     @ValueSource(ints = {0, 4})
@@ -92,5 +120,79 @@ class InterruptTest extends WithServer {
             lock.unlock();
         }
         assertThat(client.stats().lock().acquired()).isEqualTo(2 * ROUNDS + granted);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 4})
+    void anInterruptThatMeetsTheGrantOfPermitsLeavesNothing(int connections) throws Exception {
+        Client client = waiting(connections);
+        DistributedSemaphore semaphore = client.semaphore(name, 2);
+        int granted = 0;
+        for (int round = 0; round < ROUNDS; round++) {
+            semaphore.acquire(2);
+            Background<Boolean> waiter = Background.run(() -> {
+                try {
+                    semaphore.acquire(2);
+                } catch (InterruptedException e) {
+                    assertThat(semaphore.getHoldCount()).isZero();
+                    return false;
+                }
+                // Kept for later, or still to come.
+                while (!Thread.interrupted()) {
+                    Thread.onSpinWait();
+                }
+                semaphore.release(2);
+                return true;
+            });
+            Eventually.holds("it waits", () -> client.stats().semaphore().waiting() == 1);
+            int later = round;
+            Background<?> interrupting = Background.run(() -> {
+                LockSupport.parkNanos(TimeUnit.MICROSECONDS.toNanos(later % 100));
+                waiter.thread().interrupt();
+                return null;
+            });
+            semaphore.release(2);
+            interrupting.get();
+            granted += waiter.get() ? 1 : 0;
+            assertThat(semaphore.tryAcquire(2, 5, TimeUnit.SECONDS)).isTrue();
+            semaphore.release(2);
+        }
+        assertThat(client.stats().semaphore().acquired()).isEqualTo(2 * ROUNDS + granted);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 4})
+    void anInterruptThatMeetsTheGrantLosesNoPermit(int connections) throws Exception {
+        Client client = waiting(connections);
+        DistributedCountingSemaphore semaphore = client.countingSemaphore(name);
+        for (int round = 0; round < ROUNDS; round++) {
+            Background<Boolean> waiter = Background.run(() -> {
+                try {
+                    semaphore.acquire();
+                } catch (InterruptedException e) {
+                    return false;
+                }
+                // Kept for later, or still to come.
+                while (!Thread.interrupted()) {
+                    Thread.onSpinWait();
+                }
+                return true;
+            });
+            Eventually.holds(
+                    "it waits", () -> client.stats().countingSemaphore().waiting() == 1);
+            int later = round;
+            Background<?> interrupting = Background.run(() -> {
+                LockSupport.parkNanos(TimeUnit.MICROSECONDS.toNanos(later % 100));
+                waiter.thread().interrupt();
+                return null;
+            });
+            semaphore.release();
+            interrupting.get();
+            if (!waiter.get()) {
+                assertThat(semaphore.tryAcquire(5, TimeUnit.SECONDS)).isTrue();
+            }
+        }
+        assertThat(semaphore.availablePermits()).isZero();
+        assertThat(client.stats().countingSemaphore().acquired()).isEqualTo(ROUNDS);
     }
 }

@@ -1,5 +1,6 @@
 package org.libdlock;
 
+import static java.util.Map.entry;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -13,6 +14,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -25,27 +27,21 @@ import org.junit.jupiter.api.Test;
 
 /** Every public method that takes no null says which of its parameters was null. */
 class NullArgumentsTest {
-    private static final Map<Class<?>, Object> VALUES = Map.of(
-            String.class,
-            "value",
-            Duration.class,
-            Duration.ofSeconds(1),
-            TimeUnit.class,
-            TimeUnit.SECONDS,
-            Options.class,
-            Options.defaults(),
-            LockOptions.class,
-            LockOptions.defaults(),
-            Rate.class,
-            Rate.of(1, Duration.ofSeconds(1)),
-            Absent.class,
-            Absent.FAIL,
-            Layout.class,
-            Layout.named("js53"),
-            long.class,
-            1L,
-            int.class,
-            10);
+    private static final Map<Class<?>, Object> VALUES = Map.ofEntries(
+            entry(String.class, "value"),
+            entry(String[].class, new String[] {"one", "two"}),
+            entry(Collection.class, List.of("one", "two")),
+            entry(Duration.class, Duration.ofSeconds(1)),
+            entry(TimeUnit.class, TimeUnit.SECONDS),
+            entry(Options.class, Options.defaults()),
+            entry(LockOptions.class, LockOptions.defaults()),
+            entry(SemaphoreOptions.class, SemaphoreOptions.defaults()),
+            entry(RwLockOptions.class, RwLockOptions.defaults()),
+            entry(Rate.class, Rate.of(1, Duration.ofSeconds(1))),
+            entry(Absent.class, Absent.FAIL),
+            entry(Layout.class, Layout.named("js53")),
+            entry(long.class, 1L),
+            entry(int.class, 10));
 
     @Test
     void aNullArgumentIsNamed() throws Exception {
@@ -55,10 +51,21 @@ class NullArgumentsTest {
                     client,
                     lock,
                     client.lock("handle").acquire(),
+                    client.semaphore("semaphore", 2),
+                    client.semaphore("permits", 2).take(),
+                    client.lockAll("all", "of-them"),
+                    client.lockAll("handle-of", "all").acquire(),
+                    client.countingSemaphore("counting"),
+                    client.latch("latch"),
+                    client.rwLock("rw"),
+                    client.rwLock("rw").readLock(),
+                    client.rwLock("rw").writeLock().acquire(),
                     client.rateLimiter("null", Rate.of(1, Duration.ofSeconds(1))),
                     Options.defaults(),
                     new LockDefaults(Options.defaults()),
                     LockOptions.defaults(),
+                    SemaphoreOptions.defaults(),
+                    RwLockOptions.defaults(),
                     Snowflake.builder(1, 1));
             List<Class<?>> types =
                     List.of(Dlock.class, Rate.class, Absent.class, Snowflake.class, Layout.class, Options.class);

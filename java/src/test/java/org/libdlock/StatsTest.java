@@ -9,8 +9,11 @@ import java.io.IOException;
 import java.lang.reflect.RecordComponent;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
 import org.junit.jupiter.api.Test;
 import org.libdlock.support.Background;
 import org.libdlock.support.Eventually;
@@ -22,15 +25,18 @@ class StatsTest extends WithServer {
         for (String table : tables) {
             JsonArray rows = vectors.getAsJsonArray(table);
             for (JsonElement row : rows) {
-                StringBuilder name = new StringBuilder();
-                for (String word : row.getAsString().split("_", -1)) {
-                    name.append(
-                            name.isEmpty() ? word : word.substring(0, 1).toUpperCase(Locale.ROOT) + word.substring(1));
-                }
-                names.add(name.toString());
+                names.add(camel(row.getAsString()));
             }
         }
         return names;
+    }
+
+    private static String camel(String name) {
+        StringBuilder camel = new StringBuilder();
+        for (String word : name.split("_", -1)) {
+            camel.append(camel.isEmpty() ? word : word.substring(0, 1).toUpperCase(Locale.ROOT) + word.substring(1));
+        }
+        return camel.toString();
     }
 
     private static List<String> components(Class<?> type) {
@@ -44,12 +50,15 @@ class StatsTest extends WithServer {
         JsonObject vectors = Vectors.tables("stats");
         JsonObject blocks = vectors.getAsJsonObject("blocks");
         List<String> own = camel(vectors, "counters", "histograms");
-        own.addAll(blocks.keySet());
+        Map<String, JsonObject> inCamel = new LinkedHashMap<>();
+        blocks.keySet().forEach(block -> inCamel.put(camel(block), blocks.getAsJsonObject(block)));
+        own.addAll(inCamel.keySet());
         assertThat(components(Stats.class)).isEqualTo(own);
         for (RecordComponent block : Stats.class.getRecordComponents()) {
             if (block.getType().isRecord()) {
                 assertThat(components(block.getType()))
-                        .isEqualTo(camel(blocks.getAsJsonObject(block.getName()), "counters", "histograms"));
+                        .isEqualTo(
+                                camel(Objects.requireNonNull(inCamel.get(block.getName())), "counters", "histograms"));
             }
         }
         assertThat(components(Histogram.class)).isEqualTo(camel(vectors, "histogram"));

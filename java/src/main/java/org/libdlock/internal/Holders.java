@@ -102,9 +102,17 @@ public final class Holders {
             count++;
         }
 
-        /** The calling thread, whose they are, has released one that is not the last. */
-        public void take() {
+        /**
+         * The calling thread, whose they are, has released one that is not the last.
+         *
+         * @return false, and nothing has changed, when it is the last that is counted here
+         */
+        public boolean take() {
+            if (count <= 1) {
+                return false;
+            }
             count--;
+            return true;
         }
     }
 

@@ -78,13 +78,161 @@ public final class Native {
     /** Brings an inspection. */
     public static native long lockInspect(long port, long id, long lock);
 
+    public static native long semaphoreOpen(long client, byte[] name, long permits, long leaseMs, long watchdogLeaseMs);
+
+    public static native int semaphoreHoldCount(long semaphore, long holder);
+
+    /** A view of the holder's latest hold, lost or not; 0 when it has none. */
+    public static native long semaphoreHeld(long semaphore, long holder);
+
+    /** How many of the holder's latest holds have exactly so many permits together. */
+    public static native int semaphoreHoldsOf(long semaphore, long holder, long permits);
+
+    /** Brings a hold. */
+    public static native long semaphoreAcquire(
+            long port, long id, long semaphore, long holder, long permits, long waitMs, long leaseMs);
+
+    /** Waits in native code, as {@code lockAcquireBlocking} does. */
+    public static native boolean semaphoreAcquireBlocking(
+            long semaphore,
+            long holder,
+            long permits,
+            long waitMs,
+            long leaseMs,
+            long cancel,
+            boolean busyThrows,
+            long[] granted);
+
+    /** Ends the holder's latest hold. */
+    public static native long semaphoreRelease(long port, long id, long semaphore, long holder);
+
+    /** Waits in native code. */
+    public static native void semaphoreReleaseBlocking(long semaphore, long holder);
+
+    public static native long semaphoreExtend(long port, long id, long semaphore, long holder, long leaseMs);
+
+    public static native long semaphoreSetPermits(long port, long id, long semaphore, long permits);
+
+    /** Brings an inspection. */
+    public static native long semaphoreInspect(long port, long id, long semaphore);
+
+    /** One side, the write side or the read side. */
+    public static native long rwLockOpen(
+            long client,
+            byte[] name,
+            boolean write,
+            long leaseMs,
+            long watchdogLeaseMs,
+            int reentrant,
+            long sharedAgeMs);
+
+    public static native int rwLockHoldCount(long side, long holder);
+
+    /** Brings a hold. */
+    public static native long rwLockAcquire(long port, long id, long side, long holder, long waitMs, long leaseMs);
+
+    /** Waits in native code, as {@code lockAcquireBlocking} does. */
+    public static native boolean rwLockAcquireBlocking(
+            long side, long holder, long waitMs, long leaseMs, long cancel, boolean busyThrows, long[] granted);
+
+    public static native long rwLockRelease(long port, long id, long side, long holder);
+
+    /** Waits in native code. */
+    public static native void rwLockReleaseBlocking(long side, long holder);
+
+    public static native long rwLockExtend(long port, long id, long side, long holder, long leaseMs);
+
+    /** Brings a flag. */
+    public static native long rwLockForceRelease(long port, long id, long side);
+
+    /** Brings an inspection. */
+    public static native long rwLockInspect(long port, long id, long side);
+
+    public static native long latchOpen(long client, byte[] name);
+
+    /** Brings a flag. */
+    public static native long latchTrySetCount(long port, long id, long latch, long count);
+
+    /** Brings a number. */
+    public static native long latchCountDown(long port, long id, long latch, long by);
+
+    /** Brings a number. */
+    public static native long latchCount(long port, long id, long latch);
+
+    /** Brings a flag. */
+    public static native long latchWait(long port, long id, long latch, long waitMs);
+
+    /** Waits in native code, until {@code cancel} (0 for none) is fired. */
+    public static native boolean latchWaitBlocking(long latch, long waitMs, long cancel);
+
+    /** Brings a flag. */
+    public static native long latchDelete(long port, long id, long latch);
+
+    public static native long countingSemaphoreOpen(long client, byte[] name);
+
+    /** Brings a flag. */
+    public static native long countingSemaphoreTrySetPermits(long port, long id, long semaphore, long permits);
+
+    public static native long countingSemaphoreAcquire(long port, long id, long semaphore, long permits, long waitMs);
+
+    /** Waits in native code, until {@code cancel} (0 for none) is fired; false when it was busy. */
+    public static native boolean countingSemaphoreAcquireBlocking(
+            long semaphore, long permits, long waitMs, long cancel);
+
+    public static native long countingSemaphoreRelease(long port, long id, long semaphore, long permits);
+
+    public static native long countingSemaphoreAddPermits(long port, long id, long semaphore, long permits);
+
+    /** Brings a number. */
+    public static native long countingSemaphoreDrain(long port, long id, long semaphore);
+
+    /** Brings an inspection. */
+    public static native long countingSemaphoreInspect(long port, long id, long semaphore);
+
+    /** The names are packed texts. */
+    public static native long lockAllOpen(long client, byte[] names, long leaseMs, long watchdogLeaseMs, int reentrant);
+
+    /** Each once, in order, with NULs between them. */
+    public static native byte[] lockAllNames(long set);
+
+    public static native int lockAllHoldCount(long set, long holder);
+
+    /** A view of what the holder has of all of them, lost or not; 0 when it has none. */
+    public static native long lockAllHeld(long set, long holder);
+
+    /** Brings a hold. */
+    public static native long lockAllAcquire(long port, long id, long set, long holder, long waitMs, long leaseMs);
+
+    /** Waits in native code, as {@code lockAcquireBlocking} does. */
+    public static native boolean lockAllAcquireBlocking(
+            long set, long holder, long waitMs, long leaseMs, long cancel, boolean busyThrows, long[] granted);
+
+    public static native long lockAllRelease(long port, long id, long set, long holder);
+
+    /** Waits in native code. */
+    public static native void lockAllReleaseBlocking(long set, long holder);
+
+    public static native long lockAllExtend(long port, long id, long set, long holder, long leaseMs);
+
     public static native boolean heldValid(long held);
 
     static native byte[] heldOwner(long held);
 
+    /** Their ids, with commas between them. */
+    public static native byte[] heldPermits(long held);
+
     public static native long heldRemaining(long held);
 
     public static native byte @Nullable [] heldLoss(long held);
+
+    /** Of several locks: name and token of each, with NULs between them. */
+    public static native byte[] heldTokens(long held);
+
+    /** Of several locks, that of this name. */
+    public static native long heldTokenOf(long held, byte[] name);
+
+    /** Of several locks: name and reason of the one that was lost, with a NUL between them; null when none was. */
+    public static native byte @Nullable [] heldLostMember(long held);
 
     public static native int heldHoldCount(long held);
 
@@ -102,6 +250,9 @@ public final class Native {
 
     /** Brings a text. */
     public static native long heldDetach(long port, long id, long held);
+
+    /** Brings a hold of the read side. */
+    public static native long heldDowngrade(long port, long id, long held);
 
     /** {@code burst} counts only where there is one. */
     public static native long limiterOpen(

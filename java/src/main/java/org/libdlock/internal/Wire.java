@@ -4,6 +4,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
+import org.libdlock.CountingSemaphoreInspection;
 
 /** What crosses as bytes; {@code java/native/src/wire.rs} is the other end and says how they are laid out. */
 public final class Wire {
@@ -40,6 +41,15 @@ public final class Wire {
 
     /** What the server said about a semaphore. */
     private static final byte SEMAPHORE_INSPECTION = 10;
+
+    /** What the server said about a read-write lock. */
+    private static final byte RW_LOCK_INSPECTION = 11;
+
+    /** A whole number. */
+    private static final byte NUMBER = 12;
+
+    /** What the server said about a counting semaphore. */
+    private static final byte COUNTING_SEMAPHORE_INSPECTION = 13;
 
     // </api:tags>
 
@@ -97,6 +107,7 @@ public final class Wire {
                 case UNIT -> DONE;
                 // <api:scalars> written by `python3 api/write.py` from api/wire.json
                 case BOOL -> flag();
+                case NUMBER -> bytes.getLong();
                 case TEXT -> text();
                 // </api:scalars>
                 case HELD -> new Hold(bytes.getLong(), bytes.getLong(), text());
@@ -106,6 +117,11 @@ public final class Wire {
                 }
                 case INSPECTION -> new Seen(optionalText(), flag(), bytes.getLong(), bytes.getLong(), bytes.getLong());
                 case SEMAPHORE_INSPECTION -> new SeenPermits(bytes.getLong(), bytes.getLong(), bytes.getLong());
+                case RW_LOCK_INSPECTION ->
+                    new SeenSides(
+                            optionalText(), flag(), bytes.getLong(), bytes.getLong(), bytes.getLong(), bytes.getLong());
+                case COUNTING_SEMAPHORE_INSPECTION ->
+                    new CountingSemaphoreInspection(flag(), bytes.getLong(), bytes.getLong());
                 case HANDLE -> bytes.getLong();
                 case FAILURE -> failure();
                 case DECISION ->

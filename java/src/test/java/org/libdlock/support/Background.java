@@ -32,13 +32,19 @@ public final class Background<T> {
 
     /** Waits until it does: in Java, or in the native call that asks. */
     public Background<T> waits() {
-        Eventually.holds("the thread waits", () -> thread.getState() == Thread.State.WAITING || asksInNativeCode());
+        Eventually.holds("the thread waits", () -> sleeps() || asksInNativeCode());
         return this;
+    }
+
+    private boolean sleeps() {
+        Thread.State state = thread.getState();
+        return state == Thread.State.WAITING || state == Thread.State.TIMED_WAITING;
     }
 
     private boolean asksInNativeCode() {
         StackTraceElement[] stack = thread.getStackTrace();
-        return stack.length > 0 && stack[0].getMethodName().endsWith("AcquireBlocking");
+        String method = stack.length > 0 ? stack[0].getMethodName() : "";
+        return method.endsWith("AcquireBlocking") || method.endsWith("WaitBlocking");
     }
 
     public boolean isDone() {
