@@ -31,6 +31,8 @@ class PrivateRedis:
     """
 
     every_right = False
+    #: Options of redis-server besides.
+    more: tuple[str, ...] = ()
 
     def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="libdlock-redis-")
@@ -70,7 +72,7 @@ class PrivateRedis:
 
     def _start(self) -> bool:
         command = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
-        command += ["--dir", self._folder.name, "--logfile", str(self._log())]
+        command += ["--dir", self._folder.name, "--logfile", str(self._log()), *self.more]
         rights = ["~*", "&*", "+@all"]
         command += ["--user", "default", "reset", "on", "nopass", *(rights if self.every_right else minimal_rights())]
         command += ["--user", ADMIN, "on", "nopass", *rights]
@@ -105,6 +107,10 @@ class PrivateRedis:
             if head.startswith("-") or not head:
                 raise RuntimeError(f"{words[0]}: {head!r}")
             return head[1:]
+
+    def listeners(self, channel: str) -> int:
+        """How many connections listen on a channel."""
+        return int(self.command("EVAL", "return redis.call('PUBSUB', 'NUMSUB', ARGV[1])[2]", "0", channel))
 
     def _end(self) -> None:
         if self._process is not None:

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Processes that contend for a handful of locks while a random fault comes every second; ends with one line of totals. Uses spare
-# processor time only.
+# Processes that contend for a handful of locks and everything else while a random fault comes every second; ends with one line of totals.
+# Uses spare processor time only.
 #   scripts/soak.sh MINUTES         SEED=n repeats a run's faults
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -70,6 +70,11 @@ class Programs(WithServer):
             output = run("cargo", "run", "--quiet", "--example", "quickstart", *url)
             self.assertIn("12 turns, never two holders at once", output)
 
+    def test_several_locks_as_one(self) -> None:
+        for url in ([], ["--", self.server.url]):
+            output = run("cargo", "run", "--quiet", "--example", "lock_all", *url)
+            self.assertIn("60 transfers, none blocked by another; 3 accounts held", output)
+
 
 def too_long(page: Path) -> list[str]:
     """The lines of prose beyond 100 columns. Tables, code and links may be longer."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from testing import main
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "api"))
-from primitives import LANGUAGES, PRIMITIVES
+from primitives import PRIMITIVES
 from primitives_docs import FOLDERS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -34,9 +34,9 @@ class Primitives(unittest.TestCase):
         self.assertEqual({path.name for path in (ROOT / "examples").iterdir() if path.is_dir()}, set(NAMES))
 
     def test_each_has_scenarios(self) -> None:
-        # Some scenarios are about no primitive alone.
-        everywhere = {each.underscored for each in PRIMITIVES if set(each.languages) == set(LANGUAGES)}
-        self.assertLessEqual(everywhere, stems("tests/scenarios", "*.json"))
+        # Some scenarios are about no primitive alone; with one language there is nothing to compare.
+        compared = {each.underscored for each in PRIMITIVES if len(each.languages) > 1}
+        self.assertLessEqual(compared, stems("tests/scenarios", "*.json"))
 
     def test_each_has_its_folder_in_core(self) -> None:
         for each in PRIMITIVES:

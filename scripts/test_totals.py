@@ -159,6 +159,42 @@ class Runs(unittest.TestCase):
     def test_a_failure_in_one_lane_fails_the_run(self) -> None:
         self.assertEqual(self.totals("a=echo 1 passed, 0 failed", "/", "b=exit 3"), (1, "1 passed, 1 failed, 0 skipped"))
 
+    def again(self, folder: str, few: int, later: str) -> tuple[int, list[str], list[str]]:
+        """Totals of a group that fails one test first, and does `later` when it is repeated; its lines, the report's."""
+        report = Path(folder, "report")
+        first = f"[ -e {folder}/ran ] || {{ touch {folder}/ran; echo not ok 2 - it; echo 3 passed, 1 failed; exit 1; }}"
+        command = [sys.executable, TOTALS, f"a={first}; {later}", "b=echo 1 passed, 0 failed"]
+        environment = ENVIRONMENT | {"TOTALS_REPORT": str(report), "TOTALS_AGAIN": str(few)}
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+        return done.returncode, done.stdout.splitlines(), report.read_text().splitlines()
+
+    def test_a_group_that_passes_when_repeated_is_named_as_unsteady(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            status, shown, report = self.again(folder, 1, "echo 4 passed, 0 failed")
+        self.assertEqual((status, shown[-1]), (0, "5 passed, 0 failed, 0 skipped"))
+        self.assertEqual(report, ["a: unsteady, passed when repeated: not ok 2 - it"])
+        self.assertIn("what was unsteady:", shown)
+        self.assertIn("3 passed, 1 failed", shown)
+
+    def test_a_group_that_fails_again_has_failed(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            status, shown, report = self.again(folder, 1, "echo not ok 3 - that; echo 3 passed, 1 failed")
+        self.assertEqual((status, shown[-1]), (1, "4 passed, 1 failed, 0 skipped"))
+        self.assertEqual(report, ["a: not ok 3 - that"])
+
+    def test_nothing_is_repeated_that_was_not_asked_for(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            status, shown, report = self.again(folder, 0, "echo 4 passed, 0 failed")
+        self.assertEqual((status, shown[-1]), (1, "4 passed, 1 failed, 0 skipped"))
+        self.assertEqual(report, ["a: not ok 2 - it"])
+
+    def test_a_group_with_many_failures_is_not_repeated(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            ran = f"a=echo x >> {folder}/runs; echo 1 passed, 4 failed"
+            command = [sys.executable, TOTALS, ran]
+            done = subprocess.run(command, capture_output=True, check=False, env=ENVIRONMENT | {"TOTALS_AGAIN": "3"})
+            self.assertEqual((done.returncode, Path(folder, "runs").read_text()), (1, "x\n"))
+
     def test_a_group_without_tests_has_failed(self) -> None:
         self.assertEqual(self.totals("a=true"), (1, "0 passed, 1 failed, 0 skipped"))
 

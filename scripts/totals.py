@@ -11,6 +11,10 @@ too, because silence is how a broken runner looks. Every group runs, whatever th
 cargo test, pytest, node:test and Maven's surefire, and the plain `N passed, N failed[, N skipped]`. What failed is named again
 at the end, and in the file that TOTALS_REPORT names: the output above it may have a hundred thousand lines.
 
+TOTALS_AGAIN=N is for a machine that others use as well: a group in which 1 to N tests failed runs once more, by itself, when all
+others have ended. Both runs are shown. If the second one passes, the group has passed, and what failed in the first is named at
+the end and in TOTALS_REPORT as unsteady: a defect of the test or of the product that somebody has to find.
+
 TOTALS_BRIEF=1 is for a run whose output is read afterwards, from its end and perhaps cut: a group that passed prints its totals
 only, and one that failed prints the lines that follow each failure, then its last lines.
 """
@@ -44,6 +48,7 @@ FAILURE = re.compile(
 DETAILS = re.compile(r"^_{3,} .+ _{3,}$")
 NAMED = 20  # of a group at most: a broken build fails everything
 AFTER_FAILURE = 40  # lines that a brief run shows of each failure
+AGAIN_SECONDS = 1200  # groups that took longer than this together do not all run again
 LAST = 60  # lines that a brief run shows of the end of a group that failed
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -114,6 +119,8 @@ class Group:
     counts: Counts = field(default_factory=Counts)
     seconds: float = 0
     failures: list[str] = field(default_factory=list)
+    #: What failed in a first run, when the second passed.
+    unsteady: list[str] = field(default_factory=list)
 
     def failed(self, why: str) -> str:
         """Counts a failure that no runner counted; the line that says so."""
@@ -123,12 +130,18 @@ class Group:
 
     def report(self) -> list[str]:
         """The lines that say what failed, none when nothing did."""
+        if self.unsteady:
+            return [f"{self.name}: unsteady, passed when repeated: {line}" for line in self.unsteady]
         if not self.counts.failed:
             return []
+        return [f"{self.name}: {line}" for line in self.named()]
+
+    def named(self) -> list[str]:
+        """What failed, as the runner named it."""
         # The same test may be named twice by its runner, once where it failed and once in a list.
         named = list(dict.fromkeys(self.failures)) or ["(no test was named)"]
         more = [f"... and {len(named) - NAMED} lines more"] if len(named) > NAMED else []
-        return [f"{self.name}: {line}" for line in named[:NAMED] + more]
+        return named[:NAMED] + more
 
 
 #: Held while several lines are printed that belong together.
@@ -173,6 +186,23 @@ def run(name: str, command: str, *, live: bool) -> Group:
     return group
 
 
+def again(groups: list[Group], commands: dict[str, str], few: int) -> list[Group]:
+    """The groups, each in which `few` tests or less failed replaced by a second run of it."""
+    seconds = 0.0
+    second: list[Group] = []
+    for group in groups:
+        seconds += group.seconds if 0 < group.counts.failed <= few else 0
+        if not 0 < group.counts.failed <= few or seconds > AGAIN_SECONDS:
+            second.append(group)
+            continue
+        say(f"\n=== {group.name}: {group.counts.failed} failed; once more, by itself")
+        repeated = run(group.name, commands[group.name], live=False)
+        if not repeated.counts.failed:
+            repeated.unsteady = group.named()
+        second.append(repeated)
+    return second
+
+
 def lanes(arguments: list[str]) -> list[list[str]]:
     """The groups of each lane."""
     found: list[list[str]] = [[]]
@@ -194,6 +224,9 @@ def main(arguments: list[str]) -> int:
 
     with ThreadPoolExecutor(len(beside)) as pool:
         groups = [group for lane in pool.map(run_lane, beside) for group in lane]
+    if few := int(os.environ.get("TOTALS_AGAIN", "0")):
+        commands = dict(argument.split("=", 1) for lane in beside for argument in lane)
+        groups = again(groups, commands, few)
     total = Counts()
     print()
     for group in groups:
@@ -202,7 +235,7 @@ def main(arguments: list[str]) -> int:
     print(f"    {'all':<12} {time.monotonic() - begun:>5.0f} s")
     report = [line for group in groups for line in group.report()]
     if report:
-        print("\nwhat failed:", *report, sep="\n    ")
+        print("\nwhat failed:" if total.failed else "\nwhat was unsteady:", *report, sep="\n    ")
     if path := os.environ.get("TOTALS_REPORT"):
         with open(path, "a", encoding="utf-8") as file:
             file.writelines(f"{line}\n" for line in report)

@@ -35,18 +35,14 @@ class Server(PrivateRedis):
         """How many connections listen for the release of a lock."""
         return self.listeners(f"redisson_lock__channel:{{{lock}}}")
 
-    def listeners(self, channel: str) -> int:
-        """How many connections listen on a channel."""
-        return int(self.command("EVAL", "return redis.call('PUBSUB', 'NUMSUB', ARGV[1])[2]", "0", channel))
-
-    def standing(self, lock: str) -> int:
-        """How many processes stand in the queue for a lock and listen at their inboxes."""
+    def standing(self, name: str, queue: str = "dlock_queue") -> int:
+        """How many processes stand in the queue for a name and listen at their inboxes."""
         script = """local listening = 0
             for _, client in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
                 listening = listening + redis.call('PUBSUB', 'NUMSUB', 'dlock_inbox:' .. client)[2]
             end
             return listening"""
-        return int(self.command("EVAL", script, "1", f"dlock_queue:{{{lock}}}"))
+        return int(self.command("EVAL", script, "1", f"{queue}:{{{name}}}"))
 
     def exists(self, key: str) -> bool:
         return self.command("EXISTS", key) == "1"

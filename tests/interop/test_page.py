@@ -1,7 +1,8 @@
 """docs/protocol/lock.md and the library's scripts say the same: those written from the page do to the keys what the library's do.
 
 Each sequence of random steps is carried out twice, on a lock by the library's scripts and on another by the page's; replies,
-messages and keys are compared after every step. (That the library's do what its specification in Rust says is tested in core.)
+messages and keys are compared after every step. Both see the same time, because what a script does depends on how long ago
+somebody was seen. (That the library's do what its specification in Rust says is tested in core.)
 """
 
 from __future__ import annotations
@@ -14,8 +15,16 @@ from helpers import Fleet
 from wire import Messages, Reply, Wire
 
 CORE = Path(__file__).resolve().parents[2] / "core/src"
-QUEUE = (CORE / "contended/queue.lua").read_text()
-LIBRARY = {step: QUEUE + (CORE / f"lock/step/{step}.lua").read_text() for step in ("acquire", "release", "cancel")}
+#: Of what each step's script is made.
+PARTS = {
+    "acquire": ["contended/queue", "contended/token"],
+    "release": ["contended/queue", "lock/step/free"],
+    "cancel": ["contended/queue"],
+}
+LIBRARY = {
+    step: "".join((CORE / f"{part}.lua").read_text() for part in [*parts, f"lock/step/{step}"])
+    for step, parts in PARTS.items()
+}
 PAGE = {"acquire": stranger.ACQUIRE, "release": stranger.RELEASE, "cancel": stranger.CANCEL}
 PAGE = {step: script.replace("COMMON", stranger.COMMON) for step, script in PAGE.items()}
 
@@ -24,27 +33,34 @@ LIKELY = {"acquire": 8, "again": 1, "release": 3, "cancel": 1, "silent": 4, "exp
 CLIENTS = [f"0000000{n}-0000-8000-8000-000000000000" for n in range(4)]
 #: How silent somebody has been: not enough, enough for a head, for anybody; and one from before the clock went back.
 SILENCES_MS = [1_000, 2_600, 10_000, 15_100, 15_100, -100_000]
-#: Us of the server's time; no rank or duration is as large, and those of the two locks differ by the time between them.
-TIMES = 10**12
+#: How a script reads the time.
+TIME = "redis.call('TIME')"
+#: The keys that hold the time of the scripts, in the two parts that TIME has, and where it begins.
+CLOCK = ["seconds", "microseconds"]
+START_US = 1_795_000_000_000_000
+#: How far it goes between two steps, us: often to where a head was seen just now and just not.
+PAUSES_US = [0, 700, 30_000, 99_000, 100_000, 101_000]
 
 
 class Pair:
-    """Two locks to which the same is done."""
+    """Two locks to which the same is done at the same time."""
 
     def __init__(self, wire: Wire, heard: Messages, name: str) -> None:
         self.wire, self.heard = wire, heard
         self.locks = {f"{name}-library": LIBRARY, f"{name}-page": PAGE}
         self.done: list[str] = []
-        self.made_up: set[str] = set()
+        self.now = START_US
+        self.pause(0)
 
-    def now(self) -> int:
-        time = self.wire.command("TIME")
-        assert isinstance(time, list)
-        return int(str(time[0])) * 1_000_000 + int(str(time[1]))
+    def pause(self, us: int) -> None:
+        """The clock of the scripts goes on."""
+        self.now += us
+        seconds, microseconds = divmod(self.now, 1_000_000)
+        self.wire.command("MSET", CLOCK[0], str(seconds), CLOCK[1], str(microseconds))
 
     def run(self, step: str, *arguments: str) -> list[Reply]:
         """Carries out a step on both; what the library's answered."""
-        self.done.append(f"{step} {arguments}")
+        self.done.append(f"{self.now} {step} {arguments}")
         library, page = (self.seen(lock, scripts[step], step, arguments) for lock, scripts in self.locks.items())
         assert library == page, "\n".join(self.done)
         return library[0]
@@ -53,9 +69,10 @@ class Pair:
         keys = [lock, f"token:{lock}"] if step == "acquire" else [lock]
         keys += stranger.queue_keys(lock)
         arguments = tuple(argument.replace("CHANNEL", f"channel:{lock}") for argument in arguments)
+        assert script.count(TIME) == 1
+        script = script.replace(TIME, f"redis.call('MGET', '{CLOCK[0]}', '{CLOCK[1]}')")
         reply = self.wire.command("EVAL", script, str(len(keys)), *keys, *arguments)
         assert isinstance(reply, list)
-        reply = [0 if isinstance(item, int) and item > TIMES else item for item in reply]
         if step == "acquire" and reply[0] == 1:
             reply[2] = 0  # the PTTL
         return reply, self.messages(lock), self.state(lock)
@@ -71,15 +88,11 @@ class Pair:
         queue, seen = stranger.queue_keys(lock)
         for key in (lock, queue, seen):
             assert self.wire.number("PTTL", key) != -1, f"{key} would stay for ever"
-        fields = self.wire.fields(seen)
-        barged = fields.pop("barged", None)
-        stamps = {client: at if at in self.made_up else "now" for client, at in fields.items()}
-        return self.wire.fields(lock), self.wire.command("ZRANGE", queue, "0", "-1"), stamps, barged
+        return self.wire.fields(lock), self.wire.command("ZRANGE", queue, "0", "-1", "WITHSCORES"), self.wire.fields(seen)
 
     def silence(self, rank: int, ms: int, *, known: bool) -> None:
         """Who has this rank was last seen so long ago, or it is not known when."""
-        last_seen = str(self.now() // 1000 - ms)
-        self.made_up.add(last_seen)
+        last_seen = str(self.now // 1000 - ms)
         self.done.append(f"silent {rank} {ms} {known}")
         for lock in self.locks:
             queue, seen = stranger.queue_keys(lock)
@@ -109,7 +122,8 @@ class Pair:
 def sequence(pair: Pair, random: random.Random) -> None:
     attempts, granted = 0, [""]
     for _ in range(random.randint(5, STEPS)):
-        client, not_after = random.choice(CLIENTS), pair.now() + random.choice([10_000_000] * 15 + [-1_000])
+        pair.pause(random.choice(PAUSES_US))
+        client, not_after = random.choice(CLIENTS), pair.now + random.choice([10_000_000] * 15 + [-1_000])
         match random.choices(list(LIKELY), list(LIKELY.values()))[0]:
             case "acquire":
                 attempts += 1

@@ -7,9 +7,11 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <sstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <dlock.hpp>
@@ -59,6 +61,50 @@ public:
             words >> count;
             for (int number = 0; number < count; ++number) watch(lock(name + '-' + std::to_string(number)));
             std::cout << "watching" << std::endl;
+        } else if (verb == "permits") {
+            int total = 0, count = 0;
+            words >> total >> count;
+            auto held = dlock::semaphore(client_, name, total).take(count);
+            const auto acquired = now_us();
+            std::string ids;
+            for (const auto& id : held.permits()) ids += (ids.empty() ? "" : ",") + id;
+            std::cout << "permits " << acquired << ' ' << ids << std::endl;
+            permits_.insert_or_assign(name, std::move(held));
+        } else if (verb == "give") {
+            const auto called = now_us();
+            permits_.at(name).release();
+            std::cout << "gave " << called << std::endl;
+        } else if (verb == "share") {
+            int total = 0, rounds = 0;
+            std::string wants;
+            words >> total >> rounds >> wants;
+            dlock::semaphore semaphore{client_, name, total};
+            const auto hold = [&](const std::string& permits) { return semaphore.take(std::stoi(permits)); };
+            const auto nothing = [](const dlock::hold&) { return ""; };
+            std::cout << turns(rounds, wants, hold, nothing) << "done" << std::endl;
+        } else if (verb == "side") {
+            std::string side;
+            words >> side;
+            dlock::shared_mutex mutex{client_, name};
+            auto held = take(mutex, side);
+            std::cout << "side " << now_us() << ' ' << held.token() << std::endl;
+            sides_.insert_or_assign(name, std::move(held));
+        } else if (verb == "downgrade") {
+            const auto called = now_us();
+            sides_.at(name).downgrade();
+            std::cout << "downgraded " << called << ' ' << sides_.at(name).token() << std::endl;
+        } else if (verb == "leave") {
+            const auto called = now_us();
+            sides_.at(name).release();
+            std::cout << "left " << called << std::endl;
+        } else if (verb == "mix") {
+            int rounds = 0;
+            std::string sides;
+            words >> rounds >> sides;
+            dlock::shared_mutex mutex{client_, name};
+            const auto hold = [&](const std::string& side) { return take(mutex, side); };
+            const auto token = [](const dlock::hold& held) { return ' ' + std::to_string(held.token()); };
+            std::cout << turns(rounds, sides, hold, token) << "done" << std::endl;
         } else if (verb == "spend") {
             const auto decision = dlock::rate_limiter(client_, name, {10, std::chrono::hours(1)}).try_acquire();
             std::cout << "spent " << decision.allowed << ' ' << decision.remaining << std::endl;
@@ -101,6 +147,37 @@ private:
         return said.str();
     }
 
+    static dlock::hold take(dlock::shared_mutex& mutex, const std::string& side) {
+        return side == "write" ? mutex.take() : mutex.take_shared();
+    }
+
+    /// What a caller for each word of `wants`, with commas, says of its turns, when all are done: `take` makes the hold
+    /// of that word, and `of` says what else there is to say of it.
+    template <class Take, class Of>
+    static std::string turns(int rounds, const std::string& wants, const Take& take, const Of& of) {
+        std::ostringstream said;
+        std::mutex saying;
+        std::vector<std::thread> threads;
+        std::istringstream words(wants);
+        for (std::string want; std::getline(words, want, ',');) {
+            threads.emplace_back([&, want] {
+                for (int round = 0; round < rounds; ++round) {
+                    const auto asked = now_us();
+                    auto held = take(want);
+                    const auto begin = now_us();
+                    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                    const auto end = now_us();
+                    const auto more = of(held);
+                    held.release();
+                    const std::lock_guard guard(saying);
+                    said << "turn " << want << ' ' << begin << ' ' << end << ' ' << asked << more << '\n';
+                }
+            });
+        }
+        for (auto& thread : threads) thread.join();
+        return said.str();
+    }
+
     /// Ends with the process.
     static void watch(dlock::mutex& lock) {
         auto held = std::make_shared<dlock::held>(lock.acquire());
@@ -113,6 +190,7 @@ private:
 
     dlock::client client_;
     std::map<std::string, std::unique_ptr<dlock::mutex>> locks_;
+    std::map<std::string, dlock::hold> permits_, sides_;
 };
 
 } // namespace

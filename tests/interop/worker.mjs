@@ -1,6 +1,7 @@
 // The Node process of the interop tests: does what the lines on its input say, see worker.py for the protocol.
 
 import { createInterface } from "node:readline";
+import { setTimeout as pause } from "node:timers/promises";
 
 import { connect } from "libdlock";
 
@@ -8,6 +9,8 @@ const nowUs = () => process.hrtime.bigint() / 1000n;
 
 const client = await connect(process.argv[2]);
 const holds = new Map();
+const permits = new Map();
+const sides = new Map();
 const watched = [];
 
 async function acquire(name) {
@@ -18,7 +21,7 @@ async function acquire(name) {
 }
 
 async function renew(name, watchdogLeaseMs) {
-  holds.set(name, await client.lock(name, { watchdogLeaseMs }).acquire());
+  holds.set(name, await client.lock(name, { watchdogLeaseMs: Number(watchdogLeaseMs) }).acquire());
   console.log("renewed");
 }
 
@@ -30,7 +33,7 @@ async function release(name) {
 
 async function contend(name, rounds) {
   const lock = client.lock(name);
-  for (let round = 0; round < rounds; round++) {
+  for (let round = 0; round < Number(rounds); round++) {
     await lock.withLock((held) => {
       const acquired = nowUs();
       console.log(`hold ${held.token} ${acquired} ${nowUs()}`);
@@ -43,7 +46,7 @@ async function crowd(name, rounds, callers) {
   const lock = client.lock(name);
   const said = [];
   const caller = async () => {
-    for (let round = 0; round < rounds; round++) {
+    for (let round = 0; round < Number(rounds); round++) {
       const asked = nowUs();
       await lock.withLock((held) => {
         const begin = nowUs();
@@ -51,12 +54,12 @@ async function crowd(name, rounds, callers) {
       });
     }
   };
-  await Promise.all(Array.from({ length: callers }, caller));
+  await Promise.all(Array.from({ length: Number(callers) }, caller));
   console.log([...said, "done"].join("\n"));
 }
 
 async function watch(name, count) {
-  for (let number = 0; number < count; number++) {
+  for (let number = 0; number < Number(count); number++) {
     const held = await client.lock(`${name}-${number}`).acquire();
     watched.push(held);
     held.signal.addEventListener("abort", () => console.log(`lost ${Math.floor(held.remainingMs * 1000)}`));
@@ -69,9 +72,91 @@ async function spend(name) {
   console.log(`spent ${Number(allowed)} ${remaining}`);
 }
 
-const verbs = { acquire, renew, release, contend, crowd, watch, spend };
+async function take(name, total, count) {
+  const held = await client.semaphore(name, Number(total)).acquire({ permits: Number(count) });
+  const acquired = nowUs();
+  permits.set(name, held);
+  console.log(`permits ${acquired} ${held.permits.join(",")}`);
+}
+
+async function give(name) {
+  const called = nowUs();
+  await permits.get(name).release();
+  console.log(`gave ${called}`);
+}
+
+async function share(name, total, rounds, wants) {
+  const semaphore = client.semaphore(name, Number(total));
+  const said = [];
+  const caller = async (permits) => {
+    for (let round = 0; round < Number(rounds); round++) {
+      const asked = nowUs();
+      await semaphore.withPermits({ permits }, async () => {
+        const begin = nowUs();
+        await pause(1);
+        said.push(`turn ${permits} ${begin} ${nowUs()} ${asked}`);
+      });
+    }
+  };
+  await Promise.all(wants.split(",").map((each) => caller(Number(each))));
+  console.log([...said, "done"].join("\n"));
+}
+
+async function hold(name, side) {
+  const held = await client.rwLock(name)[side].acquire();
+  const acquired = nowUs();
+  sides.set(name, held);
+  console.log(`side ${acquired} ${held.token}`);
+}
+
+async function downgrade(name) {
+  const called = nowUs();
+  const held = await sides.get(name).downgrade();
+  sides.set(name, held);
+  console.log(`downgraded ${called} ${held.token}`);
+}
+
+async function leave(name) {
+  const called = nowUs();
+  await sides.get(name).release();
+  console.log(`left ${called}`);
+}
+
+async function mix(name, rounds, wanted) {
+  const rw = client.rwLock(name);
+  const said = [];
+  const caller = async (side) => {
+    for (let round = 0; round < Number(rounds); round++) {
+      const asked = nowUs();
+      await rw[side].withLock(async (held) => {
+        const begin = nowUs();
+        await pause(1);
+        said.push(`turn ${side} ${begin} ${nowUs()} ${asked} ${held.token}`);
+      });
+    }
+  };
+  await Promise.all(wanted.split(",").map(caller));
+  console.log([...said, "done"].join("\n"));
+}
+
+const verbs = {
+  acquire,
+  renew,
+  release,
+  contend,
+  crowd,
+  watch,
+  spend,
+  permits: take,
+  give,
+  share,
+  side: hold,
+  downgrade,
+  leave,
+  mix,
+};
 console.log("ready");
 for await (const line of createInterface({ input: process.stdin })) {
-  const [verb, name, ...numbers] = line.split(" ");
-  await verbs[verb](name, ...numbers.map(Number));
+  const [verb, ...words] = line.split(" ");
+  await verbs[verb](...words);
 }

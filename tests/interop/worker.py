@@ -7,8 +7,19 @@
 `hold <token> <from us> <to us>` for each round and `done` at the end; `spend NAME` takes one of the ten tokens an hour of a rate
 limiter and answers `spent <1 or 0> <remaining>`. `crowd NAME ROUNDS CALLERS` has that many callers contend, and says of all their
 rounds `hold <token> <from us> <to us> <asked us>` when they are done, then `done`. `watch NAME COUNT` acquires NAME-0, NAME-1 and
-so on, answers `watching`, and says of each that is lost, when it learns it, `lost <us for which it is still valid>`. Times are of
-CLOCK_MONOTONIC, one for all processes.
+so on, answers `watching`, and says of each that is lost, when it learns it, `lost <us for which it is still valid>`.
+
+`permits NAME TOTAL COUNT` acquires permits of a semaphore and answers `permits <us> <their ids, with commas>`; `give NAME`
+releases them and answers `gave <us at the call>`. `share NAME TOTAL ROUNDS WANTS` has a caller for each number of WANTS (with
+commas), who acquires so many permits ROUNDS times and holds them for a millisecond; of all their turns it says in the end `turn
+<permits> <from us> <to us> <asked us>`, then `done`.
+
+`side NAME read|write` acquires that side of a read-write lock and answers `side <us> <token>`; `downgrade NAME` has it go on as a
+reader and answers `downgraded <us at the call> <token>`; `leave NAME` releases it and answers `left <us at the call>`. `mix NAME
+ROUNDS SIDES` has a caller for each of SIDES (with commas), who acquires that side ROUNDS times and holds it for a millisecond; of
+all their turns it says in the end `turn <side> <from us> <to us> <asked us> <token>`, then `done`.
+
+Times are of CLOCK_MONOTONIC, one for all processes.
 """
 
 from __future__ import annotations
@@ -17,8 +28,13 @@ import functools
 import sys
 import threading
 import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import TypeVar
 
 import libdlock
+
+H = TypeVar("H")
 
 
 def now_us() -> int:
@@ -45,6 +61,36 @@ def crowd(lock: libdlock.Lock, rounds: int, callers: int) -> None:
     print("done", flush=True)
 
 
+def turns(rounds: int, wants: str, take: Callable[[str], AbstractContextManager[H]], of: Callable[[H], object]) -> None:
+    """Has a caller for each word of `wants`, with commas; says of all their turns what `of` makes of the holds, too."""
+    said: list[tuple[object, ...]] = []
+
+    def caller(want: str) -> None:
+        for _ in range(rounds):
+            asked = now_us()
+            with take(want) as held:
+                begin = now_us()
+                time.sleep(0.001)
+                said.append((want, begin, now_us(), asked, of(held)))
+
+    threads = [threading.Thread(target=caller, args=(want,)) for want in wants.split(",")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for turn in said:
+        print("turn", *turn)
+    print("done", flush=True)
+
+
+def permits_of(semaphore: libdlock.Semaphore, count: str) -> libdlock.OwnedHold:
+    return semaphore.take(int(count))
+
+
+def side_of(lock: libdlock.RwLock, side: str) -> libdlock.RwLockSide:
+    return lock.write if side == "write" else lock.read
+
+
 def watch(locks: list[libdlock.Lock]) -> None:
     def tell(held: libdlock.Held) -> None:
         assert held.lost.wait()
@@ -62,6 +108,8 @@ def main() -> None:
     client = libdlock.connect(sys.argv[1])
     lock = functools.cache(client.lock)
     renewed: list[libdlock.Lock] = []
+    permits: dict[str, libdlock.OwnedHold] = {}
+    sides: dict[str, libdlock.OwnedRwHold] = {}
     print("ready", flush=True)
     for line in sys.stdin:
         match line.split():
@@ -89,6 +137,30 @@ def main() -> None:
                 crowd(lock(name), int(rounds), int(callers))
             case ["watch", name, count]:
                 watch([lock(f"{name}-{number}") for number in range(int(count))])
+            case ["permits", name, total, count]:
+                permits[name] = client.semaphore(name, int(total)).take(int(count))
+                print("permits", now_us(), ",".join(permits[name].permits), flush=True)
+            case ["give", name]:
+                called = now_us()
+                permits.pop(name).release()
+                print("gave", called, flush=True)
+            case ["share", name, total, rounds, wants]:
+                semaphore = client.semaphore(name, int(total))
+                turns(int(rounds), wants, functools.partial(permits_of, semaphore), lambda _: "")
+            case ["side", name, side]:
+                sides[name] = side_of(client.rw_lock(name), side).take()
+                print("side", now_us(), sides[name].token, flush=True)
+            case ["downgrade", name]:
+                called = now_us()
+                sides[name] = sides[name].downgrade()
+                print("downgraded", called, sides[name].token, flush=True)
+            case ["leave", name]:
+                called = now_us()
+                sides.pop(name).release()
+                print("left", called, flush=True)
+            case ["mix", name, rounds, wants]:
+                rw = client.rw_lock(name)
+                turns(int(rounds), wants, functools.partial(side_of, rw), lambda held: held.token)
             case ["spend", name]:
                 decision = client.rate_limiter(name, rate=10, per=3600).try_acquire()
                 print("spent", int(decision.allowed), decision.remaining, flush=True)

@@ -6,8 +6,13 @@ import asyncio
 import functools
 import sys
 import time
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import TypeVar
 
 import libdlock.aio
+
+H = TypeVar("H")
 
 
 def now_us() -> int:
@@ -37,6 +42,34 @@ async def crowd(lock: libdlock.aio.Lock, rounds: int, callers: int) -> None:
     print("done", flush=True)
 
 
+async def turns(
+    rounds: int, wants: str, take: Callable[[str], Awaitable[AbstractAsyncContextManager[H]]], of: Callable[[H], object]
+) -> None:
+    """Has a caller for each word of `wants`, with commas; says of all their turns what `of` makes of the holds, too."""
+    said: list[tuple[object, ...]] = []
+
+    async def caller(want: str) -> None:
+        for _ in range(rounds):
+            asked = now_us()
+            async with await take(want) as held:
+                begin = now_us()
+                await asyncio.sleep(0.001)
+                said.append((want, begin, now_us(), asked, of(held)))
+
+    await asyncio.gather(*map(caller, wants.split(",")))
+    for turn in said:
+        print("turn", *turn)
+    print("done", flush=True)
+
+
+async def permits_of(semaphore: libdlock.aio.Semaphore, count: str) -> libdlock.aio.OwnedHold:
+    return await semaphore.take(int(count))
+
+
+async def take_side(lock: libdlock.aio.RwLock, side: str) -> libdlock.aio.OwnedRwHold:
+    return await (lock.write if side == "write" else lock.read).take()
+
+
 async def tell(held: libdlock.aio.Held) -> None:
     assert await held.lost.wait()
     print("lost", int(held.remaining * 1e6), flush=True)
@@ -46,6 +79,8 @@ async def main() -> None:
     client = await libdlock.aio.connect(sys.argv[1])
     lock = functools.cache(client.lock)
     renewed: list[libdlock.aio.Lock] = []
+    permits: dict[str, libdlock.aio.OwnedHold] = {}
+    sides: dict[str, libdlock.aio.OwnedRwHold] = {}
     watching: list[asyncio.Task[None]] = []
     lines = await requests()
     print("ready", flush=True)
@@ -80,6 +115,30 @@ async def main() -> None:
                     assert held is not None
                     watching.append(asyncio.create_task(tell(held)))
                 print("watching", flush=True)
+            case ["permits", name, total, count]:
+                permits[name] = await client.semaphore(name, int(total)).take(int(count))
+                print("permits", now_us(), ",".join(permits[name].permits), flush=True)
+            case ["give", name]:
+                called = now_us()
+                await permits.pop(name).release()
+                print("gave", called, flush=True)
+            case ["share", name, total, rounds, wants]:
+                semaphore = client.semaphore(name, int(total))
+                await turns(int(rounds), wants, functools.partial(permits_of, semaphore), lambda _: "")
+            case ["side", name, side]:
+                sides[name] = await take_side(client.rw_lock(name), side)
+                print("side", now_us(), sides[name].token, flush=True)
+            case ["downgrade", name]:
+                called = now_us()
+                sides[name] = await sides[name].downgrade()
+                print("downgraded", called, sides[name].token, flush=True)
+            case ["leave", name]:
+                called = now_us()
+                await sides.pop(name).release()
+                print("left", called, flush=True)
+            case ["mix", name, rounds, wants]:
+                rw = client.rw_lock(name)
+                await turns(int(rounds), wants, functools.partial(take_side, rw), lambda held: held.token)
             case ["spend", name]:
                 decision = await client.rate_limiter(name, rate=10, per=3600).try_acquire()
                 print("spent", int(decision.allowed), decision.remaining, flush=True)

@@ -94,6 +94,14 @@ class Redisson:
         """A new thread in the JVM, which takes permits of semaphores from this client."""
         return PermitHolder(self._peer, f"{self._name}.{next(self._threads)}", self.id, "permits")
 
+    def counting(self) -> CountingHolder:
+        """A new thread in the JVM, for semaphores whose permits have no owner."""
+        return CountingHolder(self._peer, f"{self._name}.{next(self._threads)}", self.id, "counting")
+
+    def latch(self) -> LatchHolder:
+        """A new thread in the JVM, for latches."""
+        return LatchHolder(self._peer, f"{self._name}.{next(self._threads)}", self.id, "latch")
+
     def close(self) -> None:
         """Shuts the client down. What it holds stays for the rest of its lease."""
         assert self._peer.ask(f"close {self._name}", STARTED) == ["closed"]
@@ -109,11 +117,16 @@ class Holder:
     def __init__(self, peer: Peer, address: str, client_id: str, kind: str) -> None:
         self._peer = peer
         self._address = address
+        self._client_id = client_id
         self._kind = kind
         self._peer.tell(address, "thread")
         (self.thread_id,) = self._words()
         self.owner = f"{client_id}:{self.thread_id}"
         """What Redisson writes into a lock that this thread holds."""
+
+    def as_(self, kind: str) -> Holder:
+        """The same thread, for locks of another kind."""
+        return Holder(self._peer, self._address, self._client_id, kind)
 
     def _words(self, bound: float = SOON) -> list[str]:
         words = self._peer.answer(self._address, bound)
@@ -243,3 +256,79 @@ class PermitHolder(Holder):
     def taken_count(self, name: str) -> int:
         """`acquiredPermits`."""
         return int(self._ask("permits-taken", name))
+
+
+class CountingHolder(Holder):
+    """A thread of the JVM and the semaphores that it can use: what `CountingVerbs` of the peer can do."""
+
+    def set_total(self, name: str, total: int) -> bool:
+        """`trySetPermits`."""
+        return self._ask("counting-set", name, total) == "true"
+
+    def tell_take(self, name: str, permits: int = 1, wait_ms: int = 0) -> None:
+        """Starts to acquire for that long, for ever with -1; `taken` waits for it."""
+        self._tell("counting-take", name, permits, wait_ms)
+
+    def taken(self, bound: float = SOON) -> int | None:
+        """When they were acquired, us; None for busy."""
+        kind, at = self._words(bound)
+        return int(at) if kind == "acquired" else None
+
+    def take(self, name: str, permits: int = 1, wait_ms: int = 0) -> int | None:
+        """`tryAcquire`: when they were acquired, us; None for busy."""
+        self.tell_take(name, permits, wait_ms)
+        return self.taken(SOON + wait_ms / 1000)
+
+    def give(self, name: str, permits: int = 1) -> int:
+        """`release`: the time before the call, us."""
+        self._tell("counting-give", name, permits)
+        (_, called) = self._words()
+        return int(called)
+
+    def add(self, name: str, permits: int) -> None:
+        """`addPermits`."""
+        self._ask("counting-add", name, permits)
+
+    def drain(self, name: str) -> int:
+        """`drainPermits`."""
+        return int(self._ask("counting-drain", name))
+
+    def available(self, name: str) -> int:
+        """`availablePermits`."""
+        return int(self._ask("counting-available", name))
+
+
+class LatchHolder(Holder):
+    """A thread of the JVM and the latches that it can use: what `LatchVerbs` of the peer can do."""
+
+    def set_count(self, name: str, count: int) -> bool:
+        """`trySetCount`."""
+        return self._ask("latch-set", name, count) == "true"
+
+    def count_down(self, name: str) -> int:
+        """`countDown`: the time before the call, us."""
+        self._tell("latch-down", name)
+        (_, called) = self._words()
+        return int(called)
+
+    def count(self, name: str) -> int:
+        """`getCount`."""
+        return int(self._ask("latch-count", name))
+
+    def tell_wait(self, name: str, wait_ms: int = -1) -> None:
+        """Starts to wait for that long, for ever with -1; `opened` waits for it."""
+        self._tell("latch-await", name, wait_ms)
+
+    def opened(self, bound: float = SOON) -> int | None:
+        """When the latch was open, us; None when the time was over first."""
+        kind, at = self._words(bound)
+        return int(at) if kind == "opened" else None
+
+    def wait(self, name: str, wait_ms: int = 0) -> int | None:
+        """`await`: when the latch was open, us; None when the time was over first."""
+        self.tell_wait(name, wait_ms)
+        return self.opened(SOON + wait_ms / 1000)
+
+    def delete(self, name: str) -> bool:
+        """`delete`."""
+        return self._ask("latch-delete", name) == "true"

@@ -49,12 +49,17 @@ def check_disjoint(holds: Iterable[Hold]) -> None:
         assert first < second, f"token {second} was given after {first}"
 
 
-class Side(Protocol):
-    """Who can hold a lock."""
+class Taker(Protocol):
+    """Who can hold a lock, or a side of one."""
 
     def tell_acquire(self, name: str) -> None: ...
     def got(self, bound: float = SOON) -> Grant: ...
     def release(self, name: str) -> int: ...
+
+
+class Side(Taker, Protocol):
+    """Who can contend for a lock, too."""
+
     def tell_contend(self, name: str, rounds: int) -> None: ...
     def hold(self, bound: float) -> Hold | None: ...
 

@@ -100,7 +100,8 @@ def test_a_timed_try_gives_up_in_time(elsewhere: Elsewhere, theirs: Redisson, na
     elsewhere.hold(None)
     called = now_us()
     assert not them.attempt(name, wait_ms=200)
-    assert 200 <= (now_us() - called) / 1000 < 200 + SLACK_MS
+    # Its clock has whole ms.
+    assert 199 <= (now_us() - called) / 1000 < 200 + SLACK_MS
     elsewhere.release()
 
 

@@ -18,8 +18,17 @@ import org.libdlock.DlockError;
 public final class Runner {
     private final String url;
     private final Map<String, Client> clients = new HashMap<>();
-    private final List<Verbs> kinds =
-            List.of(new LockVerbs(clients), new RateLimiterVerbs(clients), new IdsVerbs());
+    private final HoldVerbs holds = new HoldVerbs(clients);
+    private final List<Verbs> kinds = List.of(
+            holds,
+            new LockVerbs(clients, holds),
+            new LockAllVerbs(clients, holds),
+            new SemaphoreVerbs(clients, holds),
+            new CountingSemaphoreVerbs(clients),
+            new RwLockVerbs(clients, holds),
+            new LatchVerbs(clients),
+            new RateLimiterVerbs(clients),
+            new IdsVerbs());
     private final Map<String, Verbs.Verb> verbs = new HashMap<>();
 
     private Runner(String url) {

@@ -1,6 +1,28 @@
-"""Uses the helpers of the tests between languages."""
+"""Uses the helpers of the tests between languages. One server, and runners that stay for the whole run."""
+
+from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "interop"))
+
+from helpers import Server
+from runners import Runners
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    server = Server()
+    with server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def running(server: Server) -> Iterator[Runners]:
+    running = Runners(server)
+    yield running
+    running.end()

@@ -1,7 +1,6 @@
-// The verbs of locks and their holds in Node.
+// The verbs of locks in Node.
 
-const number = (given) => (given === undefined ? undefined : Number(given));
-const whole = (length) => (length === undefined ? undefined : Math.round(length));
+import { number, whole } from "./words.mjs";
 
 export const verbs = (clients, things) => {
   const kept = (name, hold) => {
@@ -19,50 +18,9 @@ export const verbs = (clients, things) => {
     async attach([client, name, hold], { text }) {
       return kept(hold, await clients.get(client).lock(name).attach(text));
     },
-    async release([hold]) {
-      await things.get(hold).release();
-    },
-    async extend([hold], { lease_ms }) {
-      await things.get(hold).extend(Number(lease_ms));
-    },
-    async detach([hold]) {
-      return { text: await things.get(hold).detach() };
-    },
-    see([hold]) {
-      const held = things.get(hold);
-      return { valid: held.valid, remaining_ms: whole(held.remainingMs), lost: held.lossReason };
-    },
-    async wait_lost([hold], { wait_ms }) {
-      const held = things.get(hold);
-      if (!held.signal.aborted) {
-        await new Promise((resolve) => {
-          const timer = setTimeout(resolve, Number(wait_ms));
-          held.signal.addEventListener("abort", () => {
-            clearTimeout(timer);
-            resolve();
-          });
-        });
-      }
-      return { lost: held.lossReason };
-    },
     async inspect([client, name]) {
       const { holder, ours, ttlMs, token, queued } = await clients.get(client).lock(name).inspect();
       return { held: holder !== undefined, holder, ours, ttl_ms: whole(ttlMs), token, queued };
-    },
-    counted([client]) {
-      const { lock } = clients.get(client).stats();
-      return {
-        acquired: lock.acquired,
-        contended: lock.contended,
-        handed_over: lock.handedOverLocal + lock.handedOverRemote,
-        wait_timeouts: lock.waitTimeouts,
-        lost: lock.lost,
-        released: lock.released,
-        waiting: lock.waiting,
-        held: lock.held,
-        waits: lock.waitTime.count,
-        holds: lock.holdTime.count,
-      };
     },
     async force([client, name]) {
       return { was_held: await clients.get(client).lock(name).forceRelease() };

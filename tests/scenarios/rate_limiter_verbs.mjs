@@ -1,6 +1,7 @@
 // The verbs of rate limiters in Node.
 
-const number = (given) => (given === undefined ? undefined : Number(given));
+import { number } from "./words.mjs";
+
 const us = (lengthMs) => (lengthMs === undefined ? undefined : Math.round(lengthMs * 1000));
 
 // A share is an object, every other policy a word.

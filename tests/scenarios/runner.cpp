@@ -11,9 +11,15 @@
 #include <string>
 #include <utility>
 
+#include "counting_semaphore_verbs.hpp"
+#include "hold_verbs.hpp"
 #include "ids_verbs.hpp"
+#include "latch_verbs.hpp"
+#include "lock_all_verbs.hpp"
 #include "lock_verbs.hpp"
 #include "rate_limiter_verbs.hpp"
+#include "rw_lock_verbs.hpp"
+#include "semaphore_verbs.hpp"
 #include "step.hpp"
 
 namespace {
@@ -51,7 +57,9 @@ public:
     }
 
 private:
-    [[nodiscard]] std::vector<verbs*> kinds() { return {&locks_, &limiters_, &ids_}; }
+    [[nodiscard]] std::vector<verbs*> kinds() {
+        return {&holds_, &locks_, &sets_, &rw_locks_, &semaphores_, &counting_, &latches_, &limiters_, &ids_};
+    }
 
     values forget() {
         for (verbs* each : kinds()) each->forget();
@@ -76,7 +84,13 @@ private:
 
     std::string url_;
     client_map clients_;
-    lock_verbs locks_{clients_};
+    hold_verbs holds_{clients_};
+    lock_verbs locks_{clients_, holds_};
+    lock_all_verbs sets_{clients_, holds_};
+    rw_lock_verbs rw_locks_{clients_, holds_};
+    semaphore_verbs semaphores_{clients_, holds_};
+    counting_semaphore_verbs counting_{clients_};
+    latch_verbs latches_{clients_};
     rate_limiter_verbs limiters_{clients_};
     ids_verbs ids_{clients_};
     verb_map all_;

@@ -4,9 +4,15 @@ import { createInterface } from "node:readline";
 
 import { DlockError, connect } from "libdlock";
 
+import { verbs as ofCountingSemaphores } from "./counting_semaphore_verbs.mjs";
+import { verbs as ofHolds } from "./hold_verbs.mjs";
 import { verbs as ofIds } from "./ids_verbs.mjs";
+import { verbs as ofLatches } from "./latch_verbs.mjs";
+import { verbs as ofLockAll } from "./lock_all_verbs.mjs";
 import { verbs as ofLocks } from "./lock_verbs.mjs";
 import { verbs as ofRateLimiters } from "./rate_limiter_verbs.mjs";
+import { verbs as ofRwLocks } from "./rw_lock_verbs.mjs";
+import { verbs as ofSemaphores } from "./semaphore_verbs.mjs";
 
 const url = process.argv[2];
 const clients = new Map();
@@ -25,7 +31,13 @@ const verbs = {
   async close([client], { release }) {
     await clients.get(client).close({ release: release === "true" });
   },
+  ...ofHolds(clients, things),
   ...ofLocks(clients, things),
+  ...ofLockAll(clients, things),
+  ...ofRwLocks(clients, things),
+  ...ofSemaphores(clients, things),
+  ...ofCountingSemaphores(clients, things),
+  ...ofLatches(clients, things),
   ...ofRateLimiters(clients, things),
   ...ofIds(things),
 };

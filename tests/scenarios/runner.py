@@ -12,13 +12,29 @@ from collections.abc import Coroutine
 from typing import Any
 
 import libdlock
+from counting_semaphore_verbs import CountingSemaphoreVerbs
+from hold_verbs import HoldVerbs
 from ids_verbs import IdsVerbs
+from latch_verbs import LatchVerbs
+from lock_all_verbs import LockAllVerbs
 from lock_verbs import LockVerbs
 from rate_limiter_verbs import RateLimiterVerbs
+from rw_lock_verbs import RwLockVerbs
+from semaphore_verbs import SemaphoreVerbs
 from verbs import answer
 
 
-class Runner(LockVerbs, RateLimiterVerbs, IdsVerbs):
+class Runner(
+    HoldVerbs,
+    LockVerbs,
+    LockAllVerbs,
+    SemaphoreVerbs,
+    CountingSemaphoreVerbs,
+    RwLockVerbs,
+    LatchVerbs,
+    RateLimiterVerbs,
+    IdsVerbs,
+):
     """All verbs."""
 
 

@@ -1,8 +1,14 @@
 //! The runner of scenarios for Rust: see README.md and runner.py.
 
+mod counting_semaphore_verbs;
+mod hold_verbs;
 mod ids_verbs;
+mod latch_verbs;
+mod lock_all_verbs;
 mod lock_verbs;
 mod rate_limiter_verbs;
+mod rw_lock_verbs;
+mod semaphore_verbs;
 mod step;
 
 use std::error::Error;
@@ -10,22 +16,50 @@ use std::io::{BufRead, stdin};
 
 use libdlock::{Client, Result};
 
+use crate::counting_semaphore_verbs::CountingSemaphores;
+use crate::hold_verbs::Holds;
 use crate::ids_verbs::Generators;
-use crate::lock_verbs::Locks;
+use crate::latch_verbs::Latches;
+use crate::lock_all_verbs::Sets;
 use crate::rate_limiter_verbs::Limiters;
+use crate::rw_lock_verbs::RwLocks;
+use crate::semaphore_verbs::Semaphores;
 use crate::step::{Clients, Step, Values};
 
 /// The objects of a scenario that its clients have made.
 #[derive(Default)]
 struct Objects {
-    locks: Locks,
+    holds: Holds,
+    semaphores: Semaphores,
+    counting: CountingSemaphores,
+    rw_locks: RwLocks,
+    latches: Latches,
+    sets: Sets,
     limiters: Limiters,
     generators: Generators,
 }
 
 impl Objects {
     async fn run(&mut self, clients: &Clients, step: &Step<'_>) -> Result<Values> {
-        if let Some(values) = self.locks.run(clients, step).await? {
+        if let Some(values) = self.holds.run(clients, step).await? {
+            return Ok(values);
+        }
+        if let Some(values) = lock_verbs::run(&mut self.holds, clients, step).await? {
+            return Ok(values);
+        }
+        if let Some(values) = self.semaphores.run(&mut self.holds, clients, step).await? {
+            return Ok(values);
+        }
+        if let Some(values) = self.rw_locks.run(&mut self.holds, clients, step).await? {
+            return Ok(values);
+        }
+        if let Some(values) = self.counting.run(clients, step).await? {
+            return Ok(values);
+        }
+        if let Some(values) = self.latches.run(clients, step).await? {
+            return Ok(values);
+        }
+        if let Some(values) = self.sets.run(&mut self.holds, clients, step).await? {
             return Ok(values);
         }
         if let Some(values) = self.limiters.run(clients, step).await? {

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from pathlib import Path
 
+from helpers import Server, Worker
 from programs import ROOT, Programs, run
 
 RUNNERS = Programs(Path(__file__).resolve().parent, "runner")
@@ -20,3 +22,30 @@ def rust() -> list[str]:
 def command(language: str) -> list[str]:
     """Builds a language's runner; how it is started."""
     return rust() if language == "Rust" else RUNNERS.command(language)
+
+
+class Runners:
+    """Each is started when it is first asked for, and kept: a JVM takes its time to start."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._command = functools.cache(command)
+        self._running: dict[tuple[str, str, str], Worker] = {}
+
+    def get(self, language: str, store: str, role: str) -> Worker:
+        """That of a language on a store; with another role, another process."""
+        key = (language, store, role)
+        if key not in self._running:
+            # A memory store of one name is shared by the clients of one process, as a server is by all.
+            url = self._server.url if store == "redis" else "memory://scenarios"
+            self._running[key] = Worker([*self._command(language), url])
+        return self._running[key]
+
+    def kill(self, language: str, store: str, role: str) -> None:
+        """That process is no more; whoever asks for it again gets another."""
+        self._running.pop((language, store, role)).kill()
+
+    def end(self) -> None:
+        """No process is left."""
+        for worker in self._running.values():
+            worker.kill()

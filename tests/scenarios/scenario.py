@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from languages import has
+
 HERE = Path(__file__).resolve().parent
 
 #: What the test does by itself. All but `sleep` need a server.
-OWN = {"configure", "delete", "set", "sleep"}
+OWN = {"configure", "delete", "has", "kill", "set", "sleep"}
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,12 @@ class Scenario:
     def __str__(self) -> str:
         return f"{self.file}: {self.name}"
 
+    def why_not(self, language: str) -> str | None:
+        """Why it is not for that language, if it is not."""
+        if not has(language, self.file):
+            return f"{language} has no {self.file} yet"
+        return self.excepted.get(language)
+
     @property
     def needs_server(self) -> bool:
         return self.on_server or any(step.by or step.verb in OWN - {"sleep"} for step in self.steps)
@@ -125,8 +133,7 @@ class Run:
 
     def words(self, do: str) -> list[str]:
         """A step's words with names and values put in."""
-        named = re.sub(r"@([\w-]+)", lambda found: self.name(found[1]), do)
-        return self._filled(named).split()
+        return self._filled(do).split()
 
     def remember(self, do: str, values: dict[str, str]) -> None:
         """Keeps the values under each object that the step names: `$mine.token`."""
@@ -150,7 +157,8 @@ class Run:
         return all(self._fits(answer.values.get(key, "none"), expected) for key, expected in step.until.items())
 
     def _filled(self, text: str) -> str:
-        return re.sub(r"\$([\w.]+)", lambda found: self._values[found[1]], text)
+        named = re.sub(r"@([\w-]+)", lambda found: self.name(found[1]), text)
+        return re.sub(r"\$([\w.]+)", lambda found: self._values[found[1]], named)
 
     def _fits(self, value: str, expected: Any) -> bool:
         if isinstance(expected, bool):

@@ -2,49 +2,21 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import time
-from collections.abc import Callable, Iterator
 
 import pytest
 import runners
 from helpers import Server, Worker, eventually
+from runners import Runners
 from scenario import OWN, Answer, Run, Scenario, Step, scenarios
 
-MEMORY = "memory://"
 SCENARIOS = scenarios()
+MIXED = {"counting_semaphore", "latch", "lock_all"}
+#: What several processes do and no test of tests/interop does: the processes are also of several languages.
+BETWEEN = [each for each in SCENARIOS if len(each.processes) > 1 and each.file in MIXED]
 #: One number for each run of a scenario: names are never shared.
 UNIQUE = itertools.count(1)
-
-
-@pytest.fixture(scope="session")
-def server() -> Iterator[Server]:
-    server = Server()
-    with server:
-        yield server
-
-
-#: Gives the runner of a language on a store; with another role, another process.
-Start = Callable[[str, str, str], Worker]
-
-
-@pytest.fixture(scope="session")
-def runner(server: Server) -> Iterator[Start]:
-    """Each is started when it is first asked for, and kept: a JVM takes its time to start."""
-    running: list[Worker] = []
-    command = functools.cache(runners.command)
-
-    @functools.cache
-    def start(language: str, store: str, role: str) -> Worker:
-        # A memory store of one name is shared by the clients of one process, as a server is by all.
-        url = server.url if store == "redis" else f"{MEMORY}scenarios"
-        running.append(Worker([*command(language), url]))
-        return running[-1]
-
-    yield start
-    for worker in running:
-        worker.kill()
 
 
 def own(step: Step, words: list[str], server: Server) -> None:
@@ -54,6 +26,8 @@ def own(step: Step, words: list[str], server: Server) -> None:
             server.command("DEL", name)
         case "set", [name, value]:
             server.command("SET", name, value.removeprefix("value="))
+        case "has", [name, value]:
+            assert server.command("GET", name) == value.removeprefix("value="), step.do
         case "configure", [given]:
             server.command("CONFIG", "SET", *given.split("="))
         case "sleep", [ms]:
@@ -82,17 +56,16 @@ def ask(step: Step, run: Run, worker: Worker) -> None:
     run.remember(step.do, answer.values)
 
 
-@pytest.mark.parametrize("store", ["redis", "memory"])
-@pytest.mark.parametrize("language", runners.LANGUAGES)
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
-def test_scenario(scenario: Scenario, language: str, store: str, server: Server, runner: Start) -> None:
-    if language in scenario.excepted or (store == "memory" and scenario.needs_server):
-        pytest.skip(scenario.excepted.get(language, "a step needs a server"))
-    workers = {role: runner(language, store, role) for role in scenario.processes}
+def carry_out(scenario: Scenario, store: str, languages: dict[str, str], server: Server, running: Runners) -> None:
+    """Does the steps, each process in its language."""
+    workers = {role: running.get(languages[role], store, role) for role in scenario.processes}
     run = Run(f"{next(UNIQUE)}")
     try:
         for step in scenario.steps:
-            if step.verb in OWN:
+            if step.verb == "kill":
+                running.kill(languages[step.by], store, step.by)
+                del workers[step.by]
+            elif step.verb in OWN:
                 own(step, run.words(step.do), server)
             else:
                 ask(step, run, workers[step.by])
@@ -101,6 +74,28 @@ def test_scenario(scenario: Scenario, language: str, store: str, server: Server,
             assert worker.ask("forget") == ["ok"]
         for option in {step.do.split()[1].split("=")[0] for step in scenario.steps if step.verb == "configure"}:
             server.command("CONFIG", "SET", option, "0")
+
+
+@pytest.mark.parametrize("store", ["redis", "memory"])
+@pytest.mark.parametrize("language", runners.LANGUAGES)
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
+def test_scenario(scenario: Scenario, language: str, store: str, server: Server, running: Runners) -> None:
+    reason = scenario.why_not(language)
+    if reason or (store == "memory" and scenario.needs_server):
+        pytest.skip(reason or "a step needs a server")
+    carry_out(scenario, store, dict.fromkeys(scenario.processes, language), server, running)
+
+
+@pytest.mark.parametrize("language", runners.LANGUAGES)
+@pytest.mark.parametrize("scenario", BETWEEN, ids=str)
+def test_scenario_between_languages(scenario: Scenario, language: str, server: Server, running: Runners) -> None:
+    """The first process is of that language, the second of the next one that can, and so on."""
+    using = [each for each in runners.LANGUAGES if scenario.why_not(each) is None]
+    if language not in using or len(using) < 2:
+        pytest.skip(scenario.why_not(language) or "no other language can")
+    first = using.index(language)
+    languages = {role: using[(first + at) % len(using)] for at, role in enumerate(scenario.processes)}
+    carry_out(scenario, "redis", languages, server, running)
 
 
 def test_every_scenario_has_a_name_of_its_own() -> None:

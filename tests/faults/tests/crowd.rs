@@ -6,6 +6,7 @@ use std::{collections::HashSet, path::PathBuf, time::Duration};
 use libdlock_faults::{
     SOON,
     soak::{
+        contended::Contended,
         fleet::{Fleet, Plan},
         history::History,
         worker::Pace,
@@ -40,7 +41,7 @@ impl Crowd {
             options,
             processes,
             waiters: WAITERS,
-            names: vec!["job".to_owned()],
+            names: vec![Contended::lock("job")],
             pace: Pace::Brisk,
             registers: registers.path().into(),
             seed: 24,

@@ -73,3 +73,41 @@ async fn a_foreign_holder_without_a_lease_is_reported_never_robbed() {
     let held = bounded(SOON, "acquired", waiter).await.expect("no panic").expect("acquire");
     held.release().await.expect("release");
 }
+
+/// It counts how often attempts that do not wait have jumped the head; what is no such number lets none of them jump.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_count_of_jumps_that_is_none_lets_nobody_jump() {
+    const HEAD: &str = "11111111-2222-8333-8444-555555555555";
+    let server = Server::start();
+    let client = client(&server.url()).await;
+    let mut inbox = server.connect();
+    inbox.cmd(&["SUBSCRIBE", &format!("dlock_inbox:{HEAD}")]).expect("the head listens");
+    let slots = client.counting_semaphore("slots").expect("a name");
+    assert!(slots.try_set_permits(1).await.expect("set"));
+    for text in ["x", "", "1.5", "-1", "1e0", "0x1"] {
+        for (kind, name) in [("", "job"), ("semaphore_", "pool"), ("rw_", "prices"), ("counting_", "slots")] {
+            let [queue, seen] = ["queue", "seen"].map(|part| format!("dlock_{kind}{part}:{{{name}}}"));
+            let now = server.cmd(&["TIME"]).array()[0].text().to_owned() + "000";
+            server.cmd(&["ZADD", &queue, "1", HEAD]);
+            // In front of readers a writer, which wants more than there is for them.
+            let wants = if kind == "rw_" { "1000000000" } else { "1" };
+            server.cmd(&["HSET", &seen, HEAD, &now, &format!("want:{HEAD}"), wants, "barged", text]);
+        }
+        let tried = [
+            client.lock("job").expect("a name").try_acquire().await.map(|held| held.is_some()),
+            client.lock_all(["job", "other"]).expect("names").try_acquire().await.map(|held| held.is_some()),
+            client.semaphore("pool", 1).expect("a name").try_acquire().await.map(|held| held.is_some()),
+            client.rw_lock("prices").expect("a name").write().try_acquire().await.map(|held| held.is_some()),
+            client.rw_lock("prices").expect("a name").read().try_acquire().await.map(|held| held.is_some()),
+            slots.try_acquire().await,
+        ];
+        for (at, tried) in tried.into_iter().enumerate() {
+            assert_eq!(tried.map_err(|error| error.to_string()), Ok(false), "{text:?}, number {at}");
+        }
+        for key in
+            ["job", "other", "pool:timeout", "prices", "redisson_lock_token:{job}", "redisson_lock_token:{other}"]
+        {
+            assert_eq!(server.cmd(&["EXISTS", key]).int(), 0, "{key} is untouched");
+        }
+    }
+}

@@ -103,6 +103,33 @@ fn a_panic_in_a_contender_is_told_to_its_waiters_only() {
     });
 }
 
+/// The task that watches a latch acts for one name.
+#[test]
+fn a_panic_in_a_watch_is_told_to_its_waiters_only() {
+    let server = Server::start();
+    let dir = TempDir::new();
+    let file = dir.path().join("panic");
+    let mut victim = start_victim(&with_options(&server.url(), OPTIONS), &file);
+    server.cmd(&["SET", "ready", "1"]);
+    victim.acquire("ours");
+    let waiting: Vec<u64> = (0..3).map(|_| victim.request("wait-for ready -1")).collect();
+    eventually(SOON, "it listens", || {
+        libdlock_faults::listeners(&server, "redisson_countdownlatch__channel__{ready}") == 1
+    });
+    std::fs::write(file.with_extension("new"), "latch").expect("write");
+    std::fs::rename(file.with_extension("new"), &file).expect("rename");
+    for waiting in waiting {
+        let (kind, message) = victim.answer(waiting, SOON).expect_err("the waiter is told");
+        assert_eq!(kind, "INTERNAL", "{message}");
+    }
+    std::fs::remove_file(&file).expect("remove");
+    assert!(victim.is_valid("ours"), "a hold is not touched");
+    let again = victim.request("wait-for ready -1");
+    assert_eq!(victim.ok("count-down ready"), ["0"]);
+    assert_eq!(victim.answer(again, SOON).expect("it opens")[0], "true");
+    victim.release("ours");
+}
+
 #[test]
 fn a_panic_in_a_look_leaves_no_waiter_asleep() {
     const LOCKS: usize = 40;

@@ -102,6 +102,29 @@ fn sixty_dead_processes_cost_one_head_timeout_and_a_look() {
     assert!(took <= HEAD_SILENCE + POLL + SLACK, "{took:?}");
 }
 
+/// A process that stands still hears, as its connection does. The head and the next one have to ask, so one silence ends both.
+#[test]
+fn four_processes_that_stand_still_cost_two_silences() {
+    let server = Server::start();
+    let url = with_options(&server.url(), "lease=60s");
+    let mut peers: Vec<Peer> = (0..6).map(|_| Peer::start(worker!(), &url)).collect();
+    peers[0].acquire("job");
+    let waiting: Vec<u64> = (1..6).map(|at| enqueue(&server, &mut peers[at], at - 1).0).collect();
+    peers[1..5].iter_mut().for_each(|peer| peer.process().pause());
+    let (called, _) = peers[0].release("job");
+    let granted = peers[5].granted(waiting[4], SOON * 2);
+    let took = between(called, granted.acquired_at);
+    assert!(took <= LONG_POLL + HEAD_SILENCE + POLL + SLACK, "{took:?}");
+    peers[5].release("job");
+    // Those that go on have lost their places and come again.
+    for at in 1..5 {
+        peers[at].process().resume();
+        peers[at].granted(waiting[at - 1], SOON);
+        peers[at].release("job");
+    }
+    assert_eq!(queue(&server), [""; 0]);
+}
+
 /// Their message connections are cut at the same moment as the head dies: they have the head's time to connect anew.
 #[test]
 fn a_waiter_that_reconnects_its_messages_keeps_its_place() {

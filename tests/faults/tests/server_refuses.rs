@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use libdlock::lease::Lease;
+use libdlock::lease::{AcquireOptions, HolderId, Lease};
 use libdlock::{Client, ErrorKind, Wait};
 use libdlock_faults::{SLACK, SOON, acquire, bounded, client, is_held, wait_until_waiting, with_options};
 use libdlock_testkit::{Conn, Proxy, Reply, Server, Side, eventually, within};
@@ -198,6 +198,33 @@ async fn a_server_busy_with_a_script_for_a_while_is_no_error() {
     nobody_hears_of_it(Refusal::Busy, A_WHILE).await;
 }
 
+/// Renewals come while the server takes no writes: a second after the acquires. Each kind has a client of its own, because what is
+/// refused to one kind keeps the others from asking.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_hold_is_lost_to_a_server_read_only_for_a_while() {
+    let mut setup = Setup::new(Refusal::ReadOnly, A_WHILE);
+    let url = with_options(&setup.server.url(), "lease=3s&response_timeout=300ms");
+    let clients = [client(&url).await, client(&url).await, client(&url).await, client(&url).await];
+    let holder = HolderId::fresh();
+    let lock = clients[0].lock("job").expect("a name").acquire().await.expect("acquire");
+    let pool = clients[1].semaphore("pool", 3).expect("a name");
+    let permits = pool.acquire_as(holder, 2, AcquireOptions::default()).await.expect("acquire");
+    let read = clients[2].rw_lock("page").expect("a name").read().acquire().await.expect("acquire");
+    let write = clients[3].rw_lock("book").expect("a name").write().acquire().await.expect("acquire");
+    let of_permits = pool.grant_of(holder).expect("held");
+    setup.begin();
+    let lost = || lock.loss().or(of_permits.loss()).or(read.loss()).or(write.loss());
+    assert!(!within(A_WHILE, || lost().is_some()), "lost: {:?}", lost());
+    setup.end();
+    let all = || [lock.remaining(), permits.remaining(), read.remaining(), write.remaining()];
+    eventually(SOON, "renewals go on", || all().iter().all(|left| *left > Duration::from_secs(2)));
+    assert_eq!(lost(), None);
+    lock.release().await.expect("release");
+    permits.release().await.expect("release");
+    read.release().await.expect("release");
+    write.release().await.expect("release");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wait_shorter_than_the_refusal_hears_of_it_at_its_end() {
     const WAIT: Duration = Duration::from_millis(600);
@@ -208,7 +235,7 @@ async fn a_wait_shorter_than_the_refusal_hears_of_it_at_its_end() {
     setup.begin();
     for wait in [Wait::Try, Wait::For(WAIT)] {
         let began = Instant::now();
-        let error = acquire(&lock, libdlock::lease::HolderId::fresh(), wait, None).await.expect_err("refused");
+        let error = acquire(&lock, HolderId::fresh(), wait, None).await.expect_err("refused");
         let took = began.elapsed();
         assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Server, true), "{error}");
         assert!(error.message().contains("READONLY"), "{error}");
@@ -216,6 +243,33 @@ async fn a_wait_shorter_than_the_refusal_hears_of_it_at_its_end() {
     }
     setup.end();
     assert!(!is_held(&setup.server, "job"));
+    lock.acquire().await.expect("acquire").release().await.expect("release");
+}
+
+/// A request for a caller whose wait is over goes on for a moment: its end is not that of the next caller.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_is_refused_for_a_time_he_has_not_waited() {
+    const LIMIT: Duration = Duration::from_millis(600);
+    let mut setup = Setup::new(Refusal::ReadOnly, A_WHILE);
+    let url = with_options(&setup.server.url(), "response_timeout=300ms&operation_timeout=600ms");
+    let client = client(&url).await;
+    let lock = client.lock("job").expect("a name");
+    setup.begin();
+    let first = lock.clone();
+    let first = tokio::spawn(async move { first.acquire().await });
+    // Well after the first caller began, well before its end.
+    let later = lock.clone();
+    let later = tokio::spawn(async move {
+        tokio::time::sleep(LIMIT / 2).await;
+        let began = Instant::now();
+        (later.acquire().await, began.elapsed())
+    });
+    let refused = bounded(SOON, "the first caller's end", first).await.expect("no panic").expect_err("refused");
+    assert_eq!(refused.kind(), ErrorKind::Server, "{refused}");
+    let (refused, took) = bounded(SOON, "the other's end", later).await.expect("no panic");
+    assert!(took >= LIMIT, "refused after {took:?}: {refused:?}");
+    assert!(refused.is_err_and(|error| error.kind() == ErrorKind::Server));
+    setup.end();
     lock.acquire().await.expect("acquire").release().await.expect("release");
 }
 
@@ -227,7 +281,7 @@ async fn an_acquire_that_outlasts_its_lease_is_refused_and_given_back() {
     let proxy = Proxy::start(server.address());
     let client = client(&with_options(&proxy.url(), "response_timeout=2s")).await;
     let lock = client.lock("job").expect("a name");
-    let me = libdlock::lease::HolderId::fresh();
+    let me = HolderId::fresh();
     proxy.delay(Side::Replies, Duration::from_millis(400));
     let tried = bounded(SOON, "an answer", acquire(&lock, me, Wait::Try, SHORT)).await;
     let error = tried.expect_err("no hold that is over already");

@@ -4,7 +4,8 @@
 //! `faults` what the world does to both. `model` puts them together for stateright, which tries every order of events in a
 //! bounded space and looks at every state with `properties`. `config` says how large the space is and which rules are in force:
 //! each rule that the protocol rests on can be taken out, and the tests show that something then breaks.
-//! `permits` is the same for objects that several can hold.
+//! `permits` is the same for objects that several can hold, and `once` has the requests that leave nothing but a number behind.
+//! `latch` is small, and by itself.
 //!
 //! # Time
 //!
@@ -17,10 +18,13 @@ pub mod check;
 pub mod client;
 pub mod config;
 pub mod faults;
+pub mod latch;
 pub mod model;
+pub mod once;
 pub mod permits;
 pub mod properties;
 pub mod server;
+pub mod sets;
 pub mod state;
 pub mod symmetry;
 

@@ -63,6 +63,12 @@ fn neighbours_are_admitted_together() {
 }
 
 #[test]
+fn who_has_asked_is_told_again() {
+    let jumped = Config { tries: &[1], ..three() };
+    needs("asking that answers", jumped, Rules { asking_answers_telling: false, ..R }, name::PROMPT);
+}
+
+#[test]
 fn a_release_tells_all_that_fit() {
     needs("telling all", three(), Rules { tells_all_that_fit: false, ..R }, name::PROMPT);
     needs("telling all readers", readers_and_a_writer(), Rules { tells_all_that_fit: false, ..R }, name::PROMPT);

@@ -8,7 +8,13 @@
 //! `contend-whatever-happens`), `add COUNTER`, `add-when-told COUNTER`, `wall-clock`, `ask LIMITER TOKENS PER_US BURST ASKERS
 //! MS` (answers with the server's time of every token got), `close`. Of semaphores: `take HOLDER NAME TOTAL PERMITS WAIT_MS`,
 //! `give-back HOLDER NAME`, `takes HOLDER NAME`, `take-turns HOLDER NAME TOTAL ROUNDS` (reports holds, with the number of
-//! permits for a token).
+//! permits for a token). Of counting semaphores: `draw NAME PERMITS WAIT_MS`, `put NAME PERMITS`, `draw-turns HOLDER NAME TOTAL
+//! ROUNDS` (as `take-turns`). Of read-write locks: `take-side HOLDER NAME SIDE WAIT_MS`, `leave HOLDER NAME`,
+//! `is-in HOLDER NAME`, `read-and-write HOLDER NAME ROUNDS` (reports holds, with 1 for a reader and 1,000 for a writer). Of
+//! several locks as one, whose names a comma separates: `take-all HOLDER NAMES WAIT_MS` (answers with the tokens),
+//! `leave-all HOLDER NAMES`, `has-all HOLDER NAMES`, `contend-for-some HOLDER NAMES MS` (for random sets of these; reports a
+//! hold of each lock, by `HOLDER@NAME`). Of latches: `count-down NAME`
+//! (answers with what is left), `wait-for NAME WAIT_MS` (with whether it is open, and when it ended).
 
 use std::{
     collections::HashMap,
@@ -21,8 +27,11 @@ use std::{
 
 use libdlock::lease::{Grant, HolderId, Lease};
 use libdlock::lock::{AcquireOptions, LockOptions};
+use libdlock::rw_lock::Side;
 use libdlock::semaphore::Permits;
-use libdlock::{Client, Lock, Rate, RateLimiter, Semaphore, Wait};
+use libdlock::{
+    Client, CountingSemaphore, ErrorKind, HeldAll, Lock, Rate, RateLimiter, RwHeld, RwLock, Semaphore, Wait,
+};
 use libdlock_faults::acquire;
 use libdlock_testkit::{
     eventually,
@@ -53,8 +62,15 @@ async fn main() -> ExitCode {
     println!("ready");
     let (sender, mut lines) = mpsc::unbounded_channel();
     std::thread::spawn(move || std::io::stdin().lock().lines().map_while(Result::ok).try_for_each(|l| sender.send(l)));
-    let process =
-        Arc::new(Process { url, client, locks: Mutex::default(), taken: Mutex::default(), check: Default::default() });
+    let process = Arc::new(Process {
+        url,
+        client,
+        locks: Mutex::default(),
+        taken: Mutex::default(),
+        sides: Mutex::default(),
+        sets: Mutex::default(),
+        check: Default::default(),
+    });
     while let Some(line) = lines.recv().await {
         let process = process.clone();
         tokio::spawn(async move {
@@ -75,6 +91,10 @@ struct Process {
     locks: Mutex<HashMap<String, Lock>>,
     /// What was taken of semaphores, by holder and name.
     taken: Mutex<HashMap<(String, String), Permits>>,
+    /// What is held of read-write locks, by holder and name.
+    sides: Mutex<HashMap<(String, String), RwHeld>>,
+    /// What is held of several locks as one, by holder and names.
+    sets: Mutex<HashMap<(String, String), HeldAll>>,
     /// What the first look at a hold after a stop of this process saw.
     check: tokio::sync::Mutex<Option<JoinHandle<bool>>>,
 }
@@ -215,6 +235,95 @@ impl Process {
                 }
                 Ok(String::new())
             }
+            ["draw", name, permits, wait] => {
+                let slots = self.client.counting_semaphore(name).map_err(failure)?;
+                slots.acquire_within(number(permits) as u32, wait_of(number(wait))).await.map_err(failure)?;
+                Ok(monotonic_us().to_string())
+            }
+            ["put", name, permits] => {
+                let slots = self.client.counting_semaphore(name).map_err(failure)?;
+                slots.release_many(number(permits) as u32).await.map_err(failure)?;
+                Ok(String::new())
+            }
+            ["draw-turns", holder, name, total, rounds] => {
+                let slots = self.client.counting_semaphore(name).map_err(failure)?;
+                for _ in 0..number(rounds) {
+                    let permits = fastrand::u32(1..=number(total) as u32);
+                    draw_turn(&slots, holder, permits).await.map_err(failure)?;
+                }
+                Ok(String::new())
+            }
+            ["take-side", holder, name, side, wait] => {
+                let lock = self.client.rw_lock(name).map_err(failure)?;
+                let side = if side == "read" { lock.read() } else { lock.write() };
+                let how = AcquireOptions::default().wait(wait_of(number(wait)));
+                let held = side.acquire_as(holder_of(holder), how).await.map_err(failure)?;
+                let now = monotonic_us();
+                report_loss(name, &held);
+                let answer = format!("{} {} {now} {}", held.token(), held.owner(), valid_until(&held));
+                let of = (holder.to_owned(), name.to_owned());
+                self.sides.lock().unwrap_or_else(PoisonError::into_inner).insert(of, held);
+                Ok(answer)
+            }
+            ["leave", holder, name] => {
+                let of = (holder.to_owned(), name.to_owned());
+                let held = self.sides.lock().unwrap_or_else(PoisonError::into_inner).remove(&of);
+                let called = monotonic_us();
+                held.expect("acquired before").release().await.map_err(failure)?;
+                Ok(format!("{called} {}", monotonic_us()))
+            }
+            ["is-in", holder, name] => {
+                let of = (holder.to_owned(), name.to_owned());
+                let sides = self.sides.lock().unwrap_or_else(PoisonError::into_inner);
+                Ok(sides.get(&of).is_some_and(|held| held.is_valid()).to_string())
+            }
+            ["read-and-write", holder, name, rounds] => {
+                let lock = self.client.rw_lock(name).map_err(failure)?;
+                for _ in 0..number(rounds) {
+                    let side = if fastrand::u8(..) < 80 { Side::Write } else { Side::Read };
+                    take_side(&lock, holder, side).await.map_err(failure)?;
+                }
+                Ok(String::new())
+            }
+            ["take-all", holder, names, wait] => {
+                let set = self.client.lock_all(names.split(',')).map_err(failure)?;
+                let how = AcquireOptions::default().wait(wait_of(number(wait)));
+                let held = set.acquire_as(holder_of(holder), how).await.map_err(failure)?;
+                let now = monotonic_us();
+                held.grants().for_each(|(name, grant)| report_loss(name, grant));
+                let tokens: Vec<String> = held.tokens().map(|(_, token)| token.to_string()).collect();
+                let of = (holder.to_owned(), names.to_owned());
+                self.sets.lock().unwrap_or_else(PoisonError::into_inner).insert(of, held);
+                Ok(format!("{now} {}", tokens.join(" ")))
+            }
+            ["leave-all", holder, names] => {
+                let of = (holder.to_owned(), names.to_owned());
+                let held = self.sets.lock().unwrap_or_else(PoisonError::into_inner).remove(&of);
+                held.expect("acquired before").release().await.map_err(failure)?;
+                Ok(String::new())
+            }
+            ["has-all", holder, names] => {
+                let of = (holder.to_owned(), names.to_owned());
+                let sets = self.sets.lock().unwrap_or_else(PoisonError::into_inner);
+                Ok(sets.get(&of).is_some_and(HeldAll::is_valid).to_string())
+            }
+            ["contend-for-some", holder, names, ms] => {
+                let until = Instant::now() + Duration::from_millis(number(ms) as u64);
+                let (names, mut turns) = (names.split(',').collect::<Vec<_>>(), 0);
+                while Instant::now() < until {
+                    turns += u64::from(take_some(&self.client, holder, &names).await.map_err(failure)?);
+                }
+                Ok(turns.to_string())
+            }
+            ["count-down", name] => {
+                let latch = self.client.latch(name).map_err(failure)?;
+                Ok(latch.count_down().await.map_err(failure)?.to_string())
+            }
+            ["wait-for", name, wait] => {
+                let latch = self.client.latch(name).map_err(failure)?;
+                let open = latch.wait_for(wait_of(number(wait))).await.map_err(failure)?;
+                Ok(format!("{open} {}", monotonic_us()))
+            }
             ["wall-clock"] => {
                 let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("after 1970");
                 Ok(now.as_micros().to_string())
@@ -267,6 +376,71 @@ async fn take_turn(pool: &Semaphore, holder: &str, permits: u32) -> libdlock::Re
         println!("hold {holder} {permits} {acquired_at} {ended_at}");
     }
     held.release().await
+}
+
+/// One turn with so many permits of a counting semaphore; reports it.
+async fn draw_turn(slots: &CountingSemaphore, holder: &str, permits: u32) -> libdlock::Result<()> {
+    slots.acquire_many(permits).await?;
+    let acquired_at = monotonic_us();
+    tokio::time::sleep(Duration::from_millis(fastrand::u64(0..3))).await;
+    // Said before the release: a worker that is killed in between has still told the truth.
+    println!("hold {holder} {permits} {acquired_at} {}", monotonic_us());
+    slots.release_many(permits).await
+}
+
+/// One turn on this side; a writer goes on as a reader at times. Reports the holds.
+async fn take_side(lock: &RwLock, holder: &str, side: Side) -> libdlock::Result<()> {
+    let held = match side {
+        Side::Read => lock.read().acquire().await?,
+        Side::Write => lock.write().acquire().await?,
+    };
+    let held = report_while_held(held, holder).await;
+    if side == Side::Write && fastrand::bool() {
+        let reads = held.downgrade().await?;
+        return report_while_held(reads, holder).await.release().await;
+    }
+    held.release().await
+}
+
+/// One turn with some of these locks, in any order, in one of the ways to take them; whether it had them. Reports the holds.
+async fn take_some(client: &Client, holder: &str, names: &[&str]) -> libdlock::Result<bool> {
+    let mut names = names.to_vec();
+    fastrand::shuffle(&mut names);
+    names.truncate(fastrand::usize(2..=names.len()));
+    let set = client.lock_all(names)?;
+    let taking = match fastrand::u8(0..4) {
+        0 => set.try_acquire().await,
+        1 => set.acquire_timeout(Duration::from_millis(fastrand::u64(1..40))).await.map(Some),
+        _ => set.acquire().await.map(Some),
+    };
+    let held = match taking {
+        Ok(Some(held)) => held,
+        Ok(None) => return Ok(false),
+        Err(error) if error.kind() == ErrorKind::Busy => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    let acquired_at = monotonic_us();
+    tokio::time::sleep(Duration::from_millis(fastrand::u64(0..3))).await;
+    // As that of a lock, of each of them: what is said here was true before the release.
+    let ended_at = if held.is_valid() { monotonic_us() } else { acquired_at };
+    for (name, token) in held.tokens() {
+        println!("hold {holder}@{name} {token} {acquired_at} {ended_at}");
+    }
+    held.release().await.map(|()| true)
+}
+
+async fn report_while_held(held: RwHeld, holder: &str) -> RwHeld {
+    let weight = if held.side() == Side::Write { 1_000 } else { 1 };
+    let (acquired_at, valid_at_first) = (monotonic_us(), held.is_valid());
+    let valid_until = acquired_at + held.remaining().as_micros() as i64;
+    tokio::time::sleep(Duration::from_millis(fastrand::u64(0..3))).await;
+    let now = monotonic_us();
+    let ended_at = if held.is_valid() { now } else { now.min(valid_until).max(acquired_at) };
+    // Said before the release: a worker that is killed in between has still told the truth.
+    if valid_at_first {
+        println!("hold {holder} {weight} {acquired_at} {ended_at}");
+    }
+    held
 }
 
 /// Takes one token after the other until `until`, waiting for each or trying again and again; when it got them, by the

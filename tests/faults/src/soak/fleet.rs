@@ -10,6 +10,7 @@ use std::{
 use libdlock_testkit::{Worker, wait::monotonic_us};
 
 use super::{
+    contended::Contended,
     history::{History, Hold, Who},
     worker::Pace,
 };
@@ -30,10 +31,10 @@ pub struct Plan {
     /// How many waiters in each.
     pub waiters: u32,
     /// What they contend for.
-    pub names: Vec<String>,
+    pub names: Vec<Contended>,
     /// How long they hold it.
     pub pace: Pace,
-    /// The folder with a register for each name.
+    /// The folder with a register for each lock.
     pub registers: PathBuf,
     /// What they decide at random follows from it.
     pub seed: u64,
@@ -98,7 +99,8 @@ impl Fleet {
         let mut command = Command::new(&plan.program);
         let seed = plan.seed.wrapping_add(serial.wrapping_mul(7919));
         command.arg("worker").arg(format!("{}{}", plan.url, plan.options[place % plan.options.len()]));
-        command.args([seed.to_string(), plan.waiters.to_string(), plan.names.join(","), plan.pace.word().to_owned()]);
+        let names: Vec<String> = plan.names.iter().map(Contended::to_string).collect();
+        command.args([seed.to_string(), plan.waiters.to_string(), names.join(","), plan.pace.word().to_owned()]);
         command.arg(&plan.registers);
         let worker = Worker::spawn_command(command);
         let mut process = Process { serial, worker, client: None, idle: HashSet::new(), stopped: false };
@@ -215,10 +217,11 @@ impl Fleet {
                 process.idle.insert(who(waiter).1);
             }
             ["over" | "brief", _, kind, _] => self.count(&format!("acquire: {kind}"), kind, line, history),
-            ["got", waiter, name, token, owner, sent, acquired_at, validity] => {
+            ["got", waiter, name, token, permits, owner, sent, acquired_at, validity] => {
                 let hold = Hold {
                     who: who(waiter),
                     token: token.parse().expect("a token"),
+                    permits: permits.parse().expect("a number"),
                     owner: owner.to_owned(),
                     sent: us(sent),
                     acquired_at: us(acquired_at),
@@ -256,6 +259,13 @@ impl Fleet {
                 }
                 if !["RELEASED", "DROPPED"].contains(&outcome) {
                     self.count(&format!("release: {outcome}"), outcome, line, history);
+                }
+            }
+            ["latch", _, _, _, _, "TOLD", kind] => self.count(&format!("latch: {kind}"), kind, line, history),
+            ["latch", _, name, from, to, verdict, _] => {
+                *self.outcomes.entry(format!("latch: {verdict}")).or_default() += 1;
+                if verdict != "KEPT" && !history.was_removed(name, us(from), us(to)) {
+                    history.violations.push(format!("{name}: {line}"));
                 }
             }
             _ => history.violations.push(format!("process {serial} said: {line}")),

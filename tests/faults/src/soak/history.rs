@@ -1,5 +1,6 @@
-//! Whether what the workers report is lawful, while it is reported: holds of a name disjoint, tokens increasing, no hold
-//! lost and no release refused for nothing. Keeps a few seconds of history, whatever the length of the run.
+//! Whether what the workers report is lawful, while it is reported: holds of a lock disjoint, tokens increasing, no more permits
+//! of a semaphore held than there are, no writer beside anybody, no hold lost and no release refused for nothing. Keeps a few seconds of history,
+//! whatever the length of the run.
 //!
 //! What a fault excuses, and nothing else:
 //!
@@ -8,8 +9,10 @@
 //!   before the first has its answer. Excused when the first one's grant (the one with the smaller token) was asked for before
 //!   the key went, the second one's came after it began to go, and the first believed no longer than a renewal sent at the last
 //!   moment allows. Which of the two has the smaller token does not count when the token was forgotten as below.
-//! * **A smaller token** behind a larger one. By the same rule; else only when the token key was lost *while the server's clock
-//!   was behind where it had been*.
+//! * **Too many permits**, by the same rule: what let a holder in that the first one knows nothing of. Which of two was the first
+//!   nobody can tell.
+//! * **A smaller token** behind a larger one, or the same once more. By the same rule; else only when the token key was lost
+//!   *while the server's clock was behind where it had been*.
 //! * **A loss** other than by expiry, **a release refused** although the hold was valid: only when the key was taken away
 //!   between the hold's request and that.
 
@@ -18,10 +21,16 @@ use std::{
     fmt,
 };
 
+use super::{contended::Contended, permits::Shared};
+
 /// How long a report may take to get here: longer than a worker is ever stopped. Holds are judged when they are older.
 const SETTLED_AFTER: i64 = 15_000_000;
 /// How long a removal is remembered: longer than any hold that it may excuse has yet to be judged.
 const REMEMBERED: i64 = 90_000_000;
+
+/// Counted permits have no holds on a server by which it could make good what a removal did to their number: until the next calm,
+/// when the soak sets it, nothing that was acquired counts.
+const UNTIL_THE_CALM: i64 = 60_000_000;
 
 /// One worker process's one waiter.
 pub type Who = (u64, u32);
@@ -31,8 +40,10 @@ pub type Who = (u64, u32);
 pub struct Hold {
     /// Who held it.
     pub who: Who,
-    /// Its fencing token.
+    /// Its fencing token; 0 for permits.
     pub token: u64,
+    /// How many permits, or as how many a side of a read-write lock counts; 0 for a lock.
+    pub permits: u32,
     /// Its owner field on the server.
     pub owner: String,
     /// When its grant, or its last renewal before it was reported, was asked for.
@@ -47,11 +58,13 @@ pub struct Hold {
 
 impl fmt::Display for Hold {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Hold { who: (process, waiter), token, owner, acquired_at, ended_at, .. } = self;
-        write!(
-            f,
-            "process {process} waiter {waiter} held [{acquired_at}, {ended_at}] with token {token}, owner {owner}"
-        )
+        let Hold { who: (process, waiter), token, permits, owner, acquired_at, ended_at, .. } = self;
+        write!(f, "process {process} waiter {waiter} held [{acquired_at}, {ended_at}] with ")?;
+        match permits {
+            0 => write!(f, "token {token}, owner {owner}"),
+            permits if *token == 0 => write!(f, "{permits} permits, owner {owner}"),
+            permits => write!(f, "{permits} permits, token {token}, owner {owner}"),
+        }
     }
 }
 
@@ -72,9 +85,22 @@ impl Removal {
     fn concerns(&self, name: &str) -> bool {
         self.name.as_deref().is_none_or(|mine| mine == name)
     }
+
+    /// Whether the second's token may be smaller, because the first's was forgotten.
+    pub(super) fn forgot(&self, name: &str, first: &Hold, second: &Hold) -> bool {
+        self.forgot_the_token && self.concerns(name) && self.from <= second.acquired_at && self.to >= first.sent
+    }
+
+    /// Whether it let the second in while the first still believed.
+    pub(super) fn excuses(&self, name: &str, first: &Hold, second: &Hold) -> bool {
+        self.concerns(name)
+            && first.sent <= self.to
+            && self.from <= second.acquired_at
+            && first.ended_at <= self.to + first.validity
+    }
 }
 
-/// One name's holds.
+/// One lock's holds.
 #[derive(Debug, Default)]
 struct Line {
     /// Ended, and not judged yet.
@@ -88,6 +114,9 @@ struct Line {
 #[derive(Debug, Default)]
 pub struct History {
     lines: HashMap<String, Line>,
+    shared: HashMap<String, Shared>,
+    /// The names of counting semaphores.
+    counted: Vec<String>,
     open: HashMap<Who, (String, Hold)>,
     removals: VecDeque<Removal>,
     /// Found so far, in words; the caller takes them out.
@@ -101,6 +130,13 @@ pub struct History {
 }
 
 impl History {
+    /// Of processes that contend for these.
+    pub fn of(contended: &[Contended]) -> History {
+        let shared = contended.iter().filter_map(|what| Some((what.name.clone(), Shared::new(what.shared()?))));
+        let counted = contended.iter().filter(|what| what.counted().is_some()).map(|what| what.name.clone());
+        History { shared: shared.collect(), counted: counted.collect(), ..History::default() }
+    }
+
     /// A hold began. It ends with [`ended`](Self::ended) or with its process.
     pub fn began(&mut self, name: &str, hold: Hold) {
         self.holds += 1;
@@ -115,7 +151,10 @@ impl History {
             return self.violations.push(format!("the record is wrong: {who:?} held nothing"));
         };
         hold.ended_at = at.max(hold.acquired_at);
-        self.lines.entry(name).or_default().ended.push(hold);
+        match self.shared.get_mut(&name) {
+            Some(shared) => shared.ended.push(hold),
+            None => self.lines.entry(name).or_default().ended.push(hold),
+        }
     }
 
     /// A process was killed at `at`, and with it what it held.
@@ -138,7 +177,18 @@ impl History {
         while self.removals.front().is_some_and(|old| old.to < removal.from - REMEMBERED) {
             self.removals.pop_front();
         }
+        for name in self.counted.iter().filter(|name| removal.concerns(name)) {
+            let to = removal.to + UNTIL_THE_CALM;
+            self.removals.push_back(Removal { name: Some(name.clone()), to, ..removal });
+        }
         self.removals.push_back(removal);
+    }
+
+    /// All counted permits are there, whatever a removal did.
+    pub fn counted_anew(&mut self, now: i64) {
+        let Self { counted, removals, .. } = self;
+        let is_counted = |removal: &&mut Removal| removal.name.as_ref().is_some_and(|name| counted.contains(name));
+        removals.iter_mut().filter(is_counted).for_each(|removal| removal.to = removal.to.min(now));
     }
 
     /// Whether the key of `name` was taken away between two instants.
@@ -149,19 +199,31 @@ impl History {
     /// Judges every hold that began so long ago that nothing before it can still be reported. `now` in the future judges all.
     pub fn settle(&mut self, now: i64) {
         let until = self.open.values().map(|(_, hold)| hold.acquired_at).fold(now - SETTLED_AFTER, i64::min);
+        let mut verdicts = Vec::new();
         for (name, line) in &mut self.lines {
-            line.ended.sort_by_key(|hold| hold.acquired_at);
-            let settled = line.ended.partition_point(|hold| hold.acquired_at < until);
-            let settled: Vec<Hold> = line.ended.drain(..settled).collect();
-            for hold in settled {
-                let (verdict, excused) = line.judge(name, &hold, &self.removals);
-                self.violations.extend(verdict);
-                self.judged += 1;
-                self.excused += u64::from(excused);
+            for hold in begun_before(until, &mut line.ended) {
+                verdicts.push(line.judge(name, &hold, &self.removals));
                 line.take(hold);
             }
         }
+        for (name, shared) in &mut self.shared {
+            for hold in begun_before(until, &mut shared.ended) {
+                verdicts.push(shared.judge(name, hold, &self.removals));
+            }
+        }
+        self.judged += verdicts.len() as u64;
+        for (violation, excused) in verdicts {
+            self.violations.extend(violation);
+            self.excused += u64::from(excused);
+        }
     }
+}
+
+/// Takes out those that began before an instant, in the order in which they began.
+fn begun_before(until: i64, ended: &mut Vec<Hold>) -> Vec<Hold> {
+    ended.sort_by_key(|hold| hold.acquired_at);
+    let settled = ended.partition_point(|hold| hold.acquired_at < until);
+    ended.drain(..settled).collect()
 }
 
 impl Line {
@@ -170,7 +232,8 @@ impl Line {
         let mut excused = false;
         // The last to end and the one with the largest token may be the same, and it may overlap either.
         for before in [self.furthest.clone(), self.highest.clone()].into_iter().flatten() {
-            if hold.token == before.token && hold.owner != before.owner {
+            let forgot = || removals.iter().any(|r| r.forgot(name, &before, hold));
+            if hold.token == before.token && hold.owner != before.owner && !forgot() {
                 return (Some(format!("{name}: one token twice: {before}; {hold}")), false);
             }
             let overlap = hold.acquired_at < before.ended_at;
@@ -179,10 +242,7 @@ impl Line {
             } else if overlap {
                 return (Some(format!("{name}: two holders at once: {before}; {hold}")), false);
             } else if hold.token <= before.token {
-                let forgotten = |r: &Removal| {
-                    r.forgot_the_token && r.concerns(name) && r.from <= hold.acquired_at && r.to >= before.sent
-                };
-                if !removals.iter().any(forgotten) {
+                if !forgot() {
                     return (Some(format!("{name}: the token did not increase: {before}; then {hold}")), false);
                 }
                 // They grow from here on anew.
@@ -208,13 +268,8 @@ impl Line {
 /// may be either.
 fn let_in(name: &str, one: &Hold, other: &Hold, removals: &VecDeque<Removal>) -> bool {
     let (first, second) = if one.token < other.token { (one, other) } else { (other, one) };
-    let excuses = |r: &Removal, first: &Hold, second: &Hold| {
-        first.sent <= r.to && r.from <= second.acquired_at && first.ended_at <= r.to + first.validity
-    };
-    removals
-        .iter()
-        .filter(|r| r.concerns(name))
-        .any(|r| excuses(r, first, second) || r.forgot_the_token && excuses(r, second, first))
+    let excuses = |r: &Removal| r.excuses(name, first, second) || r.forgot_the_token && r.excuses(name, second, first);
+    removals.iter().any(excuses)
 }
 
 #[cfg(test)]
@@ -225,7 +280,8 @@ mod tests {
 
     fn hold(process: u64, token: u64, acquired_at: i64, ended_at: i64) -> Hold {
         let owner = format!("{process}:{token}");
-        Hold { who: (process, 0), token, owner, sent: acquired_at - 10, acquired_at, ended_at, validity: VALIDITY }
+        let (who, sent) = ((process, 0), acquired_at - 10);
+        Hold { who, token, permits: 0, owner, sent, acquired_at, ended_at, validity: VALIDITY }
     }
 
     fn removal(at: i64, forgot_the_token: bool) -> Removal {
@@ -289,6 +345,7 @@ mod tests {
         let first = Hold {
             who: (11, 1),
             token: 1_795_267_513_757_046,
+            permits: 0,
             owner: "60706bb9-dc76-81d3-9a6b-1b2bc75241c9:344".into(),
             sent: 32_442_146_916,
             acquired_at: 32_442_147_728,
@@ -298,6 +355,7 @@ mod tests {
         let second = Hold {
             who: (10, 1),
             token: 1_795_267_510_067_223,
+            permits: 0,
             owner: "b71211f8-94c3-81aa-953f-c82731c62acf:1269".into(),
             sent: 32_444_028_447,
             acquired_at: 32_444_030_791,
@@ -330,7 +388,11 @@ mod tests {
         finds("did not increase", &falls, &[]);
         finds("did not increase", &falls, &[removal(250, false)]);
         assert_eq!(found(&falls, &[removal(250, true)]), (vec![], 1));
-        finds("one token twice", &[hold(1, 5, 100, 200), hold(2, 5, 300, 400)], &[]);
+        let twice = [hold(1, 5, 100, 200), hold(2, 5, 300, 400)];
+        finds("one token twice", &twice, &[]);
+        finds("one token twice", &twice, &[removal(250, false)]);
+        // The next of those that it counted to before.
+        assert_eq!(found(&twice, &[removal(250, true)]), (vec![], 1));
         let again = [hold(1, 5, 100, 200), hold(2, 4, 300, 400), hold(3, 3, 500, 600)];
         finds("did not increase", &again, &[removal(250, true)]);
     }

@@ -117,6 +117,10 @@ pub struct Rules {
     /// A process that settles what an unanswered acquire did asks once more if it sleeps: late bytes may have been granted and
     /// have taken its place with them, or have changed what it wants.
     pub settle_asks: bool,
+    /// Who was told a moment ago, and has not asked since, is not told again. Without: at each release.
+    pub tells_once: bool,
+    /// That it was told does not count any more once it has asked.
+    pub asking_answers_telling: bool,
     /// A release gives back as many permits as it removed. Without: as many as the holder had.
     pub release_counts_removed: bool,
     /// A total below what is taken makes the number available negative. Without: 0.
@@ -184,6 +188,8 @@ impl Rules {
         raise_tells: true,
         downgrade_tells: true,
         settle_asks: true,
+        tells_once: true,
+        asking_answers_telling: true,
         release_counts_removed: true,
         lowering_is_owed: true,
         returns_unwanted: true,

@@ -6,7 +6,7 @@ use super::keys::MAX;
 use super::server;
 use super::state::{Phase, Process, Request, State, happened};
 use crate::faults::{Exposed, Fault, of_processes};
-use crate::state::Up;
+use crate::state::{Up, message};
 
 /// The faults that can happen now.
 pub fn possible(state: &State, config: &Config, mut found: impl FnMut(Fault)) {
@@ -64,12 +64,12 @@ pub fn happen(state: &mut State, config: &Config, fault: Fault) {
             repeat(state, config, p);
         }
         Fault::LoseMessage(p, what) => {
-            missed(state);
+            unheard(state, p, what);
             state.ghost.happened |= happened::MESSAGE_LOST;
             state.processes[p].inbox &= !what;
         }
         Fault::DelayMessage(p, what) => {
-            missed(state);
+            unheard(state, p, what);
             state.processes[p].inbox &= !what;
             state.processes[p].late |= what;
         }
@@ -81,6 +81,12 @@ pub fn happen(state: &mut State, config: &Config, fault: Fault) {
         }
         Fault::Jump => jump(state, config),
     }
+}
+
+/// A message does not come, or comes late.
+fn unheard(state: &mut State, p: usize, what: u8) {
+    missed(state);
+    state.ghost.unheard[p] |= what & message::FREE != 0 && state.server.told[p];
 }
 
 fn missed(state: &mut State) {
@@ -95,6 +101,8 @@ fn repeat(state: &mut State, config: &Config, p: usize) {
 }
 
 fn crash(state: &mut State, p: usize) {
+    // Nobody finds out by telling it again.
+    state.ghost.unheard[p] = state.server.told[p];
     let process = &mut state.processes[p];
     process.up = Up::Crashed;
     process.to_come = Default::default();

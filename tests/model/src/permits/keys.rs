@@ -137,6 +137,8 @@ pub struct Server {
     pub silent: [u8; MAX],
     /// `deaf` in `S`: 0, or 1 and the ticks since each was found not to listen.
     pub deaf: [u8; MAX],
+    /// `told` in `S`: told `free` a moment ago, and has not asked since.
+    pub told: [bool; MAX],
     /// `barged` in `S`.
     pub barged: u8,
 }

@@ -358,6 +358,9 @@ fn publish(state: &mut State, out: Outcome) {
     if let Some((p, _)) = out.granted.and_then(|g| g.owner.attempt()) {
         ghost.free_for[p] = 0;
     }
+    for p in 0..MAX {
+        state.ghost.unheard[p] &= state.server.told[p];
+    }
     if out.made_room {
         state.ghost.prompt = all_are_told(state);
         let told = !state.ghost.missed && live_are_told(state);
@@ -383,7 +386,8 @@ fn live_are_told(state: &State) -> bool {
     let lost_place = state.ghost.disturbed && state.processes.iter().enumerate().any(|(at, p)| lost(p, at));
     let last_words = |p: &Process| p.up != Up::Running && p.wire.is_some();
     let unsettled = |p: &Process| p.up == Up::Paused || last_words(p) || !p.debts.is_empty();
-    !state.ghost.failed_over && !lost_place && !state.processes.iter().any(unsettled)
+    let unheard = state.server.entries().any(|p| state.ghost.unheard[p]);
+    !state.ghost.failed_over && !lost_place && !unheard && !state.processes.iter().any(unsettled)
 }
 
 /// Time passes, for all.

@@ -64,6 +64,7 @@ pub fn enqueue(keys: &mut Server, config: &Config, process: usize, want: u8, out
     keys.queue.join(process);
     keys.silent[process] = 0;
     keys.deaf[process] = 0;
+    keys.told[process] &= !config.rules.asking_answers_telling;
     keys.wants[process] = want;
     let front = place.and_then(|rank| rank.checked_sub(1)).and_then(|rank| keys.queue.at(rank));
     if let Some(front) = front.filter(|front| config.rules.prune_entries && keys.silent[*front] >= ENTRY_LIMIT) {
@@ -114,7 +115,8 @@ pub fn drop_gone(keys: &mut Server, config: &Config, ask: &Acquire, out: &mut Ou
 
 /// Tells `free` to all entries from rank `from` on that fit, together with those in front of them, into what is available. An
 /// entry that does not hear is told in vain: what it wants is offered to those behind it, which later drop it. An entry that
-/// wants more than the total learns that by asking. The caller is not told: its reply says more.
+/// wants more than the total learns that by asking. One that was told a moment ago, has not asked since, and has not been found
+/// deaf, is on its way, and is not told again. The caller is not told: its reply says more.
 pub fn wake(keys: &mut Server, config: &Config, from: usize, caller: Option<usize>, out: &mut Outcome) {
     let (mut left, mut told) = (keys.available, 0);
     for (rank, entry) in keys.entries().enumerate() {
@@ -129,10 +131,12 @@ pub fn wake(keys: &mut Server, config: &Config, from: usize, caller: Option<usiz
         if want > left || told > 0 && !config.rules.tells_all_that_fit {
             break;
         }
-        if rank < from {
+        let on_its_way = config.rules.tells_once && keys.told[entry] && keys.deaf[entry] == 0;
+        if rank < from || on_its_way {
             left -= want;
             continue;
         }
+        keys.told[entry] = !out.not_heard[entry];
         if out.tell(entry, message::FREE) || !config.rules.passes_on {
             left -= want;
             told += 1;
@@ -148,6 +152,7 @@ pub fn leave(keys: &mut Server, process: usize) -> Option<usize> {
     let rank = keys.queue.leave(process)?;
     keys.silent[process] = 0;
     keys.deaf[process] = 0;
+    keys.told[process] = false;
     keys.wants[process] = 0;
     if rank == 0 {
         keys.barged = 0;

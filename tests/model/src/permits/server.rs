@@ -225,6 +225,7 @@ pub fn tick(keys: &mut Server, config: &Config) -> bool {
             Some(_) => (keys.silent[process] + 1).min(most_silence(config)),
             None => 0,
         };
+        keys.told[process] = false;
         if keys.deaf[process] > 0 {
             keys.deaf[process] = (keys.deaf[process] + 1).min(1 + HEAD_LIMIT);
         }

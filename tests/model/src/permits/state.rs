@@ -220,6 +220,8 @@ pub struct Ghost {
     pub disturbed: bool,
     /// A message was lost or late: somebody may be head and not know it.
     pub missed: bool,
+    /// Who was told `free`, has not heard it, and is not told again for a moment.
+    pub unheard: [bool; MAX],
     /// A stale replica was promoted: permits and queue entries may have come back.
     pub failed_over: bool,
     /// The clock let a lease end early: a holder may not know it yet.

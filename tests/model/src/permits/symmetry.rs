@@ -22,6 +22,7 @@ impl Representative for State {
         let mut ghost = self.ghost;
         for (from, to) in new.iter().enumerate().take(order.len()) {
             ghost.free_for[*to] = self.ghost.free_for[from];
+            ghost.unheard[*to] = self.ghost.unheard[from];
         }
         State {
             server: renamed(&self.server, &new),
@@ -43,11 +44,13 @@ fn renamed(keys: &Server, new: &[usize; MAX]) -> Server {
     }
     let mut queue = Queue::default();
     let (mut silent, mut deaf, mut wants) = ([0; MAX], [0; MAX], [0; MAX]);
+    let mut told = [false; MAX];
     for p in keys.entries() {
         queue.join(new[p]);
         silent[new[p]] = keys.silent[p];
         deaf[new[p]] = keys.deaf[p];
         wants[new[p]] = keys.wants[p];
+        told[new[p]] = keys.told[p];
     }
-    Server { grants, queue, silent, deaf, wants, ..*keys }
+    Server { grants, queue, silent, deaf, told, wants, ..*keys }
 }

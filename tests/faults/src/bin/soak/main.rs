@@ -1,5 +1,5 @@
-//! `dlock-soak MINUTES [SEED]`: processes that contend for a handful of locks, and a random fault every second, for as long as
-//! one likes. README.md says what is watched and what excuses what. The seed repeats the faults and what the workers want, not
+//! `dlock-soak MINUTES [SEED]`: processes that contend for a handful of locks, semaphores and read-write locks, and a random fault
+//! every second, for as long as one likes. README.md says what is watched and what excuses what. The seed repeats the faults and what the workers want, not
 //! the moments at which they meet.
 
 mod keys;
@@ -15,6 +15,7 @@ use fastrand::Rng;
 use libdlock_testkit::{resource::Register, temp::TempDir, wait::monotonic_us};
 
 use libdlock_faults::soak::{
+    contended::Contended,
     fleet::{Fleet, Plan},
     history::History,
     worker::{self, Pace},
@@ -28,7 +29,16 @@ const OPTIONS: &str =
     "lease=2s&response_timeout=300ms&operation_timeout=3s&connect_timeout=1s&ping_interval=500ms&clock_drift=9";
 const PROCESSES: usize = 5;
 const WAITERS: u32 = 4;
-const NAMES: [&str; 3] = ["alpha", "beta", "gamma"];
+const LOCKS: [&str; 3] = ["alpha", "beta", "gamma"];
+/// With their permits: waiters want one to three, or all.
+const SEMAPHORES: [(&str, u32); 2] = [("delta", 5), ("epsilon", 2)];
+const RW_LOCKS: [&str; 2] = ["zeta", "eta"];
+/// With its permits, which every calm finds or puts back.
+const COUNTING: (&str, u32) = ("iota", 4);
+/// What the names of latches begin with.
+const LATCHES: &str = "kappa";
+/// Of the locks above.
+const SETS: [&[&str]; 2] = [&["alpha", "gamma"], &["beta", "gamma", "alpha"]];
 
 /// How long it storms before it is calm again.
 const STORM: Duration = Duration::from_secs(25);
@@ -74,17 +84,29 @@ struct Soak {
     /// Killed before the last calm: their places in queues nobody came by may still be there.
     killed_before: u32,
     calms: u64,
+    /// Since when the counted permits have been all there.
+    counted_from: i64,
 }
 
 impl Soak {
     fn start(minutes: u64, seed: u64) -> Self {
         println!(
-            "soak: {minutes} minutes, seed {seed}, {PROCESSES} processes of {WAITERS} waiters, {} names",
-            NAMES.len()
+            "soak: {minutes} minutes, seed {seed}, {PROCESSES} processes of {WAITERS} waiters, {} locks and {} sets of them, {} semaphores, one that counts, {} read-write locks, latches",
+            LOCKS.len(),
+            SETS.len(),
+            SEMAPHORES.len(),
+            RW_LOCKS.len()
         );
-        let place = Place::start(NAMES.map(str::to_owned).into());
+        let semaphores = SEMAPHORES.iter().map(|(name, permits)| Contended::semaphore(name, *permits));
+        let rw_locks = RW_LOCKS.iter().map(|name| Contended::rw_lock(name));
+        let locks = LOCKS.iter().map(|name| Contended::lock(name));
+        let counting = Contended::counting(COUNTING.0, COUNTING.1);
+        let contended: Vec<Contended> = locks.chain(semaphores).chain(rw_locks).chain([counting]).collect();
+        let place = Place::start(contended.clone());
         let registers = TempDir::new();
-        NAMES.iter().for_each(|name| drop(Register::create(&registers.path().join(name))));
+        LOCKS.iter().chain(&RW_LOCKS).for_each(|name| drop(Register::create(&registers.path().join(name))));
+        let latches = Contended::latches(LATCHES);
+        let sets = SETS.iter().map(|names| Contended::set(names));
         let fleet = Fleet::start(Plan {
             // This program as it was started, also when it is built anew meanwhile.
             program: "/proc/self/exe".into(),
@@ -100,7 +122,7 @@ impl Soak {
             url: format!("{}/?{OPTIONS}", place.proxy.url()),
             processes: PROCESSES,
             waiters: WAITERS,
-            names: place.names.clone(),
+            names: contended.iter().cloned().chain(sets).chain([latches]).collect(),
             registers: registers.path().into(),
             seed,
         });
@@ -110,7 +132,7 @@ impl Soak {
             rng: Rng::with_seed(seed),
             place,
             fleet,
-            history: History::default(),
+            history: History::of(&contended),
             storm: Storm::default(),
             registers,
             started: Instant::now(),
@@ -119,6 +141,7 @@ impl Soak {
             longest_drain: Duration::ZERO,
             killed_before: 0,
             calms: 0,
+            counted_from: 0,
         }
     }
 
@@ -180,12 +203,21 @@ impl Soak {
                 std::thread::sleep(Duration::from_millis(5));
             }
         }
+        self.latches_are_open();
         self.nothing_is_left();
         self.registers_hold();
+        self.permits_are_back();
         self.tell();
         self.killed_before = std::mem::take(&mut self.storm.killed);
         self.storm.revived = false;
         self.calms += 1;
+    }
+
+    /// A round that came to its end leaves no count; one that could not, and who was killed, may.
+    fn latches_are_open(&mut self) {
+        let gentle = self.fleet.gentle && self.calms > 0;
+        let left = keys::counts(&self.place.server, LATCHES);
+        left.iter().filter(|_| gentle).for_each(|name| self.violation(format!("left behind: the latch {name}")));
     }
 
     /// What an attempt without an answer left is taken back when its bytes can no longer arrive; what was revived by a restart
@@ -195,7 +227,7 @@ impl Soak {
         let began = Instant::now();
         loop {
             self.look();
-            let mut wrong = keys::leftovers(&self.place.server, &self.fleet.clients());
+            let mut wrong = keys::leftovers(&self.place.server, &self.place.contended, &self.fleet.clients());
             wrong.extend(self.place.strays().into_iter().map(|stray| format!("connected to the replica: {stray}")));
             if wrong.is_empty() {
                 return;
@@ -215,6 +247,30 @@ impl Soak {
                 self.violation(format!("{name}: {owner}'s write with token {token} is lost behind {by}'s with {last}"));
             }
         }
+    }
+
+    /// Of a counting semaphore none are missing after a storm in which nothing could be lost, and none are too many unless a fault
+    /// brought some back. From here on all of them are there.
+    fn permits_are_back(&mut self) {
+        let (name, total) = COUNTING;
+        let (gentle, began) = (self.fleet.gentle && self.calms > 0, Instant::now());
+        // What nobody waits for any more is given back in the background.
+        let available = loop {
+            let available = keys::available(&self.place.server, name);
+            if available == Some(i64::from(total)) || !gentle || began.elapsed() > LEASE + SLACK {
+                break available;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        };
+        let was_removed = self.history.was_removed(name, self.counted_from, monotonic_us());
+        let (least, most) = (if gentle { total } else { 0 }, total);
+        if !was_removed && available.is_some_and(|there| !(i64::from(least)..=i64::from(most)).contains(&there)) {
+            self.violation(format!("{name}: {available:?} permits of {total} after a calm"));
+        }
+        keys::set_available(&self.place.server, name, total);
+        let now = monotonic_us();
+        self.history.counted_anew(now);
+        self.counted_from = now + 1;
     }
 
     fn violation(&mut self, what: String) {
@@ -288,12 +344,12 @@ impl Soak {
                 self.violation(format!("process {} ended with {status}", process.serial));
             }
         }
-        // A minute later by the server's clock even the dead are forgotten.
-        self.place.server.clock().advance(61_000_000);
+        // Two minutes later by the server's clock even the dead are forgotten, and what was counted.
+        self.place.server.clock().advance(121_000_000);
         self.nothing_is_left();
         let dead: Vec<String> = self.place.server.keys().into_iter().filter(|k| k.starts_with("dlock_")).collect();
         if !dead.is_empty() {
-            self.violation(format!("left for more than its minute: {}", dead.join(", ")));
+            self.violation(format!("left for more than its time: {}", dead.join(", ")));
         }
         if memory > FAR_TOO_MUCH {
             self.violation(format!("the first worker, which ran all the time, has {memory} KB"));

@@ -7,6 +7,8 @@ use libdlock_testkit::{
     wait::{monotonic_us, within},
 };
 
+use libdlock_faults::soak::contended::Contended;
+
 use crate::storm::insist;
 
 /// How long a replica may take to have everything, on a busy machine.
@@ -19,11 +21,11 @@ pub struct Place {
     pub replica: Server,
     /// The clients' address.
     pub proxy: Proxy,
-    pub names: Vec<String>,
+    pub contended: Vec<Contended>,
 }
 
 impl Place {
-    pub fn start(names: Vec<String>) -> Self {
+    pub fn start(contended: Vec<Contended>) -> Self {
         let options = || {
             let args = ["--enable-debug-command", "yes", "--lua-time-limit", "300", "--repl-diskless-sync-delay", "0"];
             Server::options().args(&args)
@@ -32,7 +34,7 @@ impl Place {
         let replica = options().clock_of(&server).start();
         let proxy = Proxy::start(server.address());
         follow(&replica, &server);
-        Self { server, replica, proxy, names }
+        Self { server, replica, proxy, contended }
     }
 
     /// A planned failover, as operators do it: writes pause, the replica has everything, the roles change, and some time later

@@ -14,6 +14,7 @@ use libdlock_testkit::{
 };
 
 use libdlock_faults::soak::{
+    contended::Contended,
     fleet::Fleet,
     history::{History, Removal},
 };
@@ -21,7 +22,7 @@ use libdlock_faults::soak::{
 use crate::{LEASE, place::Place};
 
 /// Each with how often it comes, relative to the others.
-const FAULTS: [(&str, u32); 36] = [
+const FAULTS: [(&str, u32); 38] = [
     ("a worker killed", 4),
     ("a worker stopped for a while", 6),
     ("all connections reset", 6),
@@ -45,6 +46,8 @@ const FAULTS: [(&str, u32); 36] = [
     ("server stopped for a while", 4),
     ("FLUSHALL", 1),
     ("DEL of a lock", 3),
+    ("DEL of a semaphore", 2),
+    ("DEL of how many permits are available", 2),
     ("DEL of a queue", 2),
     ("server restarted empty", 1),
     ("server restarted from a snapshot", 2),
@@ -208,8 +211,8 @@ impl Storm {
 
     /// What happens between client and server; false when it is no such thing.
     fn network(&mut self, name: &str, rng: &mut Rng, length: Duration, place: &Place) -> bool {
-        let Place { proxy, names, .. } = place;
-        let target = rng.choice(names).expect("names").clone();
+        let Place { proxy, contended, .. } = place;
+        let target = rng.choice(contended).expect("some").name.clone();
         let script = ["EVAL", target.as_str()];
         match name {
             "all connections reset" => proxy.reset_all(),
@@ -248,7 +251,13 @@ impl Storm {
 
     /// What the server does or suffers.
     fn server(&mut self, name: &str, rng: &mut Rng, length: Duration, place: &mut Place, history: &mut History) {
-        let target = rng.choice(&place.names).expect("names").clone();
+        let is_meant = |what: &&Contended| match name {
+            "DEL of a lock" => what.permits().is_none() && what.counted().is_none(),
+            "DEL of a semaphore" | "DEL of how many permits are available" => what.permits().is_some(),
+            _ => true,
+        };
+        let meant: Vec<&Contended> = place.contended.iter().filter(is_meant).collect();
+        let target = (*rng.choice(&meant).expect("one")).clone();
         let Place { server, .. } = place;
         // Behind whatever it is still at.
         insist(server, &["PING"]);
@@ -279,12 +288,17 @@ impl Storm {
                 removed(None, self.clock_is_behind);
             }
             "DEL of a lock" => {
-                server.cmd(&["DEL", &target]);
-                removed(Some(target), false);
+                server.cmd(&["DEL", &target.name]);
+                removed(Some(target.name), false);
             }
+            "DEL of a semaphore" => {
+                server.cmd(&["DEL", &target.name, &target.taken()]);
+                removed(Some(target.name), false);
+            }
+            // No excuse for anything: those that are taken still count.
+            "DEL of how many permits are available" => drop(server.cmd(&["DEL", &target.name])),
             "DEL of a queue" => {
-                let keys = ["queue", "seen"].map(|key| format!("dlock_{key}:{{{target}}}"));
-                server.cmd(&["DEL", &keys[rng.usize(0..2)]]);
+                server.cmd(&["DEL", &target.beside(["queue", "seen"][rng.usize(0..2)])]);
             }
             "server restarted empty" => {
                 server.restart(Data::Lost);

@@ -16,8 +16,8 @@ import org.redisson.config.Config;
 
 /**
  * What a thread of the process can do with the locks of one Redisson client. A verb's arguments begin with KIND and NAME, kinds
- * being {@code lock fenced spin fair nonreentrant multi} and names percent-encoded (a multi-lock's are several, with commas between
- * them); leases and waits are milliseconds, a lease of -1 is the watchdog's.
+ * being {@code lock fenced spin fair nonreentrant read write multi} and names percent-encoded (a multi-lock's are several, with commas
+ * between them); leases and waits are milliseconds, a lease of -1 is the watchdog's.
  *
  * <pre>
  *   acquire LEASE        acquired US TOKEN        TOKEN is "-" but for a fenced lock
@@ -66,10 +66,16 @@ final class Verbs {
         }
         String kind = arguments.get(0), name = URLDecoder.decode(arguments.get(1), StandardCharsets.UTF_8);
         List<String> rest = arguments.subList(2, arguments.size());
-        if (kind.equals("permits")) {
-            say.accept(PermitVerbs.run(client.getPermitExpirableSemaphore(name), verb, rest));
-            return;
+        switch (kind) {
+            case "permits" -> say.accept(PermitVerbs.run(client.getPermitExpirableSemaphore(name), verb, rest));
+            case "counting" -> say.accept(CountingVerbs.run(client.getSemaphore(name), verb, rest));
+            case "latch" -> say.accept(LatchVerbs.run(client.getCountDownLatch(name), verb, rest));
+            default -> run(kind, name, verb, rest, say);
         }
+    }
+
+    private void run(String kind, String name, String verb, List<String> rest, Consumer<String> say)
+            throws InterruptedException {
         RLock lock = locks.computeIfAbsent(kind + " " + name, key -> lock(kind, name));
         switch (verb) {
             case "acquire" -> say.accept(acquired(acquire(lock, Long.parseLong(rest.get(0)))));
@@ -94,6 +100,8 @@ final class Verbs {
             case "spin" -> client.getSpinLock(name);
             case "fair" -> client.getFairLock(name);
             case "nonreentrant" -> client.getNonReentrantLock(name);
+            case "read" -> client.getReadWriteLock(name).readLock();
+            case "write" -> client.getReadWriteLock(name).writeLock();
             case "multi" ->
                 client.getMultiLock(
                         Arrays.stream(name.split(",")).map(client::getLock).toArray(RLock[]::new));
