@@ -3,7 +3,8 @@
 
     run.py [--quick] [SECTION...]
 
-Sections: pairs reentry contended unequal local handover held idle lost decisions ids; all of them when none is named.
+Sections: pairs reentry contended unequal permits sides latch lock_all local handover held idle lost decisions ids; all of them
+when none is named.
 Within a section every program runs once in each round, one after the other on one private redis-server, so that the
 programs share whatever the machine is going through; the tables have medians over the rounds, and the ratios are
 medians of the ratios within a round.
@@ -22,13 +23,33 @@ from driver.bench import Bench
 from driver.goals import Goal
 from driver.machine import machine
 from driver.tables import print_goals
-from sections import contended, decisions, handover, held, idle, ids, local, lost, pairs, reentry, unequal
+from sections import (
+    contended,
+    decisions,
+    handover,
+    held,
+    idle,
+    ids,
+    latch,
+    local,
+    lock_all,
+    lost,
+    pairs,
+    permits,
+    reentry,
+    sides,
+    unequal,
+)
 
 SECTIONS = {
     "pairs": pairs.measure,
     "reentry": reentry.measure,
     "contended": contended.measure,
     "unequal": unequal.measure,
+    "permits": permits.measure,
+    "sides": sides.measure,
+    "latch": latch.measure,
+    "lock_all": lock_all.measure,
     "local": local.measure,
     "handover": handover.measure,
     "held": held.measure,

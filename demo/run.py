@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The demo: processes in five languages take one lock in turn and change one file that nothing else protects. One rate limiter
-lets them through, and each stamps its changes with ids of its own.
+lets them through, and each stamps its changes with ids of its own. Beside that they share the permits of one semaphore, and read
+and write under one read-write lock.
 
     run.py [--times N] [--url URL] [--without-lock] --worker LANGUAGE=COMMAND ...
 
@@ -28,11 +29,13 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "scripts"))
 
 from private_redis import PrivateRedis  # noqa: E402
-from verdict import Expected, Limit, judge  # noqa: E402
+from turns import SHARERS, VISITORS, rounds_of, visits_of  # noqa: E402
+from verdict import Expected, Limit, judge, judge_rounds, judge_visits  # noqa: E402
 
 SHOW_EVERY = 1.0  # seconds
 LIMIT = Limit(rate=1000, burst=100)
-STUCK_AFTER = 60.0  # seconds in which no worker got the lock
+PERMITS = 4  # each worker has a caller for one and another for two
+STUCK_AFTER = 60.0  # seconds in which no worker got anything
 
 
 class Worker:
@@ -41,6 +44,7 @@ class Worker:
     def __init__(self, who: str, command: list[str]) -> None:
         self.who = who
         self.numbers: dict[str, float] = {"done": 0, "handovers": 0, "waited": 0.0, "longest": 0.0}
+        self.numbers |= {"rounds": 0, "visits": 0}
         self.ready = threading.Event()
         self.begun = 0.0
         self.ended: float | None = None
@@ -119,24 +123,29 @@ def watch(workers: list[Worker], times: int) -> list[str]:
         shown, next_show = True, now + SHOW_EVERY
         if not running:
             return [f"{w.who} ended with {w.process.returncode}" for w in workers if w.process.returncode != 0]
-        total = sum(worker.numbers["done"] for worker in workers)
+        total = sum(sum(worker.numbers[what] for what in ("done", "rounds", "visits")) for worker in workers)
         if total > done:
             done, moved = total, now
         elif now - moved > STUCK_AFTER:
-            return [f"nobody got the lock for {STUCK_AFTER:.0f} s"]
+            return [f"nobody got a lock or permits for {STUCK_AFTER:.0f} s"]
 
 
 def run(options: argparse.Namespace, url: str, folder: str) -> int:
     """Runs the workers on `url` and judges the file they leave in `folder`."""
     shared = Path(folder, "shared.txt")
     shared.write_text(f"{0:012}\n")
+    rounds, visits = Path(f"{shared}.rounds"), Path(f"{shared}.visits")
+    rounds.touch()
+    visits.touch()
     name = f"demo-{os.getpid()}-{time.time_ns()}"
-    limit = [str(LIMIT.rate), str(LIMIT.burst)]
+    numbers = [str(LIMIT.rate), str(LIMIT.burst), str(PERMITS)]
     commands, expected = {}, {}
     for number, worker in enumerate(options.worker, start=1):
         who, _, program = worker.partition("=")
-        commands[who] = [*shlex.split(program), url, name, str(shared), str(options.times), who, str(number), *limit]
-        expected[who] = Expected(options.times, number)
+        commands[who] = [*shlex.split(program), url, name, str(shared), str(options.times), who, str(number), *numbers]
+        expected[who] = Expected(
+            options.times, number, rounds_of(options.times) * SHARERS, visits_of(options.times) * VISITORS
+        )
         if options.without_lock:
             commands[who].append("without-lock")
 
@@ -151,12 +160,16 @@ def run(options: argparse.Namespace, url: str, folder: str) -> int:
         problems = watch(workers, options.times)
         taken = time.monotonic() - begun
     verdict = judge(shared.read_text(), expected, LIMIT)
-    problems += verdict.problems
+    inside = judge_rounds(rounds.read_text(), expected, PERMITS)
+    visitors = judge_visits(visits.read_text(), expected)
+    problems += verdict.problems + inside.problems + visitors.problems
     rate = verdict.lines / taken
     print(f"\n  {verdict.lines} changes in {taken:.1f} s ({rate:.0f}/s); the counter says {verdict.counter}")
     if verdict.turns:
         most, least = max(verdict.turns.values()), min(verdict.turns.values())
         print(f"  while all contended, turns of each {least} to {most}: a ratio of {most / max(least, 1):.2f}")
+    print(f"  {inside.count} rounds under the semaphore; at most {inside.most} of {PERMITS} permits in use at once")
+    print(f"  {visitors.count} visits under the read-write lock; at most {visitors.most} readers at once")
     for problem in problems:
         print(f"  WRONG: {problem}")
     if problems:
@@ -164,7 +177,8 @@ def run(options: argparse.Namespace, url: str, folder: str) -> int:
         return 1
     print(
         "verdict: the total is exact, fencing tokens strictly increase in the order of the file; the limiter let no more "
-        f"through than {LIMIT.rate}/s and a burst of {LIMIT.burst}; all ids differ, and each worker's grow"
+        f"through than {LIMIT.rate}/s and a burst of {LIMIT.burst}; all ids differ, and each worker's grow; never were more than "
+        f"{PERMITS} permits in use; a writer was always alone, and readers were together"
         + ("; all get turns evenly" if verdict.turns else "")
     )
     return 0

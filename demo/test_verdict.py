@@ -4,9 +4,21 @@ from __future__ import annotations
 
 import sys
 import unittest
+from pathlib import Path
 from typing import ClassVar
 
-from verdict import Change, Expected, Limit, evenness, judge, turns_while_all_contend
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
+from verdict import (
+    ENOUGH_ROUNDS,
+    Change,
+    Expected,
+    Limit,
+    evenness,
+    judge,
+    judge_rounds,
+    judge_visits,
+    turns_while_all_contend,
+)
 
 LIMIT = Limit(rate=1000, burst=3)
 EXPECTED = {"A": Expected(3, worker=1), "B": Expected(2, worker=2)}
@@ -76,6 +88,81 @@ class Judged(unittest.TestCase):
 
     def test_the_id_of_another_worker(self) -> None:
         self.check(3, (16, 6_000, id_of(3, 3), "A"), "an id of A is another worker's")
+
+
+class RoundsOfPermits(unittest.TestCase):
+    """Three permits; A makes three rounds, B two."""
+
+    EXPECTED: ClassVar = {"A": Expected(0, worker=1, rounds=3), "B": Expected(0, worker=2, rounds=2)}
+    #: Entered, left, permits, who.
+    GOOD: ClassVar = [(10, 20, 1, "A"), (10, 30, 2, "B"), (20, 30, 1, "A"), (30, 40, 1, "A"), (31, 39, 2, "B")]
+
+    def problems(self, lines: list[tuple[int, int, int, str]]) -> list[str]:
+        text = "".join(f"{entered} {left} {permits} {who}\n" for entered, left, permits, who in lines)
+        return judge_rounds(text, self.EXPECTED, permits=3).problems
+
+    def test_good_rounds(self) -> None:
+        self.assertEqual(self.problems(self.GOOD), [])
+
+    def test_one_permit_too_many(self) -> None:
+        lines = [*self.GOOD]
+        lines[2] = (19, 30, 1, "A")
+        self.assertEqual(self.problems(lines), ["4 permits were in use at once, and there are 3"])
+
+    def test_a_missing_round(self) -> None:
+        self.assertEqual(self.problems(self.GOOD[:-1]), ["B made 2 rounds, the file has 1 lines of it"])
+
+    def test_a_damaged_round(self) -> None:
+        self.assertIn("damaged", judge_rounds("10 20 1 A\n10 20\n", self.EXPECTED, permits=3).problems[-1])
+
+    def test_permits_that_nobody_gets(self) -> None:
+        rounds = "".join(f"{number} {number + 1} 2 A\n" for number in range(ENOUGH_ROUNDS))
+        expected = {"A": Expected(0, worker=1, rounds=ENOUGH_ROUNDS)}
+        (problem,) = judge_rounds(rounds, expected, permits=3).problems
+        self.assertIn("no more than 2 were ever in use", problem)
+        self.assertEqual(judge_rounds(rounds, expected, permits=2).problems, [])
+
+
+class VisitsOfReadersAndWriters(unittest.TestCase):
+    """A comes three times, B twice."""
+
+    EXPECTED: ClassVar = {"A": Expected(0, worker=1, visits=3), "B": Expected(0, worker=2, visits=2)}
+    #: Entered, left, side, who.
+    GOOD: ClassVar = [
+        (10, 20, "read", "A"),
+        (15, 30, "read", "B"),
+        (30, 40, "write", "A"),
+        (40, 50, "write", "B"),
+        (50, 60, "read", "A"),
+    ]
+
+    def problems(self, number: int, visit: tuple[int, int, str, str]) -> list[str]:
+        """With that visit in the place of the good one."""
+        lines = [*self.GOOD]
+        lines[number] = visit
+        text = "".join(f"{entered} {left} {side} {who}\n" for entered, left, side, who in lines)
+        return judge_visits(text, self.EXPECTED).problems
+
+    def test_good_visits(self) -> None:
+        self.assertEqual(self.problems(0, self.GOOD[0]), [])
+
+    def test_a_reader_beside_a_writer(self) -> None:
+        self.assertEqual(self.problems(4, (49, 60, "read", "A")), ["a writer was inside together with somebody else"])
+
+    def test_two_writers(self) -> None:
+        self.assertEqual(self.problems(3, (39, 50, "write", "B")), ["a writer was inside together with somebody else"])
+
+    def test_a_missing_visit(self) -> None:
+        (problem,) = self.problems(4, (50, 60, "read", "B"))[:1]
+        self.assertEqual(problem, "A made 3 rounds, the file has 2 lines of it")
+
+    def test_a_damaged_visit(self) -> None:
+        self.assertIn("damaged", self.problems(1, (15, 30, "both", "B"))[-1])
+
+    def test_readers_that_are_never_together(self) -> None:
+        visits = "".join(f"{number} {number + 1} read A\n" for number in range(ENOUGH_ROUNDS))
+        expected = {"A": Expected(0, worker=1, visits=ENOUGH_ROUNDS)}
+        self.assertEqual(judge_visits(visits, expected).problems, ["no two readers were ever inside together"])
 
 
 class Evenness(unittest.TestCase):

@@ -2,13 +2,20 @@
 
 Its first line is the counter. Every change adds a line `<fencing token> <grant> <id> <who>`: the token of the lock it was made
 under, when the rate limiter let it through (microseconds, by the server's clock), and an id of the worker's own.
+
+In a file of rounds, a line `<entered> <left> <how> <who>` says when a worker was inside (microseconds, by the machine's monotonic
+clock): it entered after it had what lets it in, and left before it gave that back. `how` is the number of permits in the file of
+the semaphore, and `read` or `write` in that of the read-write lock.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
+
+from at_once import most_at_once
 
 #: The turns of the worker that got most, to those of the one that got least, while all of them contend with as many
 #: callers each. A process that the machine does not run asks for nothing meanwhile, so the bound leaves room for one that
@@ -18,6 +25,8 @@ EVEN = 1.5
 #: With fewer turns each, the pauses of a busy machine and what a runtime compiles at its start are a large part of them
 #: (Node got 221 of 399 on two cores with a load of 17): nothing is said then.
 ENOUGH = 1000
+#: With so many rounds of callers that wait for one another, all permits are in use at some time.
+ENOUGH_ROUNDS = 200
 
 
 @dataclass(frozen=True)
@@ -30,10 +39,14 @@ class Limit:
 
 @dataclass(frozen=True)
 class Expected:
-    """What a worker was to do: how many changes, under which worker number its ids are made."""
+    """What a worker was to do: how many changes, under which worker number its ids are made, how many rounds."""
 
     times: int
     worker: int
+    #: With permits of the semaphore.
+    rounds: int = 0
+    #: Within the read-write lock, on either side.
+    visits: int = 0
 
 
 @dataclass(frozen=True)
@@ -44,6 +57,26 @@ class Change:
     granted_us: int
     id: int
     who: str
+
+
+@dataclass(frozen=True)
+class Round:
+    """A line of a file of rounds."""
+
+    entered: int
+    left: int
+    how: str
+    who: str
+
+
+@dataclass
+class Rounds:
+    """What was found in a file of rounds."""
+
+    count: int
+    #: Permits that were used, or readers that were inside, at the same time, at most.
+    most: int
+    problems: list[str]
 
 
 @dataclass
@@ -81,6 +114,53 @@ def judge(text: str, expected: dict[str, Expected], limit: Limit) -> Verdict:
     verdict.turns = turns_while_all_contend(changes, expected)
     verdict.problems += evenness(verdict.turns)
     return verdict
+
+
+def judge_rounds(text: str, expected: dict[str, Expected], permits: int) -> Rounds:
+    """Checks the file of the semaphore: never more than so many permits were in use."""
+    rounds, problems = read_rounds(text, str.isdecimal, {who: each.rounds for who, each in expected.items()})
+    most = most_at_once((each.entered, each.left, int(each.how)) for each in rounds)
+    if most > permits:
+        problems.append(f"{most} permits were in use at once, and there are {permits}")
+    if most < permits and len(rounds) >= ENOUGH_ROUNDS:
+        problems.append(f"of {permits} permits no more than {most} were ever in use at once")
+    return Rounds(len(rounds), most, problems)
+
+
+def judge_visits(text: str, expected: dict[str, Expected]) -> Rounds:
+    """Checks the file of the read-write lock: a writer was inside alone, and readers were inside together."""
+    visits, problems = read_rounds(
+        text, ("read", "write").__contains__, {who: each.visits for who, each in expected.items()}
+    )
+    # As if a writer had as many permits as there are.
+    total = len(visits) + 1
+    inside = most_at_once((each.entered, each.left, total if each.how == "write" else 1) for each in visits)
+    readers = most_at_once((each.entered, each.left, 1) for each in visits if each.how == "read")
+    if inside > total:
+        problems.append("a writer was inside together with somebody else")
+    if readers < 2 and len(visits) >= ENOUGH_ROUNDS:
+        problems.append("no two readers were ever inside together")
+    return Rounds(len(visits), readers, problems)
+
+
+def read_rounds(text: str, is_how: Callable[[str], bool], wanted: dict[str, int]) -> tuple[list[Round], list[str]]:
+    """The lines of a file of rounds up to the first that is damaged, and what is wrong with them: each worker was to make so
+    many."""
+    rounds = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        try:
+            entered, left, how, who = line.split(" ")
+            rounds.append(Round(int(entered), int(left), how, who))
+        except ValueError:
+            return rounds, [f"round {number} is damaged: {line!r}"]
+        if not is_how(how):
+            return rounds[:-1], [f"round {number} is damaged: {line!r}"]
+    made = Counter(each.who for each in rounds)
+    return rounds, [
+        f"{who} made {wanted.get(who, 0)} rounds, the file has {made[who]} lines of it"
+        for who in sorted(wanted.keys() | made.keys())
+        if made[who] != wanted.get(who, 0)
+    ]
 
 
 def turns_while_all_contend(changes: list[Change], expected: dict[str, Expected]) -> dict[str, int]:

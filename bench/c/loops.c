@@ -1,5 +1,6 @@
-/* What callers do again and again without meeting: pairs, re-entry, decisions, ids. */
+/* What callers do again and again without being in each other's way: pairs, re-entry, reads, decisions, ids. */
 #define _POSIX_C_SOURCE 200809L
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@ struct caller {
     pthread_t thread;
     long (*work)(struct caller*); /* does it once or some times; says how many */
     dlock_lock_t* lock;
+    dlock_rw_lock_t* reads;
     dlock_rate_limiter_t* limiter;
     dlock_snowflake_t* ids;
     long done;
@@ -38,6 +40,15 @@ static long reentry(struct caller* caller) {
         let_go(caller->lock);
     }
     return BATCH;
+}
+
+/* With others inside: who reads alone ends the hold. */
+static long read_once(struct caller* caller) {
+    dlock_error_t error = DLOCK_ERROR_INIT;
+    check(dlock_rw_lock_acquire(caller->reads, NULL, NULL, &error), &error);
+    sched_yield();
+    check(dlock_rw_lock_release(caller->reads, &error), &error);
+    return 1;
 }
 
 static long decision(struct caller* caller) {
@@ -69,6 +80,9 @@ static int prepare(struct caller* caller, const char* what, dlock_client_t* clie
         snprintf(name, sizeof name, "bench-%ld", number);
         caller->lock = open_lock(client, name);
         caller->work = strcmp(what, "pairs") == 0 ? pair : reentry;
+    } else if (strcmp(what, "reads") == 0) {
+        check(dlock_rw_lock_open(client, "bench", 5, DLOCK_SIDE_READ, NULL, &caller->reads, &error), &error);
+        caller->work = read_once;
     } else if (strcmp(what, "decisions") == 0) {
         /* So wide that nobody is refused. */
         check(dlock_rate_limiter_open(client, "bench", 5, 1000000, 1000000, NULL, &caller->limiter, &error), &error);
@@ -114,6 +128,7 @@ int loops(const char* what, const struct client_and_size* size) {
     wait_for_end();
     for (size_t i = 0; i < count; i++) {
         dlock_lock_free(callers[i].lock);
+        dlock_rw_lock_free(callers[i].reads);
         dlock_rate_limiter_free(callers[i].limiter);
         dlock_snowflake_free(callers[i].ids);
     }

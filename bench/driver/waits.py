@@ -18,6 +18,7 @@ class Waits:
     mean_ms: float
     p50_ms: float
     p99_ms: float
+    longest_ms: float
 
     @property
     def per_second(self) -> float:
@@ -47,4 +48,4 @@ def merged(answers: Iterable[dict[str, Any]]) -> Waits:
         return float("nan")
 
     mean = 1e3 * waited / done if done else float("nan")
-    return Waits(done, total, seconds, mean, percentile(0.5), percentile(0.99))
+    return Waits(done, total, seconds, mean, percentile(0.5), percentile(0.99), percentile(1))

@@ -12,6 +12,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReadWriteLock;
 import java.util.function.Function;
 import java.util.function.IntFunction;
 import java.util.function.LongSupplier;
@@ -20,6 +21,9 @@ import java.util.function.LongSupplier;
 final class Callers {
     // The compiler's, and so that connections and keys are warm before the clock starts.
     private static final double WARM_UP_SECONDS = 1.0;
+
+    /** Of so many turns of `reads_and_writes` one is a writer's. */
+    private static final int WRITES_IN = 10;
 
     private static final int HOLD_MS = 2; // of `handover`, in which the other process is waiting for sure
 
@@ -52,6 +56,40 @@ final class Callers {
         INPUT.readLine();
     }
 
+    /** So many permits has the semaphore of `permits`, which all callers share: one for each. */
+    static final int PERMITS = 64;
+
+    /** Acquires a permit and gives it back, as often as a caller can. */
+    void permits(Callable<?> pair) throws Exception {
+        loops(caller -> () -> {
+            try {
+                pair.call();
+            } catch (Exception failed) {
+                throw new IllegalStateException(failed);
+            }
+            return 1;
+        });
+    }
+
+    /** Every caller reads, again and again, with others inside: who reads alone ends the hold. */
+    void reads(ReadWriteLock sides) throws Exception {
+        Lock lock = sides.readLock();
+        loops(caller -> () -> {
+            lock.lock();
+            Thread.yield();
+            lock.unlock();
+            return 1;
+        });
+    }
+
+    /** All callers take a side and let go of it at once, again and again; one turn of ten is a writer's. */
+    void readsAndWrites(Function<String, ReadWriteLock> open) throws Exception {
+        ReadWriteLock sides = open.apply("bench");
+        Lock read = sides.readLock();
+        Lock write = sides.writeLock();
+        contended(open.apply("warm-" + ProcessHandle.current().pid()).readLock(), turn -> turn % WRITES_IN == 0 ? write : read);
+    }
+
     /** What can be done with any lock. */
     void run(String what, Function<String, Lock> open) throws Exception {
         switch (what) {
@@ -63,7 +101,10 @@ final class Callers {
                     return 1;
                 };
             });
-            case "contended" -> contended(open);
+            case "contended" -> {
+                Lock lock = open.apply("bench");
+                contended(open.apply("warm-" + ProcessHandle.current().pid()), turn -> lock);
+            }
             case "idle" -> idle(open);
             case "handover" -> handover(open);
             default -> throw new IllegalArgumentException(what);
@@ -103,19 +144,20 @@ final class Callers {
         return done;
     }
 
-    /** All callers take `bench` and let go of it at once, again and again. */
-    private void contended(Function<String, Lock> open) throws Exception {
-        Lock own = open.apply("warm-" + ProcessHandle.current().pid());
+    /** All callers take what is to be had in that turn and let go of it at once, again and again. */
+    private void contended(Lock own, IntFunction<Lock> ofTurn) throws Exception {
         own.lock();
         own.unlock();
-        Lock lock = open.apply("bench");
         ready();
         long begun = System.nanoTime();
         List<Callable<Window>> loops = new ArrayList<>();
         for (int caller = 0; caller < count; caller++) {
+            int first = caller;
             loops.add(() -> {
                 Window window = new Window(begun, seconds);
+                int turn = first;
                 for (long asked = System.nanoTime(); window.goesOn(asked); asked = System.nanoTime()) {
+                    Lock lock = ofTurn.apply(turn++);
                     lock.lock();
                     window.granted(asked);
                     lock.unlock();

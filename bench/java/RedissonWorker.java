@@ -2,15 +2,18 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Locale;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Lock;
 import java.util.function.Function;
 import org.redisson.Redisson;
+import org.redisson.api.RPermitExpirableSemaphore;
 import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
 import org.redisson.config.SingleServerConfig;
 
 /**
- * The peer of the Java worker: Redisson's locks.
+ * The peer of the Java worker: Redisson's locks, its semaphore with leased permits for `permits`, and its read-write lock for
+ * `reads_and_writes`.
  *
  * <pre>RedissonWorker RLock|RFencedLock WHAT URL CALLERS SECONDS</pre>
  *
@@ -58,6 +61,16 @@ public final class RedissonWorker {
         RedissonClient client = connect(arguments[2]);
         if (what.equals("held")) {
             held(client, count);
+        } else if (what.equals("permits")) {
+            RPermitExpirableSemaphore semaphore = client.getPermitExpirableSemaphore("bench");
+            semaphore.trySetPermits(Callers.PERMITS);
+            // A lease as ours have, which Redisson does not renew.
+            new Callers(count, Double.parseDouble(arguments[4])).permits(() -> {
+                semaphore.release(semaphore.acquire(30, TimeUnit.SECONDS));
+                return null;
+            });
+        } else if (what.equals("reads_and_writes")) {
+            new Callers(count, Double.parseDouble(arguments[4])).readsAndWrites(client::getReadWriteLock);
         } else {
             Function<String, Lock> open =
                     arguments[0].equals("RFencedLock") ? client::getFencedLock : client::getLock;

@@ -7,6 +7,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.LongSupplier;
 import org.libdlock.Client;
 import org.libdlock.DistributedLock;
+import org.libdlock.DistributedSemaphore;
 import org.libdlock.Dlock;
 import org.libdlock.Rate;
 import org.libdlock.RateLimiter;
@@ -97,6 +98,16 @@ public final class Worker {
                 case "batches" -> callers.loops(caller -> batches());
                 case "reentry" -> callers.loops(caller -> reentry(client, caller));
                 case "lost" -> lost(client, count);
+                case "permits" -> {
+                    DistributedSemaphore semaphore = client.semaphore("bench", Callers.PERMITS);
+                    callers.permits(() -> {
+                        semaphore.acquire();
+                        semaphore.release();
+                        return null;
+                    });
+                }
+                case "reads" -> callers.reads(client.rwLock("bench"));
+                case "reads_and_writes" -> callers.readsAndWrites(client::rwLock);
                 default -> callers.run(what, client::lock);
             }
         }

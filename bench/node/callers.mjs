@@ -112,9 +112,17 @@ async function handover(open, seconds) {
   await answer({ turns });
 }
 
-/** What can be done with any lock; `open` makes one of that name. */
+/** So many permits has the semaphore of `permits`: one for each caller. */
+export const PERMITS = 64;
+
+/** What can be done with any lock; `open` makes one of that name. Of `permits` it makes a semaphore, which all callers share. */
 export async function run(what, open, callers, seconds) {
-  if (what === "pairs") {
+  if (what === "permits") {
+    await loops(
+      Array.from({ length: callers }, () => pairs(open("bench"))),
+      seconds,
+    );
+  } else if (what === "pairs") {
     await loops(
       Array.from({ length: callers }, (_, caller) => pairs(open(`bench-${caller}`))),
       seconds,

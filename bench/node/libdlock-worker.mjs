@@ -2,7 +2,7 @@
 
 import { connect, Snowflake } from "libdlock";
 
-import { answer, loops, ready, run } from "./callers.mjs";
+import { answer, loops, PERMITS, ready, run } from "./callers.mjs";
 
 const BATCH = 1000; // ids
 const APART_MS = 5; // between two acquires of `lost`, so that the leases end one after the other
@@ -70,5 +70,6 @@ async function lost() {
 const works = { decisions, ids, batches };
 if (what === "lost") await lost();
 else if (what in works) await loops(Array.from({ length: callers }, works[what]), seconds);
+else if (what === "permits") await run(what, (name) => client.semaphore(name, PERMITS), callers, seconds);
 else await run(what, (name) => client.lock(name), callers, seconds);
 await client.close();

@@ -33,10 +33,18 @@ class Contention:
     client_share: float  # of a core, all processes together
 
 
-def contend(program: Program, server: Server, processes: int, callers: int, seconds: float, options: str = "") -> Contention:
+def contend(
+    program: Program,
+    server: Server,
+    processes: int,
+    callers: int,
+    seconds: float,
+    options: str = "",
+    what: str = "contended",
+) -> Contention:
     """Runs a team on an empty server."""
     server.clear()
-    with Team([program.start("contended", server, callers, seconds, options)] * processes) as team:
+    with Team([program.start(what, server, callers, seconds, options)] * processes) as team:
         team.ready()
         before, cpu = server.spent(program.requests), team.cpu()
         team.go()

@@ -6,19 +6,21 @@ use crate::resp::Connection;
 
 const ACQUIRE: &str = concat!(
     include_str!("../../../core/src/contended/queue.lua"),
+    include_str!("../../../core/src/contended/token.lua"),
     include_str!("../../../core/src/lock/step/acquire.lua")
 );
 const RELEASE: &str = concat!(
     include_str!("../../../core/src/contended/queue.lua"),
+    include_str!("../../../core/src/lock/step/free.lua"),
     include_str!("../../../core/src/lock/step/release.lua")
 );
 
-const LEASE_MS: &str = "30000";
+pub const LEASE_MS: &str = "30000";
 const TOKEN_TTL_MS: &str = "3600000";
 /// Tokens that a grant reserves, as the library does for its hand-overs within a process.
 const BLOCK: &str = "32";
 /// How long after the server's last known time a request stays good, as in the library.
-const BUDGET_US: i64 = 10_000_000;
+pub const BUDGET_US: i64 = 10_000_000;
 
 /// The scripts on one server.
 pub struct Scripts {
@@ -31,8 +33,8 @@ pub struct Scripts {
 impl Scripts {
     /// Loads them.
     pub fn load(connection: &mut Connection) -> io::Result<Scripts> {
-        let server_us = i64::MAX / 1024 - BUDGET_US;
-        Ok(Scripts { acquire: connection.load(ACQUIRE)?, release: connection.load(RELEASE)?, server_us })
+        let (acquire, release) = (connection.load(ACQUIRE)?, connection.load(RELEASE)?);
+        Ok(Scripts { acquire, release, server_us: long_after() })
     }
 
     /// Adds an acquire that waits to what the connection sends next.
@@ -116,6 +118,11 @@ impl Lock {
             channel: format!("redisson_lock__channel:{{{name}}}"),
         }
     }
+}
+
+/// Stands for the server's time until it is told.
+pub fn long_after() -> i64 {
+    i64::MAX / 1024 - BUDGET_US
 }
 
 /// A client's id as the library makes them.

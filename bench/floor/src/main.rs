@@ -4,11 +4,12 @@
 //!
 //! `libdlock-floor MODE WHAT URL CALLERS SECONDS` speaks the worker protocol of bench/README.md. Modes: `sockets`, a thread and
 //! a socket for each caller; `pipeline`, one socket on which all callers' requests travel together, as they do in the library;
-//! `queue`, for `contended`, a process of many that want one lock.
+//! `queue`, for `contended` and `few_permits`, a process of many that want one lock or permits of one semaphore.
 
 mod decisions;
 mod lock;
 mod pairs;
+mod permits;
 mod pings;
 #[path = "../../rust/src/protocol.rs"]
 mod protocol;
@@ -43,7 +44,10 @@ fn main() -> io::Result<()> {
     let callers: usize = callers.parse().map_err(io::Error::other)?;
     let length = Duration::from_secs_f64(seconds.parse().map_err(io::Error::other)?);
     if mode == "queue" {
-        return queue::contend(address, callers, length);
+        return match what.as_str() {
+            "few_permits" => permits::contend(address, callers, length),
+            _ => queue::contend(address, callers, length),
+        };
     }
     // Callers on each socket: the first caller's number and how many follow.
     let sockets: Vec<(usize, usize)> = match mode.as_str() {

@@ -19,11 +19,7 @@ pub fn contend(address: &str, waiters: usize, length: Duration) -> io::Result<()
     let mut connection = Connection::open(address)?;
     let mut scripts = Scripts::load(&mut connection)?;
     let client = client_id(0);
-    let mut inbox = Connection::open(address)?;
-    inbox.push(&["SUBSCRIBE", &format!("dlock_inbox:{client}")]);
-    inbox.flush()?;
-    inbox.last()?;
-    inbox.patience(TIMER)?;
+    let mut inbox = inbox_of(&client, address)?;
     let lock = Lock::new("bench");
     let free = format!("free;{}", lock.name);
     protocol::ready()?;
@@ -56,8 +52,18 @@ pub fn contend(address: &str, waiters: usize, length: Duration) -> io::Result<()
     protocol::answer(&told(&[waits], length))
 }
 
+/// A connection that hears what the client is told.
+pub fn inbox_of(client: &str, address: &str) -> io::Result<Connection> {
+    let mut inbox = Connection::open(address)?;
+    inbox.push(&["SUBSCRIBE", &format!("dlock_inbox:{client}")]);
+    inbox.flush()?;
+    inbox.last()?;
+    inbox.patience(TIMER)?;
+    Ok(inbox)
+}
+
 /// Returns when the message comes, or after the timer.
-fn wait_for(inbox: &mut Connection, message: &str) -> io::Result<()> {
+pub fn wait_for(inbox: &mut Connection, message: &str) -> io::Result<()> {
     let begun = Instant::now();
     loop {
         match inbox.last() {

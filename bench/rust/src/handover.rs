@@ -12,7 +12,7 @@ use crate::protocol;
 const HOLD: Duration = Duration::from_millis(2);
 
 /// What all processes of the machine call now, in ns.
-fn machine_ns() -> i64 {
+pub fn machine_ns() -> i64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec * 1_000_000_000 + now.tv_nsec
 }

@@ -1,20 +1,30 @@
-//! What callers do again and again without meeting: pairs, re-entry, decisions, ids.
+//! What callers do again and again without being in each other's way: pairs, re-entry, reads, decisions, ids.
 
 use std::error::Error;
 use std::time::{Duration, Instant};
 
 use libdlock::lease::HolderId;
-use libdlock::lock::AcquireOptions;
-use libdlock::{Client, Held, Lock, Rate, RateLimiter, Snowflake};
+use libdlock::lock::{AcquireOptions, LockAll};
+use libdlock::semaphore::Semaphore;
+use libdlock::{Client, Held, Lock, Rate, RateLimiter, RwLock, Snowflake};
 
 use crate::protocol;
 
 /// So many ids in a batch, and so many of what is quick between two looks at the clock, in every language.
 const BATCH: usize = 1000;
 
+/// So many permits have the semaphores of `permits`, in every language: one for each caller.
+const PERMITS: u32 = 64;
+
+/// So many locks has a set.
+const SET: usize = 10;
+
 /// What a caller does.
 enum Work {
     Pairs(Lock),
+    Sets(LockAll),
+    Permits(Semaphore),
+    Reads(RwLock),
     Reentry(Lock, HolderId, #[expect(dead_code, reason = "holds the lock")] Held),
     Decisions(RateLimiter),
     Ids(Snowflake),
@@ -26,6 +36,11 @@ impl Work {
         let name = format!("bench-{caller}");
         Ok(match what {
             "pairs" => Work::Pairs(client.lock(&name)?),
+            // In one slot, as all of a script has to be.
+            "sets" => Work::Sets(client.lock_all((0..SET).map(|each| format!("{{{name}}}-{each}")))?),
+            "permits" => Work::Permits(client.semaphore("bench", PERMITS)?),
+            "permits_each" => Work::Permits(client.semaphore(&name, PERMITS)?),
+            "reads" => Work::Reads(client.rw_lock("bench")?),
             "reentry" => {
                 let (lock, holder) = (client.lock(&name)?, HolderId::fresh());
                 let held = lock.acquire_as(holder, AcquireOptions::default()).await?;
@@ -43,6 +58,14 @@ impl Work {
     async fn some(&mut self) -> libdlock::Result<usize> {
         match self {
             Work::Pairs(lock) => lock.acquire().await?.release().await?,
+            Work::Sets(locks) => locks.acquire().await?.release().await?,
+            Work::Permits(semaphore) => semaphore.acquire().await?.release().await?,
+            // With others inside: who reads alone ends the hold.
+            Work::Reads(lock) => {
+                let held = lock.read().acquire().await?;
+                tokio::task::yield_now().await;
+                held.release().await?;
+            }
             Work::Reentry(lock, holder, _) => {
                 for _ in 0..BATCH {
                     lock.acquire_as(*holder, AcquireOptions::default()).await?.release().await?;

@@ -7,6 +7,7 @@ mod contended;
 mod counting;
 mod handover;
 mod held;
+mod latch;
 mod loops;
 mod protocol;
 mod waits;
@@ -37,9 +38,15 @@ fn main() -> Result<(), Box<dyn Error>> {
         ("tasks", what) => runtime.block_on(async {
             match what {
                 "contended" => contended::contended(&client, callers, length, Duration::ZERO).await,
+                "few_permits" => contended::few_permits(&client, callers, length).await,
+                "many_reads" | "reads_and_writes" | "writes_now_and_then" => {
+                    contended::sides(what, &client, callers, length).await
+                }
                 "unequal" => contended::contended(&client, callers, length, UNEQUAL_WORK).await,
                 "idle" => contended::idle(&client, callers).await,
                 "handover" => handover::handover(&client, length).await,
+                "latch_waits" => latch::waits(&client, callers).await,
+                "latch_opens" => latch::opens(&client).await,
                 "hold" => held::hold(&client).await,
                 "held" => held::held(&client, callers).await,
                 "waited" => held::waited(&client, callers).await,
