@@ -207,8 +207,15 @@ url, name, seconds = sys.argv[1], sys.argv[2], float(sys.argv[3])
 
 class Ring(Exception): ...
 
+armed = False
+
+# The signal may reach another thread of the process first, and this one when the timer was stopped already: once for each time
+# that it is armed, and not outside.
 def ring(*_):
-    raise Ring
+    global armed
+    if armed:
+        armed = False
+        raise Ring
 
 rings = passes = 0
 with libdlock.connect(url) as client, libdlock.connect(url) as other:
@@ -221,11 +228,13 @@ with libdlock.connect(url) as client, libdlock.connect(url) as other:
         gap = gap % 1500 + 7
         took = []
         try:
+            armed = True
             signal.setitimer(signal.ITIMER_REAL, gap / 1e6)
             took.append(slots.acquire())
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            armed = False
         except Ring:
             rings += 1
+        signal.setitimer(signal.ITIMER_REAL, 0)
         if took:
             passes += 1
             slots.release()

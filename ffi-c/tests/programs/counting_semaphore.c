@@ -36,7 +36,7 @@ static void await_waiting(const dlock_client_t* of, uint64_t callers) {
 }
 
 static dlock_status_t acquire_two(const void* semaphore) {
-    return dlock_counting_semaphore_acquire(semaphore, 2, -1, NULL, NULL);
+    return dlock_counting_semaphore_acquire(semaphore, 2, -1, NULL, &job_error);
 }
 
 static void permits_are_taken_by_one_and_brought_back_by_another(void) {
@@ -56,7 +56,8 @@ static void permits_are_taken_by_one_and_brought_back_by_another(void) {
     await_waiting(client, 1);
     int64_t begun = now_ms();
     OK(dlock_counting_semaphore_release(theirs, 2, error));
-    CHECK(finish(&waiter) == DLOCK_OK && now_ms() - begun < bound_ms(500));
+    ENDS(DLOCK_OK, &waiter);
+    CHECK(now_ms() - begun < bound_ms(500));
     CHECK(available(mine) == 0 && inspect(mine).queued == 0);
     OK(dlock_counting_semaphore_release(theirs, 7, error)); /* nothing stops more than there were */
     CHECK(available(mine) == 7);
@@ -119,7 +120,7 @@ static void both_kinds_of_semaphore_of_one_name_refuse_each_other(void) {
 
 static dlock_cancel_t* cancel;
 static dlock_status_t acquire_with_token(const void* semaphore) {
-    return dlock_counting_semaphore_acquire(semaphore, 1, -1, cancel, NULL);
+    return dlock_counting_semaphore_acquire(semaphore, 1, -1, cancel, &job_error);
 }
 
 static void a_cancelled_wait_for_permits_leaves_nothing(void) {
@@ -129,7 +130,7 @@ static void a_cancelled_wait_for_permits_leaves_nothing(void) {
     start(acquire_with_token, semaphore, &waiter);
     await_waiting(client, 1);
     OK(dlock_cancel_fire(cancel, error));
-    CHECK(finish(&waiter) == DLOCK_CANCELLED);
+    ENDS(DLOCK_CANCELLED, &waiter);
     dlock_op_t* op = NULL;
     OK(dlock_submit_counting_semaphore_acquire(port, semaphore, 1, -1, NULL, &op, error));
     await_waiting(client, 1);
@@ -187,7 +188,7 @@ static void closing_ends_the_waiters_for_permits(void) {
     start(acquire_two, semaphore, &waiter);
     await_waiting(other, 1);
     OK(dlock_client_close(other, false, error));
-    CHECK(finish(&waiter) == DLOCK_CLOSED);
+    ENDS(DLOCK_CLOSED, &waiter);
     GIVES(DLOCK_CLOSED, dlock_counting_semaphore_release(semaphore, 1, error));
     dlock_counting_semaphore_free(semaphore), dlock_client_free(other);
 }

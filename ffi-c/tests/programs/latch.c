@@ -36,7 +36,7 @@ static bool opens(const dlock_latch_t* latch, int64_t wait_ms) {
 
 static dlock_status_t wait_until_open(const void* latch) {
     bool open = false;
-    dlock_status_t status = dlock_latch_wait(latch, -1, NULL, &open, NULL);
+    dlock_status_t status = dlock_latch_wait(latch, -1, NULL, &open, &job_error);
     return status == DLOCK_OK && !open ? DLOCK_INTERNAL : status;
 }
 
@@ -84,7 +84,7 @@ static void the_last_count_wakes_all_that_wait(void) {
     CHECK(down(mine, 1) == 1 && stats_of(other).waiting == 4);
     int64_t begun = now_ms();
     CHECK(down(mine, 1) == 0);
-    for (int i = 0; i < 4; i++) CHECK(finish(&waiters[i]) == DLOCK_OK);
+    for (int i = 0; i < 4; i++) ENDS(DLOCK_OK, &waiters[i]);
     CHECK(now_ms() - begun < bound_ms(500)); /* by the message, not by the clock of the waiters */
     dlock_latch_stats_t seen = stats_of(other);
     CHECK(seen.opened == 4 && seen.wait_time.count == 4 && seen.waiting == 0 && seen.wait_timeouts == 0);
@@ -128,7 +128,7 @@ static void a_latch_of_the_name_of_a_held_lock_is_refused(void) {
 static dlock_cancel_t* cancel;
 static dlock_status_t wait_with_token(const void* latch) {
     bool open = false;
-    return dlock_latch_wait(latch, -1, cancel, &open, NULL);
+    return dlock_latch_wait(latch, -1, cancel, &open, &job_error);
 }
 
 static void a_cancel_token_ends_a_wait_for_a_latch(void) {
@@ -139,7 +139,7 @@ static void a_cancel_token_ends_a_wait_for_a_latch(void) {
     start(wait_with_token, latch, &waiter);
     await_waiting(client, 1);
     OK(dlock_cancel_fire(cancel, error));
-    CHECK(finish(&waiter) == DLOCK_CANCELLED);
+    ENDS(DLOCK_CANCELLED, &waiter);
     await_waiting(client, 0);
     CHECK(count_of(latch) == 1 && dlock_cancel_free(cancel) == DLOCK_OK && dlock_latch_free(latch) == DLOCK_OK);
 }
@@ -152,7 +152,7 @@ static void closing_ends_the_waiters_of_a_latch(void) {
     start(wait_until_open, latch, &waiter);
     await_waiting(other, 1);
     OK(dlock_client_close(other, false, error));
-    CHECK(finish(&waiter) == DLOCK_CLOSED);
+    ENDS(DLOCK_CLOSED, &waiter);
     GIVES(DLOCK_CLOSED, dlock_latch_count_down(latch, 1, NULL, error));
     dlock_latch_free(latch), dlock_client_free(other);
 }

@@ -33,7 +33,7 @@ static void a_waiter_gets_it_when_it_is_released(void) {
     struct job waiter;
     start(wait_for_it, lock, &waiter);
     OK(dlock_lock_release(lock, error));
-    CHECK(finish(&waiter) == DLOCK_OK);
+    ENDS(DLOCK_OK, &waiter);
     CHECK(dlock_lock_free(lock) == DLOCK_OK);
 }
 
@@ -158,7 +158,7 @@ static dlock_status_t attach_and_release(const void* lock) {
     dlock_held_t* held = NULL;
     OK(dlock_lock_attach(lock, detached.text, detached.text_len, &held, error));
     CHECK(dlock_held_free(held) == DLOCK_OK);
-    return dlock_lock_release(lock, NULL);
+    return dlock_lock_release(lock, &job_error);
 }
 
 static void a_detached_hold_is_taken_over_by_another_thread(void) {
@@ -196,7 +196,7 @@ static dlock_cancel_t* cancel;
 static dlock_status_t wait_until_cancelled(const void* lock) {
     dlock_acquire_options_t options = DLOCK_ACQUIRE_OPTIONS_INIT;
     options.cancel = cancel;
-    return dlock_lock_acquire(lock, &options, NULL, NULL);
+    return dlock_lock_acquire(lock, &options, NULL, &job_error);
 }
 
 static void a_cancel_token_ends_a_wait(void) {
@@ -207,7 +207,7 @@ static void a_cancel_token_ends_a_wait(void) {
     start(wait_until_cancelled, lock, &waiter);
     int64_t begun = now_ms();
     OK(dlock_cancel_fire(cancel, error));
-    CHECK(finish(&waiter) == DLOCK_CANCELLED);
+    ENDS(DLOCK_CANCELLED, &waiter);
     CHECK(now_ms() - begun < bound_ms(100));
     OK(dlock_lock_release(lock, error));
     CHECK(dlock_cancel_free(cancel) == DLOCK_OK);
@@ -216,7 +216,7 @@ static void a_cancel_token_ends_a_wait(void) {
 
 static dlock_status_t hold_and_end(const void* lock) {
     dlock_acquire_options_t options = DLOCK_ACQUIRE_OPTIONS_INIT;
-    return dlock_lock_acquire(lock, &options, NULL, NULL);
+    return dlock_lock_acquire(lock, &options, NULL, &job_error);
 }
 
 static void the_end_of_the_holding_thread_ends_renewal_and_not_the_lease(void) {
@@ -273,7 +273,7 @@ static void a_client_counts_what_its_locks_do(void) {
     do OK(dlock_client_lock_stats(counting, &stats, error));
     while (stats.waiting == 0);
     OK(dlock_lock_release(lock, error));
-    CHECK(finish(&waiter) == DLOCK_OK);
+    ENDS(DLOCK_OK, &waiter);
     OK(dlock_client_lock_stats(counting, &stats, error));
     CHECK(stats.acquired == 2 && stats.contended == 1 && stats.handed_over_local + stats.handed_over_remote == 1);
     CHECK(stats.released == 2 && stats.held == 0 && stats.waiting == 0 && stats.lost == 0);

@@ -46,10 +46,10 @@ static void await_free(void) {
 }
 
 static dlock_status_t try_set(const void* set) {
-    dlock_status_t status = dlock_lock_all_try_acquire(set, NULL, NULL);
-    return status == DLOCK_OK ? dlock_lock_all_release(set, NULL) : status;
+    dlock_status_t status = dlock_lock_all_try_acquire(set, NULL, &job_error);
+    return status == DLOCK_OK ? dlock_lock_all_release(set, &job_error) : status;
 }
-static dlock_status_t release_set(const void* set) { return dlock_lock_all_release(set, NULL); }
+static dlock_status_t release_set(const void* set) { return dlock_lock_all_release(set, &job_error); }
 
 static uint64_t token_of(const dlock_held_t* held, const char* name) {
     uint64_t token = 0;
@@ -223,7 +223,7 @@ static void a_lost_lock_ends_the_whole_and_is_named(void) {
 static dlock_held_t* taken_here;
 static dlock_status_t release_taken(const void* unused) {
     (void)unused;
-    return dlock_held_release(taken_here, NULL);
+    return dlock_held_release(taken_here, &job_error);
 }
 
 static void a_hold_that_is_taken_belongs_to_its_handle(void) {
@@ -281,7 +281,7 @@ static dlock_cancel_t* cancel;
 static dlock_status_t wait_until_cancelled(const void* set) {
     dlock_acquire_options_t options = DLOCK_ACQUIRE_OPTIONS_INIT;
     options.cancel = cancel;
-    return dlock_lock_all_acquire(set, &options, NULL, NULL);
+    return dlock_lock_all_acquire(set, &options, NULL, &job_error);
 }
 
 static void a_cancelled_wait_leaves_nothing(void) {
@@ -293,7 +293,7 @@ static void a_cancelled_wait_leaves_nothing(void) {
     start(wait_until_cancelled, set, &waits);
     for (int64_t until = now_ms() + 30000; is_free(0);) CHECK(now_ms() < until); /* it has what comes before */
     OK(dlock_cancel_fire(cancel, error));
-    CHECK(finish(&waits) == DLOCK_CANCELLED);
+    ENDS(DLOCK_CANCELLED, &waits);
     OK(dlock_lock_release(last, error));
     await_free();
     dlock_cancel_free(cancel), dlock_lock_free(last), dlock_lock_all_free(set);
@@ -301,8 +301,8 @@ static void a_cancelled_wait_leaves_nothing(void) {
 
 static dlock_status_t take_turns(const void* set) {
     for (int turn = 0; turn < 20; turn++) {
-        dlock_status_t status = dlock_lock_all_acquire(set, NULL, NULL, NULL);
-        if (status == DLOCK_OK) status = dlock_lock_all_release(set, NULL);
+        dlock_status_t status = dlock_lock_all_acquire(set, NULL, NULL, &job_error);
+        if (status == DLOCK_OK) status = dlock_lock_all_release(set, &job_error);
         if (status != DLOCK_OK) return status;
     }
     return DLOCK_OK;
@@ -317,7 +317,8 @@ static void sets_that_overlap_never_block_each_other(void) {
     struct job one, two;
     start(take_turns, first, &one);
     start(take_turns, second, &two);
-    CHECK(finish(&one) == DLOCK_OK && finish(&two) == DLOCK_OK);
+    ENDS(DLOCK_OK, &one);
+    ENDS(DLOCK_OK, &two);
     await_free();
     dlock_lock_all_free(first), dlock_lock_all_free(second);
     OK(dlock_client_close(other, false, error));

@@ -17,13 +17,13 @@ static void free_sides(struct sides of) {
 }
 
 static dlock_status_t try_side(const void* side) {
-    dlock_status_t status = dlock_rw_lock_try_acquire(side, NULL, NULL);
-    return status == DLOCK_OK ? dlock_rw_lock_release(side, NULL) : status;
+    dlock_status_t status = dlock_rw_lock_try_acquire(side, NULL, &job_error);
+    return status == DLOCK_OK ? dlock_rw_lock_release(side, &job_error) : status;
 }
-static dlock_status_t release_side(const void* side) { return dlock_rw_lock_release(side, NULL); }
+static dlock_status_t release_side(const void* side) { return dlock_rw_lock_release(side, &job_error); }
 static dlock_status_t wait_for_side(const void* side) {
-    dlock_status_t status = dlock_rw_lock_acquire(side, NULL, NULL, NULL);
-    return status == DLOCK_OK ? dlock_rw_lock_release(side, NULL) : status;
+    dlock_status_t status = dlock_rw_lock_acquire(side, NULL, NULL, &job_error);
+    return status == DLOCK_OK ? dlock_rw_lock_release(side, &job_error) : status;
 }
 
 /* Until so many callers of a client wait. */
@@ -129,7 +129,7 @@ static void who_writes_may_read_and_goes_on_as_a_reader(void) {
     dlock_held_t* read = acquire(mine.reads);
     CHECK(token_of(read) > token_of(written) && count_of(mine.writes) == 1 && count_of(mine.reads) == 1);
     OK(dlock_rw_lock_release(mine.writes, error));
-    CHECK(finish(&reader) == DLOCK_OK); /* woken while this thread reads */
+    ENDS(DLOCK_OK, &reader); /* woken while this thread reads */
     CHECK(count_of(mine.reads) == 1 && in_another_thread(try_side, theirs.writes) == DLOCK_BUSY);
     OK(dlock_rw_lock_release(mine.reads, error));
     CHECK(is_free(mine.reads));
@@ -150,12 +150,13 @@ static void a_downgrade_leaves_no_time_to_write_between(void) {
     start(wait_for_side, theirs.reads, &reader);
     await_waiting(other, 1);
     OK(dlock_rw_lock_downgrade(mine.writes, &read, error));
-    CHECK(finish(&reader) == DLOCK_OK && count_of(mine.writes) == 0 && count_of(mine.reads) == 1);
+    ENDS(DLOCK_OK, &reader);
+    CHECK(count_of(mine.writes) == 0 && count_of(mine.reads) == 1);
     start(wait_for_side, theirs.writes, &writer);
     await_waiting(other, 1); /* it could not write in between, and cannot now */
     CHECK(token_of(read) > token_of(written) && inspect(mine.reads).readers == 1);
     OK(dlock_rw_lock_release(mine.reads, error));
-    CHECK(finish(&writer) == DLOCK_OK);
+    ENDS(DLOCK_OK, &writer);
     OK(dlock_rw_lock_acquire(mine.writes, NULL, NULL, error)); /* of two acquires one */
     OK(dlock_rw_lock_acquire(mine.writes, NULL, NULL, error));
     OK(dlock_rw_lock_downgrade(mine.writes, NULL, error));
@@ -205,7 +206,9 @@ static void a_reader_stands_behind_a_writer_that_waits(void) {
     start(wait_for_side, theirs.reads, &reader);
     await_waiting(other, 2);
     OK(dlock_rw_lock_release(mine.reads, error));
-    CHECK(finish(&writer) == DLOCK_OK && finish(&reader) == DLOCK_OK && is_free(mine.reads));
+    ENDS(DLOCK_OK, &writer);
+    ENDS(DLOCK_OK, &reader);
+    CHECK(is_free(mine.reads));
     free_sides(mine), free_sides(theirs);
     OK(dlock_client_close(other, false, error));
     dlock_client_free(other);
@@ -214,9 +217,9 @@ static void a_reader_stands_behind_a_writer_that_waits(void) {
 static uint64_t token_elsewhere;
 static dlock_status_t read_elsewhere(const void* side) {
     dlock_held_t* held = NULL;
-    dlock_status_t status = dlock_rw_lock_acquire(side, NULL, &held, NULL);
-    if (status == DLOCK_OK) status = dlock_held_token(held, &token_elsewhere, NULL);
-    if (status == DLOCK_OK) status = dlock_rw_lock_release(side, NULL);
+    dlock_status_t status = dlock_rw_lock_acquire(side, NULL, &held, &job_error);
+    if (status == DLOCK_OK) status = dlock_held_token(held, &token_elsewhere, &job_error);
+    if (status == DLOCK_OK) status = dlock_rw_lock_release(side, &job_error);
     dlock_held_free(held);
     return status;
 }
@@ -271,7 +274,7 @@ static void a_timed_wait_for_a_side_ends_as_busy(void) {
 static dlock_held_t* taken;
 static dlock_status_t release_taken(const void* unused) {
     (void)unused;
-    return dlock_held_release(taken, NULL);
+    return dlock_held_release(taken, &job_error);
 }
 
 static void a_hold_that_is_taken_belongs_to_its_handle(void) {
@@ -490,7 +493,7 @@ static dlock_cancel_t* cancel;
 static dlock_status_t wait_until_cancelled(const void* side) {
     dlock_acquire_options_t options = DLOCK_ACQUIRE_OPTIONS_INIT;
     options.cancel = cancel;
-    return dlock_rw_lock_acquire(side, &options, NULL, NULL);
+    return dlock_rw_lock_acquire(side, &options, NULL, &job_error);
 }
 
 static void a_cancel_token_ends_a_wait_for_a_side(void) {
@@ -504,15 +507,17 @@ static void a_cancel_token_ends_a_wait_for_a_side(void) {
     await_waiting(client, 2);
     int64_t begun = now_ms();
     OK(dlock_cancel_fire(cancel, error));
-    CHECK(finish(&writer) == DLOCK_CANCELLED);
+    ENDS(DLOCK_CANCELLED, &writer);
     CHECK(now_ms() - begun < bound_ms(100));
-    CHECK(finish(&reader) == DLOCK_OK); /* with the writer's place its own wait is over */
+    ENDS(DLOCK_OK, &reader); /* with the writer's place its own wait is over */
     OK(dlock_rw_lock_release(of.reads, error));
     CHECK(is_free(of.reads) && dlock_cancel_free(cancel) == DLOCK_OK);
     free_sides(of);
 }
 
-static dlock_status_t acquire_and_end(const void* side) { return dlock_rw_lock_acquire(side, NULL, &taken, NULL); }
+static dlock_status_t acquire_and_end(const void* side) {
+    return dlock_rw_lock_acquire(side, NULL, &taken, &job_error);
+}
 
 static void a_side_of_a_thread_that_ends_comes_back_with_its_lease(void) {
     dlock_rw_lock_options_t options = DLOCK_RW_LOCK_OPTIONS_INIT;
@@ -548,7 +553,7 @@ static void closing_ends_the_waiters_for_both_sides(void) {
     await_waiting(ending, 20);
     int64_t begun = now_ms();
     OK(dlock_client_close(ending, true, error));
-    for (int i = 0; i < 20; i++) CHECK(finish(&waiters[i]) == DLOCK_CLOSED);
+    for (int i = 0; i < 20; i++) ENDS(DLOCK_CLOSED, &waiters[i]);
     CHECK(now_ms() - begun < bound_ms(300)); /* the release of what is held is a round trip, on a busy machine */
     GIVES(DLOCK_CLOSED, dlock_rw_lock_acquire(of.reads, NULL, NULL, error));
     dlock_loss_t loss = DLOCK_LOSS_NONE;
@@ -572,7 +577,7 @@ static void a_client_counts_what_its_read_write_locks_do(void) {
     start(wait_for_side, of.reads, &waiter);
     await_waiting(counting, 1);
     OK(dlock_rw_lock_release(of.writes, error));
-    CHECK(finish(&waiter) == DLOCK_OK);
+    ENDS(DLOCK_OK, &waiter);
     OK(dlock_client_rw_lock_stats(counting, &stats, error));
     CHECK(stats.acquired == 2 && stats.contended == 1 && stats.handed_over_local + stats.handed_over_remote == 1);
     CHECK(stats.released == 2 && stats.held == 0 && stats.waiting == 0 && stats.lost == 0 && stats.cancelled == 0);

@@ -10,11 +10,15 @@ static int64_t available(const dlock_semaphore_t* semaphore) {
     return seen.available;
 }
 
-static dlock_status_t try_two(const void* semaphore) { return dlock_semaphore_try_acquire(semaphore, 2, NULL, NULL); }
-static dlock_status_t release_latest(const void* semaphore) { return dlock_semaphore_release(semaphore, NULL, NULL); }
+static dlock_status_t try_two(const void* semaphore) {
+    return dlock_semaphore_try_acquire(semaphore, 2, NULL, &job_error);
+}
+static dlock_status_t release_latest(const void* semaphore) {
+    return dlock_semaphore_release(semaphore, NULL, &job_error);
+}
 static dlock_status_t wait_for_two(const void* semaphore) {
-    dlock_status_t status = dlock_semaphore_acquire(semaphore, 2, NULL, NULL, NULL);
-    return status == DLOCK_OK ? dlock_semaphore_release(semaphore, NULL, NULL) : status;
+    dlock_status_t status = dlock_semaphore_acquire(semaphore, 2, NULL, NULL, &job_error);
+    return status == DLOCK_OK ? dlock_semaphore_release(semaphore, NULL, &job_error) : status;
 }
 
 /* Until so many callers of a client wait. */
@@ -167,7 +171,7 @@ static void a_waiter_gets_permits_when_enough_are_released(void) {
     OK(dlock_semaphore_release(semaphore, NULL, error));
     await_waiting(client, 1); /* one is not enough */
     OK(dlock_semaphore_release(semaphore, NULL, error));
-    CHECK(finish(&waiter) == DLOCK_OK);
+    ENDS(DLOCK_OK, &waiter);
     CHECK(dlock_semaphore_free(semaphore) == DLOCK_OK);
 }
 
@@ -196,7 +200,7 @@ static void a_timed_wait_for_permits_ends_as_busy(void) {
 static dlock_held_t* taken;
 static dlock_status_t release_taken(const void* unused) {
     (void)unused;
-    return dlock_held_release(taken, NULL);
+    return dlock_held_release(taken, &job_error);
 }
 
 static void a_hold_that_is_taken_belongs_to_its_handle(void) {
@@ -289,7 +293,7 @@ static void the_number_of_permits_is_set_for_everybody(void) {
     start(wait_for_two, semaphore, &waiter);
     await_waiting(client, 1);
     OK(dlock_semaphore_set_permits(semaphore, 4, error));
-    CHECK(finish(&waiter) == DLOCK_OK);
+    ENDS(DLOCK_OK, &waiter);
     OK(dlock_semaphore_set_permits(semaphore, 1, error));
     dlock_semaphore_inspection_t seen = DLOCK_SEMAPHORE_INSPECTION_INIT;
     OK(dlock_semaphore_inspect(semaphore, &seen, error));
@@ -357,7 +361,7 @@ static dlock_cancel_t* cancel;
 static dlock_status_t wait_until_cancelled(const void* semaphore) {
     dlock_acquire_options_t options = DLOCK_ACQUIRE_OPTIONS_INIT;
     options.cancel = cancel;
-    return dlock_semaphore_acquire(semaphore, 2, &options, NULL, NULL);
+    return dlock_semaphore_acquire(semaphore, 2, &options, NULL, &job_error);
 }
 
 static void a_cancel_token_ends_a_wait_for_permits(void) {
@@ -369,7 +373,7 @@ static void a_cancel_token_ends_a_wait_for_permits(void) {
     await_waiting(client, 1);
     int64_t begun = now_ms();
     OK(dlock_cancel_fire(cancel, error));
-    CHECK(finish(&waiter) == DLOCK_CANCELLED);
+    ENDS(DLOCK_CANCELLED, &waiter);
     CHECK(now_ms() - begun < bound_ms(100));
     OK(dlock_semaphore_acquire(semaphore, 1, NULL, NULL, error)); /* its place in the queue is gone */
     OK(dlock_semaphore_release(semaphore, NULL, error));
@@ -379,7 +383,7 @@ static void a_cancel_token_ends_a_wait_for_permits(void) {
 }
 
 static dlock_status_t acquire_two_and_end(const void* semaphore) {
-    return dlock_semaphore_acquire(semaphore, 2, NULL, &taken, NULL);
+    return dlock_semaphore_acquire(semaphore, 2, NULL, &taken, &job_error);
 }
 
 static void permits_of_a_thread_that_ends_come_back_with_their_lease(void) {
@@ -417,7 +421,7 @@ static void closing_ends_the_waiters_for_permits(void) {
     await_waiting(ending, 20);
     int64_t begun = now_ms();
     OK(dlock_client_close(ending, true, error));
-    for (int i = 0; i < 20; i++) CHECK(finish(&waiters[i]) == DLOCK_CLOSED);
+    for (int i = 0; i < 20; i++) ENDS(DLOCK_CLOSED, &waiters[i]);
     CHECK(now_ms() - begun < bound_ms(300)); /* the release of what is held is a round trip, on a busy machine */
     GIVES(DLOCK_CLOSED, dlock_semaphore_acquire(semaphore, 1, NULL, NULL, error));
     dlock_loss_t loss = DLOCK_LOSS_NONE;
@@ -441,7 +445,7 @@ static void a_client_counts_what_its_semaphores_do(void) {
     start(wait_for_two, semaphore, &waiter);
     await_waiting(counting, 1);
     OK(dlock_semaphore_release(semaphore, NULL, error));
-    CHECK(finish(&waiter) == DLOCK_OK);
+    ENDS(DLOCK_OK, &waiter);
     OK(dlock_client_semaphore_stats(counting, &stats, error));
     CHECK(stats.acquired == 2 && stats.contended == 1 && stats.handed_over_local + stats.handed_over_remote == 1);
     CHECK(stats.released == 2 && stats.held == 0 && stats.waiting == 0 && stats.lost == 0 && stats.cancelled == 0);

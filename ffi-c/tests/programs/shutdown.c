@@ -96,21 +96,23 @@ static void at_exit(void) {
 static dlock_status_t wait_for_the_loss(const void* unused) {
     (void)unused;
     dlock_loss_t reason = DLOCK_LOSS_NONE;
-    dlock_status_t status = dlock_held_wait_lost(held, -1, NULL, &reason, NULL);
+    dlock_status_t status = dlock_held_wait_lost(held, -1, NULL, &reason, &job_error);
     return status == DLOCK_OK && reason == DLOCK_LOSS_CLOSED ? DLOCK_CLOSED : status;
 }
 
-static dlock_status_t wait_for_permits(const void* of) { return dlock_semaphore_acquire(of, 3, NULL, NULL, NULL); }
+static dlock_status_t wait_for_permits(const void* of) {
+    return dlock_semaphore_acquire(of, 3, NULL, NULL, &job_error);
+}
 
-static dlock_status_t wait_for_the_readers(const void* of) { return dlock_rw_lock_acquire(of, NULL, NULL, NULL); }
+static dlock_status_t wait_for_the_readers(const void* of) { return dlock_rw_lock_acquire(of, NULL, NULL, &job_error); }
 
 static dlock_status_t wait_for_the_latch(const void* of) {
     bool open = false;
-    return dlock_latch_wait(of, -1, NULL, &open, NULL);
+    return dlock_latch_wait(of, -1, NULL, &open, &job_error);
 }
 
 static dlock_status_t wait_for_a_count(const void* of) {
-    return dlock_counting_semaphore_acquire(of, 1, -1, NULL, NULL);
+    return dlock_counting_semaphore_acquire(of, 1, -1, NULL, &job_error);
 }
 
 static dlock_status_t come_and_go(const void* unused) {
@@ -118,9 +120,9 @@ static dlock_status_t come_and_go(const void* unused) {
     (void)unused;
     while (status == DLOCK_OK) {
         dlock_lock_t* mine = NULL;
-        status = dlock_lock_open(client, "c/shutdown/busy", 15, NULL, &mine, NULL);
-        if (status == DLOCK_OK) status = dlock_lock_acquire(mine, NULL, NULL, NULL);
-        if (status == DLOCK_OK) status = dlock_lock_release(mine, NULL);
+        status = dlock_lock_open(client, "c/shutdown/busy", 15, NULL, &mine, &job_error);
+        if (status == DLOCK_OK) status = dlock_lock_acquire(mine, NULL, NULL, &job_error);
+        if (status == DLOCK_OK) status = dlock_lock_release(mine, &job_error);
         dlock_lock_free(mine);
     }
     return status;
@@ -154,7 +156,7 @@ static void a_shutdown_ends_the_calls_of_other_threads(void) {
     int64_t begun = now_ms();
     OK(dlock_shutdown(error));
     CHECK(now_ms() - begun < bound_ms(2000));
-    for (int i = 0; i < 14; i++) CHECK(finish(&jobs[i]) == DLOCK_CLOSED);
+    for (int i = 0; i < 14; i++) ENDS(DLOCK_CLOSED, &jobs[i]);
 }
 
 int main(int count, char** arguments) {
