@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the wheel, installs it into a fresh virtual environment and tests what was installed.
 #   py/run-tests.sh            the normal run
+#   py/run-tests.sh TEST...    only these: test_lock.py, test_lock.py::test_it
 #   py/run-tests.sh long       only what that leaves out: 200 exits, a panic in every export, other Pythons
 # PYTHON chooses the interpreter (python3), DLOCK_PY_PROFILE the cargo profile of the wheel (release).
 set -euo pipefail
@@ -44,5 +45,5 @@ if [ "${1:-}" = long ]; then
     trap 'install_wheel "$build/wheels"' EXIT # the environment is used by others too: tests/interop
     DLOCK_FAULT_INJECTION=1 run_pytest test_panic.py
 else
-    run_pytest --durations=5
+    run_pytest --durations=5 "$@"
 fi

@@ -1,21 +1,29 @@
 #!/usr/bin/env bash
 # Tests between languages, with what is built and installed for them, and the scenarios that every language runs.
 #   scripts/interop.sh         once
-#   scripts/interop.sh long    with REPEATS=20: 10,000 hand-overs, 100 losses in each language; then 20 times in a row
-# Further arguments go to pytest.
+#   scripts/interop.sh long    what that leaves out, with REPEATS=20: 10,000 hand-overs, 100 losses in each language; then the
+#                              normal run 19 times in a row
+#   scripts/interop.sh TEST... only these: tests/scenarios, tests/interop/test_lost.py::test_it
+# pytest takes options from PYTEST_ADDOPTS.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ -n "${DLOCK_BUILT:-}" ] || scripts/python-venv.sh
-tests() { build/venv/bin/python -m pytest -p no:cacheprovider tests/interop "$@"; }
+tests() { build/venv/bin/python -m pytest -p no:cacheprovider "$@"; }
 
 if [ "${1:-}" = long ]; then
-    shift
     repeats=${REPEATS:-20}
-    tests --handovers $((500 * repeats)) --losses $((5 * repeats)) --rounds $((5 * repeats)) -rP "$@"
-    scripts/repeat.sh "$repeats" scripts/interop.sh "$@"
-else
-    status=0
-    tests "$@" || status=$?
-    [ $# -gt 0 ] || build/venv/bin/python -m pytest -p no:cacheprovider tests/scenarios || status=$?
-    exit $status
+    # Those whose length these options set: the others would only do once more what the normal run does.
+    tests tests/interop -m repeated -rP \
+        --handovers $((500 * repeats)) --losses $((5 + 5 * repeats)) --rounds $((5 + 5 * repeats))
+    scripts/repeat.sh $((repeats - 1)) scripts/interop.sh
+    exit
 fi
+status=0
+for folder in tests/interop tests/scenarios; do
+    chosen=("$folder")
+    if [ $# -gt 0 ]; then
+        mapfile -t chosen < <(printf '%s\n' "$@" | grep "^$folder" || true)
+    fi
+    [ ${#chosen[@]} = 0 ] || tests "${chosen[@]}" || status=$?
+done
+exit $status

@@ -6,16 +6,17 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+# `{only}`: the names of single tests, see scripts/totals.py.
 declare -A command=(
     [scripts]="scripts/test-scripts.sh"
     [lint]="scripts/lint.sh"
-    [rust]="cargo test --quiet --no-fail-fast"
+    [rust]="cargo test --quiet --no-fail-fast -- {only}"
     [c]="ffi-c/tests/run.sh"
-    [python]="py/run-tests.sh"
+    [python]="py/run-tests.sh {only}"
     [node]="node/run-tests.sh"
     [java]="java/run-tests.sh"
-    [interop]="scripts/interop.sh"
-    [redisson]="tests/redisson/run.sh"
+    [interop]="scripts/interop.sh {only}"
+    [redisson]="tests/redisson/run.sh {only}"
     [docs]="scripts/test-docs.sh"
 )
 # Two lanes, whose groups build in folders of their own.

@@ -176,6 +176,32 @@ class Runs(unittest.TestCase):
         self.assertIn("what was unsteady:", shown)
         self.assertIn("3 passed, 1 failed", shown)
 
+    def test_only_what_failed_runs_again_where_it_can_be_named(self) -> None:
+        for failure, test in {
+            "FAILED tests/test_a.py::test_b[c d] - AssertionError: 1 - 2": "tests/test_a.py::test_b[c d]",
+            "---- lock::tests::it stdout ----": "lock::tests::it",
+        }.items():
+            with self.subTest(failure), tempfile.TemporaryDirectory() as folder:
+                script, ran = Path(folder, "runner"), Path(folder, "ran")
+                script.write_text(
+                    f'[ $# -gt 0 ] || {{ echo "{failure}"; echo 7 passed, 1 failed; exit 1; }}\n'
+                    f'printf "%s\\n" "$@" > {ran}; echo 1 passed, 0 failed\n'
+                )
+                command = [sys.executable, TOTALS, f"a=bash {script} {{only}}"]
+                environment = ENVIRONMENT | {"TOTALS_AGAIN": "1"}
+                done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+                self.assertEqual((done.returncode, ran.read_text()), (0, f"{test}\n"))
+                self.assertEqual(done.stdout.splitlines()[-1], "8 passed, 0 failed, 0 skipped")
+                self.assertIn(f"    a: unsteady, passed when repeated: {failure}", done.stdout.splitlines())
+
+    def test_all_of_a_group_runs_again_when_a_failure_has_no_name(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            script, ran = Path(folder, "runner"), Path(folder, "ran")
+            script.write_text(f'echo "run: $*" >> {ran}; echo "FAILED a.py::b - c"; echo 7 passed, 2 failed; exit 1\n')
+            command = [sys.executable, TOTALS, f"a=bash {script} {{only}}"]
+            done = subprocess.run(command, capture_output=True, check=False, env=ENVIRONMENT | {"TOTALS_AGAIN": "3"})
+            self.assertEqual((done.returncode, ran.read_text()), (1, "run: \nrun: \n"))
+
     def test_a_group_that_fails_again_has_failed(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             status, shown, report = self.again(folder, 1, "echo not ok 3 - that; echo 3 passed, 1 failed")

@@ -12,8 +12,9 @@ cargo test, pytest, node:test and Maven's surefire, and the plain `N passed, N f
 at the end, and in the file that TOTALS_REPORT names: the output above it may have a hundred thousand lines.
 
 TOTALS_AGAIN=N is for a machine that others use as well: a group in which 1 to N tests failed runs once more, by itself, when all
-others have ended. Both runs are shown. If the second one passes, the group has passed, and what failed in the first is named at
-the end and in TOTALS_REPORT as unsteady: a defect of the test or of the product that somebody has to find.
+others have ended. Of a command with `{only}` in it, only the tests that failed run then: their names take its place. Both runs are
+shown. If the second one passes, the group has passed, and what failed in the first is named at the end and in TOTALS_REPORT as
+unsteady: a defect of the test or of the product that somebody has to find.
 
 TOTALS_BRIEF=1 is for a run whose output is read afterwards, from its end and perhaps cut: a group that passed prints its totals
 only, and one that failed prints the lines that follow each failure, then its last lines.
@@ -23,10 +24,12 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -44,11 +47,13 @@ NODE = re.compile("^[#\N{INFORMATION SOURCE}] (pass|fail|cancelled|skipped|todo)
 FAILURE = re.compile(
     r"^(?:\| )?(?:(?:FAILED|ERROR) +\S|---- .* stdout ----$|\u2716 |not ok |\[ERROR\] .*<<< (?:FAILURE|ERROR)!|run \d+ FAILED)"
 )
+# The runners that can be told which tests to run, as they name one that failed: pytest and cargo test.
+ONE_TEST = re.compile(r"^(?:FAILED (?P<pytest>\S+::.+?)(?: - .*)?$|---- (?P<cargo>.+) stdout ----$)")
 # Where pytest begins to tell of one test.
 DETAILS = re.compile(r"^_{3,} .+ _{3,}$")
 NAMED = 20  # of a group at most: a broken build fails everything
 AFTER_FAILURE = 40  # lines that a brief run shows of each failure
-AGAIN_SECONDS = 1200  # groups that took longer than this together do not all run again
+AGAIN_SECONDS = 1200  # groups that took longer than this together do not all run again as a whole
 LAST = 60  # lines that a brief run shows of the end of a group that failed
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -122,6 +127,11 @@ class Group:
     #: What failed in a first run, when the second passed.
     unsteady: list[str] = field(default_factory=list)
 
+    def tests(self) -> list[str]:
+        """What failed, as its runner takes it; nothing if that is not known of each."""
+        found = [ONE_TEST.match(line) for line in dict.fromkeys(self.failures)]
+        return [test["pytest"] or test["cargo"] for test in found if test] if all(found) else []
+
     def failed(self, why: str) -> str:
         """Counts a failure that no runner counted; the line that says so."""
         self.counts.failed += 1
@@ -154,8 +164,10 @@ def say(*lines: str) -> None:
         print(*lines, sep="\n", flush=True)
 
 
-def run(name: str, command: str, *, live: bool) -> Group:
-    """Runs one group. Its output is passed on as it comes if `live`, else at its end; a brief run shows failures only."""
+def run(name: str, command: str, *, live: bool, only: Sequence[str] = ()) -> Group:
+    """Runs one group, or only these tests of it. Its output is passed on as it comes if `live`, else at its end; a brief run shows
+    failures only."""
+    command = command.replace("{only}", shlex.join(only))
     say(f"\n=== {name}: {command}")
     group = Group(name)
     brief = bool(os.environ.get("TOTALS_BRIEF"))
@@ -191,12 +203,18 @@ def again(groups: list[Group], commands: dict[str, str], few: int) -> list[Group
     seconds = 0.0
     second: list[Group] = []
     for group in groups:
-        seconds += group.seconds if 0 < group.counts.failed <= few else 0
-        if not 0 < group.counts.failed <= few or seconds > AGAIN_SECONDS:
+        command, only = commands[group.name], group.tests()
+        narrow = "{only}" in command and len(only) >= group.counts.failed
+        if 0 < group.counts.failed <= few and not narrow:
+            seconds += group.seconds
+        if not 0 < group.counts.failed <= few or (not narrow and seconds > AGAIN_SECONDS):
             second.append(group)
             continue
-        say(f"\n=== {group.name}: {group.counts.failed} failed; once more, by itself")
-        repeated = run(group.name, commands[group.name], live=False)
+        say(f"\n=== {group.name}: {group.counts.failed} failed; {'only that' if narrow else 'all of it'} once more, by itself")
+        repeated = run(group.name, command, live=False, only=only if narrow else [])
+        if narrow:
+            # The others have passed already.
+            repeated.counts += Counts(group.counts.passed, 0, group.counts.skipped)
         if not repeated.counts.failed:
             repeated.unsteady = group.named()
         second.append(repeated)

@@ -15,6 +15,7 @@ EARLIEST = 50_000  # us
 ATTEMPTS = 3
 
 
+@pytest.mark.repeated
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_loss_is_told_in_time(request: pytest.FixtureRequest, server: Server, start: Start, language: str) -> None:
     count: int = request.config.getoption("--losses")

@@ -87,6 +87,7 @@ def handovers(request: pytest.FixtureRequest) -> int:
     return int(request.config.getoption("--handovers"))
 
 
+@pytest.mark.repeated
 @pytest.mark.parametrize("options", ["strict_fifo=true", "strict_fifo=false"])
 def test_each_process_is_served_within_a_round_of_the_others(
     server: Server, start: Start, options: str, handovers: int
@@ -95,6 +96,7 @@ def test_each_process_is_served_within_a_round_of_the_others(
     check_order(options, holds)
 
 
+@pytest.mark.repeated
 def test_a_process_hands_on_within_itself_and_not_for_ever(server: Server, start: Start, handovers: int) -> None:
     callers, most = 4, 8
     rounds = handovers // len(LANGUAGES) // callers

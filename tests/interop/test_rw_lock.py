@@ -29,6 +29,7 @@ def now_us() -> int:
     return time.monotonic_ns() // 1000
 
 
+@pytest.mark.repeated
 @pytest.mark.parametrize(("held", "verb", "wanted"), WAKES, ids=["-".join(wake) for wake in WAKES])
 @pytest.mark.parametrize("waiting", USING)
 @pytest.mark.parametrize("ending", USING)

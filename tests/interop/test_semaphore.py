@@ -28,6 +28,7 @@ def now_us() -> int:
     return time.monotonic_ns() // 1000
 
 
+@pytest.mark.repeated
 @pytest.mark.parametrize("waiting", USING)
 @pytest.mark.parametrize("releasing", USING)
 def test_a_release_of_permits_wakes_a_waiter_within_150_ms(
@@ -99,6 +100,7 @@ class Turn(NamedTuple):
     permits: int
 
 
+@pytest.mark.repeated
 @pytest.mark.parametrize("options", ["strict_fifo=true", "strict_fifo=false"])
 def test_permits_are_shared_in_the_order_of_arrival(
     request: pytest.FixtureRequest, server: Server, start: Start, options: str

@@ -14,6 +14,7 @@ from workers import LANGUAGES
 AT_ONCE = 150_000  # us
 
 
+@pytest.mark.repeated
 @pytest.mark.parametrize("waiting", LANGUAGES)
 @pytest.mark.parametrize("releasing", LANGUAGES)
 def test_a_release_wakes_the_waiter_within_150_ms(

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Tests beside the real Redisson, in a JVM of its own.
 #   tests/redisson/run.sh         once
-#   tests/redisson/run.sh long    with REPEATS=20: 10,000 alternating hand-overs; then 20 times in a row
-# Further arguments go to pytest. JDK 17 and Maven have to be there; Maven needs the network the first time only.
+#   tests/redisson/run.sh long    with REPEATS=20: 10,000 alternating hand-overs; then the normal run 19 times in a row
+#   tests/redisson/run.sh TEST... only these: tests/redisson/test_latch.py::test_it
+# pytest takes options from PYTEST_ADDOPTS. JDK 17 and Maven have to be there; Maven needs the network the first time only.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -17,13 +18,14 @@ if [ -z "$(find "$build/built" -newer tests/redisson/peer/pom.xml 2>/dev/null)" 
 fi
 
 [ -n "${DLOCK_BUILT:-}" ] || scripts/python-venv.sh
-tests() { build/venv/bin/python -m pytest -p no:cacheprovider tests/redisson "$@"; }
+tests() { build/venv/bin/python -m pytest -p no:cacheprovider "$@"; }
 
 if [ "${1:-}" = long ]; then
-    shift
     repeats=${REPEATS:-20}
-    tests --handovers $((500 * repeats)) -k alternating "$@"
-    scripts/repeat.sh "$repeats" tests/redisson/run.sh "$@"
+    tests tests/redisson --handovers $((500 * repeats)) -k alternating
+    scripts/repeat.sh $((repeats - 1)) tests/redisson/run.sh
+elif [ $# -gt 0 ]; then
+    tests "$@"
 else
-    tests --durations=5 "$@"
+    tests tests/redisson --durations=5
 fi
