@@ -1,5 +1,7 @@
 //! How a set is taken: at once if all are free, and otherwise one after the other in the order of their keys.
 
+use std::time::Duration;
+
 use super::hold::Hold;
 use super::{HolderId, LockAll};
 use crate::contended::{Caller, TakenOrNot, Together};
@@ -25,11 +27,16 @@ impl Taking {
 
     /// The hold, once all of it is held; `None` when a part of it was lost before that. Without a deadline it does not wait.
     pub(super) async fn complete(mut self, deadline: Option<Tick>) -> Result<Option<Hold>> {
+        let moves = self.moves();
         self.reenter(deadline.is_some()).await?;
-        let all = match deadline {
+        let mut all = match deadline {
             None => self.try_missing().await.map(|()| true)?,
             Some(deadline) => self.wait_for_missing(deadline).await?,
         };
+        // What was taken of the server before may not be there any more, and the client may not have learned that yet.
+        if all && self.moves() != moves {
+            all = self.renew(self.term.lease()).await?;
+        }
         self.hold.members.sort();
         Ok((all && self.hold.members.loss().is_none()).then_some(self.hold))
     }
@@ -174,10 +181,21 @@ impl Taking {
 
     /// A lease that the caller has set is counted from when the set is complete. False when a part is lost.
     async fn settle_lease(&self) -> Result<bool> {
-        let Term::Fixed(lease) = self.term else { return Ok(true) };
+        match self.term {
+            Term::Fixed(lease) => self.renew(lease).await,
+            Term::Renewed(_) => Ok(true),
+        }
+    }
+
+    /// Asks for all that it has again. False when a part is lost.
+    async fn renew(&self, lease: Duration) -> Result<bool> {
         match self.hold.members.extend(OP, lease).await {
             Err(_) if self.hold.members.loss().is_some() => Ok(false),
             extended => extended.map(|()| true),
         }
+    }
+
+    fn moves(&self) -> u64 {
+        self.hold.members.all.locks[0].client().backend.moves()
     }
 }
