@@ -1,18 +1,22 @@
 //! Steps on a Redis or Valkey server: sent by their scripts' hashes, repeated where that is safe, within a deadline.
 
+mod bounded;
+mod credentials;
 mod dial;
 mod direct;
 mod driver;
 mod framing;
 mod link;
 mod listen;
-mod passwords;
 mod plain;
+mod quiet;
 mod reply;
 mod request;
 mod server;
 mod socket;
 mod stream;
+mod tls;
+mod transport;
 mod verdict;
 
 use std::sync::Arc;
