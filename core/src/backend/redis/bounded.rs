@@ -1,6 +1,6 @@
 //! A blocking socket that is read for so long and no longer, also when a signal interrupts it or the answer comes in pieces.
 
-use std::io::{self, Read, Write};
+use std::io::{self, IoSlice, Read, Write};
 use std::time::Duration;
 
 use super::quiet::BlockingSocket;
@@ -56,6 +56,10 @@ impl Read for Bounded {
 impl Write for Bounded {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.socket.write(bytes)
+    }
+
+    fn write_vectored(&mut self, pieces: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.socket.write_vectored(pieces)
     }
 
     fn flush(&mut self) -> io::Result<()> {

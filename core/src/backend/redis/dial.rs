@@ -10,6 +10,8 @@ use redis::{
 
 use super::credentials::{Credentials, Reader};
 use super::driver::Driver;
+use super::framing::Absurd;
+use super::probe;
 use super::reply::reply;
 use super::stream::{Cause, Stream};
 use super::tls::Tls;
@@ -90,6 +92,18 @@ impl Dialler {
         verdict::of_dialling(error, &self.target, password_may_change)
     }
 
+    /// As [`Dialler::judge`], for the caller of `connect` if it is the `first` connection: whether it is the URL that is wrong.
+    async fn explain(&self, error: RedisError, first: bool) -> DialError {
+        match &self.target {
+            Target::Tcp { host, port, tls: false }
+                if first && error.is_connection_dropped() && probe::speaks_tls(host, *port).await =>
+            {
+                self.judge(&io::Error::from(Absurd::Encrypted).into())
+            }
+            _ => self.judge(&error),
+        }
+    }
+
     /// One connection, ready to use, within `connect_timeout`. `first` if its client has had none. `cause` is told when this
     /// side ends it because of its bytes.
     pub(super) async fn dial(
@@ -108,8 +122,10 @@ impl Dialler {
         let open = async {
             let credentials = self.credentials.read(&self.options, self.target.is_tls()).await;
             let credentials = credentials.map_err(|error| unreadable(error, first))?;
-            let opened = self.log_in(credentials, cause.clone(), config).await;
-            let (mut connection, driver) = opened.map_err(|error| self.judge(&cause.of(error)))?;
+            let (mut connection, driver) = match self.log_in(credentials, cause.clone(), config).await {
+                Ok(opened) => opened,
+                Err(error) => return Err(self.explain(cause.of(error), first).await),
+            };
             let hello = self.greet(&mut connection).await?;
             Ok(Dialled { connection, driver, hello })
         };

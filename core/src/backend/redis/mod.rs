@@ -9,6 +9,7 @@ mod framing;
 mod link;
 mod listen;
 mod plain;
+mod probe;
 mod quiet;
 mod reply;
 mod request;

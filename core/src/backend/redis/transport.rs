@@ -25,7 +25,7 @@ pub(super) trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
 
-/// Connects to whichever of the host's addresses answers first. The caller limits the time.
+/// Connects to a host. The caller limits the time.
 pub(super) async fn open(host: &str, port: u16, tls: Option<&Tls>) -> io::Result<Transport> {
     let socket = connect(host, port).await?;
     match tls {
@@ -39,7 +39,8 @@ pub(super) async fn open_unix(path: &Path) -> io::Result<Transport> {
     Ok(Box::new(Socket::Unix(UnixStream::connect(path).await?)))
 }
 
-async fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
+/// To whichever of the host's addresses answers first.
+pub(super) async fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
     let mut tries = JoinSet::new();
     let found = lookup_host((host, port)).await;
     let found = found.map_err(|error| if may_be_a_name(host) { error } else { io::ErrorKind::InvalidInput.into() });

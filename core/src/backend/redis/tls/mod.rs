@@ -15,8 +15,6 @@ mod files;
 #[cfg(feature = "tls")]
 mod judge;
 #[cfg(feature = "tls")]
-mod plain;
-#[cfg(feature = "tls")]
 mod session;
 #[cfg(feature = "tls")]
 mod settings;

@@ -13,10 +13,11 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use super::super::bounded::Bounded;
+use super::super::probe;
 use super::super::quiet::Socket;
 use super::super::transport::{BlockingDuplex, BlockingTransport, Transport};
+use super::judge;
 use super::settings::{Settings, Tls};
-use super::{judge, plain};
 
 impl Tls {
     /// Shakes hands with a server of that name. The caller limits the time.
@@ -30,7 +31,7 @@ impl Tls {
                 Ok(stream) => Ok(Box::new(Session { stream, settings })),
                 Err(error) => Err(settings.handshake_failed(error)),
             },
-            () = plain::found_at(address) => Err(judge::no_tls().into()),
+            () = probe::found_plain(address) => Err(judge::no_tls().into()),
         }
     }
 
