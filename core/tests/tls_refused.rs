@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use libdlock::{Client, Config, Error, ErrorKind};
 use libdlock_testkit::certificates::Unusual;
 use libdlock_testkit::temp::TempDir;
-use libdlock_testkit::{Authority, Certificate, Server};
+use libdlock_testkit::{Authority, Server};
 
 /// The options that name files and words.
 type Options<'a> = &'a [(&'a str, &'a str)];
@@ -99,8 +99,7 @@ async fn a_certificate_that_is_not_for_servers_says_so() {
 #[tokio::test]
 async fn an_authority_that_serves_itself_is_explained() {
     let authority = Authority::new("ours");
-    let own = Certificate { cert: authority.file(), key: authority.file().with_extension("key") };
-    let server = Server::options().tls(&own, &authority, "no").start();
+    let server = Server::options().tls(&authority.own(), &authority, "no").start();
     let error = refused(&server.tls_url(), &[("tls_ca_file", text(&authority.file()))]).await;
     expect(&error, &["cannot be verified", "subjectAltName", "not that of an authority"], false);
 }

@@ -4,17 +4,19 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
+    sync::Arc,
 };
 
 use crate::temp::TempDir;
 
-/// A certificate and its key, as files in PEM form.
+/// A certificate and its key, as files in PEM form. They are there as long as it is.
 #[derive(Clone, Debug)]
 pub struct Certificate {
     /// The certificate, and those between it and its authority's.
     pub cert: PathBuf,
     /// Its private key.
     pub key: PathBuf,
+    _folder: Arc<TempDir>,
 }
 
 impl Certificate {
@@ -43,38 +45,39 @@ pub struct Unusual {
     pub usage: Option<&'static str>,
 }
 
-/// Signs certificates. Its folder, with all that it has issued, is removed with it.
+/// Signs certificates. Its files are there as long as it is, or something that it has issued.
 #[derive(Debug)]
 pub struct Authority {
-    folder: TempDir,
+    folder: Arc<TempDir>,
     dir: PathBuf,
 }
 
 impl Authority {
-    /// One that has signed itself. Its name is part of its certificate's; others may have the same.
+    /// One that has signed itself. Others may have the same name, which is that of its certificate.
     #[track_caller]
     pub fn new(name: &str) -> Self {
-        Self::make(name, None)
+        let folder = Arc::new(TempDir::new());
+        let dir = folder.path().join(name);
+        run(Command::new(script()).arg("authority").arg(&dir));
+        Self { folder, dir }
     }
 
     /// One that this one has signed.
     #[track_caller]
     pub fn below(&self, name: &str) -> Self {
-        Self::make(name, Some(&self.dir))
-    }
-
-    #[track_caller]
-    fn make(name: &str, above: Option<&Path>) -> Self {
-        let folder = TempDir::new();
-        let dir = folder.path().join(name);
-        let paths: Vec<&Path> = [dir.as_path()].into_iter().chain(above).collect();
-        run(Command::new(script()).arg("authority").args(paths));
-        Self { folder, dir }
+        let dir = self.dir.join(name);
+        run(Command::new(script()).arg("authority").args([&dir, &self.dir]));
+        Self { folder: self.folder.clone(), dir }
     }
 
     /// Its own certificate: what a CA file holds.
     pub fn file(&self) -> PathBuf {
         self.dir.join("ca.pem")
+    }
+
+    /// The same with its key, for one who shows it.
+    pub fn own(&self) -> Certificate {
+        Certificate { cert: self.file(), key: self.dir.join("ca.key"), _folder: self.folder.clone() }
     }
 
     /// A certificate for this machine.
@@ -86,7 +89,7 @@ impl Authority {
     /// A certificate that is unusual in some way.
     #[track_caller]
     pub fn issue_unusual(&self, name: &str, how: Unusual) -> Certificate {
-        let issued = self.folder.path().join(format!("of-{name}"));
+        let issued = self.dir.join(name);
         let mut command = Command::new(script());
         command.arg("issue").args([&self.dir, &issued]).arg(name);
         let (from, to) = how.valid.unzip();
@@ -98,7 +101,7 @@ impl Authority {
         }
         run(&mut command);
         let file = |kind: &str| issued.join(format!("{name}.{kind}"));
-        Certificate { cert: file("pem"), key: file("key") }
+        Certificate { cert: file("pem"), key: file("key"), _folder: self.folder.clone() }
     }
 }
 
