@@ -18,7 +18,7 @@ use super::tls::Tls;
 use super::transport::{self, BlockingTransport, Transport};
 use super::verdict::{self, DialError};
 use crate::backend::Sighting;
-use crate::config::{Options, PasswordSource, Target};
+use crate::config::{Options, PasswordSource, Secret, Target};
 use crate::error::{Error, ErrorKind, Result};
 use crate::step::wire;
 use crate::time::{Clock, ServerTime};
@@ -122,9 +122,13 @@ impl Dialler {
         let open = async {
             let credentials = self.credentials.read(&self.options, self.target.is_tls()).await;
             let credentials = credentials.map_err(|error| unreadable(error, first))?;
-            let (mut connection, driver) = match self.log_in(credentials, cause.clone(), config).await {
+            let opened = async {
+                let transport = self.open(credentials.tls.as_ref()).await?;
+                self.log_in(transport, credentials.password, cause, config).await
+            };
+            let (mut connection, driver) = match opened.await {
                 Ok(opened) => opened,
-                Err(error) => return Err(self.explain(cause.of(error), first).await),
+                Err(error) => return Err(self.explain(error, first).await),
             };
             let hello = self.greet(&mut connection).await?;
             Ok(Dialled { connection, driver, hello })
@@ -138,15 +142,16 @@ impl Dialler {
 
     async fn log_in(
         &self,
-        credentials: Credentials,
+        transport: Transport,
+        password: Option<Secret>,
         cause: Cause,
         config: AsyncConnectionConfig,
     ) -> RedisResult<(MultiplexedConnection, Driver)> {
-        let login = match credentials.password {
+        let login = match password {
             Some(password) => self.login.clone().set_password(password.0),
             None => self.login.clone(),
         };
-        let stream = Stream::new(self.open(credentials.tls.as_ref()).await?, cause);
+        let stream = Stream::new(transport, cause);
         let (connection, driver) = MultiplexedConnection::new_with_config(&login, stream, config).await?;
         Ok((connection, Driver::start(driver)))
     }
@@ -242,4 +247,29 @@ pub(super) fn read_run_id(value: Value) -> Option<String> {
 fn read_info(value: Value, field: &str) -> Option<String> {
     let text = wire::text(Some(&reply(value))).ok()??;
     text.lines().find_map(|line| line.strip_prefix(field)).map(|value| value.trim().to_owned())
+}
+
+#[cfg(all(test, feature = "tls"))]
+mod tests {
+    use libdlock_testkit::{Authority, Server, eventually};
+
+    use super::*;
+    use crate::config::Config;
+
+    /// The connection is over before anything was asked, so that no request has the reason.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_login_after_tls_has_refused_says_why() {
+        let authority = Authority::new("ours");
+        let server = Server::options().tls(&authority.issue("server"), &authority, "yes").start();
+        let mut config = Config::from_url(&server.tls_url()).unwrap();
+        config.set("tls_ca_file", authority.file().to_str().unwrap()).unwrap();
+        let dialler = Dialler::new(&config.target, &config.options, &config.clock);
+        let credentials = dialler.read_credentials().unwrap();
+        let transport = dialler.open(credentials.tls.as_ref()).await.unwrap();
+        let refused = || server.log().contains("peer did not return a certificate");
+        tokio::task::block_in_place(|| eventually(Duration::from_secs(10), "it refuses", refused));
+        let login = dialler.log_in(transport, None, Cause::default(), AsyncConnectionConfig::new());
+        let said = dialler.judge(&login.await.map(drop).unwrap_err()).error;
+        assert!(said.message().contains("wants a client certificate"), "{said}");
+    }
 }

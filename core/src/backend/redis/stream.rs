@@ -6,7 +6,6 @@ use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 
-use redis::RedisError;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::bounded::Bounded;
@@ -31,14 +30,6 @@ impl Cause {
             Some(Why::Absurd(absurd)) => absurd.how(),
             Some(Why::Tls(fault)) => fault.how(),
             None => "closed the connection",
-        }
-    }
-
-    /// The error of TLS, if that ended the connection: the other, of a write say, is what came of it.
-    pub(super) fn of(&self, error: RedisError) -> RedisError {
-        match self.0.get() {
-            Some(Why::Tls(fault)) => io::Error::from(fault.clone()).into(),
-            _ => error,
         }
     }
 

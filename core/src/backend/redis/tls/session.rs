@@ -126,3 +126,37 @@ impl BlockingDuplex for BlockingSession {
         &mut self.stream.sock
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+
+    use libdlock_testkit::{Authority, Server, eventually};
+
+    use super::super::Fault;
+    use super::*;
+    use crate::config::Config;
+
+    /// In TLS 1.3 the server refuses the client after the client's part of the handshake is over.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_write_after_the_server_has_refused_says_why() {
+        let authority = Authority::new("ours");
+        let server = Server::options().tls(&authority.issue("server"), &authority, "yes").start();
+        let mut config = Config::from_url(&server.tls_url()).unwrap();
+        config.set("tls_ca_file", authority.file().to_str().unwrap()).unwrap();
+        let tls = Tls::load(&config.options).unwrap();
+        let socket = TcpStream::connect(server.tls_address()).await.unwrap();
+        let mut stream = tls.open("127.0.0.1", socket).await.unwrap();
+        let refused = || server.log().contains("peer did not return a certificate");
+        tokio::task::block_in_place(|| eventually(std::time::Duration::from_secs(10), "it refuses", refused));
+        // What it does not take any more fails at the second write at the latest.
+        let error = loop {
+            let written = poll_fn(|context| Pin::new(&mut stream).poll_write(context, b"PING\r\n")).await;
+            if let Err(error) = written {
+                break error;
+            }
+        };
+        let fault = Fault::of(&error).unwrap_or_else(|| panic!("the reason is lost: {error:?}"));
+        assert!(fault.how().contains("wants a client certificate"), "{fault}");
+    }
+}
