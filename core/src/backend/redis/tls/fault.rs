@@ -16,9 +16,9 @@ pub(in super::super) struct Fault {
 pub(in super::super) enum Lasts {
     /// The server may just be starting.
     Briefly,
-    /// Until a file is replaced that the next connection reads anew, or a clock has gone on.
+    /// Until a certificate is replaced, here or on the server, or a clock has gone on: without another configuration.
     ForAWhile,
-    /// Until somebody changes the server, or the options.
+    /// Until the options are others, or the server is.
     ForGood,
 }
 

@@ -89,10 +89,13 @@ impl Settings {
                         .to_owned(),
                 ),
             },
-            CertificateError::ExpiredContext { time, not_after } => for_good(format!(
-                "has a certificate that expired {} ago by this machine's clock; renew it on the server",
-                length(*time, *not_after)
-            )),
+            CertificateError::ExpiredContext { time, not_after } => Fault::new(
+                Lasts::ForAWhile,
+                format!(
+                    "has a certificate that expired {} ago by this machine's clock; renew it on the server",
+                    length(*time, *not_after)
+                ),
+            ),
             CertificateError::NotValidYetContext { time, not_before } => Fault::new(
                 Lasts::ForAWhile,
                 format!(
