@@ -94,7 +94,7 @@ async fn a_server_is_verified_by_the_name_that_is_given() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn any_certificate_will_do_if_that_is_asked_for_and_is_warned_of() {
+async fn any_certificate_will_do_if_that_is_asked_for_with_a_warning() {
     let authority = Authority::new("ours");
     let old = Unusual { valid: Some(("20200101000000Z", "20200201000000Z")), ..Unusual::default() };
     let server = Server::options().tls(&authority.issue_unusual("server", old), &authority, "no").start();
@@ -119,7 +119,7 @@ async fn a_unix_socket_of_a_server_with_tls_has_none() {
 
 /// In a process of its own: the variable is the whole process's.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_a_file_the_authorities_of_the_system_are_asked() {
+async fn without_a_file_the_systems_authorities_are_asked() {
     const URL: &str = "LIBDLOCK_TEST_TLS_URL";
     if let Ok(url) = std::env::var(URL) {
         return is_served(&url, &[]).await;
@@ -127,7 +127,7 @@ async fn without_a_file_the_authorities_of_the_system_are_asked() {
     let authority = Authority::new("ours");
     let server = Server::options().tls(&authority.issue("server"), &authority, "no").start();
     let mut again = Command::new(std::env::current_exe().unwrap());
-    again.args(["--exact", "without_a_file_the_authorities_of_the_system_are_asked"]);
+    again.args(["--exact", "without_a_file_the_systems_authorities_are_asked"]);
     let output = again.env(URL, server.tls_url()).env("SSL_CERT_FILE", authority.file()).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }
@@ -165,7 +165,7 @@ fn ask_here(runtime: &Runtime, limiter: &RateLimiter) -> Option<Decision> {
 }
 
 #[test]
-fn a_thread_that_blocks_has_connections_with_tls_and_one_handshake_each() {
+fn a_thread_that_blocks_has_one_handshake_for_many_calls() {
     let (server, authority, client) = server();
     let runtime = runtime();
     let mut config = config(&server.tls_url(), &authority, &client);

@@ -126,7 +126,7 @@ async fn a_server_with_tls_says_so_to_a_client_without() {
 }
 
 #[tokio::test]
-async fn a_client_certificate_that_is_wanted_and_missing_is_asked_for() {
+async fn a_client_certificate_that_is_missing_is_asked_for() {
     let authority = Authority::new("ours");
     let (shows, file) = (authority.issue("server"), authority.file());
     let server = Server::options().tls(&shows, &authority, "yes").start();
@@ -142,7 +142,7 @@ async fn a_client_certificate_that_is_wanted_and_missing_is_asked_for() {
 }
 
 #[tokio::test]
-async fn a_client_certificate_that_is_refused_is_named_with_the_reason() {
+async fn a_refused_client_certificate_is_named_with_the_reason() {
     let authority = Authority::new("ours");
     let file = authority.file();
     let other = Authority::new("other");
