@@ -3,8 +3,8 @@
 
     run.py [--quick] [SECTION...]
 
-Sections: pairs reentry contended unequal permits sides latch lock_all local handover held idle lost decisions ids; all of them
-when none is named.
+Sections: pairs tls reentry contended unequal permits sides latch lock_all local handover held idle lost decisions ids; all of
+them when none is named.
 Within a section every program runs once in each round, one after the other on one private redis-server, so that the
 programs share whatever the machine is going through; the tables have medians over the rounds, and the ratios are
 medians of the ratios within a round.
@@ -38,11 +38,13 @@ from sections import (
     permits,
     reentry,
     sides,
+    tls,
     unequal,
 )
 
 SECTIONS = {
     "pairs": pairs.measure,
+    "tls": tls.measure,
     "reentry": reentry.measure,
     "contended": contended.measure,
     "unequal": unequal.measure,

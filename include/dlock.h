@@ -1391,7 +1391,8 @@ uint32_t dlock_abi_version(void);
 const char *dlock_version(void);
 
 /**
- * Connects to `url` (`redis://[user:password@]host:port/db`, `unix:///path`, `memory://`) and makes a client.
+ * Connects to `url` (`redis://[user:password@]host:port/db`, `rediss://` with TLS, `unix:///path`, `memory://`) and makes
+ * a client.
  * `options` may be NULL. DLOCK_CONNECTION when the server cannot be reached within connect_timeout, or within connect_wait if
  * that option is longer.
  */

@@ -11,9 +11,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
+from certificates import Authority, WithTls  # noqa: E402
 from private_redis import PrivateRedis  # noqa: E402
 
-__all__ = ["OTHERS", "ROOT", "SCRIPTS", "Server", "Spent", "cpu_seconds"]
+__all__ = ["OTHERS", "ROOT", "SCRIPTS", "Server", "Spent", "TlsServer", "cpu_seconds"]
 
 TICK = os.sysconf("SC_CLK_TCK")
 
@@ -74,3 +75,19 @@ class Server(PrivateRedis):
     def thaw(self) -> None:
         """It goes on."""
         os.kill(self.pid, signal.SIGCONT)
+
+
+class TlsServer(WithTls, Server):
+    """The same, which workers reach by TLS. Its certificates are in a folder of the caller's."""
+
+    def __init__(self, folder: Path) -> None:
+        authority = Authority(folder / "authority")
+        super().__init__(authority, authority.issue("server"))
+
+    def __enter__(self) -> TlsServer:
+        super().__enter__()
+        return self
+
+    @property
+    def url(self) -> str:
+        return f"{self.tls_url}?tls_ca_file={self.authority.file}"

@@ -15,7 +15,8 @@ use crate::types::{dlock_client_options_t, dlock_client_t, handle, id, optional_
 /// No table of options is longer; what claims to be is a wild length.
 const OPTIONS_MAX: usize = 256;
 
-/// Connects to `url` (`redis://[user:password@]host:port/db`, `unix:///path`, `memory://`) and makes a client.
+/// Connects to `url` (`redis://[user:password@]host:port/db`, `rediss://` with TLS, `unix:///path`, `memory://`) and makes
+/// a client.
 /// `options` may be NULL. DLOCK_CONNECTION when the server cannot be reached within connect_timeout, or within connect_wait if
 /// that option is longer.
 #[unsafe(no_mangle)]

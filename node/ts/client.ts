@@ -17,7 +17,7 @@ import type { Stats } from "./stats.js";
 import { warn } from "./warning.js";
 
 /**
- * Connects to `redis://`, `unix://` or `memory://`. Options may also stand in the URL's query.
+ * Connects to `redis://`, `rediss://` (TLS), `unix://` or `memory://`. Options may also stand in the URL's query.
  *
  * Rejects with `DLOCK_INVALID_ARGUMENT` for a bad URL or option, before any I/O; with `DLOCK_CONNECTION` within
  * `connectTimeoutMs` when the server does not answer, refuses, or does not take the password; with the reason of `signal` when that fires.

@@ -107,6 +107,24 @@ export interface ConnectOptions {
   passwordFile?: string | undefined;
   /** Number of the database. 0 to 65535; 0 by default. */
   db?: number | undefined;
+  /**
+   * File with the certificates (PEM) of the authorities that may have signed the server's, in place of the system's;
+   * read again for each connection.
+   */
+  tlsCaFile?: string | undefined;
+  /**
+   * File with the client's certificate, and those between it and its authority (PEM); read again for each connection.
+   */
+  tlsCertFile?: string | undefined;
+  /** File with the private key of that certificate (PEM, no passphrase); read again for each connection. */
+  tlsKeyFile?: string | undefined;
+  /** The name or IP address that the server's certificate has to be for, if that is not the host of the URL. */
+  tlsServerName?: string | undefined;
+  /**
+   * Whether any certificate will do: then whoever is on the way to the server can read and change everything, the
+   * password included. False by default.
+   */
+  tlsDangerAcceptAnyCertificate?: boolean | undefined;
   /** As the server's `CLIENT LIST` shows it. Printable ASCII without spaces; `libdlock-<version>` by default. */
   clientName?: string | undefined;
   /** What holds for every lock of the client. */
@@ -145,6 +163,11 @@ const CORE = {
   passwordEnv: words,
   passwordFile: words,
   db: optional(integer),
+  tlsCaFile: words,
+  tlsCertFile: words,
+  tlsKeyFile: words,
+  tlsServerName: words,
+  tlsDangerAcceptAnyCertificate: boolean,
   clientName: words,
   lock: group({
     tokenTtlMs: durationOrNone,

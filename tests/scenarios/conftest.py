@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "interop"))
 
 from helpers import Server
 from runners import Runners
+from tls_servers import TlsServers
 
 
 @pytest.fixture(scope="session")
@@ -26,3 +27,10 @@ def running(server: Server) -> Iterator[Runners]:
     running = Runners(server)
     yield running
     running.end()
+
+
+@pytest.fixture(scope="session")
+def tls(server: Server) -> Iterator[TlsServers]:
+    servers = TlsServers(server.port)
+    yield servers
+    servers.end()

@@ -123,9 +123,9 @@ def scenarios() -> list[Scenario]:
 class Run:
     """What one run of a scenario remembers: its unique names, and the values that its objects answered."""
 
-    def __init__(self, unique: str) -> None:
+    def __init__(self, unique: str, values: dict[str, str]) -> None:
         self._unique = unique
-        self._values: dict[str, str] = {}
+        self._values = dict(values)
 
     def name(self, short: str) -> str:
         """The name on the server for `@short`."""

@@ -10,6 +10,7 @@ import runners
 from helpers import Server, Worker, eventually
 from runners import Runners
 from scenario import OWN, Answer, Run, Scenario, Step, scenarios
+from tls_servers import TlsServers
 
 SCENARIOS = scenarios()
 MIXED = {"counting_semaphore", "latch", "lock_all"}
@@ -56,10 +57,17 @@ def ask(step: Step, run: Run, worker: Worker) -> None:
     run.remember(step.do, answer.values)
 
 
-def carry_out(scenario: Scenario, store: str, languages: dict[str, str], server: Server, running: Runners) -> None:
-    """Does the steps, each process in its language."""
+def carry_out(
+    scenario: Scenario,
+    store: str,
+    languages: dict[str, str],
+    server: Server,
+    running: Runners,
+    values: dict[str, str] | None = None,
+) -> None:
+    """Does the steps, each process in its language. They may name the `values`."""
     workers = {role: running.get(languages[role], store, role) for role in scenario.processes}
-    run = Run(f"{next(UNIQUE)}")
+    run = Run(f"{next(UNIQUE)}", values or {})
     try:
         for step in scenario.steps:
             if step.verb == "kill":
@@ -79,11 +87,14 @@ def carry_out(scenario: Scenario, store: str, languages: dict[str, str], server:
 @pytest.mark.parametrize("store", ["redis", "memory"])
 @pytest.mark.parametrize("language", runners.LANGUAGES)
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
-def test_scenario(scenario: Scenario, language: str, store: str, server: Server, running: Runners) -> None:
+def test_scenario(
+    scenario: Scenario, language: str, store: str, server: Server, running: Runners, tls: TlsServers
+) -> None:
     reason = scenario.why_not(language)
     if reason or (store == "memory" and scenario.needs_server):
         pytest.skip(reason or "a step needs a server")
-    carry_out(scenario, store, dict.fromkeys(scenario.processes, language), server, running)
+    values = tls.values if scenario.file == "tls" else None
+    carry_out(scenario, store, dict.fromkeys(scenario.processes, language), server, running, values)
 
 
 @pytest.mark.parametrize("language", runners.LANGUAGES)

@@ -5,6 +5,7 @@ mod options;
 mod range;
 mod spec;
 mod table;
+mod tls;
 mod url;
 
 use std::fmt;
@@ -26,17 +27,28 @@ pub(crate) enum Target {
     Tcp {
         host: String,
         port: u16,
+        tls: bool,
     },
     Unix(PathBuf),
     /// In this process; a named one is shared by all clients of the process that name it.
     Memory(Option<String>),
 }
 
+impl Target {
+    /// Whether TLS is spoken with the server.
+    pub(crate) fn is_tls(&self) -> bool {
+        match self {
+            Target::Tcp { tls, .. } => *tls,
+            Target::Unix(_) | Target::Memory(_) => false,
+        }
+    }
+}
+
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Target::Tcp { host, port } if host.contains(':') => write!(f, "[{host}]:{port}"),
-            Target::Tcp { host, port } => write!(f, "{host}:{port}"),
+            Target::Tcp { host, port, .. } if host.contains(':') => write!(f, "[{host}]:{port}"),
+            Target::Tcp { host, port, .. } => write!(f, "{host}:{port}"),
             Target::Unix(path) => write!(f, "{}", path.display()),
             Target::Memory(name) => write!(f, "memory://{}", name.as_deref().unwrap_or("")),
         }
@@ -66,18 +78,24 @@ impl Config {
     /// | form | meaning |
     /// |---|---|
     /// | `redis://[user[:password]@]host[:port][/db][?option=value&...]` | TCP, port 6379 by default |
+    /// | `rediss://...` | the same with TLS, as the options `tls_...` say |
     /// | `unix://[user[:password]@]/path/of/socket[?db=0&...]` | Unix socket |
     /// | `memory://` and `memory://NAME` | in this process: private to the client, or shared under a name |
     ///
-    /// `valkey` stands for `redis`, `redis+unix` and `valkey+unix` for `unix`. Options are those of [`Config::set`], but for
+    /// `valkey` stands for `redis`, `valkeys` for `rediss`, `redis+unix` and `valkey+unix` for `unix`. Options are those of [`Config::set`], but for
     /// `password_file` and `password_env`; none may be given twice. What a URL cannot hold as it is (`@ : / ? # & + %` and
     /// control characters in a user, password or value) is percent-encoded.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidArgument`], saying which part was refused and what is allowed; [`ErrorKind::Unsupported`] for
-    /// `rediss` and `valkeys`.
+    /// `rediss` and `valkeys` where the crate was built without its feature `tls`.
     pub fn from_url(url: &str) -> Result<Config> {
         url::parse(url)
+    }
+
+    /// Refuses options that do not go together, which can be told only when all are set.
+    pub(crate) fn check(&self) -> Result<()> {
+        tls::check(&self.target, &self.options)
     }
 
     pub(crate) fn for_target(target: Target) -> Config {

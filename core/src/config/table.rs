@@ -65,6 +65,19 @@ pub(crate) struct Options {
     pub password_source: Option<PasswordSource>,
     /// Number of the database.
     pub db: i64,
+    /// File with the certificates (PEM) of the authorities that may have signed the server's, in place of the
+    /// system's; read again for each connection.
+    pub tls_ca_file: Option<String>,
+    /// File with the client's certificate, and those between it and its authority (PEM); read again for each
+    /// connection.
+    pub tls_cert_file: Option<String>,
+    /// File with the private key of that certificate (PEM, no passphrase); read again for each connection.
+    pub tls_key_file: Option<String>,
+    /// The name or IP address that the server's certificate has to be for, if that is not the host of the URL.
+    pub tls_server_name: Option<String>,
+    /// Whether any certificate will do: then whoever is on the way to the server can read and change everything, the
+    /// password included.
+    pub tls_danger_accept_any_certificate: bool,
     /// As the server's `CLIENT LIST` shows it.
     pub client_name: String,
 }
@@ -93,6 +106,11 @@ impl Default for Options {
             password: None,
             password_source: None,
             db: 0,
+            tls_ca_file: None,
+            tls_cert_file: None,
+            tls_key_file: None,
+            tls_server_name: None,
+            tls_danger_accept_any_certificate: false,
             client_name: concat!("libdlock-", env!("CARGO_PKG_VERSION")).to_owned(),
         }
     }
@@ -119,6 +137,11 @@ pub(super) const TABLE: &[Spec] = &[
     optional_text!("user", user),
     secret!("password", password),
     number!("db", db, 0, 65_535),
+    optional_text!("tls_ca_file", tls_ca_file),
+    optional_text!("tls_cert_file", tls_cert_file),
+    optional_text!("tls_key_file", tls_key_file),
+    optional_text!("tls_server_name", tls_server_name),
+    flag!("tls_danger_accept_any_certificate", tls_danger_accept_any_certificate),
     word!("client_name", client_name),
 ];
 

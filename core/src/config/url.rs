@@ -10,8 +10,8 @@ use std::path::PathBuf;
 use super::{Config, Target, invalid, names, refused};
 use crate::error::{Error, ErrorKind, Result};
 
-const SCHEMES: &str = "redis://host:port/db, valkey://host:port/db, unix:///path/of/socket (also redis+unix, valkey+unix), \
-                       memory:// and memory://name";
+const SCHEMES: &str = "redis://host:port/db, rediss://host:port/db for TLS (also valkey, valkeys), unix:///path/of/socket (also \
+                       redis+unix, valkey+unix), memory:// and memory://name";
 
 const MEMORY: &str = "memory:// and memory://name";
 
@@ -43,9 +43,15 @@ pub(super) fn parse(text: &str) -> Result<Config> {
     }
     let parts = split(rest)?;
     let mut config = match scheme.to_ascii_lowercase().as_str() {
-        "redis" | "valkey" => {
+        scheme @ ("redis" | "valkey" | "rediss" | "valkeys") => {
             let (host, port) = host_and_port(parts.host)?;
-            Config::for_target(Target::Tcp { host, port })
+            let tls = matches!(scheme, "rediss" | "valkeys");
+            if tls && !cfg!(feature = "tls") {
+                let message = "this build of libdlock has no TLS (rediss://, valkeys://); build it with the feature tls of \
+                               the crate libdlock";
+                return Err(Error::new(ErrorKind::Unsupported, "configure", message));
+            }
+            Config::for_target(Target::Tcp { host, port, tls })
         }
         "unix" | "redis+unix" | "valkey+unix" => {
             let path = decode(parts.path)?;
@@ -64,9 +70,9 @@ pub(super) fn parse(text: &str) -> Result<Config> {
             let name = decode(parts.host)?;
             Config::for_target(Target::Memory((!name.is_empty()).then_some(name)))
         }
-        "rediss" | "valkeys" => {
-            let message = "this version does not yet support TLS (rediss://, valkeys://); use redis:// or unix://";
-            return Err(Error::new(ErrorKind::Unsupported, "configure", message));
+        "rediss+unix" | "valkeys+unix" => {
+            let what = "a socket of this machine has no TLS: what goes through it does not leave the machine";
+            return Err(refused(what, "redis+unix:///path/of/socket"));
         }
         other => return Err(refused(format_args!("the scheme {other:?} is not known"), SCHEMES)),
     };
@@ -195,8 +201,12 @@ mod tests {
     #[test]
     fn the_parts_of_a_url_land_where_they_belong() {
         for vector in vectors("good") {
-            let url = vector["url"].as_str().unwrap();
+            let (url, tls) = (vector["url"].as_str().unwrap(), vector["tls"] == true);
+            if tls && !cfg!(feature = "tls") {
+                continue;
+            }
             let config = parse(url).unwrap_or_else(|error| panic!("{url}: {error}"));
+            assert_eq!(config.target.is_tls(), tls, "{url}");
             assert_eq!(config.target.to_string(), vector["target"].as_str().unwrap(), "{url}");
             assert_eq!(config.options.user.as_deref(), vector["user"].as_str(), "{url}");
             let password = vector["password"].as_str().map(|password| Secret(password.to_owned()));

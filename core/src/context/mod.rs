@@ -55,6 +55,7 @@ impl Context {
     /// Dropping the future leaves nothing behind.
     pub(crate) async fn connect(config: Config) -> Result<Arc<Context>> {
         watch_forks("connect")?;
+        config.check()?;
         let tasks = Tasks::new(Handle::current(), config.events.clone());
         // Ends what connecting has started if the future is dropped or fails.
         let guard = CloseOnDrop::new(&tasks);

@@ -38,7 +38,7 @@ _Self = TypeVar("_Self", bound="Client")
 
 @lists_options
 def connect(url: str, **options: Unpack[Options]) -> Client:
-    """Connects to `redis://`, `valkey://`, `unix://` or `memory://` and returns the client.
+    """Connects to `redis://`, `rediss://` (TLS), `valkey://`, `unix://` or `memory://` and returns the client.
 
     Options may stand in the URL's query or be given here, where durations are seconds or a `timedelta`. They are named and
     checked by the core: an unknown one raises `InvalidArgument` with the names that are allowed. `ConnectionFailed` within

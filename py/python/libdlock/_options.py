@@ -52,6 +52,11 @@ class Options(TypedDict, total=False):
     user: str
     password: str
     db: int
+    tls_ca_file: str
+    tls_cert_file: str
+    tls_key_file: str
+    tls_server_name: str
+    tls_danger_accept_any_certificate: bool
     client_name: str
     password_env: str
     password_file: str

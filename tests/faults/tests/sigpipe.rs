@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use libdlock_faults::{SOON, with_options};
-use libdlock_testkit::{Server, Worker};
+use libdlock_testkit::{Authority, Server, Worker};
 
 fn survives(url: &str, server: &mut Server) {
     let url = format!("{url}response_timeout=200ms&operation_timeout=300ms&blocking_connections=16");
@@ -29,4 +29,12 @@ fn a_killed_server_raises_no_sigpipe_over_tcp() {
 fn a_killed_server_raises_no_sigpipe_over_a_unix_socket() {
     let mut server = Server::options().unix_socket().start();
     survives(&format!("redis+unix://{}?", server.socket().display()), &mut server);
+}
+
+#[test]
+fn a_killed_server_raises_no_sigpipe_over_tls() {
+    let authority = Authority::new("ours");
+    let mut server = Server::options().tls(&authority.issue("server"), &authority, "no").start();
+    let options = format!("tls_ca_file={}&", authority.file().display());
+    survives(&with_options(&server.tls_url(), &options), &mut server);
 }

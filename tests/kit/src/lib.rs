@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`access`] | the rights that every test server gives its users |
 //! | [`server`] | a private redis-server: start, restart, pause, stop |
+//! | [`certificates`] | what a server and a client with TLS show one another |
 //! | [`clock`] | the wall clock of such a server or of a client, frozen or shifted by the test |
 //! | [`resp`] | one command to the server, without libdlock |
 //! | [`scripted`] | a server whose replies the test writes |
@@ -15,6 +16,7 @@
 //! | [`wait`] | waiting for something observable, within a bound |
 
 pub mod access;
+pub mod certificates;
 pub mod checker;
 pub mod clock;
 pub mod port;
@@ -28,6 +30,7 @@ mod sys;
 pub mod temp;
 pub mod wait;
 
+pub use certificates::{Authority, Certificate};
 pub use checker::{Hold, check};
 pub use clock::ClockHandle;
 pub use process::Worker;

@@ -11,6 +11,7 @@ use std::{
 
 use crate::{
     access,
+    certificates::{Authority, Certificate},
     clock::ClockHandle,
     port,
     process::{spawn, wait_for_state},
@@ -29,6 +30,7 @@ pub struct Options {
     unix_socket: bool,
     own_clock: bool,
     clock: Option<ClockHandle>,
+    tls: Vec<String>,
 }
 
 impl Options {
@@ -61,6 +63,16 @@ impl Options {
         self
     }
 
+    /// Speaks TLS as well, on a port of its own, and shows that certificate. Which clients need one that the authority has
+    /// signed, `clients` says in the server's words: `yes`, `no` or `optional`.
+    pub fn tls(mut self, shows: &Certificate, authority: &Authority, clients: &str) -> Self {
+        let path = |path: &PathBuf| path.to_str().expect("UTF-8").to_owned();
+        let files = [("cert", path(&shows.cert)), ("key", path(&shows.key)), ("ca-cert", path(&authority.file()))];
+        self.tls = files.into_iter().flat_map(|(what, path)| [format!("--tls-{what}-file"), path]).collect();
+        self.tls.extend(["--tls-auth-clients".to_owned(), clients.to_owned()]);
+        self
+    }
+
     /// Steers its wall clock: see [`Server::clock`].
     pub fn clock(mut self) -> Self {
         self.own_clock = true;
@@ -85,6 +97,7 @@ impl Options {
                 options: self.clone(),
                 clock: clock.clone(),
                 port,
+                tls_port: if self.tls.is_empty() { 0 } else { port::free() },
                 child: None,
                 conn: Mutex::new(None),
                 dir: None,
@@ -115,6 +128,8 @@ pub struct Server {
     options: Options,
     clock: Option<ClockHandle>,
     port: u16,
+    /// 0 for none.
+    tls_port: u16,
     child: Option<Child>,
     conn: Mutex<Option<Conn>>,
     dir: Option<TempDir>,
@@ -160,6 +175,19 @@ impl Server {
     /// `redis://127.0.0.1:PORT`, without user and password.
     pub fn url(&self) -> String {
         format!("redis://{}", self.address())
+    }
+
+    /// Where it speaks TLS, if it was asked to.
+    #[track_caller]
+    pub fn tls_address(&self) -> SocketAddr {
+        assert!(self.tls_port > 0, "this server was started without TLS");
+        (Ipv4Addr::LOCALHOST, self.tls_port).into()
+    }
+
+    /// `rediss://127.0.0.1:PORT`, without user and password.
+    #[track_caller]
+    pub fn tls_url(&self) -> String {
+        format!("rediss://{}", self.tls_address())
     }
 
     /// Its Unix socket, when it was asked for one.
@@ -279,6 +307,9 @@ impl Server {
         command.arg("--dir").arg(&dir).arg("--logfile").arg(dir.join("log"));
         if self.options.unix_socket {
             command.arg("--unixsocket").arg(dir.join("socket"));
+        }
+        if self.tls_port > 0 {
+            command.args(["--tls-port", &self.tls_port.to_string()]).args(&self.options.tls);
         }
         // Without a word about users, libdlock's connections are the default user's.
         command.args(["--user", "default", "reset", "on"]).args(access::minimal());

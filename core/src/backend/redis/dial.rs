@@ -4,20 +4,21 @@ use std::io;
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
-use redis::io::tcp::socket2::{SockRef, TcpKeepalive};
 use redis::{
     AsyncConnectionConfig, Cmd, ProtocolVersion, PushInfo, RedisConnectionInfo, RedisError, RedisResult, Value,
 };
-use tokio::net::{TcpStream, UnixStream, lookup_host};
-use tokio::task::JoinSet;
 
+use super::credentials::{Credentials, Reader};
 use super::driver::Driver;
-use super::passwords::Passwords;
+use super::framing::Absurd;
+use super::probe;
 use super::reply::reply;
-use super::stream::{Cause, Socket, Stream};
+use super::stream::{Cause, Stream};
+use super::tls::Tls;
+use super::transport::{self, BlockingTransport, Transport};
 use super::verdict::{self, DialError};
 use crate::backend::Sighting;
-use crate::config::{Options, PasswordSource, Target};
+use crate::config::{Options, PasswordSource, Secret, Target};
 use crate::error::{Error, ErrorKind, Result};
 use crate::step::wire;
 use crate::time::{Clock, ServerTime};
@@ -40,7 +41,7 @@ pub(super) struct Dialler {
     clock: Clock,
     /// All but the password.
     login: RedisConnectionInfo,
-    passwords: Passwords,
+    credentials: Reader,
 }
 
 /// A connection that is ready to use.
@@ -59,8 +60,8 @@ impl Dialler {
         if let Some(user) = &options.user {
             login = login.set_username(user);
         }
-        let passwords = Passwords::default();
-        Dialler { target: target.clone(), options: options.clone(), clock: clock.clone(), login, passwords }
+        let credentials = Reader::default();
+        Dialler { target: target.clone(), options: options.clone(), clock: clock.clone(), login, credentials }
     }
 
     pub(super) fn target(&self) -> &Target {
@@ -91,9 +92,23 @@ impl Dialler {
         verdict::of_dialling(error, &self.target, password_may_change)
     }
 
-    /// One connection, ready to use, within `connect_timeout`. `cause` is told when bytes that are no reply end it.
+    /// As [`Dialler::judge`], for the caller of `connect` if it is the `first` connection: whether it is the URL that is wrong.
+    async fn explain(&self, error: RedisError, first: bool) -> DialError {
+        match &self.target {
+            Target::Tcp { host, port, tls: false }
+                if first && error.is_connection_dropped() && probe::speaks_tls(host, *port).await =>
+            {
+                self.judge(&io::Error::from(Absurd::Encrypted).into())
+            }
+            _ => self.judge(&error),
+        }
+    }
+
+    /// One connection, ready to use, within `connect_timeout`. `first` if its client has had none. `cause` is told when this
+    /// side ends it because of its bytes.
     pub(super) async fn dial(
         &self,
+        first: bool,
         cause: Cause,
         push: impl Fn(PushInfo) -> std::result::Result<(), ()> + Send + Sync + 'static,
     ) -> Result<Dialled, DialError> {
@@ -105,9 +120,16 @@ impl Dialler {
             .set_response_timeout(None)
             .set_push_sender(push);
         let open = async {
-            let login = self.login().await.map_err(|error| DialError { error, passes: false })?;
-            let opened = self.open(&login, cause, config).await;
-            let (mut connection, driver) = opened.map_err(|error| self.judge(&error))?;
+            let credentials = self.credentials.read(&self.options, self.target.is_tls()).await;
+            let credentials = credentials.map_err(|error| unreadable(error, first))?;
+            let opened = async {
+                let transport = self.open(credentials.tls.as_ref()).await?;
+                self.log_in(transport, credentials.password, cause, config).await
+            };
+            let (mut connection, driver) = match opened.await {
+                Ok(opened) => opened,
+                Err(error) => return Err(self.explain(error, first).await),
+            };
             let hello = self.greet(&mut connection).await?;
             Ok(Dialled { connection, driver, hello })
         };
@@ -118,33 +140,43 @@ impl Dialler {
         tokio::time::timeout(limit, open).await.unwrap_or_else(|_| Err(timed_out()))
     }
 
-    /// User and password, the latter as it stands now.
-    async fn login(&self) -> Result<RedisConnectionInfo> {
-        let password = match self.options.password_source {
-            Some(_) => self.passwords.read(&self.options).await,
-            None => self.options.password(),
-        }?;
-        let login = self.login.clone();
-        Ok(match password {
-            Some(password) => login.set_password(password.0),
-            None => login,
-        })
-    }
-
-    async fn open(
+    async fn log_in(
         &self,
-        login: &RedisConnectionInfo,
+        transport: Transport,
+        password: Option<Secret>,
         cause: Cause,
         config: AsyncConnectionConfig,
     ) -> RedisResult<(MultiplexedConnection, Driver)> {
-        let socket = match &self.target {
-            Target::Tcp { host, port } => Socket::Tcp(connect(host, *port).await?),
-            Target::Unix(path) => Socket::Unix(UnixStream::connect(path).await?),
-            Target::Memory(_) => unreachable!("memory:// opens no connection"),
+        let login = match password {
+            Some(password) => self.login.clone().set_password(password.0),
+            None => self.login.clone(),
         };
-        let stream = Stream::new(socket, cause);
-        let (connection, driver) = MultiplexedConnection::new_with_config(login, stream, config).await?;
+        let stream = Stream::new(transport, cause);
+        let (connection, driver) = MultiplexedConnection::new_with_config(&login, stream, config).await?;
         Ok((connection, Driver::start(driver)))
+    }
+
+    async fn open(&self, tls: Option<&Tls>) -> io::Result<Transport> {
+        match &self.target {
+            Target::Tcp { host, port, .. } => transport::open(host, *port, tls).await,
+            Target::Unix(path) => transport::open_unix(path).await,
+            Target::Memory(_) => unreachable!("memory:// opens no connection"),
+        }
+    }
+
+    /// What the next connection needs. May block on the file system.
+    pub(super) fn read_credentials(&self) -> Result<Credentials> {
+        Credentials::read(&self.options, self.target.is_tls())
+    }
+
+    /// For a thread that blocks.
+    pub(super) fn open_blocking(&self, tls: Option<&Tls>) -> io::Result<BlockingTransport> {
+        let (limit, clock) = (self.options.connect_timeout, &self.clock);
+        match &self.target {
+            Target::Tcp { host, port, .. } => transport::open_blocking(host, *port, tls, limit, clock),
+            Target::Unix(path) => transport::open_unix_blocking(path, limit, clock),
+            Target::Memory(_) => unreachable!("memory:// opens no connection"),
+        }
     }
 
     /// Asks the time, which requests need to tell old bytes from new ones, and who the server is; one round trip.
@@ -191,34 +223,14 @@ impl Dialler {
     }
 }
 
-/// To whichever of the host's addresses answers first.
-async fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
-    let mut tries = JoinSet::new();
-    let found = lookup_host((host, port)).await;
-    let found = found.map_err(|error| if may_be_a_name(host) { error } else { io::ErrorKind::InvalidInput.into() });
-    for address in found? {
-        tries.spawn(TcpStream::connect(address));
-    }
-    let mut last = io::Error::from(io::ErrorKind::NotFound);
-    while let Some(tried) = tries.join_next().await {
-        match tried.map_err(io::Error::other).and_then(|connected| connected) {
-            Ok(stream) => {
-                stream.set_nodelay(true)?;
-                // A peer that vanished without a word is found by PING or a time-out; this serves what lies in between.
-                SockRef::from(&stream).set_tcp_keepalive(&TcpKeepalive::new())?;
-                return Ok(stream);
-            }
-            Err(error) => last = error,
-        }
-    }
-    Err(last)
-}
-
-/// Whether a host can have that name. What can be none is never found; another that is not found may be there later.
-fn may_be_a_name(host: &str) -> bool {
-    let goes = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_') || !byte.is_ascii();
-    let label = |label: &str| (1..=63).contains(&label.len()) && label.bytes().all(goes);
-    host.len() <= 253 && host.strip_suffix('.').unwrap_or(host).split('.').all(label)
+/// What cannot be read. To the caller of `connect` it is an argument; later it may be a file that is just being replaced, and the
+/// next connection reads it anew.
+fn unreadable(error: Error, first: bool) -> DialError {
+    let error = match error.kind() {
+        ErrorKind::InvalidArgument if !first => Error::new(ErrorKind::Connection, "connect", error.message()),
+        _ => error,
+    };
+    DialError { error, passes: false }
 }
 
 fn read_time(value: Value) -> Option<ServerTime> {
@@ -237,17 +249,27 @@ fn read_info(value: Value, field: &str) -> Option<String> {
     text.lines().find_map(|line| line.strip_prefix(field)).map(|value| value.trim().to_owned())
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "tls"))]
 mod tests {
-    use super::*;
+    use libdlock_testkit::{Authority, Server, eventually};
 
-    #[test]
-    fn what_can_be_no_host_name_is_told_from_one_that_is_not_found() {
-        for name in ["redis", "redis.internal.", "a_b-c.example", "10.0.0.1", "bücher.example", &"x".repeat(63)] {
-            assert!(may_be_a_name(name), "{name}");
-        }
-        for name in ["", ".", "a..b", "two words", "a,b", "redis:6379", &"x".repeat(64), &"x.".repeat(127)] {
-            assert!(!may_be_a_name(name), "{name}");
-        }
+    use super::*;
+    use crate::config::Config;
+
+    /// The connection is over before anything was asked, so that no request has the reason.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_login_after_tls_has_refused_says_why() {
+        let authority = Authority::new("ours");
+        let server = Server::options().tls(&authority.issue("server"), &authority, "yes").start();
+        let mut config = Config::from_url(&server.tls_url()).unwrap();
+        config.set("tls_ca_file", authority.file().to_str().unwrap()).unwrap();
+        let dialler = Dialler::new(&config.target, &config.options, &config.clock);
+        let credentials = dialler.read_credentials().unwrap();
+        let transport = dialler.open(credentials.tls.as_ref()).await.unwrap();
+        let refused = || server.log().contains("peer did not return a certificate");
+        tokio::task::block_in_place(|| eventually(Duration::from_secs(10), "it refuses", refused));
+        let login = dialler.log_in(transport, None, Cause::default(), AsyncConnectionConfig::new());
+        let said = dialler.judge(&login.await.map(drop).unwrap_err()).error;
+        assert!(said.message().contains("wants a client certificate"), "{said}");
     }
 }

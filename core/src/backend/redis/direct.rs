@@ -334,8 +334,8 @@ impl Shared {
 
     /// Opens a connection for the pool, which has counted it already. `moves` are those of the server until now.
     fn open(&self, link: u64, moves: u64) {
-        let opened = self.dialler.options().password().and_then(|password| {
-            let opened = Socket::open(&self.dialler, password);
+        let opened = self.dialler.read_credentials().and_then(|credentials| {
+            let opened = Socket::open(&self.dialler, credentials);
             opened.map_err(|error| self.dialler.judge(&error).error)
         });
         let run_id = opened.as_ref().ok().and_then(|(_, info)| read_run_id(info.clone()?));

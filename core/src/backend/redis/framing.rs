@@ -23,6 +23,8 @@ pub(super) enum Absurd {
     TooLong,
     /// The bytes are no reply.
     Garbled,
+    /// They are a message of TLS.
+    Encrypted,
 }
 
 impl Absurd {
@@ -34,6 +36,7 @@ impl Absurd {
                  Check what listens there, and whether the key of this name holds something absurd"
             }
             Absurd::Garbled => "answered something that is no Redis reply",
+            Absurd::Encrypted => "answered in TLS; use rediss:// (or valkeys://) for it",
         }
     }
 }
@@ -145,6 +148,8 @@ impl Framing {
         match kind {
             b'+' | b'-' | b':' | b'_' | b',' | b'#' | b'(' => {}
             kind if has_length(kind) => {}
+            // An alert, which is how TLS answers a request without it, or a handshake.
+            0x15 | 0x16 if self.depth == 0 => return Err(Absurd::Encrypted),
             _ => return Err(Absurd::Garbled),
         }
         self.at = At::Line { kind, number: Number::default(), cr: false };
@@ -296,7 +301,7 @@ mod tests {
 
     #[test]
     fn absurd_replies_are_refused_at_their_first_bytes() {
-        use Absurd::{Garbled, TooLong};
+        use Absurd::{Encrypted, Garbled, TooLong};
         for (reply, expected) in [
             ("$9223372036854775807\r\n", TooLong),
             ("$18446744073709551617\r\n", TooLong),
@@ -313,6 +318,8 @@ mod tests {
             ("$-\r\n", Garbled),
             ("$5x\r\n", Garbled),
             ("HTTP/1.1 400 Bad Request\r\n", Garbled),
+            ("\u{15}\u{3}\u{1}\0\u{2}\u{2}F", Encrypted),
+            ("*1\r\n\u{15}\u{3}", Garbled),
         ] {
             assert_eq!(fed(reply.as_bytes(), 3).unwrap_err(), expected, "{reply}");
         }

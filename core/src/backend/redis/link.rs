@@ -315,7 +315,7 @@ impl Shared {
             }
             Ok(())
         };
-        let Dialled { connection, driver, hello } = self.dialler.dial(cause, push).await?;
+        let Dialled { connection, driver, hello } = self.dialler.dial(first, cause, push).await?;
         let since = self.clock.now();
         self.last_reply.fetch_max(since.0, Ordering::Relaxed);
         let moved_before = self.server.moves();

@@ -1,18 +1,23 @@
 //! Steps on a Redis or Valkey server: sent by their scripts' hashes, repeated where that is safe, within a deadline.
 
+mod bounded;
+mod credentials;
 mod dial;
 mod direct;
 mod driver;
 mod framing;
 mod link;
 mod listen;
-mod passwords;
 mod plain;
+mod probe;
+mod quiet;
 mod reply;
 mod request;
 mod server;
 mod socket;
 mod stream;
+mod tls;
+mod transport;
 mod verdict;
 
 use std::sync::Arc;
@@ -30,6 +35,7 @@ use super::{Done, Failed, Listen, Reached, Sighting, Subscription};
 use crate::blocking;
 use crate::config::{Config, Target};
 use crate::error::{Error, ErrorKind, Result};
+use crate::event::Level;
 use crate::name::ObjectName;
 use crate::stats::Counters;
 use crate::step::{Attempt, Batch, BatchStep, Call, Malformed, Reply, Script, Step};
@@ -105,6 +111,13 @@ impl RedisBackend {
         let link =
             Link::new(Purpose::Commands, dialler.clone(), server.clone(), clock.clone(), events.clone(), nothing);
         link.dial_first(config.options.connect_wait).await?;
+        if config.options.tls_danger_accept_any_certificate {
+            let message = format!(
+                "the certificate of {target} is not verified (tls_danger_accept_any_certificate): whoever is on the way can read \
+                 and change everything"
+            );
+            events.emit(Level::Warn, None, message);
+        }
         link.supervise("supervisor", tasks);
         Ok(RedisBackend {
             target: target.clone(),

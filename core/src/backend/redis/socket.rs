@@ -1,23 +1,23 @@
 //! One blocking connection: a request, its answer, and no longer than that may take.
 
 use std::io::{self, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
-use std::os::unix::net::UnixStream;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use redis::{Cmd, Parser, RedisResult, Value};
 
+use super::credentials::Credentials;
 use super::dial::Dialler;
-use super::stream::{BlockingSocket, BlockingStream};
+use super::stream::BlockingStream;
 use super::{plain, verdict};
-use crate::config::{Options, Secret, Target};
+use crate::config::{Options, Secret};
 use crate::time::{Clock, Tick};
 
 /// How long a request may take on the thread of its caller, which hears no interrupt meanwhile.
 pub(super) const PATIENCE: Duration = Duration::from_millis(40);
 
 pub(super) struct Socket {
-    stream: Bounded,
+    stream: BlockingStream,
+    clock: Clock,
     parser: Parser,
     packed: Vec<u8>,
 }
@@ -25,18 +25,12 @@ pub(super) struct Socket {
 impl Socket {
     /// Connects within `connect_timeout` and what looking the name up takes, and logs in; with the answer to `INFO server`,
     /// where that is allowed. Each answer has to come within [`PATIENCE`]: a server that is further away is none for this.
-    pub(super) fn open(dialler: &Dialler, password: Option<Secret>) -> RedisResult<(Socket, Option<Value>)> {
-        let options = dialler.options();
-        let stream = BlockingStream::new(match dialler.target() {
-            Target::Tcp { host, port } => BlockingSocket::Tcp(connect(host, *port, options.connect_timeout)?),
-            Target::Unix(path) => BlockingSocket::Unix(UnixStream::connect(path)?),
-            Target::Memory(_) => unreachable!("memory:// opens no connection"),
-        });
-        let patience = PATIENCE.min(options.response_timeout);
-        stream.set_timeouts(patience)?;
-        let stream = Bounded { stream, patience, clock: dialler.clock().clone(), since: Tick::default(), reads: 0 };
-        let mut socket = Socket { stream, parser: Parser::new(), packed: Vec::new() };
-        let info = socket.greet(options, password)?;
+    pub(super) fn open(dialler: &Dialler, credentials: Credentials) -> RedisResult<(Socket, Option<Value>)> {
+        let (options, clock) = (dialler.options(), dialler.clock());
+        let mut stream = BlockingStream::new(dialler.open_blocking(credentials.tls.as_ref())?);
+        stream.socket().set_patience(PATIENCE.min(options.response_timeout))?;
+        let mut socket = Socket { stream, clock: clock.clone(), parser: Parser::new(), packed: Vec::new() };
+        let info = socket.greet(options, credentials.password)?;
         Ok((socket, info))
     }
 
@@ -67,7 +61,7 @@ impl Socket {
     }
 
     fn command(&mut self, command: &Cmd) -> RedisResult<Value> {
-        let now = self.stream.clock.now();
+        let now = self.clock.now();
         self.call(now, |packed| command.write_packed_command(packed))
     }
 
@@ -76,8 +70,9 @@ impl Socket {
     pub(super) fn call(&mut self, now: Tick, pack: impl FnOnce(&mut Vec<u8>)) -> RedisResult<Value> {
         self.packed.clear();
         pack(&mut self.packed);
-        self.stream.begin(now);
-        self.stream.stream.write_all(&self.packed)?;
+        self.stream.socket().begin(now);
+        self.stream.write_all(&self.packed)?;
+        self.stream.flush()?;
         let mut first = [0; 1024];
         let length = self.stream.read(&mut first)?;
         let first = &first[..length];
@@ -92,12 +87,10 @@ impl Socket {
 
     /// After a time-out of [`Socket::call`]: waits for that answer for so long. What came of it already is kept.
     pub(super) fn go_on(&mut self, now: Tick, patience: Duration) -> RedisResult<Value> {
-        let usual = std::mem::replace(&mut self.stream.patience, patience);
-        self.stream.stream.set_timeouts(patience)?;
-        self.stream.begin(now);
+        let usual = self.stream.socket().set_patience(patience)?;
+        self.stream.socket().begin(now);
         let answer = self.parser.parse_value(&mut self.stream);
-        self.stream.patience = usual;
-        self.stream.stream.set_timeouts(usual)?;
+        self.stream.socket().set_patience(usual)?;
         match answer? {
             Value::ServerError(error) => Err(error.into()),
             value => Ok(value),
@@ -106,55 +99,14 @@ impl Socket {
 
     /// Whether the other side has neither closed it nor said anything unasked.
     pub(super) fn is_quiet(&mut self) -> bool {
-        let stream = &mut self.stream.stream;
-        let silent = |read: io::Result<usize>| read.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock);
-        stream.set_nonblocking(true).is_ok() && silent(stream.read(&mut [0])) && stream.set_nonblocking(false).is_ok()
-    }
-}
-
-fn connect(host: &str, port: u16, limit: Duration) -> io::Result<TcpStream> {
-    let start = Instant::now();
-    let mut last = io::Error::from(io::ErrorKind::NotFound);
-    for address in (host, port).to_socket_addrs()? {
-        let left = limit.saturating_sub(start.elapsed()).max(Duration::from_millis(1));
-        match TcpStream::connect_timeout(&address, left) {
-            Ok(stream) => {
-                stream.set_nodelay(true)?;
-                return Ok(stream);
-            }
-            Err(error) => last = error,
-        }
-    }
-    Err(last)
-}
-
-/// Reads for so long and no longer, also when a signal interrupts it or the answer comes in pieces.
-struct Bounded {
-    stream: BlockingStream,
-    patience: Duration,
-    clock: Clock,
-    since: Tick,
-    reads: u32,
-}
-
-impl Bounded {
-    fn begin(&mut self, now: Tick) {
-        (self.since, self.reads) = (now, 0);
-    }
-}
-
-impl Read for Bounded {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        loop {
-            // The first read has the socket's own time-out, which is as long.
-            if self.reads > 0 && self.clock.now().since(self.since) >= self.patience {
-                return Err(io::ErrorKind::TimedOut.into());
-            }
-            self.reads += 1;
-            match self.stream.read(buffer) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                other => return other,
-            }
-        }
+        let now = self.clock.now();
+        self.stream.socket().begin(now);
+        let mut quiet = || {
+            self.stream.socket().set_nonblocking(true)?;
+            let read = self.stream.read(&mut [0]);
+            self.stream.socket().set_nonblocking(false)?;
+            Ok::<_, io::Error>(read.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock))
+        };
+        quiet().unwrap_or(false)
     }
 }

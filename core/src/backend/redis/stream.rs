@@ -1,59 +1,61 @@
-//! The sockets under both kinds of connection. They differ from those of std and tokio in two ways: no write raises SIGPIPE,
-//! and a reply of absurd size ends the connection before it takes memory.
+//! What the protocol is read from and written to, for both kinds of connection: a reply of absurd size ends the connection
+//! before it takes memory. What is counted are the bytes of the protocol, behind TLS.
 
 use std::io::{self, Read, Write};
-use std::net::TcpStream as BlockingTcp;
-use std::os::fd::AsFd;
-use std::os::unix::net::UnixStream as BlockingUnix;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
-use rustix::net::{SendFlags, send};
-use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
-use tokio::net::{TcpStream, UnixStream};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use super::bounded::Bounded;
 use super::framing::{Absurd, Framing};
+use super::tls::Fault;
+use super::transport::{BlockingTransport, Transport};
 
-/// Sends without SIGPIPE: a host that has not ignored that signal must survive a server that goes away. `write` raises it, and
-/// so do std's `UnixStream` and every vectored write.
-fn send_quietly(socket: impl AsFd, bytes: &[u8]) -> io::Result<usize> {
-    // Where there is no such flag, std has set SO_NOSIGPIPE on the socket.
-    #[cfg(target_vendor = "apple")]
-    let flags = SendFlags::empty();
-    #[cfg(not(target_vendor = "apple"))]
-    let flags = SendFlags::NOSIGNAL;
-    Ok(send(socket, bytes, flags)?)
-}
-
-/// What a connection's own end was about, when its bytes made no sense; for the task that only hears that it ended.
+/// Why a connection was ended from this side; for those who only hear that it ended.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Cause(Arc<OnceLock<Absurd>>);
+pub(super) struct Cause(Arc<OnceLock<Why>>);
+
+#[derive(Debug)]
+enum Why {
+    Absurd(Absurd),
+    Tls(Fault),
+}
 
 impl Cause {
     /// How the connection ended, to stand behind the server's name.
-    pub(super) fn how(&self) -> &'static str {
-        self.0.get().map_or("closed the connection", |absurd| absurd.how())
+    pub(super) fn how(&self) -> &str {
+        match self.0.get() {
+            Some(Why::Absurd(absurd)) => absurd.how(),
+            Some(Why::Tls(fault)) => fault.how(),
+            None => "closed the connection",
+        }
     }
-}
 
-/// A socket of the runtime.
-pub(super) enum Socket {
-    Tcp(TcpStream),
-    Unix(UnixStream),
+    fn note(&self, why: Why) {
+        // The first one is the cause of those that follow.
+        let _ = self.0.set(why);
+    }
 }
 
 /// What the redis crate reads from and writes to.
 pub(super) struct Stream {
-    socket: Socket,
+    transport: Transport,
     framing: Framing,
     cause: Cause,
 }
 
 impl Stream {
-    pub(super) fn new(socket: Socket, cause: Cause) -> Stream {
-        Stream { socket, framing: Framing::default(), cause }
+    pub(super) fn new(transport: Transport, cause: Cause) -> Stream {
+        Stream { transport, framing: Framing::default(), cause }
+    }
+
+    fn failed(&self, error: io::Error) -> io::Error {
+        if let Some(fault) = Fault::of(&error) {
+            self.cause.note(Why::Tls(fault.clone()));
+        }
+        error
     }
 }
 
@@ -61,13 +63,10 @@ impl AsyncRead for Stream {
     fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let stream = self.get_mut();
         let before = buffer.filled().len();
-        ready!(match &mut stream.socket {
-            Socket::Tcp(socket) => Pin::new(socket).poll_read(context, buffer),
-            Socket::Unix(socket) => Pin::new(socket).poll_read(context, buffer),
-        })?;
+        ready!(Pin::new(&mut stream.transport).poll_read(context, buffer)).map_err(|error| stream.failed(error))?;
         if let Err(absurd) = stream.framing.feed(&buffer.filled()[before..]) {
             buffer.set_filled(before);
-            let _ = stream.cause.0.set(absurd);
+            stream.cause.note(Why::Absurd(absurd));
             return Poll::Ready(Err(absurd.into()));
         }
         Poll::Ready(Ok(()))
@@ -76,77 +75,39 @@ impl AsyncRead for Stream {
 
 impl AsyncWrite for Stream {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        loop {
-            let sent = match &self.socket {
-                Socket::Tcp(socket) => {
-                    ready!(socket.poll_write_ready(context))?;
-                    socket.try_io(Interest::WRITABLE, || send_quietly(socket, bytes))
-                }
-                Socket::Unix(socket) => {
-                    ready!(socket.poll_write_ready(context))?;
-                    socket.try_io(Interest::WRITABLE, || send_quietly(socket, bytes))
-                }
-            };
-            match sent {
-                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
-                other => return Poll::Ready(other),
-            }
-        }
+        let stream = self.get_mut();
+        Pin::new(&mut stream.transport).poll_write(context, bytes).map_err(|error| stream.failed(error))
     }
 
-    fn poll_flush(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let stream = self.get_mut();
+        Pin::new(&mut stream.transport).poll_flush(context).map_err(|error| stream.failed(error))
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.get_mut().socket {
-            Socket::Tcp(socket) => Pin::new(socket).poll_shutdown(context),
-            Socket::Unix(socket) => Pin::new(socket).poll_shutdown(context),
-        }
+        Pin::new(&mut self.get_mut().transport).poll_shutdown(context)
     }
 }
 
 /// The same for a thread that blocks.
 pub(super) struct BlockingStream {
-    socket: BlockingSocket,
+    transport: BlockingTransport,
     framing: Framing,
 }
 
-pub(super) enum BlockingSocket {
-    Tcp(BlockingTcp),
-    Unix(BlockingUnix),
-}
-
 impl BlockingStream {
-    pub(super) fn new(socket: BlockingSocket) -> BlockingStream {
-        BlockingStream { socket, framing: Framing::default() }
+    pub(super) fn new(transport: BlockingTransport) -> BlockingStream {
+        BlockingStream { transport, framing: Framing::default() }
     }
 
-    pub(super) fn set_timeouts(&self, limit: Duration) -> io::Result<()> {
-        match &self.socket {
-            BlockingSocket::Tcp(socket) => {
-                socket.set_read_timeout(Some(limit)).and(socket.set_write_timeout(Some(limit)))
-            }
-            BlockingSocket::Unix(socket) => {
-                socket.set_read_timeout(Some(limit)).and(socket.set_write_timeout(Some(limit)))
-            }
-        }
-    }
-
-    pub(super) fn set_nonblocking(&self, on: bool) -> io::Result<()> {
-        match &self.socket {
-            BlockingSocket::Tcp(socket) => socket.set_nonblocking(on),
-            BlockingSocket::Unix(socket) => socket.set_nonblocking(on),
-        }
+    pub(super) fn socket(&mut self) -> &mut Bounded {
+        self.transport.socket()
     }
 }
 
 impl Read for BlockingStream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let length = match &mut self.socket {
-            BlockingSocket::Tcp(socket) => socket.read(buffer),
-            BlockingSocket::Unix(socket) => socket.read(buffer),
-        }?;
+        let length = self.transport.read(buffer)?;
         self.framing.feed(&buffer[..length])?;
         Ok(length)
     }
@@ -154,13 +115,10 @@ impl Read for BlockingStream {
 
 impl Write for BlockingStream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match &self.socket {
-            BlockingSocket::Tcp(socket) => send_quietly(socket, bytes),
-            BlockingSocket::Unix(socket) => send_quietly(socket, bytes),
-        }
+        self.transport.write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+        self.transport.flush()
     }
 }

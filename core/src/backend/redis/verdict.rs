@@ -8,6 +8,7 @@ use redis::{ErrorKind as Theirs, RedisError, ServerErrorKind};
 use rustix::io::Errno;
 
 use super::framing::Absurd;
+use super::tls::{Fault, Lasts};
 use crate::config::Target;
 use crate::error::{Error, ErrorKind};
 use crate::step::{State, Step};
@@ -143,7 +144,10 @@ pub(super) struct DialError {
 pub(super) fn of_dialling(error: &RedisError, target: &Target, password_may_change: bool) -> DialError {
     let passes = match code(error) {
         Some(code) => matches!(code, "LOADING" | "MASTERDOWN" | "BUSY"),
-        None => error.is_timeout() || (error.kind() == Theirs::Io && absurd(error).is_none()),
+        None => match fault(error) {
+            Some(fault) => fault.lasts == Lasts::Briefly,
+            None => error.is_timeout() || (error.kind() == Theirs::Io && absurd(error).is_none()),
+        },
     };
     let say = |kind, what: &str| Error::new(kind, "connect", format!("{target} {what}"));
     let permanent_if = |permanent: bool, error: Error| if permanent { error.permanent() } else { error };
@@ -178,8 +182,14 @@ pub(super) fn of_dialling(error: &RedisError, target: &Target, password_may_chan
             let what = format!("refused the connection ({}{})", text::part(code), said(error));
             permanent_if(code == "ERR" && !full, say(ErrorKind::Connection, &what))
         }
-        // A server that is away comes back; whatever else listens there is no server, and an address may lead nowhere.
-        (_, None) => permanent_if(!passes || is_no_address(error), say(ErrorKind::Connection, how(error))),
+        (_, None) => {
+            let lasts = match fault(error) {
+                Some(fault) => fault.lasts == Lasts::ForGood,
+                // A server that is away comes back; whatever else listens there is no server, and an address may lead nowhere.
+                None => !passes || is_no_address(error),
+            };
+            permanent_if(lasts, say(ErrorKind::Connection, how(error)))
+        }
     };
     DialError { error, passes }
 }
@@ -278,6 +288,11 @@ fn absurd(error: &RedisError) -> Option<Absurd> {
     below(error)?.get_ref()?.downcast_ref().copied()
 }
 
+/// What TLS said, when that ended the connection.
+fn fault(error: &RedisError) -> Option<&Fault> {
+    Fault::of(below(error)?)
+}
+
 /// What the operating system said, where that is another thing to mend than the server or the way to it.
 fn local(error: &RedisError) -> Option<&'static str> {
     Some(match Errno::from_io_error(below(error)?)? {
@@ -293,9 +308,11 @@ fn local(error: &RedisError) -> Option<&'static str> {
 }
 
 /// An error of the way to the server, in words of ours.
-pub(super) fn how(error: &RedisError) -> &'static str {
+pub(super) fn how(error: &RedisError) -> &str {
     if let Some(absurd) = absurd(error) {
         absurd.how()
+    } else if let Some(fault) = fault(error) {
+        fault.how()
     } else if let Some(local) = local(error) {
         local
     } else if error.is_timeout() {
@@ -342,7 +359,7 @@ mod tests {
 
     #[test]
     fn whether_a_retry_can_help_follows_from_the_answer() {
-        let target = Target::Tcp { host: "h".to_owned(), port: 1 };
+        let target = Target::Tcp { host: "h".to_owned(), port: 1, tls: false };
         let step = StepKind { op: "acquire", idempotent: true, access: "" };
         use ErrorKind::{Connection, NoPermission, OutOfMemory, Server, Unsupported};
         for (reply, kind, retryable) in [
@@ -394,7 +411,7 @@ mod tests {
 
     #[test]
     fn a_refusal_names_the_server_what_it_refused_and_what_helps() {
-        let target = Target::Tcp { host: "h".to_owned(), port: 1 };
+        let target = Target::Tcp { host: "h".to_owned(), port: 1, tls: false };
         let step = StepKind { op: "acquire", idempotent: true, access: "+hset" };
         for (reply, says) in [
             ("NOPERM User u has no permissions to run the 'hset' command", "the command 'hset'; the user needs +hset"),
@@ -419,7 +436,7 @@ mod tests {
 
     #[test]
     fn a_servers_text_is_escaped_and_bounded() {
-        let target = Target::Tcp { host: "h".to_owned(), port: 1 };
+        let target = Target::Tcp { host: "h".to_owned(), port: 1, tls: false };
         let step = StepKind { op: "acquire", idempotent: true, access: "" };
         let long = "x\u{1b}".repeat(5_000);
         for bytes in [

@@ -35,8 +35,8 @@ public final class Dlock {
     }
 
     /**
-     * Connects to {@code redis://[user[:password]@]host[:port][/db]}, {@code unix:///path}, {@code memory://} or
-     * {@code memory://NAME}; options may stand in the URL's query, too. An interrupt does not end it,
+     * Connects to {@code redis://[user[:password]@]host[:port][/db]}, {@code rediss://} with TLS, {@code unix:///path},
+     * {@code memory://} or {@code memory://NAME}; options may stand in the URL's query, too. An interrupt does not end it,
      * {@code connect_timeout} does. With {@code connect_wait} it keeps trying for that long while the server is not up yet.
      *
      * @param url where the server is

@@ -301,6 +301,63 @@ public final class Options {
     }
 
     /**
+     * File with the certificates (PEM) of the authorities that may have signed the server's, in place of the system's;
+     * read again for each connection.
+     *
+     * @param path none by default
+     * @return a copy with it
+     */
+    public Options tlsCaFile(String path) {
+        Arguments.notNull(path, "path");
+        return set("tls_ca_file", path);
+    }
+
+    /**
+     * File with the client's certificate, and those between it and its authority (PEM); read again for each
+     * connection.
+     *
+     * @param path none by default
+     * @return a copy with it
+     */
+    public Options tlsCertFile(String path) {
+        Arguments.notNull(path, "path");
+        return set("tls_cert_file", path);
+    }
+
+    /**
+     * File with the private key of that certificate (PEM, no passphrase); read again for each connection.
+     *
+     * @param path none by default
+     * @return a copy with it
+     */
+    public Options tlsKeyFile(String path) {
+        Arguments.notNull(path, "path");
+        return set("tls_key_file", path);
+    }
+
+    /**
+     * The name or IP address that the server's certificate has to be for, if that is not the host of the URL.
+     *
+     * @param name none by default
+     * @return a copy with it
+     */
+    public Options tlsServerName(String name) {
+        Arguments.notNull(name, "name");
+        return set("tls_server_name", name);
+    }
+
+    /**
+     * Whether any certificate will do: then whoever is on the way to the server can read and change everything, the
+     * password included.
+     *
+     * @param accept false by default
+     * @return a copy with it
+     */
+    public Options tlsDangerAcceptAnyCertificate(boolean accept) {
+        return set("tls_danger_accept_any_certificate", Boolean.toString(accept));
+    }
+
+    /**
      * As the server's {@code CLIENT LIST} shows it.
      *
      * @param name printable ASCII without spaces; {@code libdlock-<version>} by default
