@@ -20,6 +20,11 @@ pub(crate) fn part(text: &str) -> String {
     shown(text, LONGEST_PART)
 }
 
+/// The start of a text as a script cuts it off, and as the reply is then read.
+pub(crate) fn start_of(text: &str, bytes: usize) -> String {
+    String::from_utf8_lossy(&text.as_bytes()[..bytes.min(text.len())]).into_owned()
+}
+
 /// The text with hidden characters escaped as `\n` or `\u{1b}`, and with `...` in place of what is too long.
 fn shown(text: &str, longest: usize) -> String {
     let mut shown = String::with_capacity(text.len().min(longest) + 8);

@@ -3,7 +3,7 @@
 
 use crate::context::Context;
 use crate::name::ObjectName;
-use crate::step::WrongType;
+use crate::step::{MainKey, WrongType};
 
 /// The kind of channel where the number of available permits is announced (Redisson's RSemaphore and
 /// RPermitExpirableSemaphore).
@@ -15,35 +15,14 @@ pub(crate) const TIMEOUT: &str = "timeout";
 /// The most permits that there are: Redisson counts them in an `int`.
 pub(crate) const MAX_PERMITS: u32 = i32::MAX as u32;
 
-/// How many permits are available, as their key has it. A deadline is in ms of the server's clock.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Available {
-    pub(crate) text: String,
-    pub(crate) deadline: Option<u64>,
-}
-
-impl Available {
-    /// How many permits are available; `None` when there is no such key.
-    pub(crate) fn count(key: &Option<Available>) -> Result<Option<i64>, WrongType> {
-        let Some(available) = key else { return Ok(None) };
-        let text = available.text.as_str();
-        let digits = text.strip_prefix('-').unwrap_or(text);
-        let is_number = digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.is_empty();
-        // As the server writes a number: of others it takes none. Below 10^15, where a number of Lua is exact.
-        let is_number = text.len() <= 15 && is_number && (text == "0" || !digits.starts_with('0'));
-        if is_number { text.parse().map(Some).map_err(|_| WrongType) } else { Err(WrongType) }
-    }
-
-    /// Sets the number, and leaves the end of the key as it is.
-    pub(crate) fn set(key: &mut Option<Available>, available: i64) {
-        let deadline = key.as_ref().and_then(|available| available.deadline);
-        *key = Some(Available { text: available.to_string(), deadline });
-    }
-
-    /// Whether the key is gone.
-    pub(crate) fn is_over(&self, now_ms: u64) -> bool {
-        self.deadline.is_some_and(|deadline| now_ms > deadline)
-    }
+/// How many permits are available, as their key has it; `None` when there is no such key.
+pub(crate) fn count(key: &MainKey) -> Result<Option<i64>, WrongType> {
+    let Some(text) = key.text()? else { return Ok(None) };
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let is_number = digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.is_empty();
+    // As the server writes a number: of others it takes none. Below 10^15, where a number of Lua is exact.
+    let is_number = text.len() <= 15 && is_number && (text == "0" || !digits.starts_with('0'));
+    if is_number { text.parse().map(Some).map_err(|_| WrongType) } else { Err(WrongType) }
 }
 
 /// Whose permits: one acquire of one client, and how many it takes. Written `<client>:<number>/<permits>`.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::step::WrongType;
+use crate::step::{Text, WrongType};
 use crate::time::{ServerTime, millis};
 
 /// The kind of key of the last fencing token (Redisson's RFencedLock). One sequence for all that can be held of a name, so that
@@ -12,49 +12,40 @@ pub(crate) const TOKEN: &str = "redisson_lock_token";
 /// The largest token: beyond 2^53 a number of Lua is not exact.
 const MAX_TOKEN: u64 = (1 << 53) - 1;
 
-/// The key of the last token of a name. A deadline is in ms of the server's clock.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct TokenKey {
-    pub(crate) value: String,
-    pub(crate) deadline: Option<u64>,
+/// The number that a token's key holds, if it is one and leaves room for `block` larger ones.
+pub(crate) fn last(key: &Text, block: u64) -> Result<u64, WrongType> {
+    read_token(&key.value).filter(|last| *last <= MAX_TOKEN - block).ok_or(WrongType)
 }
 
-impl TokenKey {
-    /// The number that the key holds, if it is one and leaves room for `block` larger ones.
-    pub(crate) fn last(&self, block: u64) -> Result<u64, WrongType> {
-        read_token(&self.value).filter(|last| *last <= MAX_TOKEN - block).ok_or(WrongType)
-    }
+/// The first of the `block` tokens that were given last, if the key says so.
+pub(crate) fn given(key: &Text, block: u64) -> Result<u64, WrongType> {
+    let last = read_token(&key.value).filter(|last| *last >= block).ok_or(WrongType)?;
+    Ok(last - block + 1)
+}
 
-    /// The first of the `block` tokens that were given last, if the key says so.
-    pub(crate) fn given(&self, block: u64) -> Result<u64, WrongType> {
-        let last = read_token(&self.value).filter(|last| *last >= block).ok_or(WrongType)?;
-        Ok(last - block + 1)
-    }
-
-    /// Reserves `block` tokens larger than all before; the first. The key outlives this by `ttl`, or by half of that at least.
-    pub(crate) fn mint(
-        key: &mut Option<TokenKey>,
-        now: ServerTime,
-        ttl: Option<Duration>,
-        block: u64,
-    ) -> Result<u64, WrongType> {
-        // A token ahead of the clock, which was set back, adds what it lies ahead.
-        let fresh = |token: u64, ttl| now.millis() + millis(ttl) + (token - now.0).div_ceil(1_000);
-        let (token, deadline) = match key {
-            None => (now.0, ttl.map(|ttl| fresh(now.0, ttl))),
-            Some(key) => {
-                let last = key.last(block)?;
-                let token = now.0.max(last + 1);
-                let deadline = ttl.and_then(|ttl| {
-                    let half = millis(ttl) * 500;
-                    if last / half == now.0 / half { key.deadline } else { key.deadline.and(Some(fresh(token, ttl))) }
-                });
-                (token, deadline)
-            }
-        };
-        *key = Some(TokenKey { value: (token + block - 1).to_string(), deadline });
-        Ok(token)
-    }
+/// Reserves `block` tokens larger than all before; the first. The key outlives this by `ttl`, or by half of that at least.
+pub(crate) fn mint(
+    key: &mut Option<Text>,
+    now: ServerTime,
+    ttl: Option<Duration>,
+    block: u64,
+) -> Result<u64, WrongType> {
+    // A token ahead of the clock, which was set back, adds what it lies ahead.
+    let fresh = |token: u64, ttl| now.millis() + millis(ttl) + (token - now.0).div_ceil(1_000);
+    let (token, deadline) = match key {
+        None => (now.0, ttl.map(|ttl| fresh(now.0, ttl))),
+        Some(key) => {
+            let last = last(key, block)?;
+            let token = now.0.max(last + 1);
+            let deadline = ttl.and_then(|ttl| {
+                let half = millis(ttl) * 500;
+                if last / half == now.0 / half { key.deadline } else { key.deadline.and(Some(fresh(token, ttl))) }
+            });
+            (token, deadline)
+        }
+    };
+    *key = Some(Text { value: (token + block - 1).to_string(), deadline });
+    Ok(token)
 }
 
 /// A token as a key has it.

@@ -4,11 +4,11 @@ use proptest::prelude::*;
 
 use super::step::{self, Acquire, Add, Cancel, CountingState, Drain, Inspect, Look, SetPermits, Undo};
 use crate::contended::Queue;
-use crate::contended::available::{Available, channel};
+use crate::contended::available::{self, channel};
 use crate::context::inbox;
 use crate::name::ObjectName;
 use crate::step::model::{Model, Pair, Sequences, drive};
-use crate::step::{Once, REMEMBERED, Remembered};
+use crate::step::{MainKey, Once, REMEMBERED, Remembered};
 use crate::time::ServerTime;
 
 /// More than head, next and one behind them.
@@ -69,6 +69,8 @@ pub(crate) enum Foreign {
         text: &'static str,
         ttl_ms: Option<u64>,
     },
+    /// An object of another kind, such as a lock.
+    Other,
     DropCount,
     DropSeen,
     /// A semaphore with leased permits has given some out, or has all of them again.
@@ -104,6 +106,7 @@ fn actions() -> impl Strategy<Value = (Action, i64)> {
     let foreign = prop_oneof![
         3 => (-3..4i64).prop_map(Foreign::Incr),
         3 => (text, prop::option::of(1..5_000u64)).prop_map(|(text, ttl_ms)| Foreign::Count { text, ttl_ms }),
+        1 => Just(Foreign::Other),
         1 => Just(Foreign::DropCount),
         1 => Just(Foreign::DropSeen),
         1 => Just(Foreign::Leased(true)),
@@ -184,13 +187,11 @@ impl Model for CountingState {
     }
 
     fn read_back(pair: &mut Pair<CountingState>) -> CountingState {
-        let (count, leased) = (pair.name.as_str().to_owned(), step::leased_key(&pair.name));
-        let deadline = pair.server_deadline(&count);
-        let text = pair.server.cmd(&["GET", &count]).unwrap();
+        let leased = step::leased_key(&pair.name);
         CountingState {
-            available: (!text.is_nil()).then(|| Available { text: text.text().to_owned(), deadline }),
+            main: pair.read_main(),
             done: Remembered::read_back(pair, step::DONE),
-            leased: pair.server.cmd(&["EXISTS", &leased]).unwrap().int() == 1,
+            leased: pair.read_scores(&leased),
             queue: Queue::read_back(pair, &step::QUEUE),
         }
     }
@@ -201,21 +202,15 @@ fn foreign(pair: &mut Pair<CountingState>, action: &Foreign) {
     match action {
         Foreign::Incr(by) => {
             // What is no number is left alone.
-            let Ok(available) = Available::count(&pair.state.available) else { return };
+            let Ok(available) = available::count(&pair.state.main) else { return };
             pair.command(&["INCRBY", &count, &by.to_string()]);
-            Available::set(&mut pair.state.available, available.unwrap_or(0) + by);
+            pair.state.main.set_text((available.unwrap_or(0) + by).to_string());
         }
         Foreign::Count { text, ttl_ms } => {
-            pair.command(&["SET", &count, text]);
-            if let Some(ttl) = ttl_ms {
-                pair.command(&["PEXPIRE", &count, &ttl.to_string()]);
-            }
-            pair.state.available = Some(Available { text: (*text).to_owned(), deadline: pair.deadline(*ttl_ms) });
+            pair.set_main(MainKey::of_text((*text).to_owned(), pair.deadline(*ttl_ms)));
         }
-        Foreign::DropCount => {
-            pair.command(&["DEL", &count]);
-            pair.state.available = None;
-        }
+        Foreign::Other => pair.set_main(MainKey::of_fields([("field", "1")], pair.deadline(Some(1_500)))),
+        Foreign::DropCount => pair.set_main(MainKey::default()),
         Foreign::DropSeen => {
             pair.command(&["DEL", &pair.name.companion(step::QUEUE.seen)]);
             pair.state.queue.seen.clear();
@@ -225,12 +220,13 @@ fn foreign(pair: &mut Pair<CountingState>, action: &Foreign) {
             pair.state.queue.barged = None;
         }
         Foreign::Leased(true) => {
-            pair.command(&["ZADD", &leased, "922337203685477", "redisson's id 01"]);
-            pair.state.leased = true;
+            let (expiry, id) = (922_337_203_685_477_u64, "redisson's id 01");
+            pair.command(&["ZADD", &leased, &expiry.to_string(), id]);
+            pair.state.leased.value.insert(id.to_owned(), expiry);
         }
         Foreign::Leased(false) => {
             pair.command(&["DEL", &leased]);
-            pair.state.leased = false;
+            pair.state.leased.value.clear();
         }
         Foreign::Listens { client: number, listens } => pair.listen(&inbox(&client(*number)), *listens),
     }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::step::{CountDown, DONE, Delete, LatchState, Look, MAX_COUNT, SetCount, channel};
 use crate::name::ObjectName;
 use crate::step::model::{Model, Pair, Sequences, drive};
-use crate::step::{Once, Remembered, State};
+use crate::step::{MainKey, Once, Remembered};
 use crate::time::ServerTime;
 
 /// A request.
@@ -54,6 +54,8 @@ pub(crate) enum Action {
         value: String,
         ttl_ms: Option<u64>,
     },
+    /// An object of another kind, such as a lock.
+    Other,
     /// Redisson's `DECR` of a latch that is there.
     ForeignDown,
     Removed,
@@ -96,6 +98,7 @@ fn actions() -> impl Strategy<Value = (Action, i64)> {
         2 => delete,
         4 => Just(Action::Look),
         1 => foreign,
+        1 => Just(Action::Other),
         2 => Just(Action::ForeignDown),
         1 => Just(Action::Removed),
         1 => any::<bool>().prop_map(Action::Listens),
@@ -132,25 +135,17 @@ impl Model for LatchState {
             }
             Action::Look => pair.step(&Look, false),
             Action::Foreign { value, ttl_ms } => {
-                let key = LatchState::main_key(&pair.name);
-                pair.command(&["SET", &key, value]);
-                if let Some(ttl) = ttl_ms {
-                    pair.command(&["PEXPIRE", &key, &ttl.to_string()]);
-                }
-                (pair.state.count, pair.state.deadline) = (Some(value.clone()), pair.deadline(*ttl_ms));
+                pair.set_main(MainKey::of_text(value.clone(), pair.deadline(*ttl_ms)));
             }
+            Action::Other => pair.set_main(MainKey::of_fields([("field", "1")], pair.deadline(Some(1_500)))),
             Action::ForeignDown => {
-                let number = pair.state.count.as_ref().and_then(|text| text.parse::<i64>().ok());
+                let count = pair.state.main.text().ok().flatten();
+                let number = count.and_then(|text| text.parse::<i64>().ok());
                 if let Some(number) = number.filter(|number| (2..1_000_000).contains(number)) {
-                    let value = (number - 1).to_string();
-                    pair.command(&["SET", &LatchState::main_key(&pair.name), &value, "KEEPTTL"]);
-                    pair.state.count = Some(value);
+                    pair.set_main(MainKey::of_text((number - 1).to_string(), pair.state.main.deadline()));
                 }
             }
-            Action::Removed => {
-                pair.command(&["DEL", &LatchState::main_key(&pair.name)]);
-                (pair.state.count, pair.state.deadline) = (None, None);
-            }
+            Action::Removed => pair.set_main(MainKey::default()),
             Action::Listens(listens) => {
                 let channel = channel(&pair.name);
                 pair.listen(&channel, *listens);
@@ -163,11 +158,7 @@ impl Model for LatchState {
     }
 
     fn read_back(pair: &mut Pair<LatchState>) -> LatchState {
-        let key = LatchState::main_key(&pair.name);
-        let deadline = pair.server_deadline(&key);
-        let value = pair.server.cmd(&["GET", &key]).unwrap();
-        let count = (!value.is_nil()).then(|| value.text().to_owned());
-        LatchState { count, deadline, done: Remembered::read_back(pair, DONE) }
+        LatchState { main: pair.read_main(), done: Remembered::read_back(pair, DONE) }
     }
 }
 

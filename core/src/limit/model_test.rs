@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::Rate;
 use super::step::{Gcra, GiveBack, LimitState, Reset};
 use super::tat::{Span, Stored};
-use crate::step::State;
+use crate::step::MainKey;
 use crate::step::model::{Model, Pair, Sequences, drive};
 
 #[derive(Clone, Debug)]
@@ -24,6 +24,8 @@ pub(crate) enum Action {
         since_us: u64,
     },
     Reset,
+    /// An object of another kind.
+    Other,
     /// What others leave in the key.
     Foreign {
         value: String,
@@ -81,7 +83,8 @@ fn actions() -> impl Strategy<Value = (Action, i64)> {
         Just("31536000000000+1/30000000000000000".to_owned()),
     ];
     let foreign = (value, prop::option::of(1..5_000u64)).prop_map(|(value, ttl_ms)| Action::Foreign { value, ttl_ms });
-    let action = prop_oneof![20 => ask, 6 => give_back, 1 => Just(Action::Reset), 1 => foreign];
+    let action =
+        prop_oneof![20 => ask, 6 => give_back, 1 => Just(Action::Reset), 1 => foreign, 1 => Just(Action::Other)];
     let shift_us = prop_oneof![
         4 => 0..1_000i64,
         4 => 0..500_000i64,
@@ -101,7 +104,8 @@ impl Model for LimitState {
             Action::Ask { rate, cost, wait } => pair.step(&Gcra::new(*rate, *cost).within(*wait), false),
             Action::GiveBack { rate, cost, since_us } => {
                 let unit = rate.unit();
-                let stored = pair.state.tat.as_ref().and_then(|text| Stored::parse(text, unit)).unwrap_or_default();
+                let text = pair.state.main.text().ok().flatten();
+                let stored = text.and_then(|text| Stored::parse(text, unit)).unwrap_or_default();
                 // Such as the server could have answered.
                 let tat =
                     Span { us: stored.tat.us.min(1 << 52), ..stored.tat }.minus(Span { us: *since_us, part: 0 }, unit);
@@ -109,21 +113,14 @@ impl Model for LimitState {
             }
             Action::Reset => pair.step(&Reset, false),
             Action::Foreign { value, ttl_ms } => {
-                let key = LimitState::main_key(&pair.name);
-                pair.command(&["SET", &key, value]);
-                if let Some(ttl) = ttl_ms {
-                    pair.command(&["PEXPIRE", &key, &ttl.to_string()]);
-                }
-                pair.state = LimitState { tat: Some(value.clone()), deadline: pair.deadline(*ttl_ms) };
+                pair.set_main(MainKey::of_text(value.clone(), pair.deadline(*ttl_ms)));
             }
+            Action::Other => pair.set_main(MainKey::of_fields([("field", "1")], pair.deadline(Some(1_500)))),
         }
     }
 
     fn read_back(pair: &mut Pair<LimitState>) -> LimitState {
-        let key = LimitState::main_key(&pair.name);
-        let deadline = pair.server_deadline(&key);
-        let value = pair.server.cmd(&["GET", &key]).unwrap();
-        LimitState { tat: (!value.is_nil()).then(|| value.text().to_owned()), deadline }
+        LimitState { main: pair.read_main() }
     }
 }
 

@@ -4,7 +4,7 @@ use super::{AcquireOptions, Held, HolderId, Lock};
 use crate::config::check_lease;
 use crate::contended::Caller;
 use crate::error::{Error, ErrorKind, Result};
-use crate::lease::{Grant, Term};
+use crate::lease::{Grant, LossReason, Term};
 
 pub(super) const OP: &str = "acquire";
 
@@ -49,12 +49,16 @@ impl Lock {
     /// Tells the holder of a loss, once: what it does with the lock next begins anew.
     pub(super) fn refuse_lost(&self, op: &'static str, grant: &Grant) -> Result<()> {
         let Some(reason) = grant.loss() else { return Ok(()) };
+        Err(self.lost(op, grant, reason, "A loss is told once: the next acquire begins anew"))
+    }
+
+    /// Tells the holder of a loss, and what it can do next.
+    pub(super) fn lost(&self, op: &'static str, grant: &Grant, reason: LossReason, advice: &str) -> Error {
         self.shared.told(grant);
         let message = format!(
-            "lost with token {}: {reason}; work done since may have overlapped another holder's. A loss is told once: the \
-             next acquire begins anew",
+            "lost with token {}: {reason}; work done since may have overlapped another holder's. {advice}",
             grant.token()
         );
-        Err(Error::new(ErrorKind::Lost, op, message).on(self.key()))
+        Error::new(ErrorKind::Lost, op, message).on(self.key())
     }
 }

@@ -32,9 +32,9 @@ pub(crate) use exclusive::Exclusive;
 pub use held::Held;
 pub use inspection::Inspection;
 pub use options::LockOptions;
-#[cfg(test)]
-pub(crate) use step::LockState;
 pub(crate) use step::Renew;
+#[cfg(test)]
+pub(crate) use step::{Inspect, LockState};
 
 use crate::contended::{Contended, Home};
 use crate::context::Context;

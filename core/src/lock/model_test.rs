@@ -1,17 +1,16 @@
 //! The lock's actions for the property test of steps, see `step/model.rs`.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use libdlock_testkit::Reply;
 use proptest::prelude::*;
 
-use super::step::{self, Acquire, Cancel, ForceRelease, Inspect, LockHash, LockState, Look, Release, Renew, Transfer};
+use super::step::{self, Acquire, Cancel, ForceRelease, Inspect, LockState, Look, Release, Renew, Transfer};
 use crate::contended::Queue;
-use crate::contended::token::{TOKEN, TokenKey};
+use crate::contended::token::TOKEN;
 use crate::context::inbox;
 use crate::name::ObjectName;
 use crate::step::model::{Model, Pair, Sequences, drive};
+use crate::step::{MainKey, Text};
 
 /// More than head, next and one behind them.
 pub(super) const CLIENTS: u8 = 4;
@@ -70,6 +69,8 @@ pub(crate) enum Foreign {
         ttl_ms: Option<u64>,
     },
     DropToken,
+    /// An object of another kind, such as a latch.
+    Other,
     Delete,
     DropQueue,
     DropSeen,
@@ -112,6 +113,7 @@ fn actions() -> impl Strategy<Value = (Action, i64)> {
         )
             .prop_map(|(value, ttl_ms)| Foreign::Token { value, ttl_ms }),
         Just(Foreign::DropToken),
+        Just(Foreign::Other),
         Just(Foreign::Delete),
         Just(Foreign::DropQueue),
         Just(Foreign::DropSeen),
@@ -184,8 +186,8 @@ impl Model for LockState {
 
     /// I1: never two owners, of which one is ours.
     fn check(&self) {
-        if let Some(hash) = &self.hash {
-            assert_eq!(hash.owners.len(), 1);
+        if let Ok(Some(owners)) = self.main.fields() {
+            assert_eq!(owners.len(), 1);
         }
     }
 
@@ -196,49 +198,30 @@ impl Model for LockState {
 
 /// What the server holds of the lock with the pair's name.
 pub(super) fn read_lock<M: Model>(pair: &mut Pair<M>) -> LockState {
-    let (lock, token) = (pair.name.as_str().to_owned(), pair.name.companion(TOKEN));
-    let (lock_deadline, token_deadline) = (pair.server_deadline(&lock), pair.server_deadline(&token));
-    let fields = pair.server.cmd(&["HGETALL", &lock]).unwrap();
-    let fields: Vec<&str> = fields.array().iter().map(Reply::text).collect();
-    let owners: BTreeMap<String, String> =
-        fields.chunks(2).map(|pair| (pair[0].to_owned(), pair[1].to_owned())).collect();
-    let value = pair.server.cmd(&["GET", &token]).unwrap();
-    let queue = Queue::read_back(pair, &step::QUEUE);
-    LockState {
-        queue,
-        hash: (!owners.is_empty()).then_some(LockHash { owners, deadline: lock_deadline }),
-        token: (!value.is_nil()).then(|| TokenKey { value: value.text().to_owned(), deadline: token_deadline }),
-    }
+    let token = pair.name.companion(TOKEN);
+    LockState { main: pair.read_main(), token: pair.read_text(&token), queue: Queue::read_back(pair, &step::QUEUE) }
 }
 
 fn foreign(pair: &mut Pair<LockState>, action: &Foreign) {
-    let (lock, token) = (pair.name.as_str().to_owned(), pair.name.companion(TOKEN));
+    let token = pair.name.companion(TOKEN);
     match action {
         Foreign::Hold { ttl_ms, long } => {
             let redisson = format!("6e3814a1-e847-452b-a982-45baf93a1df2:{}", "1".repeat(if *long { 300 } else { 1 }));
-            pair.command(&["DEL", &lock]);
-            pair.command(&["HSET", &lock, &redisson, "2"]);
-            if let Some(ttl) = ttl_ms {
-                pair.command(&["PEXPIRE", &lock, &ttl.to_string()]);
-            }
-            let owners = BTreeMap::from([(redisson, "2".to_owned())]);
-            pair.state.hash = Some(LockHash { owners, deadline: pair.deadline(*ttl_ms) });
+            pair.set_main(MainKey::of_fields([(&redisson, "2")], pair.deadline(*ttl_ms)));
         }
         Foreign::Token { value, ttl_ms } => {
             pair.command(&["SET", &token, value]);
             if let Some(ttl) = ttl_ms {
                 pair.command(&["PEXPIRE", &token, &ttl.to_string()]);
             }
-            pair.state.token = Some(TokenKey { value: (*value).to_owned(), deadline: pair.deadline(*ttl_ms) });
+            pair.state.token = Some(Text { value: (*value).to_owned(), deadline: pair.deadline(*ttl_ms) });
         }
         Foreign::DropToken => {
             pair.command(&["DEL", &token]);
             pair.state.token = None;
         }
-        Foreign::Delete => {
-            pair.command(&["DEL", &lock]);
-            pair.state.hash = None;
-        }
+        Foreign::Other => pair.set_main(MainKey::of_text("3".to_owned(), pair.deadline(Some(1_500)))),
+        Foreign::Delete => pair.set_main(MainKey::default()),
         Foreign::DropQueue => {
             pair.command(&["DEL", &pair.name.companion(step::QUEUE.queue)]);
             pair.state.queue.entries.clear();

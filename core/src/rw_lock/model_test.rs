@@ -3,19 +3,19 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use libdlock_testkit::Reply;
 use proptest::prelude::*;
 
 use super::Side;
 use super::step::{
-    self, Acquire, Cancel, ForceRelease, Inspect, Look, Release, Renew, RwLockHash, RwLockState, Timeout, field_of,
-    timeout_of,
+    self, Acquire, Cancel, ForceRelease, Inspect, Look, Release, Renew, RwLockState, field_of, timeout_of,
 };
 use crate::contended::Queue;
-use crate::contended::token::{TOKEN, TokenKey};
+use crate::contended::token::TOKEN;
 use crate::context::inbox;
 use crate::name::ObjectName;
+use crate::step::keys::{Fields, Key, Value};
 use crate::step::model::{Model, Pair, Sequences, drive};
+use crate::step::{MainKey, Text};
 
 /// More than head, next and one behind them.
 const CLIENTS: u8 = 4;
@@ -78,6 +78,8 @@ pub(crate) enum Foreign {
     },
     /// A hash that is no read-write lock, or one with the mode of a later version.
     Mode(Option<&'static str>),
+    /// An object of another kind, such as a latch.
+    Other,
     /// More readers than a script examines.
     Crowd,
     Token {
@@ -118,6 +120,7 @@ fn actions() -> impl Strategy<Value = (Action, i64)> {
         2 => (1..=ENTRIES, 0..=ENTRIES, ttl()).prop_map(|(entries, ended, lease_ms)| Foreign::Reader { entries, ended, lease_ms }),
         1 => ttl().prop_map(|ttl_ms| Foreign::Writer { ttl_ms }),
         1 => prop_oneof![Just(None), Just(Some("read")), Just(Some("write")), Just(Some("shared"))].prop_map(Foreign::Mode),
+        1 => Just(Foreign::Other),
         1 => Just(Foreign::Crowd),
         1 => (prop_oneof![Just("7"), Just("1767232800000000"), Just("9007199254740991"), Just("0x10"), Just("")], ttl())
             .prop_map(|(value, ttl_ms)| Foreign::Token { value, ttl_ms }),
@@ -194,29 +197,23 @@ impl Model for RwLockState {
 
     /// One writer at most.
     fn check(&self) {
-        let fields = self.hash.iter().flat_map(|hash| hash.fields.keys());
+        let fields = self.main.fields().ok().flatten().into_iter().flat_map(Fields::keys);
         assert!(fields.filter(|field| field.ends_with(":write")).count() < 2);
     }
 
     fn read_back(pair: &mut Pair<RwLockState>) -> RwLockState {
-        let (lock, token) = (pair.name.as_str().to_owned(), pair.name.companion(TOKEN));
-        let (lock_deadline, token_deadline) = (pair.server_deadline(&lock), pair.server_deadline(&token));
-        let fields_of_it = pair.server.cmd(&["HGETALL", &lock]).unwrap();
-        let fields_of_it: Vec<&str> = fields_of_it.array().iter().map(Reply::text).collect();
-        let hash: BTreeMap<String, String> =
-            fields_of_it.chunks(2).map(|pair| (pair[0].to_owned(), pair[1].to_owned())).collect();
-        let value = pair.server.cmd(&["GET", &token]).unwrap();
+        let token = pair.name.companion(TOKEN);
         RwLockState {
-            hash: (!hash.is_empty()).then_some(RwLockHash { fields: hash, deadline: lock_deadline }),
+            main: pair.read_main(),
             timeouts: timeouts(pair),
-            token: (!value.is_nil()).then(|| TokenKey { value: value.text().to_owned(), deadline: token_deadline }),
+            token: pair.read_text(&token),
             queue: Queue::read_back(pair, &step::QUEUE),
         }
     }
 }
 
 /// The keys that end with holds, in one request: there may be many.
-fn timeouts(pair: &mut Pair<RwLockState>) -> BTreeMap<(String, u64), Timeout> {
+fn timeouts(pair: &mut Pair<RwLockState>) -> BTreeMap<(String, u64), Text> {
     const READ: &str = "local all = {}
         for _, key in ipairs(KEYS) do
           all[#all + 1] = redis.call('GET', key) or ''
@@ -231,21 +228,14 @@ fn timeouts(pair: &mut Pair<RwLockState>) -> BTreeMap<(String, u64), Timeout> {
     let seen = names.into_iter().zip(answer.array().chunks(2)).filter(|(_, seen)| seen[1].int() != -2);
     seen.map(|(name, seen)| {
         let deadline = u64::try_from(seen[1].int()).ok().map(|ttl| pair.now.millis() + ttl);
-        (name, Timeout { text: seen[0].text().to_owned(), deadline })
+        (name, Text { value: seen[0].text().to_owned(), deadline })
     })
     .collect()
 }
 
 /// Makes the hash what is given, with its time to live.
-fn set_hash(pair: &mut Pair<RwLockState>, fields: BTreeMap<String, String>, ttl_ms: Option<u64>) {
-    let lock = pair.name.as_str().to_owned();
-    pair.command(&["DEL", &lock]);
-    let words: Vec<&str> = fields.iter().flat_map(|(field, text)| [field.as_str(), text.as_str()]).collect();
-    pair.command(&[&["HSET", &lock][..], &words].concat());
-    if let Some(ttl) = ttl_ms {
-        pair.command(&["PEXPIRE", &lock, &ttl.to_string()]);
-    }
-    pair.state.hash = Some(RwLockHash { fields, deadline: pair.deadline(ttl_ms) });
+fn set_hash(pair: &mut Pair<RwLockState>, fields: Fields, ttl_ms: Option<u64>) {
+    pair.set_main(MainKey(Some(Key { value: Value::Hash(fields), deadline: pair.deadline(ttl_ms) })));
 }
 
 fn set_timeout(pair: &mut Pair<RwLockState>, field: &str, n: u64, text: &str, ttl_ms: Option<u64>) {
@@ -254,7 +244,7 @@ fn set_timeout(pair: &mut Pair<RwLockState>, field: &str, n: u64, text: &str, tt
     if let Some(ttl) = ttl_ms {
         pair.command(&["PEXPIRE", &key, &ttl.to_string()]);
     }
-    let timeout = Timeout { text: text.to_owned(), deadline: pair.deadline(ttl_ms) };
+    let timeout = Text { value: text.to_owned(), deadline: pair.deadline(ttl_ms) };
     pair.state.timeouts.insert((field.to_owned(), n), timeout);
 }
 
@@ -262,9 +252,9 @@ fn foreign(pair: &mut Pair<RwLockState>, action: &Foreign) {
     let text = |text: &str| text.to_owned();
     match action {
         Foreign::Reader { entries, ended, lease_ms } => {
-            let present = pair.state.hash.as_ref().map(|hash| hash.fields.clone());
+            let present = pair.state.main.fields().ok().flatten().cloned();
             let reads = present.filter(|fields| fields.get("mode").is_some_and(|mode| mode == "read"));
-            let mut fields = reads.unwrap_or_else(|| BTreeMap::from([(text("mode"), text("read"))]));
+            let mut fields = reads.unwrap_or_else(|| Fields::from([(text("mode"), text("read"))]));
             fields.insert(text(REDISSON), entries.to_string());
             set_hash(pair, fields, Some(30_000));
             for n in 1..=entries.saturating_sub(*ended) {
@@ -289,13 +279,10 @@ fn foreign(pair: &mut Pair<RwLockState>, action: &Foreign) {
             if let Some(ttl) = ttl_ms {
                 pair.command(&["PEXPIRE", &token, &ttl.to_string()]);
             }
-            pair.state.token = Some(TokenKey { value: text(value), deadline: pair.deadline(*ttl_ms) });
+            pair.state.token = Some(Text { value: text(value), deadline: pair.deadline(*ttl_ms) });
         }
-        Foreign::Delete => {
-            let lock = pair.name.as_str().to_owned();
-            pair.command(&["DEL", &lock]);
-            pair.state.hash = None;
-        }
+        Foreign::Other => pair.set_main(MainKey::of_text("3".to_owned(), pair.deadline(Some(1_500)))),
+        Foreign::Delete => pair.set_main(MainKey::default()),
         Foreign::DropTimeout(hold) => {
             pair.command(&["DEL", &timeout_key(&pair.name, &field(*hold), 1)]);
             pair.state.timeouts.remove(&(field(*hold), 1));

@@ -1,16 +1,15 @@
 //! The semaphore's actions for the property test of steps, see `step/model.rs`.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use libdlock_testkit::Reply;
 use proptest::prelude::*;
 
 use super::step::{self, Acquire, Cancel, Inspect, Look, Release, Renew, SemaphoreState, SetPermits, Taker};
 use crate::contended::Queue;
-use crate::contended::available::{Available, channel};
+use crate::contended::available::channel;
 use crate::context::inbox;
 use crate::name::ObjectName;
+use crate::step::MainKey;
 use crate::step::model::{Model, Pair, Sequences, drive};
 
 /// More than head, next and one behind them.
@@ -65,6 +64,8 @@ pub(crate) enum Foreign {
         text: &'static str,
         ttl_ms: Option<u64>,
     },
+    /// An object of another kind, such as a lock.
+    Other,
     DropCount,
     DropTaken,
     DropSeen,
@@ -100,6 +101,7 @@ fn actions() -> impl Strategy<Value = (Action, i64)> {
             prop::option::of(1..5_000u64)
         )
             .prop_map(|(text, ttl_ms)| Foreign::Count { text, ttl_ms }),
+        Just(Foreign::Other),
         Just(Foreign::DropCount),
         Just(Foreign::DropTaken),
         Just(Foreign::DropSeen),
@@ -166,45 +168,32 @@ impl Model for SemaphoreState {
     }
 
     fn read_back(pair: &mut Pair<SemaphoreState>) -> SemaphoreState {
-        let (count, taken) = (pair.name.as_str().to_owned(), step::taken_key(&pair.name));
-        let (deadline, taken_deadline) = (pair.server_deadline(&count), pair.server_deadline(&taken));
-        let text = pair.server.cmd(&["GET", &count]).unwrap();
-        let range = pair.server.cmd(&["ZRANGE", &taken, "0", "-1", "WITHSCORES"]).unwrap();
-        let range: Vec<&str> = range.array().iter().map(Reply::text).collect();
-        let taken: BTreeMap<String, u64> =
-            range.chunks(2).map(|pair| (pair[0].to_owned(), pair[1].parse().unwrap())).collect();
+        let taken = step::taken_key(&pair.name);
         SemaphoreState {
-            available: (!text.is_nil()).then(|| Available { text: text.text().to_owned(), deadline }),
-            taken,
-            taken_deadline,
+            main: pair.read_main(),
+            taken: pair.read_scores(&taken),
             queue: Queue::read_back(pair, &step::QUEUE),
         }
     }
 }
 
 fn foreign(pair: &mut Pair<SemaphoreState>, action: &Foreign) {
-    let (count, taken) = (pair.name.as_str().to_owned(), step::taken_key(&pair.name));
+    let taken = step::taken_key(&pair.name);
     match action {
         Foreign::Permit { number, lease_ms } => {
             let id = format!("redisson's id {number:02}");
             let expiry = lease_ms.map_or(step::NO_LEASE, |lease| pair.now.millis() + lease);
             pair.command(&["ZADD", &taken, &expiry.to_string(), &id]);
-            pair.state.taken.insert(id, expiry);
+            pair.state.taken.value.insert(id, expiry);
         }
         Foreign::Count { text, ttl_ms } => {
-            pair.command(&["SET", &count, text]);
-            if let Some(ttl) = ttl_ms {
-                pair.command(&["PEXPIRE", &count, &ttl.to_string()]);
-            }
-            pair.state.available = Some(Available { text: (*text).to_owned(), deadline: pair.deadline(*ttl_ms) });
+            pair.set_main(MainKey::of_text((*text).to_owned(), pair.deadline(*ttl_ms)));
         }
-        Foreign::DropCount => {
-            pair.command(&["DEL", &count]);
-            pair.state.available = None;
-        }
+        Foreign::Other => pair.set_main(MainKey::of_fields([("field", "1")], pair.deadline(Some(1_500)))),
+        Foreign::DropCount => pair.set_main(MainKey::default()),
         Foreign::DropTaken => {
             pair.command(&["DEL", &taken]);
-            pair.state.taken.clear();
+            pair.state.taken.value.clear();
         }
         Foreign::DropSeen => {
             pair.command(&["DEL", &pair.name.companion(step::QUEUE.seen)]);

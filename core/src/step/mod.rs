@@ -4,6 +4,7 @@
 //! does the same next to the data, in Redisson's layout. A property test drives both with the same random sequences
 //! under a frozen clock and compares replies, notifications and state (`model.rs`, and each primitive's `model_test.rs`).
 
+pub(crate) mod keys;
 #[cfg(test)]
 pub(crate) mod model;
 mod once;
@@ -12,6 +13,7 @@ pub(crate) mod wire;
 
 use std::any::Any;
 
+pub(crate) use keys::{MainKey, SharedKeys, Text};
 pub(crate) use once::{Carried, Once, REMEMBERED, Remembered, once_lua};
 pub(crate) use script::{Call, Script, Words};
 pub(crate) use wire::Reply;
@@ -68,7 +70,7 @@ pub(crate) struct WrongType;
 #[derive(Debug)]
 pub(crate) struct Malformed;
 
-/// The state of one object, of whatever kind: all that the memory backend knows of it.
+/// The state of one object, of whatever kind: all that the memory backend knows of what only that kind has.
 pub(crate) trait Expires: Any + Send {
     /// Drops what has expired; true when nothing is left.
     fn expire(&mut self, now: ServerTime) -> bool;
@@ -79,8 +81,11 @@ pub(crate) trait State: Expires + Default + Clone {
     /// The access rules that a user of the server needs for objects of this kind, as ACL SETUSER takes them.
     const ACCESS: &'static str;
 
-    /// The key that makes an object of this kind of this name be there; two kinds that share it exclude each other.
+    /// The key that makes an object of this kind of this name be there; two kinds may share it.
     fn main_key(name: &ObjectName) -> String;
+
+    /// Exchanges those of the object's keys that other kinds have with `keys`. Done twice, it changes nothing.
+    fn exchange(&mut self, keys: &mut SharedKeys);
 }
 
 /// The channels among the [`State::ACCESS`] rules.
@@ -136,12 +141,11 @@ pub(crate) trait BatchStep: Step {
 
 /// A batch step that changes all of its objects or none of them.
 pub(crate) trait JointStep: BatchStep {
-    /// The specification for all of them, instead of [`Step::apply`] for each. The state of an object is `None` where its key
-    /// holds something else.
+    /// The specification for all of them, instead of [`Step::apply`] for each.
     fn apply_jointly(
         items: &[(ObjectName, Self)],
         attempt: Attempt,
-        states: &mut [Option<Self::State>],
+        states: &mut [Self::State],
         now: ServerTime,
         outbox: &mut Outbox<'_>,
     ) -> Vec<Self::Reply>;

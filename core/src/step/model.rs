@@ -11,6 +11,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
+use super::keys::{Key, MainKey, Scores, SharedKeys, Text, Value};
 use super::{Attempt, Call, Notice, Outbox, Reply, State, Step, WrongType};
 use crate::name::ObjectName;
 use crate::time::ServerTime;
@@ -161,6 +162,62 @@ impl<M: Model> Pair<M> {
     /// What others do to the keys.
     pub(crate) fn command(&mut self, words: &[&str]) {
         self.server.cmd(words).unwrap();
+    }
+
+    /// Has the object's own key hold this, and nothing else, on both sides.
+    pub(crate) fn set_main(&mut self, main: MainKey) {
+        self.write_main(&main);
+        let mut keys = SharedKeys::default();
+        self.state.exchange(&mut keys);
+        keys.main = main;
+        self.state.exchange(&mut keys);
+    }
+
+    /// Has the object's own key on the server hold this. A hash has to have fields.
+    pub(crate) fn write_main(&mut self, main: &MainKey) {
+        let key = M::main_key(&self.name);
+        self.command(&["DEL", &key]);
+        match main.0.as_ref().map(|main| &main.value) {
+            Some(Value::Text(text)) => self.command(&["SET", &key, text]),
+            Some(Value::Hash(fields)) => {
+                let words = fields.iter().flat_map(|(field, value)| [field.as_str(), value.as_str()]);
+                self.command(&["HSET", &key].into_iter().chain(words).collect::<Vec<_>>());
+            }
+            None => {}
+        }
+        if let Some(deadline) = main.deadline() {
+            self.command(&["PEXPIREAT", &key, &deadline.to_string()]);
+        }
+    }
+
+    /// What the server has in the object's own key.
+    pub(crate) fn read_main(&mut self) -> MainKey {
+        let key = M::main_key(&self.name);
+        let value = match self.server.cmd(&["TYPE", &key]).unwrap().text() {
+            "none" => return MainKey::default(),
+            "string" => Value::Text(self.server.cmd(&["GET", &key]).unwrap().text().to_owned()),
+            "hash" => {
+                let words = self.server.cmd(&["HGETALL", &key]).unwrap();
+                let words: Vec<String> = words.array().iter().map(|word| word.text().to_owned()).collect();
+                Value::Hash(words.chunks(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect())
+            }
+            other => panic!("{key} is a {other}"),
+        };
+        MainKey(Some(Key { value, deadline: self.server_deadline(&key) }))
+    }
+
+    /// What the server has in a key that holds a text.
+    pub(crate) fn read_text(&mut self, key: &str) -> Option<Text> {
+        let value = self.server.cmd(&["GET", key]).unwrap();
+        (!value.is_nil()).then(|| Text { value: value.text().to_owned(), deadline: self.server_deadline(key) })
+    }
+
+    /// What the server has in a key that holds a sorted set.
+    pub(crate) fn read_scores(&mut self, key: &str) -> Scores {
+        let range = self.server.cmd(&["ZRANGE", key, "0", "-1", "WITHSCORES"]).unwrap();
+        let range: Vec<&str> = range.array().iter().map(kit::Reply::text).collect();
+        let value = range.chunks(2).map(|pair| (pair[0].to_owned(), pair[1].parse().unwrap())).collect();
+        Scores { value, deadline: self.server_deadline(key) }
     }
 
     /// When a key that is to live `ttl_ms` from now on is gone.

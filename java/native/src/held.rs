@@ -45,6 +45,11 @@ pub fn held_valid(env: EnvUnowned<'_>, _: JClass<'_>, held: jlong) -> jboolean {
 }
 
 #[jni_mangle("org.libdlock.internal.Native")]
+pub fn held_token(env: EnvUnowned<'_>, _: JClass<'_>, held: jlong) -> jlong {
+    plain(env, "heldToken", |state| ops::held_token(state, held as u64).map(|token| token as jlong))
+}
+
+#[jni_mangle("org.libdlock.internal.Native")]
 pub fn held_owner<'local>(env: EnvUnowned<'local>, _: JClass<'local>, held: jlong) -> JByteArray<'local> {
     with_env(env, "heldOwner", |state, env| array(env, ops::held_owner(state, held as u64)?.as_bytes()))
 }

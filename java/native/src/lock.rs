@@ -44,6 +44,15 @@ pub fn lock_hold_count(env: EnvUnowned<'_>, _: JClass<'_>, lock: jlong, holder: 
     })
 }
 
+/// A view of what the holder has, lost or not; 0 when it has nothing.
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn lock_held(env: EnvUnowned<'_>, _: JClass<'_>, lock: jlong, holder: jlong) -> jlong {
+    plain(env, "lockHeld", |state| {
+        let held = ops::lock_held(state, lock as u64, embed::holder(holder as u64))?;
+        Ok(held.map_or(0, |held| held.handle as jlong))
+    })
+}
+
 #[jni_mangle("org.libdlock.internal.Native")]
 pub fn lock_acquire(
     env: EnvUnowned<'_>,

@@ -1,15 +1,18 @@
 //! `memory://`: the same steps in this process, run by their specification. For tests, demos and single processes.
 
-use std::any::Any;
+mod entry;
+
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 use std::time::{Duration, SystemTime};
+
+use entry::Entry;
 
 use super::hub::{Heard, Hub, Listen, Subscription};
 use super::{Done, Reached, Sighting};
 use crate::error::{Error, ErrorKind, Result};
 use crate::name::ObjectName;
-use crate::step::{Attempt, Batch, BatchStep, Expires, JointStep, Outbox, State, Step, WrongType};
+use crate::step::{Attempt, Batch, BatchStep, JointStep, Outbox, State, Step, WrongType};
 use crate::time::{Clock, ServerTime};
 
 pub(crate) struct MemoryBackend {
@@ -28,8 +31,8 @@ struct Store {
 /// The states of all objects, of any kind.
 #[derive(Default)]
 struct Objects {
-    /// By the key that would hold the object on a server: two kinds that share a key exclude each other here too.
-    by_key: HashMap<String, Box<dyn Expires>>,
+    /// By the key that would hold the object on a server.
+    by_key: HashMap<String, Entry>,
     /// The latest time at which a step ran. A caller reads the clock before it has the lock, and another may have run
     /// meanwhile: for the steps time never goes back, as on a server.
     latest: ServerTime,
@@ -140,66 +143,59 @@ impl Store {
         let now = objects.latest.max(now);
         objects.latest = now;
         let key = T::main_key(name);
-        let kept = match objects.by_key.get_mut(&key) {
-            None => None,
-            Some(object) => Some((&mut **object as &mut dyn Any).downcast_mut::<T>().ok_or(WrongType)?),
-        };
         // On a copy: a step that is refused must not change anything.
-        let mut state = kept.as_deref().cloned().unwrap_or_default();
-        state.expire(now);
+        let mut state: T = objects.read(&key, now);
         let reply = change(&mut state, now)?;
-        match (state.expire(now), kept) {
-            (false, Some(kept)) => *kept = state,
-            (false, None) => {
-                objects.by_key.insert(key, Box::new(state));
-                objects.sweep(now);
-            }
-            (true, Some(_)) => _ = objects.by_key.remove(&key),
-            (true, None) => {}
-        }
+        objects.write(key, state, now);
         Ok(reply)
     }
-}
 
-impl Store {
-    /// As [`Store::transact`], of several objects of one kind. One of another kind is `None`, and stays as it is.
+    /// As [`Store::transact`], of several objects of one kind.
     fn transact_jointly<'a, T: State, R>(
         &self,
         names: impl Iterator<Item = &'a ObjectName>,
         now: ServerTime,
-        change: impl FnOnce(&mut [Option<T>], ServerTime) -> R,
+        change: impl FnOnce(&mut [T], ServerTime) -> R,
     ) -> R {
         let mut objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
         let now = objects.latest.max(now);
         objects.latest = now;
         let keys: Vec<String> = names.map(T::main_key).collect();
-        let state = |key: &String| {
-            let mut state = match objects.by_key.get(key) {
-                None => T::default(),
-                Some(object) => (&**object as &dyn Any).downcast_ref::<T>()?.clone(),
-            };
-            state.expire(now);
-            Some(state)
-        };
-        let mut states: Vec<Option<T>> = keys.iter().map(state).collect();
+        let mut states: Vec<T> = keys.iter().map(|key| objects.read(key, now)).collect();
         let reply = change(&mut states, now);
-        for (key, state) in keys.into_iter().zip(states) {
-            let Some(mut state) = state else { continue };
-            if state.expire(now) {
-                objects.by_key.remove(&key);
-            } else {
-                objects.by_key.insert(key, Box::new(state));
-            }
-        }
-        objects.sweep(now);
+        keys.into_iter().zip(states).for_each(|(key, state)| objects.write(key, state, now));
         reply
     }
 }
 
 impl Objects {
+    /// The state of an object, as it is now.
+    fn read<T: State>(&self, key: &str, now: ServerTime) -> T {
+        let mut state: T = self.by_key.get(key).map(Entry::state).unwrap_or_default();
+        state.expire(now);
+        state
+    }
+
+    fn write<T: State>(&mut self, key: String, state: T, now: ServerTime) {
+        match self.by_key.get_mut(&key) {
+            Some(entry) => {
+                if entry.set(state, now) {
+                    self.by_key.remove(&key);
+                }
+            }
+            None => {
+                let mut entry = Entry::default();
+                if !entry.set(state, now) {
+                    self.by_key.insert(key, entry);
+                    self.sweep(now);
+                }
+            }
+        }
+    }
+
     fn sweep(&mut self, now: ServerTime) {
         if self.by_key.len() >= self.sweep_at.max(SMALLEST_SWEEP) {
-            self.by_key.retain(|_, object| !object.expire(now));
+            self.by_key.retain(|_, entry| !entry.expire(now));
             self.sweep_at = self.by_key.len() * 2;
         }
     }
@@ -209,21 +205,22 @@ impl Objects {
 mod tests {
     use super::*;
     use crate::lease::Renewed;
-    use crate::lock::Renew;
-    use crate::step::{Call, Malformed, Reply, Script};
+    use crate::lock::{Inspect, Renew};
+    use crate::step::{Call, Expires, MainKey, Malformed, Reply, Script, SharedKeys};
 
-    /// An object of another kind whose key is a lock's.
+    /// An object of another kind whose key is a lock's, and holds a text.
     #[derive(Clone, Default)]
     struct Other {
-        there: bool,
+        main: MainKey,
+        used: bool,
     }
 
     #[derive(Clone)]
     struct Put;
 
     impl Expires for Other {
-        fn expire(&mut self, _now: ServerTime) -> bool {
-            !self.there
+        fn expire(&mut self, now: ServerTime) -> bool {
+            self.main.expire(now) && !self.used
         }
     }
 
@@ -232,6 +229,10 @@ mod tests {
 
         fn main_key(name: &ObjectName) -> String {
             name.as_str().to_owned()
+        }
+
+        fn exchange(&mut self, keys: &mut SharedKeys) {
+            std::mem::swap(&mut self.main, &mut keys.main);
         }
     }
 
@@ -250,7 +251,7 @@ mod tests {
             _now: ServerTime,
             _outbox: &mut Outbox<'_>,
         ) -> Result<(), WrongType> {
-            state.there = true;
+            *state = Other { main: MainKey::of_text("text".to_owned(), None), used: true };
             Ok(())
         }
 
@@ -284,6 +285,37 @@ mod tests {
         let renew = Renew { owner: "o:1".to_owned(), lease: Duration::from_secs(30), cut: None };
         let items = vec![(taken.clone(), renew.clone()), (absent, renew.clone())];
         assert_eq!(backend.run_batch(&Batch { items }).reply, [Renewed::WrongType, Renewed::Gone]);
-        assert_eq!(backend.run(&taken, &renew).unwrap_err().kind(), ErrorKind::WrongType, "alone it is an error");
+        assert_eq!(backend.run(&taken, &Inspect).unwrap_err().kind(), ErrorKind::WrongType, "alone it is an error");
+    }
+
+    #[test]
+    fn what_one_kind_leaves_is_kept_beside_another_kind() {
+        let backend = MemoryBackend::open(None, Clock::default());
+        let name = ObjectName::new("", "shared").unwrap();
+        backend.run(&name, &Put).unwrap();
+        let other = |change: fn(&mut Other) -> bool| {
+            backend.store.transact(&name, ServerTime(1), |other: &mut Other, _| Ok(change(other))).unwrap()
+        };
+        other(|other| {
+            other.main.delete();
+            true
+        });
+        assert_eq!(backend.run(&name, &Inspect).unwrap().reply.ttl, -2, "the key is gone");
+        assert!(other(|other| other.used && !other.main.is_there()));
+    }
+
+    #[test]
+    fn nothing_is_kept_of_a_name_that_nobody_uses() {
+        let backend = MemoryBackend::open(None, Clock::default());
+        let name = ObjectName::new("", "unused").unwrap();
+        let change = |used: bool| {
+            let set = move |other: &mut Other, _| {
+                other.used = used;
+                Ok(())
+            };
+            backend.store.transact(&name, ServerTime(1), set).unwrap();
+            backend.store.objects.lock().unwrap().by_key.len()
+        };
+        assert_eq!([true, false].map(change), [1, 0]);
     }
 }

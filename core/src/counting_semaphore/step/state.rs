@@ -1,32 +1,32 @@
 //! The keys of a counting semaphore, and what its steps share; `counting.lua` does the same next to the data.
 
+use std::mem::swap;
+
 use super::QUEUE;
-use crate::contended::available::{Available, announced, channel};
+use crate::contended::available::{self, announced, channel};
 use crate::contended::{Queue, QueueAt};
 use crate::name::ObjectName;
-use crate::step::{Expires, Outbox, Remembered, State, WrongType};
+use crate::step::keys::Scores;
+use crate::step::{Expires, MainKey, Outbox, Remembered, SharedKeys, State, WrongType};
 use crate::time::ServerTime;
 
 /// There is no total: a want of any size may be met one day.
 const NO_TOTAL: i64 = i64::MAX;
 
-/// Deadlines are in ms of the server's clock; a key is gone when now > deadline, as in Redis.
+/// The keys of a counting semaphore.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CountingState {
-    pub(crate) available: Option<Available>,
+    /// How many permits are available.
+    pub(crate) main: MainKey,
     pub(crate) done: Remembered,
-    /// Permits of this name are taken under leases.
-    pub(crate) leased: bool,
+    /// The permits of this name that are taken under leases.
+    pub(crate) leased: Scores,
     pub(crate) queue: Queue,
 }
 
 impl Expires for CountingState {
     fn expire(&mut self, now: ServerTime) -> bool {
-        if self.available.as_ref().is_some_and(|available| available.is_over(now.millis())) {
-            self.available = None;
-        }
-        let forgotten = self.done.expire(now);
-        self.queue.expire(now) && forgotten && self.available.is_none() && !self.leased
+        self.main.expire(now) & self.leased.expire(now) & self.done.expire(now) & self.queue.expire(now)
     }
 }
 
@@ -39,17 +39,22 @@ impl State for CountingState {
     fn main_key(name: &ObjectName) -> String {
         name.as_str().to_owned()
     }
+
+    fn exchange(&mut self, keys: &mut SharedKeys) {
+        swap(&mut self.main, &mut keys.main);
+        swap(&mut self.leased, &mut keys.leased);
+    }
 }
 
 impl CountingState {
     /// How many permits are available; `None` when there is no such key.
     pub(super) fn count(&self) -> Result<Option<i64>, WrongType> {
-        let count = Available::count(&self.available)?;
-        if self.leased { Err(WrongType) } else { Ok(count) }
+        let count = available::count(&self.main)?;
+        if self.leased.value.is_empty() { Ok(count) } else { Err(WrongType) }
     }
 
     pub(super) fn set_count(&mut self, available: i64) {
-        Available::set(&mut self.available, available);
+        self.main.set_text(available.to_string());
     }
 
     /// Permits came: tells Redisson's waiters, and those of the queue whose turn it is by that.

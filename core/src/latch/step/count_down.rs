@@ -44,9 +44,9 @@ impl Step for CountDown {
         }
         let left = count.saturating_sub(self.by);
         if left > 0 {
-            state.count = Some(left.to_string());
+            state.main.set_text(left.to_string());
         } else {
-            state.remove();
+            state.main.delete();
             outbox.publish(channel(name), OPEN.to_owned());
         }
         carried(left)

@@ -28,9 +28,9 @@ impl Step for Delete {
         if now > self.once.not_after(attempt) {
             return Ok(Carried { now, out: None });
         }
-        let (known, there) = (state.done.knows(self.once.id()), state.count.is_some());
+        let (known, there) = (state.done.knows(self.once.id()), state.main.is_there());
         if !known && there {
-            state.remove();
+            state.main.delete();
             state.done.once(&self.once, now);
             outbox.publish(channel(name), CLOSED.to_owned());
         }

@@ -5,13 +5,15 @@ mod delete;
 mod look;
 mod set_count;
 
+use std::mem::swap;
+
 pub(crate) use count_down::CountDown;
 pub(crate) use delete::Delete;
 pub(crate) use look::Look;
 pub(crate) use set_count::SetCount;
 
 use crate::name::ObjectName;
-use crate::step::{Call, Expires, Once, Remembered, State, WrongType};
+use crate::step::{Call, Expires, MainKey, Once, Remembered, SharedKeys, State, WrongType};
 use crate::time::ServerTime;
 
 /// The kind of key of the requests that were carried out.
@@ -50,35 +52,28 @@ fn encode(name: &ObjectName, (once, attempt): (&Once, crate::step::Attempt), num
     call.args.join([CHANNEL[0], name.as_str(), CHANNEL[1]]);
 }
 
-/// The keys of a latch. The deadline is in ms of the server's clock; only others give the count one.
+/// The keys of a latch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LatchState {
-    pub(crate) count: Option<String>,
-    pub(crate) deadline: Option<u64>,
+    /// The count. Only others give it an end.
+    pub(crate) main: MainKey,
     pub(crate) done: Remembered,
 }
 
 impl LatchState {
     /// The count, 0 when the latch is open.
     fn count(&self) -> Result<u64, WrongType> {
-        let Some(text) = &self.count else { return Ok(0) };
+        let Some(text) = self.main.text()? else { return Ok(0) };
         let number = text.parse::<i64>().ok().filter(|number| number.unsigned_abs() <= MAX_COUNT);
         // As Redis writes numbers: not +7, 007 or -0.
-        let number = number.filter(|number| number.to_string() == *text).ok_or(WrongType)?;
+        let number = number.filter(|number| number.to_string() == text).ok_or(WrongType)?;
         Ok(u64::try_from(number).unwrap_or(0))
-    }
-
-    fn remove(&mut self) {
-        (self.count, self.deadline) = (None, None);
     }
 }
 
 impl Expires for LatchState {
     fn expire(&mut self, now: ServerTime) -> bool {
-        if self.deadline.is_some_and(|deadline| now.millis() > deadline) {
-            self.remove();
-        }
-        self.done.expire(now) && self.count.is_none()
+        self.main.expire(now) & self.done.expire(now)
     }
 }
 
@@ -89,5 +84,9 @@ impl State for LatchState {
 
     fn main_key(name: &ObjectName) -> String {
         name.as_str().to_owned()
+    }
+
+    fn exchange(&mut self, keys: &mut SharedKeys) {
+        swap(&mut self.main, &mut keys.main);
     }
 }

@@ -1,6 +1,6 @@
 use super::{CLOSED, LatchState, channel, encode, with_count};
 use crate::name::ObjectName;
-use crate::step::{Attempt, Call, Carried, Malformed, Once, Outbox, Reply, Script, Step, WrongType, wire};
+use crate::step::{Attempt, Call, Carried, MainKey, Malformed, Once, Outbox, Reply, Script, Step, WrongType, wire};
 use crate::time::ServerTime;
 
 /// Gives a latch a count; false when it has one. See `set_count.lua`.
@@ -31,7 +31,7 @@ impl Step for SetCount {
         }
         let known = state.done.knows(self.once.id());
         if !known && count == 0 {
-            (state.count, state.deadline) = (Some(self.count.to_string()), None);
+            state.main = MainKey::of_text(self.count.to_string(), None);
             state.done.once(&self.once, now);
             outbox.publish(channel(name), CLOSED.to_owned());
         }

@@ -5,13 +5,15 @@ mod give_back;
 mod reset;
 mod scale;
 
+use std::mem::swap;
+
 pub(crate) use gcra::{Gcra, Judged};
 pub(crate) use give_back::GiveBack;
 pub(crate) use reset::Reset;
 
 use super::tat::{Span, Stored};
 use crate::name::ObjectName;
-use crate::step::{Expires, State, WrongType};
+use crate::step::{Expires, MainKey, SharedKeys, State, WrongType};
 use crate::time::ServerTime;
 
 /// The kind of key of a GCRA limiter: its theoretical arrival time.
@@ -25,32 +27,29 @@ macro_rules! lua {
 }
 use lua;
 
-/// The limiter's one key. The deadline is in ms of the server's clock; the key is gone when now > deadline.
+/// The limiter's one key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LimitState {
-    pub(crate) tat: Option<String>,
-    pub(crate) deadline: Option<u64>,
+    /// The theoretical arrival time.
+    pub(crate) main: MainKey,
 }
 
 impl LimitState {
     fn stored(&self, unit: u64) -> Result<Option<Stored>, WrongType> {
-        self.tat.as_ref().map(|text| Stored::parse(text, unit).ok_or(WrongType)).transpose()
+        self.main.text()?.map(|text| Stored::parse(text, unit).ok_or(WrongType)).transpose()
     }
 
     /// Kept just long enough: a key that is gone means a full bucket, and so does an instant that has passed.
     fn store(&mut self, stored: Stored, unit: u64, now: ServerTime) {
         let ahead = stored.tat.us + u64::from(stored.tat.part > 0) - Span::at(now).us;
-        self.deadline = Some(now.millis() + ahead.div_ceil(1_000) + 1);
-        self.tat = Some(stored.text(unit));
+        let deadline = now.millis() + ahead.div_ceil(1_000) + 1;
+        self.main = MainKey::of_text(stored.text(unit), Some(deadline));
     }
 }
 
 impl Expires for LimitState {
     fn expire(&mut self, now: ServerTime) -> bool {
-        if self.deadline.is_some_and(|deadline| now.millis() > deadline) {
-            *self = LimitState::default();
-        }
-        self.tat.is_none()
+        self.main.expire(now)
     }
 }
 
@@ -59,5 +58,9 @@ impl State for LimitState {
 
     fn main_key(name: &ObjectName) -> String {
         name.companion(KIND)
+    }
+
+    fn exchange(&mut self, keys: &mut SharedKeys) {
+        swap(&mut self.main, &mut keys.main);
     }
 }

@@ -22,7 +22,8 @@ impl Step for Reset {
         _now: ServerTime,
         _outbox: &mut Outbox<'_>,
     ) -> Result<bool, WrongType> {
-        Ok(std::mem::take(state).tat.is_some())
+        state.main.text()?;
+        Ok(std::mem::take(state).main.is_there())
     }
 
     fn script() -> &'static Script {

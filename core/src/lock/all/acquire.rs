@@ -17,10 +17,12 @@ impl LockAll {
     ///
     /// # Errors
     /// [`ErrorKind::Deadlock`] also when the holder holds one of them and would have to wait for another whose key comes
-    /// before that: two holders could then wait for each other. Else as [`Lock::acquire_as`]; the error names the lock that it
-    /// is about.
+    /// before that: two holders could then wait for each other. [`ErrorKind::Lost`] instead when it has lost that other one and
+    /// not released it since: what it still holds has to be released first. Else as [`Lock::acquire_as`]; the error names the
+    /// lock that it is about.
     ///
     /// [`ErrorKind::Deadlock`]: crate::ErrorKind::Deadlock
+    /// [`ErrorKind::Lost`]: crate::ErrorKind::Lost
     ///
     /// # Cancel safety
     /// As [`LockAll::acquire`].

@@ -53,23 +53,39 @@ impl Taking {
                 None => self.missing.push(at),
             }
         }
-        if let (true, Some(first), Some((last, _))) = (waits, self.missing.first(), present.last())
-            && first < last
-        {
-            let (first, last) = (&locks[*first], &locks[*last]);
-            let message = format!(
-                "this holder holds {} and would wait for {}, which comes before it: two holders could wait for each other; \
-                 acquire all of them in one call, or without a wait",
-                last.key(),
-                first.key()
-            );
-            return Err(Error::new(ErrorKind::Deadlock, OP, message).on(first.key()));
-        }
+        self.refuse_what_is_left(&present, waits)?;
         for (at, grant) in present {
             let grant = locks[at].reenter(holder, grant, self.term).await?;
             self.hold.members.add(at, grant);
         }
         Ok(())
+    }
+
+    /// Refuses what the holder would get stuck with: beside locks of which it has lost some, and a wait against the order.
+    fn refuse_what_is_left(&self, present: &[(usize, Grant)], waits: bool) -> Result<()> {
+        let (locks, holder) = (&self.hold.members.all.locks, self.hold.holder);
+        let (lost, held): (Vec<_>, Vec<_>) = present.iter().partition(|(_, grant)| grant.loss().is_some());
+        let Some((last, _)) = held.last() else { return Ok(()) };
+        let first = self.missing.first().filter(|first| waits && *first < last);
+        // One that the holder was told of, and has not released since, is missing.
+        let lost = lost.first().map(|(at, grant)| (*at, grant.clone()));
+        let lost = lost.or_else(|| Some((*first?, locks[*first?].grant_of(holder)?)));
+        if let Some((at, grant)) = lost
+            && let Some(reason) = grant.loss()
+        {
+            let held: Vec<&str> = held.iter().map(|(at, _)| locks[*at].key()).collect();
+            let advice = format!("Release first what this holder still holds: {}", held.join(", "));
+            return Err(locks[at].lost(OP, &grant, reason, &advice));
+        }
+        let Some(first) = first else { return Ok(()) };
+        let (first, last) = (&locks[*first], &locks[*last]);
+        let message = format!(
+            "this holder holds {} and would wait for {}, which comes before it: two holders could wait for each other; acquire \
+             all of them in one call, or without a wait",
+            last.key(),
+            first.key()
+        );
+        Err(Error::new(ErrorKind::Deadlock, OP, message).on(first.key()))
     }
 
     /// Those that are missing, from the first on.

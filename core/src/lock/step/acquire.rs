@@ -1,10 +1,11 @@
 use std::time::Duration;
 
-use super::{HOLDER_BYTES, LockHash, LockState, QUEUE, client_of, queue_at, start_of};
-use crate::contended::token::{TOKEN, TokenKey, token_lua};
+use super::{HOLDER_BYTES, LockState, QUEUE, client_of, queue_at};
+use crate::contended::token::{self, TOKEN, token_lua};
 use crate::contended::{Acquired, queue_lua};
 use crate::name::ObjectName;
 use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
+use crate::text::start_of;
 use crate::time::{ServerTime, millis};
 
 /// Takes the lock for `owner`, or says what is in the way. See `acquire.lua`.
@@ -21,14 +22,14 @@ pub(crate) struct Acquire {
 
 impl Acquire {
     pub(super) fn mint(&self, state: &mut LockState, now: ServerTime) -> Result<u64, WrongType> {
-        TokenKey::mint(&mut state.token, now, self.token_ttl, self.block)
+        token::mint(&mut state.token, now, self.token_ttl, self.block)
     }
 
     /// The tokens that this attempt got when it was first carried out, or others if they were forgotten.
     pub(super) fn same_again(&self, state: &mut LockState, now: ServerTime) -> Result<u64, WrongType> {
         match &state.token {
             None => self.mint(state, now),
-            Some(key) => key.given(self.block),
+            Some(key) => token::given(key, self.block),
         }
     }
 }
@@ -52,10 +53,10 @@ impl Step for Acquire {
             return Ok(Acquired::TooLate { now });
         }
         let (client, deadline) = (client_of(&self.owner), now.millis() + millis(self.lease));
-        if let Some(hash) = &state.hash {
-            let ttl = hash.ttl(now);
-            let holder = hash.owners.keys().next().cloned().unwrap_or_default();
-            if holder != self.owner && hash.owners.contains_key("mode") {
+        if let Some(owners) = state.main.fields()? {
+            let ttl = state.main.ttl(now);
+            let holder = owners.keys().next().cloned().unwrap_or_default();
+            if holder != self.owner && owners.contains_key("mode") {
                 return Err(WrongType);
             }
             if holder != self.owner {
@@ -65,8 +66,8 @@ impl Step for Acquire {
                 return Ok(Acquired::Busy { now, ttl, holder, rank });
             }
             let token = self.same_again(state, now)?;
-            if let Some(hash) = state.hash.as_mut().filter(|_| ttl < millis(self.lease) as i64) {
-                hash.deadline = Some(deadline);
+            if ttl < millis(self.lease) as i64 {
+                state.main.end_at(deadline);
             }
             return Ok(Acquired::Granted { now, token });
         }
@@ -79,7 +80,7 @@ impl Step for Acquire {
             return Ok(Acquired::NotYourTurn { now, rank });
         }
         if held_up {
-            state.token.as_ref().map_or(Ok(0), |key| key.last(self.block))?;
+            state.token.as_ref().map_or(Ok(0), |key| token::last(key, self.block))?;
             let before = head;
             queue.drop_gone(client, self.waits);
             head = queue.head().map(str::to_owned);
@@ -90,7 +91,7 @@ impl Step for Acquire {
             }
         }
         let token = self.mint(state, now)?;
-        state.hash = Some(LockHash::owned_by(&self.owner, deadline));
+        state.set_owner(&self.owner, deadline);
         let mut queue = queue_at(&mut state.queue, name, now, outbox);
         if head.as_deref() == Some(client) && self.waits {
             queue.leave(client);

@@ -1,8 +1,9 @@
-use super::{Acquire, HOLDER_BYTES, LockHash, LockState, QUEUE, client_of, queue_at, start_of};
-use crate::contended::token::{TOKEN, token_lua};
+use super::{Acquire, HOLDER_BYTES, LockState, QUEUE, client_of, queue_at};
+use crate::contended::token::{self, TOKEN, token_lua};
 use crate::contended::{Acquired, Joint, queue_lua};
 use crate::name::ObjectName;
 use crate::step::{Attempt, BatchStep, Call, JointStep, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
+use crate::text::start_of;
 use crate::time::{ServerTime, millis};
 
 /// Takes a lock together with others, all of them or none, without waiting. See `acquire_all.lua`.
@@ -32,21 +33,22 @@ impl AcquireAll {
         outbox: &mut Outbox<'_>,
     ) -> Result<Free, Joint> {
         let owner = &self.one.owner;
-        if let Some(hash) = &state.hash {
-            let holder = hash.owners.keys().next().cloned().unwrap_or_default();
+        let wrong_type = |_: WrongType| Joint::WrongType { now };
+        if let Some(owners) = state.main.fields().map_err(wrong_type)? {
+            let holder = owners.keys().next().cloned().unwrap_or_default();
             if holder == *owner {
                 return match &state.token {
-                    Some(key) if key.given(1).is_err() => Err(Joint::WrongType { now }),
+                    Some(key) if token::given(key, 1).is_err() => Err(Joint::WrongType { now }),
                     _ => Ok(Free::Own),
                 };
             }
-            if hash.owners.contains_key("mode") {
+            if owners.contains_key("mode") {
                 return Err(Joint::WrongType { now });
             }
-            let (ttl, holder) = (hash.ttl(now), start_of(&holder, HOLDER_BYTES));
+            let (ttl, holder) = (state.main.ttl(now), start_of(&holder, HOLDER_BYTES));
             return Err(Joint::Is(Acquired::Busy { now, ttl, holder, rank: None }));
         }
-        if state.token.as_ref().is_some_and(|key| key.last(1).is_err()) {
+        if state.token.as_ref().is_some_and(|key| token::last(key, 1).is_err()) {
             return Err(Joint::WrongType { now });
         }
         let queue = queue_at(&mut state.queue, name, now, outbox);
@@ -71,9 +73,9 @@ impl AcquireAll {
             Free::Own => self.one.same_again(state, now)?,
             Free::Yes { .. } => self.one.mint(state, now)?,
         };
-        match (free, &mut state.hash) {
-            (Free::Own, Some(hash)) => hash.deadline = hash.deadline.map(|ends| ends.max(deadline)).or(Some(deadline)),
-            _ => state.hash = Some(LockHash::owned_by(&self.one.owner, deadline)),
+        match free {
+            Free::Own => state.main.end_at(state.main.deadline().unwrap_or(0).max(deadline)),
+            Free::Yes { .. } => state.set_owner(&self.one.owner, deadline),
         }
         if let Free::Yes { jumps: true } = free {
             queue_at(&mut state.queue, name, now, outbox).barge();
@@ -167,25 +169,22 @@ impl JointStep for AcquireAll {
     fn apply_jointly(
         items: &[(ObjectName, AcquireAll)],
         attempt: Attempt,
-        states: &mut [Option<LockState>],
+        states: &mut [LockState],
         now: ServerTime,
         outbox: &mut Outbox<'_>,
     ) -> Vec<Joint> {
         if now > attempt.not_after {
             return items.iter().map(|_| Joint::Is(Acquired::TooLate { now })).collect();
         }
-        let mut look = |((name, step), state): (&(ObjectName, AcquireAll), &mut Option<LockState>)| {
-            state.as_mut().map_or(Err(Joint::WrongType { now }), |state| step.look(name, state, now, outbox))
-        };
-        let looked: Vec<Result<Free, Joint>> = items.iter().zip(states.iter_mut()).map(&mut look).collect();
+        let looks = items.iter().zip(states.iter_mut());
+        let looked: Vec<Result<Free, Joint>> =
+            looks.map(|((name, step), state)| step.look(name, state, now, outbox)).collect();
         if looked.iter().any(Result::is_err) {
             return looked.into_iter().map(|looked| looked.err().unwrap_or(Joint::Free { now })).collect();
         }
-        let takes = items.iter().zip(states).zip(looked);
-        let take = |(((name, step), state), looked): ((&(ObjectName, AcquireAll), _), Result<Free, Joint>)| {
-            let state: Option<&mut LockState> = Option::as_mut(state);
-            let (free, state) = looked.ok().zip(state).expect("each was seen to be free");
-            step.take(name, &free, state, now, outbox).expect("its token was read")
+        let takes = items.iter().zip(states).zip(looked.into_iter().flatten());
+        let take = |((item, state), free): ((&(ObjectName, AcquireAll), _), Free)| {
+            item.1.take(&item.0, &free, state, now, outbox).expect("its token was read")
         };
         takes.map(take).collect()
     }

@@ -22,10 +22,12 @@ impl Step for ForceRelease {
         now: ServerTime,
         outbox: &mut Outbox<'_>,
     ) -> Result<bool, WrongType> {
-        let Some(hash) = state.hash.take() else { return Ok(false) };
+        let Some(owners) = state.main.fields()? else { return Ok(false) };
+        let holder = owners.keys().next().cloned().unwrap_or_default();
+        state.main.delete();
         announce(name, outbox);
         let mut queue = queue_at(&mut state.queue, name, now, outbox);
-        let client = hash.owners.keys().next().map_or("", |owner| client_of(owner));
+        let client = client_of(&holder);
         if uuid::Uuid::try_parse(client).is_ok_and(|id| id.get_version_num() == 8) {
             queue.tell(client, "lost");
         }

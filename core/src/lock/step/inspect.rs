@@ -1,7 +1,8 @@
-use super::{HOLDER_BYTES, LockState, QUEUE, start_of};
+use super::{HOLDER_BYTES, LockState, QUEUE};
 use crate::contended::token::TOKEN;
 use crate::name::ObjectName;
 use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
+use crate::text::start_of;
 use crate::time::ServerTime;
 
 /// So much of a token key's text is shown.
@@ -36,13 +37,10 @@ impl Step for Inspect {
         now: ServerTime,
         _outbox: &mut Outbox<'_>,
     ) -> Result<Inspected, WrongType> {
+        let owners = state.main.fields()?;
         Ok(Inspected {
-            holder: state
-                .hash
-                .as_ref()
-                .and_then(|hash| hash.owners.keys().next())
-                .map(|holder| start_of(holder, HOLDER_BYTES)),
-            ttl: state.hash.as_ref().map_or(-2, |hash| hash.ttl(now)),
+            holder: owners.and_then(|owners| owners.keys().next()).map(|holder| start_of(holder, HOLDER_BYTES)),
+            ttl: state.main.ttl(now),
             token: state.token.as_ref().map(|token| start_of(&token.value, TOKEN_BYTES)),
             queued: state.queue.entries.len() as u64,
         })

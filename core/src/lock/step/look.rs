@@ -1,9 +1,10 @@
 use std::sync::Arc;
 
-use super::{HOLDER_BYTES, LockState, QUEUE, queue_at, start_of, with_queue};
+use super::{HOLDER_BYTES, LockState, QUEUE, queue_at, with_queue};
 use crate::contended::Looked;
 use crate::name::ObjectName;
 use crate::step::{Attempt, BatchStep, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
+use crate::text::start_of;
 use crate::time::ServerTime;
 
 /// What an acquire of a waiter does while the lock is held, for many locks in one script. Neither joins the queue nor takes the
@@ -33,12 +34,13 @@ impl Step for Look {
         if now > attempt.not_after {
             return Ok(Looked::TooLate { now });
         }
+        let Ok(owners) = state.main.fields() else { return Ok(Self::wrong_type(now)) };
         let mut queue = queue_at(&mut state.queue, name, now, outbox);
         // Also where it is free: the acquire may have to wait for its turn among many others of the client.
         let rank = queue.stay(&self.client, self.keep);
-        let (Some(hash), Some(rank)) = (&state.hash, rank) else { return Ok(Looked::Ask { now }) };
-        let holder = hash.owners.keys().next().map_or("", String::as_str);
-        let (ttl, holder) = (hash.ttl(now), start_of(holder, HOLDER_BYTES));
+        let (Some(owners), Some(rank)) = (owners, rank) else { return Ok(Looked::Ask { now }) };
+        let holder = owners.keys().next().map_or("", String::as_str);
+        let (ttl, holder) = (state.main.ttl(now), start_of(holder, HOLDER_BYTES));
         Ok(Looked::Held { now, ttl, holder, rank: queue.drop_silent(&self.client, rank) as u64 })
     }
 

@@ -11,7 +11,7 @@ mod release_all;
 mod renew;
 mod transfer;
 
-use std::collections::BTreeMap;
+use std::mem::swap;
 
 pub(crate) use acquire::Acquire;
 pub(crate) use acquire_all::AcquireAll;
@@ -24,10 +24,10 @@ pub(crate) use release_all::ReleaseAll;
 pub(crate) use renew::Renew;
 pub(crate) use transfer::{Transfer, Transferred};
 
-use crate::contended::token::TokenKey;
 use crate::contended::{Queue, QueueAt, QueueNames};
 use crate::name::ObjectName;
-use crate::step::{Expires, Outbox, State};
+use crate::step::keys::expire_text;
+use crate::step::{Expires, MainKey, Outbox, SharedKeys, State, Text};
 use crate::time::ServerTime;
 
 /// What a release says on the lock's channel; Redisson expects exactly this.
@@ -51,11 +51,6 @@ fn client_of(owner: &str) -> &str {
 
 /// So much of a holder is shown: a foreign one may be of any size.
 const HOLDER_BYTES: usize = 256;
-
-/// The start of a text as a script cuts it off, and as the reply is then read.
-fn start_of(text: &str, bytes: usize) -> String {
-    String::from_utf8_lossy(&text.as_bytes()[..bytes.min(text.len())]).into_owned()
-}
 
 /// A script with what it needs of the queue in front.
 macro_rules! with_queue {
@@ -87,46 +82,25 @@ fn announce(name: &ObjectName, outbox: &mut Outbox<'_>) {
     outbox.publish(channel(name), FREE.to_owned());
 }
 
-/// The keys of a lock. Deadlines are in ms of the server's clock; a key is gone when now > deadline, as in Redis.
+/// The keys of a lock.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LockState {
-    pub(crate) hash: Option<LockHash>,
-    pub(crate) token: Option<TokenKey>,
+    /// A hash of owners and their hold counts. libdlock writes one field with the count 1; Redisson counts re-entries here.
+    pub(crate) main: MainKey,
+    pub(crate) token: Option<Text>,
     pub(crate) queue: Queue,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct LockHash {
-    /// Owner to hold count. libdlock writes one field with the count 1; Redisson counts re-entries here.
-    pub(crate) owners: BTreeMap<String, String>,
-    pub(crate) deadline: Option<u64>,
-}
-
-impl LockHash {
-    fn owned_by(owner: &str, deadline: u64) -> LockHash {
-        LockHash { owners: BTreeMap::from([(owner.to_owned(), "1".to_owned())]), deadline: Some(deadline) }
+impl LockState {
+    /// Held by this owner alone.
+    fn set_owner(&mut self, owner: &str, deadline: u64) {
+        self.main = MainKey::of_fields([(owner, "1")], Some(deadline));
     }
-
-    /// PTTL: -1 without expiry.
-    fn ttl(&self, now: ServerTime) -> i64 {
-        ttl(self.deadline, now)
-    }
-}
-
-fn ttl(deadline: Option<u64>, now: ServerTime) -> i64 {
-    deadline.map_or(-1, |deadline| deadline.saturating_sub(now.millis()) as i64)
 }
 
 impl Expires for LockState {
     fn expire(&mut self, now: ServerTime) -> bool {
-        let gone = |deadline: Option<u64>| deadline.is_some_and(|deadline| now.millis() > deadline);
-        if self.hash.as_ref().is_some_and(|hash| gone(hash.deadline) || hash.owners.is_empty()) {
-            self.hash = None;
-        }
-        if self.token.as_ref().is_some_and(|token| gone(token.deadline)) {
-            self.token = None;
-        }
-        self.queue.expire(now) && self.hash.is_none() && self.token.is_none()
+        expire_text(&mut self.token, now) & self.main.expire(now) & self.queue.expire(now)
     }
 }
 
@@ -138,5 +112,10 @@ impl State for LockState {
 
     fn main_key(name: &ObjectName) -> String {
         name.as_str().to_owned()
+    }
+
+    fn exchange(&mut self, keys: &mut SharedKeys) {
+        swap(&mut self.main, &mut keys.main);
+        swap(&mut self.token, &mut keys.token);
     }
 }

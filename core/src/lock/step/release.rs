@@ -27,10 +27,10 @@ impl Step for Release {
         now: ServerTime,
         outbox: &mut Outbox<'_>,
     ) -> Result<Released, WrongType> {
-        if !state.hash.as_ref().is_some_and(|hash| hash.owners.contains_key(&self.owner)) {
+        if !state.main.fields()?.is_some_and(|owners| owners.contains_key(&self.owner)) {
             return Ok(Released::NotHeld);
         }
-        state.hash = None;
+        state.main.delete();
         announce(name, outbox);
         let mut queue = queue_at(&mut state.queue, name, now, outbox);
         queue.tell_free("");

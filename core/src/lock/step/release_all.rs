@@ -23,7 +23,7 @@ impl Step for ReleaseAll {
         now: ServerTime,
         outbox: &mut Outbox<'_>,
     ) -> Result<Released, WrongType> {
-        self.0.apply(name, attempt, state, now, outbox)
+        Ok(self.0.apply(name, attempt, state, now, outbox).unwrap_or(Self::wrong_type(now)))
     }
 
     fn script() -> &'static Script {

@@ -41,15 +41,16 @@ impl Step for Renew {
         now: ServerTime,
         _outbox: &mut Outbox<'_>,
     ) -> Result<Renewed, WrongType> {
-        Ok(match &mut state.hash {
+        let Ok(owners) = state.main.fields() else { return Ok(Self::wrong_type(now)) };
+        Ok(match owners {
             None => Renewed::Gone,
-            Some(hash) if hash.owners.contains_key(&self.owner) => {
+            Some(owners) if owners.contains_key(&self.owner) => {
                 // Never shorter: a renewal and an extension may overtake one another.
-                let mut ends = hash.deadline.unwrap_or(0).max(now.millis() + millis(self.lease));
+                let mut ends = state.main.deadline().unwrap_or(0).max(now.millis() + millis(self.lease));
                 if let Some(cut) = self.cut {
                     ends = ends.min(now.millis() + millis(cut));
                 }
-                hash.deadline = Some(ends);
+                state.main.end_at(ends);
                 Renewed::Prolonged { left_ms: ends - now.millis() }
             }
             Some(_) => Renewed::Taken,

@@ -38,16 +38,15 @@ impl Step for Transfer {
         if now > attempt.not_after {
             return Ok(Transferred::TooLate { now });
         }
-        let Some(hash) = &mut state.hash else {
-            return Ok(Transferred::NotHeld { now });
-        };
-        if !hash.owners.contains_key(&self.to) {
-            if hash.owners.remove(&self.from).is_none() {
+        state.main.fields()?;
+        let Some(owners) = state.main.fields_mut() else { return Ok(Transferred::NotHeld { now }) };
+        if !owners.contains_key(&self.to) {
+            if owners.remove(&self.from).is_none() {
                 return Ok(Transferred::NotHeld { now });
             }
-            hash.owners.insert(self.to.clone(), "1".to_owned());
+            owners.insert(self.to.clone(), "1".to_owned());
         }
-        hash.deadline = Some(now.millis() + millis(self.lease));
+        state.main.end_at(now.millis() + millis(self.lease));
         Ok(Transferred::Done { now })
     }
 

@@ -1,11 +1,11 @@
 use std::time::Duration;
 
-use super::state::{Mode, Timeout, available_in, ttl};
+use super::state::{Mode, available_in};
 use super::{ALL, CHANNEL, RwLockState, add_queue_keys, add_timeout_key, client_of, writes};
-use crate::contended::token::{TOKEN, TokenKey, read_token, token_lua};
+use crate::contended::token::{self, TOKEN, read_token, token_lua};
 use crate::contended::{Acquired, wants_lua};
 use crate::name::ObjectName;
-use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
+use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, Step, Text, WrongType, wire};
 use crate::time::{ServerTime, millis};
 
 /// Takes one side, or says what is in the way. See `acquire.lua`.
@@ -36,15 +36,15 @@ impl Acquire {
     fn same_again(&self, state: &mut RwLockState, now: ServerTime) -> Result<Option<u64>, WrongType> {
         let lease = millis(self.lease);
         let key = (self.field.clone(), 1);
-        let Some(timeout) = state.timeouts.get_mut(&key).filter(|_| state.hash.is_some()) else { return Ok(None) };
-        if !state.hash.as_ref().is_some_and(|hash| hash.fields.contains_key(&self.field)) {
+        if !state.has(&self.field) {
             return Ok(None);
         }
-        let token = read_token(&timeout.text).filter(|token| *token < 1 << 53).ok_or(WrongType)?;
-        if ttl(timeout.deadline, now) < lease as i64 {
+        let Some(timeout) = state.timeouts.get_mut(&key) else { return Ok(None) };
+        let token = read_token(&timeout.value).filter(|token| *token < 1 << 53).ok_or(WrongType)?;
+        if timeout.ttl(now) < lease as i64 {
             timeout.deadline = Some(now.millis() + lease);
         }
-        state.keep_until(now.millis() + lease, now);
+        state.keep_until(now.millis() + lease);
         Ok(Some(token))
     }
 
@@ -81,7 +81,7 @@ impl Step for Acquire {
         // From which rank on room was made; whether the attempt jumps the head.
         let (mut from, mut barges) = (None, false);
         if !self.is_beneath(state, mode, now) && !self.is_due(state, mode) {
-            state.token.as_ref().map_or(Ok(0), |key| key.last(1))?;
+            state.token.as_ref().map_or(Ok(0), |key| token::last(key, 1))?;
             let mut due = false;
             if mode == Some(Mode::Write) {
                 let (writer, left) = state.writer(now);
@@ -139,10 +139,10 @@ impl Step for Acquire {
                 });
             }
         }
-        let token = TokenKey::mint(&mut state.token, now, self.token_ttl, 1)?;
+        let token = token::mint(&mut state.token, now, self.token_ttl, 1)?;
         let deadline = now.millis() + millis(self.lease);
-        state.add(&self.field, if writes(&self.field) { Mode::Write } else { Mode::Read }, deadline, now);
-        let timeout = Timeout { text: token.to_string(), deadline: Some(deadline) };
+        state.add(&self.field, if writes(&self.field) { Mode::Write } else { Mode::Read }, deadline);
+        let timeout = Text { value: token.to_string(), deadline: Some(deadline) };
         state.timeouts.insert((self.field.clone(), 1), timeout);
         let wanted = state.queue.want(client);
         let mut queue = state.queue_at(name, now, outbox);

@@ -1,8 +1,9 @@
-use super::state::{HOLDER_BYTES, start_of, ttl};
+use super::state::HOLDER_BYTES;
 use super::{RwLockState, add_queue_keys, with_holds, writes};
 use crate::contended::token::TOKEN;
 use crate::name::ObjectName;
 use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
+use crate::text::start_of;
 use crate::time::ServerTime;
 
 /// So much of a token key's text is shown.
@@ -39,9 +40,9 @@ impl Step for Inspect {
         _outbox: &mut Outbox<'_>,
     ) -> Result<Inspected, WrongType> {
         state.mode()?;
-        let (writer, readers) = match (state.holds(), &state.hash) {
-            (None, hash) => (None, hash.as_ref().map_or(0, |hash| hash.fields.len() as u64 - 1)),
-            (Some(holds), _) => {
+        let (writer, readers) = match state.holds() {
+            None => (None, state.fields().map_or(0, |fields| fields.len() as u64 - 1)),
+            Some(holds) => {
                 let last = holds.into_iter().filter(|hold| state.left_of(*hold, now) > 0).map(|(field, _)| field);
                 let (writers, readers): (Vec<&str>, Vec<&str>) = last.partition(|field| writes(field));
                 (writers.last().map(|writer| start_of(writer, HOLDER_BYTES)), readers.len() as u64)
@@ -50,7 +51,7 @@ impl Step for Inspect {
         Ok(Inspected {
             writer,
             readers,
-            ttl: state.hash.as_ref().map_or(-2, |hash| ttl(hash.deadline, now)),
+            ttl: state.main.ttl(now),
             token: state.token.as_ref().map(|token| start_of(&token.value, TOKEN_BYTES)),
             queued: state.queue.entries.len() as u64,
         })

@@ -17,8 +17,6 @@ pub(crate) use look::Look;
 pub(crate) use release::Release;
 pub(crate) use renew::Renew;
 pub(crate) use state::RwLockState;
-#[cfg(test)]
-pub(crate) use state::{RwLockHash, Timeout};
 
 use super::Side;
 use crate::contended::QueueNames;

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::state::{Longest, ttl};
+use super::state::Longest;
 use super::{RwLockState, add_timeout_key, with_holds};
 use crate::lease::{Grant, Renewal, Renewed};
 use crate::name::ObjectName;
@@ -52,7 +52,7 @@ impl Step for Renew {
             return Ok(Renewed::Taken);
         }
         let Some(timeout) = state.timeouts.get_mut(&(self.field.clone(), 1)) else { return Ok(Renewed::Gone) };
-        let mut left = ttl(timeout.deadline, now);
+        let mut left = timeout.ttl(now);
         if left == 0 {
             return Ok(Renewed::Gone);
         }
@@ -63,8 +63,8 @@ impl Step for Renew {
             timeout.deadline = Some(now.millis() + left as u64);
         }
         let left_ms = left as u64;
-        state.keep_until(now.millis() + left_ms, now);
-        let longer = state.hash.as_ref().is_some_and(|hash| ttl(hash.deadline, now) > left);
+        state.keep_until(now.millis() + left_ms);
+        let longer = state.main.ttl(now) > left;
         if cut.is_some()
             && longer
             && let Longest::Ms(longest) = state.survey(now)

@@ -1,12 +1,15 @@
 //! The keys of a read-write lock, and what its steps share; `holds.lua` does the same next to the data.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem::swap;
 
 use super::{ALL, CHANNEL, QUEUE, channel, writes};
-use crate::contended::token::{TOKEN, TokenKey};
+use crate::contended::token::TOKEN;
 use crate::contended::{Queue, QueueAt};
 use crate::name::ObjectName;
-use crate::step::{Expires, Outbox, State, WrongType};
+use crate::step::keys::{Fields, expire_text};
+use crate::step::{Expires, MainKey, Outbox, SharedKeys, State, Text, WrongType};
+use crate::text::start_of;
 use crate::time::ServerTime;
 
 /// How many fields one script examines, and of one field how many keys.
@@ -25,28 +28,15 @@ const CLIENT_BYTES: usize = 36;
 /// What a lease without end lasts.
 const WITHOUT_END: u64 = u64::MAX;
 
-/// Deadlines are in ms of the server's clock; a key is gone when now > deadline, as in Redis.
+/// The keys of a read-write lock.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RwLockState {
-    pub(crate) hash: Option<RwLockHash>,
-    /// The keys that end with a hold, by its field and their number.
-    pub(crate) timeouts: BTreeMap<(String, u64), Timeout>,
-    pub(crate) token: Option<TokenKey>,
+    /// A hash: `mode`, and how often each hold was entered.
+    pub(crate) main: MainKey,
+    /// The keys that end with a hold, by its field and their number. That of a hold of ours has its token.
+    pub(crate) timeouts: BTreeMap<(String, u64), Text>,
+    pub(crate) token: Option<Text>,
     pub(crate) queue: Queue,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct RwLockHash {
-    /// `mode`, and how often each hold was entered.
-    pub(crate) fields: BTreeMap<String, String>,
-    pub(crate) deadline: Option<u64>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Timeout {
-    /// The token of a hold of ours.
-    pub(crate) text: String,
-    pub(crate) deadline: Option<u64>,
 }
 
 /// Who holds it.
@@ -65,15 +55,9 @@ pub(super) enum Longest {
 
 impl Expires for RwLockState {
     fn expire(&mut self, now: ServerTime) -> bool {
-        let gone = |deadline: Option<u64>| deadline.is_some_and(|deadline| now.millis() > deadline);
-        if self.hash.as_ref().is_some_and(|hash| gone(hash.deadline) || hash.fields.is_empty()) {
-            self.hash = None;
-        }
-        self.timeouts.retain(|_, timeout| !gone(timeout.deadline));
-        if self.token.as_ref().is_some_and(|token| gone(token.deadline)) {
-            self.token = None;
-        }
-        self.queue.expire(now) && self.hash.is_none() && self.timeouts.is_empty() && self.token.is_none()
+        self.timeouts.retain(|_, timeout| !timeout.is_over(now));
+        let nothing_held = self.main.expire(now) && self.timeouts.is_empty();
+        expire_text(&mut self.token, now) & self.queue.expire(now) && nothing_held
     }
 }
 
@@ -85,6 +69,11 @@ impl State for RwLockState {
 
     fn main_key(name: &ObjectName) -> String {
         name.as_str().to_owned()
+    }
+
+    fn exchange(&mut self, keys: &mut SharedKeys) {
+        swap(&mut self.main, &mut keys.main);
+        swap(&mut self.token, &mut keys.token);
     }
 }
 
@@ -106,16 +95,6 @@ pub(super) fn available_in(mode: Option<Mode>) -> i64 {
     }
 }
 
-/// PTTL: -1 without expiry.
-pub(super) fn ttl(deadline: Option<u64>, now: ServerTime) -> i64 {
-    deadline.map_or(-1, |deadline| deadline.saturating_sub(now.millis()) as i64)
-}
-
-/// The start of a text as a script cuts it off, and as the reply is then read.
-pub(super) fn start_of(text: &str, bytes: usize) -> String {
-    String::from_utf8_lossy(&text.as_bytes()[..bytes.min(text.len())]).into_owned()
-}
-
 /// Whether it is a hold of a libdlock client, whose ids are UUIDs of version 8.
 fn is_ours(field: &str) -> bool {
     field.as_bytes().get(14) == Some(&b'8') && field.as_bytes().get(CLIENT_BYTES) == Some(&b':')
@@ -131,21 +110,26 @@ fn entries_of(count: &str) -> u64 {
 impl RwLockState {
     /// Who holds it; `None`: nobody.
     pub(super) fn mode(&self) -> Result<Option<Mode>, WrongType> {
-        let Some(hash) = &self.hash else { return Ok(None) };
-        match hash.fields.get("mode").map(String::as_str) {
+        let Some(fields) = self.main.fields()? else { return Ok(None) };
+        match fields.get("mode").map(String::as_str) {
             Some("read") => Ok(Some(Mode::Read)),
             Some("write") => Ok(Some(Mode::Write)),
             _ => Err(WrongType),
         }
     }
 
+    /// The fields of the hash, if there is one.
+    pub(super) fn fields(&self) -> Option<&Fields> {
+        self.main.fields().ok().flatten()
+    }
+
     pub(super) fn has(&self, field: &str) -> bool {
-        self.hash.as_ref().is_some_and(|hash| hash.fields.contains_key(field))
+        self.fields().is_some_and(|fields| fields.contains_key(field))
     }
 
     /// Takes a hold out of the hash; whether it was there.
     pub(super) fn remove(&mut self, field: &str) -> bool {
-        self.hash.as_mut().is_some_and(|hash| hash.fields.remove(field).is_some())
+        self.main.fields_mut().is_some_and(|fields| fields.remove(field).is_some())
     }
 
     /// The holds in the hash; `None` when they are too many.
@@ -154,9 +138,13 @@ impl RwLockState {
     }
 
     fn holds_of(&self, most: usize) -> Option<Vec<(&str, &str)>> {
-        let fields = self.hash.iter().flat_map(|hash| &hash.fields);
-        let many = self.hash.as_ref().is_some_and(|hash| hash.fields.len() > most);
-        let holds = fields.filter(|(field, _)| *field != "mode").map(|(field, count)| (field.as_str(), count.as_str()));
+        let fields = self.fields();
+        let many = fields.is_some_and(|fields| fields.len() > most);
+        let holds = fields
+            .into_iter()
+            .flatten()
+            .filter(|(field, _)| *field != "mode")
+            .map(|(field, count)| (field.as_str(), count.as_str()));
         (!many).then(|| holds.collect())
     }
 
@@ -164,7 +152,7 @@ impl RwLockState {
     pub(super) fn left_of(&self, (field, count): (&str, &str), now: ServerTime) -> u64 {
         let left = |deadline: Option<u64>| deadline.map_or(WITHOUT_END, |at| at.saturating_sub(now.millis()));
         if writes(field) && !is_ours(field) {
-            return left(self.hash.as_ref().and_then(|hash| hash.deadline));
+            return left(self.main.deadline());
         }
         let keys = (1..=entries_of(count)).filter_map(|n| self.timeouts.get(&(field.to_owned(), n)));
         keys.map(|timeout| left(timeout.deadline)).max().unwrap_or(0)
@@ -199,7 +187,7 @@ impl RwLockState {
     pub(super) fn end_all(&mut self) -> BTreeSet<String> {
         let owned = |(field, count): (&str, &str)| (field.to_owned(), entries_of(count));
         let holds: Vec<(String, u64)> = self.holds().into_iter().flatten().map(owned).collect();
-        self.hash = None;
+        self.main.delete();
         for (field, entries) in &holds {
             for n in 1..=*entries {
                 self.timeouts.remove(&(field.clone(), n));
@@ -209,34 +197,34 @@ impl RwLockState {
     }
 
     /// A hold enters the hash, made for it if nobody holds the lock.
-    pub(super) fn add(&mut self, field: &str, mode: Mode, deadline: u64, now: ServerTime) {
-        if let Some(hash) = &mut self.hash {
-            hash.fields.insert(field.to_owned(), "1".to_owned());
-            self.keep_until(deadline, now);
+    pub(super) fn add(&mut self, field: &str, mode: Mode, deadline: u64) {
+        if let Some(fields) = self.main.fields_mut() {
+            fields.insert(field.to_owned(), "1".to_owned());
+            self.keep_until(deadline);
             return;
         }
-        let fields = [("mode", mode.as_str()), (field, "1")].map(|(key, text)| (key.to_owned(), text.to_owned()));
-        self.hash = Some(RwLockHash { fields: fields.into(), deadline: Some(deadline) });
+        self.main = MainKey::of_fields([("mode", mode.as_str()), (field, "1")], Some(deadline));
     }
 
     /// The hash lives until then at least. One that has no end keeps none.
-    pub(super) fn keep_until(&mut self, deadline: u64, now: ServerTime) {
-        let hash = self.hash.as_mut().filter(|hash| ttl(hash.deadline, now) != -1);
-        hash.into_iter().for_each(|hash| hash.deadline = hash.deadline.max(Some(deadline)));
+    pub(super) fn keep_until(&mut self, deadline: u64) {
+        if let Some(ends) = self.main.deadline() {
+            self.main.end_at(ends.max(deadline));
+        }
     }
 
     pub(super) fn set_ttl(&mut self, ms: u64, now: ServerTime) {
-        self.hash.iter_mut().for_each(|hash| hash.deadline = Some(now.millis() + ms));
+        self.main.end_at(now.millis() + ms);
     }
 
     /// The writer has left the hash: the lock is its readers' from now on, or free. Redisson's waiters are told: by `1` those
     /// that sleep, and by `0` one that is about to, which misses `1`.
     pub(super) fn after_writer(&mut self, name: &ObjectName, now: ServerTime, outbox: &mut Outbox<'_>) {
         match self.survey(now) {
-            Longest::Ms(0) => self.hash = None,
+            Longest::Ms(0) => self.main.delete(),
             longest => {
-                if let Some(hash) = &mut self.hash {
-                    hash.fields.insert("mode".to_owned(), Mode::Read.as_str().to_owned());
+                if let Some(fields) = self.main.fields_mut() {
+                    fields.insert("mode".to_owned(), Mode::Read.as_str().to_owned());
                 }
                 if let Longest::Ms(longest) = longest {
                     self.set_ttl(longest, now);
@@ -267,7 +255,7 @@ impl RwLockState {
     fn after_readers(&mut self, most: usize, name: &ObjectName, now: ServerTime, outbox: &mut Outbox<'_>) -> bool {
         match self.survey_of(most, now) {
             Longest::Ms(0) => {
-                self.hash = None;
+                self.main.delete();
                 outbox.publish(channel(name), "0".to_owned());
                 return true;
             }
@@ -288,9 +276,8 @@ impl RwLockState {
     pub(super) fn in_the_way(&self, mode: Mode, now: ServerTime) -> (i64, String) {
         match mode {
             Mode::Read => {
-                let hash = self.hash.as_ref();
-                let readers = hash.map_or(0, |hash| hash.fields.len().saturating_sub(1));
-                (hash.map_or(-2, |hash| ttl(hash.deadline, now)), readers.to_string())
+                let readers = self.fields().map_or(0, |fields| fields.len().saturating_sub(1));
+                (self.main.ttl(now), readers.to_string())
             }
             Mode::Write => {
                 let (writer, left) = self.writer(now);

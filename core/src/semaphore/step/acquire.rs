@@ -45,7 +45,7 @@ impl Acquire {
         let (client, permits, expiry) = (taker.client, i64::from(taker.permits), end_of(self.lease, now));
         let count = state.count()?;
         let made = count.is_none();
-        let mut available = count.unwrap_or_else(|| i64::from(self.total) - state.taken.len() as i64);
+        let mut available = count.unwrap_or_else(|| i64::from(self.total) - state.taken.value.len() as i64);
         if made {
             state.set_count(available);
             state.keep(now, millis(self.lease), true);
@@ -67,7 +67,7 @@ impl Acquire {
             }
         }
         if !due {
-            let total = available + state.taken.len() as i64;
+            let total = available + state.taken.value.len() as i64;
             if permits > total {
                 if let Some(from) = from {
                     state.wake(name, now, (available, from), client, outbox);
@@ -108,7 +108,7 @@ impl Acquire {
             if available >= permits {
                 return Ok(Acquired::NotYourTurn { now, rank });
             }
-            let (ttl, total) = (state.first_expiry(now), available + state.taken.len() as i64);
+            let (ttl, total) = (state.first_expiry(now), available + state.taken.value.len() as i64);
             return Ok(Acquired::Busy { now, ttl, holder: format!("{available}/{total}"), rank });
         }
         if barges {

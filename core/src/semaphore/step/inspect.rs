@@ -35,8 +35,8 @@ impl Step for Inspect {
     ) -> Result<Inspected, WrongType> {
         Ok(Inspected {
             available: state.count()?,
-            taken: state.taken.len() as u64,
-            expired: state.taken.values().filter(|expiry| **expiry <= now.millis()).count() as u64,
+            taken: state.taken.value.len() as u64,
+            expired: state.taken.value.values().filter(|expiry| **expiry <= now.millis()).count() as u64,
             queued: state.queue.entries.len() as u64,
         })
     }

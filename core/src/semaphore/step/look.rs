@@ -86,16 +86,16 @@ impl BatchStep for Look {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contended::available::Available;
+    use crate::step::MainKey;
 
     /// -1 is the ttl of what never expires, and no ttl of what expired 1 ms ago.
     #[test]
     fn a_permit_that_expired_1_ms_ago_is_asked_for() {
         let (name, now) = (ObjectName::new("", "pool").unwrap(), ServerTime(9_000_000));
         for (expires_at, asks) in [(8_998, true), (8_999, true), (9_000, true), (9_001, false)] {
-            let available = Available { text: "0".to_owned(), deadline: None };
-            let mut state = SemaphoreState { available: Some(available), ..SemaphoreState::default() };
-            state.taken = [("one".to_owned(), expires_at)].into();
+            let main = MainKey::of_text("0".to_owned(), None);
+            let mut state = SemaphoreState { main, ..SemaphoreState::default() };
+            state.taken.value = [("one".to_owned(), expires_at)].into();
             state.queue.entries = vec![(1, "us".to_owned())];
             state.queue.seen = [("us".to_owned(), 9_000)].into();
             state.queue.wants = [("us".to_owned(), 1)].into();

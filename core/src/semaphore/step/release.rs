@@ -28,13 +28,13 @@ impl Step for Release {
         outbox: &mut Outbox<'_>,
     ) -> Result<Released, WrongType> {
         let count = state.count()?;
-        let held: Vec<String> = Taker::of(&self.owner).ids().filter(|id| state.taken.contains_key(id)).collect();
+        let held: Vec<String> = Taker::of(&self.owner).ids().filter(|id| state.taken.value.contains_key(id)).collect();
         if held.is_empty() {
             return Ok(Released::NotHeld);
         }
         let available = count.map(|available| available + held.len() as i64);
         for id in &held {
-            state.taken.remove(id);
+            state.taken.value.remove(id);
         }
         if let Some(available) = available {
             state.set_count(available);

@@ -25,7 +25,7 @@ impl Step for SetPermits {
         now: ServerTime,
         outbox: &mut Outbox<'_>,
     ) -> Result<Option<i64>, WrongType> {
-        let (taken, total) = (state.taken.len() as i64, i64::from(self.total));
+        let (taken, total) = (state.taken.value.len() as i64, i64::from(self.total));
         let before = state.count()?.map(|available| available + taken);
         let available = total - taken;
         if before == Some(total) {

@@ -1,15 +1,16 @@
 //! The keys of a semaphore, and what its steps share; `permits.lua` does the same next to the data.
 
-use std::collections::BTreeMap;
+use std::mem::swap;
+use std::time::Duration;
 
 use super::{NO_LEASE, QUEUE, Taker};
-use crate::contended::available::{Available, announced, channel};
+use crate::contended::available::{self, announced, channel};
 use crate::contended::{Queue, QueueAt};
 use crate::name::ObjectName;
-use crate::step::{Expires, Outbox, State, WrongType};
+use crate::step::keys::Scores;
+use crate::step::{Expires, MainKey, Outbox, SharedKeys, State, WrongType};
 use crate::text::contains;
 use crate::time::{ServerTime, millis};
-use std::time::Duration;
 
 /// How long the keys outlive their last use.
 const IDLE_MS: u64 = 86_400_000;
@@ -17,27 +18,19 @@ const IDLE_MS: u64 = 86_400_000;
 /// How many expired permits one script takes back.
 const RECLAIMED: usize = 500;
 
-/// Deadlines are in ms of the server's clock; a key is gone when now > deadline, as in Redis.
+/// The keys of a semaphore.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SemaphoreState {
-    pub(crate) available: Option<Available>,
+    /// How many permits are available.
+    pub(crate) main: MainKey,
     /// The ids of the permits that are taken, and when they expire, at that ms already.
-    pub(crate) taken: BTreeMap<String, u64>,
-    pub(crate) taken_deadline: Option<u64>,
+    pub(crate) taken: Scores,
     pub(crate) queue: Queue,
 }
 
 impl Expires for SemaphoreState {
     fn expire(&mut self, now: ServerTime) -> bool {
-        let gone = |deadline: Option<u64>| deadline.is_some_and(|deadline| now.millis() > deadline);
-        if self.available.as_ref().is_some_and(|available| available.is_over(now.millis())) {
-            self.available = None;
-        }
-        if self.taken.is_empty() || gone(self.taken_deadline) {
-            self.taken.clear();
-            self.taken_deadline = None;
-        }
-        self.queue.expire(now) && self.available.is_none() && self.taken.is_empty()
+        self.main.expire(now) & self.taken.expire(now) & self.queue.expire(now)
     }
 }
 
@@ -50,60 +43,58 @@ impl State for SemaphoreState {
     fn main_key(name: &ObjectName) -> String {
         name.as_str().to_owned()
     }
+
+    fn exchange(&mut self, keys: &mut SharedKeys) {
+        swap(&mut self.main, &mut keys.main);
+        swap(&mut self.taken, &mut keys.leased);
+    }
 }
 
 impl SemaphoreState {
     /// How many permits are available; `None` when there is no such key.
     pub(super) fn count(&self) -> Result<Option<i64>, WrongType> {
-        Available::count(&self.available)
+        available::count(&self.main)
     }
 
     pub(super) fn set_count(&mut self, available: i64) {
-        Available::set(&mut self.available, available);
+        self.main.set_text(available.to_string());
     }
 
     /// When the ids of `taker` expire, if they are there.
     pub(super) fn expiry(&self, taker: Taker<'_>) -> Option<u64> {
-        taker.ids().next().and_then(|first| self.taken.get(&first).copied())
+        taker.ids().next().and_then(|first| self.taken.value.get(&first).copied())
     }
 
     /// Has those ids of `taker` that are there expire at `expiry`.
     pub(super) fn set_expiry(&mut self, taker: Taker<'_>, expiry: u64) {
         for id in taker.ids() {
-            self.taken.entry(id).and_modify(|at| *at = expiry);
+            self.taken.value.entry(id).and_modify(|at| *at = expiry);
         }
     }
 
     /// Has all ids of `taker` expire at `expiry`; how many were not there.
     pub(super) fn give(&mut self, taker: Taker<'_>, expiry: u64) -> i64 {
-        let before = self.taken.len();
-        self.taken.extend(taker.ids().map(|id| (id, expiry)));
-        (self.taken.len() - before) as i64
+        let before = self.taken.value.len();
+        self.taken.value.extend(taker.ids().map(|id| (id, expiry)));
+        (self.taken.value.len() - before) as i64
     }
 
     /// The keys live on for a lease and half of `IDLE_MS`, at least. Those that somebody else has made to stay do.
     pub(super) fn keep(&mut self, now: ServerTime, lease: u64, made: bool) {
-        let deadline = match &self.available {
-            Some(available) if !made => match available.deadline {
-                None => {
-                    self.taken_deadline = None;
-                    return;
-                }
-                deadline => deadline,
-            },
-            _ => None,
-        };
-        let fresh = now.millis() + lease + IDLE_MS;
-        let deadline = deadline.filter(|deadline| *deadline >= fresh - IDLE_MS / 2).unwrap_or(fresh);
-        if let Some(available) = &mut self.available {
-            available.deadline = Some(deadline);
+        let left = if made { 0 } else { self.main.ttl(now) };
+        if left == -1 {
+            self.taken.deadline = None;
+            return;
         }
-        self.taken_deadline = (!self.taken.is_empty()).then_some(deadline);
+        let (fresh, deadline) = (now.millis() + lease + IDLE_MS, self.main.deadline().filter(|_| !made));
+        let deadline = deadline.filter(|deadline| *deadline >= fresh - IDLE_MS / 2).unwrap_or(fresh);
+        self.main.end_at(deadline);
+        self.taken.deadline = (!self.taken.value.is_empty()).then_some(deadline);
     }
 
     /// In how many ms the first of the permits expires that are taken: 0 when it is to be taken back, -1 when none will expire.
     pub(super) fn first_expiry(&self, now: ServerTime) -> i64 {
-        match self.taken.values().min() {
+        match self.taken.value.values().min() {
             Some(first) if *first < NO_LEASE => first.saturating_sub(now.millis()) as i64,
             _ => -1,
         }
@@ -118,14 +109,14 @@ impl SemaphoreState {
         outbox: &mut Outbox<'_>,
     ) -> i64 {
         let mut expired: Vec<(u64, String)> =
-            self.taken.iter().filter(|(_, at)| **at <= now.millis()).map(|(id, at)| (*at, id.clone())).collect();
+            self.taken.value.iter().filter(|(_, at)| **at <= now.millis()).map(|(id, at)| (*at, id.clone())).collect();
         expired.sort();
         expired.truncate(RECLAIMED);
         if expired.is_empty() {
             return available;
         }
         for (_, id) in &expired {
-            self.taken.remove(id);
+            self.taken.value.remove(id);
         }
         let available = available + expired.len() as i64;
         self.set_count(available);
@@ -144,7 +135,7 @@ impl SemaphoreState {
         caller: &str,
         outbox: &mut Outbox<'_>,
     ) {
-        let total = available + self.taken.len() as i64;
+        let total = available + self.taken.value.len() as i64;
         self.queue_at(name, now, outbox).wake(available, total, from, caller);
     }
 

@@ -28,6 +28,28 @@ async fn a_lost_member_ends_the_whole_and_is_named() {
 }
 
 #[tokio::test]
+async fn what_is_left_of_a_lost_set_has_to_be_released_first() {
+    for place in Place::both() {
+        let (one, other) = (place.client().await, place.client().await);
+        let (set, me, how) = (set(&one), HolderId::fresh(), AcquireOptions::default());
+        let held = set.acquire_as(me, how).await.unwrap();
+        lock(&other, "a").force_release().await.unwrap();
+        soon("it is lost", held.lost()).await.unwrap();
+        // Also when the holder has been told of the loss before.
+        for _ in 0..2 {
+            let error = set.acquire_as(me, how).await.unwrap_err();
+            assert_eq!((error.kind(), error.name()), (ErrorKind::Lost, Some("a")), "{error}");
+            let advice = "Release first what this holder still holds: b, c";
+            assert!(error.message().contains(advice), "{error}");
+        }
+        assert!(is_held(&other, "c").await, "an error releases nothing");
+        held.release().await.unwrap_err();
+        set.acquire_as(me, how).await.unwrap().release().await.unwrap();
+        nothing_is_left(&other, &NAMES).await;
+    }
+}
+
+#[tokio::test]
 async fn a_release_is_no_loss() {
     for place in Place::both() {
         let client = place.client().await;

@@ -1,19 +1,19 @@
 //! The property test of the steps that take and free several locks at once, see `step/model.rs`.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use proptest::prelude::*;
 
-use crate::contended::token::{TOKEN, TokenKey};
+use crate::contended::token::TOKEN;
 use crate::contended::{Joint, Released};
 use crate::context::inbox;
 use crate::lock::model_test::{CLIENTS, client, owner, read_lock};
-use crate::lock::step::{self, Acquire, AcquireAll, Cancel, LockHash, LockState, Release, ReleaseAll};
+use crate::lock::step::{self, Acquire, AcquireAll, Cancel, LockState, Release, ReleaseAll};
 use crate::name::ObjectName;
 use crate::step::model::{Model, Pair, Sequences, drive};
 use crate::step::{
-    Attempt, BatchStep, Call, Expires, JointStep, Malformed, Outbox, Reply, Script, State, Step, WrongType,
+    Attempt, BatchStep, Call, Expires, JointStep, MainKey, Malformed, Outbox, Reply, Script, SharedKeys, State, Step,
+    Text, WrongType,
 };
 use crate::time::ServerTime;
 
@@ -56,6 +56,10 @@ enum Action {
     Hold {
         at: usize,
         mode: bool,
+    },
+    /// An object of another kind, such as a latch.
+    Other {
+        at: usize,
     },
     Token {
         at: usize,
@@ -128,10 +132,10 @@ macro_rules! together {
 
 together!(AcquireAll, Joint, |all, names, attempt, locks, now, outbox| {
     let items: Vec<_> = all.iter().map(|(at, step)| (names[*at].clone(), step.clone())).collect();
-    let mut states: Vec<_> = all.iter().map(|(at, _)| Some(locks.0[*at].clone())).collect();
+    let mut states: Vec<_> = all.iter().map(|(at, _)| locks.0[*at].clone()).collect();
     let replies = AcquireAll::apply_jointly(&items, attempt, &mut states, now, outbox);
     for ((at, _), state) in all.iter().zip(states) {
-        locks.0[*at] = state.expect("each is a lock");
+        locks.0[*at] = state;
     }
     Ok(replies)
 });
@@ -188,6 +192,10 @@ impl State for Locks {
     fn main_key(name: &ObjectName) -> String {
         LockState::main_key(name)
     }
+
+    fn exchange(&mut self, keys: &mut SharedKeys) {
+        self.0[0].exchange(keys);
+    }
 }
 
 fn actions() -> impl Strategy<Value = (Action, i64)> {
@@ -203,6 +211,7 @@ fn actions() -> impl Strategy<Value = (Action, i64)> {
         3 => (at.clone(), owner).prop_map(|(at, owner)| Action::Release { at, owner }),
         1 => (at.clone(), 0..CLIENTS).prop_map(|(at, client)| Action::Cancel { at, client }),
         1 => (at.clone(), any::<bool>()).prop_map(|(at, mode)| Action::Hold { at, mode }),
+        1 => at.clone().prop_map(|at| Action::Other { at }),
         1 => (at.clone(), values).prop_map(|(at, value)| Action::Token { at, value }),
         2 => (at, 0..3u8).prop_map(|(at, what)| Action::Delete { at, what }),
         1 => (0..CLIENTS, any::<bool>()).prop_map(|(client, listens)| Action::Listens { client, listens }),
@@ -239,26 +248,26 @@ impl Model for Locks {
                 pair.step(&On(*at, Cancel { client: client(*number) }), false);
             }
             Action::Hold { at, mode } => {
-                let (name, holder) = (object(pair, *at), "6e3814a1-e847-452b-a982-45baf93a1df2:1");
-                let fields = if *mode { vec![("mode", "write"), (holder, "1")] } else { vec![(holder, "1")] };
-                pair.command(&["DEL", name.as_str()]);
-                for (field, value) in &fields {
-                    pair.command(&["HSET", name.as_str(), field, value]);
-                }
-                pair.command(&["PEXPIRE", name.as_str(), "500"]);
-                let owners: BTreeMap<_, _> =
-                    fields.into_iter().map(|(field, value)| (field.to_owned(), value.to_owned())).collect();
-                pair.state.0[*at].hash = Some(LockHash { owners, deadline: pair.deadline(Some(500)) });
+                let (holder, ends) = ("6e3814a1-e847-452b-a982-45baf93a1df2:1", pair.deadline(Some(500)));
+                let main = match mode {
+                    true => MainKey::of_fields([("mode", "write"), (holder, "1")], ends),
+                    false => MainKey::of_fields([(holder, "1")], ends),
+                };
+                set_main(pair, *at, main);
+            }
+            Action::Other { at } => {
+                let main = MainKey::of_text("3".to_owned(), pair.deadline(Some(500)));
+                set_main(pair, *at, main);
             }
             Action::Token { at, value } => {
                 pair.command(&["SET", &object(pair, *at).companion(TOKEN), value]);
-                pair.state.0[*at].token = Some(TokenKey { value: (*value).to_owned(), deadline: None });
+                pair.state.0[*at].token = Some(Text { value: (*value).to_owned(), deadline: None });
             }
             Action::Delete { at, what } => {
                 let (name, lock) = (object(pair, *at), &mut pair.state.0[*at]);
                 let key = match what {
                     0 => {
-                        lock.hash = None;
+                        lock.main.delete();
                         name.as_str().to_owned()
                     }
                     1 => {
@@ -294,6 +303,15 @@ impl Model for Locks {
         pair.name = name;
         Locks(locks)
     }
+}
+
+/// Has the key of one of the locks hold this.
+fn set_main(pair: &mut Pair<Locks>, at: usize, main: MainKey) {
+    let one = objects(&pair.name)[at].clone();
+    let name = std::mem::replace(&mut pair.name, one);
+    pair.write_main(&main);
+    pair.name = name;
+    pair.state.0[at].main = main;
 }
 
 /// An owner of its own for each lock, as an acquire of several has.

@@ -44,6 +44,36 @@ abstract class Acquirable<H extends Held> {
         boolean block(long of, long holder, long cancel, boolean busyThrows, long[] granted);
     }
 
+    /** What to ask the view of a hold. */
+    @FunctionalInterface
+    interface Question<T> {
+        @Nullable
+        T ask(long held);
+    }
+
+    /** One call of {@link Native} that gives a view of what a holder has; 0 when it has nothing. */
+    @FunctionalInterface
+    interface View {
+        long of(long of, long holder);
+    }
+
+    /** Asks about what the calling thread has, as the core knows it; null when that is nothing. */
+    final <T> @Nullable T ask(View view, Question<T> question) {
+        try {
+            long held = view.of(handle, Holders.thisThread());
+            if (held == 0) {
+                return null;
+            }
+            try {
+                return question.ask(held);
+            } finally {
+                Native.free(held);
+            }
+        } finally {
+            Reference.reachabilityFence(this);
+        }
+    }
+
     /** For messages. */
     String name() {
         return key.name();

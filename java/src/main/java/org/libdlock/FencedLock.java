@@ -1,6 +1,8 @@
 package org.libdlock;
 
+import org.jspecify.annotations.Nullable;
 import org.libdlock.internal.Hold;
+import org.libdlock.internal.Native;
 
 /**
  * What a {@link DistributedLock} and each side of a {@link DistributedReadWriteLock} have in common: one name, and a fencing token for each
@@ -34,13 +36,15 @@ public abstract sealed class FencedLock<H extends FencedHandle> extends LeasedLo
     public abstract boolean isLocked();
 
     /**
-     * The fencing token of this thread's hold: larger than that of any earlier hold of this name, below 2<sup>53</sup>. No I/O.
+     * The fencing token of this thread's hold, also of one through a {@link DistributedLockAll}: larger than that of any earlier hold of
+     * this name, below 2<sup>53</sup>. No I/O.
      *
      * @return the token
      * @throws NotHeldException when this thread holds nothing
      */
     public long token() {
-        return hold("token").token();
+        Hold hold = inner.hold();
+        return hold == null ? known("token", inner.ask(Native::heldToken)) : hold.token();
     }
 
     /**
@@ -50,15 +54,15 @@ public abstract sealed class FencedLock<H extends FencedHandle> extends LeasedLo
      * @throws NotHeldException when this thread holds nothing
      */
     public String owner() {
-        return hold("owner").owner();
+        Hold hold = inner.hold();
+        return hold == null ? known("owner", inner.ask(Hold::ownerOf)) : hold.owner();
     }
 
-    private Hold hold(String op) {
-        Hold hold = inner.hold();
-        if (hold == null) {
+    private <T> T known(String op, @Nullable T answer) {
+        if (answer == null) {
             throw nothing(op);
         }
-        return hold;
+        return answer;
     }
 
     /** The name, for logs and debuggers. */

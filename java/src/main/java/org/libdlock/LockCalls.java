@@ -48,6 +48,11 @@ abstract class LockCalls {
 
     abstract int holdCount(long of, long holder);
 
+    /** A view of what the holder has, lost or not; 0 when it has nothing, or when this kind is never acquired through another. */
+    long held(long of, long holder) {
+        return 0;
+    }
+
     abstract long extend(long port, long id, long of, long holder, long leaseMillis);
 
     private static final class OfLocks extends LockCalls {
@@ -95,6 +100,11 @@ abstract class LockCalls {
         @Override
         int holdCount(long of, long holder) {
             return Native.lockHoldCount(of, holder);
+        }
+
+        @Override
+        long held(long of, long holder) {
+            return Native.lockHeld(of, holder);
         }
 
         @Override

@@ -4,6 +4,7 @@ import java.lang.ref.Reference;
 import org.jspecify.annotations.Nullable;
 import org.libdlock.internal.Hold;
 import org.libdlock.internal.Holders;
+import org.libdlock.internal.Native;
 import org.libdlock.internal.Threads;
 
 /**
@@ -108,21 +109,21 @@ class NativeLock<H extends Held> extends Acquirable<H> {
         }
     }
 
-    /** What the calling thread got last, or null. */
+    /** What the calling thread got last through an object of this name, or null. */
     @Nullable
     Hold hold() {
         return client.holders().hold(key);
     }
 
-    /** What to ask the view of a hold. */
-    interface Question<T> {
-        T ask(long held);
-    }
-
-    /** Asks what the calling thread got last; null when it has nothing. */
+    /** Asks about what the calling thread has, also through a set of locks; null when that is nothing. */
     <T> @Nullable T ask(Question<T> question) {
         Hold hold = hold();
-        return hold == null ? null : question.ask(hold.handle());
+        return hold == null ? askWithoutLosses(question) : question.ask(hold.handle());
+    }
+
+    /** What the thread has lost it is told of through the set, which it still has to release. */
+    private <T> @Nullable T askWithoutLosses(Question<T> question) {
+        return ask(calls::held, held -> Native.heldLoss(held) == null ? question.ask(held) : null);
     }
 
     /** One more level of what this thread holds, if that takes no more than counting. */

@@ -1,6 +1,5 @@
 package org.libdlock;
 
-import java.lang.ref.Reference;
 import java.nio.charset.StandardCharsets;
 import java.util.Collections;
 import java.util.LinkedHashMap;
@@ -9,7 +8,6 @@ import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.libdlock.internal.Hold;
-import org.libdlock.internal.Holders;
 import org.libdlock.internal.Native;
 
 /**
@@ -76,19 +74,7 @@ final class NativeLockAll extends NativeLock<LockAllHandle> {
 
     @Override
     <T> @Nullable T ask(Question<T> question) {
-        try {
-            long view = Native.lockAllHeld(handle, Holders.thisThread());
-            if (view == 0) {
-                return null;
-            }
-            try {
-                return question.ask(view);
-            } finally {
-                Native.free(view);
-            }
-        } finally {
-            Reference.reachabilityFence(this);
-        }
+        return ask(Native::lockAllHeld, question);
     }
 
     @Override

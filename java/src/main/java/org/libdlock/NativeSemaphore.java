@@ -88,26 +88,9 @@ final class NativeSemaphore extends Acquirable<PermitsHandle> {
         }
     }
 
-    /** What to ask the view of a hold. */
-    interface Question<T> {
-        T ask(long held);
-    }
-
     /** Asks the calling thread's latest hold, lost or not; null when it has none. */
     <T> @Nullable T askLatest(Question<T> question) {
-        try {
-            long view = Native.semaphoreHeld(handle, Holders.thisThread());
-            if (view == 0) {
-                return null;
-            }
-            try {
-                return question.ask(view);
-            } finally {
-                Native.free(view);
-            }
-        } finally {
-            Reference.reachabilityFence(this);
-        }
+        return ask(Native::semaphoreHeld, question);
     }
 
     @Override

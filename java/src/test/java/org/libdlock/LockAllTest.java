@@ -151,6 +151,35 @@ class LockAllTest extends WithServer {
     }
 
     @Test
+    void aLockTellsWhatTheThreadHasThroughASet() throws Exception {
+        Client client = connect();
+        DistributedLockAll set = ofTwo(client);
+        set.lock();
+        DistributedLock a = client.lock(names("a")[0]);
+        assertThat(a.isHeldByCurrentThread()).isTrue();
+        assertThat(a.token()).isEqualTo(set.token(a.name()));
+        assertThat(a.owner()).isEqualTo(a.inspect().holder());
+        assertThat(a.isValid()).isTrue();
+        assertThat(a.remaining()).isGreaterThan(Duration.ofSeconds(20));
+        CompletableFuture<LossReason> lost = a.onLost();
+        // Acquired besides, and released again, it is the same hold.
+        a.lock();
+        a.unlock();
+        assertThat(a.token()).isEqualTo(set.token(a.name()));
+
+        DistributedLock elsewhere = connect().lock(a.name());
+        assertThatThrownBy(elsewhere::token).isInstanceOf(NotHeldException.class);
+        assertThat(Background.run(a::isValid).get()).as("of another thread").isFalse();
+
+        elsewhere.forceRelease();
+        assertThat(lost).succeedsWithin(Duration.ofSeconds(5)).isEqualTo(LossReason.DELETED);
+        assertThat(a.isValid()).isFalse();
+        assertThat(a.remaining()).isZero();
+        assertThatThrownBy(a::token).isInstanceOf(NotHeldException.class);
+        assertThatThrownBy(set::unlock).isInstanceOf(NotHeldException.class);
+    }
+
+    @Test
     void waitingForWhatComesBeforeIsADeadlock() throws Exception {
         Client client = connect();
         connect().lock(names("a")[0]).lock();

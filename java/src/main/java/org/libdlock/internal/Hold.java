@@ -52,6 +52,16 @@ public final class Hold {
      * @return as long as the handle was not given back
      */
     public String owner() {
-        return owner != null ? owner : new String(Native.heldOwner(handle()), StandardCharsets.UTF_8);
+        return owner != null ? owner : ownerOf(handle());
+    }
+
+    /**
+     * The owner of a hold on the wire.
+     *
+     * @param held the native handle
+     * @return as the server knows it
+     */
+    public static String ownerOf(long held) {
+        return new String(Native.heldOwner(held), StandardCharsets.UTF_8);
     }
 }

@@ -43,6 +43,9 @@ public final class Native {
 
     public static native int lockHoldCount(long lock, long holder);
 
+    /** A view of what the holder has, lost or not; 0 when it has nothing. */
+    public static native long lockHeld(long lock, long holder);
+
     /** No wait is for ever, no lease the lock's own. Brings a hold. */
     public static native long lockAcquire(long port, long id, long lock, long holder, long waitMs, long leaseMs);
 
@@ -215,6 +218,8 @@ public final class Native {
     public static native long lockAllExtend(long port, long id, long set, long holder, long leaseMs);
 
     public static native boolean heldValid(long held);
+
+    public static native long heldToken(long held);
 
     static native byte[] heldOwner(long held);
 
