@@ -1,14 +1,21 @@
-"""A redis-server of one's own: on a free loopback port, keeping nothing, gone with its user. Standard library only."""
+"""A redis-server of one's own: on a free loopback port, keeping nothing, gone with its user. Standard library only.
+
+Its program is the one that DLOCK_TEST_SERVER names (scripts/servers.sh sets it), else the redis-server of the PATH.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import socket
 import subprocess
 import tempfile
 import time
 from pathlib import Path
 from types import TracebackType
+
+#: The server that is started.
+PROGRAM = os.environ.get("DLOCK_TEST_SERVER", "redis-server")
 
 #: The user of this module's own commands, who may do everything.
 ADMIN = "private-admin"
@@ -62,7 +69,7 @@ class PrivateRedis:
                 self.port = free_port()
                 if self._start():
                     return self
-            raise RuntimeError(f"redis-server does not start: {self._log().read_text(errors='replace')[-500:]}")
+            raise RuntimeError(f"{PROGRAM} does not start: {self._log().read_text(errors='replace')[-500:]}")
         except BaseException:
             self.stop()
             raise
@@ -71,7 +78,7 @@ class PrivateRedis:
         return Path(self._folder.name, "log")
 
     def _start(self) -> bool:
-        command = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
+        command = [PROGRAM, "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
         command += ["--dir", self._folder.name, "--logfile", str(self._log()), *self.more]
         rights = ["~*", "&*", "+@all"]
         command += ["--user", "default", "reset", "on", "nopass", *(rights if self.every_right else minimal_rights())]

@@ -41,9 +41,9 @@ local function all_or_nothing(id, deed, undo)
     undo()
   end
   redis.pcall('ZREM', D, id)
-  -- A server from 7.0 on takes the code of an error, by which a client knows whether it passes, from a table only, and its pcall
-  -- leaves the text. That of an older server begins with the script's line, and has the code in it.
-  error(string.match(out, '^%u+ ') and {err = out} or out, 0)
+  -- A server from 7.0 on, which is the first to tell its version here, takes the code of an error, by which a client knows whether
+  -- it passes, from a table only, and its pcall leaves the text. An older one fails over a table.
+  error(redis.REDIS_VERSION and string.match(out, '^%u+ ') and {err = out} or out, 0)
 end
 
 -- Until when a request is remembered that was carried out before; false when it is not.

@@ -115,8 +115,10 @@ async fn the_documented_rights_suffice_and_allow_no_flush() {
         ["FLUSHALL", "FLUSHDB", "SWAPDB 0 1", "FUNCTION FLUSH", "SCRIPT FLUSH", "KEYS *", "CONFIG GET *", "GET other"]
     {
         let words: Vec<&str> = command.split(' ').collect();
-        let reply = conn.cmd(&words).expect("a reply");
-        assert!(format!("{reply:?}").contains("NOPERM"), "{command}: {reply:?}");
+        let reply = format!("{:?}", conn.cmd(&words).expect("a reply"));
+        // Functions come with 7.0.
+        let lacks_it = command.starts_with("FUNCTION") && reply.contains("unknown command");
+        assert!(reply.contains("NOPERM") || lacks_it, "{command}: {reply}");
     }
     let admin = libdlock_testkit::access::minimal();
     let listed = |rules: &str| {

@@ -10,12 +10,21 @@
  * Only the wall clock is steered. The monotonic clocks stay real, because the server's event loop sleeps by them:
  * freezing those too is what makes Debian's redis-server hang under libfaketime. The real time is read by a system
  * call: looking the original function up with dlsym could allocate, and an allocator may ask for the time.
+ *
+ * Valkey from 9.1 on looks at the wall clock once a millisecond and in between adds what the processor's counter says has
+ * passed, which no preloaded function can steer. It trusts that counter only if /proc/cpuinfo calls it constant, so it is
+ * kept from reading that file; it then takes its monotonic time from clock_gettime, and each wall-clock time from
+ * gettimeofday. On arm64 it asks no file, and a frozen clock runs on for up to 1 ms there.
  */
 #define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -80,3 +89,18 @@ time_t time(time_t* out) {
     if (out) *out = seconds;
     return seconds;
 }
+
+/* Opens a file by the function that this one hides; the processor's description is not there. */
+static FILE* open_unless_hidden(const char* function, const char* restrict path, const char* restrict mode) {
+    if (control && strcmp(path, "/proc/cpuinfo") == 0) {
+        errno = ENOENT;
+        return NULL;
+    }
+    FILE* (*hidden)(const char*, const char*) = dlsym(RTLD_NEXT, function);
+    if (!hidden) abort();
+    return hidden(path, mode);
+}
+
+FILE* fopen(const char* restrict path, const char* restrict mode) { return open_unless_hidden("fopen", path, mode); }
+
+FILE* fopen64(const char* restrict path, const char* restrict mode) { return open_unless_hidden("fopen64", path, mode); }

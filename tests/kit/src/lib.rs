@@ -4,6 +4,7 @@
 //! | module | answers |
 //! |---|---|
 //! | [`access`] | the rights that every test server gives its users |
+//! | [`program`] | which server the tests start: Redis or Valkey, and which version |
 //! | [`server`] | a private redis-server: start, restart, pause, stop |
 //! | [`certificates`] | what a server and a client with TLS show one another |
 //! | [`clock`] | the wall clock of such a server or of a client, frozen or shifted by the test |
@@ -21,6 +22,7 @@ pub mod checker;
 pub mod clock;
 pub mod port;
 pub mod process;
+pub mod program;
 pub mod proxy;
 pub mod resource;
 pub mod resp;

@@ -15,6 +15,7 @@ use crate::{
     clock::ClockHandle,
     port,
     process::{spawn, wait_for_state},
+    program,
     resp::{Conn, Reply},
     sys,
     temp::TempDir,
@@ -301,7 +302,8 @@ impl Server {
     /// Starts the process and waits until it answers; `false` when it ended instead.
     fn launch(&mut self) -> bool {
         let dir = self.path.clone();
-        let mut command = Command::new("redis-server");
+        let program = program::path();
+        let mut command = Command::new(&program);
         command.args(["--port", &self.port.to_string(), "--bind", "127.0.0.1", "--daemonize", "no"]);
         command.args(["--save", "", "--appendonly", "no", "--dbfilename", "dump.rdb"]);
         command.arg("--dir").arg(&dir).arg("--logfile").arg(dir.join("log"));
@@ -325,8 +327,10 @@ impl Server {
             command.envs(clock.environment());
         }
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let child = spawn(command)
-            .unwrap_or_else(|e| panic!("cannot start redis-server ({e}); on Debian: apt-get install redis-server"));
+        let child = spawn(command).unwrap_or_else(|e| {
+            let (program, variable) = (program.display(), program::VARIABLE);
+            panic!("cannot start {program} ({e}); scripts/deps.sh installs redis-server, {variable} names another")
+        });
         self.child = Some(child);
         let mut ended = false;
         let answers = within(Duration::from_secs(10), || {

@@ -159,12 +159,11 @@ pub(super) fn of_dialling(error: &RedisError, target: &Target, password_may_chan
         (_, Some("NOPERM")) => {
             say(ErrorKind::NoPermission, "forbids this user what a client needs: +time, +select for a db other than 0")
         }
-        (Theirs::RESP3NotSupported, _) | (_, Some("NOPROTO")) => {
-            say(ErrorKind::Unsupported, "does not speak RESP3; Redis 6.2, Valkey 7.2 and later do")
-        }
-        (_, Some(UNKNOWN)) => {
-            let what = format!("lacks a command that libdlock needs{}. {NEEDED}", unknown(error));
-            say(ErrorKind::Unsupported, &what)
+        (_, Some("NOPROTO")) => say(ErrorKind::Unsupported, "does not speak RESP3; Redis 6.2, Valkey 7.2 and later do"),
+        (Theirs::RESP3NotSupported, _) | (_, Some(UNKNOWN)) => {
+            // The redis crate keeps no text of a HELLO that a server before 7.0 does not know.
+            let which = if error.kind() == Theirs::RESP3NotSupported { " (HELLO)".to_owned() } else { unknown(error) };
+            say(ErrorKind::Unsupported, &format!("lacks a command that libdlock needs{which}. {NEEDED}"))
         }
         (_, Some("ERR")) if detail(error).contains("not allowed in cluster mode") => {
             say(ErrorKind::Unsupported, "is in cluster mode, which has only database 0; leave the option db at 0")
@@ -223,36 +222,59 @@ fn forbidden(error: &RedisError) -> String {
 /// The first word of an error that the server sent, `None` for errors of the way to it.
 fn code(error: &RedisError) -> Option<&str> {
     match error.kind() {
-        Theirs::Server(ServerErrorKind::ResponseError) => {
-            // "ERR" in front: some errors that a script meets hide their code in the text.
-            let detail = detail(error);
-            // Servers from 6.2 to 8 say in four ways that a script's command was refused, three of them without a code.
-            const HIDDEN: [(&str, &str); 9] = [
-                // First: what follows there are arguments, which may hold any of the others.
-                ("unknown command", UNKNOWN),
-                ("unknown subcommand", UNKNOWN),
-                ("command called from", UNKNOWN),
-                ("WRONGTYPE", "WRONGTYPE"),
-                ("NOPERM", "NOPERM"),
-                ("The user executing the script can't", "NOPERM"),
-                ("ACL failure in script", "NOPERM"),
-                ("OOM", "OOM"),
-                ("-READONLY ", "READONLY"),
-            ];
-            HIDDEN.into_iter().find(|(text, _)| detail.contains(text)).map(|(_, code)| code).or(Some("ERR"))
-        }
-        Theirs::Server(_) | Theirs::Extension => error.code(),
+        Theirs::Server(ServerErrorKind::ResponseError) => Some(hidden_code(detail(error)).unwrap_or("ERR")),
+        Theirs::Server(_) => error.code(),
+        // What a script called by pcall is refused with before 7.0, which has a place in the script where the code should be.
+        Theirs::Extension if error.code() == Some(SCRIPT) => Some(hidden_code(detail(error)).unwrap_or("ERR")),
+        Theirs::Extension => error.code(),
         Theirs::AuthenticationFailed => Some("WRONGPASS"),
         _ => None,
     }
 }
 
-/// What the server said behind the code.
-fn detail(error: &RedisError) -> &str {
-    error.detail().unwrap_or_default()
+/// The code of an error of a script that the server sent as a plain `ERR`.
+fn hidden_code(detail: &str) -> Option<&'static str> {
+    /// Servers say in words that a script's command was refused.
+    const WORDS: [(&str, &str); 6] = [
+        ("unknown command", UNKNOWN),
+        ("unknown subcommand", UNKNOWN),
+        ("Unknown command called from", UNKNOWN),
+        ("Unknown Redis command called from", UNKNOWN),
+        ("The user executing the script can't", "NOPERM"),
+        ("ACL failure in script", "NOPERM"),
+    ];
+    /// Before 7.0 these stand behind the place in the script; and a step that passes an error on may put them behind `ERR`.
+    const CODES: [&str; 7] = ["WRONGTYPE", "NOPERM", "OOM", "READONLY", "NOREPLICAS", "MISCONF", "MASTERDOWN"];
+    let in_words = || WORDS.into_iter().find(|(words, _)| detail.starts_with(words)).map(|(_, code)| code);
+    // Each server begins this sentence in its own way.
+    let is_down = || detail.contains(" a write command ") && detail.contains(" while the cluster is down");
+    let word = detail.strip_prefix('-').unwrap_or(detail).split(' ').next();
+    let code = CODES.into_iter().find(|code| word == Some(code));
+    code.or_else(in_words).or_else(|| is_down().then_some("CLUSTERDOWN"))
 }
 
-/// The same, without the script's whereabouts that it adds.
+/// The place in a script before which servers before 7.0 put an error: `@user_script: 1: -READONLY ...`.
+const SCRIPT: &str = "@user_script:";
+
+/// What the server said behind the code, without the places in a script that servers before 7.0 put in front: `Error running
+/// script (call to f_<hash>): @user_script:1: @user_script: 1: -READONLY ...`, and of a command that the script called by pcall
+/// the second place only.
+fn detail(error: &RedisError) -> &str {
+    let said = error.detail().unwrap_or_default();
+    let mut rest = match error.code() {
+        Some(SCRIPT) => said.split_once(": ").map_or(said, |(_, rest)| rest),
+        _ if said.starts_with("Error running script (call to f_") => {
+            said.split_once("): ").map_or(said, |(_, rest)| rest)
+        }
+        _ => return said,
+    };
+    while let Some((_, behind)) = rest.strip_prefix(SCRIPT).and_then(|place| place.split_once(": ")) {
+        rest = behind;
+    }
+    rest
+}
+
+/// The same, without the script's whereabouts that later servers put behind it.
 fn said(error: &RedisError) -> String {
     let text = detail(error).split(" script:").next().unwrap_or_default().trim_end_matches([',', ' ']);
     if text.is_empty() || text.contains("user_script") { String::new() } else { format!(" {}", text::part(text)) }
@@ -330,11 +352,15 @@ pub(super) fn how(error: &RedisError) -> &str {
 }
 
 #[cfg(test)]
+#[path = "verdict_texts.rs"]
+mod texts;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
     /// The error that a connection gets from these bytes.
-    fn error_of(bytes: &[u8]) -> RedisError {
+    pub(super) fn error_of(bytes: &[u8]) -> RedisError {
         match redis::parse_redis_value(bytes) {
             Ok(redis::Value::ServerError(error)) => error.into(),
             other => panic!("no error reply: {other:?}"),
