@@ -209,8 +209,8 @@ class Ring(Exception): ...
 
 armed = False
 
-# The signal may reach another thread of the process first, and this one when the timer was stopped already: once for each time
-# that it is armed, and not outside.
+# The signal may reach another thread of the process first, and this one when the timer was stopped already: once for
+# each time that it is armed, and not outside.
 def ring(*_):
     global armed
     if armed:

@@ -39,7 +39,9 @@ _Self = TypeVar("_Self", bound="Client")
 
 @lists_options
 def connect(url: str, **options: Unpack[Options]) -> Connecting:
-    """Connects to `redis://`, `rediss://` (TLS), `valkey://`, `unix://` or `memory://`: `await` it, or enter it by `async with`.
+    """Connects to `redis://`, `rediss://` (TLS), `valkey://`, `unix://` or `memory://`.
+
+    `await` it, or enter it by `async with`.
 
     Options may stand in the URL's query or be given here, where durations are seconds or a `timedelta`. They are named and
     checked by the core: an unknown one raises `InvalidArgument` with the names that are allowed. `ConnectionFailed` within

@@ -12,7 +12,7 @@
 //! * **Too many permits**, by the same rule: what let a holder in that the first one knows nothing of. Which of two was the first
 //!   nobody can tell.
 //! * **A smaller token** behind a larger one, or the same once more. By the same rule; else only when the token key was lost
-//!   *while the server's clock was behind where it had been*.
+//!   *while the server's clock was behind where it had been*, or before it went back to before that.
 //! * **A loss** other than by expiry, **a release refused** although the hold was valid: only when the key was taken away
 //!   between the hold's request and that.
 
@@ -77,8 +77,26 @@ pub struct Removal {
     pub from: i64,
     /// The last.
     pub to: i64,
-    /// The token went too, and the server's clock was behind where it had been.
-    pub forgot_the_token: bool,
+    /// What became of the tokens.
+    pub tokens: Tokens,
+}
+
+/// What a removal did to the keys of the tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tokens {
+    /// They are still there.
+    Kept,
+    /// They went too. The next ones grow all the same: by the server's clock.
+    Lost,
+    /// They went too, and the server's clock was, or came to be, behind where it had been.
+    Forgotten,
+}
+
+impl Tokens {
+    /// Those of a removal of all keys.
+    pub fn lost(clock_is_behind: bool) -> Tokens {
+        if clock_is_behind { Tokens::Forgotten } else { Tokens::Lost }
+    }
 }
 
 impl Removal {
@@ -88,7 +106,10 @@ impl Removal {
 
     /// Whether the second's token may be smaller, because the first's was forgotten.
     pub(super) fn forgot(&self, name: &str, first: &Hold, second: &Hold) -> bool {
-        self.forgot_the_token && self.concerns(name) && self.from <= second.acquired_at && self.to >= first.sent
+        self.tokens == Tokens::Forgotten
+            && self.concerns(name)
+            && self.from <= second.acquired_at
+            && self.to >= first.sent
     }
 
     /// Whether it let the second in while the first still believed.
@@ -184,6 +205,13 @@ impl History {
         self.removals.push_back(removal);
     }
 
+    /// The server's clock shows again what it showed at `shows`: what was lost after that is forgotten.
+    pub fn clock_went_back(&mut self, shows: i64) {
+        for removal in self.removals.iter_mut().filter(|r| r.tokens == Tokens::Lost && r.to > shows) {
+            removal.tokens = Tokens::Forgotten;
+        }
+    }
+
     /// All counted permits are there, whatever a removal did.
     pub fn counted_anew(&mut self, now: i64) {
         let Self { counted, removals, .. } = self;
@@ -268,7 +296,8 @@ impl Line {
 /// may be either.
 fn let_in(name: &str, one: &Hold, other: &Hold, removals: &VecDeque<Removal>) -> bool {
     let (first, second) = if one.token < other.token { (one, other) } else { (other, one) };
-    let excuses = |r: &Removal| r.excuses(name, first, second) || r.forgot_the_token && r.excuses(name, second, first);
+    let excuses =
+        |r: &Removal| r.excuses(name, first, second) || r.tokens == Tokens::Forgotten && r.excuses(name, second, first);
     removals.iter().any(excuses)
 }
 
@@ -284,8 +313,8 @@ mod tests {
         Hold { who, token, permits: 0, owner, sent, acquired_at, ended_at, validity: VALIDITY }
     }
 
-    fn removal(at: i64, forgot_the_token: bool) -> Removal {
-        Removal { name: None, from: at, to: at + 5, forgot_the_token }
+    fn removal(at: i64, forgot: bool) -> Removal {
+        Removal { name: None, from: at, to: at + 5, tokens: Tokens::lost(forgot) }
     }
 
     /// What is found when these holds are reported, with these removals.
@@ -362,7 +391,7 @@ mod tests {
             ended_at: 32_444_035_088,
             validity: 757_000,
         };
-        let restart = |from, to, forgot_the_token| Removal { name: None, from, to, forgot_the_token };
+        let restart = |from, to, forgot| Removal { name: None, from, to, tokens: Tokens::lost(forgot) };
         let restarts =
             |forgot| [restart(32_442_966_348, 32_442_990_000, forgot), restart(32_443_997_278, 32_444_025_000, forgot)];
         let both = [first.clone(), second.clone()];
@@ -395,6 +424,22 @@ mod tests {
         assert_eq!(found(&twice, &[removal(250, true)]), (vec![], 1));
         let again = [hold(1, 5, 100, 200), hold(2, 4, 300, 400), hold(3, 3, 500, 600)];
         finds("did not increase", &again, &[removal(250, true)]);
+    }
+
+    #[test]
+    fn a_clock_that_goes_back_after_a_loss_excuses_a_smaller_token() {
+        for (shows, violations) in [(205, 1), (204, 0)] {
+            let mut history = History::default();
+            history.removed(removal(200, false));
+            history.clock_went_back(shows);
+            for hold in [hold(1, 5, 100, 150), hold(2, 4, 300, 400)] {
+                let (who, ended_at) = (hold.who, hold.ended_at);
+                history.began("job", hold);
+                history.ended(who, ended_at);
+            }
+            history.settle(i64::MAX);
+            assert_eq!(history.violations.len(), violations, "the clock shows {shows} again: {:?}", history.violations);
+        }
     }
 
     #[test]

@@ -80,7 +80,7 @@ impl Shared {
 mod tests {
     use super::super::{
         contended::{Contended, WRITER},
-        history::History,
+        history::{History, Tokens},
     };
     use super::*;
 
@@ -93,7 +93,7 @@ mod tests {
     }
 
     fn removal(at: i64) -> Removal {
-        Removal { name: None, from: at, to: at + 5, forgot_the_token: false }
+        Removal { name: None, from: at, to: at + 5, tokens: Tokens::Kept }
     }
 
     /// What is found when these holds of three permits are reported, with these removals.
@@ -181,7 +181,7 @@ mod tests {
             let (violations, _) = found_of_sides(&holds, &[]);
             assert!(violations.len() == 1 && violations[0].contains(what), "{violations:?}");
         }
-        let forgotten = Removal { forgot_the_token: true, ..removal(250) };
+        let forgotten = Removal { tokens: Tokens::Forgotten, ..removal(250) };
         assert_eq!(found_of_sides(&[writer(6, 100, 200), side(1, 3, 1, 300, 400)], &[forgotten]), (vec![], 1));
     }
 

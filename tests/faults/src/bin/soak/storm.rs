@@ -16,7 +16,7 @@ use libdlock_testkit::{
 use libdlock_faults::soak::{
     contended::Contended,
     fleet::Fleet,
-    history::{History, Removal},
+    history::{History, Removal, Tokens},
 };
 
 use crate::{LEASE, place::Place};
@@ -262,8 +262,8 @@ impl Storm {
         // Behind whatever it is still at.
         insist(server, &["PING"]);
         let from = monotonic_us();
-        let mut removed = |name: Option<String>, forgot_the_token: bool| {
-            history.removed(Removal { name, from, to: monotonic_us(), forgot_the_token });
+        let mut removed = |name: Option<String>, tokens: Tokens| {
+            history.removed(Removal { name, from, to: monotonic_us(), tokens });
         };
         match name {
             "CLIENT KILL pubsub" => drop(server.cmd(&["CLIENT", "KILL", "TYPE", "pubsub"])),
@@ -285,15 +285,15 @@ impl Storm {
             }
             "FLUSHALL" => {
                 server.cmd(&["FLUSHALL"]);
-                removed(None, self.clock_is_behind);
+                removed(None, Tokens::lost(self.clock_is_behind));
             }
             "DEL of a lock" => {
                 server.cmd(&["DEL", &target.name]);
-                removed(Some(target.name), false);
+                removed(Some(target.name), Tokens::Kept);
             }
             "DEL of a semaphore" => {
                 server.cmd(&["DEL", &target.name, &target.taken()]);
-                removed(Some(target.name), false);
+                removed(Some(target.name), Tokens::Kept);
             }
             // No excuse for anything: those that are taken still count.
             "DEL of how many permits are available" => drop(server.cmd(&["DEL", &target.name])),
@@ -302,22 +302,23 @@ impl Storm {
             }
             "server restarted empty" => {
                 server.restart(Data::Lost);
-                removed(None, self.clock_is_behind);
+                removed(None, Tokens::lost(self.clock_is_behind));
             }
             "server restarted from a snapshot" => {
                 server.restart(Data::Kept);
-                removed(None, self.clock_is_behind);
+                removed(None, Tokens::lost(self.clock_is_behind));
                 self.revived = true;
             }
             "server clock ahead" => {
                 let steps = [20_000, 100_000, 1_000_000, 10_000_000, 3_600_000_000];
                 server.clock().advance(steps[rng.usize(0..steps.len())]);
-                removed(None, false);
+                removed(None, Tokens::Kept);
             }
             "server clock back for a while" if !self.clock_is_behind => {
                 let steps = [20_000, 1_000_000, 10_000_000, 3_600_000_000];
                 let step = steps[rng.usize(0..steps.len())];
                 server.clock().advance(-step);
+                history.clock_went_back(monotonic_us() - step);
                 self.clock_is_behind = true;
                 self.revived = true;
                 self.until(length, End::Clock(step));
@@ -356,7 +357,7 @@ impl Storm {
         } else if let Some((from, to)) = place.fall_over(between(rng, Duration::ZERO, MS * 500)) {
             // Locks that were released are held again, until their leases end.
             self.revived = true;
-            history.removed(Removal { name: None, from, to, forgot_the_token: self.clock_is_behind });
+            history.removed(Removal { name: None, from, to, tokens: Tokens::lost(self.clock_is_behind) });
         } else {
             *self.counts.entry(name).or_default() -= 1;
         }
@@ -426,7 +427,7 @@ impl Storm {
                 End::Clock(step) => {
                     place.server.clock().advance(step);
                     self.clock_is_behind = false;
-                    history.removed(Removal { name: None, from, to: monotonic_us(), forgot_the_token: false });
+                    history.removed(Removal { name: None, from, to: monotonic_us(), tokens: Tokens::Kept });
                 }
             }
         }
