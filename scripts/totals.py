@@ -248,9 +248,9 @@ def main(arguments: list[str]) -> int:
     total = Counts()
     print()
     for group in groups:
-        print(f"    {group.name:<12} {group.seconds:>5.0f} s   {group.counts}")
+        print(f"    {group.name:<18} {group.seconds:>5.0f} s   {group.counts}")
         total += group.counts
-    print(f"    {'all':<12} {time.monotonic() - begun:>5.0f} s")
+    print(f"    {'all':<18} {time.monotonic() - begun:>5.0f} s")
     report = [line for group in groups for line in group.report()]
     if report:
         print("\nwhat failed:" if total.failed else "\nwhat was unsteady:", *report, sep="\n    ")

@@ -155,6 +155,6 @@ class ClusterNode(Server):
     def _start(self) -> bool:
         if not super()._start():
             return False
-        self.command("CLUSTER", "ADDSLOTSRANGE", "0", "16383")
+        self.command("CLUSTER", "ADDSLOTS", *(str(slot) for slot in range(16384)))
         eventually("the cluster is up", lambda: "cluster_state:ok" in self.command("CLUSTER", "INFO"))
         return True

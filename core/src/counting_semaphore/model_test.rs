@@ -234,7 +234,7 @@ fn foreign(pair: &mut Pair<CountingState>, action: &Foreign) {
 
 #[test]
 fn the_scripts_do_what_the_specification_does() {
-    drive::<CountingState>(Sequences::NORMAL, actions());
+    drive::<CountingState>(Sequences::normal(), actions());
 }
 
 #[test]

@@ -164,7 +164,7 @@ impl Model for LatchState {
 
 #[test]
 fn the_scripts_do_what_the_specification_does() {
-    drive::<LatchState>(Sequences::NORMAL, actions());
+    drive::<LatchState>(Sequences::normal(), actions());
 }
 
 #[test]

@@ -126,7 +126,7 @@ impl Model for LimitState {
 
 #[test]
 fn the_scripts_do_what_the_specification_does() {
-    drive::<LimitState>(Sequences::NORMAL, actions());
+    drive::<LimitState>(Sequences::normal(), actions());
 }
 
 #[test]

@@ -246,7 +246,7 @@ fn foreign(pair: &mut Pair<LockState>, action: &Foreign) {
 
 #[test]
 fn the_scripts_do_what_the_specification_does() {
-    drive::<LockState>(Sequences::NORMAL, actions());
+    drive::<LockState>(Sequences::normal(), actions());
 }
 
 #[test]

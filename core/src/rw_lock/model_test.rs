@@ -302,7 +302,7 @@ fn foreign(pair: &mut Pair<RwLockState>, action: &Foreign) {
 
 #[test]
 fn the_scripts_do_what_the_specification_does() {
-    drive::<RwLockState>(Sequences::NORMAL, actions());
+    drive::<RwLockState>(Sequences::normal(), actions());
 }
 
 #[test]

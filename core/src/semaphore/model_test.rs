@@ -209,7 +209,7 @@ fn foreign(pair: &mut Pair<SemaphoreState>, action: &Foreign) {
 
 #[test]
 fn the_scripts_do_what_the_specification_does() {
-    drive::<SemaphoreState>(Sequences::NORMAL, actions());
+    drive::<SemaphoreState>(Sequences::normal(), actions());
 }
 
 #[test]

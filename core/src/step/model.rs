@@ -29,14 +29,19 @@ pub(crate) struct Sequences {
 }
 
 impl Sequences {
-    /// The same 1,000 in every run.
-    pub(crate) const NORMAL: Sequences = Sequences { count: 1_000, seed: 1 };
+    /// The same 1,000 in every run, or as many of them as the environment's `MODEL_SEQUENCES` says.
+    pub(crate) fn normal() -> Sequences {
+        Sequences { count: number_of("MODEL_SEQUENCES").unwrap_or(1_000), seed: 1 }
+    }
 
     /// Others: 500 for each of the environment's `REPEATS`, which is 20 unless it is set.
     pub(crate) fn long() -> Sequences {
-        let repeats = std::env::var("REPEATS").ok().and_then(|repeats| repeats.parse().ok());
-        Sequences { count: 500 * repeats.unwrap_or(20), seed: 2 }
+        Sequences { count: 500 * number_of("REPEATS").unwrap_or(20), seed: 2 }
     }
+}
+
+fn number_of(variable: &str) -> Option<u32> {
+    std::env::var(variable).ok()?.parse().ok()
 }
 
 /// What a primitive brings to the test.

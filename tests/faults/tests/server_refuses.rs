@@ -40,19 +40,12 @@ impl Setup {
             Refusal::ReadOnly => &[],
             Refusal::MasterDown => &["--replica-serve-stale-data", "no"],
             // It looks up from its work once in so many bytes.
-            Refusal::Loading => &[
-                "--enable-debug-command",
-                "yes",
-                "--loading-process-events-interval-bytes",
-                "1024",
-                "--rdbcompression",
-                "no",
-            ],
+            Refusal::Loading => &["--loading-process-events-interval-bytes", "1024", "--rdbcompression", "no"],
             // It comes up again after its node time-out.
             Refusal::ClusterDown => &["--cluster-enabled", "yes", "--cluster-node-timeout", "500"],
             Refusal::Busy => &["--lua-time-limit", "100"],
         };
-        let server = Server::options().args(args).start();
+        let server = Server::options().args(args).debug_command().start();
         let setup = Self { server, refusal, length, waiting: None };
         if let Refusal::ClusterDown = refusal {
             setup.cluster_up();
@@ -61,14 +54,10 @@ impl Setup {
     }
 
     fn cluster_up(&self) {
-        self.slots("ADDSLOTSRANGE");
+        self.server.every_slot("ADDSLOTS");
         eventually(SOON, "the cluster is up", || {
             self.server.cmd(&["CLUSTER", "INFO"]).text().contains("cluster_state:ok")
         });
-    }
-
-    fn slots(&self, what: &str) {
-        assert_eq!(self.server.cmd(&["CLUSTER", what, "0", "16383"]).text(), "OK");
     }
 
     /// From here on it refuses; for the length, or until `end`.
@@ -91,7 +80,7 @@ impl Setup {
                 assert_eq!(self.server.cmd(&["CONFIG", "SET", "key-load-delay", &delay]).text(), "OK");
                 self.waiting = send(&["DEBUG", "RELOAD"]);
             }
-            Refusal::ClusterDown => self.slots("DELSLOTSRANGE"),
+            Refusal::ClusterDown => self.server.every_slot("DELSLOTS"),
             Refusal::Busy => {
                 let spin = "local function now() local t = redis.call('TIME') return t[1] * 1e6 + t[2] end \
                             local to = now() + ARGV[1] while now() < to do end return 'over'";

@@ -58,6 +58,11 @@ impl Options {
         self
     }
 
+    /// Answers DEBUG, which servers from 7.0 on refuse by default.
+    pub fn debug_command(self) -> Self {
+        if program::major_version() < 7 { self } else { self.args(&["--enable-debug-command", "yes"]) }
+    }
+
     /// Listens on a Unix socket too.
     pub fn unix_socket(mut self) -> Self {
         self.unix_socket = true;
@@ -251,6 +256,14 @@ impl Server {
             None => value,
         };
         value.parse().unwrap_or_else(|_| panic!("INFO {section} {field} is no number: {value}"))
+    }
+
+    /// Makes a cluster node the owner of every slot (`ADDSLOTS`), or of none (`DELSLOTS`). One by one: ranges of slots come with 7.0.
+    #[track_caller]
+    pub fn every_slot(&self, command: &str) {
+        let slots = (0..16_384).map(|slot| slot.to_string());
+        let words: Vec<String> = ["CLUSTER", command].map(str::to_owned).into_iter().chain(slots).collect();
+        assert_eq!(self.cmd(&words).text(), "OK");
     }
 
     /// Kills it: connections break, what was not saved is gone.

@@ -321,7 +321,7 @@ fn of_lock(number: u8, at: usize) -> String {
 
 #[test]
 fn the_scripts_do_what_the_specification_does() {
-    drive::<Locks>(Sequences::NORMAL, actions());
+    drive::<Locks>(Sequences::normal(), actions());
 }
 
 #[test]

@@ -26,10 +26,8 @@ pub struct Place {
 
 impl Place {
     pub fn start(contended: Vec<Contended>) -> Self {
-        let options = || {
-            let args = ["--enable-debug-command", "yes", "--lua-time-limit", "300", "--repl-diskless-sync-delay", "0"];
-            Server::options().args(&args)
-        };
+        let options =
+            || Server::options().args(&["--lua-time-limit", "300", "--repl-diskless-sync-delay", "0"]).debug_command();
         let server = options().clock().start();
         let replica = options().clock_of(&server).start();
         let proxy = Proxy::start(server.address());
