@@ -12,9 +12,9 @@ cargo test, pytest, node:test and Maven's surefire, and the plain `N passed, N f
 at the end, and in the file that TOTALS_REPORT names: the output above it may have a hundred thousand lines.
 
 TOTALS_AGAIN=N is for a machine that others use as well: a group in which 1 to N tests failed runs once more, by itself, when all
-others have ended. Of a command with `{only}` in it, only the tests that failed run then: their names take its place. Both runs are
-shown. If the second one passes, the group has passed, and what failed in the first is named at the end and in TOTALS_REPORT as
-unsteady: a defect of the test or of the product that somebody has to find.
+others have ended. Of a command with `{only}` in it, only the tests that failed run then: their names take its place. Both runs
+are shown. If the second one passes, the group has passed, and what failed in the first is named at the end and in TOTALS_REPORT
+as unsteady: a defect of the test or of the product that somebody has to find.
 
 TOTALS_BRIEF=1 is for a run whose output is read afterwards, from its end and perhaps cut: a group that passed prints its totals
 only, and one that failed prints the lines that follow each failure, then its last lines.
@@ -165,8 +165,8 @@ def say(*lines: str) -> None:
 
 
 def run(name: str, command: str, *, live: bool, only: Sequence[str] = ()) -> Group:
-    """Runs one group, or only these tests of it. Its output is passed on as it comes if `live`, else at its end; a brief run shows
-    failures only."""
+    """Runs one group, or only these tests of it. Its output is passed on as it comes if `live`, else at its end; a brief run
+    shows failures only."""
     command = command.replace("{only}", shlex.join(only))
     say(f"\n=== {name}: {command}")
     group = Group(name)
@@ -210,7 +210,9 @@ def again(groups: list[Group], commands: dict[str, str], few: int) -> list[Group
         if not 0 < group.counts.failed <= few or (not narrow and seconds > AGAIN_SECONDS):
             second.append(group)
             continue
-        say(f"\n=== {group.name}: {group.counts.failed} failed; {'only that' if narrow else 'all of it'} once more, by itself")
+        say(
+            f"\n=== {group.name}: {group.counts.failed} failed; {'only that' if narrow else 'all of it'} once more, by itself"
+        )
         repeated = run(group.name, command, live=False, only=only if narrow else [])
         if narrow:
             # The others have passed already.

@@ -48,9 +48,12 @@ def table(runs: Runs, callers: int) -> None:
 
 def measure(bench: Bench) -> list[Goal]:
     """Both servers are there all the time; one of them has nothing to do."""
-    with tempfile.TemporaryDirectory(prefix="libdlock-tls-") as folder, Server() as plain:
-        with TlsServer(Path(folder)) as encrypted:
-            one, many = (measured(bench, callers, plain, encrypted) for callers in (1, 64))
+    with (
+        tempfile.TemporaryDirectory(prefix="libdlock-tls-") as folder,
+        Server() as plain,
+        TlsServer(Path(folder)) as encrypted,
+    ):
+        one, many = (measured(bench, callers, plain, encrypted) for callers in (1, 64))
     table(one, 1)
     table(many, 64)
     slower = [(program, 1 / one.faster(over_tls(program), program)) for program in (BLOCKING, C)]

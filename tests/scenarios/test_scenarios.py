@@ -87,9 +87,7 @@ def carry_out(
 @pytest.mark.parametrize("store", ["redis", "memory"])
 @pytest.mark.parametrize("language", runners.LANGUAGES)
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
-def test_scenario(
-    scenario: Scenario, language: str, store: str, server: Server, running: Runners, tls: TlsServers
-) -> None:
+def test_scenario(scenario: Scenario, language: str, store: str, server: Server, running: Runners, tls: TlsServers) -> None:
     reason = scenario.why_not(language)
     if reason or (store == "memory" and scenario.needs_server):
         pytest.skip(reason or "a step needs a server")

@@ -11,9 +11,9 @@
  * freezing those too is what makes Debian's redis-server hang under libfaketime. The real time is read by a system
  * call: looking the original function up with dlsym could allocate, and an allocator may ask for the time.
  *
- * Valkey from 9.1 on looks at the wall clock once a millisecond and in between adds what the processor's counter says has
- * passed, which no preloaded function can steer. It trusts that counter only if /proc/cpuinfo calls it constant, so it is
- * kept from reading that file; it then takes its monotonic time from clock_gettime, and each wall-clock time from
+ * Valkey from 9.1 on looks at the wall clock once a millisecond and in between adds what the processor's counter says
+ * has passed, which no preloaded function can steer. It trusts that counter only if /proc/cpuinfo calls it constant, so
+ * it is kept from reading that file; it then takes its monotonic time from clock_gettime, and each wall-clock time from
  * gettimeofday. On arm64 it asks no file, and a frozen clock runs on for up to 1 ms there.
  */
 #define _GNU_SOURCE
@@ -103,4 +103,6 @@ static FILE* open_unless_hidden(const char* function, const char* restrict path,
 
 FILE* fopen(const char* restrict path, const char* restrict mode) { return open_unless_hidden("fopen", path, mode); }
 
-FILE* fopen64(const char* restrict path, const char* restrict mode) { return open_unless_hidden("fopen64", path, mode); }
+FILE* fopen64(const char* restrict path, const char* restrict mode) {
+    return open_unless_hidden("fopen64", path, mode);
+}
