@@ -89,6 +89,19 @@ async fn an_acquire_tells_of_the_loss_once() {
     lossy.acquire().await.unwrap();
 }
 
+/// The server says so before the timer does.
+#[tokio::test]
+async fn a_loss_that_an_acquire_finds_is_told_as_one() {
+    let lossy = Lossy::new().await;
+    let how = AcquireOptions { wait: Wait::Try, lease: Some(Lease::Fixed(Duration::from_secs(10))) };
+    lossy.lock.acquire_as(lossy.holder, how).await.unwrap().into_grant();
+    lossy.client.lock("jobs").unwrap().force_release().await.unwrap();
+    let longer = AcquireOptions { lease: Some(Lease::Fixed(Duration::from_secs(20))), ..how };
+    let error = lossy.lock.acquire_as(lossy.holder, longer).await.map(drop).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Lost, "{error}");
+    lossy.acquire().await.unwrap();
+}
+
 /// The release comes before the timer: nothing else runs between the end of the lease and the call.
 #[tokio::test]
 async fn a_loss_that_a_release_finds_is_an_event() {

@@ -36,7 +36,11 @@ impl Lock {
 
     pub(super) async fn reenter(&self, holder: HolderId, grant: Grant, term: Term) -> Result<Grant> {
         self.check_reentry(&grant)?;
-        self.shared.extend_for(OP, &grant, term).await?;
+        if let Err(error) = self.shared.extend_for(OP, &grant, term).await {
+            // The holder learns by this request that it is gone.
+            self.refuse_lost(OP, &grant)?;
+            return Err(error);
+        }
         self.count_reentry(holder, grant)
     }
 
