@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from private_redis import PrivateRedis, free_port
+from private_redis import PROGRAM, PrivateRedis, free_port
 
 SCRIPT = Path(__file__).with_name("certificates.sh")
 
@@ -44,12 +45,21 @@ def _make(*words: str | Path, **unusual: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@functools.cache
+def program_with_tls() -> str:
+    """The server that the tests start if it can speak TLS, which not every build can; else the redis-server of the PATH."""
+    told = subprocess.run([PROGRAM, "--port", "0", "--tls-port", "1"], capture_output=True, text=True, check=False).stdout
+    # It lacks a certificate and ends. A build without TLS does not come so far.
+    return PROGRAM if "Failed to configure TLS" in told else "redis-server"
+
+
 class WithTls(PrivateRedis):
     """Speaks TLS as well, on a port of its own: a mixin for any of the private servers."""
 
     def __init__(self, authority: Authority, shows: Certificate, clients: str = "no") -> None:
         """`clients` says which of them need a certificate of that authority, in the server's words: yes, no, optional."""
         super().__init__()
+        self.program = program_with_tls()
         self.authority = authority
         self._files = {"cert": shows.cert, "key": shows.key, "ca-cert": authority.file}
         self._clients = clients

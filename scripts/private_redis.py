@@ -38,6 +38,8 @@ class PrivateRedis:
     """
 
     every_right = False
+    #: The program that is started.
+    program = PROGRAM
     #: Options of redis-server besides.
     more: tuple[str, ...] = ()
 
@@ -69,7 +71,7 @@ class PrivateRedis:
                 self.port = free_port()
                 if self._start():
                     return self
-            raise RuntimeError(f"{PROGRAM} does not start: {self._log().read_text(errors='replace')[-500:]}")
+            raise RuntimeError(f"{self.program} does not start: {self._log().read_text(errors='replace')[-500:]}")
         except BaseException:
             self.stop()
             raise
@@ -78,7 +80,7 @@ class PrivateRedis:
         return Path(self._folder.name, "log")
 
     def _start(self) -> bool:
-        command = [PROGRAM, "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
+        command = [self.program, "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
         command += ["--dir", self._folder.name, "--logfile", str(self._log()), *self.more]
         rights = ["~*", "&*", "+@all"]
         command += ["--user", "default", "reset", "on", "nopass", *(rights if self.every_right else minimal_rights())]

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 from .programs import jdk
-from .server import ROOT
+from .server import PROGRAM, ROOT
 
 
 def version(tool: str) -> str:
@@ -50,7 +50,7 @@ def machine() -> str:
     cores = len(os.sched_getaffinity(0))
     return (
         f"- commit {commit()}\n"
-        f"- {cores} cores of {model}; Linux {platform.release()}; redis-server {version('redis-server')}; "
+        f"- {cores} cores of {model}; Linux {platform.release()}; {Path(PROGRAM).name} {version(PROGRAM)}; "
         f"rustc {version('rustc')}; Python {platform.python_version()}; Node {version('node')}; Java {version(jdk('java'))}\n"
         f"- peers: {peers()}"
     )

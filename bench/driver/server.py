@@ -12,9 +12,9 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
 from certificates import Authority, WithTls  # noqa: E402
-from private_redis import PrivateRedis  # noqa: E402
+from private_redis import PROGRAM, PrivateRedis  # noqa: E402
 
-__all__ = ["OTHERS", "ROOT", "SCRIPTS", "Server", "Spent", "TlsServer", "cpu_seconds"]
+__all__ = ["OTHERS", "PROGRAM", "ROOT", "SCRIPTS", "Server", "Spent", "TlsServer", "cpu_seconds"]
 
 TICK = os.sysconf("SC_CLK_TCK")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import socket
 import subprocess
@@ -15,6 +16,9 @@ from typing_extensions import Self
 
 Reply = bytes | int | list["Reply"] | None
 
+
+#: The server that is started: scripts/servers.sh names another.
+PROGRAM = os.environ.get("DLOCK_TEST_SERVER", "redis-server")
 
 #: The user of the tests' own commands, who may do everything.
 ADMIN = "test-admin"
@@ -53,7 +57,7 @@ class RedisServer:
         return self._process.pid
 
     def start(self) -> Self:
-        command = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", ""]
+        command = [PROGRAM, "--port", str(self.port), "--bind", "127.0.0.1", "--save", ""]
         command += ["--appendonly", "no", "--dir", self._folder, *self._arguments]
         if "--requirepass" not in self._arguments:  # that is the default user's password
             command += users()
@@ -62,7 +66,7 @@ class RedisServer:
         for line in self._process.stdout:
             if "Ready to accept connections" in line:
                 return self
-        raise RuntimeError(f"redis-server ended with {self._process.wait()}")
+        raise RuntimeError(f"{PROGRAM} ended with {self._process.wait()}")
 
     def kill(self) -> None:
         """Ends the server at once, with all its data; `start` brings up an empty one."""

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+from private_redis import PROGRAM as PROGRAM
 from private_redis import PrivateRedis
 
 #: Long enough for whatever is bound to happen on a busy machine.

@@ -6,11 +6,18 @@ A plugin of pytest rather than a conftest.py, so that tests/redisson can use it 
 from __future__ import annotations
 
 import functools
+import subprocess
 from collections.abc import Iterator
 
 import pytest
 import workers
-from helpers import Fleet, Server, Start, Worker
+from helpers import PROGRAM, Fleet, Server, Start, Worker
+
+
+def pytest_report_header() -> str:
+    """Which server the tests run on."""
+    told = subprocess.run([PROGRAM, "--version"], check=True, capture_output=True, text=True).stdout
+    return f"server: {' '.join(told.split()[:3])} ({PROGRAM})"
 
 
 @pytest.fixture

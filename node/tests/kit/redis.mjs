@@ -10,6 +10,9 @@ import { setTimeout as pause } from "node:timers/promises";
 
 import { vectorFile } from "./vectors.mjs";
 
+/** The server that is started: scripts/servers.sh names another. */
+const PROGRAM = process.env.DLOCK_TEST_SERVER ?? "redis-server";
+
 /** The user of the tests' own commands, who may do everything. */
 const ADMIN = "test-admin";
 
@@ -34,7 +37,7 @@ export class RedisServer {
       server.port = await freePort();
       if (await server.run()) return server;
     }
-    throw new Error(`redis-server does not start: ${readFileSync(join(server.#folder, "log"), "utf8").slice(-500)}`);
+    throw new Error(`${PROGRAM} does not start: ${readFileSync(join(server.#folder, "log"), "utf8").slice(-500)}`);
   }
 
   get url() {
@@ -46,7 +49,7 @@ export class RedisServer {
     const options = ["--port", this.port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"];
     const files = ["--dir", this.#folder, "--logfile", join(this.#folder, "log")];
     // Neither its output nor itself shall keep the test's process alive.
-    this.#process = spawn("redis-server", [...options, ...files, ...users()].map(String), { stdio: "ignore" });
+    this.#process = spawn(PROGRAM, [...options, ...files, ...users()].map(String), { stdio: "ignore" });
     this.#process.unref();
     const deadline = Date.now() + 10_000;
     while (Date.now() < deadline && this.#process.exitCode === null) {

@@ -39,8 +39,7 @@ impl Setup {
         let args: &[&str] = match refusal {
             Refusal::ReadOnly => &[],
             Refusal::MasterDown => &["--replica-serve-stale-data", "no"],
-            // It looks up from its work once in so many bytes.
-            Refusal::Loading => &["--loading-process-events-interval-bytes", "1024", "--rdbcompression", "no"],
+            Refusal::Loading => &["--rdbcompression", "no"],
             // It comes up again after its node time-out.
             Refusal::ClusterDown => &["--cluster-enabled", "yes", "--cluster-node-timeout", "500"],
             Refusal::Busy => &["--lua-time-limit", "100"],
@@ -73,10 +72,13 @@ impl Setup {
                 assert_eq!(self.server.cmd(&["REPLICAOF", "127.0.0.1", "1"]).text(), "OK");
             }
             Refusal::Loading => {
-                for n in 0..100 {
-                    self.server.cmd(&["SET", &format!("ballast-{n}"), &"x".repeat(2_048)]);
+                // It looks up from its work once in 2 MiB, and pauses after each key. How often it looks is an option from 7.0 on only.
+                const KEYS: u32 = 30;
+                let ballast = "x".repeat(2 << 20);
+                for n in 0..KEYS {
+                    self.server.cmd(&["SET", &format!("ballast-{n}"), &ballast]);
                 }
-                let delay = (self.length.as_micros() / 100).to_string();
+                let delay = (self.length / KEYS).as_micros().to_string();
                 assert_eq!(self.server.cmd(&["CONFIG", "SET", "key-load-delay", &delay]).text(), "OK");
                 self.waiting = send(&["DEBUG", "RELOAD"]);
             }

@@ -10,6 +10,19 @@ pub fn path() -> OsString {
     std::env::var_os(VARIABLE).unwrap_or_else(|| "redis-server".into())
 }
 
+/// The same for a server that has to speak TLS. Not every build does; then it is the `redis-server` of the `PATH`, because what
+/// the tests of TLS look at is the client's side.
+pub fn with_tls() -> OsString {
+    static SPEAKS_TLS: OnceLock<bool> = OnceLock::new();
+    let speaks_tls = || {
+        let output = Command::new(path()).args(["--port", "0", "--tls-port", "1"]).output();
+        let output = output.unwrap_or_else(|e| panic!("cannot start {}: {e}", path().display()));
+        // It lacks a certificate and ends. A build without TLS does not come so far.
+        String::from_utf8_lossy(&output.stdout).contains("Failed to configure TLS")
+    };
+    if *SPEAKS_TLS.get_or_init(speaks_tls) { path() } else { "redis-server".into() }
+}
+
 /// The first number of its version, for options that older servers do not start with. Whatever a running server can be asked is
 /// not to be guessed from this.
 pub fn major_version() -> u32 {

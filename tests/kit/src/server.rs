@@ -315,7 +315,7 @@ impl Server {
     /// Starts the process and waits until it answers; `false` when it ended instead.
     fn launch(&mut self) -> bool {
         let dir = self.path.clone();
-        let program = program::path();
+        let program = if self.tls_port > 0 { program::with_tls() } else { program::path() };
         let mut command = Command::new(&program);
         command.args(["--port", &self.port.to_string(), "--bind", "127.0.0.1", "--daemonize", "no"]);
         command.args(["--save", "", "--appendonly", "no", "--dbfilename", "dump.rdb"]);

@@ -1,9 +1,10 @@
 //! The server under the tests does what the tests ask of it.
 
+use std::fs;
 use std::time::{Duration, Instant};
 
 use libdlock_testkit::{
-    Conn, Reply, Server,
+    Conn, Reply, Server, program,
     server::{self, Data},
     within,
 };
@@ -18,6 +19,20 @@ fn it_answers_and_starts_empty() {
     assert_eq!(server.keys(), ["x"]);
     assert_eq!(server.info("commandstats", "cmdstat_incr:calls"), 1);
     assert!(matches!(server.cmd(&["INCR", "x", "y"]), Reply::Error(_)));
+}
+
+#[test]
+fn it_is_the_program_that_the_environment_names() {
+    let server = Server::start();
+    let info = server.cmd(&["INFO", "server"]).text().to_owned();
+    let version = |key: &str| Some(info.split_once(&format!("{key}_version:"))?.1.split('.').next()?.parse::<u32>());
+    // Valkey calls itself Redis 7.2 for clients that know no other.
+    let told = version("valkey").or_else(|| version("redis")).expect("a version").expect("a number");
+    assert_eq!(told, program::major_version());
+    if let Some(named) = std::env::var_os(program::VARIABLE) {
+        let running = fs::read_link(format!("/proc/{}/exe", server.pid())).expect("a process");
+        assert_eq!(running, fs::canonicalize(named).expect("a file"));
+    }
 }
 
 #[test]

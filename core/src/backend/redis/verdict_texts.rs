@@ -7,7 +7,7 @@ use super::*;
 /// The verdict on this error of an acquire.
 fn verdict(reply: &str) -> Verdict {
     let step = StepKind { op: "acquire", idempotent: true, access: "+hset" };
-    of(step, &error_of(format!("-{reply}\r\n").as_bytes()), &Target::Tcp { host: "h".to_owned(), port: 1 })
+    of(step, &error_of(format!("-{reply}\r\n").as_bytes()), &Target::Tcp { host: "h".to_owned(), port: 1, tls: false })
 }
 
 #[track_caller]

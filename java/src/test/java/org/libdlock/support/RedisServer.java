@@ -23,6 +23,9 @@ import org.jspecify.annotations.Nullable;
 
 /** A redis-server of the tests' own: on a free loopback port, keeping nothing, ended by its process. */
 public final class RedisServer implements AutoCloseable {
+    /** The server that is started: scripts/servers.sh names another. */
+    private static final String PROGRAM = System.getenv().getOrDefault("DLOCK_TEST_SERVER", "redis-server");
+
     /** The user of the tests' own commands, who may do everything. */
     private static final List<String> AUTH = List.of("AUTH", "test-admin", "any password");
 
@@ -54,7 +57,7 @@ public final class RedisServer implements AutoCloseable {
 
     public void start() {
         try {
-            List<String> command = new ArrayList<>(List.of("redis-server", "--bind", "127.0.0.1"));
+            List<String> command = new ArrayList<>(List.of(PROGRAM, "--bind", "127.0.0.1"));
             command.addAll(List.of("--port", Integer.toString(port), "--dir", folder.toString()));
             command.addAll(List.of("--save", "", "--appendonly", "no"));
             command.addAll(users());
