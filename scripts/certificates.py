@@ -64,6 +64,10 @@ class WithTls(PrivateRedis):
         self._files = {"cert": shows.cert, "key": shows.key, "ca-cert": authority.file}
         self._clients = clients
 
+    def __enter__(self) -> WithTls:
+        super().__enter__()
+        return self
+
     def _start(self) -> bool:
         # Like the other port, with the other tries, if somebody else takes it.
         self.tls_port = free_port()
