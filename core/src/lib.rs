@@ -40,7 +40,8 @@
 //! | [`id`] | [`Snowflake`]: layouts, single ids and batches, decoding, text |
 //! | [`error`], [`event`], [`stats`] | what went wrong, what a client says while it works, what it has counted |
 //!
-//! `memory://` needs no server and [`ManualClock`] no sleep: for tests.
+//! `memory://` needs no server and [`ManualClock`] no sleep: for tests. `rediss://` has TLS ([`Config::from_url`]), unless the
+//! cargo feature `tls`, which is on by default, is off.
 //!
 //! # What a lock promises
 //!

@@ -82,9 +82,9 @@ impl Config {
     /// | `unix://[user[:password]@]/path/of/socket[?db=0&...]` | Unix socket |
     /// | `memory://` and `memory://NAME` | in this process: private to the client, or shared under a name |
     ///
-    /// `valkey` stands for `redis`, `valkeys` for `rediss`, `redis+unix` and `valkey+unix` for `unix`. Options are those of [`Config::set`], but for
-    /// `password_file` and `password_env`; none may be given twice. What a URL cannot hold as it is (`@ : / ? # & + %` and
-    /// control characters in a user, password or value) is percent-encoded.
+    /// `valkey` stands for `redis`, `valkeys` for `rediss`, `redis+unix` and `valkey+unix` for `unix`. Options are those of
+    /// [`Config::set`], but for `password_file` and `password_env`; none may be given twice. What a URL cannot hold as it is
+    /// (`@ : / ? # & + %` and control characters in a user, password or value) is percent-encoded.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidArgument`], saying which part was refused and what is allowed; [`ErrorKind::Unsupported`] for

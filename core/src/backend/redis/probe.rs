@@ -2,7 +2,6 @@
 //! handshake of TLS is the beginning of a line, of which it awaits the end, and OpenSSL resets a connection without TLS.
 
 use std::io;
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -15,7 +14,8 @@ use super::transport::connect;
 const SILENCE: Duration = Duration::from_millis(500);
 
 /// Completes if a server answers a PING without TLS, which is asked after a while, and not otherwise. Cancel safe.
-pub(super) async fn found_plain(address: SocketAddr) {
+#[cfg(feature = "tls")]
+pub(super) async fn found_plain(address: std::net::SocketAddr) {
     tokio::time::sleep(SILENCE).await;
     let asked = first_byte(TcpStream::connect(address), b"*1\r\n$4\r\nPING\r\n").await;
     // A reply, be it that a password is wanted.
