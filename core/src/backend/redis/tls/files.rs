@@ -65,7 +65,10 @@ impl Named<'_> {
         PrivateKeyDer::from_pem_slice(&bytes).map_err(|_| {
             let encrypted = bytes.windows(ENCRYPTED.len()).any(|part| part == ENCRYPTED);
             self.refuse(match encrypted {
-                true => "holds a key with a passphrase, which nobody can be asked for; write it without (openssl pkey -in OLD -out NEW)",
+                true => {
+                    "holds a key with a passphrase, which nobody can be asked for; write it without one (openssl pkey -in OLD \
+                     -out NEW)"
+                }
                 false => "holds no private key in PEM form (-----BEGIN PRIVATE KEY-----)",
             })
         })

@@ -81,11 +81,13 @@ impl Settings {
                 Some(file) => Fault::new(
                     Lasts::ForAWhile,
                     format!(
-                        "has a certificate that no authority in {file:?} (tls_ca_file) has signed; put that of its authority there"
+                        "has a certificate that no authority in {file:?} (tls_ca_file) has signed; put that of its authority \
+                         there"
                     ),
                 ),
                 None => for_good(
-                    "has a certificate that no authority known to this system has signed; set tls_ca_file to that of its authority"
+                    "has a certificate that no authority known to this system has signed; set tls_ca_file to that of its \
+                     authority"
                         .to_owned(),
                 ),
             },
