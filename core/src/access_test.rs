@@ -38,7 +38,13 @@ fn kinds() -> Vec<Kind> {
         kind::<crate::lock::LockState>("lock", &["lock/step", "contended/queue.lua", "contended/token.lua"]),
         kind::<crate::semaphore::SemaphoreState>(
             "semaphore",
-            &["semaphore/step", "contended/queue.lua", "contended/wants.lua", "contended/available.lua"],
+            &[
+                "semaphore/step",
+                "contended/queue.lua",
+                "contended/wants.lua",
+                "contended/turn.lua",
+                "contended/available.lua",
+            ],
         ),
         kind::<crate::counting_semaphore::CountingState>(
             "counting semaphore",
@@ -46,13 +52,20 @@ fn kinds() -> Vec<Kind> {
                 "counting_semaphore/step",
                 "contended/queue.lua",
                 "contended/wants.lua",
+                "contended/turn.lua",
                 "contended/available.lua",
                 "step/once.lua",
             ],
         ),
         kind::<crate::rw_lock::RwLockState>(
             "rw lock",
-            &["rw_lock/step", "contended/queue.lua", "contended/wants.lua", "contended/token.lua"],
+            &[
+                "rw_lock/step",
+                "contended/queue.lua",
+                "contended/wants.lua",
+                "contended/turn.lua",
+                "contended/token.lua",
+            ],
         ),
         kind::<crate::latch::LatchState>("latch", &["latch/step", "step/once.lua"]),
         kind::<crate::limit::LimitState>("rate limiter", &["limit/step"]),

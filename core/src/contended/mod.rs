@@ -55,7 +55,9 @@ mod sleepers;
 mod tests;
 mod together;
 pub(crate) mod token;
+mod turn;
 mod unneeded_places;
+mod wants;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -70,8 +72,10 @@ pub(crate) use object::Contended;
 pub(crate) use order::{MutexOrder, Ordered, OrderedGuard};
 pub(crate) use owed::{is_owed, undo};
 pub(crate) use pace::next_poll;
-pub(crate) use queue::{Queue, QueueAt, QueueNames, queue_lua, wants_lua};
+pub(crate) use queue::{Queue, QueueAt, QueueNames, queue_lua};
 pub(crate) use together::{Joint, TakenOrNot, TakenTogether, Together};
+pub(crate) use turn::{Turn, turn_lua};
+pub(crate) use wants::wants_lua;
 
 use crate::context::Context;
 use crate::lease::{Grant, GrantKind, GrantSpec, HolderId, Term};

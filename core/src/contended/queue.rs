@@ -99,17 +99,6 @@ macro_rules! queue_lua {
 }
 pub(crate) use queue_lua;
 
-/// As [`queue_lua`], for a kind of which there are several.
-macro_rules! wants_lua {
-    ($kind:literal) => {
-        concat!(
-            $crate::contended::queue_lua!($kind),
-            include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/contended/wants.lua"))
-        )
-    };
-}
-pub(crate) use wants_lua;
-
 /// A step's view of the queue: whose it is, what time it is, and where messages go.
 pub(crate) struct QueueAt<'a, 'h> {
     pub(crate) names: &'static QueueNames,
@@ -130,20 +119,6 @@ impl Queue {
 
     pub(crate) fn rank(&self, client: &str) -> Option<usize> {
         self.entries.iter().position(|(_, waiting)| waiting == client)
-    }
-
-    /// What a client in the queue wants; more than there is when that is not known.
-    pub(crate) fn want(&self, client: &str) -> i64 {
-        self.wants.get(client).map_or(i64::MAX, |want| i64::from(*want))
-    }
-
-    /// Whether `permits` are there besides those that the first `entries` of the queue want.
-    pub(crate) fn suffices(&self, available: i64, permits: i64, entries: usize) -> bool {
-        if permits + entries as i64 > available || entries > REACH {
-            return false;
-        }
-        let wants = self.entries.iter().take(entries).map(|(_, client)| self.want(client));
-        wants.fold(permits, i64::saturating_add) <= available
     }
 
     /// Drops what has expired; true when nothing is left.
@@ -212,44 +187,12 @@ impl QueueAt<'_, '_> {
     }
 
     /// The entries that one script scans.
-    fn front(&self) -> Vec<String> {
+    pub(super) fn front(&self) -> Vec<String> {
         self.queue.entries.iter().take(REACH).map(|(_, client)| client.clone()).collect()
     }
 
-    /// Tells all entries from rank `from` on to ask whose wants fit into what is `available` together with those in front of
-    /// them: room was made for them. One that is on its way is not told again. Ends at `caller`, whose reply says more. An entry
-    /// that wants more than the `total` is told too, and keeps nobody out. One that does not hear is marked, and leaves its
-    /// permits to those behind it, of which the first that hears drops it.
-    pub(crate) fn wake(&mut self, mut available: i64, total: i64, from: usize, caller: &str) {
-        let mut marked = false;
-        for (at, client) in self.front().into_iter().enumerate() {
-            let mut wanted = self.queue.want(&client);
-            let impossible = wanted > total && wanted < i64::MAX;
-            if client == caller || !impossible && wanted > available {
-                break;
-            }
-            if at >= from && !self.is_coming(&client) {
-                if self.tell(&client, "free") {
-                    self.queue.told.insert(client, self.now.millis());
-                } else {
-                    self.deaf_since(&client);
-                    (wanted, marked) = (0, true);
-                }
-            }
-            available -= if impossible { 0 } else { wanted };
-        }
-        if marked {
-            self.keep();
-        }
-    }
-
-    /// Whether a client was told to ask so recently, and was not found deaf since, that it is on its way.
-    fn is_coming(&self, client: &str) -> bool {
-        self.is_recent(&self.queue.told, client)
-    }
-
     /// Since when nobody listens to a client's inbox: from now on, unless that was known.
-    fn deaf_since(&mut self, client: &str) -> u64 {
+    pub(super) fn deaf_since(&mut self, client: &str) -> u64 {
         let now = self.now.millis();
         let since = self.queue.deaf.get(client).copied().filter(|since| *since <= now);
         since.unwrap_or_else(|| {
@@ -295,7 +238,7 @@ impl QueueAt<'_, '_> {
         self.is_recent(&self.queue.seen, client)
     }
 
-    fn is_recent(&self, stamps: &BTreeMap<String, u64>, client: &str) -> bool {
+    pub(super) fn is_recent(&self, stamps: &BTreeMap<String, u64>, client: &str) -> bool {
         let now = self.now.millis();
         let at = stamps.get(client).filter(|at| **at <= now);
         at.is_some_and(|at| now - at < RECENT_MS) && !self.queue.deaf.contains_key(client)

@@ -4,17 +4,16 @@
 --    `free` and heard it, if it has not asked since, server ms
 WANTS = true
 
--- What has to be known where somebody waits. Made only then: each function takes 40 ns.
-local function wanting()
-  local wants = {}
-
+-- What has to be known where somebody waits. Made only then: each function takes 40 ns. `all`: how many there are, if that is
+-- always the same.
+local function wanting(all)
   -- What a client in the queue wants; more than there is when that is not known.
   local function want(client)
     return tonumber(redis.call('HGET', S, 'want:' .. client) or nil) or math.huge
   end
 
   -- Whether n permits are there besides those that the first `entries` of the queue want.
-  function wants.suffices(available, n, entries)
+  local function suffices(available, n, entries)
     -- Each of them wants one at least.
     if n + entries > available or entries > REACH then
       return false
@@ -34,11 +33,12 @@ local function wanting()
   end
 
   -- Tells all entries from rank `from` on to ask whose wants fit into what is available together with those in front of them:
-  -- room was made for them. One that is on its way is not told again. Ends at the caller, whose reply says more. An entry that wants more than the total is told too, and
-  -- keeps nobody out. One that does not hear is marked, and leaves its permits to those behind it, of which the first that hears
-  -- drops it.
-  function wants.wake(queue, available, total, from, caller)
+  -- room was made for them. One that is on its way is not told again. Ends at the caller, whose reply says more. An entry that
+  -- wants more than the total is told too, and keeps nobody out. One that does not hear is marked, and leaves its permits to those
+  -- behind it, of which the first that hears drops it. `total`: `all`, if it is not given.
+  local function wake(queue, available, from, caller, total)
     local marked, heard = false, {}
+    total = total or all
     for at, client in ipairs(redis.call('ZRANGE', Q, 0, REACH - 1)) do
       local wanted = want(client)
       local impossible = wanted > total and wanted < math.huge
@@ -64,7 +64,6 @@ local function wanting()
     end
   end
 
-  wants.want = want
-  return wants
+  return {want = want, suffices = suffices, wake = wake}
 end
 

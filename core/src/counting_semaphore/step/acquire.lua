@@ -36,56 +36,18 @@ local function acquire(id, n, granted)
     return nil
   end
   local head = redis.call('ZRANGE', Q, 0, 0)[1]
-  local crowd = (head or available < n) and wanting()
-  local queue = head and queue_at(now)
-  -- From which rank on room was made; whether this attempt jumps the head.
-  local from, barges
-  -- Whether it harms nobody in front to grant them.
-  local function is_due()
-    if not head then
-      return available >= n
+  local turn = (head or available < n) and turn_of(client, n, waits, head, head and wanting(math.huge), now)
+  if turn and not turn.is_due(available) and not turn.gets_past(available) then
+    local rank = turn.line_up(available)
+    if available >= n then
+      return {3, now, granted, rank}
     end
-    return crowd.suffices(available, n, waits and redis.call('ZRANK', Q, client) or redis.call('ZCARD', Q))
+    return {1, now, granted, available, rank}
   end
 
-  if crowd and not is_due() then
-    local due = false
-    if available >= n and head and head ~= client and not queue.is_there(head) then
-      local entries = redis.call('ZCARD', Q)
-      queue.front().drop_gone(client, waits and client)
-      if redis.call('ZCARD', Q) < entries then
-        due, from = is_due(), 0
-      end
-      head = redis.call('ZRANGE', Q, 0, 0)[1]
-    end
-    -- A non-blocking attempt may jump the queue, at most twice per head.
-    barges = not due and not waits and head and available >= n and may_jump(redis.call('HGET', S, 'barged'))
-    if not due and not barges then
-      local rank = -1
-      if waits then
-        queue = queue or queue_at(now)
-        rank = queue.stay(client, true)
-        if rank then
-          local stood = rank
-          rank = queue.drop_silent(client, rank)
-          from = rank < stood and math.min(from or rank, rank) or from
-        else
-          rank = queue.join(client)
-        end
-        redis.call('HSET', S, 'want:' .. client, n)
-      end
-      if from and redis.call('EXISTS', Q) == 1 then
-        crowd.wake(queue or queue_at(now), available, math.huge, from, waits and client)
-      end
-      if available >= n then
-        return {3, now, granted, rank}
-      end
-      return {1, now, granted, available, rank}
-    end
+  if turn then
+    turn.prepare()
   end
-
-  -- Read before anything is taken, too: S.
-  local wanted = head and waits and crowd.want(client)
   available = redis.call('DECRBY', L, n)
   all_or_nothing(id, function()
     once(id, now, void_after)
@@ -93,21 +55,8 @@ local function acquire(id, n, granted)
     -- By the command that took them, which this user may call: what is not remembered could not be undone.
     redis.call('DECRBY', L, -n)
   end)
-  if barges then
-    redis.call('HINCRBY', S, 'barged', 1)
-    queue.keep()
-  elseif wanted then
-    local rank = queue.leave(client)
-    if rank and rank <= 1 then
-      queue.moved_up(rank, false, client)
-    end
-    -- The server kept room for more than was taken.
-    if rank and n < wanted then
-      from = math.min(from or rank, rank)
-    end
-  end
-  if from and head then
-    crowd.wake(queue, available, math.huge, from, client)
+  if turn then
+    turn.leave(available, client)
   end
   return nil
 end

@@ -1,8 +1,9 @@
-use super::{CountingState, add_keys, with_counting};
-use crate::contended::Acquired;
-use crate::contended::available::Taker;
+use super::state::NO_TOTAL;
+use super::{CountingState, add_keys};
+use crate::contended::available::{Taker, available_lua};
+use crate::contended::{Acquired, Turn, turn_lua};
 use crate::name::ObjectName;
-use crate::step::{Attempt, Call, Malformed, Once, Outbox, Reply, Script, Step, WrongType, wire};
+use crate::step::{Attempt, Call, Malformed, Once, Outbox, Reply, Script, Step, WrongType, once_lua, wire};
 use crate::time::ServerTime;
 
 /// Takes permits, or says what is in the way: for several owners, one after the other. See `acquire.lua`.
@@ -19,12 +20,6 @@ pub(crate) struct Acquire {
 }
 
 impl Acquire {
-    /// Whether it harms nobody in front to grant the permits.
-    fn is_due(&self, state: &CountingState, taker: Taker<'_>, available: i64) -> bool {
-        let rank = state.queue.rank(taker.client).filter(|_| self.waits);
-        state.queue.suffices(available, taker.permits.into(), rank.unwrap_or(state.queue.entries.len()))
-    }
-
     fn owners(&self) -> impl Iterator<Item = &String> {
         [&self.owner].into_iter().chain(&self.others)
     }
@@ -47,70 +42,21 @@ impl Acquire {
         if state.done.knows(taker.owner) {
             return Ok(Acquired::Granted { now, token: 0 });
         }
-        let (mut due, mut barges) = (self.is_due(state, taker, available), false);
-        // From which rank on room was made.
-        let mut from = None;
-        if !due {
-            let entries = state.queue.entries.len();
-            let mut queue = state.queue_at(name, now, outbox);
-            let head = queue.head().filter(|head| *head != client);
-            if available >= permits && head.is_some_and(|head| !queue.is_there(head)) {
-                queue.drop_gone(client, self.waits);
-                if state.queue.entries.len() < entries {
-                    (due, from) = (self.is_due(state, taker, available), Some(0));
-                }
-            }
-            let may_barge = state.queue.head().is_some() && state.queue.may_barge();
-            barges = !due && !self.waits && available >= permits && may_barge;
-        }
-        if !due && !barges {
-            let mut rank = None;
-            if self.waits {
-                let mut queue = state.queue_at(name, now, outbox);
-                let stands = match queue.stay(client, true) {
-                    Some(stood) => {
-                        let rank = queue.drop_silent(client, stood);
-                        from = if rank < stood { Some(from.unwrap_or(rank).min(rank)) } else { from };
-                        rank
-                    }
-                    None => queue.join(client),
-                };
-                rank = Some(stands as u64);
-                state.queue.wants.insert(client.to_owned(), taker.permits);
-            }
-            if let Some(from) = from {
-                let caller = if self.waits { client } else { "" };
-                state.wake(name, now, (available, from), caller, outbox);
-            }
+        let mut turn = Turn::new(client, taker.permits, self.waits);
+        let mut queue = state.queue_at(name, now, outbox);
+        if !turn.is_due(queue.queue, available) && !turn.gets_past(&mut queue, available) {
+            let rank = turn.line_up(&mut queue, (available, NO_TOTAL));
             if available >= permits {
                 return Ok(Acquired::NotYourTurn { now, rank });
             }
             return Ok(Acquired::Busy { now, ttl: -1, holder: available.to_string(), rank });
-        }
-        if barges {
-            state.queue_at(name, now, outbox).barge();
         }
         let available = available - permits;
         state.set_count(available);
         if taker.may_be_repeated() {
             state.done.once(&Once::named(taker.owner.to_owned(), now, self.void_after), now);
         }
-        let wanted = state.queue.want(client);
-        let mut queue = state.queue_at(name, now, outbox);
-        if self.waits
-            && let Some(rank) = queue.leave(client)
-        {
-            if rank <= 1 {
-                queue.moved_up(rank, false, client);
-            }
-            // The server kept room for more than was taken.
-            if permits < wanted {
-                from = Some(from.unwrap_or(rank).min(rank));
-            }
-        }
-        if let Some(from) = from {
-            state.wake(name, now, (available, from), client, outbox);
-        }
+        turn.leave(&mut state.queue_at(name, now, outbox), (available, NO_TOTAL), client);
         Ok(Acquired::Granted { now, token: 0 })
     }
 }
@@ -143,7 +89,13 @@ impl Step for Acquire {
     }
 
     fn script() -> &'static Script {
-        static SCRIPT: Script = Script::new(with_counting!("acquire.lua"));
+        static SCRIPT: Script = Script::new(concat!(
+            available_lua!("counting"),
+            turn_lua!(),
+            once_lua!(),
+            include_str!("counting.lua"),
+            include_str!("acquire.lua")
+        ));
         &SCRIPT
     }
 

@@ -25,7 +25,7 @@ local function announce_and_wake(channel, available)
   local told = type(announce(channel, available)) == 'table' and 0 or 1
   if redis.pcall('ZRANGE', Q, 0, 0)[1] then
     pcall(function()
-      wanting().wake(queue_at(clock()), available, math.huge, 0)
+      wanting(math.huge).wake(queue_at(clock()), available, 0)
     end)
   end
   return told

@@ -15,7 +15,7 @@
 -- Nothing here has to be undone: a look that comes late, or twice, stamps a place that is there.
 local now = clock()
 local late = now > tonumber(ARGV[2])
-local client, queue, crowd = ARGV[1], queue_at(now), wanting()
+local client, queue, crowd = ARGV[1], queue_at(now), wanting(math.huge)
 local keep
 
 local function look()
@@ -32,7 +32,7 @@ local function look()
   local stood = rank
   rank = queue.drop_silent(client, rank)
   if rank < stood then
-    crowd.wake(queue, available, math.huge, rank)
+    crowd.wake(queue, available, rank)
   end
   return available, rank
 end

@@ -11,7 +11,7 @@ use crate::step::{Expires, MainKey, Outbox, Remembered, SharedKeys, State, Wrong
 use crate::time::ServerTime;
 
 /// There is no total: a want of any size may be met one day.
-const NO_TOTAL: i64 = i64::MAX;
+pub(super) const NO_TOTAL: i64 = i64::MAX;
 
 /// The keys of a counting semaphore.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -48,20 +48,9 @@ end
 
 local n = writes(field) and ALL or 1
 local head = redis.call('ZRANGE', Q, 0, 0)[1]
-local wants, queue = head and wanting(), head and queue_at(now)
--- From which rank on room was made; which attempt jumps the head.
-local from, barges
--- Whether it harms nobody in front to grant it.
-local function is_due()
-  local available = available_in(mode)
-  if not head then
-    return available >= n
-  end
-  return wants.suffices(available, n, waits and redis.call('ZRANK', Q, client) or redis.call('ZCARD', Q))
-end
-
+local turn = (head or available_in(mode) < n) and turn_of(client, n, waits, head, head and wanting(ALL), now)
 local beneath = under ~= '' and mode == 'write' and redis.call('HEXISTS', L, under) == 1 and left_of(under, '1') > 0
-if not beneath and not is_due() then
+if turn and not beneath and not turn.is_due(available_in(mode)) then
   -- What follows may end in an error, and an error changes nothing.
   local last = redis.call('GET', T)
   if last and not last_token(last, 1) then
@@ -73,43 +62,18 @@ if not beneath and not is_due() then
     if left <= 0 then
       redis.call('HDEL', L, writing)
       mode = after_writer(ARGV[7])
-      due, from = is_due(), 0
+      due = turn.is_due(available_in(mode), true)
     end
   elseif n == ALL and waits and (not head or head == client) and is_crowded(mode) then
     if after_reader(ARGV[7], MOST_OF_A_CROWD) then
       mode = nil
-      due, from = is_due(), 0
+      due = turn.is_due(available_in(mode), true)
     end
   end
-  local fits = available_in(mode) >= n
-  if not due and fits and head and head ~= client and not queue.is_there(head) then
-    local entries = redis.call('ZCARD', Q)
-    queue.front().drop_gone(client, waits and client)
-    if redis.call('ZCARD', Q) < entries then
-      due, from = is_due(), 0
-    end
-    head = redis.call('ZRANGE', Q, 0, 0)[1]
-  end
-  -- A non-blocking attempt may jump the queue, at most twice per head.
-  barges = not due and not waits and head and fits and may_jump(redis.call('HGET', S, 'barged'))
-  if not due and not barges then
-    local rank = -1
-    if waits then
-      queue = queue or queue_at(now)
-      rank = queue.stay(client, true)
-      if rank then
-        local stood = rank
-        rank = queue.drop_silent(client, rank)
-        from = rank < stood and math.min(from or rank, rank) or from
-      else
-        rank = queue.join(client)
-      end
-      redis.call('HSET', S, 'want:' .. client, n)
-    end
-    if from and head then
-      wants.wake(queue, available_in(mode), ALL, from, waits and client)
-    end
-    if fits then
+  local available = available_in(mode)
+  if not due and not turn.gets_past(available) then
+    local rank = turn.line_up(available)
+    if available >= n then
       return {3, now, rank}
     end
     local ttl, holder = in_the_way(mode)
@@ -117,8 +81,9 @@ if not beneath and not is_due() then
   end
 end
 
--- Read before anything is taken: should S be somebody else's key, this fails.
-local wanted = head and waits and wants.want(client)
+if turn then
+  turn.prepare()
+end
 local token = mint(T, now, ARGV[5], 1)
 if not token then
   return redis.error_reply(NO_TOKEN)
@@ -132,20 +97,7 @@ else
   redis.call('PEXPIRE', L, lease)
 end
 redis.call('SET', K, string.format('%.0f', token), 'PX', lease)
-if barges then
-  redis.call('HINCRBY', S, 'barged', 1)
-  queue.keep()
-elseif wanted then
-  local rank = queue.leave(client)
-  if rank and rank <= 1 then
-    queue.moved_up(rank, false, client)
-  end
-  -- The server kept room for more than was taken.
-  if rank and n < wanted then
-    from = math.min(from or rank, rank)
-  end
-end
-if from and head then
-  wants.wake(queue, available_in(mode), ALL, from, waits and client)
+if turn then
+  turn.leave(available_in(mode), waits and client)
 end
 return {0, now, token}

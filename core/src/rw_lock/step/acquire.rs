@@ -3,7 +3,7 @@ use std::time::Duration;
 use super::state::{Mode, available_in};
 use super::{ALL, CHANNEL, RwLockState, add_queue_keys, add_timeout_key, client_of, writes};
 use crate::contended::token::{self, TOKEN, read_token, token_lua};
-use crate::contended::{Acquired, wants_lua};
+use crate::contended::{Acquired, Turn, turn_lua, wants_lua};
 use crate::name::ObjectName;
 use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, Step, Text, WrongType, wire};
 use crate::time::{ServerTime, millis};
@@ -22,14 +22,8 @@ pub(crate) struct Acquire {
 }
 
 impl Acquire {
-    fn wants(&self) -> i64 {
-        if writes(&self.field) { ALL.into() } else { 1 }
-    }
-
-    /// Whether it harms nobody in front to grant it.
-    fn is_due(&self, state: &RwLockState, mode: Option<Mode>) -> bool {
-        let rank = state.queue.rank(client_of(&self.field)).filter(|_| self.waits);
-        state.queue.suffices(available_in(mode), self.wants(), rank.unwrap_or(state.queue.entries.len()))
+    fn wants(&self) -> u32 {
+        if writes(&self.field) { ALL } else { 1 }
     }
 
     /// The token that this attempt got when it was first carried out, if its hold is there.
@@ -78,9 +72,8 @@ impl Step for Acquire {
         if let Some(token) = self.same_again(state, now)? {
             return Ok(Acquired::Granted { now, token });
         }
-        // From which rank on room was made; whether the attempt jumps the head.
-        let (mut from, mut barges) = (None, false);
-        if !self.is_beneath(state, mode, now) && !self.is_due(state, mode) {
+        let mut turn = Turn::new(client, wants, self.waits);
+        if !self.is_beneath(state, mode, now) && !turn.is_due(&state.queue, available_in(mode)) {
             state.token.as_ref().map_or(Ok(0), |key| token::last(key, 1))?;
             let mut due = false;
             if mode == Some(Mode::Write) {
@@ -89,7 +82,7 @@ impl Step for Acquire {
                     state.remove(&writer);
                     state.after_writer(name, now, outbox);
                     mode = state.mode()?;
-                    (due, from) = (self.is_due(state, mode), Some(0));
+                    due = turn.is_due_now(&state.queue, available_in(mode));
                 }
             } else if writes(&self.field)
                 && self.waits
@@ -98,40 +91,14 @@ impl Step for Acquire {
                 && state.after_some_of_a_crowd(name, now, outbox)
             {
                 mode = None;
-                (due, from) = (self.is_due(state, mode), Some(0));
+                due = turn.is_due_now(&state.queue, available_in(mode));
             }
-            let fits = available_in(mode) >= wants;
-            let entries = state.queue.entries.len();
+            let available = available_in(mode);
             let mut queue = state.queue_at(name, now, outbox);
-            let head = queue.head().filter(|head| *head != client);
-            if !due && fits && head.is_some_and(|head| !queue.is_there(head)) {
-                queue.drop_gone(client, self.waits);
-                if state.queue.entries.len() < entries {
-                    (due, from) = (self.is_due(state, mode), Some(0));
-                }
-            }
-            let queue = state.queue_at(name, now, outbox);
-            barges = !due && !self.waits && fits && queue.head().is_some() && queue.queue.may_barge();
-            if !due && !barges {
-                let mut rank = None;
-                if self.waits {
-                    let mut queue = state.queue_at(name, now, outbox);
-                    let stands = match queue.stay(client, true) {
-                        Some(stood) => {
-                            let rank = queue.drop_silent(client, stood);
-                            from = if rank < stood { Some(from.unwrap_or(rank).min(rank)) } else { from };
-                            rank
-                        }
-                        None => queue.join(client),
-                    };
-                    rank = Some(stands as u64);
-                    state.queue.wants.insert(client.to_owned(), wants as u32);
-                }
-                if let Some(from) = from {
-                    state.wake(name, now, from, caller, outbox);
-                }
+            if !due && !turn.gets_past(&mut queue, available) {
+                let rank = turn.line_up(&mut queue, (available, ALL.into()));
                 return Ok(match mode {
-                    Some(mode) if !fits => {
+                    Some(mode) if available < wants.into() => {
                         let (ttl, holder) = state.in_the_way(mode, now);
                         Acquired::Busy { now, ttl, holder, rank }
                     }
@@ -144,30 +111,15 @@ impl Step for Acquire {
         state.add(&self.field, if writes(&self.field) { Mode::Write } else { Mode::Read }, deadline);
         let timeout = Text { value: token.to_string(), deadline: Some(deadline) };
         state.timeouts.insert((self.field.clone(), 1), timeout);
-        let wanted = state.queue.want(client);
-        let mut queue = state.queue_at(name, now, outbox);
-        if barges {
-            queue.barge();
-        } else if self.waits
-            && let Some(rank) = queue.leave(client)
-        {
-            if rank <= 1 {
-                queue.moved_up(rank, false, client);
-            }
-            // The server kept room for more than was taken.
-            if wants < wanted {
-                from = Some(from.unwrap_or(rank).min(rank));
-            }
-        }
-        if let Some(from) = from {
-            state.wake(name, now, from, caller, outbox);
-        }
+        let available = state.mode().map_or(0, available_in);
+        turn.leave(&mut state.queue_at(name, now, outbox), (available, ALL.into()), caller);
         Ok(Acquired::Granted { now, token })
     }
 
     fn script() -> &'static Script {
         static SCRIPT: Script = Script::new(concat!(
             wants_lua!("rw"),
+            turn_lua!(),
             token_lua!(),
             include_str!("holds.lua"),
             include_str!("acquire.lua")

@@ -19,6 +19,6 @@ if rank then
   if rank <= 1 then
     queue.moved_up(rank, false, ARGV[1])
   end
-  pcall(wanting().wake, queue, known and available_in(mode) or 0, ALL, rank, ARGV[1])
+  pcall(wanting(ALL).wake, queue, known and available_in(mode) or 0, rank, ARGV[1])
 end
 return {0, now, rank and 1 or 0}

@@ -40,7 +40,7 @@ for _, client in ipairs(clients) do
 end
 if redis.pcall('ZRANGE', Q, 0, 0)[1] then
   pcall(function()
-    wanting().wake(queue_at(clock()), ALL, ALL, 0)
+    wanting(ALL).wake(queue_at(clock()), ALL, 0)
   end)
 end
 return 1

@@ -14,7 +14,7 @@
 -- Nothing here has to be undone: a look that comes late, or twice, stamps a place that is there.
 local now = clock()
 local late = now > tonumber(ARGV[2])
-local client, queue, wants = ARGV[1], queue_at(now), wanting()
+local client, queue, wants = ARGV[1], queue_at(now), wanting(ALL)
 local keep
 
 local function look()
@@ -32,7 +32,7 @@ local function look()
   local stood = rank
   rank = queue.drop_silent(client, rank)
   if rank < stood then
-    wants.wake(queue, available_in(mode), ALL, rank)
+    wants.wake(queue, available_in(mode), rank)
   end
   return ttl, holder, rank
 end

@@ -29,7 +29,7 @@ elseif mode == 'read' then
 end
 if made_room and redis.pcall('ZRANGE', Q, 0, 0)[1] then
   pcall(function()
-    wanting().wake(queue_at(clock()), available_in(mode), ALL, 0)
+    wanting(ALL).wake(queue_at(clock()), available_in(mode), 0)
   end)
 end
 return {1, told and 1 or 0}

@@ -44,18 +44,8 @@ local function acquire(base, n, granted)
   end
 
   local crowd = (head or available < n) and crowded()
-  local queue = head and queue_at(now)
-  -- From which rank on room was made; whether this attempt jumps the head.
-  local from, barges
-  -- Whether it harms nobody in front to grant them.
-  local function is_due()
-    if not head then
-      return available >= n
-    end
-    return crowd.suffices(available, n, waits and redis.call('ZRANK', Q, client) or redis.call('ZCARD', Q))
-  end
-
-  if crowd and not is_due() then
+  local turn = crowd and turn_of(client, n, waits, head, crowd, now)
+  if turn and not turn.is_due(available) then
     local expiry = redis.call('ZSCORE', P, base .. '0000')
     if expiry then
       -- Granted when it was first carried out.
@@ -64,56 +54,27 @@ local function acquire(base, n, granted)
       end
       return nil
     end
-    local due, before = false, available
+    local before = available
     available = crowd.reclaim(ms, available, ARGV[6])
-    if available > before then
-      due, from = is_due(), 0
-    end
-    if not due then
+    if available == before or not turn.is_due(available, true) then
       local total = available + redis.call('ZCARD', P)
       if n > total then
-        if from and head then
-          crowd.wake(queue, available, from, client)
-        end
+        turn.wake(available, client)
         return {4, now, granted, total}
       end
-      if available >= n and head and head ~= client and not queue.is_there(head) then
-        local entries = redis.call('ZCARD', Q)
-        queue.front().drop_gone(client, waits and client)
-        if redis.call('ZCARD', Q) < entries then
-          due, from = is_due(), 0
+      if not turn.gets_past(available) then
+        local rank = turn.line_up(available)
+        if available >= n then
+          return {3, now, granted, rank}
         end
-        head = redis.call('ZRANGE', Q, 0, 0)[1]
+        return {1, now, granted, crowd.first_expiry(ms), available, total, rank}
       end
-      -- A non-blocking attempt may jump the queue, at most twice per head.
-      barges = not due and not waits and head and available >= n and may_jump(redis.call('HGET', S, 'barged'))
-    end
-    if not due and not barges then
-      local rank = -1
-      if waits then
-        queue = queue or queue_at(now)
-        rank = queue.stay(client, true)
-        if rank then
-          local stood = rank
-          rank = queue.drop_silent(client, rank)
-          from = rank < stood and math.min(from or rank, rank) or from
-        else
-          rank = queue.join(client)
-        end
-        redis.call('HSET', S, 'want:' .. client, n)
-      end
-      if from and redis.call('EXISTS', Q) == 1 then
-        crowd.wake(queue or queue_at(now), available, from, waits and client)
-      end
-      if available >= n then
-        return {3, now, granted, rank}
-      end
-      return {1, now, granted, crowd.first_expiry(ms), available, available + redis.call('ZCARD', P), rank}
     end
   end
 
-  -- Read before anything is taken: should S be somebody else's key, this fails.
-  local wanted = head and waits and crowd.want(client)
+  if turn then
+    turn.prepare()
+  end
   local added = expire_at(base, n, ms + lease, 'NX')
   if added == 0 then
     -- Granted when it was first carried out.
@@ -128,21 +89,8 @@ local function acquire(base, n, granted)
   end
   available = redis.call('DECRBY', L, added)
   keep_permits(lease, made)
-  if barges then
-    redis.call('HINCRBY', S, 'barged', 1)
-    queue.keep()
-  elseif wanted then
-    local rank = queue.leave(client)
-    if rank and rank <= 1 then
-      queue.moved_up(rank, false, client)
-    end
-    -- The server kept room for more than was taken.
-    if rank and n < wanted then
-      from = math.min(from or rank, rank)
-    end
-  end
-  if from and head then
-    crowd.wake(queue, available, from, client)
+  if turn then
+    turn.leave(available, client)
   end
   return nil
 end

@@ -1,9 +1,9 @@
 use std::time::Duration;
 
 use super::state::end_of;
-use super::{SemaphoreState, Taker, add_keys, with_permits};
-use crate::contended::Acquired;
-use crate::contended::available::CHANNEL;
+use super::{SemaphoreState, Taker, add_keys};
+use crate::contended::available::{CHANNEL, available_lua};
+use crate::contended::{Acquired, Turn, turn_lua};
 use crate::name::ObjectName;
 use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
 use crate::time::{ServerTime, millis};
@@ -23,12 +23,6 @@ pub(crate) struct Acquire {
 }
 
 impl Acquire {
-    /// Whether it harms nobody in front to grant the permits.
-    fn is_due(&self, state: &SemaphoreState, taker: Taker<'_>, available: i64) -> bool {
-        let rank = state.queue.rank(taker.client).filter(|_| self.waits);
-        state.queue.suffices(available, taker.permits.into(), rank.unwrap_or(state.queue.entries.len()))
-    }
-
     fn owners(&self) -> impl Iterator<Item = &String> {
         [&self.owner].into_iter().chain(&self.others)
     }
@@ -56,84 +50,33 @@ impl Acquire {
             }
             return Ok(Acquired::Granted { now, token: 0 });
         }
-        let (mut due, mut barges) = (self.is_due(state, taker, available), false);
-        // From which rank on room was made.
-        let mut from = None;
-        if !due {
+        let mut turn = Turn::new(client, taker.permits, self.waits);
+        if !turn.is_due(&state.queue, available) {
             let before = available;
             available = state.reclaim(name, now, available, outbox);
-            if available > before {
-                (due, from) = (self.is_due(state, taker, available), Some(0));
-            }
-        }
-        if !due {
-            let total = available + state.taken.value.len() as i64;
-            if permits > total {
-                if let Some(from) = from {
-                    state.wake(name, now, (available, from), client, outbox);
-                }
-                return Ok(Acquired::MoreThanThereIs { now, total });
-            }
-            let entries = state.queue.entries.len();
-            let mut queue = state.queue_at(name, now, outbox);
-            let head = queue.head().filter(|head| *head != client);
-            if available >= permits && head.is_some_and(|head| !queue.is_there(head)) {
-                queue.drop_gone(client, self.waits);
-                if state.queue.entries.len() < entries {
-                    (due, from) = (self.is_due(state, taker, available), Some(0));
-                }
-            }
-            let may_barge = state.queue.head().is_some() && state.queue.may_barge();
-            barges = !due && !self.waits && available >= permits && may_barge;
-        }
-        if !due && !barges {
-            let mut rank = None;
-            if self.waits {
+            if available == before || !turn.is_due_now(&state.queue, available) {
+                let total = state.total(available);
                 let mut queue = state.queue_at(name, now, outbox);
-                let stands = match queue.stay(client, true) {
-                    Some(stood) => {
-                        let rank = queue.drop_silent(client, stood);
-                        from = if rank < stood { Some(from.unwrap_or(rank).min(rank)) } else { from };
-                        rank
+                if permits > total {
+                    turn.wake(&mut queue, (available, total), client);
+                    return Ok(Acquired::MoreThanThereIs { now, total });
+                }
+                if !turn.gets_past(&mut queue, available) {
+                    let rank = turn.line_up(&mut queue, (available, total));
+                    if available >= permits {
+                        return Ok(Acquired::NotYourTurn { now, rank });
                     }
-                    None => queue.join(client),
-                };
-                rank = Some(stands as u64);
-                state.queue.wants.insert(client.to_owned(), taker.permits);
+                    let (ttl, holder) = (state.first_expiry(now), format!("{available}/{total}"));
+                    return Ok(Acquired::Busy { now, ttl, holder, rank });
+                }
             }
-            if let Some(from) = from {
-                let caller = if self.waits { client } else { "" };
-                state.wake(name, now, (available, from), caller, outbox);
-            }
-            if available >= permits {
-                return Ok(Acquired::NotYourTurn { now, rank });
-            }
-            let (ttl, total) = (state.first_expiry(now), available + state.taken.value.len() as i64);
-            return Ok(Acquired::Busy { now, ttl, holder: format!("{available}/{total}"), rank });
-        }
-        if barges {
-            state.queue_at(name, now, outbox).barge();
         }
         // Less than all for a repeat of which a part was taken back.
         available -= state.give(taker, expiry);
         state.set_count(available);
         state.keep(now, millis(self.lease), made);
-        let wanted = state.queue.want(client);
-        let mut queue = state.queue_at(name, now, outbox);
-        if self.waits
-            && let Some(rank) = queue.leave(client)
-        {
-            if rank <= 1 {
-                queue.moved_up(rank, false, client);
-            }
-            // The server kept room for more than was taken.
-            if permits < wanted {
-                from = Some(from.unwrap_or(rank).min(rank));
-            }
-        }
-        if let Some(from) = from {
-            state.wake(name, now, (available, from), client, outbox);
-        }
+        let total = state.total(available);
+        turn.leave(&mut state.queue_at(name, now, outbox), (available, total), client);
         Ok(Acquired::Granted { now, token: 0 })
     }
 }
@@ -166,7 +109,12 @@ impl Step for Acquire {
     }
 
     fn script() -> &'static Script {
-        static SCRIPT: Script = Script::new(with_permits!("acquire.lua"));
+        static SCRIPT: Script = Script::new(concat!(
+            available_lua!("semaphore"),
+            turn_lua!(),
+            include_str!("permits.lua"),
+            include_str!("acquire.lua")
+        ));
         &SCRIPT
     }
 

@@ -61,11 +61,10 @@ end
 
 -- What has to be known where too few permits are available, or somebody waits. Made only then: each function takes 40 ns.
 local function crowded()
-  local crowd = wanting()
-  local wake = crowd.wake
+  local wants = wanting()
 
   -- Takes back what has expired by now, at most RECLAIMED; what is available then.
-  function crowd.reclaim(ms, available, channel)
+  local function reclaim(ms, available, channel)
     local expired = redis.call('ZRANGEBYSCORE', P, '-inf', ms, 'LIMIT', 0, RECLAIMED)
     if #expired == 0 then
       return available
@@ -79,15 +78,15 @@ local function crowded()
   end
 
   -- Of wants.lua, with what is available and taken together as the total.
-  function crowd.wake(queue, available, from, caller)
-    wake(queue, available, available + redis.call('ZCARD', P), from, caller)
+  local function wake(queue, available, from, caller)
+    wants.wake(queue, available, from, caller, available + redis.call('ZCARD', P))
   end
 
   -- In how many ms the first of the permits expires that are taken: 0 when it is to be taken back, -1 when none will expire.
-  function crowd.first_expiry(ms)
+  local function first_expiry(ms)
     local first = tonumber(redis.call('ZRANGE', P, 0, 0, 'WITHSCORES')[2] or NO_LEASE)
     return first < NO_LEASE and math.max(first - ms, 0) or -1
   end
 
-  return crowd
+  return {want = wants.want, suffices = wants.suffices, wake = wake, reclaim = reclaim, first_expiry = first_expiry}
 end

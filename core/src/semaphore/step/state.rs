@@ -135,8 +135,13 @@ impl SemaphoreState {
         caller: &str,
         outbox: &mut Outbox<'_>,
     ) {
-        let total = available + self.taken.value.len() as i64;
+        let total = self.total(available);
         self.queue_at(name, now, outbox).wake(available, total, from, caller);
+    }
+
+    /// How many permits there are when so many are available.
+    pub(super) fn total(&self, available: i64) -> i64 {
+        available + self.taken.value.len() as i64
     }
 
     pub(super) fn queue_at<'a, 'h>(
