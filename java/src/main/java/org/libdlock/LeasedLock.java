@@ -222,7 +222,7 @@ public abstract sealed class LeasedLock<H extends Held> implements Lock permits 
     public void extend(Duration lease) {
         Arguments.notNull(lease, "lease");
         long millis = Arguments.millis(lease);
-        Replies.check(inner.call((port, id, lock, holder) -> calls.extend(port, id, lock, holder, millis)));
+        Replies.check(inner.call((port, id, lock, holder) -> calls.extend().submit(port, id, lock, holder, millis)));
     }
 
     /**

@@ -2,200 +2,119 @@ package org.libdlock;
 
 import org.libdlock.internal.Native;
 
-/** The functions of {@link Native} for what has the verbs of a lock. */
-abstract class LockCalls {
-    static final LockCalls LOCK = new OfLocks();
-    static final LockCalls READ = new OfSides("rw_lock read", "the read side");
-    static final LockCalls WRITE = new OfSides("rw_lock write", "the write side");
-    static final LockCalls ALL = new OfSets();
+/**
+ * The functions of {@link Native} for what has the verbs of a lock: a row for each kind.
+ *
+ * @param kind what tells its names from those of others
+ * @param what for messages
+ * @param reenter one more level of what the holder holds; false when that takes an acquire
+ * @param releaseReentry one level less, if it is not the last; false when that takes a release
+ * @param held a view of what the holder has, lost or not; none for a kind that is never acquired through another
+ */
+record LockCalls(
+        String kind,
+        String what,
+        Acquire acquire,
+        AcquireBlocking acquireBlocking,
+        Reenter reenter,
+        ReleaseReentry releaseReentry,
+        Acquirable.Operation release,
+        ReleaseBlocking releaseBlocking,
+        HoldCount holdCount,
+        Extend extend,
+        Acquirable.View held) {
+    private static final Reenter NO_REENTER = (of, holder, waitMillis, leaseMillis) -> false;
+    private static final ReleaseReentry NO_RELEASE_REENTRY = (of, holder) -> false;
+    private static final Acquirable.View NO_VIEW = (of, holder) -> 0;
 
-    private final String kind;
-    private final String what;
+    static final LockCalls LOCK = new LockCalls(
+            "lock",
+            "the lock",
+            Native::lockAcquire,
+            Native::lockAcquireBlocking,
+            Native::lockReenter,
+            Native::lockReleaseReentry,
+            Native::lockRelease,
+            Native::lockReleaseBlocking,
+            Native::lockHoldCount,
+            Native::lockExtend,
+            Native::lockHeld);
+    static final LockCalls READ = ofSide("rw_lock read", "the read side");
+    static final LockCalls WRITE = ofSide("rw_lock write", "the write side");
+    static final LockCalls ALL = new LockCalls(
+            "lock all",
+            "all of these locks",
+            Native::lockAllAcquire,
+            Native::lockAllAcquireBlocking,
+            NO_REENTER,
+            NO_RELEASE_REENTRY,
+            Native::lockAllRelease,
+            Native::lockAllReleaseBlocking,
+            Native::lockAllHoldCount,
+            Native::lockAllExtend,
+            Native::lockAllHeld);
 
-    private LockCalls(String kind, String what) {
-        this.kind = kind;
-        this.what = what;
+    private static LockCalls ofSide(String kind, String what) {
+        return new LockCalls(
+                kind,
+                what,
+                Native::rwLockAcquire,
+                Native::rwLockAcquireBlocking,
+                NO_REENTER,
+                NO_RELEASE_REENTRY,
+                Native::rwLockRelease,
+                Native::rwLockReleaseBlocking,
+                Native::rwLockHoldCount,
+                Native::rwLockExtend,
+                NO_VIEW);
     }
 
-    /** What tells its names from those of others. */
-    final String kind() {
-        return kind;
+    /** Starts an acquire. */
+    @FunctionalInterface
+    interface Acquire {
+        long submit(long port, long id, long of, long holder, long waitMillis, long leaseMillis);
     }
 
-    /** For messages. */
-    final String what() {
-        return what;
-    }
-
-    abstract long acquire(long port, long id, long of, long holder, long waitMillis, long leaseMillis);
-
-    abstract boolean acquireBlocking(
-            long of, long holder, long waitMillis, long leaseMillis, long cancel, boolean busyThrows, long[] granted);
-
-    /** One more level of what the holder holds; false when that takes an acquire. */
-    boolean reenter(long of, long holder, long waitMillis, long leaseMillis) {
-        return false;
-    }
-
-    /** One level less, if it is not the last; false when that takes a release. */
-    boolean releaseReentry(long of, long holder) {
-        return false;
-    }
-
-    abstract long release(long port, long id, long of, long holder);
-
-    abstract void releaseBlocking(long of, long holder);
-
-    abstract int holdCount(long of, long holder);
-
-    /** A view of what the holder has, lost or not; 0 when it has nothing, or when this kind is never acquired through another. */
-    long held(long of, long holder) {
-        return 0;
-    }
-
-    abstract long extend(long port, long id, long of, long holder, long leaseMillis);
-
-    private static final class OfLocks extends LockCalls {
-        OfLocks() {
-            super("lock", "the lock");
-        }
-
-        @Override
-        long acquire(long port, long id, long of, long holder, long waitMillis, long leaseMillis) {
-            return Native.lockAcquire(port, id, of, holder, waitMillis, leaseMillis);
-        }
-
-        @Override
-        boolean acquireBlocking(
+    /** Acquires, and waits in native code. */
+    @FunctionalInterface
+    interface AcquireBlocking {
+        boolean block(
                 long of,
                 long holder,
                 long waitMillis,
                 long leaseMillis,
                 long cancel,
                 boolean busyThrows,
-                long[] granted) {
-            return Native.lockAcquireBlocking(of, holder, waitMillis, leaseMillis, cancel, busyThrows, granted);
-        }
-
-        @Override
-        boolean reenter(long of, long holder, long waitMillis, long leaseMillis) {
-            return Native.lockReenter(of, holder, waitMillis, leaseMillis);
-        }
-
-        @Override
-        boolean releaseReentry(long of, long holder) {
-            return Native.lockReleaseReentry(of, holder);
-        }
-
-        @Override
-        long release(long port, long id, long of, long holder) {
-            return Native.lockRelease(port, id, of, holder);
-        }
-
-        @Override
-        void releaseBlocking(long of, long holder) {
-            Native.lockReleaseBlocking(of, holder);
-        }
-
-        @Override
-        int holdCount(long of, long holder) {
-            return Native.lockHoldCount(of, holder);
-        }
-
-        @Override
-        long held(long of, long holder) {
-            return Native.lockHeld(of, holder);
-        }
-
-        @Override
-        long extend(long port, long id, long of, long holder, long leaseMillis) {
-            return Native.lockExtend(port, id, of, holder, leaseMillis);
-        }
+                long[] granted);
     }
 
-    private static final class OfSides extends LockCalls {
-        OfSides(String kind, String what) {
-            super(kind, what);
-        }
-
-        @Override
-        long acquire(long port, long id, long of, long holder, long waitMillis, long leaseMillis) {
-            return Native.rwLockAcquire(port, id, of, holder, waitMillis, leaseMillis);
-        }
-
-        @Override
-        boolean acquireBlocking(
-                long of,
-                long holder,
-                long waitMillis,
-                long leaseMillis,
-                long cancel,
-                boolean busyThrows,
-                long[] granted) {
-            return Native.rwLockAcquireBlocking(of, holder, waitMillis, leaseMillis, cancel, busyThrows, granted);
-        }
-
-        @Override
-        long release(long port, long id, long of, long holder) {
-            return Native.rwLockRelease(port, id, of, holder);
-        }
-
-        @Override
-        void releaseBlocking(long of, long holder) {
-            Native.rwLockReleaseBlocking(of, holder);
-        }
-
-        @Override
-        int holdCount(long of, long holder) {
-            return Native.rwLockHoldCount(of, holder);
-        }
-
-        @Override
-        long extend(long port, long id, long of, long holder, long leaseMillis) {
-            return Native.rwLockExtend(port, id, of, holder, leaseMillis);
-        }
+    /** Enters again without I/O. */
+    @FunctionalInterface
+    interface Reenter {
+        boolean enters(long of, long holder, long waitMillis, long leaseMillis);
     }
 
-    private static final class OfSets extends LockCalls {
-        OfSets() {
-            super("lock all", "all of these locks");
-        }
+    /** Leaves one level without I/O. */
+    @FunctionalInterface
+    interface ReleaseReentry {
+        boolean leaves(long of, long holder);
+    }
 
-        @Override
-        long acquire(long port, long id, long of, long holder, long waitMillis, long leaseMillis) {
-            return Native.lockAllAcquire(port, id, of, holder, waitMillis, leaseMillis);
-        }
+    /** Releases, and waits in native code. */
+    @FunctionalInterface
+    interface ReleaseBlocking {
+        void block(long of, long holder);
+    }
 
-        @Override
-        boolean acquireBlocking(
-                long of,
-                long holder,
-                long waitMillis,
-                long leaseMillis,
-                long cancel,
-                boolean busyThrows,
-                long[] granted) {
-            return Native.lockAllAcquireBlocking(of, holder, waitMillis, leaseMillis, cancel, busyThrows, granted);
-        }
+    /** Counts levels. */
+    @FunctionalInterface
+    interface HoldCount {
+        int count(long of, long holder);
+    }
 
-        @Override
-        long release(long port, long id, long of, long holder) {
-            return Native.lockAllRelease(port, id, of, holder);
-        }
-
-        @Override
-        void releaseBlocking(long of, long holder) {
-            Native.lockAllReleaseBlocking(of, holder);
-        }
-
-        @Override
-        int holdCount(long of, long holder) {
-            return Native.lockAllHoldCount(of, holder);
-        }
-
-        @Override
-        long extend(long port, long id, long of, long holder, long leaseMillis) {
-            return Native.lockAllExtend(port, id, of, holder, leaseMillis);
-        }
+    /** Starts an extension. */
+    @FunctionalInterface
+    interface Extend {
+        long submit(long port, long id, long of, long holder, long leaseMillis);
     }
 }

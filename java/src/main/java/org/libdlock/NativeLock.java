@@ -28,12 +28,12 @@ class NativeLock<H extends Held> extends Acquirable<H> {
     record Taking(LockCalls calls, long waitMillis, long leaseMillis) implements Acquire {
         @Override
         public long submit(long port, long id, long of, long holder) {
-            return calls.acquire(port, id, of, holder, waitMillis, leaseMillis);
+            return calls.acquire().submit(port, id, of, holder, waitMillis, leaseMillis);
         }
 
         @Override
         public boolean block(long of, long holder, long cancel, boolean busyThrows, long[] granted) {
-            return calls.acquireBlocking(of, holder, waitMillis, leaseMillis, cancel, busyThrows, granted);
+            return calls.acquireBlocking().block(of, holder, waitMillis, leaseMillis, cancel, busyThrows, granted);
         }
     }
 
@@ -59,7 +59,7 @@ class NativeLock<H extends Held> extends Acquirable<H> {
         long holder = Holders.thisThread();
         Holders.Levels levels = levels(holder);
         try {
-            if (levels != null && calls.releaseReentry(handle, holder)) {
+            if (levels != null && calls.releaseReentry().leaves(handle, holder)) {
                 if (!levels.take()) {
                     // What is left was acquired through a set of locks.
                     left();
@@ -75,9 +75,9 @@ class NativeLock<H extends Held> extends Acquirable<H> {
     private void release(long holder) {
         try {
             if (Threads.mayBlock()) {
-                calls.releaseBlocking(handle, holder);
+                calls.releaseBlocking().block(handle, holder);
             } else {
-                Replies.check(call(calls::release));
+                Replies.check(call(calls.release()));
             }
         } finally {
             left();
@@ -99,7 +99,7 @@ class NativeLock<H extends Held> extends Acquirable<H> {
     /** How many levels the calling thread holds. An answer of 0 tells it of a loss, so that it may acquire anew. */
     int holdCount() {
         try {
-            int count = calls.holdCount(handle, Holders.thisThread());
+            int count = calls.holdCount().count(handle, Holders.thisThread());
             if (count == 0) {
                 told();
             }
@@ -123,7 +123,7 @@ class NativeLock<H extends Held> extends Acquirable<H> {
 
     /** What the thread has lost it is told of through the set, which it still has to release. */
     private <T> @Nullable T askWithoutLosses(Question<T> question) {
-        return ask(calls::held, held -> Native.heldLoss(held) == null ? question.ask(held) : null);
+        return ask(calls.held(), held -> Native.heldLoss(held) == null ? question.ask(held) : null);
     }
 
     /** One more level of what this thread holds, if that takes no more than counting. */
@@ -131,7 +131,7 @@ class NativeLock<H extends Held> extends Acquirable<H> {
         long holder = Holders.thisThread();
         Holders.Levels levels = levels(holder);
         try {
-            if (levels == null || !calls.reenter(handle, holder, waitMillis, leaseMillis)) {
+            if (levels == null || !calls.reenter().enters(handle, holder, waitMillis, leaseMillis)) {
                 return false;
             }
         } finally {

@@ -74,7 +74,7 @@ final class NativeLockAll extends NativeLock<LockAllHandle> {
 
     @Override
     <T> @Nullable T ask(Question<T> question) {
-        return ask(Native::lockAllHeld, question);
+        return ask(LockCalls.ALL.held(), question);
     }
 
     @Override
