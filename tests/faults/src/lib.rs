@@ -6,6 +6,7 @@
 pub mod peer;
 pub mod permits;
 pub mod soak;
+pub mod turns;
 
 use std::{future::Future, time::Duration};
 

@@ -1,14 +1,16 @@
 //! A counting semaphore whose callers, server and connections fail: no permit is taken or brought twice, and none stays with a
 //! caller that does not want it. What a dead process has acquired stays away: nobody could tell.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use libdlock::{Client, CountingSemaphore, ErrorKind, Wait};
 use libdlock_faults::{
-    Peer, SLACK, SOON, bounded, client, kind, listeners, permits::most_at_once, with_options, worker,
+    Peer, SLACK, SOON, bounded, client, kind, listeners,
+    permits::most_at_once,
+    turns::{PROCESSES, Turns},
+    with_options, worker,
 };
-use libdlock_testkit::{Action, Hold, Proxy, Server, eventually, server::Data, wait::monotonic_us, within};
+use libdlock_testkit::{Action, Proxy, Server, eventually, server::Data, wait::monotonic_us, within};
 
 /// The head and the next one ask every second, up to 20 % later.
 const POLL: Duration = Duration::from_millis(1_200);
@@ -383,36 +385,20 @@ fn a_queue_whose_last_is_killed_goes_on() {
     the_others_are_served_without(3);
 }
 
-const PROCESSES: usize = 4;
 const CALLERS: usize = 2;
 const ROUNDS: usize = 40;
 const TOTAL: i64 = 3;
 
-/// Processes with several callers each that draw one to all permits in turn.
-fn crowd(url: &str) -> (Vec<Peer>, Vec<Vec<u64>>) {
-    let mut peers: Vec<Peer> = (0..PROCESSES).map(|_| Peer::start(worker!(), url)).collect();
-    let turns = |caller| format!("draw-turns {caller} slots {TOTAL} {ROUNDS}");
-    let requests = peers.iter_mut().map(|peer| (1..=CALLERS).map(|caller| peer.request(&turns(caller))).collect());
-    let requests = requests.collect();
-    (peers, requests)
-}
-
-/// Waits for the turns of all processes; what they have reported.
-fn finish(peers: &mut [Peer], requests: &[Vec<u64>]) -> Vec<Hold> {
-    for (peer, requests) in peers.iter_mut().zip(requests) {
-        for id in requests {
-            peer.answer(*id, SOON * 3).expect("every turn ends well");
-        }
-    }
-    peers.iter_mut().flat_map(Peer::holds).collect()
+/// Callers of several processes that draw one to all permits in turn.
+fn turns(url: &str) -> Turns {
+    Turns::start(worker!(), url, CALLERS, |caller| format!("draw-turns {caller} slots {TOTAL} {ROUNDS}"))
 }
 
 #[test]
 fn processes_never_have_more_than_there_are() {
     let server = Server::start();
     set(&server, TOTAL);
-    let (mut peers, requests) = crowd(&server.url());
-    let holds = finish(&mut peers, &requests);
+    let holds = turns(&server.url()).finish(0);
     assert_eq!(holds.len(), PROCESSES * CALLERS * ROUNDS);
     assert_eq!(most_at_once(&holds), TOTAL as u64);
     is_whole(&server, TOTAL);
@@ -423,29 +409,8 @@ fn lost_replies_and_reset_connections_cost_no_permit() {
     let server = Server::start();
     set(&server, TOTAL);
     let proxy = Proxy::start(server.address());
-    let (mut peers, requests) = crowd(&with_options(&proxy.url(), "response_timeout=500ms"));
-    let done = AtomicBool::new(false);
-    let holds = std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let scripts = || server.info("commandstats", "cmdstat_evalsha:calls");
-            for n in (0..10_000).take_while(|_| !done.load(Ordering::Relaxed)) {
-                match n % 6 {
-                    0..3 => drop(proxy.on(&["EVALSHA", "slots"], Action::CutReply(0))),
-                    3 => drop(proxy.on(&["EVALSHA", "slots"], Action::CutReply(5))),
-                    4 => drop(proxy.on(&["EVALSHA", "slots"], Action::Refuse)),
-                    _ => proxy.reset_all(),
-                }
-                // A fault every few turns, so that there are turns in between.
-                let before = scripts();
-                if !within(Duration::from_secs(3), || scripts() > before + 12) {
-                    break;
-                }
-            }
-        });
-        let holds = finish(&mut peers, &requests);
-        done.store(true, Ordering::Relaxed);
-        holds
-    });
+    let mut turns = turns(&with_options(&proxy.url(), "response_timeout=500ms"));
+    let holds = turns.finish_disturbed(&server, &proxy, "slots");
     assert_eq!(holds.len(), PROCESSES * CALLERS * ROUNDS);
     assert_eq!(most_at_once(&holds), TOTAL as u64);
     is_whole(&server, TOTAL);

@@ -4,9 +4,13 @@
 
 use std::time::Duration;
 
-use libdlock_faults::{Peer, SOON, with_options, worker};
+use libdlock_faults::{
+    SOON,
+    turns::{PROCESSES, Turns},
+    with_options, worker,
+};
 use libdlock_testkit::{
-    Action, Hold, Proxy, Server, Side,
+    Proxy, Server,
     checker::assert_lawful,
     eventually,
     resource::{Counter, Register},
@@ -14,15 +18,13 @@ use libdlock_testkit::{
     within,
 };
 
-/// Workers with several holders each, all after one lock.
+/// Holders of several processes, all after one lock.
 struct Run {
     dir: TempDir,
     counter: Counter,
-    peers: Vec<Peer>,
-    requests: Vec<Vec<u64>>,
+    turns: Turns,
 }
 
-const PROCESSES: usize = 4;
 const HOLDERS: usize = 2;
 const ROUNDS: usize = 40;
 
@@ -35,21 +37,10 @@ impl Run {
         let dir = TempDir::new();
         let counter = Counter::create(&dir.path().join("counter"));
         Register::create(&dir.path().join("register"));
-        let mut peers: Vec<Peer> = (0..PROCESSES).map(|_| Peer::start(worker!(), url)).collect();
         let (c, r) = (dir.path().join("counter"), dir.path().join("register"));
         let contend = |holder| format!("{verb} {holder} job {ROUNDS} {} {}", c.display(), r.display());
-        let requests = peers.iter_mut().map(|p| (1..=HOLDERS).map(|h| p.request(&contend(h))).collect()).collect();
-        Self { dir, counter, peers, requests }
-    }
-
-    /// Waits for all rounds of the workers from `first` on, and gives every hold that any worker has reported.
-    fn finish(&mut self, first: usize, bound: Duration) -> Vec<Hold> {
-        for (peer, requests) in self.peers.iter_mut().zip(&self.requests).skip(first) {
-            for id in requests {
-                peer.answer(*id, bound).expect("every round ends well");
-            }
-        }
-        self.peers.iter_mut().flat_map(Peer::holds).collect()
+        let turns = Turns::start(worker!(), url, HOLDERS, contend);
+        Self { dir, counter, turns }
     }
 
     fn register(&self) -> (u64, String) {
@@ -72,7 +63,7 @@ fn only_the_token_is_left(server: &Server) {
 fn four_processes_with_two_holders_each_never_overlap() {
     let server = Server::start();
     let mut run = Run::start(&server.url());
-    let holds = run.finish(0, SOON * 3);
+    let holds = run.turns.finish(0);
     assert_eq!(holds.len(), PROCESSES * HOLDERS * ROUNDS);
     assert_lawful(&holds);
     assert_eq!(run.counter.get(), holds.len() as u64, "no addition was lost");
@@ -89,9 +80,9 @@ fn holders_killed_at_any_moment_overlap_with_nobody() {
     for victim in 0..2 {
         let so_far = counter.get();
         eventually(SOON, "it is under way", || counter.get() > so_far + 10);
-        run.peers[victim].process().kill();
+        run.turns.process(victim).kill();
     }
-    let holds = run.finish(2, SOON * 3);
+    let holds = run.turns.finish(2);
     assert!(holds.len() >= 2 * HOLDERS * ROUNDS);
     assert_lawful(&holds);
     // a killed worker may have counted without having said so, or have been killed before it counted
@@ -105,14 +96,14 @@ fn holders_that_stand_still_past_their_lease_lose_no_write() {
     let server = Server::start();
     let mut run = Run::start_with("contend-whatever-happens", &with_options(&server.url(), "lease=300ms"));
     for stopped in 0..PROCESSES {
-        run.peers[stopped].process().pause();
+        run.turns.process(stopped).pause();
         // none when it was stopped as it wrote, which keeps everybody from the register until it goes on
         let before = run.register_unless_locked();
         // others go on when its lease is over; when they have all ended, nobody does
         within(Duration::from_secs(1), || before.is_some() && run.register_unless_locked() > before);
-        run.peers[stopped].process().resume();
+        run.turns.process(stopped).resume();
     }
-    let holds = run.finish(0, SOON * 3);
+    let holds = run.turns.finish(0);
     assert_lawful(&holds);
     let last = holds.iter().map(|h| h.token).max().expect("holds");
     let (token, value) = run.register();
@@ -126,36 +117,9 @@ fn lost_replies_and_reset_connections_change_nothing_twice() {
     let server = Server::start();
     let proxy = Proxy::start(server.address());
     let mut run = Run::start(&with_options(&proxy.url(), "lease=5s&response_timeout=500ms"));
-    let done = std::sync::atomic::AtomicBool::new(false);
-    let holds = std::thread::scope(|scope| {
-        scope.spawn(|| {
-            for n in (0..usize::MAX).take_while(|_| !done.load(std::sync::atomic::Ordering::Relaxed)) {
-                match n % 8 {
-                    0..4 => drop(proxy.on(&["EVALSHA", "job"], Action::CutReply(0))),
-                    4 => drop(proxy.on(&["EVALSHA", "job"], Action::CutReply(5))),
-                    5 => drop(proxy.on(&["EVALSHA", "job"], Action::Refuse)),
-                    6 => proxy.reset_all(),
-                    _ => proxy.half_close(Side::Replies),
-                }
-                // a fault every few hand-overs, so that there are hand-overs in between
-                if !some_more_scripts_run(&server) {
-                    break;
-                }
-            }
-        });
-        let holds = run.finish(0, SOON * 6);
-        done.store(true, std::sync::atomic::Ordering::Relaxed);
-        holds
-    });
+    let holds = run.turns.finish_disturbed(&server, &proxy, "job");
     assert_eq!(holds.len(), PROCESSES * HOLDERS * ROUNDS);
     assert_lawful(&holds);
     assert_eq!(run.counter.get(), holds.len() as u64);
     only_the_token_is_left(&server);
-}
-
-/// Waits until the server has run some more scripts; `false` when there are none any more.
-fn some_more_scripts_run(server: &Server) -> bool {
-    let scripts = || server.info("commandstats", "cmdstat_evalsha:calls");
-    let before = scripts();
-    within(Duration::from_secs(3), || scripts() > before + 12)
 }

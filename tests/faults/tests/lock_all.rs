@@ -7,6 +7,7 @@ use std::time::Duration;
 use libdlock::lock::HeldAll;
 use libdlock::{Client, ErrorKind};
 use libdlock_faults::peer::{Answer, number};
+use libdlock_faults::turns::Turns;
 use libdlock_faults::{Peer, SLACK, SOON, bounded, client, is_held, kind, wait_until_waiting, with_options, worker};
 use libdlock_testkit::{Action, Hold, Proxy, Server, check, eventually, server::Data, wait::monotonic_us};
 
@@ -112,7 +113,6 @@ fn a_waiter_keeps_what_it_has_for_many_leases() {
     nothing_is_left(&server);
 }
 
-const PROCESSES: usize = 4;
 const CALLERS: usize = 8;
 const POOL: &str = "a,b,c,d";
 
@@ -132,34 +132,20 @@ fn are_apart(holds: Vec<Hold>) -> usize {
     number
 }
 
-fn contend(url: &str, ms: u64) -> (Vec<Peer>, Vec<Vec<u64>>) {
-    let mut peers: Vec<Peer> = (0..PROCESSES).map(|_| Peer::start(worker!(), url)).collect();
-    let ask = |holder| format!("contend-for-some {holder} {POOL} {ms}");
-    let requests = peers.iter_mut().map(|peer| (1..=CALLERS).map(|holder| peer.request(&ask(holder))).collect());
-    let requests = requests.collect();
-    (peers, requests)
-}
-
-/// Waits for the turns of the processes from `first` on: how many turns each caller had, and the holds of all.
-fn finish(peers: &mut [Peer], requests: &[Vec<u64>], first: usize, bound: Duration) -> (Vec<i64>, Vec<Hold>) {
-    let mut turns = Vec::new();
-    for (peer, requests) in peers.iter_mut().zip(requests).skip(first) {
-        for id in requests {
-            let had = peer.answer(*id, bound).expect("every turn ends well");
-            turns.push(number(&had[0]));
-        }
-    }
-    (turns, peers.iter_mut().flat_map(Peer::holds).collect())
+/// Callers of several processes that take random sets of the pool for so many ms.
+fn turns(url: &str, ms: u64) -> Turns {
+    Turns::start(worker!(), url, CALLERS, |caller| format!("contend-for-some {caller} {POOL} {ms}"))
 }
 
 #[test]
 fn sets_that_overlap_never_block_each_other() {
     let server = Server::start();
-    let (mut peers, requests) = contend(&server.url(), 10_000);
-    let (turns, holds) = finish(&mut peers, &requests, 0, Duration::from_secs(10) + SOON);
-    println!("turns of each caller: {turns:?}");
-    assert!(turns.iter().all(|turns| *turns > 0), "everybody has its turns: {turns:?}");
-    let held = are_apart(holds);
+    let mut turns = turns(&server.url(), 10_000);
+    let answers = turns.answers(0, Duration::from_secs(10) + SOON);
+    let had: Vec<i64> = answers.iter().map(|answer| number(&answer[0])).collect();
+    println!("turns of each caller: {had:?}");
+    assert!(had.iter().all(|turns| *turns > 0), "everybody has its turns: {had:?}");
+    let held = are_apart(turns.holds());
     assert!(held > 1_000, "only {held} holds: nothing was tested");
     nothing_is_left(&server);
 }
@@ -167,15 +153,10 @@ fn sets_that_overlap_never_block_each_other() {
 #[test]
 fn sets_of_killed_processes_overlap_with_no_other() {
     let server = Server::start();
-    let (mut peers, requests) = contend(&with_options(&server.url(), "lease=500ms"), 6_000);
-    let scripts = || server.info("commandstats", "cmdstat_evalsha:calls");
-    for victim in &mut peers[..2] {
-        let so_far = scripts();
-        eventually(SOON, "it is under way", || scripts() > so_far + 200);
-        victim.process().kill();
-    }
-    let (_, holds) = finish(&mut peers, &requests, 2, Duration::from_secs(6) + SOON);
-    are_apart(holds);
+    let mut turns = turns(&with_options(&server.url(), "lease=500ms"), 6_000);
+    turns.kill_two(&server, 200);
+    turns.answers(2, Duration::from_secs(6) + SOON);
+    are_apart(turns.holds());
     let mut newcomer = Peer::start(worker!(), &server.url());
     takes(&mut newcomer);
     newcomer.ok(&format!("leave-all 1 {NAMES}"));

@@ -1,7 +1,6 @@
 //! A read-write lock whose holders, waiters, server and connections fail: no writer meets another holder, and nobody waits for
 //! one that is dead.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use libdlock::Client;
@@ -9,9 +8,10 @@ use libdlock_faults::{
     Peer, SLACK, SOON, bounded, client, listeners,
     peer::{Held, held},
     permits::most_at_once,
+    turns::{PROCESSES, Turns},
     with_options, worker,
 };
-use libdlock_testkit::{Action, Hold, Proxy, Server, eventually, server::Data, wait::monotonic_us, within};
+use libdlock_testkit::{Action, Hold, Proxy, Server, eventually, server::Data, wait::monotonic_us};
 
 /// The head and the next one ask every second, up to 20 % later.
 const POLL: Duration = Duration::from_millis(1_200);
@@ -231,27 +231,12 @@ async fn a_repeated_acquire_and_release_do_nothing_twice() {
     }
 }
 
-const PROCESSES: usize = 4;
 const HOLDERS: usize = 3;
 const ROUNDS: usize = 40;
 
-/// Processes with several holders each that read and write in turn.
-fn crowd(url: &str) -> (Vec<Peer>, Vec<Vec<u64>>) {
-    let mut peers: Vec<Peer> = (0..PROCESSES).map(|_| Peer::start(worker!(), url)).collect();
-    let turns = |holder| format!("read-and-write {holder} prices {ROUNDS}");
-    let requests = peers.iter_mut().map(|peer| (1..=HOLDERS).map(|holder| peer.request(&turns(holder))).collect());
-    let requests = requests.collect();
-    (peers, requests)
-}
-
-/// Waits for the turns of all processes from `first` on; what all have reported.
-fn finish(peers: &mut [Peer], requests: &[Vec<u64>], first: usize) -> Vec<Hold> {
-    for (peer, requests) in peers.iter_mut().zip(requests).skip(first) {
-        for id in requests {
-            peer.answer(*id, SOON * 3).expect("every turn ends well");
-        }
-    }
-    peers.iter_mut().flat_map(Peer::holds).collect()
+/// Holders of several processes that read and write in turn.
+fn turns(url: &str) -> Turns {
+    Turns::start(worker!(), url, HOLDERS, |holder| format!("read-and-write {holder} prices {ROUNDS}"))
 }
 
 /// A writer never met another holder, and readers held together.
@@ -265,8 +250,7 @@ fn are_apart(holds: &[Hold]) {
 #[test]
 fn no_writer_of_any_process_meets_another_holder() {
     let server = Server::start();
-    let (mut peers, requests) = crowd(&server.url());
-    let holds = finish(&mut peers, &requests, 0);
+    let holds = turns(&server.url()).finish(0);
     assert!(holds.len() >= PROCESSES * HOLDERS * ROUNDS);
     are_apart(&holds);
     nothing_is_left(&server);
@@ -275,14 +259,9 @@ fn no_writer_of_any_process_meets_another_holder() {
 #[test]
 fn holds_of_killed_processes_overlap_with_no_other() {
     let server = Server::start();
-    let (mut peers, requests) = crowd(&with_options(&server.url(), "lease=500ms"));
-    let scripts = || server.info("commandstats", "cmdstat_evalsha:calls");
-    for victim in &mut peers[..2] {
-        let so_far = scripts();
-        eventually(SOON, "it is under way", || scripts() > so_far + 60);
-        victim.process().kill();
-    }
-    let holds = finish(&mut peers, &requests, 2);
+    let mut turns = turns(&with_options(&server.url(), "lease=500ms"));
+    turns.kill_two(&server, 60);
+    let holds = turns.finish(2);
     assert!(holds.len() >= 2 * HOLDERS * ROUNDS);
     are_apart(&holds);
     let mut newcomer = Peer::start(worker!(), &server.url());
@@ -295,29 +274,8 @@ fn holds_of_killed_processes_overlap_with_no_other() {
 fn lost_replies_and_reset_connections_leave_nothing() {
     let server = Server::start();
     let proxy = Proxy::start(server.address());
-    let (mut peers, requests) = crowd(&with_options(&proxy.url(), "lease=5s&response_timeout=500ms"));
-    let done = AtomicBool::new(false);
-    let holds = std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let scripts = || server.info("commandstats", "cmdstat_evalsha:calls");
-            for n in (0..10_000).take_while(|_| !done.load(Ordering::Relaxed)) {
-                match n % 6 {
-                    0..3 => drop(proxy.on(&["EVALSHA", "prices"], Action::CutReply(0))),
-                    3 => drop(proxy.on(&["EVALSHA", "prices"], Action::CutReply(5))),
-                    4 => drop(proxy.on(&["EVALSHA", "prices"], Action::Refuse)),
-                    _ => proxy.reset_all(),
-                }
-                // A fault every few turns, so that there are turns in between.
-                let before = scripts();
-                if !within(Duration::from_secs(3), || scripts() > before + 12) {
-                    break;
-                }
-            }
-        });
-        let holds = finish(&mut peers, &requests, 0);
-        done.store(true, Ordering::Relaxed);
-        holds
-    });
+    let mut turns = turns(&with_options(&proxy.url(), "lease=5s&response_timeout=500ms"));
+    let holds = turns.finish_disturbed(&server, &proxy, "prices");
     assert!(holds.len() >= PROCESSES * HOLDERS * ROUNDS);
     are_apart(&holds);
     nothing_is_left(&server);

@@ -1,6 +1,5 @@
 //! A semaphore whose holders, waiters, server and connections fail: no permit is held twice, and none is lost for good.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use libdlock::Client;
@@ -8,9 +7,10 @@ use libdlock_faults::{
     Peer, SLACK, SOON, bounded, client, listeners,
     peer::{Held, held},
     permits::most_at_once,
+    turns::{PROCESSES, Turns},
     with_options, worker,
 };
-use libdlock_testkit::{Action, Hold, Proxy, Server, eventually, server::Data, wait::monotonic_us, within};
+use libdlock_testkit::{Action, Proxy, Server, eventually, server::Data, wait::monotonic_us};
 
 /// The head and the next one ask every second, up to 20 % later.
 const POLL: Duration = Duration::from_millis(1_200);
@@ -289,35 +289,19 @@ async fn a_lost_grant_of_a_waiter_is_given_once() {
     }
 }
 
-const PROCESSES: usize = 4;
 const HOLDERS: usize = 2;
 const ROUNDS: usize = 40;
 const TOTAL: i64 = 3;
 
-/// Processes with several holders each that take one to all permits in turn.
-fn crowd(url: &str) -> (Vec<Peer>, Vec<Vec<u64>>) {
-    let mut peers: Vec<Peer> = (0..PROCESSES).map(|_| Peer::start(worker!(), url)).collect();
-    let turns = |holder| format!("take-turns {holder} pool {TOTAL} {ROUNDS}");
-    let requests = peers.iter_mut().map(|peer| (1..=HOLDERS).map(|holder| peer.request(&turns(holder))).collect());
-    let requests = requests.collect();
-    (peers, requests)
-}
-
-/// Waits for the turns of all processes from `first` on; what all have reported.
-fn finish(peers: &mut [Peer], requests: &[Vec<u64>], first: usize) -> Vec<Hold> {
-    for (peer, requests) in peers.iter_mut().zip(requests).skip(first) {
-        for id in requests {
-            peer.answer(*id, SOON * 3).expect("every turn ends well");
-        }
-    }
-    peers.iter_mut().flat_map(Peer::holds).collect()
+/// Holders of several processes that take one to all permits in turn.
+fn turns(url: &str) -> Turns {
+    Turns::start(worker!(), url, HOLDERS, |holder| format!("take-turns {holder} pool {TOTAL} {ROUNDS}"))
 }
 
 #[test]
 fn processes_never_hold_more_than_there_are() {
     let server = Server::start();
-    let (mut peers, requests) = crowd(&server.url());
-    let holds = finish(&mut peers, &requests, 0);
+    let holds = turns(&server.url()).finish(0);
     assert_eq!(holds.len(), PROCESSES * HOLDERS * ROUNDS);
     assert_eq!(most_at_once(&holds), TOTAL as u64);
     is_whole(&server, TOTAL);
@@ -326,14 +310,9 @@ fn processes_never_hold_more_than_there_are() {
 #[test]
 fn permits_of_killed_processes_are_held_by_nobody_else() {
     let server = Server::start();
-    let (mut peers, requests) = crowd(&with_options(&server.url(), "lease=500ms"));
-    let scripts = || server.info("commandstats", "cmdstat_evalsha:calls");
-    for victim in &mut peers[..2] {
-        let so_far = scripts();
-        eventually(SOON, "it is under way", || scripts() > so_far + 60);
-        victim.process().kill();
-    }
-    let holds = finish(&mut peers, &requests, 2);
+    let mut turns = turns(&with_options(&server.url(), "lease=500ms"));
+    turns.kill_two(&server, 60);
+    let holds = turns.finish(2);
     assert!(holds.len() >= 2 * HOLDERS * ROUNDS);
     assert_eq!(most_at_once(&holds), TOTAL as u64);
     a_newcomer_gets_all(&server, TOTAL);
@@ -343,29 +322,8 @@ fn permits_of_killed_processes_are_held_by_nobody_else() {
 fn lost_replies_and_reset_connections_cost_no_permit() {
     let server = Server::start();
     let proxy = Proxy::start(server.address());
-    let (mut peers, requests) = crowd(&with_options(&proxy.url(), "lease=5s&response_timeout=500ms"));
-    let done = AtomicBool::new(false);
-    let holds = std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let scripts = || server.info("commandstats", "cmdstat_evalsha:calls");
-            for n in (0..10_000).take_while(|_| !done.load(Ordering::Relaxed)) {
-                match n % 6 {
-                    0..3 => drop(proxy.on(&["EVALSHA", "pool"], Action::CutReply(0))),
-                    3 => drop(proxy.on(&["EVALSHA", "pool"], Action::CutReply(5))),
-                    4 => drop(proxy.on(&["EVALSHA", "pool"], Action::Refuse)),
-                    _ => proxy.reset_all(),
-                }
-                // A fault every few turns, so that there are turns in between.
-                let before = scripts();
-                if !within(Duration::from_secs(3), || scripts() > before + 12) {
-                    break;
-                }
-            }
-        });
-        let holds = finish(&mut peers, &requests, 0);
-        done.store(true, Ordering::Relaxed);
-        holds
-    });
+    let mut turns = turns(&with_options(&proxy.url(), "lease=5s&response_timeout=500ms"));
+    let holds = turns.finish_disturbed(&server, &proxy, "pool");
     assert_eq!(holds.len(), PROCESSES * HOLDERS * ROUNDS);
     assert_eq!(most_at_once(&holds), TOTAL as u64);
     is_whole(&server, TOTAL);
