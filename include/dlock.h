@@ -2469,6 +2469,37 @@ dlock_status_t dlock_submit_acquire(const struct dlock_port_t *port,
                                     struct dlock_error_t *error);
 
 /**
+ * Takes a detached hold over (see dlock_lock_attach()); completes with DLOCK_COMPLETION_HELD. Cancelled, it leaves no hold
+ * behind, and the text may be used up.
+ */
+dlock_status_t dlock_submit_attach(const struct dlock_port_t *port,
+                                   const struct dlock_lock_t *lock,
+                                   const char *detached,
+                                   size_t detached_len,
+                                   void *user_data,
+                                   struct dlock_op_t **out_op,
+                                   struct dlock_error_t *error);
+
+/**
+ * Frees a lock whoever holds it (see dlock_lock_force_release()); completes with DLOCK_COMPLETION_FLAG. Cancelled, it may be
+ * done or not.
+ */
+dlock_status_t dlock_submit_force_release(const struct dlock_port_t *port,
+                                          const struct dlock_lock_t *lock,
+                                          void *user_data,
+                                          struct dlock_op_t **out_op,
+                                          struct dlock_error_t *error);
+
+/**
+ * Asks who holds a lock (see dlock_lock_inspect()); completes with DLOCK_COMPLETION_INSPECTION.
+ */
+dlock_status_t dlock_submit_inspect(const struct dlock_port_t *port,
+                                    const struct dlock_lock_t *lock,
+                                    void *user_data,
+                                    struct dlock_op_t **out_op,
+                                    struct dlock_error_t *error);
+
+/**
  * Releases a hold that is the handle's own; completes with DLOCK_COMPLETION_DONE. Cancelled, it goes on.
  */
 dlock_status_t dlock_submit_release(const struct dlock_port_t *port,
@@ -2507,37 +2538,6 @@ dlock_status_t dlock_submit_downgrade(const struct dlock_port_t *port,
                                       void *user_data,
                                       struct dlock_op_t **out_op,
                                       struct dlock_error_t *error);
-
-/**
- * Takes a detached hold over (see dlock_lock_attach()); completes with DLOCK_COMPLETION_HELD. Cancelled, it leaves no hold
- * behind, and the text may be used up.
- */
-dlock_status_t dlock_submit_attach(const struct dlock_port_t *port,
-                                   const struct dlock_lock_t *lock,
-                                   const char *detached,
-                                   size_t detached_len,
-                                   void *user_data,
-                                   struct dlock_op_t **out_op,
-                                   struct dlock_error_t *error);
-
-/**
- * Frees a lock whoever holds it (see dlock_lock_force_release()); completes with DLOCK_COMPLETION_FLAG. Cancelled, it may be
- * done or not.
- */
-dlock_status_t dlock_submit_force_release(const struct dlock_port_t *port,
-                                          const struct dlock_lock_t *lock,
-                                          void *user_data,
-                                          struct dlock_op_t **out_op,
-                                          struct dlock_error_t *error);
-
-/**
- * Asks who holds a lock (see dlock_lock_inspect()); completes with DLOCK_COMPLETION_INSPECTION.
- */
-dlock_status_t dlock_submit_inspect(const struct dlock_port_t *port,
-                                    const struct dlock_lock_t *lock,
-                                    void *user_data,
-                                    struct dlock_op_t **out_op,
-                                    struct dlock_error_t *error);
 
 /**
  * Waits until a hold is over (see dlock_held_wait_lost()); completes with DLOCK_COMPLETION_LOSS, or with DLOCK_BUSY when

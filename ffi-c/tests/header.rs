@@ -9,7 +9,7 @@ use std::process::Command;
 use cbindgen::{Builder, Config, DocumentationStyle, ExportConfig, Language, Style};
 
 /// The header's order: what a reader needs first comes first.
-const SOURCES: [&str; 23] = [
+const SOURCES: [&str; 29] = [
     "error.rs",
     "version.rs",
     "types.rs",
@@ -29,9 +29,15 @@ const SOURCES: [&str; 23] = [
     "cancel.rs",
     "completion.rs",
     "port.rs",
-    "submit.rs",
-    "submit_latch.rs",
-    "submit_counting_semaphore.rs",
+    "submit/client.rs",
+    "submit/lock.rs",
+    "submit/held.rs",
+    "submit/semaphore.rs",
+    "submit/rw_lock.rs",
+    "submit/lock_all.rs",
+    "submit/rate_limiter.rs",
+    "submit/latch.rs",
+    "submit/counting_semaphore.rs",
     "shutdown.rs",
 ];
 

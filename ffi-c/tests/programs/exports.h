@@ -131,13 +131,13 @@
     X(dlock_submit_client_open, dlock_submit_client_open(NULL, NULL, 0, NULL, NULL, NULL, error))                      \
     X(dlock_submit_client_close, dlock_submit_client_close(NULL, NULL, false, NULL, NULL, error))                      \
     X(dlock_submit_acquire, dlock_submit_acquire(NULL, NULL, NULL, NULL, NULL, error))                                 \
+    X(dlock_submit_attach, dlock_submit_attach(NULL, NULL, NULL, 0, NULL, NULL, error))                                \
+    X(dlock_submit_force_release, dlock_submit_force_release(NULL, NULL, NULL, NULL, error))                           \
+    X(dlock_submit_inspect, dlock_submit_inspect(NULL, NULL, NULL, NULL, error))                                       \
     X(dlock_submit_release, dlock_submit_release(NULL, NULL, NULL, NULL, error))                                       \
     X(dlock_submit_extend, dlock_submit_extend(NULL, NULL, 0, NULL, NULL, error))                                      \
     X(dlock_submit_detach, dlock_submit_detach(NULL, NULL, NULL, NULL, error))                                         \
     X(dlock_submit_downgrade, dlock_submit_downgrade(NULL, NULL, NULL, NULL, error))                                   \
-    X(dlock_submit_attach, dlock_submit_attach(NULL, NULL, NULL, 0, NULL, NULL, error))                                \
-    X(dlock_submit_force_release, dlock_submit_force_release(NULL, NULL, NULL, NULL, error))                           \
-    X(dlock_submit_inspect, dlock_submit_inspect(NULL, NULL, NULL, NULL, error))                                       \
     X(dlock_submit_wait_lost, dlock_submit_wait_lost(NULL, NULL, 0, NULL, NULL, error))                                \
     X(dlock_submit_semaphore_acquire, dlock_submit_semaphore_acquire(NULL, NULL, 0, NULL, NULL, NULL, error))          \
     X(dlock_submit_semaphore_set_permits, dlock_submit_semaphore_set_permits(NULL, NULL, 0, NULL, NULL, error))        \

@@ -1,4 +1,4 @@
-//! What the fault tests share: the other end of `src/bin/worker.rs`, and short ways to a client.
+//! What the fault tests share: the other end of `src/bin/worker`, and short ways to a client.
 //!
 //! Each test file is one family of faults and reads like the sentences it checks; README.md says which fault breaks
 //! which promise when the mechanism behind it is taken out.

@@ -1,0 +1,68 @@
+//! What nobody holds. Limiters: `ask LIMITER TOKENS PER_US BURST ASKERS MS` (answers with the server's time of every token got).
+//! Latches: `count-down NAME` (answers with what is left), `wait-for NAME WAIT_MS` (with whether it is open, and when it ended).
+
+use std::time::{Duration, Instant, SystemTime};
+
+use libdlock::{Client, Rate, RateLimiter, Wait};
+use libdlock_testkit::wait::monotonic_us;
+
+use crate::Process;
+use crate::words::{Failure, failure, number, wait_of};
+
+/// Does what one of these verbs asks for; none for another verb.
+pub async fn run(process: &Process, words: &[&str]) -> Result<Option<String>, Failure> {
+    let values = match *words {
+        ["ask", name, tokens, per_us, burst, askers, ms] => {
+            let rate = Rate::new(number(tokens) as u64, Duration::from_micros(number(per_us) as u64));
+            let rate = rate.burst(number(burst) as u64);
+            // Each its own client, and so its own line and its own connection.
+            let mut limiters = Vec::new();
+            for _ in 0..number(askers) {
+                let client = Client::connect(&process.url).await.map_err(failure)?;
+                limiters.push(client.rate_limiter(name, rate).map_err(failure)?);
+            }
+            let until = Instant::now() + Duration::from_millis(number(ms) as u64);
+            let asking =
+                limiters.into_iter().enumerate().map(|(n, limiter)| tokio::spawn(ask(limiter, n % 2 == 0, until)));
+            let asking: Vec<_> = asking.collect();
+            let mut times = Vec::new();
+            for asker in asking {
+                times.extend(asker.await.expect("asking does not panic").map_err(failure)?);
+            }
+            times.join(" ")
+        }
+        ["count-down", name] => {
+            let latch = process.client.latch(name).map_err(failure)?;
+            latch.count_down().await.map_err(failure)?.to_string()
+        }
+        ["wait-for", name, wait] => {
+            let latch = process.client.latch(name).map_err(failure)?;
+            let open = latch.wait_for(wait_of(number(wait))).await.map_err(failure)?;
+            format!("{open} {}", monotonic_us())
+        }
+        _ => return Ok(None),
+    };
+    Ok(Some(values))
+}
+
+/// Takes one token after the other until `until`, waiting for each or trying again and again; when it got them, by the
+/// server's clock in us of Unix time.
+async fn ask(limiter: RateLimiter, wait: bool, until: Instant) -> libdlock::Result<Vec<String>> {
+    let mut times = Vec::new();
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(times);
+        }
+        let decision = limiter.acquire(1, if wait { Wait::For(left) } else { Wait::Try }).await?;
+        if decision.allowed {
+            let at = decision.server_time.expect("the server decides").duration_since(SystemTime::UNIX_EPOCH);
+            times.push(at.expect("after 1970").as_micros().to_string());
+        } else if wait {
+            return Ok(times);
+        } else {
+            // Often enough to meet the others' requests, not so often that nothing else gets done.
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+}
