@@ -2,9 +2,11 @@
 
 mod counters;
 mod histogram;
+mod holds;
 
-pub(crate) use counters::{Counters, HoldCounts, Waiting, Way};
+pub(crate) use counters::{Counters, Waiting};
 pub use histogram::{HISTOGRAM_BUCKETS, Histogram};
+pub(crate) use holds::{HoldCounts, Way};
 
 /// What a client has done since it was opened, and how it stands now: what is its own, and a block for each kind of object.
 /// See [`Client::stats`](crate::Client::stats).
