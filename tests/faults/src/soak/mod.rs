@@ -5,7 +5,8 @@
 //! | [`contended`] | what they contend for |
 //! | [`worker`] | what such a process does |
 //! | [`fleet`] | many of them: started, stopped, killed, listened to |
-//! | [`history`] | what was unlawful in what they said, and what a fault excuses |
+//! | [`history`] | what was unlawful in what they said |
+//! | [`removal`] | what a fault excuses |
 //! | [`latches`] | what it does with latches |
 //! | [`permits`] | whether they held more permits than there are |
 
@@ -14,4 +15,5 @@ pub mod fleet;
 pub mod history;
 mod latches;
 mod permits;
+pub mod removal;
 pub mod worker;

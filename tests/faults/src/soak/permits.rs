@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use super::history::{Hold, Removal};
+use super::{history::Hold, removal::Removal};
 
 /// The holds of one semaphore or read-write lock.
 #[derive(Debug)]
@@ -80,7 +80,8 @@ impl Shared {
 mod tests {
     use super::super::{
         contended::{Contended, WRITER},
-        history::{History, Tokens},
+        history::History,
+        removal::Tokens,
     };
     use super::*;
 
