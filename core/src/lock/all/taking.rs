@@ -1,10 +1,9 @@
 //! How a set is taken: at once if all are free, and otherwise one after the other in the order of their keys.
 
-use std::time::Duration;
-
 use super::hold::Hold;
 use super::{HolderId, LockAll};
 use crate::contended::{Caller, TakenOrNot, Together};
+use crate::context::Context;
 use crate::error::{Error, ErrorKind, Result};
 use crate::lease::{Grant, Term};
 use crate::lock::Exclusive;
@@ -27,16 +26,21 @@ impl Taking {
 
     /// The hold, once all of it is held; `None` when a part of it was lost before that. Without a deadline it does not wait.
     pub(super) async fn complete(mut self, deadline: Option<Tick>) -> Result<Option<Hold>> {
-        let moves = self.moves();
+        let moves = self.client().backend.moves();
         self.reenter(deadline.is_some()).await?;
-        let mut all = match deadline {
-            None => self.try_missing().await.map(|()| true)?,
+        let waited = match deadline {
+            None => self.try_missing().await.map(|()| Some(false))?,
             Some(deadline) => self.wait_for_missing(deadline).await?,
         };
-        // What was taken of the server before may not be there any more, and the client may not have learned that yet.
-        if all && self.moves() != moves {
-            all = self.renew(self.term.lease()).await?;
-        }
+        let all = match waited {
+            // A lease that the caller has set is counted from when the set is complete. And what was taken of the server before
+            // may not be there any more, and the client may not have learned that yet.
+            Some(waited) if waited && !self.term.is_renewed() || self.client().backend.moves() != moves => {
+                self.renew().await?
+            }
+            Some(_) => true,
+            None => false,
+        };
         self.hold.members.sort();
         Ok((all && self.hold.members.loss().is_none()).then_some(self.hold))
     }
@@ -134,11 +138,11 @@ impl Taking {
         Ok(())
     }
 
-    /// Takes what is missing, in order. False: a part of what it has was lost meanwhile.
+    /// Takes what is missing, in order. Whether it had to wait; `None` when a part of what it has was lost meanwhile.
     ///
     /// As many as are free are taken at once, up to the first that is not, and that one is waited for. So whatever it waits
     /// for comes behind all that it has. A set that waits takes no lock that others wait for: it can stand in the queue.
-    async fn wait_for_missing(&mut self, deadline: Tick) -> Result<bool> {
+    async fn wait_for_missing(&mut self, deadline: Tick) -> Result<Option<bool>> {
         let (mut number, mut waited) = (self.missing.len(), false);
         while !self.missing.is_empty() {
             if number > 1 {
@@ -160,16 +164,16 @@ impl Taking {
                     () = self.attend() => None,
                 }
             };
-            let Some(grant) = granted else { return Ok(false) };
+            let Some(grant) = granted else { return Ok(None) };
             self.took(0, grant);
             (number, waited) = (self.missing.len(), true);
         }
-        if waited { self.settle_lease().await } else { Ok(true) }
+        Ok(Some(waited))
     }
 
     /// Completes when a part of what it has is lost. A lease that the watchdog does not renew is renewed here.
     async fn attend(&self) {
-        let clock = &self.hold.members.all.locks[0].client().clock;
+        let clock = &self.client().clock;
         let lost = async {
             // Nothing that it has is released meanwhile.
             if self.hold.members.lost().await.is_none() {
@@ -195,23 +199,15 @@ impl Taking {
         }
     }
 
-    /// A lease that the caller has set is counted from when the set is complete. False when a part is lost.
-    async fn settle_lease(&self) -> Result<bool> {
-        match self.term {
-            Term::Fixed(lease) => self.renew(lease).await,
-            Term::Renewed(_) => Ok(true),
-        }
-    }
-
     /// Asks for all that it has again. False when a part is lost.
-    async fn renew(&self, lease: Duration) -> Result<bool> {
-        match self.hold.members.extend(OP, lease).await {
+    async fn renew(&self) -> Result<bool> {
+        match self.hold.members.extend(OP, self.term.lease()).await {
             Err(_) if self.hold.members.loss().is_some() => Ok(false),
             extended => extended.map(|()| true),
         }
     }
 
-    fn moves(&self) -> u64 {
-        self.hold.members.all.locks[0].client().backend.moves()
+    fn client(&self) -> &Context {
+        self.hold.members.all.locks[0].client()
     }
 }
