@@ -65,10 +65,10 @@ impl Turns {
         self.holds()
     }
 
-    /// The same while the network is disturbed for requests about `object`: replies are lost, cut and refused, connections reset and
-    /// closed in one direction.
+    /// The same, each holder no longer than `bound`, while the network is disturbed for requests about `object`: replies are lost,
+    /// cut and refused, connections reset and closed in one direction.
     #[track_caller]
-    pub fn finish_disturbed(&mut self, server: &Server, proxy: &Proxy, object: &str) -> Vec<Hold> {
+    pub fn finish_disturbed(&mut self, server: &Server, proxy: &Proxy, object: &str, bound: Duration) -> Vec<Hold> {
         let done = AtomicBool::new(false);
         std::thread::scope(|scope| {
             scope.spawn(|| {
@@ -88,7 +88,7 @@ impl Turns {
                     }
                 }
             });
-            self.answers(0, SOON * 6);
+            self.answers(0, bound);
             done.store(true, Ordering::Relaxed);
         });
         self.holds()

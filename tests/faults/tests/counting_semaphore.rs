@@ -410,7 +410,7 @@ fn lost_replies_and_reset_connections_cost_no_permit() {
     set(&server, TOTAL);
     let proxy = Proxy::start(server.address());
     let mut turns = turns(&with_options(&proxy.url(), "response_timeout=500ms"));
-    let holds = turns.finish_disturbed(&server, &proxy, "slots");
+    let holds = turns.finish_disturbed(&server, &proxy, "slots", SOON * 3);
     assert_eq!(holds.len(), PROCESSES * CALLERS * ROUNDS);
     assert_eq!(most_at_once(&holds), TOTAL as u64);
     is_whole(&server, TOTAL);

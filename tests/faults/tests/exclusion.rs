@@ -117,7 +117,7 @@ fn lost_replies_and_reset_connections_change_nothing_twice() {
     let server = Server::start();
     let proxy = Proxy::start(server.address());
     let mut run = Run::start(&with_options(&proxy.url(), "lease=5s&response_timeout=500ms"));
-    let holds = run.turns.finish_disturbed(&server, &proxy, "job");
+    let holds = run.turns.finish_disturbed(&server, &proxy, "job", SOON * 6);
     assert_eq!(holds.len(), PROCESSES * HOLDERS * ROUNDS);
     assert_lawful(&holds);
     assert_eq!(run.counter.get(), holds.len() as u64);

@@ -275,7 +275,7 @@ fn lost_replies_and_reset_connections_leave_nothing() {
     let server = Server::start();
     let proxy = Proxy::start(server.address());
     let mut turns = turns(&with_options(&proxy.url(), "lease=5s&response_timeout=500ms"));
-    let holds = turns.finish_disturbed(&server, &proxy, "prices");
+    let holds = turns.finish_disturbed(&server, &proxy, "prices", SOON * 3);
     assert!(holds.len() >= PROCESSES * HOLDERS * ROUNDS);
     are_apart(&holds);
     nothing_is_left(&server);

@@ -323,7 +323,7 @@ fn lost_replies_and_reset_connections_cost_no_permit() {
     let server = Server::start();
     let proxy = Proxy::start(server.address());
     let mut turns = turns(&with_options(&proxy.url(), "lease=5s&response_timeout=500ms"));
-    let holds = turns.finish_disturbed(&server, &proxy, "pool");
+    let holds = turns.finish_disturbed(&server, &proxy, "pool", SOON * 3);
     assert_eq!(holds.len(), PROCESSES * HOLDERS * ROUNDS);
     assert_eq!(most_at_once(&holds), TOTAL as u64);
     is_whole(&server, TOTAL);
