@@ -7,6 +7,7 @@ import itertools
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -114,6 +115,19 @@ async def aio_other(url: str) -> AsyncIterator[aio.Client]:
 
 
 Python = Callable[..., "subprocess.Popen[str]"]
+
+
+def breaks_within_100_ms(process: subprocess.Popen[str]) -> str:
+    """Interrupts a process that says `waiting`, then waits, and says when the interrupt reached it. What it still writes."""
+    assert process.stdout is not None
+    assert process.stdout.readline() == "waiting\n"
+    time.sleep(0.15)  # the subject is a wait that has begun, and nothing tells from outside that it has
+    sent = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    took = float(process.stdout.readline()) - sent
+    rest = ended(process)
+    assert took < 0.1
+    return rest
 
 
 def ended(process: subprocess.Popen[str]) -> str:
