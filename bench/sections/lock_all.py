@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from driver.bench import Bench, Runs, median_ratio, run
+from driver.costs import print_costs
 from driver.goals import Goal, at_most
 from driver.programs import RUST
 from driver.server import Server
-from driver.tables import print_table
 
 #: What is done, in the words of the table.
 ONE, TEN = "Rust, a lock", "Rust, a set of ten"
@@ -23,26 +23,7 @@ def measure(bench: Bench) -> list[Goal]:
             for callers, runs in found.items():
                 for name, what in ROWS.items():
                     runs.add(name, run(RUST, what, server, callers, bench.seconds(1.2)))
-    rows = [
-        [
-            name,
-            str(callers),
-            f"{runs.median(name, lambda found: found.per_second):.0f}",
-            f"{runs.median(name, lambda found: found.requests):.2f}",
-            *(
-                f"{runs.median(name, value):.1f} us"
-                for value in (
-                    lambda found: found.requests_us,
-                    lambda found: found.server_us,
-                    lambda found: found.client_us,
-                )
-            ),
-        ]
-        for callers, runs in found.items()
-        for name in ROWS
-    ]
-    header = ["", "callers", "pairs/s", "requests", "in requests", "server CPU", "client CPU"]
-    print_table("Several locks acquired and released as one, nobody in the way", header, rows)
+    print_costs("Several locks acquired and released as one, nobody in the way", found, ROWS)
     alone = found[1]
     time = median_ratio([one.each_us for one in alone.of(TEN)], [one.each_us for one in alone.of(ONE)])
     return [

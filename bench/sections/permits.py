@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 
 from driver.bench import Bench, Runs, median_ratio, run
+from driver.costs import print_costs
 from driver.goals import Goal, at_least, at_most
 from driver.programs import JVM, NODE, REDISSON, RUST, SEMAPHORE, Program, floor
 from driver.server import Server
@@ -24,7 +25,6 @@ ROWS: dict[str, tuple[Program, str]] = {
     "Java, one semaphore": (JVM, "permits"),
     "Redisson RPermitExpirableSemaphore": (REDISSON, "permits"),
 }
-FREE_HEADER = ["", "callers", "pairs/s", "requests", "in requests", "server CPU", "client CPU"]
 
 WAITERS = 8
 PROCESSES = (4, 16, 64)
@@ -41,25 +41,7 @@ def free(bench: Bench) -> list[Goal]:
             for callers, runs in found.items():
                 for name, (program, what) in ROWS.items():
                     runs.add(name, run(program, what, server, callers, bench.seconds(1.2)))
-    rows = [
-        [
-            name,
-            str(callers),
-            f"{runs.median(name, lambda found: found.per_second):.0f}",
-            f"{runs.median(name, lambda found: found.requests):.2f}",
-            *(
-                f"{runs.median(name, value):.1f} us"
-                for value in (
-                    lambda found: found.requests_us,
-                    lambda found: found.server_us,
-                    lambda found: found.client_us,
-                )
-            ),
-        ]
-        for callers, runs in found.items()
-        for name in ROWS
-    ]
-    print_table("A permit acquired and released, 64 of them, nobody in the way", FREE_HEADER, rows)
+    print_costs("A permit acquired and released, 64 of them, nobody in the way", found, ROWS)
     goals = []
     for callers, runs in found.items():
         who = f"{callers} caller{'s' if callers > 1 else ''}"

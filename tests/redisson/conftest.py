@@ -11,7 +11,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "interop"))
 
 import libdlock
-from helpers import Fleet
+from helpers import Fleet, Server
 from redisson import Peer, Redisson
 from sides import Process, Thread
 from wire import Wire
@@ -60,6 +60,21 @@ def here() -> Thread:
 @pytest.fixture
 def wire(fleet: Fleet) -> Iterator[Wire]:
     with Wire(fleet.server.port) as wire:
+        yield wire
+
+
+@pytest.fixture
+def redisson(peer: Peer, server: Server) -> Iterator[Redisson]:
+    """A Redisson client on a server where nobody else is, so that every command on it is seen."""
+    redisson = peer.open(server.admin_url)
+    yield redisson
+    redisson.close()
+
+
+@pytest.fixture
+def alone(server: Server) -> Iterator[Wire]:
+    """What is on that server."""
+    with Wire(server.port) as wire:
         yield wire
 
 

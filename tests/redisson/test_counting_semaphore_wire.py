@@ -10,18 +10,11 @@ from collections.abc import Callable, Iterator
 import libdlock
 import pytest
 from helpers import Server
-from redisson import CountingHolder, Peer, Redisson
+from redisson import CountingHolder, Redisson
 from wire import Messages, Wire
 
 CHANNEL = "redisson_sc:{sem}"
 DONE = "dlock_counting_done:{sem}"
-
-
-@pytest.fixture
-def redisson(peer: Peer, server: Server) -> Iterator[Redisson]:
-    redisson = peer.open(server.admin_url)
-    yield redisson
-    redisson.close()
 
 
 @pytest.fixture
@@ -35,12 +28,6 @@ def them(redisson: Redisson) -> Iterator[CountingHolder]:
 def ours(server: Server) -> Iterator[libdlock.CountingSemaphore]:
     with libdlock.connect(server.url, poll_interval=30) as client:
         yield client.counting_semaphore("sem")
-
-
-@pytest.fixture
-def alone(server: Server) -> Iterator[Wire]:
-    with Wire(server.port) as wire:
-        yield wire
 
 
 @pytest.fixture

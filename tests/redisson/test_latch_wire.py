@@ -18,13 +18,6 @@ DONE = "dlock_latch_done:{go}"
 
 
 @pytest.fixture
-def redisson(peer: Peer, server: Server) -> Iterator[Redisson]:
-    redisson = peer.open(server.admin_url)
-    yield redisson
-    redisson.close()
-
-
-@pytest.fixture
 def them(redisson: Redisson) -> Iterator[LatchHolder]:
     holder = redisson.latch()
     yield holder
@@ -35,12 +28,6 @@ def them(redisson: Redisson) -> Iterator[LatchHolder]:
 def ours(server: Server) -> Iterator[libdlock.Client]:
     with libdlock.connect(server.url, poll_interval=30) as client:
         yield client
-
-
-@pytest.fixture
-def alone(server: Server) -> Iterator[Wire]:
-    with Wire(server.port) as wire:
-        yield wire
 
 
 @pytest.fixture

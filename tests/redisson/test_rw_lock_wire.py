@@ -10,24 +10,11 @@ from collections.abc import Iterator
 import libdlock
 import pytest
 from helpers import Server, eventually
-from redisson import Holder, Peer, Redisson
+from redisson import Holder, Redisson
 from sides import Thread
 from wire import Messages, Wire
 
 CHANNEL = "redisson_rwlock:{rw}"
-
-
-@pytest.fixture
-def redisson(peer: Peer, server: Server) -> Iterator[Redisson]:
-    redisson = peer.open(server.admin_url)
-    yield redisson
-    redisson.close()
-
-
-@pytest.fixture
-def alone(server: Server) -> Iterator[Wire]:
-    with Wire(server.port) as wire:
-        yield wire
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import libdlock
 import pytest
 from helpers import Server, eventually
-from redisson import Holder, Peer, Redisson
+from redisson import Holder, Redisson
 from sides import Thread
 from wire import Command, Messages, Monitor, Wire
 
@@ -23,24 +23,11 @@ LATCH_TTL_MS = range(16_000, 20_001)
 
 
 @pytest.fixture
-def redisson(peer: Peer, server: Server) -> Iterator[Redisson]:
-    redisson = peer.open(server.admin_url)
-    yield redisson
-    redisson.close()
-
-
-@pytest.fixture
 def them(redisson: Redisson) -> Holder:
     holder = redisson.thread()
     holder.acquire("warm")  # its scripts are in the server's cache from here on
     holder.release("warm")
     return holder
-
-
-@pytest.fixture
-def alone(server: Server) -> Iterator[Wire]:
-    with Wire(server.port) as wire:
-        yield wire
 
 
 @pytest.fixture
