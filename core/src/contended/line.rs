@@ -127,17 +127,15 @@ impl<T, W: Copy + PartialEq> Line<T, W> {
     /// A caller leaves; true when it still stood there.
     pub(crate) fn leave(&mut self, number: u64) -> bool {
         let stood = self.waiters.remove(&number).is_some();
-        self.is_deserted();
+        self.shrink();
         stood
     }
 
-    /// Whether nobody waits. An empty tree keeps a node, which is much for each of 100,000 locks: it is given up.
-    fn is_deserted(&mut self) -> bool {
-        let deserted = self.waiters.is_empty();
-        if deserted {
+    /// An empty tree keeps a node, which is much for each of 100,000 locks: it is given up.
+    fn shrink(&mut self) {
+        if self.waiters.is_empty() {
             self.waiters = BTreeMap::new();
         }
-        deserted
     }
 
     /// Whether nobody stands in front of that caller.
@@ -163,7 +161,7 @@ impl<T, W: Copy + PartialEq> Line<T, W> {
     pub(crate) fn take_first(&mut self, wanted: W) -> Option<T> {
         let first = self.waiters.first_entry().filter(|first| first.get().wanted == wanted)?;
         let ticket = first.remove().ticket;
-        self.is_deserted();
+        self.shrink();
         Some(ticket)
     }
 
