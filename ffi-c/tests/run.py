@@ -34,6 +34,10 @@ UNDER_VALGRIND = (
     *("cpp17", "cpp_lock_all", "cpp_semaphore", "cpp_counting_semaphore", "cpp_shared_mutex", "cpp_latch"),
 )
 
+# valgrind runs one thread at a time; unless it is fair, a thread that looks again and again keeps the others from their turns: a
+# server's answer was not read for 10 s.
+VALGRIND = ("valgrind", "--quiet", "--error-exitcode=99", "--fair-sched=yes")
+
 # Tells check.h that time bounds are to be generous.
 SLOWED = {"SLOWED_DOWN": "1"}
 
@@ -130,7 +134,7 @@ def under_valgrind(tests: Tests, programs: Path, names: Sequence[str], env: dict
     for name in names:
         # A forked child leaks its parent's runtime on purpose, and the stacks that reached it are gone there.
         leaks = "no" if name == "fork" else "full"
-        command = ["valgrind", "--quiet", "--error-exitcode=99", f"--leak-check={leaks}"]
+        command = [*VALGRIND, f"--leak-check={leaks}"]
         command += ["--errors-for-leak-kinds=definite,indirect", "--show-leak-kinds=definite,indirect"]
         tests.program([*command, str(programs / name)], env | SLOWED, f"{name} under valgrind", timeout=300)
 
@@ -139,10 +143,8 @@ def shutdowns(tests: Tests, programs: Path, places: Sequence[str], env: dict[str
     """After dlock_shutdown() nothing is left, still reachable or not, but what the suppression file gives a reason for."""
     suppressions = BUILD / "prefix/share/dlock/valgrind.supp"
     for where in places:
-        command = ["valgrind", "--quiet", "--error-exitcode=99", "--leak-check=full", "--show-leak-kinds=all"]
+        command = [*VALGRIND, "--leak-check=full", "--show-leak-kinds=all"]
         command += ["--errors-for-leak-kinds=all", f"--suppressions={suppressions}"]
-        # valgrind runs one thread at a time; unless it is fair, the busy ones can keep the waiting ones from ever waiting.
-        command += ["--fair-sched=yes"]
         tests.program([*command, str(programs / "shutdown"), where], env | SLOWED, f"shutdown {where} under valgrind")
 
 
