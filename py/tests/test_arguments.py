@@ -31,6 +31,21 @@ def test_negative_durations(client: libdlock.Client, name: str, argument: str, v
     assert not client.lock(name).locked()
 
 
+def test_a_refused_wait_of_a_scope_names_its_object(client: libdlock.Client, name: str) -> None:
+    opens: dict[str, Callable[[], object]] = {
+        "lock": lambda: client.lock(name, wait=-1),
+        "semaphore": lambda: client.semaphore(name, 1, wait=-1),
+        "rw_lock": lambda: client.rw_lock(name, wait=-1),
+        "lock all": lambda: client.lock_all([name], wait=-1),
+    }
+    for op, opened in opens.items():
+        with pytest.raises(
+            libdlock.InvalidArgument, match=f"^{op}.*: wait -1000 ms is out of range"
+        ) as caught:
+            opened()
+        assert caught.value.op == op
+
+
 def test_a_number_that_python_cannot_write_is_refused(client: libdlock.Client, name: str) -> None:
     calls: list[Callable[[int], object]] = [
         lambda n: client.semaphore(name, n),
