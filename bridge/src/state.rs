@@ -197,7 +197,7 @@ impl State {
     }
 
     fn key(&self, kind: HandleKind, handle: Handle, op: &'static str) -> Result<crate::slab::Key> {
-        let never = || explain(Missing::NeverThere, kind, op);
+        let never = || if handle == 0 { not_given(kind, op) } else { explain(Missing::NeverThere, kind, op) };
         let parts = unpack(handle).ok_or_else(never)?;
         let given = HandleKind::of(parts).ok_or_else(never)?;
         if given != kind {
@@ -211,6 +211,13 @@ impl State {
         }
         Ok(parts.key)
     }
+}
+
+/// C has NULL for an object that it has not opened, and C++ for one that was moved from or released.
+fn not_given(kind: HandleKind, op: &'static str) -> Error {
+    let kind = kind.as_str();
+    let message = format!("null was given where a {kind} belongs: it was not made, or it was moved from or released");
+    Error::new(ErrorKind::InvalidArgument, op, message)
 }
 
 fn explain(missing: Missing, kind: HandleKind, op: &'static str) -> Error {

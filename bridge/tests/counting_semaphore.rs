@@ -157,3 +157,13 @@ fn a_counting_semaphore_of_a_closed_client_says_so() {
     assert_eq!(waiter.join().unwrap(), Err(ErrorKind::Closed));
     assert_eq!(ops::counting_semaphore_open(state, client, b"closed").unwrap_err().kind(), ErrorKind::Closed);
 }
+
+#[test]
+fn a_number_out_of_range_is_refused_by_the_same_call() {
+    let state = enter().unwrap();
+    let (_client, slots) = semaphore(state, "out of range");
+    for permits in [-1, i64::from(i32::MAX) + 1, i64::MAX] {
+        let refused = state.wait(ops::counting_semaphore_try_set_permits(state, slots, permits), None).unwrap_err();
+        assert_eq!((refused.kind(), refused.op()), (ErrorKind::InvalidArgument, "try set permits"));
+    }
+}

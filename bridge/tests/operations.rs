@@ -105,6 +105,16 @@ fn an_interrupt_ends_a_wait_and_leaves_nothing() {
 }
 
 #[test]
+fn a_null_handle_is_told_from_one_that_never_was() {
+    let state = enter().unwrap();
+    let refused = |handle| ops::semaphore_name(state, handle).unwrap_err();
+    let (null, wild) = (refused(0), refused(1));
+    assert_eq!((null.kind(), wild.kind()), (ErrorKind::InvalidArgument, ErrorKind::InvalidArgument));
+    let text = "null was given where a semaphore belongs: it was not made, or it was moved from or released";
+    assert_eq!((null.message(), wild.message()), (text, "this is no semaphore of libdlock"));
+}
+
+#[test]
 fn the_library_may_be_used_while_a_wait_asks_its_host() {
     let state = enter().unwrap();
     let lock = lock(state, client(state, None), "handler");

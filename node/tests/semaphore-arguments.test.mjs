@@ -64,6 +64,8 @@ describe("what semaphores of other libraries have", () => {
     for (const [name, says] of [
       ["release", /a semaphore has no release\(\); the hold .* await held\.release\(\)$/],
       ["runExclusive", /withPermits\(\{ permits \}, run\)/],
+      ["withLock", /withPermits\(\{ permits \}, run\)/],
+      ["use", /withPermits\(\{ permits \}, run\)/],
       ["setValue", /setPermits\(permits\)/],
       ["getValue", /inspect\(\)/],
       ["isLocked", /inspect\(\)/],

@@ -68,7 +68,7 @@ export class CountingSemaphore {
   trySetPermits(permits: number): Promise<boolean>;
   async trySetPermits(permits: number, ...surplus: unknown[]): Promise<boolean> {
     refuseSurplus(surplus, "trySetPermits(permits) has one argument");
-    const count = whole(permits, "permits", "set permits", this.name);
+    const count = whole(permits, "permits", "try set permits", this.name);
     return unwrap(await submit<boolean>(this, (id) => native.countingSemaphoreTrySetPermits(id, this.#handle, count)));
   }
 

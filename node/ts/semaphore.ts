@@ -183,10 +183,14 @@ export class Semaphore {
 }
 
 // What the semaphores of other libraries have, and where it is here.
+const WITH_PERMITS = "withPermits(run) or withPermits({ permits }, run)";
+
 refuseElsewhere(Semaphore, "a semaphore", {
   release:
     "the hold that acquire() resolves with has it: const held = await semaphore.acquire(), then await held.release()",
-  runExclusive: "withPermits(run) or withPermits({ permits }, run)",
+  runExclusive: WITH_PERMITS,
+  withLock: WITH_PERMITS,
+  use: WITH_PERMITS,
   setValue: "setPermits(permits) sets how many there are in all",
   getValue: "(await inspect()).available",
   isLocked: "(await inspect()).available is how many permits can be acquired now",

@@ -27,7 +27,7 @@ pub(crate) fn lock_open(
     reentrant: Option<bool>,
 ) -> PyResult<u64> {
     quick(py, "lock_open", |state| {
-        ops::lock_check_wait(wait_ms)?;
+        ops::check_wait(wait_ms, "lock")?;
         ops::lock_open(state, client, &name, lease_ms, watchdog_lease_ms, reentrant)
     })
 }

@@ -24,7 +24,7 @@ pub(crate) fn lock_all_open(
     reentrant: Option<bool>,
 ) -> PyResult<u64> {
     quick(py, "lock_all_open", |state| {
-        ops::lock_check_wait(wait_ms)?;
+        ops::check_wait(wait_ms, "lock all")?;
         ops::lock_all_open(state, client, &names, lease_ms, watchdog_lease_ms, reentrant)
     })
 }

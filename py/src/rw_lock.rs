@@ -27,7 +27,7 @@ pub(crate) fn rw_lock_open(
     shared_age_ms: Option<i64>,
 ) -> PyResult<u64> {
     quick(py, "rw_lock_open", |state| {
-        ops::lock_check_wait(wait_ms)?;
+        ops::check_wait(wait_ms, "rw_lock")?;
         let given = RwLockArgs { lease_ms, watchdog_lease_ms, reentrant, shared_age_ms };
         ops::rw_lock_open(state, client, &name, write, given)
     })

@@ -23,7 +23,7 @@ pub(crate) fn semaphore_open(
     wait_ms: Option<i64>,
 ) -> PyResult<u64> {
     quick(py, "semaphore_open", |state| {
-        ops::lock_check_wait(wait_ms)?;
+        ops::check_wait(wait_ms, "semaphore")?;
         ops::semaphore_open(state, client, &name, permits, lease_ms, watchdog_lease_ms)
     })
 }

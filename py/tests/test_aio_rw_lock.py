@@ -177,3 +177,8 @@ async def test_what_others_call_it_is_answered_with_our_name(aio_client: aio.Cli
         lock.reader_lock  # type: ignore[attr-defined]  # noqa: B018
     with pytest.raises(TypeError, match="`read` is no method"):
         lock.read()
+
+
+async def test_a_scope_without_a_side_says_which_sides_there_are(aio_client: aio.Client, name: str) -> None:
+    with pytest.raises(TypeError, match=r"use `async with lock\.read:` or `async with lock\.write:`$"):
+        await aio_client.rw_lock(name).__aenter__()  # type: ignore[attr-defined]

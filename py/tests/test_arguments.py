@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import socket
 import threading
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -28,6 +29,36 @@ def test_negative_durations(client: libdlock.Client, name: str, argument: str, v
     text = str(caught.value)
     assert argument in text and "-" in text and "allowed" in text
     assert not client.lock(name).locked()
+
+
+def test_a_refused_wait_of_a_scope_names_its_object(client: libdlock.Client, name: str) -> None:
+    opens: dict[str, Callable[[], object]] = {
+        "lock": lambda: client.lock(name, wait=-1),
+        "semaphore": lambda: client.semaphore(name, 1, wait=-1),
+        "rw_lock": lambda: client.rw_lock(name, wait=-1),
+        "lock all": lambda: client.lock_all([name], wait=-1),
+    }
+    for op, opened in opens.items():
+        with pytest.raises(
+            libdlock.InvalidArgument, match=f"^{op}.*: wait -1000 ms is out of range"
+        ) as caught:
+            opened()
+        assert caught.value.op == op
+
+
+def test_a_number_that_python_cannot_write_is_refused(client: libdlock.Client, name: str) -> None:
+    calls: list[Callable[[int], object]] = [
+        lambda n: client.semaphore(name, n),
+        client.latch(name).count_down,
+        client.latch(name).wait,
+        lambda n: client.lock(name).acquire(timeout=n),
+        lambda n: client.lock(name, lease=n),
+    ]
+    for call in calls:
+        for number in (10**5000, -(10**5000)):
+            with pytest.raises(libdlock.InvalidArgument) as caught:
+                call(number)
+            assert "an integer of 16610 bits" in str(caught.value)
 
 
 @pytest.mark.parametrize("value", NOT_TO_BE_CARRIED, ids=repr)

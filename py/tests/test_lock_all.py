@@ -256,3 +256,21 @@ def test_ctrl_c_breaks_a_wait_within_100_ms(
 ) -> None:
     process = python(WAITING, server.url if backend == "redis" else "memory://x", name, way)
     assert breaks_within_100_ms(process) == "nothing left\n"
+
+
+@pytest.mark.parametrize(
+    ("elsewhere", "here"),
+    [
+        ("locked", "`client.lock(name).locked()`, for each of the names"),
+        ("inspect", "`client.lock(name).inspect()`, for each of the names"),
+        ("force_release", "`client.lock(name).force_release()`, for each of the names"),
+        ("detach", "`client.lock(name)`, for each of the names: what is held as one cannot be detached"),
+    ],
+)
+def test_what_a_lock_has_and_a_set_has_not_is_named(
+    client: libdlock.Client, name: str, elsewhere: str, here: str
+) -> None:
+    with pytest.raises(AttributeError) as raised:
+        getattr(client.lock_all([name]), elsewhere)
+    assert str(raised.value) == f"'LockAll' object has no attribute {elsewhere!r}: use {here}"
+    assert not hasattr(client.lock_all([name]), "nonsense")

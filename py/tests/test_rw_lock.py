@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+import re
 import signal
 import threading
 import time
@@ -184,6 +186,7 @@ def test_a_thread_cannot_release_what_another_acquired(client: libdlock.Client, 
         ("writer_lock", "`with lock.write:`"),
         ("acquire_write_lock", "`lock.write.acquire()`"),
         ("downgrade", "`lock.write.downgrade()`"),
+        ("locked", "`lock.inspect()`"),
     ],
 )
 def test_what_others_call_it_is_answered_with_our_name(
@@ -196,6 +199,40 @@ def test_what_others_call_it_is_answered_with_our_name(
     with pytest.raises(AttributeError) as raised:
         lock.nonsense  # type: ignore[attr-defined]  # noqa: B018
     assert str(raised.value) == "'RwLock' object has no attribute 'nonsense'"
+
+
+def test_a_scope_without_a_side_says_which_sides_there_are(client: libdlock.Client, name: str) -> None:
+    with pytest.raises(TypeError, match=r"use `with lock\.read:` or `with lock\.write:`$"):
+        client.rw_lock(name).__enter__()  # type: ignore[attr-defined]
+
+
+def test_what_is_named_instead_is_there(client: libdlock.Client, name: str) -> None:
+    lock = client.rw_lock(name)
+    named = [
+        part for here in type(lock)._elsewhere.values() for part in re.findall(r"lock((?:\.\w+)+)", here)
+    ]
+    assert ".read.hold_count" in named
+    for path in set(named):
+        operator.attrgetter(path[1:])(lock)
+
+
+@pytest.mark.parametrize(
+    ("name_elsewhere", "here"),
+    [
+        ("locked", "`lock.inspect()` of the read-write lock"),
+        ("inspect", "`lock.inspect()` of the read-write lock"),
+        ("force_release", "`lock.force_release()` of the read-write lock"),
+        ("detach", "`client.lock(name)`: a hold of a side cannot be detached"),
+    ],
+)
+def test_what_a_lock_has_and_a_side_has_not_is_named(
+    client: libdlock.Client, name: str, name_elsewhere: str, here: str
+) -> None:
+    lock = client.rw_lock(name)
+    for side in (lock.read, lock.write):
+        with pytest.raises(AttributeError) as raised:
+            getattr(side, name_elsewhere)
+        assert str(raised.value) == f"'RwLockSide' object has no attribute {name_elsewhere!r}: use {here}"
 
 
 def test_a_side_is_not_called(client: libdlock.Client, name: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -301,3 +302,35 @@ def test_the_lost_signal_says_that_permits_are_gone(server: RedisServer, name: s
         assert held.lost.reason == "expired"
         with pytest.raises(libdlock.NotHeld):
             held.release()
+
+
+@pytest.mark.parametrize(
+    ("elsewhere", "here"),
+    [
+        ("locked", "`semaphore.inspect().available`"),
+        ("_value", "`semaphore.inspect().available`"),
+        ("available_permits", "`semaphore.inspect().available`"),
+        ("try_acquire", "`semaphore.acquire(blocking=False)`"),
+        (
+            "detach",
+            "`semaphore.take()`: permits cannot be detached, but any thread may release what was taken",
+        ),
+    ],
+)
+def test_what_other_semaphores_have_is_named(
+    client: libdlock.Client, name: str, elsewhere: str, here: str
+) -> None:
+    with pytest.raises(AttributeError) as raised:
+        getattr(client.semaphore(name, 1), elsewhere)
+    assert str(raised.value) == f"'Semaphore' object has no attribute {elsewhere!r}: use {here}"
+    assert not hasattr(client.semaphore(name, 1), "nonsense")
+
+
+@pytest.mark.parametrize("n", [None, 1, 2])
+def test_a_release_by_another_thread_says_who_may_release(
+    client: libdlock.Client, name: str, n: int | None
+) -> None:
+    semaphore = client.semaphore(name, 2)
+    with semaphore, ThreadPoolExecutor() as threads, pytest.raises(libdlock.NotHeld) as raised:
+        threads.submit(semaphore.release, n).result()
+    assert "what is taken, for no thread or task, may be released by any" in str(raised.value)

@@ -21,6 +21,15 @@ pub(crate) fn wait(wait_ms: Option<i64>, op: &'static str) -> Result<Wait> {
     }
 }
 
+/// Refuses a wait that no acquire would take, for hosts whose objects have one of their own; `op` opens such an object.
+/// `wait_ms` is as in [`lock_acquire`](super::lock_acquire).
+///
+/// # Errors
+/// `InvalidArgument`.
+pub fn check_wait(wait_ms: Option<i64>, op: &'static str) -> Result<()> {
+    wait(wait_ms, op).map(drop)
+}
+
 /// None means what the lock was opened with.
 pub(crate) fn lease(lease_ms: Option<i64>, op: &'static str) -> Result<Option<Lease>> {
     lease_ms.map(|lease_ms| given_lease(lease_ms, op).map(Lease::Fixed)).transpose()

@@ -48,7 +48,7 @@ pub async fn counting_semaphore_try_set_permits(
     semaphore: Handle,
     permits: i64,
 ) -> Result<bool> {
-    let (entry, permits) = counted(state, semaphore, permits, 0, "set permits")?;
+    let (entry, permits) = counted(state, semaphore, permits, 0, "try set permits")?;
     entry.semaphore.try_set_permits(permits).await
 }
 

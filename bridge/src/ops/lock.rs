@@ -51,14 +51,6 @@ pub fn lock_open(
     state.insert(Arc::new(LockEntry { lock, client, freed: Freed::default() }))
 }
 
-/// Refuses a wait that no acquire would take, for hosts whose locks have one of their own. `wait_ms` is as in [`lock_acquire`].
-///
-/// # Errors
-/// `InvalidArgument`.
-pub fn lock_check_wait(wait_ms: Option<i64>) -> Result<()> {
-    args::wait(wait_ms, "lock").map(drop)
-}
-
 /// The name the lock was opened with.
 pub fn lock_name(state: &State, lock: Handle) -> Result<String> {
     Ok(find(state, lock, "name")?.lock.name().to_owned())

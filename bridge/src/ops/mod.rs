@@ -16,7 +16,7 @@ mod semaphore;
 mod snowflake;
 mod stats;
 
-pub use self::args::given;
+pub use self::args::{check_wait, given};
 pub use self::client::{LogTo, client_abandon, client_close, client_is_closed, client_open};
 pub use self::counting_semaphore::{
     counting_semaphore_acquire, counting_semaphore_add_permits, counting_semaphore_drain, counting_semaphore_inspect,
@@ -35,8 +35,8 @@ pub use self::latch::{
 };
 pub use self::limiter::{RateArgs, absent, limiter_acquire, limiter_key, limiter_name, limiter_open, limiter_reset};
 pub use self::lock::{
-    lock_acquire, lock_attach, lock_check_wait, lock_detach, lock_extend, lock_force_release, lock_held,
-    lock_hold_count, lock_inspect, lock_name, lock_open, lock_reenter, lock_release, lock_release_reentry,
+    lock_acquire, lock_attach, lock_detach, lock_extend, lock_force_release, lock_held, lock_hold_count, lock_inspect,
+    lock_name, lock_open, lock_reenter, lock_release, lock_release_reentry,
 };
 pub use self::lock_all::{
     lock_all_acquire, lock_all_extend, lock_all_held, lock_all_hold_count, lock_all_names, lock_all_open,

@@ -71,7 +71,7 @@ impl Semaphore {
             Some(grant) => self.shared.release(grant, LastHolder::Caller).await,
             None => {
                 self.shared.check_open(OP)?;
-                Err(Error::new(ErrorKind::NotHeld, OP, NO_SUCH_HOLD).on(self.key()))
+                Err(self.no_such_hold(OP))
             }
         }
     }
@@ -91,12 +91,16 @@ impl Semaphore {
         let sums = if self.is_forked() { Vec::new() } else { self.shared.holds().sums(holder) };
         if sums.is_empty() {
             self.shared.check_open(OP)?;
-            return Err(self.shared.not_held(OP, None));
+            return Err(self.no_such_hold(OP));
         }
         match sums.iter().position(|&sum| sum == permits) {
             Some(at) => Ok(at as u32 + 1),
             None => Err(Semaphore::refuse_to_split(OP, permits, &sums).on(self.key())),
         }
+    }
+
+    fn no_such_hold(&self, op: &'static str) -> Error {
+        Error::new(ErrorKind::NotHeld, op, NO_SUCH_HOLD).on(self.key())
     }
 
     fn refuse_to_split(op: &'static str, permits: u32, sums: &[u32]) -> Error {

@@ -25,6 +25,8 @@ _MILLISECOND = timedelta(milliseconds=1)
 _MICROSECOND = timedelta(microseconds=1)
 # 8.2 * 1000 is not 8200 in binary; the rounding up below must not make 8201 ms of such a crumb.
 _CRUMB = 1e-6
+# Python refuses to write numbers of more than 4300 digits, and nobody reads them.
+_MOST_BITS_WRITTEN = 4096
 
 
 def milliseconds(value: Seconds | SupportsIndex, what: str, *, op: str, name: str | None = None) -> int:
@@ -76,7 +78,7 @@ def whole(value: SupportsIndex, what: str, *, op: str, name: str | None = None) 
     except TypeError:
         raise TypeError(f"{what} must be int, not {type(value).__name__}") from None
     if number not in _INT64:
-        raise refused(f"{what}: {value!r} given", "integers of 64 bits", op=op, name=name)
+        raise refused(f"{what}: {_written(value)} given", "integers of 64 bits", op=op, name=name)
     return number
 
 
@@ -88,7 +90,7 @@ def acquire_wait_ms(blocking: bool, timeout: Seconds | None, name: str) -> int |
     if blocking:
         return None if for_ever else milliseconds(timeout, "timeout", op="acquire", name=name)
     if not for_ever:
-        given = f"timeout: {timeout!r} given with blocking=False, which does not wait"
+        given = f"timeout: {_written(timeout)} given with blocking=False, which does not wait"
         raise refused(given, "-1 and None with blocking=False", op="acquire", name=name)
     return DO_NOT_WAIT
 
@@ -139,4 +141,11 @@ def _option_text(name: str, value: object, is_duration: bool) -> str:
 
 
 def _not_to_be_carried(value: object, what: str, op: str, name: str | None) -> InvalidArgument:
-    return refused(f"{what}: {value!r} given", "seconds, finite, and not beyond all reason", op=op, name=name)
+    allowed = "seconds, finite, and not beyond all reason"
+    return refused(f"{what}: {_written(value)} given", allowed, op=op, name=name)
+
+
+def _written(value: object) -> str:
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS_WRITTEN:
+        return f"an integer of {value.bit_length()} bits"
+    return repr(value)

@@ -32,7 +32,7 @@ class CountingSemaphore(NamedCountingSemaphore):
         `OutcomeUnknown` when no reply came within `operation_timeout`, `ConnectionFailed` and its kin when the server cannot
         be asked.
         """
-        permits = self._permits(n, "set permits")
+        permits = self._permits(n, "try set permits")
         blocking, submit = (
             _native.counting_semaphore_try_set_permits,
             _native.submit_counting_semaphore_try_set_permits,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Generic, NoReturn, TypeVar
+from typing import ClassVar, Generic, NoReturn, TypeVar
 
 from . import _native
 from ._convert import Seconds, name_bytes, optional_ms
+from ._elsewhere import SaysElsewhere
 from ._hold import HoldView
 from ._named import NamedObject
 from ._opened import OpenedClient, of_client
@@ -38,9 +39,20 @@ class SetView(HoldView):
         return _native.held_lost_member(self._grant.handle)
 
 
-class NamedLockAll(NamedObject):
+class NamedLockAll(NamedObject, SaysElsewhere):
     """The locks of several names as one."""
 
+    # What a lock has, and a set has not.
+    _elsewhere: ClassVar = {
+        **{
+            verb: f"`client.lock(name).{verb}()`, for each of the names"
+            for verb in ("locked", "inspect", "force_release")
+        },
+        **dict.fromkeys(
+            ("detach", "attach"),
+            "`client.lock(name)`, for each of the names: what is held as one cannot be detached",
+        ),
+    }
     _names: list[str]
 
     def __new__(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from . import _native
 from ._convert import Seconds, name_bytes, optional_ms, whole
+from ._elsewhere import SaysElsewhere
 from ._named import NamedObject
 from ._opened import OpenedClient, of_client
 
@@ -29,10 +30,23 @@ class SemaphoreInspection:
     # </api:semaphore-inspection>
 
 
-class NamedSemaphore(NamedObject):
+class NamedSemaphore(NamedObject, SaysElsewhere):
     """A semaphore of one name."""
 
     _kind = "semaphore"
+    # What the semaphores of `threading`, of asyncio and of Redisson have, and a lock.
+    _elsewhere: ClassVar = {
+        **dict.fromkeys(
+            ("locked", "_value", "value", "available", "available_permits", "availablePermits"),
+            "`semaphore.inspect().available`",
+        ),
+        **dict.fromkeys(("try_acquire", "tryAcquire"), "`semaphore.acquire(blocking=False)`"),
+        **dict.fromkeys(("add_permits", "addPermits"), "`semaphore.set_permits(n)`"),
+        **dict.fromkeys(
+            ("detach", "attach"),
+            "`semaphore.take()`: permits cannot be detached, but any thread may release what was taken",
+        ),
+    }
 
     def __new__(
         cls: type[_Self],

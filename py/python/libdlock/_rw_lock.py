@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import TYPE_CHECKING, NoReturn, cast
 
 from . import _native
 from ._greenlets import ask, running
@@ -119,3 +119,10 @@ class RwLock(NamedRwLock[RwLockSide]):
         handle = self._read._handle
         freed: bool = ask(_native.rw_lock_force_release, _native.submit_rw_lock_force_release, handle)
         return freed
+
+    if not TYPE_CHECKING:  # with these a type checker would take `with lock:`
+
+        def __enter__(self) -> NoReturn:
+            self._no_scope("with")
+
+        def __exit__(self, kind: object, error: object, traceback: object) -> None: ...

@@ -27,9 +27,16 @@ _ELSEWHERE = {
     **dict.fromkeys(("release_write", "release_write_lock", "w_release"), "`lock.write.release()`"),
     **{
         verb: f"`lock.read.{verb}` or `lock.write.{verb}`"
-        for verb in ("acquire", "release", "take", "extend", "held", "hold_count", "locked")
+        for verb in ("acquire", "release", "take", "extend", "held", "hold_count")
     },
     "downgrade": "`lock.write.downgrade()`",
+    "locked": "`lock.inspect()`",
+}
+#: What a lock has, and a side has not.
+_OF_BOTH_SIDES = {
+    **dict.fromkeys(("locked", "inspect"), "`lock.inspect()` of the read-write lock"),
+    "force_release": "`lock.force_release()` of the read-write lock",
+    **dict.fromkeys(("detach", "attach"), "`client.lock(name)`: a hold of a side cannot be detached"),
 }
 
 
@@ -53,9 +60,10 @@ class RwLockInspection:
     # </api:rw-lock-inspection>
 
 
-class NamedSide(NamedObject):
+class NamedSide(NamedObject, SaysElsewhere):
     """One side of a read-write lock."""
 
+    _elsewhere = _OF_BOTH_SIDES
     _other: NamedSide | None = None
 
     def __new__(
@@ -143,6 +151,11 @@ class NamedRwLock(SaysElsewhere, Generic[_Side]):
 
     def __repr__(self) -> str:
         return f"<{self._label} {self._name!r}>"
+
+    def _no_scope(self, scope: str) -> NoReturn:
+        raise TypeError(
+            f"a read-write lock is held by one of its sides: use `{scope} lock.read:` or `{scope} lock.write:`"
+        )
 
 
 _R = TypeVar("_R", bound=NamedRwLock[Any])

@@ -133,7 +133,9 @@ async fn a_number_of_permits_names_the_latest_holds() {
             let error = pool.holds_of(holder, permits).unwrap_err();
             assert_eq!((error.kind(), error.allowed()), (ErrorKind::InvalidArgument, Some(allowed)));
         }
-        assert_eq!(pool.holds_of(HolderId::fresh(), 3).unwrap_err().kind(), ErrorKind::NotHeld);
+        let error = pool.holds_of(HolderId::fresh(), 3).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotHeld);
+        assert_eq!(error.message(), pool.release_as(HolderId::fresh()).await.unwrap_err().message());
         for _ in 0..6 {
             pool.release_as(holder).await.unwrap();
         }

@@ -32,7 +32,10 @@ class CountingSemaphore(NamedCountingSemaphore):
         `OutcomeUnknown` when no reply came within `operation_timeout`, `ConnectionFailed` and its kin when the server cannot
         be asked. When the task is cancelled while it waits, it may be made or not.
         """
-        submit, permits = _native.submit_counting_semaphore_try_set_permits, self._permits(n, "set permits")
+        submit, permits = (
+            _native.submit_counting_semaphore_try_set_permits,
+            self._permits(n, "try set permits"),
+        )
         made: bool = await running_port().call(submit, self._number, permits)
         return made
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import TYPE_CHECKING, NoReturn, cast
 
 from .. import _native
 from .._sides import NamedRwLock, NamedSide, RwLockInspection
@@ -107,3 +107,10 @@ class RwLock(NamedRwLock[RwLockSide]):
         """
         freed: bool = await running_port().call(_native.submit_rw_lock_force_release, self._read._handle)
         return freed
+
+    if not TYPE_CHECKING:  # with these a type checker would take `async with lock:`
+
+        async def __aenter__(self) -> NoReturn:
+            self._no_scope("async with")
+
+        async def __aexit__(self, kind: object, error: object, traceback: object) -> None: ...
