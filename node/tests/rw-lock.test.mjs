@@ -199,7 +199,7 @@ onBothBackends((context) => {
       await rw.withRead(async () => {
         assert.equal(await rw.write.tryAcquire(), null);
         await rejects(rw.write.acquire({ waitMs: 5 }), "BUSY");
-        assert.equal(await rw.read.withLock({ waitMs: 5 }, () => "beside"), "beside");
+        assert.equal(await rw.read.withLock({ waitMs: 10_000 }, () => "beside"), "beside");
         later = rw.withWrite({ waitMs: 10_000 }, () => "later");
       });
       assert.equal(await later, "later");
