@@ -5,11 +5,16 @@ use std::io;
 use crate::Work;
 use crate::resp::Connection;
 
-const GCRA: &str = include_str!("../../../core/src/limit/step/gcra.lua");
+const GCRA: &str = concat!(
+    include_str!("../../../core/src/limit/step/read.lua"),
+    include_str!("../../../core/src/limit/step/settle.lua"),
+    include_str!("../../../core/src/limit/step/gcra.lua"),
+    include_str!("../../../core/src/limit/step/store.lua")
+);
 
-/// 1,000,000 tokens a second, all of which may come at once: nobody is refused. As the arguments of the script: parts of a
-/// microsecond; what one token costs and how far ahead the bucket reaches, in microseconds and parts.
-const RATE: [&str; 5] = ["1000000", "1", "0", "1000000", "0"];
+/// 1,000,000 tokens a second, all of which may come at once: nobody is refused, and nobody would wait. As the arguments of the
+/// script: parts of a microsecond; what one token costs and how far ahead the bucket reaches, in microseconds and parts; the wait.
+const RATE: [&str; 6] = ["1000000", "1", "0", "1000000", "0", "0"];
 
 /// Callers that share a socket and the limiter that all callers share.
 pub struct Decisions {

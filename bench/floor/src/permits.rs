@@ -20,6 +20,7 @@ macro_rules! with_permits {
             "KIND = 'semaphore:'\n",
             include_str!("../../../core/src/contended/wants.lua"),
             include_str!("../../../core/src/contended/available.lua"),
+            include_str!("../../../core/src/contended/turn.lua"),
             include_str!("../../../core/src/semaphore/step/permits.lua"),
             include_str!(concat!("../../../core/src/semaphore/step/", $file))
         )
