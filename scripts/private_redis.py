@@ -26,9 +26,25 @@ def minimal_rights() -> list[str]:
 
     Rights that only servers from 7.2 on know are left out: an older server refuses the whole rule because of them.
     """
+    table = _access()
+    return ["~*", "&*", "-@all", *(f"+{command}" for command in table["connection"] + table["scripts"])]
+
+
+def sentinel_rights() -> list[str]:
+    """The same for a user of sentinels, on the channels that it listens to."""
+    table = _access()
+    channels = [f"&{channel}" for channel in table["sentinel_channels"]]
+    return ["resetchannels", *channels, "-@all", *(f"+{command}" for command in table["sentinel_commands"])]
+
+
+def _access() -> dict[str, list[str]]:
     path = Path(__file__).resolve().parents[1] / "tests" / "vectors" / "access.json"
     table: dict[str, list[str]] = json.loads(path.read_text())
-    return ["~*", "&*", "-@all", *(f"+{command}" for command in table["connection"] + table["scripts"])]
+    return table
+
+
+#: What sentinels call the master that they watch.
+MASTER = "orders"
 
 
 class PrivateRedis:
@@ -79,14 +95,16 @@ class PrivateRedis:
     def _log(self) -> Path:
         return Path(self._folder.name, "log")
 
-    def _start(self) -> bool:
+    def _command(self) -> list[str]:
         command = [self.program, "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
         command += ["--dir", self._folder.name, "--logfile", str(self._log()), *self.more]
         rights = ["~*", "&*", "+@all"]
         command += ["--user", "default", "reset", "on", "nopass", *(rights if self.every_right else minimal_rights())]
-        command += ["--user", ADMIN, "on", "nopass", *rights]
+        return [*command, "--user", ADMIN, "on", "nopass", *rights]
+
+    def _start(self) -> bool:
         # Its own session: Ctrl-C at the terminal ends its users first, and they end it.
-        self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
+        self._process = subprocess.Popen(self._command(), stdin=subprocess.DEVNULL, start_new_session=True)
         deadline = time.monotonic() + 10
         while time.monotonic() < deadline and self._process.poll() is None:
             try:
@@ -140,6 +158,37 @@ class PrivateRedis:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.stop()
+
+
+class PrivateSentinel(PrivateRedis):
+    """A sentinel by itself that watches a server of this machine."""
+
+    def __init__(self, watched: int, password: str = "") -> None:
+        """`watched` is the port of that server, which its clients are led to; `password` is that of the sentinel's clients."""
+        super().__init__()
+        self._watched = watched
+        self._login = f">{password}" if password else "nopass"
+
+    @property
+    def url(self) -> str:
+        return f"redis+sentinel://127.0.0.1:{self.port}/{MASTER}"
+
+    def _command(self) -> list[str]:
+        file = Path(self._folder.name, "sentinel.conf")
+        lines = [
+            f"port {self.port}",
+            "bind 127.0.0.1",
+            f"dir {self._folder.name}",
+            f"logfile {self._log()}",
+            f"user default reset on {self._login} {' '.join(sentinel_rights())}",
+            f"user {ADMIN} on nopass ~* &* +@all",
+            # It would need another one to act.
+            f"sentinel monitor {MASTER} 127.0.0.1 {self._watched} 2",
+            f"sentinel auth-user {MASTER} {ADMIN}",
+            f"sentinel auth-pass {MASTER} any-password",
+        ]
+        file.write_text("\n".join([*lines, ""]))
+        return [self.program, str(file), "--sentinel"]
 
 
 def free_port() -> int:

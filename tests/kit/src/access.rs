@@ -9,8 +9,25 @@ pub const ADMIN: &str = "kit-admin";
 ///
 /// Rights that only servers from 7.2 on know are left out: an older server refuses the whole rule because of them.
 pub fn minimal() -> Vec<String> {
-    let table: Value = serde_json::from_str(include_str!("../../vectors/access.json")).expect("access.json is JSON");
-    let commands = ["connection", "scripts"].map(|list| table[list].as_array().expect("a list of commands"));
-    let allowed = commands.into_iter().flatten().map(|command| format!("+{}", command.as_str().expect("a command")));
+    let table = table();
+    let allowed =
+        ["connection", "scripts"].into_iter().flat_map(|list| words(&table[list])).map(|word| format!("+{word}"));
     ["~*", "&*", "-@all"].map(str::to_owned).into_iter().chain(allowed).collect()
+}
+
+/// The rules of a user of sentinels with the rights of `tests/vectors/access.json`.
+pub fn of_sentinels() -> Vec<String> {
+    let table = table();
+    let channels = words(&table["sentinel_channels"]).into_iter().map(|channel| format!("&{channel}"));
+    let commands = words(&table["sentinel_commands"]).into_iter().map(|command| format!("+{command}"));
+    channels.chain(["-@all".to_owned()]).chain(commands).collect()
+}
+
+fn table() -> Value {
+    serde_json::from_str(include_str!("../../vectors/access.json")).expect("access.json is JSON")
+}
+
+fn words(list: &Value) -> Vec<String> {
+    let words = list.as_array().expect("a list");
+    words.iter().map(|word| word.as_str().expect("a word").to_owned()).collect()
 }

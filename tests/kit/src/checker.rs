@@ -47,21 +47,32 @@ impl fmt::Display for Violation {
 /// Checks the history of *one* lock, records in any order. The order of grants is that of `acquired_at`: for disjoint
 /// holds the two are the same.
 pub fn check(history: &[Hold]) -> Result<(), Violation> {
+    violations(history).into_iter().next().map_or(Ok(()), Err)
+}
+
+/// Everything that [`check`] finds wrong: one violation at most for each hold, with an earlier one.
+pub fn violations(history: &[Hold]) -> Vec<Violation> {
     let mut holds: Vec<&Hold> = history.iter().collect();
     holds.sort_by_key(|h| (h.acquired_at, h.ended_at));
-    if let Some(h) = holds.iter().find(|h| h.ended_at < h.acquired_at) {
-        return Err(Violation::Backwards((*h).clone()));
-    }
-    for pair in holds.windows(2) {
-        let (first, second) = (pair[0].clone(), pair[1].clone());
-        if second.acquired_at < first.ended_at {
-            return Err(Violation::Overlap(first, second));
+    let (mut found, mut last, mut highest): (_, Option<&Hold>, Option<&Hold>) = (Vec::new(), None, None);
+    for hold in holds {
+        if hold.ended_at < hold.acquired_at {
+            found.push(Violation::Backwards(hold.clone()));
+            continue;
         }
-        if second.token <= first.token {
-            return Err(Violation::Token(first, second));
+        if let Some(last) = last.filter(|last| hold.acquired_at < last.ended_at) {
+            found.push(Violation::Overlap(last.clone(), hold.clone()));
+        } else if let Some(highest) = highest.filter(|highest| hold.token <= highest.token) {
+            found.push(Violation::Token(highest.clone(), hold.clone()));
+        }
+        if last.is_none_or(|last| hold.ended_at > last.ended_at) {
+            last = Some(hold);
+        }
+        if highest.is_none_or(|highest| hold.token > highest.token) {
+            highest = Some(hold);
         }
     }
-    Ok(())
+    found
 }
 
 /// [`check`], with a panic that says what was wrong.
@@ -98,6 +109,14 @@ mod tests {
         let (long, inner) = (hold("a", 1, 0, 100), hold("b", 2, 10, 11));
         let history = [long.clone(), inner.clone(), hold("c", 3, 120, 130)];
         assert_eq!(check(&history), Err(Violation::Overlap(long, inner)));
+    }
+
+    #[test]
+    fn each_hold_that_clashes_with_an_earlier_one_counts() {
+        let history = [hold("a", 1, 0, 100), hold("b", 2, 10, 20), hold("c", 3, 30, 40), hold("d", 4, 100, 110)];
+        assert_eq!(violations(&history).len(), 2, "two inside of the first");
+        let late = [hold("a", 9, 0, 10), hold("b", 2, 10, 20), hold("c", 3, 20, 30), hold("d", 10, 30, 40)];
+        assert_eq!(violations(&late).len(), 2, "two with less than the highest token");
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! | [`access`] | the rights that every test server gives its users |
 //! | [`program`] | which server the tests start: Redis or Valkey, and which version |
 //! | [`server`] | a private redis-server: start, restart, pause, stop |
+//! | [`sentinels`] | three sentinels, a master and two replicas |
 //! | [`certificates`] | what a server and a client with TLS show one another |
 //! | [`clock`] | the wall clock of such a server or of a client, frozen or shifted by the test |
 //! | [`resp`] | one command to the server, without libdlock |
@@ -27,6 +28,7 @@ pub mod proxy;
 pub mod resource;
 pub mod resp;
 pub mod scripted;
+pub mod sentinels;
 pub mod server;
 mod sys;
 pub mod temp;
@@ -39,5 +41,6 @@ pub use process::Worker;
 pub use proxy::{Action, Proxy, Side};
 pub use resp::{Conn, Reply};
 pub use scripted::Scripted;
+pub use sentinels::Sentinels;
 pub use server::Server;
 pub use wait::{eventually, within};

@@ -2,7 +2,8 @@
 
 use std::{
     io::{self, BufRead, BufReader, Read, Write},
-    net::{TcpStream, ToSocketAddrs},
+    net::{SocketAddr, TcpStream, ToSocketAddrs},
+    sync::{Mutex, PoisonError},
     time::Duration,
 };
 
@@ -128,6 +129,37 @@ impl Conn {
 
 fn bad(line: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("not RESP: {line:?}"))
+}
+
+/// A connection of a user who may do everything, kept for commands to one address.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    address: SocketAddr,
+    conn: Mutex<Option<Conn>>,
+}
+
+impl Kept {
+    pub(crate) fn new(address: SocketAddr) -> Self {
+        Self { address, conn: Mutex::new(None) }
+    }
+
+    /// Runs one command. When the connection was lost (by `CLIENT KILL`, say) it is sent once more over a new one.
+    pub(crate) fn cmd<A: AsRef<[u8]>>(&self, args: &[A]) -> io::Result<Reply> {
+        let mut kept = self.conn.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(reply) = kept.as_mut().and_then(|conn| conn.cmd(args).ok()) {
+            return Ok(reply);
+        }
+        *kept = None;
+        let mut conn = Conn::open_as_admin(self.address)?;
+        let reply = conn.cmd(args)?;
+        *kept = Some(conn);
+        Ok(reply)
+    }
+
+    /// Closes it; the next command opens another one.
+    pub(crate) fn close(&self) {
+        *self.conn.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
 }
 
 /// A command as it goes over the wire.

@@ -5,7 +5,6 @@ use std::{
     net::{Ipv4Addr, SocketAddr},
     path::PathBuf,
     process::{Child, Command, Stdio},
-    sync::Mutex,
     time::Duration,
 };
 
@@ -16,7 +15,7 @@ use crate::{
     port,
     process::{spawn, wait_for_state},
     program,
-    resp::{Conn, Reply},
+    resp::{Conn, Kept, Reply},
     sys,
     temp::TempDir,
     wait::within,
@@ -105,7 +104,7 @@ impl Options {
                 port,
                 tls_port: if self.tls.is_empty() { 0 } else { port::free() },
                 child: None,
-                conn: Mutex::new(None),
+                conn: Kept::new((Ipv4Addr::LOCALHOST, port).into()),
                 dir: None,
                 path: dir.path().into(),
             };
@@ -137,7 +136,7 @@ pub struct Server {
     /// 0 for none.
     tls_port: u16,
     child: Option<Child>,
-    conn: Mutex<Option<Conn>>,
+    conn: Kept,
     dir: Option<TempDir>,
     path: PathBuf,
 }
@@ -226,14 +225,7 @@ impl Server {
     /// `CLIENT KILL`, say) the command is sent once more over a new one.
     #[track_caller]
     pub fn cmd<A: AsRef<[u8]>>(&self, args: &[A]) -> Reply {
-        let mut kept = self.conn.lock().unwrap_or_else(|e| e.into_inner());
-        if let Some(reply) = kept.as_mut().and_then(|conn| conn.cmd(args).ok()) {
-            return reply;
-        }
-        let mut conn = self.connect();
-        let reply = conn.cmd(args).unwrap_or_else(|e| panic!("the server gave no reply: {e}"));
-        *kept = Some(conn);
-        reply
+        self.conn.cmd(args).unwrap_or_else(|e| panic!("the server at {} gave no reply: {e}", self.address()))
     }
 
     /// The names of all keys, sorted.
@@ -268,7 +260,7 @@ impl Server {
 
     /// Kills it: connections break, what was not saved is gone.
     pub fn stop(&mut self) {
-        *self.conn.get_mut().unwrap_or_else(|e| e.into_inner()) = None;
+        self.conn.close();
         if let Some(mut child) = self.child.take() {
             let _ = child.kill();
             let _ = child.wait();

@@ -102,6 +102,15 @@ impl Match {
         self.shared.upgrade().map_or(0, |shared| shared.state().rules.get(self.id).hits)
     }
 
+    /// On how many connections it has met commands.
+    pub fn connections(&self) -> usize {
+        let Some(shared) = self.shared.upgrade() else { return 0 };
+        let mut links = shared.state().rules.get(self.id).links.clone();
+        links.sort_unstable();
+        links.dedup();
+        links.len()
+    }
+
     /// Waits until it has met `count` commands; `false` when it has not within `bound`.
     pub fn wait_for(&self, count: u64, bound: Duration) -> bool {
         let Some(shared) = self.shared.upgrade() else { return false };
