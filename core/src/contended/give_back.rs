@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::confirmed;
 use super::contend::{self, First};
 use super::delivery::Delivery;
 use super::line::{Pass, Rest};
@@ -154,6 +155,7 @@ impl<P: Primitive> Contended<P> {
         freed: Result<Done<Released>, Failed>,
     ) -> Result<Released> {
         grant.release();
+        let reached = freed.as_ref().ok().map(|done| done.reached);
         let outcome = match freed {
             // A retry that finds nothing: the first attempt freed it.
             Ok(done) if done.reply == Released::NotHeld && done.echo_until.is_some() => {
@@ -176,6 +178,9 @@ impl<P: Primitive> Contended<P> {
                 channels::<<P::Release as Step>::State>()
             );
             self.client().events.emit_of(Level::Warn, grant.for_event(), message);
+        }
+        if let (Ok(Released::Freed { .. }), Some(reached)) = (&outcome, reached) {
+            confirmed::note(self.home(), self.name(), grant, reached);
         }
         owed::after_release(self.home(), self.name(), grant);
         outcome

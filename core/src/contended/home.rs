@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use super::Primitive;
+use super::confirmed::{self, Confirmed};
 use super::looker::Looker;
 use super::object::Contended;
 use super::server::ServerHandle;
@@ -18,6 +19,7 @@ pub(crate) struct Home<P: Primitive> {
     context: Arc<Context>,
     pub(super) looker: Looker<P>,
     pub(super) unneeded_places: UnneededPlaces,
+    pub(super) confirmed: Confirmed,
     /// When a message last said that a hold may be gone, or such messages may have been missed.
     doubted: AtomicU64,
 }
@@ -27,8 +29,9 @@ impl<P: Primitive> Home<P> {
     pub(crate) fn start(context: &Arc<Context>) -> Arc<Home<P>> {
         let looker = Looker::new(context.clock.clone(), context.id(), &context.options);
         looker.start(ServerHandle::of(context), &context.tasks);
-        let (context, unneeded_places) = (context.clone(), UnneededPlaces::default());
-        let home = Arc::new(Home { context, looker, unneeded_places, doubted: AtomicU64::new(0) });
+        let (unneeded_places, confirmed) = (UnneededPlaces::default(), Confirmed::default());
+        let context = context.clone();
+        let home = Arc::new(Home { context, looker, unneeded_places, confirmed, doubted: AtomicU64::new(0) });
         let recipient: Weak<Home<P>> = Arc::downgrade(&home);
         home.context.deliver_to(P::QUEUE.kind, recipient);
         home
@@ -85,7 +88,8 @@ impl<P: Primitive> Recipient for Home<P> {
         self.looker.set_hears(hears);
     }
 
-    fn missed(&self) {
+    fn missed(self: Arc<Self>) {
         self.doubt();
+        confirmed::repeat(&self);
     }
 }

@@ -3,7 +3,8 @@
 //! Callers of one process stand in one line (`line`). One task contends on the server for all of them (`contend`): it asks,
 //! stands in the queue between processes, sleeps until its inbox or the looker says to ask again, and gives what it is granted
 //! to the first in line. What ends is handed on in the process or freed on the server (`give_back`), and so is a grant that its
-//! caller no longer wants (`delivery`), or may have got by a request whose reply was lost (`owed`).
+//! caller no longer wants (`delivery`), or may have got by a request whose reply was lost (`owed`). What a server has confirmed
+//! as freed is freed once more on another one that takes its place (`confirmed`).
 //!
 //! Objects that one holder wants all of are asked for by one request that does not wait (`together`).
 //!
@@ -19,13 +20,15 @@
 //! 2. its line,
 //! 3. the sleepers of the looker,
 //! 4. what stands in the way of an object,
-//! 5. the names of the queues in which a place is not needed.
+//! 5. the names of the queues in which a place is not needed,
+//! 6. the releases that were confirmed last.
 //!
 //! The mutexes of `lease` come after all of these. None of them is held across an await, or while a value of a caller is
 //! dropped.
 
 pub(crate) mod available;
 mod caller;
+mod confirmed;
 mod contend;
 mod cut_off;
 mod delivery;

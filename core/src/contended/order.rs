@@ -11,6 +11,7 @@ pub(crate) enum MutexOrder {
     Sleepers,
     Obstacle,
     UnneededPlaces,
+    Confirmed,
 }
 
 /// A mutex of this order. Survives a panic of a thread that had locked it.

@@ -76,7 +76,7 @@ impl<P: Primitive> Contended<P> {
 
     /// How often the client may have found itself on another server.
     pub(super) fn moves(&self) -> u64 {
-        self.client().backend.moves()
+        moves(self.client())
     }
 }
 
@@ -93,6 +93,11 @@ where
     ) -> Result<Done<Renewed>, Failed> {
         self.client().operate_until(self.name(), step, deadline, end).await
     }
+}
+
+/// How often the client may have found itself on another server.
+pub(super) fn moves(client: &Context) -> u64 {
+    client.backend.moves()
 }
 
 /// Asks for all of these or none, until `deadline`. The server knows at most a chunk of them at once.

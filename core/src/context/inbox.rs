@@ -18,8 +18,9 @@ pub(crate) trait Recipient: Send + Sync {
     /// From now on messages come, or they do not.
     fn set_hears(&self, hears: bool);
 
-    /// Messages may have been missed. After this every object looks again, and all holds are verified.
-    fn missed(&self);
+    /// Messages may have been missed, perhaps because the client is on another server now. After this every object looks again,
+    /// and all holds are verified.
+    fn missed(self: Arc<Self>);
 }
 
 /// Stays subscribed until the client ends: only messages for this client are published there.
@@ -143,7 +144,7 @@ mod tests {
             self.any.notify_one();
         }
 
-        fn missed(&self) {}
+        fn missed(self: Arc<Self>) {}
     }
 
     #[tokio::test]
