@@ -311,3 +311,28 @@ async fn a_wait_that_ends_during_a_release_is_busy() {
     proxy.heal();
     release.await.unwrap();
 }
+
+/// It changes nothing on the server, so nothing is unknown without an answer.
+#[tokio::test]
+async fn a_look_without_an_answer_is_a_connection_error() {
+    let server = Server::start();
+    let url = format!("{}?response_timeout=100ms&operation_timeout=300ms", server.url());
+    let client = Client::connect(&url).await.unwrap();
+    let (lock, sides) = (client.lock("lock").unwrap(), client.rw_lock("sides").unwrap());
+    let (permits, counting) = (client.semaphore("permits", 3).unwrap(), client.counting_semaphore("count").unwrap());
+    let latch = client.latch("latch").unwrap();
+    server.pause();
+    let looks = [
+        lock.inspect().await.map(drop),
+        sides.inspect().await.map(drop),
+        permits.inspect().await.map(drop),
+        counting.inspect().await.map(drop),
+        latch.count().await.map(drop),
+    ];
+    server.resume();
+    for look in looks {
+        let error = look.expect_err("the server was stopped");
+        assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
+        assert!(error.is_retryable() && error.message().contains("operation_timeout"), "{error}");
+    }
+}

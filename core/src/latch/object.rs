@@ -67,14 +67,9 @@ impl LatchObject {
         &self.latches
     }
 
-    /// The error of a look, as the call that it belongs to says it. A look changes nothing: without an answer the server is away,
-    /// and nothing is unknown.
+    /// The error of a look, as the call that it belongs to says it.
     pub(super) fn look_error(&self, op: &'static str, failed: Failed) -> Error {
-        let error = failed.error;
-        match error.kind() {
-            ErrorKind::OutcomeUnknown => self.away(op),
-            _ => error.retold(op, error.message()),
-        }
+        failed.error.retold(op, failed.error.message())
     }
 
     /// The error of a call that the server did not answer.

@@ -105,6 +105,9 @@ pub(crate) trait Step: Clone + Send + Sync + 'static {
     /// Whether sending it twice does no more than sending it once, so that a lost reply may be answered by a retry.
     const IDEMPOTENT: bool;
 
+    /// Whether it only reads: then a lost reply leaves nothing unknown.
+    const READS: bool = false;
+
     /// The specification. `state` has been expired to `now`.
     fn apply(
         &self,

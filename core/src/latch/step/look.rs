@@ -21,6 +21,7 @@ impl Step for Look {
 
     const OP: &'static str = "look at latch";
     const IDEMPOTENT: bool = true;
+    const READS: bool = true;
 
     fn apply(
         &self,

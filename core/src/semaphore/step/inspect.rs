@@ -24,6 +24,7 @@ impl Step for Inspect {
 
     const OP: &'static str = "inspect";
     const IDEMPOTENT: bool = true;
+    const READS: bool = true;
 
     fn apply(
         &self,
