@@ -19,6 +19,8 @@ class Option:
     type: str
     default: int | bool | str | None
     what: str
+    #: The password that it says the place of.
+    of: str = ""
     group: str = ""
     flat: bool = False
     why: str = ""
@@ -72,6 +74,7 @@ _TOP = [option.name for option in OPTIONS if option.flat or not option.group]
 assert len({*_TOP}) == len(_TOP), "a name without a group stands for two options"
 assert {option.group for option in OPTIONS} <= {"", *(group.name for group in GROUPS)}, "an option is of an unknown group"
 PASSWORD_SOURCES = [Option(**row) for row in _JSON["password_sources"]]
+assert {source.of for source in PASSWORD_SOURCES} == {option.name for option in OPTIONS if option.secret}
 WORDS = {
     language: {word: row[language] for word, row in _JSON["words"].items()}
     for language in ("rust", "c", "python", "node", "java")
@@ -85,6 +88,9 @@ def at_top(option: Option) -> bool:
 
 def in_table() -> list[Option]:
     """All options in the order in which users read them: the ways to give a password stand together."""
-    rows = list(OPTIONS)
-    at = next(index for index, option in enumerate(rows) if option.name == "password") + 1
-    return [*rows[:at], *PASSWORD_SOURCES, *rows[at:]]
+    return [row for option in OPTIONS for row in (option, *sources_of(option))]
+
+
+def sources_of(option: Option) -> list[Option]:
+    """The options that say where this password stands."""
+    return [source for source in PASSWORD_SOURCES if source.of == option.name]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from options import FLAT, OPTIONS, Option
+from options import FLAT, OPTIONS, PASSWORD_SOURCES, Option
 from parts import Part
 from words import duration, sentence, wrapped
 
@@ -10,9 +10,14 @@ HEAD = """//! Written by `python3 api/write.py` from api/options.json: the field
 
 use std::time::Duration;
 
-use super::options::{PasswordSource, Secret};
-use super::spec::{Spec, duration, duration_or_none, flag, number, optional_text, secret, text, word};
+use super::options::{Password, PasswordSource, Secret};
+use super::spec::{
+    SourceSpec, Spec, duration, duration_or_none, flag, number, optional_text, secret, source, text, word,
+};
 """
+
+#: What core calls the place that a source of passwords names.
+PLACES = {"env": "Environment", "file": "File"}
 
 
 def number(value: int) -> str:
@@ -37,7 +42,7 @@ def kind(option: Option) -> tuple[str, str, str]:
     if option.type == "integer":
         return option.own("rust", "type") or "u32", number(int(option.default or 0)), "number"
     if option.secret:
-        return "Option<Secret>", "None", "secret"
+        return "Option<Password>", "None", "secret"
     if isinstance(option.default, str):
         stem = option.default.removesuffix("<version>")
         return "String", f'concat!("{stem}", env!("CARGO_PKG_VERSION")).to_owned()', "word" if option.allowed else "text"
@@ -60,6 +65,11 @@ def row(option: Option) -> str:
     return f'    {kind(option)[2]}!("{option.full}", {option.name}{bounds}),'
 
 
+def source_row(source: Option) -> str:
+    place = PLACES[source.name.removeprefix(f"{source.of}_")]
+    return f'    source!("{source.name}", {source.of}, {place}),'
+
+
 def parts() -> list[Part]:
     lease = next(option for option in OPTIONS if option.name == "lease")
     lines = [
@@ -75,18 +85,13 @@ def parts() -> list[Part]:
     ]
     for option in OPTIONS:
         lines += [*doc(option), f"    pub {option.name}: {kind(option)[0]},"]
-        if option.secret:
-            lines += [
-                "    /// Takes the place of the one above; see [`Options::password`].",
-                source("Option<PasswordSource>"),
-            ]
     lines += ["}", "", "impl Default for Options {", "    fn default() -> Self {", "        Options {"]
     for option in OPTIONS:
         lines.append(f"            {option.name}: {kind(option)[1]},")
-        if option.secret:
-            lines.append("            password_source: None,")
     lines += ["        }", "    }", "}", "", "pub(super) const TABLE: &[Spec] = &["]
     lines += [row(option) for option in OPTIONS]
+    lines += ["];", "", "/// Options that say where a password stands.", "pub(super) const SOURCES: &[SourceSpec] = &["]
+    lines += map(source_row, PASSWORD_SOURCES)
     lines += [
         "];",
         "",
@@ -95,7 +100,3 @@ def parts() -> list[Part]:
     ]
     lines += [f'    ("{option.name}", "{option.full}"),' for option in FLAT]
     return [Part("core/src/config/table.rs", "\n".join([*lines, "];", ""]))]
-
-
-def source(of: str) -> str:
-    return f"    pub password_source: {of},"

@@ -311,12 +311,13 @@ describe("nonsense", () => {
     const heldAll = await client.lockAll(["held 1", "held 2"]).acquire();
     const rate = { tokens: 1, perMs: 1_000 };
     const place = { datacenter: 2, worker: 2 };
-    const optionNames = vectors("options").map(({ name, type }) => camel(name) + (type === "duration" ? "Ms" : ""));
+    const { options, password_sources: sources } = vectorFile("options");
+    const optionNames = [...options, ...sources].map(({ name, type }) => camel(name) + (type === "duration" ? "Ms" : ""));
     const calls = {
       "connect(url)": (x) => connect(x),
       "connect(options)": (x) => connect("memory://", x),
       ...Object.fromEntries(
-        [...optionNames, "passwordEnv", "passwordFile", "signal", "onEvent"].map((name) => [
+        [...optionNames, "signal", "onEvent"].map((name) => [
           `connect(${name})`,
           (x) => connect("memory://", { [name]: x }),
         ]),

@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
 import { promisify } from "node:util";
 
-import { ROOT, TESTS, useServer, vectors } from "./kit/index.mjs";
+import { ROOT, TESTS, useServer, vectorFile, vectors } from "./kit/index.mjs";
 
 const page = (name) => readFileSync(join(ROOT, "docs/node", name), "utf8");
 const examplesOf = (text) => [...text.matchAll(/^```js\n([^]*?)^```$/gm)].map(([, example]) => example);
@@ -106,9 +106,10 @@ describe("the documentation", () => {
     const names = (readers) => [...readers.matchAll(/(\w+):/g)].map(([, option]) => option);
     const camel = ({ name, type }) =>
       name.replace(/_./g, ([, c]) => c.toUpperCase()) + (type === "duration" ? "Ms" : "");
-    const facts = vectors("options");
+    const { options, password_sources: sources } = vectorFile("options");
+    const facts = [...options, ...sources];
     const inGroup = facts.filter((option) => option.group).map(camel);
-    const atTop = [...facts.filter((option) => !option.group).map(camel), "passwordEnv", "passwordFile"];
+    const atTop = facts.filter((option) => !option.group).map(camel);
     for (const option of [...atTop, "signal", "onEvent"]) assert.ok(GUIDE.includes(`\`${option}\``), option);
     for (const option of inGroup) assert.ok(GUIDE.includes(`\`lock.${option}\``), option);
     const flat = facts.filter((option) => option.flat).map(camel);

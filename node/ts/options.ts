@@ -105,6 +105,14 @@ export interface ConnectOptions {
   passwordEnv?: string | undefined;
   /** The file with the password, read again for each connection; not in a URL. */
   passwordFile?: string | undefined;
+  /** The user that logs in to the sentinels. */
+  sentinelUser?: string | undefined;
+  /** The password of the login to the sentinels; `password` is only for the servers. */
+  sentinelPassword?: string | undefined;
+  /** The environment variable with the password for the sentinels, read again for each connection; not in a URL. */
+  sentinelPasswordEnv?: string | undefined;
+  /** The file with the password for the sentinels, read again for each connection; not in a URL. */
+  sentinelPasswordFile?: string | undefined;
   /** Number of the database. 0 to 65535; 0 by default. */
   db?: number | undefined;
   /**
@@ -162,6 +170,10 @@ const CORE = {
   password: words,
   passwordEnv: words,
   passwordFile: words,
+  sentinelUser: words,
+  sentinelPassword: words,
+  sentinelPasswordEnv: words,
+  sentinelPasswordFile: words,
   db: optional(integer),
   tlsCaFile: words,
   tlsCertFile: words,

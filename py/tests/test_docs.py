@@ -66,11 +66,12 @@ def test_the_examples_of_a_page_run_in_order(server: RedisServer, page: str) -> 
 
 
 def test_the_guide_names_every_exception_and_every_option() -> None:
-    rows = json.loads((FACTS / "options.json").read_text())["options"]
+    facts = json.loads((FACTS / "options.json").read_text())
+    rows = [*facts["options"], *facts["password_sources"]]
     options = {f"{row['group']}.{row['name']}" if "group" in row else row["name"] for row in rows}
     public = {name for name in libdlock.__all__ if isinstance(getattr(libdlock, name), type)}
     errors = {name for name in public if issubclass(getattr(libdlock, name), libdlock.DlockError)}
-    for name in {*errors, *options, "password_env", "password_file"}:
+    for name in {*errors, *options}:
         assert f"`{name}`" in GUIDE, name
 
 

@@ -161,8 +161,8 @@ def test_options_are_those_of_the_vectors() -> None:
     options = rows("options.json", "options")
     named = {row["name"]: row["type"] for row in options}
     top = {row["name"] for row in options if row.get("flat") or "group" not in row}
-    groups = {row["name"] for row in rows("options.json", "groups")}
-    assert {*top, *groups, "password_env", "password_file"} == set(Options.__annotations__)
+    others = {row["name"] for list in ("groups", "password_sources") for row in rows("options.json", list)}
+    assert {*top, *others} == set(Options.__annotations__)
     grouped = {row["name"] for row in options if row.get("group") == "lock"}
     assert grouped == set(libdlock.LockDefaults.__annotations__)
     assert {name for name, kind in named.items() if kind == "duration"} == DURATIONS

@@ -13,23 +13,63 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(crate) use options::{Options, PasswordSource, Secret};
+pub(crate) use options::{Options, Password, Secret};
 pub(crate) use range::Range;
 pub use table::{MAX_LEASE, MIN_LEASE};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, Events};
+use crate::text::part;
 use crate::time::{Clock, ManualClock};
+
+/// A host and a port: of a server or of a sentinel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Address {
+    /// An IPv6 address without brackets.
+    pub(crate) host: String,
+    pub(crate) port: u16,
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Address { host, port } if host.contains(':') => write!(f, "[{host}]:{port}"),
+            Address { host, port } => write!(f, "{host}:{port}"),
+        }
+    }
+}
+
+/// Sentinels, which know where the master of a name is.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Sentinels {
+    /// Those that the URL names, each once, in its order; at least one.
+    pub(crate) addresses: Vec<Address>,
+    pub(crate) master: String,
+}
+
+impl fmt::Display for Sentinels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}\" of the sentinels ", part(&self.master))?;
+        for (at, address) in self.addresses.iter().enumerate() {
+            write!(f, "{}{address}", if at == 0 { "" } else { ", " })?;
+        }
+        Ok(())
+    }
+}
 
 /// Where the state lives.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Target {
     Tcp {
-        host: String,
-        port: u16,
+        address: Address,
         tls: bool,
     },
     Unix(PathBuf),
+    /// The master that sentinels name, whichever server that is at the time. TLS is spoken with the sentinels, too.
+    Master {
+        sentinels: Sentinels,
+        tls: bool,
+    },
     /// In this process; a named one is shared by all clients of the process that name it.
     Memory(Option<String>),
 }
@@ -38,7 +78,7 @@ impl Target {
     /// Whether TLS is spoken with the server.
     pub(crate) fn is_tls(&self) -> bool {
         match self {
-            Target::Tcp { tls, .. } => *tls,
+            Target::Tcp { tls, .. } | Target::Master { tls, .. } => *tls,
             Target::Unix(_) | Target::Memory(_) => false,
         }
     }
@@ -47,9 +87,9 @@ impl Target {
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Target::Tcp { host, port, .. } if host.contains(':') => write!(f, "[{host}]:{port}"),
-            Target::Tcp { host, port, .. } => write!(f, "{host}:{port}"),
+            Target::Tcp { address, .. } => address.fmt(f),
             Target::Unix(path) => write!(f, "{}", path.display()),
+            Target::Master { sentinels, .. } => write!(f, "the master {sentinels}"),
             Target::Memory(name) => write!(f, "memory://{}", name.as_deref().unwrap_or("")),
         }
     }
@@ -80,15 +120,17 @@ impl Config {
     /// | `redis://[user[:password]@]host[:port][/db][?option=value&...]` | TCP, port 6379 by default |
     /// | `rediss://...` | the same with TLS, as the options `tls_...` say |
     /// | `unix://[user[:password]@]/path/of/socket[?db=0&...]` | Unix socket |
+    /// | `redis+sentinel://[user[:password]@]host[:port][,host[:port]...]/master[/db][?...]` | the master of that name, as these sentinels name it; their port is 26379 by default, user and password are those of the master |
+    /// | `rediss+sentinel://...` | the same with TLS, with the sentinels as with the master |
     /// | `memory://` and `memory://NAME` | in this process: private to the client, or shared under a name |
     ///
     /// `valkey` stands for `redis`, `valkeys` for `rediss`, `redis+unix` and `valkey+unix` for `unix`. Options are those of
-    /// [`Config::set`], but for `password_file` and `password_env`; none may be given twice. What a URL cannot hold as it is
-    /// (`@ : / ? # & + %` and control characters in a user, password or value) is percent-encoded.
+    /// [`Config::set`], but for those that name a file or a variable with a password; none may be given twice. What a URL cannot
+    /// hold as it is (`@ : / ? # & + % ,` and control characters in a user, password, name or value) is percent-encoded.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidArgument`], saying which part was refused and what is allowed; [`ErrorKind::Unsupported`] for
-    /// `rediss` and `valkeys` where the crate was built without its feature `tls`.
+    /// [`ErrorKind::InvalidArgument`], saying which part was refused and what is allowed; [`ErrorKind::Unsupported`] for TLS
+    /// where the crate was built without its feature `tls`.
     pub fn from_url(url: &str) -> Result<Config> {
         url::parse(url)
     }
@@ -112,7 +154,8 @@ impl Config {
     ///
     /// Durations are a number with `us`, `ms`, `s`, `m` or `h`, or a bare number of milliseconds; booleans are `true` and
     /// `false`; `token_ttl` may be `none`. `password_env` and `password_file` read the password from the environment or a
-    /// file, now and again for each connection, so that it stands in no command line and may be changed.
+    /// file, now and again for each connection, so that it stands in no command line and may be changed; so do
+    /// `sentinel_password_env` and `sentinel_password_file`.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidArgument`] names the option, the value given and what is allowed; an unknown option lists the

@@ -1,11 +1,11 @@
-//! What is special about some options: the password, its sources, and that no text shows it. The table of all is in `table.rs`.
+//! What is special about some options: passwords, their sources, and that no text shows them. The table of all is in `table.rs`.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use super::spec::Given;
 pub(crate) use super::table::Options;
-use super::table::TABLE;
+use super::table::{SOURCES, TABLE};
 use super::{invalid, names};
 use crate::error::Result;
 
@@ -34,27 +34,27 @@ impl Options {
         if let Some(spec) = names::find(option) {
             return (spec.set)(self, value, &Given { name: option, bounds: spec.bounds });
         }
-        let source = match option {
-            "password_env" => PasswordSource::Environment(value.to_owned()),
-            "password_file" => PasswordSource::File(value.into()),
-            _ => return Err(names::unknown(option)),
-        };
+        let source = SOURCES.iter().find(|source| source.name == option).ok_or_else(|| names::unknown(option))?;
+        let password = (source.password)(value);
         // Once now, so that a wrong name is an error of the options and not of some later connection.
-        source.read()?;
-        (self.password, self.password_source) = (None, Some(source));
+        password.read()?;
+        *(source.of)(self) = Some(password);
         Ok(())
-    }
-
-    /// The password for a connection that is about to be opened. May block on the file system.
-    pub(crate) fn password(&self) -> Result<Option<Secret>> {
-        match &self.password_source {
-            Some(source) => source.read().map(Some),
-            None => Ok(self.password.clone()),
-        }
     }
 }
 
-/// Where a password stands that is read again for every connection: it may be changed while the client runs.
+/// A password of the options.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Password {
+    Given(Secret),
+    /// It is read again for every connection, since it may be changed while the client runs.
+    Stands {
+        option: &'static str,
+        source: PasswordSource,
+    },
+}
+
+/// Where a password stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PasswordSource {
     /// The environment variable of this name.
@@ -63,17 +63,38 @@ pub(crate) enum PasswordSource {
     File(PathBuf),
 }
 
-impl PasswordSource {
-    fn read(&self) -> Result<Secret> {
-        match self {
+impl Password {
+    /// The password as it is now. May block on the file system.
+    ///
+    /// # Errors
+    /// Names the option, and the variable or the file.
+    pub(crate) fn read(&self) -> Result<Secret> {
+        let (option, source) = match self {
+            Password::Given(secret) => return Ok(secret.clone()),
+            Password::Stands { option, source } => (option, source),
+        };
+        match source {
             PasswordSource::Environment(variable) => std::env::var(variable).map_err(|_| {
-                invalid(format!("option password_env: the environment has no variable {variable:?} with text in it"))
+                invalid(format!("option {option}: the environment has no variable {variable:?} with text in it"))
             }),
             PasswordSource::File(path) => std::fs::read_to_string(path)
                 .map(|text| text.trim_end_matches(['\r', '\n']).to_owned())
-                .map_err(|error| invalid(format!("option password_file: cannot read {path:?}: {}", error.kind()))),
+                .map_err(|error| invalid(format!("option {option}: cannot read {path:?}: {}", error.kind()))),
         }
         .map(Secret)
+    }
+
+    /// Whether the next connection may find another one.
+    pub(crate) fn may_change(&self) -> bool {
+        matches!(self, Password::Stands { source: PasswordSource::File(_), .. })
+    }
+
+    /// As texts show it: nothing of it, and whether one was given.
+    pub(super) fn masked(&self) -> String {
+        match self {
+            Password::Given(secret) => format!("{secret:?}"),
+            Password::Stands { .. } => String::new(),
+        }
     }
 }
 
@@ -157,20 +178,23 @@ mod tests {
         assert!(options.set("password_file", "/nowhere/s3cret").is_err());
         std::fs::write(&path, "first\r\n").unwrap();
         options.set("password_file", path.to_str().unwrap()).unwrap();
-        assert_eq!(options.password().unwrap(), Some(Secret("first".into())));
+        let read = |options: &Options| options.password.as_ref().expect("a password").read();
+        assert_eq!(read(&options).unwrap(), Secret("first".into()));
         std::fs::write(&path, "second").unwrap();
-        assert_eq!(options.password().unwrap(), Some(Secret("second".into())));
+        assert_eq!(read(&options).unwrap(), Secret("second".into()));
         std::fs::remove_file(&path).unwrap();
-        let error = options.password().unwrap_err();
-        assert!(error.message().contains("password_file"), "{error}");
+        let error = read(&options).unwrap_err();
+        assert!(error.message().contains("option password_file: "), "{error}");
         options.set("password", "third").unwrap();
-        assert_eq!(options.password().unwrap(), Some(Secret("third".into())));
+        assert_eq!(read(&options).unwrap(), Secret("third".into()));
     }
 
     #[test]
     fn a_password_is_never_shown() {
         let mut options = Options::default();
-        options.set("password", "s3cret").unwrap();
-        assert!(!format!("{options:?}").contains("s3cret"));
+        for option in ["password", "sentinel_password"] {
+            options.set(option, "s3cret").unwrap();
+        }
+        assert!(!format!("{options:?} {:?}", options.password).contains("s3cret"));
     }
 }

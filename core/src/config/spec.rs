@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::options::Options;
+use super::options::{Options, Password};
 use super::range::Range;
 use super::refused;
 use crate::error::{Error, Result};
@@ -18,6 +18,14 @@ pub(super) struct Spec {
     pub(super) get: fn(&Options) -> String,
     /// Bounds of a duration in milliseconds, of a whole number in itself.
     pub(super) bounds: Option<(u64, u64)>,
+}
+
+/// An option that says where a password stands.
+pub(super) struct SourceSpec {
+    pub(super) name: &'static str,
+    /// The password that it is about.
+    pub(super) of: fn(&mut Options) -> &mut Option<Password>,
+    pub(super) password: fn(&str) -> Password,
 }
 
 /// An option as a caller named it, with or without its group.
@@ -167,10 +175,10 @@ macro_rules! secret {
         Spec {
             name: $name,
             set: |options, value, _| {
-                (options.$field, options.password_source) = (Some(Secret(value.to_owned())), None);
+                options.$field = Some(Password::Given(Secret(value.to_owned())));
                 Ok(())
             },
-            get: |options| options.$field.as_ref().map_or(String::new(), |secret| format!("{secret:?}")),
+            get: |options| options.$field.as_ref().map_or(String::new(), Password::masked),
             bounds: None,
         }
     };
@@ -187,4 +195,14 @@ macro_rules! word {
     };
 }
 
-pub(super) use {duration, duration_or_none, flag, number, optional_text, secret, text, word};
+macro_rules! source {
+    ($name:literal, $field:ident, $place:ident) => {
+        SourceSpec {
+            name: $name,
+            of: |options| &mut options.$field,
+            password: |value| Password::Stands { option: $name, source: PasswordSource::$place(value.into()) },
+        }
+    };
+}
+
+pub(super) use {duration, duration_or_none, flag, number, optional_text, secret, source, text, word};

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use super::options::{PasswordSource, Secret};
-use super::spec::{Spec, duration, duration_or_none, flag, number, optional_text, secret, text, word};
+use super::options::{Password, PasswordSource, Secret};
+use super::spec::{
+    SourceSpec, Spec, duration, duration_or_none, flag, number, optional_text, secret, source, text, word,
+};
 
 /// The longest lease, given or as the watchdog's.
 pub const MAX_LEASE: Duration = Duration::from_secs(86_400);
@@ -60,9 +62,11 @@ pub(crate) struct Options {
     /// The user that logs in.
     pub user: Option<String>,
     /// The password of the login; no error and no log shows it.
-    pub password: Option<Secret>,
-    /// Takes the place of the one above; see [`Options::password`].
-    pub password_source: Option<PasswordSource>,
+    pub password: Option<Password>,
+    /// The user that logs in to the sentinels.
+    pub sentinel_user: Option<String>,
+    /// The password of the login to the sentinels; `password` is only for the servers.
+    pub sentinel_password: Option<Password>,
     /// Number of the database.
     pub db: i64,
     /// File with the certificates (PEM) of the authorities that may have signed the server's, in place of the
@@ -104,7 +108,8 @@ impl Default for Options {
             key_prefix: String::new(),
             user: None,
             password: None,
-            password_source: None,
+            sentinel_user: None,
+            sentinel_password: None,
             db: 0,
             tls_ca_file: None,
             tls_cert_file: None,
@@ -136,6 +141,8 @@ pub(super) const TABLE: &[Spec] = &[
     text!("key_prefix", key_prefix),
     optional_text!("user", user),
     secret!("password", password),
+    optional_text!("sentinel_user", sentinel_user),
+    secret!("sentinel_password", sentinel_password),
     number!("db", db, 0, 65_535),
     optional_text!("tls_ca_file", tls_ca_file),
     optional_text!("tls_cert_file", tls_cert_file),
@@ -143,6 +150,14 @@ pub(super) const TABLE: &[Spec] = &[
     optional_text!("tls_server_name", tls_server_name),
     flag!("tls_danger_accept_any_certificate", tls_danger_accept_any_certificate),
     word!("client_name", client_name),
+];
+
+/// Options that say where a password stands.
+pub(super) const SOURCES: &[SourceSpec] = &[
+    source!("password_env", password, Environment),
+    source!("password_file", password, File),
+    source!("sentinel_password_env", sentinel_password, Environment),
+    source!("sentinel_password_file", sentinel_password, File),
 ];
 
 /// Names from before there were groups, and what they are called now.

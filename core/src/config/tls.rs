@@ -20,6 +20,9 @@ pub(super) fn check(target: &Target, options: &Options) -> Result<()> {
             Target::Tcp { .. } => {
                 "the URL asks for a connection without TLS; write rediss:// (or valkeys://) for one with it"
             }
+            Target::Master { .. } => {
+                "the URL asks for connections without TLS; write rediss+sentinel:// (or valkeys+sentinel://) for those with it"
+            }
             Target::Unix(_) => "a Unix socket has no TLS; leave the option away",
             Target::Memory(_) => "memory:// has no connection; leave the option away",
         };
@@ -56,9 +59,12 @@ mod tests {
             "tls_danger_accept_any_certificate=true",
         ] {
             let name = option.split('=').next().unwrap();
-            for (url, says) in
-                [("redis://h", "rediss://"), ("unix:///run/x", "Unix socket"), ("memory://", "memory://")]
-            {
+            for (url, says) in [
+                ("redis://h", "rediss://"),
+                ("redis+sentinel://h/m", "rediss+sentinel://"),
+                ("unix:///run/x", "Unix socket"),
+                ("memory://", "memory://"),
+            ] {
                 let message = refusal(&format!("{url}?{option}"));
                 assert!(message.starts_with(&format!("option {name}: ")) && message.contains(says), "{message}");
             }
@@ -79,7 +85,7 @@ mod tests {
     #[cfg(not(feature = "tls"))]
     #[test]
     fn without_the_feature_a_url_with_tls_is_unsupported() {
-        for url in ["rediss://h", "valkeys://:s3cret@h"] {
+        for url in ["rediss://h", "valkeys://:s3cret@h", "rediss+sentinel://:s3cret@h/m"] {
             let error = Config::from_url(url).err().unwrap();
             assert_eq!(error.kind(), crate::ErrorKind::Unsupported, "{url}");
             assert!(error.message().contains("feature tls") && !error.message().contains("s3cret"), "{error}");

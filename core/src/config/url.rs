@@ -7,16 +7,22 @@
 use std::net::Ipv6Addr;
 use std::path::PathBuf;
 
-use super::{Config, Target, invalid, names, refused};
+use super::{Address, Config, Sentinels, Target, invalid, names, refused};
 use crate::error::{Error, ErrorKind, Result};
 
 const SCHEMES: &str = "redis://host:port/db, rediss://host:port/db for TLS (also valkey, valkeys), unix:///path/of/socket (also \
-                       redis+unix, valkey+unix), memory:// and memory://name";
+                       redis+unix, valkey+unix), redis+sentinel://host:port,host:port/master/db (also rediss+sentinel, \
+                       valkey+sentinel, valkeys+sentinel), memory:// and memory://name";
 
 const MEMORY: &str = "memory:// and memory://name";
 
-/// Parameters that would let whoever writes the URL read this machine's files and environment.
-const NOT_IN_A_URL: [&str; 2] = ["password_file", "password_env"];
+const SENTINELS: &str = "redis+sentinel://host:port,host:port/master and .../master/db";
+
+const PORT: u16 = 6379;
+const SENTINEL_PORT: u16 = 26379;
+
+/// Far more than anybody runs for one master.
+const MOST_SENTINELS: usize = 32;
 
 /// A URL taken apart, nothing decoded.
 struct Parts<'a> {
@@ -42,23 +48,21 @@ pub(super) fn parse(text: &str) -> Result<Config> {
         return Err(invalid("the URL holds a '#'; write %23 where a password holds that character"));
     }
     let parts = split(rest)?;
-    let mut config = match scheme.to_ascii_lowercase().as_str() {
+    let (target, db) = match scheme.to_ascii_lowercase().as_str() {
         scheme @ ("redis" | "valkey" | "rediss" | "valkeys") => {
-            let (host, port) = host_and_port(parts.host)?;
-            let tls = matches!(scheme, "rediss" | "valkeys");
-            if tls && !cfg!(feature = "tls") {
-                let message = "this build of libdlock has no TLS (rediss://, valkeys://); build it with the feature tls of \
-                               the crate libdlock";
-                return Err(Error::new(ErrorKind::Unsupported, "configure", message));
-            }
-            Config::for_target(Target::Tcp { host, port, tls })
+            let (address, tls) = (address(parts.host, PORT)?, is_tls(scheme)?);
+            (Target::Tcp { address, tls }, parts.path.strip_prefix('/'))
         }
         "unix" | "redis+unix" | "valkey+unix" => {
             let path = decode(parts.path)?;
             if !parts.host.is_empty() || path.len() < 2 {
                 return Err(refused("a socket is written with three slashes", "unix:///path/of/socket"));
             }
-            Config::for_target(Target::Unix(PathBuf::from(path)))
+            (Target::Unix(PathBuf::from(path)), None)
+        }
+        scheme @ ("redis+sentinel" | "valkey+sentinel" | "rediss+sentinel" | "valkeys+sentinel") => {
+            let ((sentinels, db), tls) = (sentinels(&parts)?, is_tls(scheme)?);
+            (Target::Master { sentinels, tls }, db)
         }
         "memory" => {
             if parts.login.is_some() {
@@ -68,7 +72,7 @@ pub(super) fn parse(text: &str) -> Result<Config> {
                 return Err(refused("a memory URL has no path", MEMORY));
             }
             let name = decode(parts.host)?;
-            Config::for_target(Target::Memory((!name.is_empty()).then_some(name)))
+            (Target::Memory((!name.is_empty()).then_some(name)), None)
         }
         "rediss+unix" | "valkeys+unix" => {
             let what = "a socket of this machine has no TLS: what goes through it does not leave the machine";
@@ -76,8 +80,20 @@ pub(super) fn parse(text: &str) -> Result<Config> {
         }
         other => return Err(refused(format_args!("the scheme {other:?} is not known"), SCHEMES)),
     };
-    set_all(&mut config, &parts)?;
+    let mut config = Config::for_target(target);
+    set_all(&mut config, &parts, db.filter(|db| !db.is_empty()))?;
     Ok(config)
+}
+
+/// Whether the scheme asks for TLS; an error where there is none.
+fn is_tls(scheme: &str) -> Result<bool> {
+    let tls = scheme.starts_with("rediss") || scheme.starts_with("valkeys");
+    if tls && !cfg!(feature = "tls") {
+        let message = "this build of libdlock has no TLS (rediss://, valkeys://); build it with the feature tls of the crate \
+                       libdlock";
+        return Err(Error::new(ErrorKind::Unsupported, "configure", message));
+    }
+    Ok(tls)
 }
 
 /// Takes what follows `://` apart.
@@ -95,7 +111,30 @@ fn split(rest: &str) -> Result<Parts<'_>> {
     Ok(Parts { login, host, path, query })
 }
 
-fn host_and_port(text: &str) -> Result<(String, u16)> {
+/// The sentinels, and what stands behind the name of the master.
+fn sentinels<'a>(parts: &Parts<'a>) -> Result<(Sentinels, Option<&'a str>)> {
+    let mut addresses: Vec<Address> = Vec::new();
+    for text in parts.host.split(',') {
+        let Address { host, port } = address(text, SENTINEL_PORT)?;
+        // Names of hosts are the same in any case.
+        let address = Address { host: host.to_ascii_lowercase(), port };
+        if !addresses.contains(&address) {
+            addresses.push(address);
+        }
+    }
+    if addresses.len() > MOST_SENTINELS {
+        return Err(refused("the URL names too many sentinels", format!("1 to {MOST_SENTINELS}")));
+    }
+    let path = parts.path.strip_prefix('/').unwrap_or_default();
+    let (master, db) = path.split_once('/').map_or((path, None), |(master, db)| (master, Some(db)));
+    let master = decode(master)?;
+    if master.is_empty() {
+        return Err(refused("the URL does not say which master of the sentinels it means", SENTINELS));
+    }
+    Ok((Sentinels { addresses, master }, db))
+}
+
+fn address(text: &str, default_port: u16) -> Result<Address> {
     let (host, port) = match text.strip_prefix('[') {
         Some(bracketed) => {
             let inside = bracketed.split_once(']');
@@ -111,20 +150,21 @@ fn host_and_port(text: &str) -> Result<(String, u16)> {
         }
     };
     if host.is_empty() {
-        return Err(refused("the URL names no host", "redis://host:port"));
+        return Err(refused("the URL names no host", "host, host:port and [IPv6]:port"));
     }
     let number = match port {
-        "" | ":" => Some(6379),
+        "" | ":" => Some(default_port),
         _ => port
             .strip_prefix(':')
             .filter(|port| port.bytes().all(|b| b.is_ascii_digit()))
             .and_then(|port| port.parse().ok()),
     };
     let port = number.filter(|port| *port > 0);
-    Ok((host, port.ok_or_else(|| refused("the URL's port is no port", "whole numbers from 1 to 65535"))?))
+    let port = port.ok_or_else(|| refused("the URL's port is no port", "whole numbers from 1 to 65535"))?;
+    Ok(Address { host, port })
 }
 
-fn set_all(config: &mut Config, parts: &Parts<'_>) -> Result<()> {
+fn set_all(config: &mut Config, parts: &Parts<'_>, db: Option<&str>) -> Result<()> {
     let mut given = names::Given::default();
     let set = |config: &mut Config, given: &mut names::Given, option: &str, value: &str| {
         given.note(option, true)?;
@@ -140,7 +180,7 @@ fn set_all(config: &mut Config, parts: &Parts<'_>) -> Result<()> {
             set(config, &mut given, "password", &decode(password)?)?;
         }
     }
-    if let (Target::Tcp { .. }, Some(db)) = (&config.target, parts.path.strip_prefix('/').filter(|db| !db.is_empty())) {
+    if let Some(db) = db {
         // Not shown: it may be anything that was meant to be something else.
         if set(config, &mut given, "db", db).is_err() {
             return Err(refused("the URL's path is no number of a database", "0 to 65535"));
@@ -151,7 +191,8 @@ fn set_all(config: &mut Config, parts: &Parts<'_>) -> Result<()> {
     for parameter in parts.query.split('&').filter(|parameter| !parameter.is_empty()) {
         let (option, value) = parameter.split_once('=').unwrap_or((parameter, ""));
         let (option, value) = (decode(&option.replace('+', " "))?, decode(&value.replace('+', " "))?);
-        if NOT_IN_A_URL.contains(&option.as_str()) {
+        // It would let whoever writes the URL read this machine's files and environment.
+        if names::sources().any(|source| source == option) {
             let message =
                 format!("{option} may not stand in a URL, whose author could read files with it; set it as an option");
             return Err(invalid(message));
@@ -161,7 +202,7 @@ fn set_all(config: &mut Config, parts: &Parts<'_>) -> Result<()> {
             true => invalid("the URL's query cannot be read behind the password; write %26 for an '&' in it"),
             false => error,
         })?;
-        has_password |= option == "password";
+        has_password |= matches!(option.as_str(), "password" | "sentinel_password");
     }
     Ok(())
 }
@@ -190,7 +231,7 @@ fn decode(text: &str) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::options::Secret;
+    use crate::config::{Password, Secret};
 
     fn vectors(which: &str) -> Vec<serde_json::Value> {
         let vectors: serde_json::Value =
@@ -209,8 +250,10 @@ mod tests {
             assert_eq!(config.target.is_tls(), tls, "{url}");
             assert_eq!(config.target.to_string(), vector["target"].as_str().unwrap(), "{url}");
             assert_eq!(config.options.user.as_deref(), vector["user"].as_str(), "{url}");
-            let password = vector["password"].as_str().map(|password| Secret(password.to_owned()));
-            assert_eq!(config.options.password, password, "{url}");
+            let password = |name: &str| Some(Password::Given(Secret(vector[name].as_str()?.to_owned())));
+            assert_eq!(config.options.password, password("password"), "{url}");
+            assert_eq!(config.options.sentinel_user.as_deref(), vector["sentinel_user"].as_str(), "{url}");
+            assert_eq!(config.options.sentinel_password, password("sentinel_password"), "{url}");
             assert_eq!(config.options.db, vector["db"].as_i64().unwrap_or(0), "{url}");
         }
         let config = parse(" redis://h/3?lease=10s&client_name=w1\n").unwrap();
@@ -241,6 +284,7 @@ mod tests {
                         format!("redis://u:{first}{second}{third}SECRET@h"),
                         format!("redis://{first}{second}{third}SECRET@h:1/0"),
                         format!("unix://u{first}{second}{third}SECRET@/run/x"),
+                        format!("redis+sentinel://u:{first}{second}{third}SECRET@h,h:1/m"),
                     ] {
                         if let Err(error) = parse(&url) {
                             assert!(!error.to_string().contains("SECRET"), "{url}: {error}");

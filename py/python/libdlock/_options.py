@@ -51,6 +51,8 @@ class Options(TypedDict, total=False):
     key_prefix: str
     user: str
     password: str
+    sentinel_user: str
+    sentinel_password: str
     db: int
     tls_ca_file: str
     tls_cert_file: str
@@ -60,6 +62,8 @@ class Options(TypedDict, total=False):
     client_name: str
     password_env: str
     password_file: str
+    sentinel_password_env: str
+    sentinel_password_file: str
     lock: LockDefaults
     # </api:options>
 

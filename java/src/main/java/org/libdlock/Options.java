@@ -291,6 +291,50 @@ public final class Options {
     }
 
     /**
+     * The user that logs in to the sentinels.
+     *
+     * @param user none by default
+     * @return a copy with it
+     */
+    public Options sentinelUser(String user) {
+        Arguments.notNull(user, "user");
+        return set("sentinel_user", user);
+    }
+
+    /**
+     * The password of the login to the sentinels; {@code password} is only for the servers.
+     *
+     * @param password none by default
+     * @return a copy with it
+     */
+    public Options sentinelPassword(String password) {
+        Arguments.notNull(password, "password");
+        return set("sentinel_password", password);
+    }
+
+    /**
+     * The environment variable with the password for the sentinels, read again for each connection; not in a URL.
+     *
+     * @param variable none by default
+     * @return a copy with it
+     */
+    public Options sentinelPasswordEnv(String variable) {
+        Arguments.notNull(variable, "variable");
+        return set("sentinel_password_env", variable);
+    }
+
+    /**
+     * The file with the password for the sentinels, read again for each connection; not in a URL.
+     *
+     * @param path none by default
+     * @return a copy with it
+     */
+    public Options sentinelPasswordFile(String path) {
+        Arguments.notNull(path, "path");
+        return set("sentinel_password_file", path);
+    }
+
+    /**
      * Number of the database.
      *
      * @param db 0 to 65535; 0 by default
