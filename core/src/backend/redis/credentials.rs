@@ -6,7 +6,7 @@ use tokio::sync::Mutex;
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::tls::Tls;
-use crate::config::{Options, Secret};
+use crate::config::{Options, Password, Secret};
 use crate::error::{Error, ErrorKind, Result};
 
 /// For one connection.
@@ -22,9 +22,35 @@ impl Credentials {
     ///
     /// # Errors
     /// [`ErrorKind::InvalidArgument`], naming the option, when a file cannot be used or a variable is not there.
-    pub(super) fn read(options: &Options, tls: bool) -> Result<Credentials> {
-        let tls = if tls { Some(Tls::load(options)?) } else { None };
-        Ok(Credentials { password: options.password()?, tls })
+    pub(super) fn read(wanted: &Wanted) -> Result<Credentials> {
+        let Wanted { password, tls } = wanted;
+        let tls = tls.as_deref().map(Tls::load).transpose()?;
+        Ok(Credentials { password: password.as_ref().map(Password::read).transpose()?, tls })
+    }
+}
+
+/// What is to be read for each connection.
+#[derive(Clone)]
+pub(super) struct Wanted {
+    pub(super) password: Option<Password>,
+    /// The options of TLS, where it is spoken.
+    pub(super) tls: Option<Arc<Options>>,
+}
+
+impl Wanted {
+    /// With this password, and the files of TLS that the options name, if it is spoken.
+    pub(super) fn new(password: Option<&Password>, options: &Options, tls: bool) -> Wanted {
+        Wanted { password: password.cloned(), tls: tls.then(|| Arc::new(options.clone())) }
+    }
+
+    /// Whether nothing has to be looked up anywhere.
+    fn is_at_hand(&self) -> bool {
+        self.tls.is_none() && self.password.as_ref().is_none_or(|password| matches!(password, Password::Given(_)))
+    }
+
+    /// Whether the next connection may be let in with another password.
+    pub(super) fn password_may_change(&self) -> bool {
+        self.password.as_ref().is_some_and(Password::may_change)
     }
 }
 
@@ -37,12 +63,12 @@ type Read = JoinHandle<Result<Credentials>>;
 
 impl Reader {
     /// As [`Credentials::read`]. Cancel safe.
-    pub(super) async fn read(&self, options: &Options, tls: bool) -> Result<Credentials> {
-        if !tls && options.password_source.is_none() {
-            return Credentials::read(options, tls);
+    pub(super) async fn read(&self, wanted: &Wanted) -> Result<Credentials> {
+        if wanted.is_at_hand() {
+            return Credentials::read(wanted);
         }
-        let its_options = options.clone();
-        self.read_by(move || Credentials::read(&its_options, tls)).await
+        let wanted = wanted.clone();
+        self.read_by(move || Credentials::read(&wanted)).await
     }
 
     async fn read_by(&self, read: impl FnOnce() -> Result<Credentials> + Send + 'static) -> Result<Credentials> {

@@ -8,18 +8,20 @@ use redis::{
     AsyncConnectionConfig, Cmd, ProtocolVersion, PushInfo, RedisConnectionInfo, RedisError, RedisResult, Value,
 };
 
-use super::credentials::{Credentials, Reader};
+use super::credentials::{Credentials, Reader, Wanted};
 use super::driver::Driver;
+use super::endpoint::{Endpoint, Route};
 use super::framing::Absurd;
 use super::probe;
 use super::reply::reply;
 use super::stream::{Cause, Stream};
 use super::tls::Tls;
 use super::transport::{self, BlockingTransport, Transport};
-use super::verdict::{self, DialError};
+use super::verdict::{self, DialError, Passes};
 use crate::backend::Sighting;
-use crate::config::{Options, PasswordSource, Secret, Target};
+use crate::config::{Address, Options, Secret, Target};
 use crate::error::{Error, ErrorKind, Result};
+use crate::event::Events;
 use crate::step::wire;
 use crate::time::{Clock, ServerTime};
 
@@ -37,10 +39,12 @@ pub(super) struct Hello {
 #[derive(Clone)]
 pub(super) struct Dialler {
     target: Target,
+    route: Route,
     options: Options,
     clock: Clock,
     /// All but the password.
     login: RedisConnectionInfo,
+    wanted: Wanted,
     credentials: Reader,
 }
 
@@ -48,24 +52,26 @@ pub(super) struct Dialler {
 pub(super) struct Dialled {
     pub(super) connection: MultiplexedConnection,
     pub(super) driver: Driver,
+    /// The server that it leads to.
+    pub(super) endpoint: Endpoint,
     pub(super) hello: Hello,
 }
 
 impl Dialler {
-    pub(super) fn new(target: &Target, options: &Options, clock: &Clock) -> Dialler {
-        let mut login = RedisConnectionInfo::default()
-            .set_db(options.db)
-            .set_protocol(ProtocolVersion::RESP3)
-            .set_lib_name("libdlock", env!("CARGO_PKG_VERSION"));
-        if let Some(user) = &options.user {
-            login = login.set_username(user);
+    pub(super) fn new(target: &Target, options: &Options, clock: &Clock, events: &Events) -> Dialler {
+        Dialler {
+            target: target.clone(),
+            route: Route::new(target, options, events),
+            options: options.clone(),
+            clock: clock.clone(),
+            login: login(options.user.as_deref()).set_db(options.db),
+            wanted: Wanted::new(options.password.as_ref(), options, target.is_tls()),
+            credentials: Reader::default(),
         }
-        let credentials = Reader::default();
-        Dialler { target: target.clone(), options: options.clone(), clock: clock.clone(), login, credentials }
     }
 
-    pub(super) fn target(&self) -> &Target {
-        &self.target
+    pub(super) fn route(&self) -> &Route {
+        &self.route
     }
 
     pub(super) fn clock(&self) -> &Clock {
@@ -80,27 +86,29 @@ impl Dialler {
         self.options.ping_interval
     }
 
-    /// A connection error that names the server.
+    /// A connection error that names what the URL says.
     pub(super) fn error(&self, what: &str) -> Error {
         Error::new(ErrorKind::Connection, "connect", format!("{} {what}", self.target))
     }
 
-    /// Why a connection failed.
-    pub(super) fn judge(&self, error: &RedisError) -> DialError {
+    /// Why a connection to this server failed.
+    pub(super) fn judge(&self, error: &RedisError, endpoint: &Endpoint) -> DialError {
         // The next connection reads the password anew.
-        let password_may_change = matches!(self.options.password_source, Some(PasswordSource::File(_)));
-        verdict::of_dialling(error, &self.target, password_may_change)
+        verdict::of_dialling(error, endpoint, self.wanted.password_may_change())
     }
 
     /// As [`Dialler::judge`], for the caller of `connect` if it is the `first` connection: whether it is the URL that is wrong.
-    async fn explain(&self, error: RedisError, first: bool) -> DialError {
-        match &self.target {
-            Target::Tcp { host, port, tls: false }
-                if first && error.is_connection_dropped() && probe::speaks_tls(host, *port).await =>
+    async fn explain(&self, error: RedisError, endpoint: &Endpoint, first: bool) -> DialError {
+        match endpoint.address() {
+            Some(Address { host, port })
+                if first
+                    && !self.target.is_tls()
+                    && error.is_connection_dropped()
+                    && probe::speaks_tls(host, *port).await =>
             {
-                self.judge(&io::Error::from(Absurd::Encrypted).into())
+                self.judge(&io::Error::from(Absurd::Encrypted).into(), endpoint)
             }
-            _ => self.judge(&error),
+            _ => self.judge(&error, endpoint),
         }
     }
 
@@ -112,32 +120,44 @@ impl Dialler {
         cause: Cause,
         push: impl Fn(PushInfo) -> std::result::Result<(), ()> + Send + Sync + 'static,
     ) -> Result<Dialled, DialError> {
-        let limit = self.options.connect_timeout;
+        let (limit, began) = (self.options.connect_timeout, self.clock.now());
         let config = AsyncConnectionConfig::new()
             // Ours, below, covers the handshake too, and names the limit.
             .set_connection_timeout(None)
             // Each request has a limit of its own; this would be a second timer for it.
             .set_response_timeout(None)
             .set_push_sender(push);
+        let endpoint = self.route.find(limit, first).await?;
         let open = async {
-            let credentials = self.credentials.read(&self.options, self.target.is_tls()).await;
+            let credentials = self.credentials.read(&self.wanted).await;
             let credentials = credentials.map_err(|error| unreadable(error, first))?;
             let opened = async {
-                let transport = self.open(credentials.tls.as_ref()).await?;
+                let transport = open(&endpoint, credentials.tls.as_ref()).await?;
                 self.log_in(transport, credentials.password, cause, config).await
             };
             let (mut connection, driver) = match opened.await {
                 Ok(opened) => opened,
-                Err(error) => return Err(self.explain(error, first).await),
+                Err(error) => return Err(self.explain(error, &endpoint, first).await),
             };
-            let hello = self.greet(&mut connection).await?;
-            Ok(Dialled { connection, driver, hello })
+            let hello = self.greet(&mut connection, &endpoint).await?;
+            Ok((connection, driver, hello))
         };
-        let timed_out = || DialError {
-            error: self.error(&format!("did not answer within the connect time-out of {limit:?}")),
-            passes: true,
+        let left = limit.saturating_sub(self.clock.now().since(began));
+        let dialled = tokio::select! {
+            biased;
+            dialled = tokio::time::timeout(left, open) => {
+                dialled.unwrap_or_else(|_| Err(verdict::of_silence(limit, &endpoint)))
+            }
+            // It may be one that does not answer: this connection would be given up as soon as it was there.
+            () = self.route.left(&endpoint) => Err(verdict::of_leaving(&endpoint)),
         };
-        tokio::time::timeout(limit, open).await.unwrap_or_else(|_| Err(timed_out()))
+        match dialled {
+            Ok((connection, driver, hello)) => Ok(Dialled { connection, driver, endpoint, hello }),
+            Err(failed) => {
+                self.route.failed(&endpoint);
+                Err(failed)
+            }
+        }
     }
 
     async fn log_in(
@@ -156,57 +176,67 @@ impl Dialler {
         Ok((connection, Driver::start(driver)))
     }
 
-    async fn open(&self, tls: Option<&Tls>) -> io::Result<Transport> {
-        match &self.target {
-            Target::Tcp { host, port, .. } => transport::open(host, *port, tls).await,
-            Target::Unix(path) => transport::open_unix(path).await,
-            Target::Memory(_) => unreachable!("memory:// opens no connection"),
-        }
-    }
-
     /// What the next connection needs. May block on the file system.
     pub(super) fn read_credentials(&self) -> Result<Credentials> {
-        Credentials::read(&self.options, self.target.is_tls())
+        Credentials::read(&self.wanted)
     }
 
     /// For a thread that blocks.
-    pub(super) fn open_blocking(&self, tls: Option<&Tls>) -> io::Result<BlockingTransport> {
+    pub(super) fn open_blocking(&self, endpoint: &Endpoint, tls: Option<&Tls>) -> io::Result<BlockingTransport> {
         let (limit, clock) = (self.options.connect_timeout, &self.clock);
-        match &self.target {
-            Target::Tcp { host, port, .. } => transport::open_blocking(host, *port, tls, limit, clock),
-            Target::Unix(path) => transport::open_unix_blocking(path, limit, clock),
-            Target::Memory(_) => unreachable!("memory:// opens no connection"),
+        match endpoint {
+            Endpoint::Tcp(Address { host, port }) | Endpoint::Master { address: Address { host, port }, .. } => {
+                transport::open_blocking(host, *port, tls, limit, clock)
+            }
+            Endpoint::Unix(path) => transport::open_unix_blocking(path, limit, clock),
         }
     }
 
     /// Asks the time, which requests need to tell old bytes from new ones, and who the server is; one round trip.
-    async fn greet(&self, connection: &mut MultiplexedConnection) -> Result<Hello, DialError> {
-        let (mut for_time, mut for_info, mut for_memory) = (connection.clone(), connection.clone(), connection.clone());
+    async fn greet(&self, connection: &mut MultiplexedConnection, endpoint: &Endpoint) -> Result<Hello, DialError> {
         let mut name = Cmd::new();
         name.arg("CLIENT").arg("SETNAME").arg(&self.options.client_name);
+        // One section in each: Redis 6.2 takes no more.
         let info = |section: &str| {
             let mut info = Cmd::new();
             info.arg("INFO").arg(section);
             info
         };
-        // Two commands: Redis 6.2 takes one section at a time.
-        let (info, memory) = (info("server"), info("memory"));
-        let time = redis::cmd("TIME");
-        let (_, time, info, memory) = tokio::join!(
+        let ask = |command: Cmd| {
+            let mut connection = connection.clone();
+            async move { command.query_async::<Value>(&mut connection).await }
+        };
+        let replication = async {
+            match endpoint {
+                Endpoint::Master { .. } => ask(info("replication")).await.ok(),
+                Endpoint::Tcp(_) | Endpoint::Unix(_) => None,
+            }
+        };
+        let (_, time, info, memory, replication) = tokio::join!(
             // Only for those who look at the server: a refusal by its access rules changes nothing.
-            name.query_async::<Value>(connection),
-            time.query_async::<Value>(&mut for_time),
-            info.query_async::<Value>(&mut for_info),
-            memory.query_async::<Value>(&mut for_memory),
+            ask(name),
+            ask(redis::cmd("TIME")),
+            ask(info("server")),
+            ask(info("memory")),
+            replication,
         );
-        let time = time.map_err(|error| self.judge(&error))?;
-        let strange =
-            || DialError { error: self.error("did not answer TIME as a Redis server does").permanent(), passes: false };
+        let info = info.ok();
+        let field = |info: &Option<Value>, field: &str| info.clone().and_then(|info| read_info(info, field));
+        if field(&info, "redis_mode:").as_deref() == Some("sentinel") {
+            return Err(verdict::of_a_sentinel(endpoint));
+        }
+        let time = time.map_err(|error| self.judge(&error, endpoint))?;
+        let strange = || DialError {
+            error: endpoint.error("did not answer TIME as a Redis server does").permanent(),
+            passes: Passes::Never,
+        };
         let server = read_time(time).ok_or_else(strange)?;
+        if field(&replication, "role:").as_deref() == Some("slave") {
+            return Err(verdict::of_a_replica(endpoint));
+        }
         let sighting = Sighting { server, at: self.clock.now() };
-        let policy = memory.ok().and_then(|memory| read_info(memory, "maxmemory_policy:"));
-        let evicts_by = policy.filter(|policy| policy != "noeviction");
-        Ok(Hello { sighting, run_id: info.ok().and_then(read_run_id), evicts_by })
+        let evicts_by = field(&memory.ok(), "maxmemory_policy:").filter(|policy| policy != "noeviction");
+        Ok(Hello { sighting, run_id: field(&info, "run_id:"), evicts_by })
     }
 
     /// An answer within `response_timeout`.
@@ -223,6 +253,26 @@ impl Dialler {
     }
 }
 
+/// What every connection says about itself: all but the password and the database.
+pub(super) fn login(user: Option<&str>) -> RedisConnectionInfo {
+    let login = RedisConnectionInfo::default()
+        .set_protocol(ProtocolVersion::RESP3)
+        .set_lib_name("libdlock", env!("CARGO_PKG_VERSION"));
+    match user {
+        Some(user) => login.set_username(user),
+        None => login,
+    }
+}
+
+async fn open(endpoint: &Endpoint, tls: Option<&Tls>) -> io::Result<Transport> {
+    match endpoint {
+        Endpoint::Tcp(Address { host, port }) | Endpoint::Master { address: Address { host, port }, .. } => {
+            transport::open(host, *port, tls).await
+        }
+        Endpoint::Unix(path) => transport::open_unix(path).await,
+    }
+}
+
 /// What cannot be read. To the caller of `connect` it is an argument; later it may be a file that is just being replaced, and the
 /// next connection reads it anew.
 fn unreadable(error: Error, first: bool) -> DialError {
@@ -230,7 +280,7 @@ fn unreadable(error: Error, first: bool) -> DialError {
         ErrorKind::InvalidArgument if !first => Error::new(ErrorKind::Connection, "connect", error.message()),
         _ => error,
     };
-    DialError { error, passes: false }
+    DialError { error, passes: Passes::Never }
 }
 
 fn read_time(value: Value) -> Option<ServerTime> {
@@ -239,12 +289,8 @@ fn read_time(value: Value) -> Option<ServerTime> {
     ServerTime::told(part(0)?.checked_mul(1_000_000)?.checked_add(part(1)?)?)
 }
 
-pub(super) fn read_run_id(value: Value) -> Option<String> {
-    read_info(value, "run_id:")
-}
-
 /// What stands behind `field` in a reply to INFO.
-fn read_info(value: Value, field: &str) -> Option<String> {
+pub(super) fn read_info(value: Value, field: &str) -> Option<String> {
     let text = wire::text(Some(&reply(value))).ok()??;
     text.lines().find_map(|line| line.strip_prefix(field)).map(|value| value.trim().to_owned())
 }
@@ -263,13 +309,14 @@ mod tests {
         let server = Server::options().tls(&authority.issue("server"), &authority, "yes").start();
         let mut config = Config::from_url(&server.tls_url()).unwrap();
         config.set("tls_ca_file", authority.file().to_str().unwrap()).unwrap();
-        let dialler = Dialler::new(&config.target, &config.options, &config.clock);
+        let dialler = Dialler::new(&config.target, &config.options, &config.clock, &config.events);
         let credentials = dialler.read_credentials().unwrap();
-        let transport = dialler.open(credentials.tls.as_ref()).await.unwrap();
+        let endpoint = dialler.route().find(Duration::from_secs(1), true).await.unwrap();
+        let transport = open(&endpoint, credentials.tls.as_ref()).await.unwrap();
         let refused = || server.log().contains("peer did not return a certificate");
         tokio::task::block_in_place(|| eventually(Duration::from_secs(10), "it refuses", refused));
         let login = dialler.log_in(transport, None, Cause::default(), AsyncConnectionConfig::new());
-        let said = dialler.judge(&login.await.map(drop).unwrap_err()).error;
+        let said = dialler.judge(&login.await.map(drop).unwrap_err(), &endpoint).error;
         assert!(said.message().contains("wants a client certificate"), "{said}");
     }
 }

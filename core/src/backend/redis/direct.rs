@@ -4,6 +4,8 @@
 //! none free goes on by the runtime's connection. So does one that gets no answer in 40 ms, with the same owner and the same
 //! first sending, if the step may be repeated; else another thread waits for the answer that is under way, up to
 //! `response_timeout`.
+//!
+//! They lead where the supervised connection leads, and go with it: so they ask no sentinels.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -13,7 +15,8 @@ use redis::{RedisResult, Value};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
-use super::dial::{Dialler, read_run_id};
+use super::dial::{Dialler, read_info};
+use super::endpoint::Endpoint;
 use super::server::{Purpose, Server};
 use super::socket::{PATIENCE, Socket};
 use super::verdict::{self, Redial, StepKind, Verdict};
@@ -71,11 +74,18 @@ struct Idle {
 /// A connection in the hands of one caller. It is closed unless it is given back.
 struct Loan {
     shared: Arc<Shared>,
-    link: u64,
-    /// The server of that supervised connection: this one was opened to the same, or to one that was found later.
-    reached: Reached,
+    beside: Beside,
     /// There until it is given back.
     socket: Option<Socket>,
+}
+
+/// The supervised connection that there is.
+#[derive(Clone)]
+struct Beside {
+    link: u64,
+    endpoint: Arc<Endpoint>,
+    /// Its server: a connection here was opened to the same, or to one that was found later.
+    reached: Reached,
 }
 
 /// What came of a step's one attempt on the calling thread.
@@ -140,7 +150,7 @@ impl RedisBackend {
             Ok((loan, answer)) => self.heard::<S>(name, loan, answer, sent),
             Err(_) => {
                 let stopped = self.target_error(S::OP, "was asked by a thread that was stopped");
-                let error = outcome_unknown(S::OP, &stopped);
+                let error = outcome_unknown(StepKind::of::<S>(), &stopped);
                 Directly::Failed(Failed { error, echo_until: Some(self.echo_of(sent)), away: true }.on(name))
             }
         }
@@ -152,9 +162,13 @@ impl RedisBackend {
         if self.direct.0.limit == 0 || sent.plus(PATIENCE) > deadline {
             return None;
         }
-        let (number, reached) = self.link.up(|connected| (connected.number, connected.reached))?;
+        let beside = self.link.up(|connected| Beside {
+            link: connected.number,
+            endpoint: connected.endpoint.clone(),
+            reached: connected.reached,
+        })?;
         let attempt = self.attempt_at(sent);
-        let loan = self.direct.borrow(number, reached, sent)?;
+        let loan = self.direct.borrow(beside, sent)?;
         let mut call = Call::default();
         step.encode(name, attempt, &mut call);
         Some((loan, call, sent))
@@ -172,7 +186,7 @@ impl RedisBackend {
         let now = self.clock.now();
         let theirs = match answer {
             Ok(value) => {
-                let reached = loan.reached;
+                let reached = loan.beside.reached;
                 loan.give_back(now);
                 let sent = Sent { first: sent, last: sent, answered: now, echo_until: None, reached };
                 return self.read(S::OP, value, S::decode, sent).map_or_else(failed, |done| {
@@ -182,7 +196,7 @@ impl RedisBackend {
             }
             Err(error) => error,
         };
-        match verdict::of(StepKind::of::<S>(), &theirs, &self.target) {
+        match verdict::of(StepKind::of::<S>(), &theirs, &loan.beside.endpoint) {
             Verdict::Unknown(error) => {
                 drop(loan);
                 self.direct.rest(verdict::how(&theirs));
@@ -190,7 +204,7 @@ impl RedisBackend {
                 match S::IDEMPOTENT {
                     true => Directly::Unanswered(Begun { sent, echo_until }),
                     false => {
-                        let error = outcome_unknown(S::OP, &error);
+                        let error = outcome_unknown(StepKind::of::<S>(), &error);
                         failed(Failed { error, echo_until: Some(echo_until), away: true })
                     }
                 }
@@ -246,15 +260,15 @@ impl Direct {
 
     /// A connection to the server of supervised connection `link`, if one is free. If there could be one more, it is opened for
     /// those who come later: looking a name up has no time-out, so no caller waits for it.
-    fn borrow(&self, link: u64, reached: Reached, now: Tick) -> Option<Loan> {
+    fn borrow(&self, beside: Beside, now: Tick) -> Option<Loan> {
         let shared = &*self.0;
         let mut pool = shared.pool();
         if pool.closed || now < pool.rest_until {
             return None;
         }
         while let Some(mut idle) = pool.idle.pop() {
-            if idle.link == link && (now.since(idle.since) < TEST_AFTER || idle.socket.is_quiet()) {
-                return Some(Loan { shared: self.0.clone(), link, reached, socket: Some(idle.socket) });
+            if idle.link == beside.link && (now.since(idle.since) < TEST_AFTER || idle.socket.is_quiet()) {
+                return Some(Loan { shared: self.0.clone(), beside, socket: Some(idle.socket) });
             }
             pool.open -= 1;
         }
@@ -264,7 +278,7 @@ impl Direct {
             drop(pool);
             let (shared, moves) = (self.0.clone(), shared.server.moves());
             let opener = thread::Builder::new().name("libdlock-dial".to_owned());
-            if opener.spawn(move || shared.open(link, moves)).is_err() {
+            if opener.spawn(move || shared.open(&beside, moves)).is_err() {
                 let mut pool = self.0.pool();
                 pool.open -= 1;
                 pool.opening = false;
@@ -303,8 +317,8 @@ impl Loan {
     fn give_back(mut self, now: Tick) {
         let mut pool = self.shared.pool();
         pool.rest = Duration::ZERO;
-        if !pool.closed && self.shared.server.moves() == self.reached.moves {
-            pool.idle.extend(self.socket.take().map(|socket| Idle { socket, link: self.link, since: now }));
+        if !pool.closed && self.shared.server.moves() == self.beside.reached.moves {
+            pool.idle.extend(self.socket.take().map(|socket| Idle { socket, link: self.beside.link, since: now }));
         }
         drop(pool);
     }
@@ -333,12 +347,12 @@ impl Shared {
     }
 
     /// Opens a connection for the pool, which has counted it already. `moves` are those of the server until now.
-    fn open(&self, link: u64, moves: u64) {
+    fn open(&self, beside: &Beside, moves: u64) {
         let opened = self.dialler.read_credentials().and_then(|credentials| {
-            let opened = Socket::open(&self.dialler, credentials);
-            opened.map_err(|error| self.dialler.judge(&error).error)
+            let opened = Socket::open(&self.dialler, &beside.endpoint, credentials);
+            opened.map_err(|error| self.dialler.judge(&error, &beside.endpoint).error)
         });
-        let run_id = opened.as_ref().ok().and_then(|(_, info)| read_run_id(info.clone()?));
+        let run_id = opened.as_ref().ok().and_then(|(_, info)| read_info(info.clone()?, "run_id:"));
         let stays = opened.is_err()
             || self.server.reached_run(Purpose::Direct, false, run_id.as_deref(), self.clock.now()).moves == moves;
         let mut pool = self.pool();
@@ -347,7 +361,7 @@ impl Shared {
             Ok((socket, _)) if stays && self.server.moves() == moves => {
                 match pool.closed {
                     true => pool.open -= 1,
-                    false => pool.idle.push(Idle { socket, link, since: self.clock.now() }),
+                    false => pool.idle.push(Idle { socket, link: beside.link, since: self.clock.now() }),
                 }
                 return;
             }

@@ -5,6 +5,7 @@ mod credentials;
 mod dial;
 mod direct;
 mod driver;
+mod endpoint;
 mod framing;
 mod link;
 mod listen;
@@ -13,6 +14,7 @@ mod probe;
 mod quiet;
 mod reply;
 mod request;
+mod sentinel;
 mod server;
 mod socket;
 mod stream;
@@ -23,14 +25,15 @@ mod verdict;
 use std::sync::Arc;
 use std::time::Duration;
 
-use redis::Value;
+use redis::{RedisResult, Value};
 
 use self::dial::Dialler;
 use self::direct::{Begun, Direct, Directly};
+use self::endpoint::Route;
 use self::link::{Connected, Link};
 use self::listen::Listener;
 use self::server::{Purpose, Server};
-use self::verdict::{Redial, StepKind, Verdict};
+use self::verdict::{Left, Redial, StepKind, Verdict};
 use super::{Done, Failed, Listen, Reached, Sighting, Subscription};
 use crate::blocking;
 use crate::config::{Config, Target};
@@ -53,6 +56,7 @@ const SHORTEST_ATTEMPT: Duration = Duration::from_millis(20);
 
 pub(crate) struct RedisBackend {
     target: Target,
+    route: Route,
     clock: Clock,
     response_timeout: Duration,
     link: Link,
@@ -104,7 +108,7 @@ impl RedisBackend {
         counters: &Arc<Counters>,
     ) -> Result<RedisBackend> {
         let (clock, events) = (&config.clock, &config.events);
-        let dialler = Dialler::new(target, &config.options, clock);
+        let dialler = Dialler::new(target, &config.options, clock, events);
         let server = Server::new();
         // Nothing is pushed on this connection.
         let nothing = Arc::new(|_| ());
@@ -119,8 +123,12 @@ impl RedisBackend {
             events.emit(Level::Warn, None, message);
         }
         link.supervise("supervisor", tasks);
+        if let Some(sentinels) = dialler.route().sentinels() {
+            sentinels.follow(&config.options, clock, tasks);
+        }
         Ok(RedisBackend {
             target: target.clone(),
+            route: dialler.route().clone(),
             clock: clock.clone(),
             response_timeout: config.options.response_timeout,
             ping_interval: config.options.ping_interval,
@@ -282,7 +290,7 @@ impl RedisBackend {
         loop {
             let failed = |error: Error, echo_until| match echo_until {
                 None => Failed { error, echo_until, away: true },
-                Some(_) => Failed { error: outcome_unknown(kind.op, &error), echo_until, away: true },
+                Some(_) => Failed { error: outcome_unknown(kind, &error), echo_until, away: true },
             };
             let mut connected =
                 self.link.get(deadline).await.map_err(|error| failed(rename(kind.op, &error), echo_until))?;
@@ -299,7 +307,7 @@ impl RedisBackend {
             let first = *first_sent.get_or_insert(sent);
             let call = (request.encode)(self.attempt_at(sent));
             let left = deadline.since(sent).min(self.response_timeout);
-            let theirs = match request::send(&mut connected.connection, request.script, &call, left).await {
+            let theirs = match self.attempt(&mut connected, request, &call, left).await {
                 Ok(value) => {
                     let answered = self.clock.now();
                     self.link.replied(answered);
@@ -307,7 +315,7 @@ impl RedisBackend {
                 }
                 Err(error) => error,
             };
-            match verdict::of(kind, &theirs, &self.target) {
+            match verdict::of(kind, &theirs, &connected.endpoint) {
                 Verdict::Unknown(error) => {
                     let now = self.clock.now();
                     echo_until = Some(self.echo_of(sent));
@@ -369,6 +377,26 @@ impl RedisBackend {
         }
     }
 
+    /// The answer to one attempt, which may take so long. One that may be repeated is not waited for when sentinels name another
+    /// master: the former one may be hung.
+    async fn attempt(
+        &self,
+        connected: &mut Connected,
+        request: Request<'_>,
+        call: &Call,
+        left: Duration,
+    ) -> RedisResult<Value> {
+        let sending = request::send(&mut connected.connection, request.script, call, left);
+        if !request.kind.idempotent || self.route.sentinels().is_none() {
+            return sending.await;
+        }
+        tokio::select! {
+            biased;
+            answer = sending => answer,
+            () = self.route.left(&connected.endpoint) => Err(Left.into()),
+        }
+    }
+
     /// The answer to a script.
     fn read<R>(
         &self,
@@ -418,8 +446,11 @@ fn rename(op: &'static str, error: &Error) -> Error {
 }
 
 /// What an `error` means after a request without an answer. If no retry helps against the error, none finds out.
-fn outcome_unknown(op: &'static str, error: &Error) -> Error {
+fn outcome_unknown(kind: StepKind, error: &Error) -> Error {
+    if kind.reads {
+        return rename(kind.op, error);
+    }
     let message = format!("{}; the request was sent, and it is not known whether it was carried out", error.message());
-    let unknown = Error::new(ErrorKind::OutcomeUnknown, op, message);
+    let unknown = Error::new(ErrorKind::OutcomeUnknown, kind.op, message);
     if error.is_retryable() { unknown } else { unknown.permanent() }
 }

@@ -7,6 +7,7 @@ use redis::{Cmd, Parser, RedisResult, Value};
 
 use super::credentials::Credentials;
 use super::dial::Dialler;
+use super::endpoint::Endpoint;
 use super::stream::BlockingStream;
 use super::{plain, verdict};
 use crate::config::{Options, Secret};
@@ -25,9 +26,13 @@ pub(super) struct Socket {
 impl Socket {
     /// Connects within `connect_timeout` and what looking the name up takes, and logs in; with the answer to `INFO server`,
     /// where that is allowed. Each answer has to come within [`PATIENCE`]: a server that is further away is none for this.
-    pub(super) fn open(dialler: &Dialler, credentials: Credentials) -> RedisResult<(Socket, Option<Value>)> {
+    pub(super) fn open(
+        dialler: &Dialler,
+        endpoint: &Endpoint,
+        credentials: Credentials,
+    ) -> RedisResult<(Socket, Option<Value>)> {
         let (options, clock) = (dialler.options(), dialler.clock());
-        let mut stream = BlockingStream::new(dialler.open_blocking(credentials.tls.as_ref())?);
+        let mut stream = BlockingStream::new(dialler.open_blocking(endpoint, credentials.tls.as_ref())?);
         stream.socket().set_patience(PATIENCE.min(options.response_timeout))?;
         let mut socket = Socket { stream, clock: clock.clone(), parser: Parser::new(), packed: Vec::new() };
         let info = socket.greet(options, credentials.password)?;

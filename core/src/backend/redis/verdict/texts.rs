@@ -1,13 +1,13 @@
 //! What scripts are refused with by Redis 6.2.14, Redis 7.0.15 and Valkey 9.1.2, word for word as they sent it. What differs
 //! between commands called by `redis.call` and by `redis.pcall`, whose error the script returns, is there twice.
 
-use super::tests::error_of;
+use super::tests::{error_of, tcp};
 use super::*;
 
 /// The verdict on this error of an acquire.
 fn verdict(reply: &str) -> Verdict {
-    let step = StepKind { op: "acquire", idempotent: true, access: "+hset" };
-    of(step, &error_of(format!("-{reply}\r\n").as_bytes()), &Target::Tcp { host: "h".to_owned(), port: 1, tls: false })
+    let step = StepKind { op: "acquire", idempotent: true, reads: false, access: "+hset" };
+    of(step, &error_of(format!("-{reply}\r\n").as_bytes()), &tcp())
 }
 
 #[track_caller]

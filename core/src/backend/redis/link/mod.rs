@@ -1,5 +1,7 @@
 //! One supervised connection: dialled again on error, on time-out, and when an idle one does not answer a PING.
 
+mod supervise;
+
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,27 +13,19 @@ use tokio::sync::{Notify, watch};
 
 use super::dial::{Dialled, Dialler, Hello};
 use super::driver::Driver;
+use super::endpoint::Endpoint;
 use super::server::{Purpose, Server};
 use super::stream::Cause;
-use super::verdict::DialError;
+use super::verdict::{DialError, Passes};
 use crate::backend::Reached;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Events, Level};
-use crate::task::{Tasks, fault_point};
+use crate::task::Tasks;
 use crate::text::part;
 use crate::time::{Clock, Tick};
 use crate::wait::by_deadline;
 
 const FIRST_BACKOFF: Duration = Duration::from_millis(10);
-const LONGEST_BACKOFF: Duration = Duration::from_secs(1);
-
-/// The longest pause, with jitter half as long again, before a server is dialled once more that takes no writes, or whose
-/// connections for messages break soon: requests wait for it.
-const LONGEST_LEAVE: Duration = Duration::from_millis(500);
-
-/// A connection for messages that served for so long is replaced without a pause. One that did not is followed by a pause that
-/// doubles.
-const SETTLED: Duration = Duration::from_secs(2);
 
 /// A connection that is there, and which one it is: a fault is reported against its number, so that a late report does
 /// not tear down its successor.
@@ -39,6 +33,8 @@ const SETTLED: Duration = Duration::from_secs(2);
 pub(super) struct Connected {
     pub(super) connection: MultiplexedConnection,
     pub(super) number: u64,
+    /// Where it leads.
+    pub(super) endpoint: Arc<Endpoint>,
     /// When it was dialled.
     pub(super) since: Tick,
     /// The server that it has reached.
@@ -106,11 +102,11 @@ impl Link {
     }
 
     /// Dials for the caller of `connect`, who is to see the error: once, and again until `wait` is over while the server may
-    /// not be up yet.
+    /// not be up yet, and for as long as one try may take while sentinels may be about to name another master.
     pub(super) async fn dial_first(&self, wait: Duration) -> Result<()> {
         let shared = &self.0;
-        let until = shared.clock.now().plus(wait);
-        let (mut backoff, mut number) = (FIRST_BACKOFF, 1);
+        let (began, for_a_failover) = (shared.clock.now(), shared.dialler.options().connect_timeout);
+        let (mut backoff, mut number, mut news) = (FIRST_BACKOFF, 1, shared.dialler.route().news());
         let mut dialled = shared.dial(number, true).await;
         loop {
             let DialError { error, passes } = match dialled {
@@ -120,17 +116,22 @@ impl Link {
                 }
                 Err(failed) => failed,
             };
-            if !passes || wait.is_zero() {
+            let (wait, option) = match passes {
+                Passes::Never => return Err(error),
+                Passes::WithFailover if for_a_failover > wait => (for_a_failover, "connect_timeout"),
+                Passes::WhenUp | Passes::WithFailover => (wait, "connect_wait"),
+            };
+            if began.plus(wait) <= shared.clock.now() {
                 return Err(error);
             }
             // A number of its own: the end of the failed try may still be reported.
             number += 1;
             let again = async {
-                shared.pause(&mut backoff).await;
+                shared.pause(&mut backoff, &mut news).await;
                 shared.dial(number, true).await
             };
-            dialled = by_deadline(&shared.clock, until, pin!(again)).await.ok_or_else(|| {
-                let message = format!("{}; waited {wait:?} for it (connect_wait)", error.message());
+            dialled = by_deadline(&shared.clock, began.plus(wait), pin!(again)).await.ok_or_else(|| {
+                let message = format!("{}; waited {wait:?} for it ({option})", error.message());
                 error.retold(error.op(), message)
             })?;
         }
@@ -168,10 +169,7 @@ impl Link {
 
     /// Reads something of the connection, if there is one now.
     pub(super) fn up<T>(&self, see: impl FnOnce(&Connected) -> T) -> Option<T> {
-        match &*self.0.state.borrow() {
-            State::Up(connected) => Some(see(connected)),
-            State::Down { .. } | State::Closed => None,
-        }
+        self.0.up(see)
     }
 
     /// Why there is no connection, if there is none.
@@ -268,22 +266,30 @@ impl Drop for CloseWithRuntime {
 }
 
 impl Shared {
+    fn up<T>(&self, see: impl FnOnce(&Connected) -> T) -> Option<T> {
+        match &*self.state.borrow() {
+            State::Up(connected) => Some(see(connected)),
+            State::Down { .. } | State::Closed => None,
+        }
+    }
+
     fn report_broken(&self, number: u64, how: &str) {
-        self.give_up(number, || self.dialler.error(how));
+        self.give_up(number, |connected| connected.endpoint.error(how));
     }
 
     fn redial(&self, number: u64, why: Error) {
         self.redialled.fetch_max(number, Ordering::SeqCst);
-        self.give_up(number, || why);
+        self.give_up(number, |_| why);
     }
 
-    fn give_up(&self, number: u64, why: impl FnOnce() -> Error) {
+    fn give_up(&self, number: u64, why: impl FnOnce(&Connected) -> Error) {
         self.broken.fetch_max(number, Ordering::SeqCst);
         // At once, and not only when the supervisor runs: whoever retries must not be given it again.
         self.state.send_if_modified(|state| {
-            let its_last = matches!(state, State::Up(connected) if connected.number <= number);
+            let State::Up(connected) = state else { return false };
+            let its_last = connected.number <= number;
             if its_last {
-                *state = State::Down { why: Some(why()) };
+                *state = State::Down { why: Some(why(connected)) };
             }
             its_last
         });
@@ -315,154 +321,37 @@ impl Shared {
             }
             Ok(())
         };
-        let Dialled { connection, driver, hello } = self.dialler.dial(first, cause, push).await?;
+        let Dialled { connection, driver, endpoint, hello } = self.dialler.dial(first, cause, push).await?;
         let since = self.clock.now();
         self.last_reply.fetch_max(since.0, Ordering::Relaxed);
         let moved_before = self.server.moves();
         let reached = self.server.reached(self.purpose, first, &hello);
         if self.purpose == Purpose::Commands && (first || reached.moves > moved_before) {
-            self.warn_of_eviction(&hello);
+            self.warn_of_eviction(&endpoint, &hello);
         }
-        if self.server.alternates() {
-            self.warn_of_two_servers();
+        // Sentinels say which server is right, however often they change it.
+        if matches!(endpoint, Endpoint::Tcp(_)) && self.server.alternates() {
+            self.warn_of_two_servers(&endpoint);
         }
-        Ok(Connected { connection, number, since, reached, _driver: driver })
+        Ok(Connected { connection, number, endpoint: Arc::new(endpoint), since, reached, _driver: driver })
     }
 
-    fn warn_of_eviction(&self, hello: &Hello) {
+    fn warn_of_eviction(&self, endpoint: &Endpoint, hello: &Hello) {
         if let Some(policy) = &hello.evicts_by {
             let message = format!(
-                "{} may evict held locks under memory pressure, and then a lock has two holders (maxmemory-policy {}); \
+                "{endpoint} may evict held locks under memory pressure, and then a lock has two holders (maxmemory-policy {}); \
                  set maxmemory-policy noeviction",
-                self.dialler.target(),
                 part(policy)
             );
             self.events.emit(Level::Warn, None, message);
         }
     }
 
-    fn warn_of_two_servers(&self) {
+    fn warn_of_two_servers(&self, endpoint: &Endpoint) {
         let message = format!(
-            "{} leads to several live servers by turns: each has locks and rate limits of its own, so a lock can have two \
-             holders; let the address lead to one primary only",
-            self.dialler.target()
+            "{endpoint} leads to several live servers by turns: each has locks and rate limits of its own, so a lock can have two \
+             holders; let the address lead to one primary only"
         );
         self.events.emit(Level::Warn, None, message);
-    }
-
-    async fn supervise(self: Arc<Self>, task: &'static str) {
-        let mut number = match &*self.state.borrow() {
-            State::Up(connected) => connected.number,
-            State::Down { .. } | State::Closed => 0,
-        };
-        let (mut backoff, mut level) = (FIRST_BACKOFF, Level::Warn);
-        // What was said since a connection last served for a while: that one is broken, and that one was given up.
-        let (mut said_broken, mut said_redialled) = (false, false);
-        loop {
-            if number > 0 {
-                let since = self.clock.now();
-                self.watch(number, task).await;
-                let redialled = self.redialled.load(Ordering::SeqCst) >= number;
-                // One that is given up answers, only not as wanted.
-                let answered = redialled || Tick(self.last_reply.load(Ordering::Relaxed)) > since;
-                let settled = match self.purpose {
-                    // Callers wait for it, each for one request.
-                    Purpose::Commands if !redialled => answered,
-                    // Each new one for messages makes the client verify all that it holds.
-                    _ => answered && self.clock.now().since(since) >= SETTLED,
-                };
-                if settled {
-                    (backoff, said_broken, said_redialled) = (FIRST_BACKOFF, false, false);
-                }
-                // Once is enough for an outage, whatever number of connections it takes, and for a server that is left again
-                // and again.
-                let said = if redialled { &mut said_redialled } else { &mut said_broken };
-                level = if std::mem::replace(said, true) { Level::Debug } else { Level::Warn };
-                self.say_broken(level);
-                if !settled {
-                    backoff = if answered { backoff.min(LONGEST_LEAVE) } else { backoff };
-                    self.pause(&mut backoff).await;
-                }
-            }
-            number = self.dial_until_up(number, level).await;
-        }
-    }
-
-    fn say_broken(&self, level: Level) {
-        let how = match &*self.state.borrow() {
-            State::Down { why: Some(why) } => why.message().to_owned(),
-            _ => self.dialler.target().to_string(),
-        };
-        let message = format!("the connection for {} is broken, dialling again: {how}", self.purpose);
-        self.events.emit(level, None, message);
-    }
-
-    /// Jitter: a fleet whose server restarts must not come back in step.
-    async fn pause(&self, backoff: &mut Duration) {
-        let pause = backoff.mul_f64(0.5 + fastrand::f64());
-        self.clock.sleep_until(self.clock.now().plus(pause)).await;
-        *backoff = (*backoff * 2).min(LONGEST_BACKOFF);
-    }
-
-    /// Returns when connection `number` is broken.
-    async fn watch(&self, number: u64, task: &'static str) {
-        let idle = self.dialler.ping_interval();
-        let moves = match &*self.state.borrow() {
-            State::Up(connected) => connected.reached.moves,
-            State::Down { .. } | State::Closed => u64::MAX,
-        };
-        while self.broken.load(Ordering::SeqCst) < number {
-            fault_point(task);
-            let ping_at = Tick(self.last_reply.load(Ordering::Relaxed)).plus(idle);
-            tokio::select! {
-                () = self.found_broken.notified() => continue,
-                _ = self.server.moved_since(moves) => {
-                    self.redial(number, self.dialler.error("is another server now"));
-                    continue;
-                }
-                () = self.clock.sleep_until(ping_at) => {}
-            }
-            if Tick(self.last_reply.load(Ordering::Relaxed)).plus(idle) > self.clock.now() {
-                continue;
-            }
-            let State::Up(mut connected) = self.state.borrow().clone() else { return };
-            match self.dialler.ping(&mut connected.connection).await {
-                true => drop(self.last_reply.fetch_max(self.clock.now().0, Ordering::Relaxed)),
-                false => self.report_broken(number, "did not answer a PING"),
-            }
-        }
-    }
-
-    /// Dials until there is a connection, and gives its number: each try has one of its own, larger than `last`.
-    async fn dial_until_up(self: &Arc<Self>, last: u64, level: Level) -> u64 {
-        let (mut said, mut backoff) = (None, FIRST_BACKOFF);
-        for number in last + 1.. {
-            match self.dial(number, last == 0).await {
-                Ok(connected) => {
-                    if last > 0 {
-                        let message = format!("connected for {} to {} again", self.purpose, self.dialler.target());
-                        // As loud as what it answers.
-                        let level = if level == Level::Warn { Level::Info } else { level };
-                        self.events.emit(level, None, message);
-                    }
-                    self.enter(State::Up(connected));
-                    return number;
-                }
-                Err(DialError { error: why, .. }) => {
-                    // Once for each reason, not once for each try.
-                    if said.as_deref() != Some(why.message()) {
-                        self.events.emit(
-                            Level::Warn,
-                            None,
-                            format!("cannot connect for {}: {}", self.purpose, why.message()),
-                        );
-                        said = Some(why.message().to_owned());
-                    }
-                    self.enter(State::Down { why: Some(why) });
-                }
-            }
-            self.pause(&mut backoff).await;
-        }
-        unreachable!("2^64 tries")
     }
 }
