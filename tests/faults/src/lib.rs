@@ -3,6 +3,7 @@
 //! Each test file is one family of faults and reads like the sentences it checks; README.md says which fault breaks
 //! which promise when the mechanism behind it is taken out.
 
+pub mod failovers;
 pub mod peer;
 pub mod permits;
 pub mod soak;

@@ -4,7 +4,7 @@
 use std::{ffi::OsStr, path::Path, time::Duration};
 
 use libdlock_faults::{Peer, SOON, is_held, peer::held, wait_until_waiting, with_options, worker};
-use libdlock_testkit::{Server, eventually, temp::TempDir};
+use libdlock_testkit::{Sentinels, Server, eventually, temp::TempDir};
 
 /// Renewals every 500 ms and a PING every 200: each task comes by its fault point within that.
 const OPTIONS: &str = "lease=1500ms&ping_interval=200ms";
@@ -17,7 +17,12 @@ fn start_victim(url: &str, file: &Path) -> Peer {
 
 fn a_panic_in(task: &str) {
     let server = Server::start();
-    let url = with_options(&server.url(), OPTIONS);
+    is_told_to_all(task, &server, &server.url());
+}
+
+/// A client of this server, by this URL.
+fn is_told_to_all(task: &str, server: &Server, url: &str) {
+    let url = with_options(url, OPTIONS);
     let dir = TempDir::new();
     let file = dir.path().join("panic");
     let mut victim = start_victim(&url, &file);
@@ -25,7 +30,7 @@ fn a_panic_in(task: &str) {
     let theirs = other.acquire("theirs");
     let ours = victim.acquire("ours");
     let waiting = victim.start_acquire("theirs");
-    wait_until_waiting(&server, "theirs");
+    wait_until_waiting(server, "theirs");
 
     // written beside and renamed: the task never reads half a name
     std::fs::write(file.with_extension("new"), task).expect("write");
@@ -47,7 +52,7 @@ fn a_panic_in(task: &str) {
     other.release("ours");
     assert_eq!(server.cmd(&["HEXISTS", "theirs", &theirs.owner]).int(), 1);
     other.release("theirs");
-    assert!(!is_held(&server, "theirs") && !is_held(&server, "ours"));
+    assert!(!is_held(server, "theirs") && !is_held(server, "ours"));
     assert!(victim.process().exit(Duration::ZERO).is_none(), "the process lives");
 }
 
@@ -69,6 +74,13 @@ fn a_panic_in_the_task_that_listens_is_told_to_all() {
 #[test]
 fn a_panic_in_the_task_that_looks_is_told_to_everybody() {
     a_panic_in("looker");
+}
+
+#[test]
+fn a_panic_in_the_task_that_follows_failovers_is_told_to_all() {
+    let deployment = Sentinels::start();
+    let master = &deployment.nodes[deployment.master()].server;
+    is_told_to_all("sentinel", master, &deployment.url());
 }
 
 /// It acts for one lock: only those who wait for that are told.

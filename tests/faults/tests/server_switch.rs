@@ -8,7 +8,7 @@ use libdlock::event::Level;
 use libdlock::lease::{HolderId, Lease, LossReason};
 use libdlock::lock::AcquireOptions;
 use libdlock::{Client, Config, Wait};
-use libdlock_faults::{SLACK, SOON, bounded, client, wait_until_waiting, with_options};
+use libdlock_faults::{SLACK, SOON, bounded, client, is_held, wait_until_waiting, with_options};
 use libdlock_testkit::{Action, Proxy, Server, eventually, server::Data};
 
 /// A refused client dials again after pauses that double up to this, with jitter.
@@ -167,6 +167,26 @@ async fn a_changed_server_keeps_the_lease_that_it_knows() {
     assert!(grant.is_valid());
     let left = pair.new.cmd(&["PTTL", "job"]).int();
     assert!((10_000..=20_000).contains(&left), "{left} ms left: a given lease is never prolonged");
+}
+
+/// The server before confirms a release after the present one was promoted, which therefore never hears of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_release_that_only_the_old_one_heard_is_repeated() {
+    let pair = Pair::start();
+    let client = client(&with_options(&pair.clients.url(), QUIET)).await;
+    let lock = client.lock("job").expect("a name");
+    let semaphore = client.semaphore("seats", 2).expect("a name");
+    let (held, permit) = (lock.acquire().await.expect("acquire"), semaphore.acquire().await.expect("acquire"));
+    let offset = |server: &Server| server.info("replication", "master_repl_offset");
+    eventually(SOON, "the replica has everything", || offset(&pair.old) == offset(&pair.new));
+    assert_eq!(pair.new.cmd(&["REPLICAOF", "NO", "ONE"]).text(), "OK");
+    held.release().await.expect("release");
+    permit.release().await.expect("release");
+    assert!(!is_held(&pair.old, "job") && is_held(&pair.new, "job"));
+    pair.clients.point_at(pair.new.address());
+    pair.clients.reset_all();
+    eventually(SOON, "the lock is free", || !is_held(&pair.new, "job"));
+    bounded(SOON, "both permits", semaphore.acquire_many(2)).await.expect("acquire").release().await.expect("release");
 }
 
 /// The server before grants, and its answer comes after the client has moved on and asked the present one for everything.

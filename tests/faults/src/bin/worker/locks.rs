@@ -1,10 +1,12 @@
 //! Locks: `acquire HOLDER NAME WAIT_MS LEASE_MS` (-1 waits for ever; lease 0 is the client's own), `release HOLDER NAME`,
 //! `renew HOLDER NAME WATCHDOG_LEASE_MS` (acquires the lock with that lease of the watchdog), `extend HOLDER NAME LEASE_MS`,
 //! `valid HOLDER NAME`, `watch-for-a-stop HOLDER NAME`, `first-check-after-it`, `contend HOLDER NAME ROUNDS COUNTER REGISTER` (which
-//! ends at the first thing that is not as it should be, unlike `contend-whatever-happens`).
+//! ends at the first thing that is not as it should be, unlike `contend-whatever-happens`), `take-part HOLDER NAME REGISTER`
+//! (contends, whatever happens, until `that-is-all`, and answers with the number of rounds and of those that it lost).
 
 use std::path::Path;
 use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use libdlock::lease::Grant;
@@ -69,11 +71,29 @@ pub async fn run(process: &Process, words: &[&str]) -> Result<Option<String>, Fa
             let (counter, register) = (Counter::open(Path::new(counter)), Register::open(Path::new(register)));
             let lock = process.lock(name)?;
             for _ in 0..number(rounds) {
-                match contend(&lock, holder, &counter, &register).await {
+                let count = async { counter.add_one(std::thread::yield_now) };
+                match contend(&lock, holder, &register, count).await {
                     Err((kind, _)) if verb != "contend" && LOSING.contains(&kind.as_str()) => {}
                     outcome => outcome?,
                 }
             }
+            String::new()
+        }
+        ["take-part", holder, name, register] => {
+            let (lock, register) = (process.lock(name)?, Register::open(Path::new(register)));
+            let (mut rounds, mut lost) = (0, 0);
+            while !process.is_over.load(Ordering::SeqCst) {
+                // Long enough that others wait, and that the machine has time for the servers.
+                match contend(&lock, holder, &register, tokio::time::sleep(Duration::from_millis(2))).await {
+                    Err((kind, _)) if LOSING.contains(&kind.as_str()) => lost += 1,
+                    outcome => outcome?,
+                }
+                rounds += 1;
+            }
+            format!("{rounds} {lost}")
+        }
+        ["that-is-all"] => {
+            process.is_over.store(true, Ordering::SeqCst);
             String::new()
         }
         _ => return Ok(None),
@@ -84,14 +104,19 @@ pub async fn run(process: &Process, words: &[&str]) -> Result<Option<String>, Fa
 /// What a process meets that stood still past its lease: CONNECTION when it did so between an acquire and its answer.
 const LOSING: [&str; 4] = ["REFUSED", "NOT_HELD", "LOST", "CONNECTION"];
 
-/// One round: acquire, count, write, release; reports the hold.
-async fn contend(lock: &Lock, holder: &str, counter: &Counter, register: &Register) -> Result<(), Failure> {
+/// One round: acquire, write, do something, release; reports the hold.
+async fn contend(
+    lock: &Lock,
+    holder: &str,
+    register: &Register,
+    something: impl Future<Output = ()>,
+) -> Result<(), Failure> {
     let grant = acquire(lock, holder_of(holder), Wait::Forever, None).await.map_err(failure)?;
     let (acquired_at, valid_at_first) = (monotonic_us(), grant.is_valid());
     let (token, valid_until) = (grant.token(), valid_until(&grant));
     let written = register.write(token, &token.to_string());
     if written.is_ok() {
-        counter.add_one(std::thread::yield_now);
+        something.await;
     }
     let now = monotonic_us();
     let ended_at = if grant.is_valid() { now } else { now.min(valid_until).max(acquired_at) };

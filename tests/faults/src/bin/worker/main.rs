@@ -14,6 +14,7 @@ mod words;
 use std::collections::HashMap;
 use std::io::BufRead;
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
@@ -47,6 +48,7 @@ async fn main() -> ExitCode {
         sides: Kept::default(),
         sets: Kept::default(),
         check: Default::default(),
+        is_over: AtomicBool::new(false),
     });
     while let Some(line) = lines.recv().await {
         let process = process.clone();
@@ -71,6 +73,8 @@ struct Process {
     sets: Kept<HeldAll>,
     /// What the first look at a hold after a stop of this process saw.
     check: tokio::sync::Mutex<Option<JoinHandle<bool>>>,
+    /// Whether those who take part are to come to an end.
+    is_over: AtomicBool,
 }
 
 impl Process {
