@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "interop"))
 
 from helpers import Server
 from runners import Runners
+from sentinel_servers import SentinelServers
 from tls_servers import TlsServers
 
 
@@ -32,5 +33,12 @@ def running(server: Server) -> Iterator[Runners]:
 @pytest.fixture(scope="session")
 def tls(server: Server) -> Iterator[TlsServers]:
     servers = TlsServers(server.port)
+    yield servers
+    servers.end()
+
+
+@pytest.fixture(scope="session")
+def sentinel(server: Server) -> Iterator[SentinelServers]:
+    servers = SentinelServers(server.port)
     yield servers
     servers.end()

@@ -10,6 +10,7 @@ import runners
 from helpers import Server, Worker, eventually
 from runners import Runners
 from scenario import OWN, Answer, Run, Scenario, Step, scenarios
+from sentinel_servers import SentinelServers
 from tls_servers import TlsServers
 
 SCENARIOS = scenarios()
@@ -87,11 +88,20 @@ def carry_out(
 @pytest.mark.parametrize("store", ["redis", "memory"])
 @pytest.mark.parametrize("language", runners.LANGUAGES)
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
-def test_scenario(scenario: Scenario, language: str, store: str, server: Server, running: Runners, tls: TlsServers) -> None:
+def test_scenario(
+    scenario: Scenario,
+    language: str,
+    store: str,
+    server: Server,
+    running: Runners,
+    tls: TlsServers,
+    sentinel: SentinelServers,
+) -> None:
     reason = scenario.why_not(language)
     if reason or (store == "memory" and scenario.needs_server):
         pytest.skip(reason or "a step needs a server")
-    values = tls.values if scenario.file == "tls" else None
+    others: dict[str, TlsServers | SentinelServers] = {"tls": tls, "sentinel": sentinel}
+    values = others[scenario.file].values if scenario.file in others else None
     carry_out(scenario, store, dict.fromkeys(scenario.processes, language), server, running, values)
 
 
