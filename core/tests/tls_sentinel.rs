@@ -39,7 +39,7 @@ fn config(url: &str, authority: Option<&Authority>) -> Config {
 }
 
 async fn refused(url: &str, authority: Option<&Authority>) -> Error {
-    Client::connect_with(config(url, authority)).await.err().expect("it cannot connect")
+    Client::connect_with(config(url, authority)).await.expect_err("it cannot connect")
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

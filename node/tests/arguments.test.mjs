@@ -312,7 +312,9 @@ describe("nonsense", () => {
     const rate = { tokens: 1, perMs: 1_000 };
     const place = { datacenter: 2, worker: 2 };
     const { options, password_sources: sources } = vectorFile("options");
-    const optionNames = [...options, ...sources].map(({ name, type }) => camel(name) + (type === "duration" ? "Ms" : ""));
+    const optionNames = [...options, ...sources].map(
+      ({ name, type }) => camel(name) + (type === "duration" ? "Ms" : ""),
+    );
     const calls = {
       "connect(url)": (x) => connect(x),
       "connect(options)": (x) => connect("memory://", x),
