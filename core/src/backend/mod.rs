@@ -218,6 +218,15 @@ impl Backend {
         }
     }
 
+    /// The rules in `access` that the server's user lacks for the object of this name, as far as the server tells until
+    /// `deadline`.
+    pub(crate) async fn missing_rights(&self, access: &'static str, name: &ObjectName, deadline: Tick) -> Vec<String> {
+        match self {
+            Backend::Redis(redis) => redis.missing_rights(access, name, deadline).await,
+            Backend::Memory(_) => Vec::new(),
+        }
+    }
+
     /// How long the bytes of one attempt may take effect after they were sent.
     pub(crate) fn attempt_budget(&self) -> Duration {
         match self {

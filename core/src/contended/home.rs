@@ -12,6 +12,7 @@ use super::unneeded_places::{self, UnneededPlaces};
 use crate::context::{Context, Recipient};
 use crate::error::Result;
 use crate::name::ObjectName;
+use crate::step::Step;
 use crate::time::Tick;
 
 /// Ends with the last clone of the client and the last object of the kind.
@@ -39,7 +40,7 @@ impl<P: Primitive> Home<P> {
 
     /// The object of this name. No I/O.
     pub(crate) fn open(self: &Arc<Self>, name: &str) -> Result<Arc<Contended<P>>> {
-        let name = self.context.name_of(P::KIND, name)?;
+        let name = self.context.name_of::<<P::Acquire as Step>::State>(P::KIND, name)?;
         self.context.open_inbox();
         Ok(self.object(&name))
     }

@@ -6,6 +6,7 @@ mod close;
 mod inbox;
 mod once;
 mod owners;
+mod rights;
 
 use std::sync::{Arc, OnceLock};
 
@@ -16,6 +17,7 @@ use self::close::{CloseOnDrop, EndWithRuntime};
 use self::inbox::Inbox;
 pub(crate) use self::inbox::{Recipient, inbox, message};
 use self::owners::OwnerNumbers;
+use self::rights::Asked;
 use crate::backend::{Backend, Done, Failed};
 use crate::config::{Config, Options};
 use crate::ended::ended;
@@ -25,7 +27,7 @@ use crate::lease::{Grant, Keeper, LossReason};
 use crate::name::ObjectName;
 use crate::objects::Objects;
 use crate::stats::Counters;
-use crate::step::{Batch, BatchStep, JointStep, Step};
+use crate::step::{Batch, BatchStep, JointStep, State, Step};
 use crate::task::{Life, OwnRuntime, Tasks, watch_forks};
 use crate::time::{Clock, Tick};
 
@@ -44,6 +46,8 @@ pub(crate) struct Context {
     inbox: Inbox,
     id: String,
     owner_numbers: OwnerNumbers,
+    /// The kinds of objects whose rights were looked at.
+    asked: Asked,
     /// Set when no runtime of the caller's carries the client.
     own_runtime: OnceLock<OwnRuntime>,
 }
@@ -77,6 +81,7 @@ impl Context {
             inbox: Inbox::default(),
             id,
             owner_numbers: OwnerNumbers::new(config.clock.now()),
+            asked: Asked::default(),
             clock: config.clock,
             own_runtime: OnceLock::new(),
         });
@@ -104,11 +109,14 @@ impl Context {
         }
     }
 
-    /// The full name of an object that is about to be opened by `op`: with the key prefix, and checked.
-    pub(crate) fn name_of(&self, op: &'static str, name: &str) -> Result<ObjectName> {
+    /// The full name of an object with this state that is about to be opened by `op`: with the key prefix, and checked. The first
+    /// of its kind has the user's rights looked at in the background.
+    pub(crate) fn name_of<S: State>(&self, op: &'static str, name: &str) -> Result<ObjectName> {
         self.check_open(op)?;
         let checked = ObjectName::new(&self.options.key_prefix, name);
-        checked.map_err(|error| error.retold(op, error.message()))
+        let name = checked.map_err(|error| error.retold(op, error.message()))?;
+        self.look_at_rights::<S>(op, &name);
+        Ok(name)
     }
 
     /// The name of the object that has this key on the server, if a client with this key prefix can have one.

@@ -24,7 +24,6 @@ use std::time::Duration;
 
 pub(crate) use latches::Latches;
 use object::LatchObject;
-#[cfg(test)]
 pub(crate) use step::LatchState;
 use step::{CountDown, Delete, Look, SetCount};
 
@@ -66,7 +65,7 @@ pub struct Latch {
 impl Latches {
     /// The latch of this name. No I/O.
     pub(crate) fn open(self: &Arc<Self>, name: &str) -> Result<Latch> {
-        let name = self.context().name_of(LatchObject::KIND, name)?;
+        let name = self.context().name_of::<LatchState>(LatchObject::KIND, name)?;
         let make = || LatchObject::new(name.clone(), self.clone());
         Ok(Latch { shared: self.context().objects.get_or_insert(&name, make) })
     }

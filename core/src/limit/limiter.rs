@@ -10,7 +10,7 @@ use super::limits::Limits;
 use super::object::LimitObject;
 use super::options::LimiterOptions;
 use super::rate::Rate;
-use super::step::{Gcra, Reset};
+use super::step::{Gcra, LimitState, Reset};
 use crate::error::{Error, Result};
 use crate::objects::ObjectKind;
 use crate::step::Step;
@@ -45,7 +45,7 @@ pub struct RateLimiter {
 impl Limits {
     /// The limiter of this name. No I/O.
     pub(crate) fn open(self: &Arc<Self>, name: &str, options: LimiterOptions) -> Result<RateLimiter> {
-        let name = self.context().name_of(LimitObject::KIND, name)?;
+        let name = self.context().name_of::<LimitState>(LimitObject::KIND, name)?;
         let make = || LimitObject::new(name.clone(), self.clone());
         RateLimiter::new(self.context().objects.get_or_insert(&name, make), options)
     }

@@ -1,6 +1,7 @@
 //! Steps on a Redis or Valkey server: sent by their scripts' hashes, repeated where that is safe, within a deadline.
 
 mod bounded;
+mod checkup;
 mod credentials;
 mod dial;
 mod direct;
@@ -14,6 +15,7 @@ mod probe;
 mod quiet;
 mod reply;
 mod request;
+mod rights;
 mod sentinel;
 mod server;
 mod socket;
@@ -167,6 +169,13 @@ impl RedisBackend {
 
     pub(super) fn server_time(&self, now: Tick) -> ServerTime {
         self.server.time(now)
+    }
+
+    /// See [`rights::missing`]. Of this connection only, within an attempt's time.
+    pub(super) async fn missing_rights(&self, access: &'static str, name: &ObjectName, deadline: Tick) -> Vec<String> {
+        let Ok(mut connected) = self.link.get(deadline).await else { return Vec::new() };
+        let missing = rights::missing(&mut connected.connection, access, name);
+        tokio::time::timeout(self.response_timeout, missing).await.unwrap_or_default()
     }
 
     pub(super) fn attempt_budget(&self) -> Duration {

@@ -34,7 +34,7 @@ pub(super) async fn send(
 }
 
 /// One request on the connection. Not by `query_async`, which would put it into a box.
-async fn ask(connection: &mut MultiplexedConnection, command: &Cmd) -> RedisResult<Value> {
+pub(super) async fn ask(connection: &mut MultiplexedConnection, command: &Cmd) -> RedisResult<Value> {
     match connection.send_packed_command(command).await? {
         Value::ServerError(error) => Err(error.into()),
         value => Ok(value),

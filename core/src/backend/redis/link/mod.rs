@@ -11,7 +11,8 @@ use redis::aio::MultiplexedConnection;
 use redis::{PushInfo, PushKind, RedisResult};
 use tokio::sync::{Notify, watch};
 
-use super::dial::{Dialled, Dialler, Hello};
+use super::checkup;
+use super::dial::{Dialled, Dialler};
 use super::driver::Driver;
 use super::endpoint::Endpoint;
 use super::server::{Purpose, Server};
@@ -21,7 +22,6 @@ use crate::backend::Reached;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Events, Level};
 use crate::task::Tasks;
-use crate::text::part;
 use crate::time::{Clock, Tick};
 use crate::wait::by_deadline;
 
@@ -327,24 +327,14 @@ impl Shared {
         let moved_before = self.server.moves();
         let reached = self.server.reached(self.purpose, first, &hello);
         if self.purpose == Purpose::Commands && (first || reached.moves > moved_before) {
-            self.warn_of_eviction(&endpoint, &hello);
+            let warnings = checkup::warnings(&endpoint, &hello);
+            warnings.for_each(|warning| self.events.emit(Level::Warn, None, warning));
         }
         // Sentinels say which server is right, however often they change it.
         if matches!(endpoint, Endpoint::Tcp(_)) && self.server.alternates() {
             self.warn_of_two_servers(&endpoint);
         }
         Ok(Connected { connection, number, endpoint: Arc::new(endpoint), since, reached, _driver: driver })
-    }
-
-    fn warn_of_eviction(&self, endpoint: &Endpoint, hello: &Hello) {
-        if let Some(policy) = &hello.evicts_by {
-            let message = format!(
-                "{endpoint} may evict held locks under memory pressure, and then a lock has two holders (maxmemory-policy {}); \
-                 set maxmemory-policy noeviction",
-                part(policy)
-            );
-            self.events.emit(Level::Warn, None, message);
-        }
     }
 
     fn warn_of_two_servers(&self, endpoint: &Endpoint) {

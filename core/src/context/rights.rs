@@ -1,0 +1,52 @@
+//! Warns of rights that the client's user lacks before a call fails for it: once for each kind of object, when the first of them is
+//! opened.
+
+use std::sync::{Mutex, PoisonError};
+
+use super::Context;
+use crate::event::Level;
+use crate::name::ObjectName;
+use crate::step::State;
+use crate::text::part;
+
+/// Kinds of objects, a handful.
+#[derive(Default)]
+pub(super) struct Asked(Mutex<Vec<&'static str>>);
+
+impl Asked {
+    fn is_first(&self, kind: &'static str) -> bool {
+        let mut asked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = !asked.contains(&kind);
+        if first {
+            asked.push(kind);
+        }
+        first
+    }
+}
+
+impl Context {
+    /// No call waits for it, or depends on it.
+    pub(super) fn look_at_rights<S: State>(&self, kind: &'static str, name: &ObjectName) {
+        if !self.asked.is_first(kind) {
+            return;
+        }
+        let (backend, events, tasks) = (self.backend.clone(), self.events.clone(), self.tasks.clone());
+        let (name, deadline) = (name.clone(), self.operation_deadline());
+        let (target, user) = (self.target.clone(), self.options.user.clone());
+        self.tasks.spawn(async move {
+            let missing = tokio::select! {
+                () = tasks.closed() => return,
+                missing = backend.missing_rights(S::ACCESS, &name, deadline) => missing,
+            };
+            if missing.is_empty() {
+                return;
+            }
+            let user = part(user.as_deref().unwrap_or("default"));
+            let message = format!(
+                "{target} forbids the user {user} what objects of the kind {kind} need at some time; allow it by ACL SETUSER {user} {}",
+                missing.join(" ")
+            );
+            events.emit(Level::Warn, Some(name.as_str()), message);
+        });
+    }
+}
