@@ -250,8 +250,8 @@ async fn a_release_without_the_right_to_publish_is_done_and_says_so() {
     let held = client.lock("job").unwrap().acquire().await.unwrap();
     held.release().await.unwrap();
     assert_eq!(server.cmd(&["EXISTS", "job"]).int(), 0);
-    // That the inbox is refused is told too, before or after.
-    let told = [told.recv().await.unwrap(), told.recv().await.unwrap()];
+    // That the inbox is refused, and which rights a lock needs, is told too, before or after.
+    let told = [told.recv().await.unwrap(), told.recv().await.unwrap(), told.recv().await.unwrap()];
     assert!(told.iter().any(|message| message.contains("forbid to tell the waiters")), "{told:?}");
 }
 
