@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 from contextlib import ExitStack
 from functools import cached_property
-from pathlib import Path
 
 import helpers  # noqa: F401  scripts/ is on the path from there on
 from private_redis import PrivateSentinel
@@ -24,9 +22,6 @@ class SentinelServers:
     @cached_property
     def values(self) -> dict[str, str]:
         """What a scenario may name, as `$sentinel.url`."""
-        folder = Path(self._open.enter_context(tempfile.TemporaryDirectory(prefix="libdlock-sentinel-")))
-        password = folder / "password"
-        password.write_text(f"{PASSWORD}\n")
         open_one = self._open.enter_context(PrivateSentinel(self._server))
         closed = self._open.enter_context(PrivateSentinel(self._server, PASSWORD))
         values = {
@@ -34,12 +29,11 @@ class SentinelServers:
             "unknown": open_one.url.replace("/orders", "/shop"),
             "closed": closed.url,
             "password": PASSWORD,
-            "password_file": str(password),
             "as_server": f"redis://127.0.0.1:{open_one.port}",
             "server_as_sentinel": f"redis+sentinel://127.0.0.1:{self._server}/orders",
         }
         return {f"sentinel.{name}": value for name, value in values.items()}
 
     def end(self) -> None:
-        """No sentinel is left, and no file."""
+        """No sentinel is left."""
         self._open.close()

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use libdlock::{Rate, Wait};
 use libdlock_faults::{
-    Peer, SLACK, SOON, bounded, client,
+    Peer, SOON, bounded, client,
     failovers::{FAILOVER, FOLLOWED, Fault},
     is_held,
     peer::held,
@@ -77,7 +77,8 @@ fn what_is_held_is_kept_and_waiters_go_on_after(fault: Fault) {
     assert!(peers[0].is_valid("job"));
     let (called, _) = peers[0].release("job");
     let b = peers[1].granted(second, SOON);
-    assert!(b.acquired_at - called <= SLACK.as_micros() as i64, "handed over after {} us", b.acquired_at - called);
+    // By a message, and not by a timer.
+    assert!(b.acquired_at - called <= 1_000_000, "handed over after {} us", b.acquired_at - called);
     peers[1].release("job");
     let c = peers[2].granted(third, SOON);
     assert!(a.token < b.token && b.token < c.token);

@@ -20,7 +20,9 @@ pub fn of_sentinels() -> Vec<String> {
     let table = table();
     let channels = words(&table["sentinel_channels"]).into_iter().map(|channel| format!("&{channel}"));
     let commands = words(&table["sentinel_commands"]).into_iter().map(|command| format!("+{command}"));
-    channels.chain(["-@all".to_owned()]).chain(commands).collect()
+    // A new user of Redis 6.2 may listen to everything, and takes no channel in addition.
+    let none = |rule: &str| std::iter::once(rule.to_owned());
+    none("resetchannels").chain(channels).chain(none("-@all")).chain(commands).collect()
 }
 
 fn table() -> Value {

@@ -222,7 +222,9 @@ impl Dialler {
         );
         let info = info.ok();
         let field = |info: &Option<Value>, field: &str| info.clone().and_then(|info| read_info(info, field));
-        if field(&info, "redis_mode:").as_deref() == Some("sentinel") {
+        // Valkey says it without Redis in it.
+        let mode = field(&info, "redis_mode:").or_else(|| field(&info, "server_mode:"));
+        if mode.as_deref() == Some("sentinel") {
             return Err(verdict::of_a_sentinel(endpoint));
         }
         let time = time.map_err(|error| self.judge(&error, endpoint))?;
