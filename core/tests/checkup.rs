@@ -5,8 +5,8 @@ use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
 use libdlock::event::Level;
-use libdlock::{Client, Config};
-use libdlock_testkit::{Server, eventually};
+use libdlock::{Client, Config, ErrorKind};
+use libdlock_testkit::{Action, Proxy, Server, eventually};
 
 const SOON: Duration = Duration::from_secs(10);
 
@@ -50,10 +50,35 @@ const MORE: [&str; 2] = ["+zrank", "+zrem"];
 
 /// A client of a user with all rights of a lock but these, and what it warns of.
 async fn client_without(server: &Server, missing: &[&str]) -> (Client, Receiver<String>) {
+    add_user_without(server, missing);
+    listening(&format!("redis://app:pw@{}", server.address())).await
+}
+
+fn add_user_without(server: &Server, missing: &[&str]) {
     let mut rules = vec!["ACL", "SETUSER", "app", "on", ">pw", "resetkeys", "resetchannels", "-@all"];
     rules.extend(LOCK.iter().chain(&MORE).filter(|rule| !missing.contains(rule)));
     assert_eq!(server.cmd(&rules).text(), "OK");
-    listening(&format!("redis://app:pw@{}", server.address())).await
+}
+
+/// The rules in the next warning about rights.
+fn rules_told(told: &Receiver<String>) -> Vec<String> {
+    loop {
+        let warning = told.recv_timeout(SOON).expect("a warning about rights");
+        if let Some((_, rules)) = warning.split_once("ACL SETUSER app ") {
+            return rules.split(' ').map(str::to_owned).collect();
+        }
+    }
+}
+
+/// How many warnings were told that contain this.
+fn count(told: &Receiver<String>, what: &str) -> usize {
+    told.try_iter().filter(|warning| warning.contains(what)).count()
+}
+
+/// Ends all connections of the client, which has another one when this returns.
+async fn reconnect(server: &Server, client: &Client) {
+    server.cmd(&["CLIENT", "KILL", "TYPE", "normal"]);
+    client.lock("job").unwrap().inspect().await.unwrap();
 }
 
 async fn listening(url: &str) -> (Client, Receiver<String>) {
@@ -97,14 +122,12 @@ async fn rights_that_are_missing_are_told_with_the_rule() {
     if !tells(&server) {
         return;
     }
-    for missing in [
-        vec!["+hset"],
-        vec!["+hrandfield", "+zrem"],
-        vec!["~dlock_queue:*"],
-        vec!["~job"],
-        vec!["&dlock_inbox:*"],
-        vec!["&redisson_lock__channel:*", "~redisson_lock_token:*", "+persist"],
-    ] {
+    // Without these a client does not come so far as to ask.
+    let to_ask = ["+hello", "+auth", "+client", "+time", "+eval"];
+    let each = LOCK.iter().chain(&MORE).filter(|rule| !to_ask.contains(rule));
+    let several =
+        [vec!["+hrandfield", "+zrem"], vec!["&redisson_lock__channel:*", "~redisson_lock_token:*", "+persist"]];
+    for missing in each.map(|rule| vec![*rule]).chain(several) {
         let before = evals(&server);
         let (client, told) = client_without(&server, &missing).await;
         let _lock = client.lock("job").unwrap();
@@ -154,6 +177,111 @@ async fn missing_rights_are_told_once_for_each_kind() {
     let of_sides = told.recv_timeout(SOON).expect("another kind");
     assert!(of_sides.contains("objects of the kind rw_lock need"), "{of_sides}");
     assert!(told.recv_timeout(Duration::from_millis(100)).is_err(), "{} locks", locks.len());
+}
+
+/// Access rules are not replicated: the server that takes over may have others.
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn another_server_is_asked_too_and_told_if_it_lacks_others() {
+    let [first, same, other] = [&["+hset"], &["+hset"], &["+zrem"]].map(|missing| {
+        let server = Server::start();
+        add_user_without(&server, missing);
+        server
+    });
+    if !tells(&first) {
+        return;
+    }
+    let proxy = Proxy::start(first.address());
+    let (client, told) = listening(&format!("redis://app:pw@{}", proxy.address())).await;
+    let _lock = client.lock("job").unwrap();
+    assert_eq!(rules_told(&told), ["+hset"]);
+    for server in [&same, &other] {
+        let before = evals(server);
+        proxy.point_at(server.address());
+        proxy.reset_all();
+        eventually(SOON, "the server was asked", || evals(server) > before);
+    }
+    assert_eq!(rules_told(&told), ["+zrem"], "and nothing of the one between");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_user_who_may_not_ask_is_asked_about_when_he_may() {
+    let server = Server::start();
+    if !tells(&server) {
+        return;
+    }
+    let (client, told) = client_without(&server, &["+eval", "+evalsha", "+hset"]).await;
+    let refused = client.lock("job").unwrap().try_acquire().await.unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::NoPermission, "{refused}");
+    add_user_without(&server, &["+hset"]);
+    assert_eq!(count(&told, "ACL SETUSER"), 0);
+    reconnect(&server, &client).await;
+    assert_eq!(rules_told(&told), ["+hset"]);
+}
+
+/// The answer never comes. Nothing waits for it, and the connection after this one is asked again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_question_without_an_answer_delays_no_call() {
+    let server = Server::start();
+    if !tells(&server) {
+        return;
+    }
+    add_user_without(&server, &["+zrank"]);
+    let proxy = Proxy::start(server.address());
+    let question = proxy.on(&["acl_check_cmd"], Action::Refuse);
+    let (client, told) = listening(&format!("redis://app:pw@{}", proxy.address())).await;
+    let lock = client.lock("job").unwrap();
+    lock.acquire().await.unwrap().release().await.unwrap();
+    question.expect(SOON);
+    assert_eq!(rules_told(&told), ["+zrank"]);
+
+    let question = proxy.on(&["acl_check_cmd"], Action::HoldReply);
+    let (client, told) = listening(&format!("redis://app:pw@{}?response_timeout=300ms", proxy.address())).await;
+    let lock = client.lock("job").unwrap();
+    question.expect(SOON);
+    lock.acquire().await.unwrap().release().await.unwrap();
+    assert_eq!(rules_told(&told), ["+zrank"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn the_rule_for_a_name_with_signs_of_patterns_is_taken() {
+    let server = Server::start();
+    if !tells(&server) {
+        return;
+    }
+    let (client, told) = client_without(&server, &[]).await;
+    let _lock = client.lock("my *job [1]").unwrap();
+    let rules = rules_told(&told);
+    assert_eq!(rules, ["~my??job??1?"]);
+    assert_eq!(server.cmd(&["ACL", "SETUSER", "app", &rules[0]]).text(), "OK");
+    let before = evals(&server);
+    let (client, told) = listening(&format!("redis://app:pw@{}", server.address())).await;
+    let _lock = client.lock("my *job [1]").unwrap();
+    assert_eq!(warning(&server, &told, before), None);
+}
+
+/// Without INFO a client does not know whether it has come to another server: each connection may lead to one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_clock_far_off_is_told_once_however_often_it_reconnects() {
+    let (server, clock) = Server::with_clock();
+    clock.offset(-2 * 3_600 * 1_000_000);
+    for missing in [&["+info"][..], &[]] {
+        let (client, told) = client_without(&server, missing).await;
+        for _ in 0..3 {
+            reconnect(&server, &client).await;
+        }
+        assert_eq!(count(&told, "behind this machine's"), 1, "{missing:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_policy_that_changed_is_told_at_the_next_connection() {
+    let server = Server::start();
+    let (client, told) = listening(&server.url()).await;
+    for (policy, times) in [("allkeys-lru", 1), ("allkeys-lru", 0), ("volatile-ttl", 1), ("noeviction", 0)] {
+        assert_eq!(server.cmd(&["CONFIG", "SET", "maxmemory-policy", policy]).text(), "OK");
+        reconnect(&server, &client).await;
+        assert_eq!(count(&told, &format!("(maxmemory-policy {policy})")), times, "{policy}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]

@@ -4,6 +4,8 @@ mod hub;
 mod memory;
 mod redis;
 
+use std::convert::Infallible;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -218,12 +220,17 @@ impl Backend {
         }
     }
 
-    /// The rules in `access` that the server's user lacks for the object of this name, as far as the server tells until
-    /// `deadline`.
-    pub(crate) async fn missing_rights(&self, access: &'static str, name: &ObjectName, deadline: Tick) -> Vec<String> {
+    /// Asks each server that the client comes to which of the rules in `access` its user lacks for the object of this name, and
+    /// tells where they are not those of the server before. Tells nothing of a server that does not say. Cancel safe.
+    pub(crate) async fn watch_rights(
+        &self,
+        access: &'static str,
+        name: &ObjectName,
+        tell: impl Fn(&dyn fmt::Display, &[String]),
+    ) -> Infallible {
         match self {
-            Backend::Redis(redis) => redis.missing_rights(access, name, deadline).await,
-            Backend::Memory(_) => Vec::new(),
+            Backend::Redis(redis) => redis.watch_rights(access, name, tell).await,
+            Backend::Memory(_) => std::future::pending().await,
         }
     }
 

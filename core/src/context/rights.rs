@@ -1,6 +1,7 @@
-//! Warns of rights that the client's user lacks before a call fails for it: once for each kind of object, when the first of them is
-//! opened.
+//! Warns of rights that the client's user lacks before a call fails for it: for each kind of object, when the first of them is
+//! opened, and again only when another server lacks others.
 
+use std::fmt::Display;
 use std::sync::{Mutex, PoisonError};
 
 use super::Context;
@@ -31,22 +32,20 @@ impl Context {
             return;
         }
         let (backend, events, tasks) = (self.backend.clone(), self.events.clone(), self.tasks.clone());
-        let (name, deadline) = (name.clone(), self.operation_deadline());
-        let (target, user) = (self.target.clone(), self.options.user.clone());
+        let (name, user) = (name.clone(), part(self.options.user.as_deref().unwrap_or("default")));
         self.tasks.spawn(async move {
-            let missing = tokio::select! {
-                () = tasks.closed() => return,
-                missing = backend.missing_rights(S::ACCESS, &name, deadline) => missing,
+            let tell = |server: &dyn Display, missing: &[String]| {
+                let message = format!(
+                    "{server} forbids the user {user} what objects of the kind {kind} need at some time; allow it by ACL SETUSER \
+                     {user} {}",
+                    missing.join(" ")
+                );
+                events.emit(Level::Warn, Some(name.as_str()), message);
             };
-            if missing.is_empty() {
-                return;
+            tokio::select! {
+                () = tasks.closed() => {}
+                never = backend.watch_rights(S::ACCESS, &name, tell) => match never {},
             }
-            let user = part(user.as_deref().unwrap_or("default"));
-            let message = format!(
-                "{target} forbids the user {user} what objects of the kind {kind} need at some time; allow it by ACL SETUSER {user} {}",
-                missing.join(" ")
-            );
-            events.emit(Level::Warn, Some(name.as_str()), message);
         });
     }
 }

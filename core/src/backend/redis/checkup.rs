@@ -1,5 +1,6 @@
 //! What a server tells about itself that makes locks less safe than they could be. No call depends on it.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use super::dial::Hello;
@@ -9,9 +10,36 @@ use crate::text::part;
 /// Clocks that a time daemon keeps differ by less, and so they do when a client was slow to hear the answer.
 const CLOCK_OFF: Duration = Duration::from_secs(60);
 
-/// Warnings about this server, which was reached just now.
-pub(super) fn warnings(endpoint: &Endpoint, hello: &Hello) -> impl Iterator<Item = String> {
-    [of_eviction(endpoint, hello), of_clock(endpoint, hello, SystemTime::now())].into_iter().flatten()
+/// What was found last, so that it is said once of each server, and again when it has changed.
+#[derive(Default)]
+pub(super) struct Checkup(Mutex<Found>);
+
+#[derive(Default)]
+struct Found {
+    run_id: Option<String>,
+    evicts_by: Option<String>,
+    clock_is_off: bool,
+}
+
+impl Checkup {
+    /// Warnings about this server, which was reached just now; `here` is this machine's wall clock, which decides nothing else.
+    /// A server that does not say which it is may be the one before.
+    pub(super) fn warnings(
+        &self,
+        endpoint: &Endpoint,
+        hello: &Hello,
+        here: SystemTime,
+    ) -> impl Iterator<Item = String> + use<> {
+        let (policy, clock) = (of_eviction(endpoint, hello), of_clock(endpoint, hello, here));
+        let mut found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_another = hello.run_id.is_some() && found.run_id != hello.run_id;
+        let policy = policy.filter(|_| is_another || found.evicts_by != hello.evicts_by);
+        let clock_is_off = clock.is_some();
+        let clock = clock.filter(|_| is_another || !found.clock_is_off);
+        let run_id = hello.run_id.clone().or(found.run_id.take());
+        *found = Found { run_id, evicts_by: hello.evicts_by.clone(), clock_is_off };
+        policy.into_iter().chain(clock)
+    }
 }
 
 fn of_eviction(endpoint: &Endpoint, hello: &Hello) -> Option<String> {
@@ -22,7 +50,6 @@ fn of_eviction(endpoint: &Endpoint, hello: &Hello) -> Option<String> {
     ))
 }
 
-/// `here` is this machine's wall clock, which decides nothing else.
 fn of_clock(endpoint: &Endpoint, hello: &Hello, here: SystemTime) -> Option<String> {
     let here = here.duration_since(SystemTime::UNIX_EPOCH).ok()?;
     let there = Duration::from_micros(hello.sighting.server.0);
@@ -43,17 +70,42 @@ mod tests {
     use crate::config::Address;
     use crate::time::{ServerTime, Tick};
 
+    fn endpoint() -> Endpoint {
+        Endpoint::Tcp(Address { host: "h".to_owned(), port: 1 })
+    }
+
+    fn here() -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_secs(1_795_000_000)
+    }
+
+    fn hello(run_id: Option<&str>, evicts_by: Option<&str>, seconds: u64) -> Hello {
+        let sighting = Sighting { server: ServerTime(seconds * 1_000_000), at: Tick(0) };
+        Hello { sighting, run_id: run_id.map(str::to_owned), evicts_by: evicts_by.map(str::to_owned) }
+    }
+
     #[test]
     fn a_clock_that_is_off_by_over_a_minute_is_told() {
-        let endpoint = Endpoint::Tcp(Address { host: "h".to_owned(), port: 1 });
-        let here = SystemTime::UNIX_EPOCH + Duration::from_secs(1_795_000_000);
-        let told = |server: u64| {
-            let sighting = Sighting { server: ServerTime(server * 1_000_000), at: Tick(0) };
-            of_clock(&endpoint, &Hello { sighting, run_id: None, evicts_by: None }, here)
-        };
+        let told = |server| of_clock(&endpoint(), &hello(None, None, server), here());
         assert_eq!(told(1_795_000_060), None);
         assert_eq!(told(1_794_999_940), None);
         assert!(told(1_795_000_061).unwrap().starts_with("the clock of h:1 is 61 s ahead of this machine's; "));
         assert!(told(1_794_996_400).unwrap().starts_with("the clock of h:1 is 3600 s behind this machine's; "));
+    }
+
+    #[test]
+    fn a_finding_is_told_once_of_each_server_and_when_it_changed() {
+        let (checkup, right, off) = (Checkup::default(), 1_795_000_000, 1_795_003_600);
+        let told = |run_id, evicts_by, seconds| {
+            let warnings = checkup.warnings(&endpoint(), &hello(run_id, evicts_by, seconds), here());
+            let about = |warning: String| if warning.contains("clock") { "clock" } else { "policy" };
+            warnings.map(about).collect::<Vec<_>>()
+        };
+        assert_eq!(told(Some("a"), Some("allkeys-lru"), off), ["policy", "clock"]);
+        assert_eq!(told(Some("a"), Some("allkeys-lru"), off + 1), [""; 0], "reconnected");
+        assert_eq!(told(Some("a"), Some("volatile-ttl"), right), ["policy"]);
+        assert_eq!(told(Some("a"), None, off), ["clock"], "off again");
+        assert_eq!(told(Some("b"), None, off), ["clock"], "another server");
+        assert_eq!(told(None, None, off), [""; 0], "perhaps the same");
+        assert_eq!(told(Some("b"), None, off), [""; 0]);
     }
 }

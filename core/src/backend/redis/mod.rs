@@ -24,6 +24,8 @@ mod tls;
 mod transport;
 mod verdict;
 
+use std::convert::Infallible;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -171,11 +173,29 @@ impl RedisBackend {
         self.server.time(now)
     }
 
-    /// See [`rights::missing`]. Of this connection only, within an attempt's time.
-    pub(super) async fn missing_rights(&self, access: &'static str, name: &ObjectName, deadline: Tick) -> Vec<String> {
-        let Ok(mut connected) = self.link.get(deadline).await else { return Vec::new() };
-        let missing = rights::missing(&mut connected.connection, access, name);
-        tokio::time::timeout(self.response_timeout, missing).await.unwrap_or_default()
+    /// See [`Backend::watch_rights`](super::Backend::watch_rights). Cancel safe.
+    pub(super) async fn watch_rights(
+        &self,
+        access: &'static str,
+        name: &ObjectName,
+        tell: impl Fn(&dyn fmt::Display, &[String]),
+    ) -> Infallible {
+        let (mut number, mut asked, mut told) = (0, None, Vec::new());
+        loop {
+            let mut connected = self.link.next_after(number).await;
+            number = connected.number;
+            let moves = connected.reached.moves;
+            if asked == Some(moves) {
+                continue;
+            }
+            let missing = rights::missing(&mut connected.connection, access, name);
+            let Ok(Some(missing)) = tokio::time::timeout(self.response_timeout, missing).await else { continue };
+            asked = Some(moves);
+            if missing != told && !missing.is_empty() {
+                tell(&*connected.endpoint, &missing);
+            }
+            told = missing;
+        }
     }
 
     pub(super) fn attempt_budget(&self) -> Duration {

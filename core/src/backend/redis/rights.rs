@@ -14,13 +14,13 @@ static ALLOWED: Script = Script::new(include_str!("rights.lua"));
 /// What stands for the name in [`State::ACCESS`](crate::step::State::ACCESS).
 const NAME: &str = "<name>";
 
-/// The rules in `access` that the user lacks for the object of this name, as ACL SETUSER takes them; none where the server does
-/// not tell, or does not let this user run scripts, as the first call will say.
+/// The rules in `access` that the user lacks for the object of this name, as ACL SETUSER takes them: none where scripts cannot
+/// ask. `None` without an answer, or if the user may not run scripts, as the first call will say.
 pub(super) async fn missing(
     connection: &mut MultiplexedConnection,
     access: &'static str,
     name: &ObjectName,
-) -> Vec<String> {
+) -> Option<Vec<String>> {
     let groups = groups(access, name);
     let mut call = Call::default();
     for words in groups.iter().flat_map(Group::questions) {
@@ -28,9 +28,9 @@ pub(super) async fn missing(
         words.iter().for_each(|word| call.args.push(word));
     }
     let answer = request::ask(connection, &request::command("EVAL", ALLOWED.text(), &call)).await;
-    let answers = answer.ok().and_then(|answer| wire::list(reply::reply(answer)).ok()).unwrap_or_default();
+    let answers = wire::list(reply::reply(answer.ok()?)).ok()?;
     let mut answers = answers.iter().map(|answer| wire::int(Some(answer)).is_ok_and(|answer| answer != 0));
-    groups.iter().flat_map(|group| group.missing(&mut answers)).collect()
+    Some(groups.iter().flat_map(|group| group.missing(&mut answers)).collect())
 }
 
 /// Commands that are allowed or not on each of some keys, or channels.
@@ -112,10 +112,16 @@ fn groups(access: &'static str, name: &ObjectName) -> [Group; 3] {
 /// A key or channel of this object that a pattern stands for.
 fn place(mark: char, pattern: &str, name: &ObjectName) -> Place {
     if pattern == NAME {
-        return Place { rule: format!("{mark}{}", name.as_str()), is: name.as_str().to_owned() };
+        return Place { rule: format!("{mark}{}", pattern_of(name.as_str())), is: name.as_str().to_owned() };
     }
     let tagged = name.companion("").split_off(1);
     Place { rule: format!("{mark}{pattern}"), is: pattern.replace('*', &tagged) }
+}
+
+/// A pattern for one name. Rules take no white space, and what patterns are made of stands for other names too; `?` is any byte.
+fn pattern_of(name: &str) -> String {
+    let is_special = |letter: char| letter.is_ascii_whitespace() || letter == '\x0b' || "*?[]\\\"'".contains(letter);
+    name.replace(is_special, "?")
 }
 
 #[cfg(test)]
@@ -162,6 +168,12 @@ mod tests {
         let both = missing_if(|words| words[0] != "set" && words.get(1) != Some(&"job"));
         assert_eq!(both, ["~job", "+set"]);
         assert_eq!(missing_if(|words| words[0] != "publish"), ["&inbox:*", "+publish"], "either may be the reason");
+    }
+
+    #[test]
+    fn a_name_becomes_a_rule_that_is_one_word_and_no_wider_pattern() {
+        assert_eq!(pattern_of("orders:{42}"), "orders:{42}");
+        assert_eq!(pattern_of("my job*[1]\\\t\"é"), "my?job??1????é");
     }
 
     #[test]

@@ -5,13 +5,13 @@ mod supervise;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use redis::aio::MultiplexedConnection;
 use redis::{PushInfo, PushKind, RedisResult};
 use tokio::sync::{Notify, watch};
 
-use super::checkup;
+use super::checkup::Checkup;
 use super::dial::{Dialled, Dialler};
 use super::driver::Driver;
 use super::endpoint::Endpoint;
@@ -63,6 +63,7 @@ struct Shared {
     server: Server,
     clock: Clock,
     events: Events,
+    checkup: Checkup,
     state: watch::Sender<State>,
     /// The number of the newest connection that somebody found broken.
     broken: AtomicU64,
@@ -92,6 +93,7 @@ impl Link {
             server,
             clock,
             events,
+            checkup: Checkup::default(),
             state,
             broken,
             redialled,
@@ -324,10 +326,9 @@ impl Shared {
         let Dialled { connection, driver, endpoint, hello } = self.dialler.dial(first, cause, push).await?;
         let since = self.clock.now();
         self.last_reply.fetch_max(since.0, Ordering::Relaxed);
-        let moved_before = self.server.moves();
         let reached = self.server.reached(self.purpose, first, &hello);
-        if self.purpose == Purpose::Commands && (first || reached.moves > moved_before) {
-            let warnings = checkup::warnings(&endpoint, &hello);
+        if self.purpose == Purpose::Commands {
+            let warnings = self.checkup.warnings(&endpoint, &hello, SystemTime::now());
             warnings.for_each(|warning| self.events.emit(Level::Warn, None, warning));
         }
         // Sentinels say which server is right, however often they change it.
