@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sys
 
+import access_docs
 import decision_c
 import errors_docs
 import errors_java
@@ -39,7 +40,7 @@ OPTIONS = [options_rust, options_python, options_node, options_java, options_doc
 ERRORS = [errors_rust, errors_python, errors_node, errors_java, errors_docs]
 RECORDS = [records_rust, records_c, decision_c, records_python, records_node, records_java, records_docs]
 NATIVES = [natives_python, natives_node, natives_java, natives_c]
-PRIMITIVES = [package_python, package_node, primitives_docs, primitives_rust]
+PRIMITIVES = [package_python, package_node, primitives_docs, primitives_rust, access_docs]
 
 
 def parts() -> list[Part]:

@@ -5,48 +5,27 @@ use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
 use libdlock::event::Level;
-use libdlock::{Client, Config, ErrorKind};
+use libdlock::{Client, Config, ErrorKind, Rate};
 use libdlock_testkit::{Action, Proxy, Server, eventually};
 
 const SOON: Duration = Duration::from_secs(10);
 
-/// The rights of a lock, but for these.
-const LOCK: [&str; 33] = [
-    "~job",
-    "~redisson_lock_token:*",
-    "~dlock_queue:*",
-    "~dlock_seen:*",
-    "&redisson_lock__channel:*",
-    "&dlock_inbox:*",
-    "+hello",
-    "+auth",
-    "+client",
-    "+eval",
-    "+evalsha",
-    "+time",
-    "+ping",
-    "+info",
-    "+subscribe",
-    "+unsubscribe",
-    "+publish",
-    "+get",
-    "+set",
-    "+del",
-    "+exists",
-    "+pexpire",
-    "+persist",
-    "+pttl",
-    "+hget",
-    "+hset",
-    "+hdel",
-    "+hexists",
-    "+hincrby",
-    "+hrandfield",
-    "+zadd",
-    "+zcard",
-    "+zrange",
-];
-const MORE: [&str; 2] = ["+zrank", "+zrem"];
+/// The rules that docs/operations.md has for objects of this kind, for this name.
+fn documented(kind: &str, name: &str) -> Vec<String> {
+    let page = include_str!("../../docs/operations.md");
+    let (_, block) = page.split_once("<api:access-of-each>").expect("the page shows the rules of each");
+    let (_, block) = block.split_once("```text\n").expect("in a block");
+    let mut rules = Vec::new();
+    let mut is_of_it = false;
+    for line in block.lines().take_while(|line| *line != "```") {
+        match line.strip_prefix("  ") {
+            None => is_of_it = ["every client", kind].contains(&line),
+            Some(line) if is_of_it => rules.extend(line.split(' ').map(|rule| rule.replace("<names>", name))),
+            Some(_) => {}
+        }
+    }
+    rules
+}
 
 /// A client of a user with all rights of a lock but these, and what it warns of.
 async fn client_without(server: &Server, missing: &[&str]) -> (Client, Receiver<String>) {
@@ -55,9 +34,15 @@ async fn client_without(server: &Server, missing: &[&str]) -> (Client, Receiver<
 }
 
 fn add_user_without(server: &Server, missing: &[&str]) {
-    let mut rules = vec!["ACL", "SETUSER", "app", "on", ">pw", "resetkeys", "resetchannels", "-@all"];
-    rules.extend(LOCK.iter().chain(&MORE).filter(|rule| !missing.contains(rule)));
-    assert_eq!(server.cmd(&rules).text(), "OK");
+    let rules = documented("lock", "job");
+    assert!(missing.iter().all(|rule| rules.iter().any(|known| known == rule)), "{missing:?}");
+    add_user(server, rules.iter().filter(|rule| !missing.contains(&rule.as_str())));
+}
+
+fn add_user<'a>(server: &Server, rules: impl Iterator<Item = &'a String>) {
+    let mut words = vec!["ACL", "SETUSER", "app", "on", ">pw", "resetkeys", "resetchannels", "-@all"];
+    words.extend(rules.map(String::as_str));
+    assert_eq!(server.cmd(&words).text(), "OK");
 }
 
 /// The rules in the next warning about rights.
@@ -123,11 +108,12 @@ async fn rights_that_are_missing_are_told_with_the_rule() {
         return;
     }
     // Without these a client does not come so far as to ask.
-    let to_ask = ["+hello", "+auth", "+client", "+time", "+eval"];
-    let each = LOCK.iter().chain(&MORE).filter(|rule| !to_ask.contains(rule));
+    let to_ask = ["+hello", "+auth", "+client|setname", "+time", "+eval"];
+    let rules = documented("lock", "job");
+    let each = rules.iter().map(String::as_str).filter(|rule| !to_ask.contains(rule));
     let several =
         [vec!["+hrandfield", "+zrem"], vec!["&redisson_lock__channel:*", "~redisson_lock_token:*", "+persist"]];
-    for missing in each.map(|rule| vec![*rule]).chain(several) {
+    for missing in each.map(|rule| vec![rule]).chain(several) {
         let before = evals(&server);
         let (client, told) = client_without(&server, &missing).await;
         let _lock = client.lock("job").unwrap();
@@ -144,21 +130,20 @@ async fn rights_that_are_missing_are_told_with_the_rule() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn a_user_with_the_documented_rights_is_not_warned() {
     let server = Server::start();
-    let (client, told) = client_without(&server, &[]).await;
-    let before = evals(&server);
-    let _lock = client.lock("job").unwrap();
-    assert_eq!(warning(&server, &told, before), None);
-    let (client, told) = listening(&server.url()).await;
-    for open in [
-        |client: &Client| client.semaphore("a", 1).map(drop),
-        |client: &Client| client.counting_semaphore("b").map(drop),
-        |client: &Client| client.rw_lock("c").map(drop),
-        |client: &Client| client.latch("d").map(drop),
-        |client: &Client| client.rate_limiter("e", libdlock::limit::Rate::new(1, Duration::from_secs(1))).map(drop),
-    ] {
+    let kinds: [(&str, fn(&Client) -> libdlock::Result<()>); 6] = [
+        ("lock", |client| client.lock("job").map(drop)),
+        ("semaphore", |client| client.semaphore("job", 1).map(drop)),
+        ("counting semaphore", |client| client.counting_semaphore("job").map(drop)),
+        ("rw lock", |client| client.rw_lock("job").map(drop)),
+        ("latch", |client| client.latch("job").map(drop)),
+        ("rate limiter", |client| client.rate_limiter("job", Rate::new(1, Duration::from_secs(1))).map(drop)),
+    ];
+    for (kind, open) in kinds {
+        add_user(&server, documented(kind, "job").iter());
+        let (client, told) = listening(&format!("redis://app:pw@{}", server.address())).await;
         let before = evals(&server);
         open(&client).unwrap();
-        assert_eq!(warning(&server, &told, before), None);
+        assert_eq!(warning(&server, &told, before), None, "{kind}");
     }
 }
 
