@@ -130,7 +130,8 @@ async fn rights_that_are_missing_are_told_with_the_rule() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn a_user_with_the_documented_rights_is_not_warned() {
     let server = Server::start();
-    let kinds: [(&str, fn(&Client) -> libdlock::Result<()>); 6] = [
+    type Open = fn(&Client) -> libdlock::Result<()>;
+    let kinds: [(&str, Open); 6] = [
         ("lock", |client| client.lock("job").map(drop)),
         ("semaphore", |client| client.semaphore("job", 1).map(drop)),
         ("counting semaphore", |client| client.counting_semaphore("job").map(drop)),
