@@ -50,8 +50,9 @@ fn a_clock_an_hour_ahead_lets_in_an_owner_with_a_higher_token() {
     // A holder looks at what it holds once its inbox is open: not between the jump and the second grant.
     let inbox = format!("dlock_inbox:{}", a.owner.rsplit_once(':').expect("an owner").0);
     eventually(SOON, "the holder listens", || listeners(&server, &inbox) == 1);
-    // That look is the second script to be sent by its text; there is none if the inbox was open before the acquire.
-    let _ = within(Duration::from_millis(300), || server.info("commandstats", "cmdstat_eval:calls") >= 2);
+    // That look is the third script to be sent by its text, after the acquire and the question about rights; there is none if
+    // the inbox was open before the acquire.
+    let _ = within(Duration::from_millis(300), || server.info("commandstats", "cmdstat_eval:calls") >= 3);
     let waiting = second.start_acquire("job");
     wait_until_waiting(&server, "job");
     first.ok(&format!("write {path} {} by-the-first", a.token));

@@ -10,7 +10,12 @@ use libdlock_faults::{
     peer::held,
     wait_until_waiting, with_options, worker,
 };
-use libdlock_testkit::{Sentinels, eventually, resource::Register, sentinels::Promotion, temp::TempDir};
+use libdlock_testkit::{
+    Sentinels, eventually,
+    resource::Register,
+    sentinels::{Node, Promotion},
+    temp::TempDir,
+};
 
 /// No timer is the reason for anything here: renewals are due every 20 s, waiters look every 20 s.
 const QUIET: &str = "lease=60s&poll_interval=20s&queue_poll_interval=20s";
@@ -66,7 +71,9 @@ fn what_is_held_is_kept_and_waiters_go_on_after(fault: Fault) {
     let third = peers[2].start_acquire("job");
     eventually(SOON, "both wait", || libdlock_faults::waiters(&deployment.nodes[former].server, "job") == 2);
     eventually(SOON, "the replicas have heard of it", || {
-        deployment.nodes.iter().all(|node| is_held(&node.server, "job"))
+        // And of both who wait: one of whom they have not heard would stand behind the other.
+        let queued = |node: &Node| node.server.cmd(&["ZCARD", "dlock_queue:{job}"]).int();
+        deployment.nodes.iter().all(|node| is_held(&node.server, "job") && queued(node) == 2)
     });
     fault.begin(&mut deployment, former);
     let promotion = deployment.promotion(former, FAILOVER);
