@@ -6,7 +6,7 @@ use libdlock::{Rate, Wait};
 use libdlock_faults::{
     Peer, SOON, bounded, client,
     failovers::{FAILOVER, FOLLOWED, Fault},
-    is_held,
+    is_held, listeners,
     peer::held,
     wait_until_waiting, with_options, worker,
 };
@@ -77,7 +77,12 @@ fn what_is_held_is_kept_and_waiters_go_on_after(fault: Fault) {
     });
     fault.begin(&mut deployment, former);
     let promotion = deployment.promotion(former, FAILOVER);
-    wait_until_waiting(&deployment.nodes[promotion.node].server, "job");
+    // Before the former master comes back, which would grant until it is told: whoever listens here has left it.
+    let inbox = format!("dlock_inbox:{}", a.owner.rsplit_once(':').expect("an owner").0);
+    eventually(SOON, "all have come to the new master", || {
+        let server = &deployment.nodes[promotion.node].server;
+        libdlock_faults::waiters(server, "job") == 2 && listeners(server, &inbox) == 1
+    });
     fault.end(&mut deployment, former);
 
     assert_eq!(peers[0].loss_within(Duration::ZERO), None);
