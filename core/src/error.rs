@@ -219,6 +219,11 @@ impl Error {
         Error(Arc::new(Repr { op, message: text::message(message), ..(*self.0).clone() }))
     }
 
+    /// The same error, of the operation `op`.
+    pub(crate) fn renamed(&self, op: &'static str) -> Error {
+        Error(Arc::new(Repr { op, ..(*self.0).clone() }))
+    }
+
     fn with(mut self, set: impl FnOnce(&mut Facts)) -> Error {
         set(&mut Arc::make_mut(&mut self.0).facts);
         self

@@ -18,7 +18,7 @@ where
         let (deadline, end) = (client.operation_deadline(), grant.valid_until().max(client.clock.now()));
         loop {
             let done = self.send_renewal(&P::Renew::of(grant, lease), deadline, end).await;
-            let done = done.map_err(|failed| failed.error.retold(op, failed.error.message()))?;
+            let done = done.map_err(|failed| failed.error.renamed(op))?;
             // The server before may have answered: what it prolonged is not what counts.
             if done.reached.moves != self.moves() && client.clock.now() < deadline.min(end) {
                 continue;
@@ -61,7 +61,7 @@ pub(crate) async fn extend_together<P: Primitive<Renew: Renewal>>(
     loop {
         let items = holds.iter().map(|(object, grant)| (object.name().clone(), P::Renew::of(grant, lease))).collect();
         let done = server::send_renewals::<P>(client, items, deadline, end).await;
-        let done = done.map_err(|failed| failed.error.retold(op, failed.error.message()).on(first.name().as_str()))?;
+        let done = done.map_err(|failed| failed.error.renamed(op).on(first.name().as_str()))?;
         if done.reached.moves != first.moves() && client.clock.now() < deadline.min(end) {
             continue;
         }

@@ -114,7 +114,7 @@ impl Context {
     pub(crate) fn name_of<S: State>(&self, op: &'static str, name: &str) -> Result<ObjectName> {
         self.check_open(op)?;
         let checked = ObjectName::new(&self.options.key_prefix, name);
-        let name = checked.map_err(|error| error.retold(op, error.message()))?;
+        let name = checked.map_err(|error| error.renamed(op))?;
         self.look_at_rights::<S>(op, &name);
         Ok(name)
     }

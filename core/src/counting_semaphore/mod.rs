@@ -269,7 +269,7 @@ impl CountingSemaphore {
             let answered = semaphore.shared.primitive().take_answered();
             let add = |once| Add { once, permits, answered: answered.clone() };
             let added = semaphore.client().operate_once_or_again(name, add).await;
-            let (added, request) = added.map_err(|failed| failed.error.retold(op, failed.error.message()))?;
+            let (added, request) = added.map_err(|failed| failed.error.renamed(op))?;
             request.iter().for_each(|request| semaphore.shared.primitive().is_answered(request.id()));
             semaphore.settle(op, permits, added)
         };

@@ -148,7 +148,7 @@ impl Latch {
         self.check_open(Look::OP)?;
         let look = self.client().operate(self.shared.name(), &Look);
         let looked = self.while_open(Look::OP, pin!(look)).await?;
-        looked.map(|done| done.reply.count).map_err(|failed| self.shared.look_error(Look::OP, failed))
+        looked.map(|done| done.reply.count).map_err(|failed| failed.error.renamed(Look::OP))
     }
 
     /// Waits until the latch is open, as long as it takes.

@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, watch};
 
 use super::latches::Latches;
-use crate::backend::Failed;
 use crate::context::Context;
 use crate::error::{Error, ErrorKind};
 use crate::lease::HolderId;
@@ -67,15 +66,10 @@ impl LatchObject {
         &self.latches
     }
 
-    /// The error of a look, as the call that it belongs to says it.
-    pub(super) fn look_error(&self, op: &'static str, failed: Failed) -> Error {
-        failed.error.retold(op, failed.error.message())
-    }
-
     /// The error of a call that the server did not answer.
     pub(super) fn away(&self, op: &'static str) -> Error {
         let client = self.client();
-        let why = client.backend.why_away().map(|error| error.retold(op, error.message()));
+        let why = client.backend.why_away().map(|error| error.renamed(op));
         let silence = || Error::new(ErrorKind::Connection, op, format!("{} did not answer in time", client.target));
         why.unwrap_or_else(silence).on(self.name.as_str())
     }

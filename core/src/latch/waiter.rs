@@ -37,7 +37,7 @@ pub(super) async fn wait(object: &Arc<LatchObject>, wait: Wait) -> Result<bool> 
     let opened = match wait.until(began) {
         None => match client.operate(object.name(), &Look).await {
             Ok(done) => done.reply.count == 0,
-            Err(failed) => return Err(object.look_error(OP, failed)),
+            Err(failed) => return Err(failed.error.renamed(OP)),
         },
         Some(until) => {
             let _waiting = counts.waits();
@@ -74,7 +74,7 @@ impl<'a> Waiter<'a> {
                 Ok(_) => self.seen = true,
                 // A wait with an end is over at that, whatever the server does meanwhile.
                 Err(failed) if failed.away && until != Tick::NEVER => {}
-                Err(failed) => return Err(self.object.look_error(OP, failed)),
+                Err(failed) => return Err(failed.error.renamed(OP)),
             }
             watching::start(self.object);
         }

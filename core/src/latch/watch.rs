@@ -57,7 +57,7 @@ impl Watch {
             };
             let failed = |failed: Failed| {
                 let away = failed.away;
-                LookFailed { error: object.look_error(OP, failed), away }
+                LookFailed { error: failed.error.renamed(OP), away }
             };
             object.show(look, outcome.map(|done| done.reply.count == 0).map_err(failed));
             // Counted from the sending: a process that was stopped must not sleep on an old answer.

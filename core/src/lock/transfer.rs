@@ -90,7 +90,7 @@ impl Lock {
         let refuse = |kind, message: &str| Error::new(kind, DETACH, message).on(self.key());
         let done = client.operate(self.shared.name(), &step).await;
         // The hold is over in any case: a retry finds none.
-        let over = |failed: Failed| failed.error.retold(DETACH, failed.error.message()).permanent();
+        let over = |failed: Failed| failed.error.renamed(DETACH).permanent();
         match done.map_err(over)?.reply {
             Transferred::Done { .. } => {
                 fresh.owner = None;

@@ -226,7 +226,7 @@ impl RedisBackend {
             error = self.link.down_for(grace) => {
                 // The request may be under way on the connection that is gone.
                 let echo_until = Some(self.echo_of(self.clock.now()));
-                Err(Failed { error: rename(S::OP, &error), echo_until, away: true }.on(name))
+                Err(Failed { error: error.renamed(S::OP), echo_until, away: true }.on(name))
             }
         }
     }
@@ -322,7 +322,7 @@ impl RedisBackend {
                 Some(_) => Failed { error: outcome_unknown(kind, &error), echo_until, away: true },
             };
             let mut connected =
-                self.link.get(deadline).await.map_err(|error| failed(rename(kind.op, &error), echo_until))?;
+                self.link.get(deadline).await.map_err(|error| failed(error.renamed(kind.op), echo_until))?;
             let sent = self.clock.now();
             if sent >= deadline {
                 let silence =
@@ -470,14 +470,10 @@ fn replies_for<R>(items: usize, replies: Vec<R>) -> Result<Vec<R>, Malformed> {
     if replies.len() == items { Ok(replies) } else { Err(Malformed) }
 }
 
-fn rename(op: &'static str, error: &Error) -> Error {
-    error.retold(op, error.message())
-}
-
 /// What an `error` means after a request without an answer. If no retry helps against the error, none finds out.
 fn outcome_unknown(kind: StepKind, error: &Error) -> Error {
     if kind.reads {
-        return rename(kind.op, error);
+        return error.renamed(kind.op);
     }
     let message = format!("{}; the request was sent, and it is not known whether it was carried out", error.message());
     let unknown = Error::new(ErrorKind::OutcomeUnknown, kind.op, message);
