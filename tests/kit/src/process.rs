@@ -109,19 +109,17 @@ impl Worker {
 
     /// Ends it as a crash or the out-of-memory killer does, and waits until it is gone.
     pub fn kill(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        end(&mut self.child);
     }
 
     /// Stops it (SIGSTOP) and waits until all of it stands still.
     pub fn pause(&self) {
-        sys::signal(self.pid(), libc::SIGSTOP);
-        wait_for_state(self.pid(), "T");
+        pause(self.pid());
     }
 
     /// Lets it go on (SIGCONT).
     pub fn resume(&self) {
-        sys::signal(self.pid(), libc::SIGCONT);
+        resume(self.pid());
     }
 
     /// Closes its input, on which a worker ends by itself, and waits for that.
@@ -149,8 +147,25 @@ impl Drop for Worker {
     }
 }
 
+/// Ends a process as a crash does, and waits until it is gone.
+pub(crate) fn end(child: &mut Child) {
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// Stops a process (SIGSTOP) and waits until all of it stands still.
+pub(crate) fn pause(pid: u32) {
+    sys::signal(pid, libc::SIGSTOP);
+    wait_for_state(pid, "T");
+}
+
+/// Lets a process go on (SIGCONT).
+pub(crate) fn resume(pid: u32) {
+    sys::signal(pid, libc::SIGCONT);
+}
+
 /// Waits until every thread of a process is in `state` (as /proc shows it): signals are delivered thread by thread.
-pub(crate) fn wait_for_state(pid: u32, state: &str) {
+fn wait_for_state(pid: u32, state: &str) {
     crate::eventually(Duration::from_secs(5), "the process stands still", || {
         let Ok(threads) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return true };
         threads.flatten().all(|thread| {

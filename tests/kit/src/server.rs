@@ -13,10 +13,9 @@ use crate::{
     certificates::{Authority, Certificate},
     clock::ClockHandle,
     port,
-    process::{spawn, wait_for_state},
+    process::{self, spawn},
     program,
     resp::{Conn, Kept, Reply},
-    sys,
     temp::TempDir,
     wait::within,
 };
@@ -262,8 +261,7 @@ impl Server {
     pub fn stop(&mut self) {
         self.conn.close();
         if let Some(mut child) = self.child.take() {
-            let _ = child.kill();
-            let _ = child.wait();
+            process::end(&mut child);
         }
     }
 
@@ -289,13 +287,12 @@ impl Server {
 
     /// Stops its process (SIGSTOP): connections stay open and nothing answers.
     pub fn pause(&self) {
-        sys::signal(self.pid(), libc::SIGSTOP);
-        wait_for_state(self.pid(), "T");
+        process::pause(self.pid());
     }
 
     /// Lets its process go on (SIGCONT).
     pub fn resume(&self) {
-        sys::signal(self.pid(), libc::SIGCONT);
+        process::resume(self.pid());
     }
 
     #[track_caller]

@@ -11,10 +11,9 @@ use std::{
 use crate::{
     access::{self, ADMIN},
     port,
-    process::{spawn, wait_for_state},
+    process::{self, spawn},
     program,
     resp::{Kept, Reply},
-    sys,
     temp::TempDir,
     wait::within,
 };
@@ -101,8 +100,7 @@ impl Sentinel {
     pub fn stop(&mut self) {
         self.conn.close();
         if let Some(mut child) = self.child.take() {
-            let _ = child.kill();
-            let _ = child.wait();
+            process::end(&mut child);
         }
     }
 
@@ -115,13 +113,12 @@ impl Sentinel {
 
     /// Stops its process (SIGSTOP): connections stay open and nothing answers.
     pub fn pause(&self) {
-        sys::signal(self.pid(), libc::SIGSTOP);
-        wait_for_state(self.pid(), "T");
+        process::pause(self.pid());
     }
 
     /// Lets its process go on (SIGCONT).
     pub fn resume(&self) {
-        sys::signal(self.pid(), libc::SIGCONT);
+        process::resume(self.pid());
     }
 
     /// What it has logged.
