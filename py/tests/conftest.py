@@ -130,6 +130,13 @@ def breaks_within_100_ms(process: subprocess.Popen[str]) -> str:
     return rest
 
 
+def assert_named_elsewhere(thing: object, kind: str, verb: str, here: str) -> None:
+    """A verb that an object of this kind has not: the error says what to use."""
+    with pytest.raises(AttributeError) as raised:
+        getattr(thing, verb)
+    assert str(raised.value) == f"'{kind}' object has no attribute {verb!r}: use {here}"
+
+
 def ended(process: subprocess.Popen[str]) -> str:
     """What the process still writes, once it has ended well. (`communicate` would miss what `readline` has buffered.)"""
     assert process.stdout is not None

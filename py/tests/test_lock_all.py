@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import libdlock
-from conftest import Python, breaks_within_100_ms
+from conftest import Python, assert_named_elsewhere, breaks_within_100_ms
 from redis_server import RedisServer
 
 
@@ -270,7 +270,5 @@ def test_ctrl_c_breaks_a_wait_within_100_ms(
 def test_what_a_lock_has_and_a_set_has_not_is_named(
     client: libdlock.Client, name: str, elsewhere: str, here: str
 ) -> None:
-    with pytest.raises(AttributeError) as raised:
-        getattr(client.lock_all([name]), elsewhere)
-    assert str(raised.value) == f"'LockAll' object has no attribute {elsewhere!r}: use {here}"
+    assert_named_elsewhere(client.lock_all([name]), "LockAll", elsewhere, here)
     assert not hasattr(client.lock_all([name]), "nonsense")

@@ -11,7 +11,7 @@ import time
 import pytest
 
 import libdlock
-from conftest import Python, breaks_within_100_ms
+from conftest import Python, assert_named_elsewhere, breaks_within_100_ms
 from redis_server import RedisServer
 
 
@@ -193,9 +193,7 @@ def test_what_others_call_it_is_answered_with_our_name(
     client: libdlock.Client, name: str, name_elsewhere: str, here: str
 ) -> None:
     lock = client.rw_lock(name)
-    with pytest.raises(AttributeError) as raised:
-        getattr(lock, name_elsewhere)
-    assert str(raised.value) == f"'RwLock' object has no attribute {name_elsewhere!r}: use {here}"
+    assert_named_elsewhere(lock, "RwLock", name_elsewhere, here)
     with pytest.raises(AttributeError) as raised:
         lock.nonsense  # type: ignore[attr-defined]  # noqa: B018
     assert str(raised.value) == "'RwLock' object has no attribute 'nonsense'"
@@ -230,9 +228,7 @@ def test_what_a_lock_has_and_a_side_has_not_is_named(
 ) -> None:
     lock = client.rw_lock(name)
     for side in (lock.read, lock.write):
-        with pytest.raises(AttributeError) as raised:
-            getattr(side, name_elsewhere)
-        assert str(raised.value) == f"'RwLockSide' object has no attribute {name_elsewhere!r}: use {here}"
+        assert_named_elsewhere(side, "RwLockSide", name_elsewhere, here)
 
 
 def test_a_side_is_not_called(client: libdlock.Client, name: str) -> None:
