@@ -1,39 +1,16 @@
 //! The floor is put together of the library's scripts by hand: each of its modes still gets what it asks for.
 
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
-use std::thread;
-use std::time::Duration;
-
-use libdlock_testkit::Server;
-
-/// A mode works for a tenth of a second, those of a queue for half a second more.
-const SOON: Duration = Duration::from_secs(20);
-
-/// Ends with the test, whatever becomes of it.
-struct Floor(Child);
-
-impl Drop for Floor {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
+use libdlock_testkit::process::PATIENCE;
+use libdlock_testkit::{Server, Worker};
 
 /// What the floor answers in this mode, by the worker protocol.
 #[track_caller]
 fn answer_of(mode: &str, what: &str, url: &str) -> String {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_libdlock-floor"));
-    command.args([mode, what, url, "3", "0.1"]).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut floor = Floor(command.spawn().expect("the floor starts"));
-    let lines = BufReader::new(floor.0.stdout.take().expect("piped")).lines();
-    let (said, says) = mpsc::channel();
-    thread::spawn(move || lines.map_while(Result::ok).try_for_each(|line| said.send(line)));
-    let next = || says.recv_timeout(SOON).unwrap_or_else(|error| panic!("{mode} {what}: {error}"));
-    assert_eq!(next(), "ready", "{mode} {what}");
-    writeln!(floor.0.stdin.as_mut().expect("piped"), "go").expect("it reads");
-    next()
+    // Shown when it fails: which of them it was.
+    println!("{mode} {what}");
+    let mut floor = Worker::spawn(env!("CARGO_BIN_EXE_libdlock-floor"), &[mode, what, url, "3", "0.1"]);
+    assert_eq!(floor.expect_line(PATIENCE), "ready", "{mode} {what}");
+    floor.ask("go")
 }
 
 #[test]
