@@ -160,34 +160,51 @@ impl Backend {
         }
     }
 
-    /// Listens on a channel until the subscription is dropped. The listener hears every message, and
+    /// Listens on a channel of the object of this name until the subscription is dropped. The listener hears every message, and
     /// [`Heard::Subscribed`] when the server has confirmed the subscription and after every interruption,
     /// [`Heard::Interrupted`] at its beginning, or [`Heard::Refused`].
-    pub(crate) fn subscribe(&self, channel: &str, listen: Listen) -> Subscription {
+    pub(crate) fn subscribe(&self, _name: &ObjectName, channel: &str, listen: Listen) -> Subscription {
         match self {
             Backend::Redis(redis) => redis.subscribe(channel, listen),
             Backend::Memory(memory) => memory.subscribe(channel, listen),
         }
     }
 
-    /// Changes when the client finds itself on another server than before (a restart, a failover).
-    pub(crate) fn server_generation(&self) -> u64 {
+    /// As [`Backend::subscribe`], on a channel where the servers of all objects publish.
+    pub(crate) fn subscribe_to_all(&self, channel: &str, listen: Listen) -> Subscription {
+        match self {
+            Backend::Redis(redis) => redis.subscribe(channel, listen),
+            Backend::Memory(memory) => memory.subscribe(channel, listen),
+        }
+    }
+
+    /// Changes when the client finds the object of this name on another server than before (a restart, a failover).
+    pub(crate) fn server_generation(&self, _name: &ObjectName) -> u64 {
         match self {
             Backend::Redis(redis) => redis.server_generation(),
             Backend::Memory(_) => 0,
         }
     }
 
-    /// How often the client may have found itself on another server: as [`Backend::server_generation`], and also where the two
-    /// cannot be told apart.
-    pub(crate) fn moves(&self) -> u64 {
+    /// The last move of the object of this name: that the client may have found it on another server. As
+    /// [`Backend::server_generation`], and also where two servers cannot be told apart. The moves of all objects are numbered in
+    /// one row, from 1 on; 0 before the first.
+    pub(crate) fn moves(&self, _name: &ObjectName) -> u64 {
         match self {
             Backend::Redis(redis) => redis.moves(),
             Backend::Memory(_) => 0,
         }
     }
 
-    /// Completes when [`Backend::moves`] is more than `seen`, with that. Cancel safe.
+    /// The last move of any object.
+    pub(crate) fn last_move(&self) -> u64 {
+        match self {
+            Backend::Redis(redis) => redis.moves(),
+            Backend::Memory(_) => 0,
+        }
+    }
+
+    /// Completes when [`Backend::last_move`] is more than `seen`, with that. Cancel safe.
     pub(crate) async fn moved_since(&self, seen: u64) -> u64 {
         match self {
             Backend::Redis(redis) => redis.moved_since(seen).await,
@@ -195,25 +212,26 @@ impl Backend {
         }
     }
 
-    /// When the server last answered any call of this client. Memory answers at once: [`Tick::NEVER`],
-    /// which is later than any call, says that it is never away.
-    pub(crate) fn heard_at(&self) -> Tick {
+    /// When the server of the object of this name last answered any call of this client. Memory answers at once:
+    /// [`Tick::NEVER`], which is later than any call, says that it is never away.
+    pub(crate) fn heard_at(&self, _name: &ObjectName) -> Tick {
         match self {
             Backend::Redis(redis) => redis.heard_at(),
             Backend::Memory(_) => Tick::NEVER,
         }
     }
 
-    /// Why the server cannot be reached, or what it refuses for now, if that is known.
-    pub(crate) fn why_away(&self) -> Option<Error> {
+    /// Why the server of the object of this name cannot be reached, or what it refuses for now, if that is known.
+    pub(crate) fn why_away(&self, _name: &ObjectName) -> Option<Error> {
         match self {
             Backend::Redis(redis) => redis.why_away(),
             Backend::Memory(_) => None,
         }
     }
 
-    /// The server's time, as far as the client knows it; `None` where no reply is ever lost, because the steps run in this process.
-    pub(crate) fn server_time(&self, now: Tick) -> Option<ServerTime> {
+    /// The time of the server of the object of this name, as far as the client knows it; `None` where
+    /// the steps run in this process.
+    pub(crate) fn server_time(&self, _name: &ObjectName, now: Tick) -> Option<ServerTime> {
         match self {
             Backend::Redis(redis) => Some(redis.server_time(now)),
             Backend::Memory(_) => None,
@@ -231,6 +249,14 @@ impl Backend {
         match self {
             Backend::Redis(redis) => redis.watch_rights(access, name, tell).await,
             Backend::Memory(_) => std::future::pending().await,
+        }
+    }
+
+    /// Whether the reply to a step can be lost: not where the steps run in this process.
+    pub(crate) fn loses_replies(&self) -> bool {
+        match self {
+            Backend::Redis(_) => true,
+            Backend::Memory(_) => false,
         }
     }
 

@@ -126,7 +126,8 @@ impl<'a, P: Primitive> Caller<'a, P> {
     /// The line's first request, made by its first caller. If it brings no grant, a contender goes on with it.
     async fn open(&self, deadline: Tick) -> Result<Opened<P>> {
         let (client, shared, guard) = (self.shared.client(), self.shared.clone(), CutOffOnDrop::new(self.shared));
-        let (wanted, step, sent) = (self.wanted, P::acquire(client, self.wanted, true, true), self.asked_at);
+        let step = P::acquire(client, shared.name(), self.wanted, true, true);
+        let (wanted, sent) = (self.wanted, self.asked_at);
         let opening = client.tasks.operation(async move {
             let outcome = shared.send_acquire(&step, shared.client().operation_deadline(), deadline).await;
             shared.opened(guard, AcquireOutcome { wanted, others: Vec::new(), step, sent, outcome })
@@ -165,7 +166,7 @@ impl<'a, P: Primitive> Caller<'a, P> {
     /// nobody contends for this process, callers that come meanwhile wait for it.
     async fn try_once(&self, deadline: Tick) -> Result<NonBlockingOutcome<P>> {
         let (client, shared, wanted) = (self.shared.client(), self.shared.clone(), self.wanted);
-        let step = P::acquire(client, wanted, false, true);
+        let step = P::acquire(client, shared.name(), wanted, false, true);
         let request = NonBlocking { wanted, step, contends: shared.line().begin() };
         let trying = client.tasks.operation(async move {
             let outcome = shared.send_acquire(&request.step, deadline, deadline).await;

@@ -57,10 +57,11 @@ impl Confirmed {
         releases.push_back(release);
     }
 
-    /// Takes out those that a server before the present one has confirmed, and that are to be repeated.
-    fn take_of_former(&self, moves: u64, now: Tick) -> Vec<Release> {
+    /// Takes out those that a server before the present one of their object has confirmed, and that are to be repeated.
+    fn take_of_former(&self, moves: impl Fn(&ObjectName) -> u64, now: Tick) -> Vec<Release> {
         let mut releases = self.0.lock();
-        let (former, rest) = std::mem::take(&mut *releases).into_iter().partition(|each| each.reached.moves < moves);
+        let is_of_former = |each: &Release| each.reached.moves < moves(&each.name);
+        let (former, rest) = std::mem::take(&mut *releases).into_iter().partition(is_of_former);
         *releases = rest;
         drop(releases);
         Vec::from(former).into_iter().filter(|each: &Release| now.since(each.at) <= REMEMBERED).collect()
@@ -74,10 +75,10 @@ pub(super) fn note<P: Primitive>(home: &Arc<Home<P>>, name: &ObjectName, grant: 
     if !P::Renew::LEASED {
         return;
     }
-    let (name, owner) = (name.clone(), grant.owner().to_owned());
-    home.confirmed.enter(Release { name, owner, reached, at: client.clock.now() });
+    let owner = grant.owner().to_owned();
+    home.confirmed.enter(Release { name: name.clone(), owner, reached, at: client.clock.now() });
     // Another server may have been found meanwhile, and those before this one may have been repeated.
-    if reached.moves < server::moves(client) {
+    if reached.moves < server::moves(client, name) {
         repeat(home);
     }
 }
@@ -85,7 +86,7 @@ pub(super) fn note<P: Primitive>(home: &Arc<Home<P>>, name: &ObjectName, grant: 
 /// The present server may not know what its predecessor has confirmed.
 pub(super) fn repeat<P: Primitive>(home: &Arc<Home<P>>) {
     let client = home.context();
-    let former = home.confirmed.take_of_former(server::moves(client), client.clock.now());
+    let former = home.confirmed.take_of_former(|name| server::moves(client, name), client.clock.now());
     if former.is_empty() {
         return;
     }
@@ -128,10 +129,10 @@ mod tests {
         for (number, moves) in [(1, 0), (2, 1), (3, 0)] {
             confirmed.enter(release(number, moves, now));
         }
-        assert!(confirmed.take_of_former(0, now).is_empty(), "it is this one");
-        assert_eq!(owners(&confirmed.take_of_former(1, now)), ["1", "3"]);
-        assert!(confirmed.take_of_former(1, now).is_empty());
-        assert_eq!(owners(&confirmed.take_of_former(2, now)), ["2"]);
+        assert!(confirmed.take_of_former(|_| 0, now).is_empty(), "it is this one");
+        assert_eq!(owners(&confirmed.take_of_former(|_| 1, now)), ["1", "3"]);
+        assert!(confirmed.take_of_former(|_| 1, now).is_empty());
+        assert_eq!(owners(&confirmed.take_of_former(|_| 2, now)), ["2"]);
     }
 
     #[test]
@@ -139,9 +140,9 @@ mod tests {
         let confirmed = Confirmed::default();
         let later = Tick(0).plus(REMEMBERED * 2);
         confirmed.enter(release(0, 0, Tick(0)));
-        assert!(confirmed.take_of_former(1, later).is_empty(), "too old to be repeated");
+        assert!(confirmed.take_of_former(|_| 1, later).is_empty(), "too old to be repeated");
         (0..MOST + 3).for_each(|number| confirmed.enter(release(number, 0, later)));
-        let taken = confirmed.take_of_former(1, later);
+        let taken = confirmed.take_of_former(|_| 1, later);
         assert_eq!((taken.len(), taken[0].owner.as_str()), (MOST, "3"));
     }
 }

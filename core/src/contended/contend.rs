@@ -135,7 +135,8 @@ impl<P: Primitive> Contender<P> {
             return Next::Leave;
         };
         let client = self.shared.client();
-        let (mut step, mut others, sent) = (P::acquire(client, wanted, true, alone), others, client.clock.now());
+        let (mut step, mut others, sent) =
+            (P::acquire(client, self.shared.name(), wanted, true, alone), others, client.clock.now());
         others.truncate(P::acquire_also(client, &mut step, &others));
         let outcome = self.shared.send_acquire(&step, client.operation_deadline(), Tick::NEVER).await;
         self.turn = None;

@@ -111,9 +111,9 @@ pub(crate) trait Primitive: Default + Send + Sync + 'static {
     /// Renews and extends holds, or says that grants are for good.
     type Renew: GrantKind;
 
-    /// A request that was not made before. With `waits` it stands in the queue if it is not granted; `alone` says that nobody
+    /// A request for the object of this name that was not made before. With `waits` it stands in the queue if it is not granted; `alone` says that nobody
     /// in this process waits behind the caller that gets the grant.
-    fn acquire(client: &Context, wanted: Self::Wanted, waits: bool, alone: bool) -> Self::Acquire;
+    fn acquire(client: &Context, name: &ObjectName, wanted: Self::Wanted, waits: bool, alone: bool) -> Self::Acquire;
 
     /// Adds acquires for callers that want this to a request. How many of them, from the first on: those that one request can
     /// make.

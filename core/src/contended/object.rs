@@ -190,7 +190,7 @@ impl<P: Primitive> Contended<P> {
             let mail = Mail { ask: free, missed: !free, ..Mail::default() };
             shared.upgrade().into_iter().for_each(|shared: Arc<Contended<P>>| shared.note_if_contending(mail));
         });
-        server::subscribe(self.client(), &P::foreign_channel(&self.name), listen)
+        server::subscribe(self.client(), &self.name, &P::foreign_channel(&self.name), listen)
     }
 
     /// The error of a caller whose requests all came too late.

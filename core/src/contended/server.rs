@@ -64,19 +64,19 @@ impl<P: Primitive> Contended<P> {
         client.keeper.settle(&client.backend, grant, lease, done.sent, done.reply)
     }
 
-    /// When the server last answered any call of the client.
+    /// When its server last answered any call of the client.
     pub(super) fn heard_at(&self) -> Tick {
-        self.client().backend.heard_at()
+        self.client().backend.heard_at(self.name())
     }
 
-    /// Why the server cannot be reached, or what it refuses for now, if that is known.
+    /// Why its server cannot be reached, or what it refuses for now, if that is known.
     pub(super) fn why_away(&self) -> Option<Error> {
-        self.client().backend.why_away()
+        self.client().backend.why_away(self.name())
     }
 
-    /// How often the client may have found itself on another server.
-    pub(super) fn moves(&self) -> u64 {
-        moves(self.client())
+    /// The last time that the client may have found it on another server; see [`Backend::moves`].
+    pub(crate) fn moves(&self) -> u64 {
+        moves(self.client(), self.name())
     }
 }
 
@@ -95,9 +95,9 @@ where
     }
 }
 
-/// How often the client may have found itself on another server.
-pub(super) fn moves(client: &Context) -> u64 {
-    client.backend.moves()
+/// The last time that the client may have found the object of this name on another server; see [`Backend::moves`].
+pub(super) fn moves(client: &Context, name: &ObjectName) -> u64 {
+    client.backend.moves(name)
 }
 
 /// Asks for all of these or none, until `deadline`. The server knows at most a chunk of them at once.
@@ -156,9 +156,9 @@ impl ServerHandle {
     }
 }
 
-/// Listens on a channel; see [`Backend::subscribe`].
-pub(super) fn subscribe(client: &Context, channel: &str, listen: Listen) -> Subscription {
-    client.backend.subscribe(channel, listen)
+/// Listens on a channel of an object; see [`Backend::subscribe`].
+pub(super) fn subscribe(client: &Context, name: &ObjectName, channel: &str, listen: Listen) -> Subscription {
+    client.backend.subscribe(name, channel, listen)
 }
 
 /// How long the bytes of one attempt may take effect after they were sent.

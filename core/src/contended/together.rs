@@ -168,7 +168,7 @@ impl<P: TakenTogether> Together<P> {
     async fn attempt(&self, jumps: bool) -> Result<Attempt<P>> {
         let (client, objects, wanted) = (self.objects[0].client(), self.objects.clone(), self.wanted);
         let request = |object: &Arc<Contended<P>>| {
-            let step = P::acquire(client, wanted, false, true);
+            let step = P::acquire(client, object.name(), wanted, false, true);
             NonBlocking { wanted, step, contends: object.line().begin() }
         };
         let requests: Vec<_> = objects.iter().map(request).collect();

@@ -74,7 +74,7 @@ impl Context {
                 context.hear(heard);
             }
         });
-        let subscription = self.backend.subscribe(&inbox(&self.id), listen);
+        let subscription = self.backend.subscribe_to_all(&inbox(&self.id), listen);
         // Of two that came at the same time one stays; dropping the other leaves the channel subscribed.
         let _ = self.inbox.subscription.set(subscription);
     }

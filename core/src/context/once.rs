@@ -11,9 +11,9 @@ use crate::time::Tick;
 const TOO_LATE_IN_A_ROW: u32 = 3;
 
 impl Context {
-    /// A request that is carried out once, however often it is sent.
-    pub(crate) fn once(&self) -> Once {
-        match self.backend.server_time(self.clock.now()) {
+    /// A request about this name that is carried out once, however often it is sent.
+    fn once(&self, name: &ObjectName) -> Once {
+        match self.backend.server_time(name, self.clock.now()) {
             Some(now) => Once::new(&self.next_owner(), now),
             None => Once::in_process(),
         }
@@ -41,7 +41,7 @@ impl Context {
         S: Step<Reply = Carried<R>>,
     {
         let deadline = self.operation_deadline();
-        let mut once = self.once();
+        let mut once = self.once(name);
         let mut echo_until = None;
         for _ in 0..=TOO_LATE_IN_A_ROW {
             let outcome = self.operate_until(name, &step(once.clone()), deadline, Tick::NEVER).await;
@@ -56,7 +56,7 @@ impl Context {
                 return Ok((out, echo_until.is_none().then_some(once)));
             }
             if echo_until.is_none() {
-                once = self.once();
+                once = self.once(name);
             } else if once.is_void(now) {
                 break;
             }

@@ -93,9 +93,9 @@ impl Primitive for Counting {
     type Look = Look;
     type Renew = ForGood;
 
-    fn acquire(client: &Context, wanted: CountWanted, waits: bool, _alone: bool) -> Acquire {
+    fn acquire(client: &Context, name: &ObjectName, wanted: CountWanted, waits: bool, _alone: bool) -> Acquire {
         let owner = owner(client, wanted.0);
-        Acquire { owner, others: Vec::new(), waits, void_after: void_after(client) }
+        Acquire { owner, others: Vec::new(), waits, void_after: void_after(client, name) }
     }
 
     fn acquire_also(client: &Context, step: &mut Acquire, others: &[CountWanted]) -> usize {
@@ -174,16 +174,16 @@ impl Primitive for Counting {
 
 /// See [`Taker`]. Where no reply is ever lost nothing has to be remembered, and so there is no number.
 fn owner(client: &Context, permits: u32) -> String {
-    match client.backend.server_time(client.clock.now()) {
-        Some(_) => Taker::fresh(client, permits),
-        None => format!("{}:/{permits}", client.id()),
+    match client.backend.loses_replies() {
+        true => Taker::fresh(client, permits),
+        false => format!("{}:/{permits}", client.id()),
     }
 }
 
 /// An acquire that is made now takes no effect after this: nobody would undo it.
-fn void_after(client: &Context) -> ServerTime {
+fn void_after(client: &Context, name: &ObjectName) -> ServerTime {
     let now: Tick = client.clock.now();
-    client.backend.server_time(now).map_or(ServerTime(u64::MAX), |now| now.plus(KNOWN))
+    client.backend.server_time(name, now).map_or(ServerTime(u64::MAX), |now| now.plus(KNOWN))
 }
 
 impl AcquireStep for Acquire {

@@ -69,7 +69,7 @@ impl LatchObject {
     /// The error of a call that the server did not answer.
     pub(super) fn away(&self, op: &'static str) -> Error {
         let client = self.client();
-        let why = client.backend.why_away().map(|error| error.renamed(op));
+        let why = client.backend.why_away(&self.name).map(|error| error.renamed(op));
         let silence = || Error::new(ErrorKind::Connection, op, format!("{} did not answer in time", client.target));
         why.unwrap_or_else(silence).on(self.name.as_str())
     }

@@ -95,7 +95,7 @@ fn listen(object: &Arc<LatchObject>) -> Subscription {
             weak.upgrade().into_iter().for_each(|object: Arc<LatchObject>| object.note());
         }
     });
-    object.client().backend.subscribe(&channel(object.name()), listen)
+    object.client().backend.subscribe(object.name(), &channel(object.name()), listen)
 }
 
 #[cfg(test)]

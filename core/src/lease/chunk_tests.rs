@@ -122,7 +122,7 @@ async fn a_failed_renewal_fills_no_other_chunk_before_its_time() {
     world.clock.advance(INTERVAL - Duration::from_millis(500));
     let due = world.keeper.0.lock().take_due(world.now()).chunks.remove(0).holds;
     assert_eq!(due.len(), 1, "before anything fills it up");
-    world.keeper.ask_again(&due, |_| LONGEST_RETRY);
+    world.keeper.ask_again(due.iter(), |_| LONGEST_RETRY);
     world.clock.advance(Duration::from_millis(500));
     let due = world.due();
     assert_eq!(due.iter().map(|(grant, _)| grant.token()).collect::<Vec<_>>(), [2]);

@@ -165,7 +165,7 @@ impl Keeper {
     }
 
     async fn run(self, backend: Arc<Backend>, tasks: Tasks) {
-        let mut moves = backend.moves();
+        let mut moves = backend.last_move();
         loop {
             fault_point(TASK);
             let next = self.0.lock().arm();
@@ -175,8 +175,8 @@ impl Keeper {
                 () = self.0.clock.sleep_until(verify_at) => drop(self.verify_all_if_asked()),
                 () = self.0.changed.notified() => continue,
                 now = backend.moved_since(moves) => {
-                    moves = now;
-                    self.ask_for_all().await;
+                    let seen = std::mem::replace(&mut moves, now);
+                    self.ask_for(|grant| backend.moves(grant.name()) > seen).await;
                 }
             }
             for chunk in self.due() {
@@ -188,13 +188,13 @@ impl Keeper {
         }
     }
 
-    /// Another server may not know what is held: renews everything at once, and verifies what is not renewed.
-    async fn ask_for_all(&self) {
+    /// Another server may not know what is held: renews these at once, and verifies those that are not renewed.
+    async fn ask_for(&self, has_moved: impl Fn(&Grant) -> bool) {
         let now = self.0.clock.now();
         let mut from = (now, 0);
         loop {
             // A statement of its own: the lock is not held while others run.
-            let next = self.0.lock().hasten(now, from, TAKEN_AT_ONCE);
+            let next = self.0.lock().hasten(now, from, TAKEN_AT_ONCE, &has_moved);
             let Some(next) = next else { return };
             from = next;
             tokio::task::yield_now().await;
@@ -221,7 +221,8 @@ impl Keeper {
         let Chunk { by, mut holds } = chunk;
         holds.retain(|(grant, _)| !matches!(grant.watch(), Watch::Over));
         let Some((first, _)) = holds.first() else { return };
-        let (deadline, moves) = (self.0.clock.now().plus(backend.attempt_budget() * 2), backend.moves());
+        let moves: Vec<u64> = holds.iter().map(|(grant, _)| backend.moves(grant.name())).collect();
+        let deadline = self.0.clock.now().plus(backend.attempt_budget() * 2);
         let counts = (by.counts)(&self.0.counters);
         match by.send(backend, &holds, deadline).await {
             Ok(done) => {
@@ -231,15 +232,14 @@ impl Keeper {
                     self.settle(backend, grant, *lease, done.sent, reply);
                 }
                 // It may have been the server before that answered.
-                if backend.moves() != moves {
-                    self.ask_again(&holds, |_| Duration::ZERO);
-                }
+                let moved = holds.iter().zip(moves).filter(|((grant, _), moves)| backend.moves(grant.name()) != *moves);
+                self.ask_again(moved.map(|(hold, _)| hold), |_| Duration::ZERO);
             }
             Err(Failed { error, .. }) => {
                 let message = format!("{} renewals failed and are tried again: {}", holds.len(), error.message());
                 self.0.events.emit_of(Level::Warn, first.for_event(), message);
                 counts.renewals_failed(holds.len());
-                self.ask_again(&holds, |lease| (lease / 10).clamp(SHORTEST_RETRY, LONGEST_RETRY));
+                self.ask_again(holds.iter(), |lease| (lease / 10).clamp(SHORTEST_RETRY, LONGEST_RETRY));
             }
         }
     }
@@ -254,7 +254,7 @@ impl Keeper {
             }
             return held;
         }
-        let same_server = backend.server_generation() == grant.server_generation();
+        let same_server = backend.server_generation(grant.name()) == grant.server_generation();
         let reason = match reply {
             _ if !same_server => LossReason::ServerChanged,
             Renewed::Gone => LossReason::Deleted,
@@ -279,7 +279,7 @@ impl Keeper {
 
     /// Those that are still valid are tried again after a pause; the others are past saving, and their timers say so. The
     /// pause follows from the lease that a hold has: what the renewal asked for may be next to nothing.
-    fn ask_again(&self, holds: &[ToRenew], pause: impl Fn(Duration) -> Duration) {
+    fn ask_again<'a>(&self, holds: impl Iterator<Item = &'a ToRenew>, pause: impl Fn(Duration) -> Duration) {
         let now = self.0.clock.now();
         let mut schedule = self.0.lock();
         if schedule.ended().is_some() {

@@ -256,7 +256,7 @@ async fn everything_is_asked_for_at_once_when_the_server_changed() {
     let world = World::new().await;
     let holds: Vec<Grant> = (1..=MANY).map(|number| world.hold(number)).collect();
     world.clock.advance(Duration::from_millis(1));
-    world.keeper.ask_for_all().await;
+    world.keeper.ask_for(|_| true).await;
     let mut asked = 0;
     while asked < holds.len() {
         let due = world.due();
@@ -265,6 +265,18 @@ async fn everything_is_asked_for_at_once_when_the_server_changed() {
         world.answer(&due, Renewed::Prolonged { left_ms: 0 });
     }
     assert!(world.due().is_empty(), "each once");
+}
+
+#[tokio::test]
+async fn only_what_has_moved_is_asked_for() {
+    const MANY: u64 = 2 * TAKEN_AT_ONCE as u64 + 7;
+    let world = World::new().await;
+    let _holds: Vec<Grant> = (1..=MANY).map(|number| world.hold(number)).collect();
+    world.clock.advance(Duration::from_millis(1));
+    world.keeper.ask_for(|grant| grant.token() % 700 == 0).await;
+    let mut asked: Vec<u64> = world.due().iter().map(|(grant, _)| grant.token()).collect();
+    asked.sort_unstable();
+    assert_eq!(asked, [700, 1400]);
 }
 
 #[tokio::test]

@@ -105,11 +105,19 @@ impl Schedule {
         late
     }
 
-    /// Makes up to `limit` of those that rest due at `now`, from there on; where to go on, if there is more.
-    pub(super) fn hasten(&mut self, now: Tick, from: DueAt, limit: usize) -> Option<DueAt> {
+    /// Makes those that rest due at `now`, of the next `limit` from there on those that `concerns` says; where to go on, if
+    /// there is more.
+    pub(super) fn hasten(
+        &mut self,
+        now: Tick,
+        from: DueAt,
+        limit: usize,
+        concerns: impl Fn(&Grant) -> bool,
+    ) -> Option<DueAt> {
         let from = from.max((Tick(now.0.saturating_add(1)), 0));
-        let all: Vec<DueAt> = self.due.range(from..).take(limit).map(|(due_at, _)| *due_at).collect();
-        for due_at in &all {
+        let all: Vec<(DueAt, bool)> =
+            self.due.range(from..).take(limit).map(|(due_at, entry)| (*due_at, concerns(&entry.grant))).collect();
+        for (due_at, _) in all.iter().filter(|(_, concerned)| *concerned) {
             if let Some(entry) = self.due.remove(due_at) {
                 let (at, entry) = match entry.progress {
                     Progress::Renewing => (due_at.0, entry),
@@ -119,7 +127,7 @@ impl Schedule {
                 self.due.insert((at, due_at.1), entry);
             }
         }
-        all.last().filter(|_| all.len() == limit).map(|(at, address)| (*at, address + 1))
+        all.last().filter(|_| all.len() == limit).map(|((at, address), _)| (*at, address + 1))
     }
 
     /// Enters a tenure anew whose next event may have come nearer, unless a renewal is under way or has just failed: then that

@@ -35,7 +35,7 @@ impl Primitive for Exclusive {
     type Look = Look;
     type Renew = Renew;
 
-    fn acquire(client: &Context, wanted: Term, waits: bool, alone: bool) -> Acquire {
+    fn acquire(client: &Context, _name: &ObjectName, wanted: Term, waits: bool, alone: bool) -> Acquire {
         let options = &client.options;
         // A hold that is passed on within the process needs a token for each holder, and a lease that is renewed.
         let passed_on = wanted.is_renewed() && !options.strict_fifo && !alone;

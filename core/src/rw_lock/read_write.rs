@@ -60,7 +60,7 @@ impl Primitive for ReadWrite {
     type Look = Look;
     type Renew = Renew;
 
-    fn acquire(client: &Context, wanted: SideWanted, waits: bool, _alone: bool) -> Acquire {
+    fn acquire(client: &Context, _name: &ObjectName, wanted: SideWanted, waits: bool, _alone: bool) -> Acquire {
         Acquire {
             field: field_of(client.next_owner(), wanted.side),
             lease: wanted.term.lease(),

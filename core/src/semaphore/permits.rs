@@ -68,7 +68,7 @@ impl Primitive for Leased {
     type Look = Look;
     type Renew = Renew;
 
-    fn acquire(client: &Context, wanted: PermitsWanted, waits: bool, _alone: bool) -> Acquire {
+    fn acquire(client: &Context, _name: &ObjectName, wanted: PermitsWanted, waits: bool, _alone: bool) -> Acquire {
         let owner = Taker::fresh(client, wanted.permits);
         Acquire { owner, others: Vec::new(), lease: wanted.term.lease(), waits, total: wanted.total }
     }

@@ -69,7 +69,7 @@ impl Primitive for Two {
     type Look = LookAtPermits;
     type Renew = RenewPermit;
 
-    fn acquire(client: &Context, wanted: Term, waits: bool, _alone: bool) -> TakePermit {
+    fn acquire(client: &Context, _name: &ObjectName, wanted: Term, waits: bool, _alone: bool) -> TakePermit {
         TakePermit { owner: client.next_owner(), lease: wanted.lease(), waits }
     }
 

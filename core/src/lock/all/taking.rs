@@ -26,7 +26,7 @@ impl Taking {
 
     /// The hold, once all of it is held; `None` when a part of it was lost before that. Without a deadline it does not wait.
     pub(super) async fn complete(mut self, deadline: Option<Tick>) -> Result<Option<Hold>> {
-        let moves = self.client().backend.moves();
+        let moves = self.moves();
         self.reenter(deadline.is_some()).await?;
         let waited = match deadline {
             None => self.try_missing().await.map(|()| Some(false))?,
@@ -35,9 +35,7 @@ impl Taking {
         let all = match waited {
             // A lease that the caller has set is counted from when the set is complete. And what was taken of the server before
             // may not be there any more, and the client may not have learned that yet.
-            Some(waited) if waited && !self.term.is_renewed() || self.client().backend.moves() != moves => {
-                self.renew().await?
-            }
+            Some(waited) if waited && !self.term.is_renewed() || self.moves() != moves => self.renew().await?,
             Some(_) => true,
             None => false,
         };
@@ -209,5 +207,10 @@ impl Taking {
 
     fn client(&self) -> &Context {
         self.hold.members.all.locks[0].client()
+    }
+
+    /// The last move of any of its locks.
+    fn moves(&self) -> u64 {
+        self.hold.members.all.locks.iter().map(|lock| lock.shared.moves()).max().unwrap_or_default()
     }
 }
