@@ -70,6 +70,11 @@ impl ObjectName {
         self.companion_parts(kind).concat()
     }
 
+    /// The slot of a cluster in which it and its companions lie.
+    pub(crate) fn slot(&self) -> u16 {
+        slot_of(&self.full)
+    }
+
     /// What [`ObjectName::companion`] is put together from.
     pub(crate) fn companion_parts<'a>(&'a self, kind: &'a str) -> [&'a str; 4] {
         let name = self.as_str();
@@ -147,6 +152,27 @@ fn hash_tag(key: &str) -> &str {
     }
 }
 
+/// The slot of a cluster in which a key or channel of this name lies.
+pub(crate) fn slot_of(key: &str) -> u16 {
+    // CRC-16 as XMODEM has it: polynomial 0x1021, from 0, no bit reversed.
+    const TABLE: [u16; 256] = {
+        let mut table = [0; 256];
+        let mut byte = 0;
+        while byte < 256 {
+            let (mut crc, mut bit) = ((byte as u16) << 8, 0);
+            while bit < 8 {
+                crc = if crc & 0x8000 == 0 { crc << 1 } else { (crc << 1) ^ 0x1021 };
+                bit += 1;
+            }
+            table[byte] = crc;
+            byte += 1;
+        }
+        table
+    };
+    let step = |crc: u16, byte: u8| (crc << 8) ^ TABLE[usize::from((crc >> 8) as u8 ^ byte)];
+    hash_tag(key).bytes().fold(0, step) % 16_384
+}
+
 /// Enough of a refused name to recognise it by.
 fn shorten(name: &str) -> String {
     const SHOWN: usize = 60;
@@ -184,6 +210,16 @@ mod tests {
         assert_eq!(plain.companion("redisson_lock_token"), "redisson_lock_token:{jobs}");
         let tagged = ObjectName::new("", "a{b}c").unwrap();
         assert_eq!(tagged.companion("redisson_lock_token"), "redisson_lock_token:a{b}c");
+    }
+
+    /// The first is the check value of the checksum; CLUSTER KEYSLOT says the same of all of them.
+    #[test]
+    fn a_name_and_its_companions_lie_in_one_slot() {
+        for (name, slot) in [("123456789", 12_739), ("foo", 12_182), ("{user1000}.following", 3_443), ("a{b}c", 3_300)]
+        {
+            let name = ObjectName::new("", name).unwrap();
+            assert_eq!((name.slot(), slot_of(&name.companion("dlock_queue"))), (slot, slot), "{name:?}");
+        }
     }
 
     #[test]

@@ -83,7 +83,9 @@ impl From<Error> for Failed {
 
 /// Runs steps.
 pub(crate) enum Backend {
+    /// One server.
     Redis(redis::RedisBackend),
+    Cluster(redis::Cluster),
     Memory(memory::MemoryBackend),
 }
 
@@ -92,6 +94,7 @@ impl Backend {
     pub(crate) async fn connect(config: &Config, tasks: &Tasks, counters: &Arc<Counters>) -> Result<Backend> {
         Ok(match &config.target {
             Target::Memory(name) => Backend::Memory(memory::MemoryBackend::open(name.as_deref(), config.clock.clone())),
+            Target::Cluster(nodes) => Backend::Cluster(redis::Cluster::connect(nodes, config, tasks, counters).await?),
             target => Backend::Redis(redis::RedisBackend::connect(target, config, tasks, counters).await?),
         })
     }
@@ -117,6 +120,7 @@ impl Backend {
     ) -> Result<Done<S::Reply>, Failed> {
         match self {
             Backend::Redis(redis) => redis.run(name, step, deadline, caller).await,
+            Backend::Cluster(cluster) => cluster.run(name, step, deadline, caller).await,
             Backend::Memory(memory) => memory.run(name, step).map_err(Failed::from),
         }
     }
@@ -132,6 +136,7 @@ impl Backend {
     ) -> Result<Done<S::Reply>, Failed> {
         match self {
             Backend::Redis(redis) => redis.run_while_there(name, step, deadline, known_away).await,
+            Backend::Cluster(cluster) => cluster.run_while_there(name, step, deadline, known_away).await,
             Backend::Memory(memory) => memory.run(name, step).map_err(Failed::from),
         }
     }
@@ -144,6 +149,7 @@ impl Backend {
     ) -> Result<Done<Vec<S::Reply>>, Failed> {
         match self {
             Backend::Redis(redis) => redis.run_batch(&batch, deadline).await,
+            Backend::Cluster(cluster) => cluster.run_batch(&batch, deadline).await,
             Backend::Memory(memory) => Ok(memory.run_batch(&batch)),
         }
     }
@@ -156,7 +162,24 @@ impl Backend {
     ) -> Result<Done<Vec<S::Reply>>, Failed> {
         match self {
             Backend::Redis(redis) => redis.run_batch(&batch, deadline).await,
+            Backend::Cluster(cluster) => cluster.run_batch(&batch, deadline).await,
             Backend::Memory(memory) => Ok(memory.run_jointly(&batch)),
+        }
+    }
+
+    /// Names with the same number may stand in one batch: on a cluster those of one slot.
+    pub(crate) fn batch_of(&self, name: &ObjectName) -> u16 {
+        match self {
+            Backend::Cluster(_) => name.slot(),
+            Backend::Redis(_) | Backend::Memory(_) => 0,
+        }
+    }
+
+    /// A number of the server of the object of this name, which tells it from others of the client.
+    pub(crate) fn server_of(&self, name: &ObjectName) -> u64 {
+        match self {
+            Backend::Cluster(cluster) => cluster.server_of(name),
+            Backend::Redis(_) | Backend::Memory(_) => 0,
         }
     }
 
@@ -166,6 +189,7 @@ impl Backend {
     pub(crate) fn subscribe(&self, _name: &ObjectName, channel: &str, listen: Listen) -> Subscription {
         match self {
             Backend::Redis(redis) => redis.subscribe(channel, listen),
+            Backend::Cluster(cluster) => cluster.subscribe(channel, listen),
             Backend::Memory(memory) => memory.subscribe(channel, listen),
         }
     }
@@ -174,14 +198,16 @@ impl Backend {
     pub(crate) fn subscribe_to_all(&self, channel: &str, listen: Listen) -> Subscription {
         match self {
             Backend::Redis(redis) => redis.subscribe(channel, listen),
+            Backend::Cluster(cluster) => cluster.subscribe_to_all(channel, listen),
             Backend::Memory(memory) => memory.subscribe(channel, listen),
         }
     }
 
     /// Changes when the client finds the object of this name on another server than before (a restart, a failover).
-    pub(crate) fn server_generation(&self, _name: &ObjectName) -> u64 {
+    pub(crate) fn server_generation(&self, name: &ObjectName) -> u64 {
         match self {
             Backend::Redis(redis) => redis.server_generation(),
+            Backend::Cluster(cluster) => cluster.server_generation(name),
             Backend::Memory(_) => 0,
         }
     }
@@ -189,9 +215,10 @@ impl Backend {
     /// The last move of the object of this name: that the client may have found it on another server. As
     /// [`Backend::server_generation`], and also where two servers cannot be told apart. The moves of all objects are numbered in
     /// one row, from 1 on; 0 before the first.
-    pub(crate) fn moves(&self, _name: &ObjectName) -> u64 {
+    pub(crate) fn moves(&self, name: &ObjectName) -> u64 {
         match self {
             Backend::Redis(redis) => redis.moves(),
+            Backend::Cluster(cluster) => cluster.moves(name),
             Backend::Memory(_) => 0,
         }
     }
@@ -200,6 +227,7 @@ impl Backend {
     pub(crate) fn last_move(&self) -> u64 {
         match self {
             Backend::Redis(redis) => redis.moves(),
+            Backend::Cluster(cluster) => cluster.last_move(),
             Backend::Memory(_) => 0,
         }
     }
@@ -208,32 +236,36 @@ impl Backend {
     pub(crate) async fn moved_since(&self, seen: u64) -> u64 {
         match self {
             Backend::Redis(redis) => redis.moved_since(seen).await,
+            Backend::Cluster(cluster) => cluster.moved_since(seen).await,
             Backend::Memory(_) => std::future::pending().await,
         }
     }
 
     /// When the server of the object of this name last answered any call of this client. Memory answers at once:
     /// [`Tick::NEVER`], which is later than any call, says that it is never away.
-    pub(crate) fn heard_at(&self, _name: &ObjectName) -> Tick {
+    pub(crate) fn heard_at(&self, name: &ObjectName) -> Tick {
         match self {
             Backend::Redis(redis) => redis.heard_at(),
+            Backend::Cluster(cluster) => cluster.heard_at(name),
             Backend::Memory(_) => Tick::NEVER,
         }
     }
 
     /// Why the server of the object of this name cannot be reached, or what it refuses for now, if that is known.
-    pub(crate) fn why_away(&self, _name: &ObjectName) -> Option<Error> {
+    pub(crate) fn why_away(&self, name: &ObjectName) -> Option<Error> {
         match self {
             Backend::Redis(redis) => redis.why_away(),
+            Backend::Cluster(cluster) => cluster.why_away(name),
             Backend::Memory(_) => None,
         }
     }
 
     /// The time of the server of the object of this name, as far as the client knows it; `None` where
     /// the steps run in this process.
-    pub(crate) fn server_time(&self, _name: &ObjectName, now: Tick) -> Option<ServerTime> {
+    pub(crate) fn server_time(&self, name: &ObjectName, now: Tick) -> Option<ServerTime> {
         match self {
             Backend::Redis(redis) => Some(redis.server_time(now)),
+            Backend::Cluster(cluster) => Some(cluster.server_time(name, now)),
             Backend::Memory(_) => None,
         }
     }
@@ -255,7 +287,7 @@ impl Backend {
     /// Whether the reply to a step can be lost: not where the steps run in this process.
     pub(crate) fn loses_replies(&self) -> bool {
         match self {
-            Backend::Redis(_) => true,
+            Backend::Redis(_) | Backend::Cluster(_) => true,
             Backend::Memory(_) => false,
         }
     }
@@ -264,6 +296,7 @@ impl Backend {
     pub(crate) fn attempt_budget(&self) -> Duration {
         match self {
             Backend::Redis(redis) => redis.attempt_budget(),
+            Backend::Cluster(cluster) => cluster.attempt_budget(),
             Backend::Memory(_) => Duration::ZERO,
         }
     }

@@ -23,7 +23,7 @@ use crate::text::part;
 use crate::time::{Clock, ManualClock};
 
 /// A host and a port: of a server or of a sentinel.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Address {
     /// An IPv6 address without brackets.
     pub(crate) host: String,
@@ -57,6 +57,21 @@ impl fmt::Display for Sentinels {
     }
 }
 
+/// Nodes of a cluster, which know all others.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Nodes {
+    /// Those that the URL names, each once, in its order; at least one.
+    pub(crate) addresses: Vec<Address>,
+    pub(crate) tls: bool,
+}
+
+impl fmt::Display for Nodes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let addresses: Vec<String> = self.addresses.iter().map(Address::to_string).collect();
+        write!(f, "the cluster of {}", addresses.join(", "))
+    }
+}
+
 /// Where the state lives.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Target {
@@ -70,6 +85,8 @@ pub(crate) enum Target {
         sentinels: Sentinels,
         tls: bool,
     },
+    /// All nodes of a cluster, each of which has a part of the objects.
+    Cluster(Nodes),
     /// In this process; a named one is shared by all clients of the process that name it.
     Memory(Option<String>),
 }
@@ -78,7 +95,7 @@ impl Target {
     /// Whether TLS is spoken with the server.
     pub(crate) fn is_tls(&self) -> bool {
         match self {
-            Target::Tcp { tls, .. } | Target::Master { tls, .. } => *tls,
+            Target::Tcp { tls, .. } | Target::Master { tls, .. } | Target::Cluster(Nodes { tls, .. }) => *tls,
             Target::Unix(_) | Target::Memory(_) => false,
         }
     }
@@ -90,6 +107,7 @@ impl fmt::Display for Target {
             Target::Tcp { address, .. } => address.fmt(f),
             Target::Unix(path) => write!(f, "{}", path.display()),
             Target::Master { sentinels, .. } => write!(f, "the master {sentinels}"),
+            Target::Cluster(nodes) => nodes.fmt(f),
             Target::Memory(name) => write!(f, "memory://{}", name.as_deref().unwrap_or("")),
         }
     }
@@ -122,6 +140,8 @@ impl Config {
     /// | `unix://[user[:password]@]/path/of/socket[?db=0&...]` | Unix socket |
     /// | `redis+sentinel://[user[:password]@]host[:port][,host[:port]...]/master[/db][?...]` | the master of that name, as these sentinels name it; their port is 26379 by default, user and password are those of the master |
     /// | `rediss+sentinel://...` | the same with TLS, with the sentinels as with the master |
+    /// | `redis+cluster://[user[:password]@]host[:port][,host[:port]...][/db][?...]` | the cluster of which these are some nodes |
+    /// | `rediss+cluster://...` | the same with TLS |
     /// | `memory://` and `memory://NAME` | in this process: private to the client, or shared under a name |
     ///
     /// `valkey` stands for `redis`, `valkeys` for `rediss`, `redis+unix` and `valkey+unix` for `unix`. Options are those of

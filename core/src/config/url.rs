@@ -7,12 +7,13 @@
 use std::net::Ipv6Addr;
 use std::path::PathBuf;
 
-use super::{Address, Config, Sentinels, Target, invalid, names, refused};
+use super::{Address, Config, Nodes, Sentinels, Target, invalid, names, refused};
 use crate::error::{Error, ErrorKind, Result};
 
 const SCHEMES: &str = "redis://host:port/db, rediss://host:port/db for TLS (also valkey, valkeys), unix:///path/of/socket (also \
                        redis+unix, valkey+unix), redis+sentinel://host:port,host:port/master/db (also rediss+sentinel, \
-                       valkey+sentinel, valkeys+sentinel), memory:// and memory://name";
+                       valkey+sentinel, valkeys+sentinel), redis+cluster://host:port,host:port (also rediss+cluster, \
+                       valkey+cluster, valkeys+cluster), memory:// and memory://name";
 
 const MEMORY: &str = "memory:// and memory://name";
 
@@ -23,6 +24,9 @@ const SENTINEL_PORT: u16 = 26379;
 
 /// Far more than anybody runs for one master.
 const MOST_SENTINELS: usize = 32;
+
+/// A client needs one of them that answers.
+const MOST_NODES: usize = 32;
 
 /// A URL taken apart, nothing decoded.
 struct Parts<'a> {
@@ -63,6 +67,11 @@ pub(super) fn parse(text: &str) -> Result<Config> {
         scheme @ ("redis+sentinel" | "valkey+sentinel" | "rediss+sentinel" | "valkeys+sentinel") => {
             let ((sentinels, db), tls) = (sentinels(&parts)?, is_tls(scheme)?);
             (Target::Master { sentinels, tls }, db)
+        }
+        scheme @ ("redis+cluster" | "valkey+cluster" | "rediss+cluster" | "valkeys+cluster") => {
+            let tls = is_tls(scheme)?;
+            let addresses = addresses(parts.host, PORT, MOST_NODES, "nodes")?;
+            (Target::Cluster(Nodes { addresses, tls }), parts.path.strip_prefix('/'))
         }
         "memory" => {
             if parts.login.is_some() {
@@ -113,18 +122,7 @@ fn split(rest: &str) -> Result<Parts<'_>> {
 
 /// The sentinels, and what stands behind the name of the master.
 fn sentinels<'a>(parts: &Parts<'a>) -> Result<(Sentinels, Option<&'a str>)> {
-    let mut addresses: Vec<Address> = Vec::new();
-    for text in parts.host.split(',') {
-        let Address { host, port } = address(text, SENTINEL_PORT)?;
-        // Names of hosts are the same in any case.
-        let address = Address { host: host.to_ascii_lowercase(), port };
-        if !addresses.contains(&address) {
-            addresses.push(address);
-        }
-    }
-    if addresses.len() > MOST_SENTINELS {
-        return Err(refused("the URL names too many sentinels", format!("1 to {MOST_SENTINELS}")));
-    }
+    let addresses = addresses(parts.host, SENTINEL_PORT, MOST_SENTINELS, "sentinels")?;
     let path = parts.path.strip_prefix('/').unwrap_or_default();
     let (master, db) = path.split_once('/').map_or((path, None), |(master, db)| (master, Some(db)));
     let master = decode(master)?;
@@ -132,6 +130,23 @@ fn sentinels<'a>(parts: &Parts<'a>) -> Result<(Sentinels, Option<&'a str>)> {
         return Err(refused("the URL does not say which master of the sentinels it means", SENTINELS));
     }
     Ok((Sentinels { addresses, master }, db))
+}
+
+/// Several of them, each once.
+fn addresses(text: &str, default_port: u16, most: usize, what: &str) -> Result<Vec<Address>> {
+    let mut addresses: Vec<Address> = Vec::new();
+    for text in text.split(',') {
+        let Address { host, port } = address(text, default_port)?;
+        // Names of hosts are the same in any case.
+        let address = Address { host: host.to_ascii_lowercase(), port };
+        if !addresses.contains(&address) {
+            addresses.push(address);
+        }
+    }
+    match addresses.len() > most {
+        true => Err(refused(format_args!("the URL names too many {what}"), format!("1 to {most}"))),
+        false => Ok(addresses),
+    }
 }
 
 fn address(text: &str, default_port: u16) -> Result<Address> {

@@ -197,14 +197,16 @@ impl<P: Primitive> Looker<P> {
                 Work::Many { chunk, late } => {
                     let pace = if late < BEHIND { PACE } else { PACE / 2 };
                     ready = ready.max(now.minus(PACE * MADE_UP)).plus(pace);
-                    let (looker, server) = (self.clone(), server.clone());
-                    tasks.spawn(async move { looker.look(&server, chunk).await });
+                    for chunk in by_batch(&server, chunk) {
+                        let (looker, server) = (self.clone(), server.clone());
+                        tasks.spawn(async move { looker.look(&server, chunk).await });
+                    }
                 }
             }
         }
     }
 
-    /// Sends one script. Only here is decided which names go together: in a cluster, the names of one slot.
+    /// Sends one script.
     async fn look(&self, server: &ServerHandle, chunk: Vec<DueSleeper<Contended<P>>>) {
         let shared = &self.0;
         let mut looked_for = LookedFor { shared, chunk };
@@ -226,6 +228,25 @@ impl<P: Primitive> Looker<P> {
             Err(_) => {}
         }
     }
+}
+
+/// Only here is decided which names go together: on a cluster, those of one slot.
+fn by_batch<P: Primitive>(
+    server: &ServerHandle,
+    mut chunk: Vec<DueSleeper<Contended<P>>>,
+) -> Vec<Vec<DueSleeper<Contended<P>>>> {
+    let batch_of = |due: &DueSleeper<Contended<P>>| server.batch_of(due.object.name());
+    chunk.sort_by_key(batch_of);
+    let (mut batches, mut last): (Vec<Vec<_>>, _) = (Vec::new(), None);
+    for due in chunk {
+        let batch = batch_of(&due);
+        match batches.last_mut() {
+            Some(present) if last == Some(batch) => present.push(due),
+            _ => batches.push(vec![due]),
+        }
+        last = Some(batch);
+    }
+    batches
 }
 
 /// The contenders that a look is on its way for. Dropping this has those without an answer ask by themselves.

@@ -146,7 +146,12 @@ impl ServerHandle {
         self.0.run(name, step, deadline).await
     }
 
-    /// Looks at objects, at most a chunk of them, in one script.
+    /// See [`Backend::batch_of`].
+    pub(super) fn batch_of(&self, name: &ObjectName) -> u16 {
+        self.0.batch_of(name)
+    }
+
+    /// Looks at objects of one batch, at most a chunk of them, in one script.
     pub(super) async fn send_looks<P: Primitive>(
         &self,
         items: Vec<(ObjectName, P::Look)>,

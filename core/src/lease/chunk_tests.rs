@@ -23,7 +23,7 @@ async fn a_chunk_has_holds_of_one_kind_and_the_earliest_is_first() {
         world.hold(number(7)),
     ];
     world.clock.advance(INTERVAL);
-    let due: Vec<_> = world.keeper.due().iter().map(tokens).collect();
+    let due: Vec<_> = world.keeper.due(&world.backend).iter().map(tokens).collect();
     assert_eq!(due, [vec![1, 3, 5], vec![2, 4, 7], vec![6]]);
 }
 
@@ -39,7 +39,7 @@ async fn a_chunk_has_many_small_holds_or_few_large_ones() {
     };
     let _held: Vec<Grant> = [10_000, 10_000, 30, 20, 30, 21].into_iter().chain([1; 60]).map(&mut hold).collect();
     world.clock.advance(INTERVAL);
-    let due = world.keeper.due();
+    let due = world.keeper.due(&world.backend);
     let holds: Vec<_> = due.iter().map(|chunk| chunk.holds.len()).collect();
     assert_eq!(holds, [1, 1, 2, 1, 30, 31]);
     let sizes: Vec<_> = due.iter().map(Chunk::size).collect();
@@ -53,7 +53,7 @@ async fn what_is_due_soon_and_too_large_fills_no_chunk_up() {
     world.clock.advance(INTERVAL / 100);
     let _soon = [world.hold_permits(2, 10_000), world.hold_permits(3, 40)];
     world.clock.advance(INTERVAL - INTERVAL / 100);
-    let due: Vec<_> = world.keeper.due().iter().map(tokens).collect();
+    let due: Vec<_> = world.keeper.due(&world.backend).iter().map(tokens).collect();
     assert_eq!(due, [vec![1, 3]]);
 }
 
@@ -73,7 +73,7 @@ async fn a_chunk_is_filled_up_with_holds_of_its_own_kind() {
         world.hold_permit(soon(7)),
     ];
     world.clock.advance(INTERVAL - INTERVAL * 5 / 100);
-    let due: Vec<_> = world.keeper.due().iter().map(tokens).collect();
+    let due: Vec<_> = world.keeper.due(&world.backend).iter().map(tokens).collect();
     assert_eq!(due, [vec![1, 3, 5], vec![2, 4, 6]]);
     assert_eq!(world.run_for(INTERVAL / 10), (1, 1), "what found no room comes in its own time");
 }
@@ -120,7 +120,7 @@ async fn a_failed_renewal_fills_no_other_chunk_before_its_time() {
     world.clock.advance(Duration::from_millis(500));
     let _other = world.hold(2);
     world.clock.advance(INTERVAL - Duration::from_millis(500));
-    let due = world.keeper.0.lock().take_due(world.now()).chunks.remove(0).holds;
+    let due = world.keeper.0.lock().take_due(world.now(), |_| 0).chunks.remove(0).holds;
     assert_eq!(due.len(), 1, "before anything fills it up");
     world.keeper.ask_again(due.iter(), |_| LONGEST_RETRY);
     world.clock.advance(Duration::from_millis(500));

@@ -14,12 +14,17 @@ const AHEAD: u32 = 10;
 /// How many entries are examined to fill up a chunk, at most: full chunks and leases that are not renewed stand in between.
 const EXAMINED: usize = 10_000;
 
+/// If there are more chunks than this, they are not filled up.
+const MOST_FILLED: usize = 64;
+
 /// How many renewals are taken out under one lock. When a process was stopped all of them are due at once.
 pub(super) const TAKEN_AT_ONCE: usize = 1_000;
 
-/// Holds of one kind, as many as one script renews at most, by weight. Never empty.
+/// Holds of one kind and batch, as many as one script renews at most, by weight. Never empty.
 pub(super) struct Chunk {
     pub(super) by: &'static RenewedBy,
+    /// See [`Backend::batch_of`](crate::backend::Backend::batch_of).
+    pub(super) batch: u16,
     pub(super) holds: Vec<ToRenew>,
 }
 
@@ -49,19 +54,19 @@ pub(super) struct AllDue {
 }
 
 impl AllDue {
-    fn add(&mut self, due: ToRenew) {
+    fn add(&mut self, due: ToRenew, batch: u16) {
         let by = due.0.renewed_by();
-        // All chunks of a kind but its last are full, or had no room for the hold that came next.
-        match self.chunks.iter_mut().rfind(|chunk| chunk.by == by) {
+        // All chunks of a kind and batch but their last are full, or had no room for the hold that came next.
+        match self.chunks.iter_mut().rfind(|chunk| chunk.by == by && chunk.batch == batch) {
             Some(last) if last.missing() >= by.weight(&due) => last.holds.push(due),
-            _ => self.chunks.push(Chunk { by, holds: vec![due] }),
+            _ => self.chunks.push(Chunk { by, batch, holds: vec![due] }),
         }
     }
 }
 
 impl Schedule {
-    /// Takes out what is due.
-    pub(super) fn take_due(&mut self, now: Tick) -> AllDue {
+    /// Takes out what is due. `batch_of` says which holds may be renewed together.
+    pub(super) fn take_due(&mut self, now: Tick, batch_of: impl Fn(&Grant) -> u16) -> AllDue {
         let mut due = AllDue::default();
         let mut taken = 0;
         while taken < TAKEN_AT_ONCE
@@ -87,21 +92,26 @@ impl Schedule {
                 }
             };
             self.put(grant.clone(), Progress::Renewing);
-            due.add((grant, lease));
+            let batch = batch_of(&grant);
+            due.add((grant, lease), batch);
             taken += 1;
         }
         due
     }
 
     /// Has chunks that are not full take along what is due soon, as measured by the first hold of their kind.
-    pub(super) fn fill_up(&mut self, chunks: &mut [Chunk], now: Tick) {
+    pub(super) fn fill_up(&mut self, chunks: &mut [Chunk], now: Tick, batch_of: impl Fn(&Grant) -> u16) {
+        // Of many batches few have more that is due soon, and to find that takes as long as for few.
+        if chunks.len() > MOST_FILLED {
+            return;
+        }
         for at in 0..chunks.len() {
-            let (by, missing) = (chunks[at].by, chunks[at].missing());
+            let (by, batch, missing) = (chunks[at].by, chunks[at].batch, chunks[at].missing());
             let first = chunks.iter().find(|chunk| chunk.by == by).and_then(|chunk| chunk.holds.first());
             let Some(horizon) = first.filter(|_| missing > 0).map(|(_, lease)| now.plus(*lease / 3 / AHEAD)) else {
                 continue;
             };
-            let soon = self.due_soon(by, now, horizon, missing);
+            let soon = self.due_soon(by, now, horizon, missing, |grant| batch_of(grant) == batch);
             for (grant, _) in &soon {
                 self.put(grant.clone(), Progress::Renewing);
             }
@@ -111,9 +121,17 @@ impl Schedule {
 
     /// Holds of a kind that are due soon, of a weight of up to `missing`. Full chunks are left alone: each would want to be filled up in its
     /// turn, and all be renewed a little sooner, for ever.
-    fn due_soon(&self, by: &'static RenewedBy, now: Tick, horizon: Tick, missing: usize) -> Vec<ToRenew> {
+    fn due_soon(
+        &self,
+        by: &'static RenewedBy,
+        now: Tick,
+        horizon: Tick,
+        missing: usize,
+        is_of_batch: impl Fn(&Grant) -> bool,
+    ) -> Vec<ToRenew> {
         let entries = self.between(now..=horizon).take(EXAMINED);
-        let entries: Vec<_> = entries.filter(|(_, entry)| entry.grant.renewed_by() == by).collect();
+        let fits = |grant: &Grant| grant.renewed_by() == by && is_of_batch(grant);
+        let entries: Vec<_> = entries.filter(|(_, entry)| fits(&entry.grant)).collect();
         let (mut soon, mut room) = (Vec::new(), missing);
         for together in entries.chunk_by(|(at, _), (other, _)| at == other).filter(|together| together.len() < by.chunk)
         {

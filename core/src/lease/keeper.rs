@@ -3,6 +3,7 @@
 //! The task itself does no I/O. It sends renewals in chunks, each a task of its own, so that a server that does not answer
 //! delays neither the other chunks nor the lost signal. By which step a hold is renewed, the hold says (`renewal`).
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ use crate::time::{Clock, Tick};
 /// The name of the task, for the fault tests.
 const TASK: &str = "keeper";
 
-/// So many chunks are on their way at the same time: enough that half a second's way to the server loses nothing of 100,000
+/// So many chunks are on their way to a server at the same time: enough that half a second's way to the server loses nothing of 100,000
 /// holds, few enough that a slow server need not answer the last of them before its time is over.
 const IN_FLIGHT: usize = 64;
 
@@ -42,7 +43,8 @@ struct Shared {
     schedule: Mutex<Schedule>,
     verify_pace: Mutex<VerifyPace>,
     changed: Notify,
-    in_flight: Arc<Semaphore>,
+    /// To each server: one that hangs holds up no other's.
+    in_flight: Mutex<HashMap<u64, Arc<Semaphore>>>,
     clock: Clock,
     events: Events,
     counters: Arc<Counters>,
@@ -54,7 +56,7 @@ impl Keeper {
             schedule: Mutex::default(),
             verify_pace: Mutex::default(),
             changed: Notify::new(),
-            in_flight: Arc::new(Semaphore::new(IN_FLIGHT)),
+            in_flight: Mutex::default(),
             clock,
             events,
             counters,
@@ -179,7 +181,7 @@ impl Keeper {
                     self.ask_for(|grant| backend.moves(grant.name()) > seen).await;
                 }
             }
-            for chunk in self.due() {
+            for chunk in self.due(&backend) {
                 let (keeper, backend) = (self.clone(), backend.clone());
                 tasks.spawn(async move { keeper.renew(&backend, chunk).await });
             }
@@ -202,11 +204,11 @@ impl Keeper {
     }
 
     /// Tells the losses that are due, and takes out what is to be renewed.
-    fn due(&self) -> Vec<Chunk> {
+    fn due(&self, backend: &Backend) -> Vec<Chunk> {
         let now = self.0.clock.now();
         let mut schedule = self.0.lock();
-        let AllDue { mut chunks, lost } = schedule.take_due(now);
-        schedule.fill_up(&mut chunks, now);
+        let AllDue { mut chunks, lost } = schedule.take_due(now, |grant| backend.batch_of(grant.name()));
+        schedule.fill_up(&mut chunks, now, |grant| backend.batch_of(grant.name()));
         drop(schedule);
         for grant in &lost {
             self.0.lose(grant, LossReason::Expired);
@@ -216,9 +218,11 @@ impl Keeper {
 
     /// One chunk, tried twice at most; what fails is entered again, so that a hold released meanwhile is not renewed.
     async fn renew(&self, backend: &Backend, chunk: Chunk) {
+        let Some((first, _)) = chunk.holds.first() else { return };
+        let in_flight = self.0.in_flight_to(backend.server_of(first.name()));
         // Nobody closes the semaphore.
-        let _some_of_few = self.0.in_flight.acquire_many(chunk.size().min(HEAVIEST) as u32).await;
-        let Chunk { by, mut holds } = chunk;
+        let _some_of_few = in_flight.acquire_many(chunk.size().min(HEAVIEST) as u32).await;
+        let Chunk { by, mut holds, .. } = chunk;
         holds.retain(|(grant, _)| !matches!(grant.watch(), Watch::Over));
         let Some((first, _)) = holds.first() else { return };
         let moves: Vec<u64> = holds.iter().map(|(grant, _)| backend.moves(grant.name())).collect();
@@ -304,6 +308,11 @@ impl Keeper {
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Schedule> {
         self.schedule.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn in_flight_to(&self, server: u64) -> Arc<Semaphore> {
+        let mut in_flight = self.in_flight.lock().unwrap_or_else(PoisonError::into_inner);
+        in_flight.entry(server).or_insert_with(|| Arc::new(Semaphore::new(IN_FLIGHT))).clone()
     }
 
     fn verify_pace(&self) -> MutexGuard<'_, VerifyPace> {

@@ -119,7 +119,7 @@ impl World {
 
     /// What the keeper takes out to renew, chunk after chunk.
     fn due(&self) -> Vec<ToRenew> {
-        self.keeper.due().into_iter().flat_map(|chunk| chunk.holds).collect()
+        self.keeper.due(&self.backend).into_iter().flat_map(|chunk| chunk.holds).collect()
     }
 
     fn was_woken(&self) -> bool {
@@ -137,7 +137,7 @@ impl World {
                 return (scripts, renewals);
             }
             self.clock.advance(next.since(self.now()));
-            for Chunk { holds, .. } in self.keeper.due() {
+            for Chunk { holds, .. } in self.keeper.due(&self.backend) {
                 scripts += 1;
                 renewals += holds.len();
                 self.answer(&holds, Renewed::Prolonged { left_ms: 0 });
@@ -239,7 +239,7 @@ async fn a_hold_that_could_not_be_verified_is_tried_again() {
         let next = world.keeper.0.lock().arm();
         assert!(next.since(world.now()) < Duration::from_secs(1), "it is verified at once");
         world.keeper.0.clock.sleep_until(next).await;
-        if let Some(due) = world.keeper.due().pop() {
+        if let Some(due) = world.keeper.due(&world.backend).pop() {
             break due;
         }
     };

@@ -15,6 +15,11 @@ pub fn minimal() -> Vec<String> {
     ["~*", "&*", "-@all"].map(str::to_owned).into_iter().chain(allowed).collect()
 }
 
+/// What a user of a cluster's nodes needs besides.
+pub fn of_cluster() -> Vec<String> {
+    words(&table()["cluster_commands"]).into_iter().map(|command| format!("+{command}")).collect()
+}
+
 /// The rules of a user of sentinels with the rights of `tests/vectors/access.json`.
 pub fn of_sentinels() -> Vec<String> {
     let table = table();

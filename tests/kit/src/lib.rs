@@ -6,6 +6,7 @@
 //! | [`access`] | the rights that every test server gives its users |
 //! | [`program`] | which server the tests start: Redis or Valkey, and which version |
 //! | [`server`] | a private redis-server: start, restart, pause, stop |
+//! | [`cluster`] | several primaries that share the slots, and their replicas |
 //! | [`sentinels`] | three sentinels, a master and two replicas |
 //! | [`certificates`] | what a server and a client with TLS show one another |
 //! | [`clock`] | the wall clock of such a server or of a client, frozen or shifted by the test |
@@ -21,6 +22,7 @@ pub mod access;
 pub mod certificates;
 pub mod checker;
 pub mod clock;
+pub mod cluster;
 pub mod port;
 pub mod process;
 pub mod program;
@@ -37,6 +39,7 @@ pub mod wait;
 pub use certificates::{Authority, Certificate};
 pub use checker::{Hold, check};
 pub use clock::ClockHandle;
+pub use cluster::Cluster;
 pub use process::Worker;
 pub use proxy::{Action, Proxy, Side};
 pub use resp::{Conn, Reply};

@@ -30,12 +30,19 @@ pub struct Options {
     own_clock: bool,
     clock: Option<ClockHandle>,
     tls: Vec<String>,
+    rights: Vec<String>,
 }
 
 impl Options {
     /// Command-line arguments for redis-server, such as `["--maxmemory", "2mb"]`.
     pub fn args(mut self, args: &[&str]) -> Self {
         self.args.extend(args.iter().map(|a| a.to_string()));
+        self
+    }
+
+    /// Rules for the default user besides those of every server.
+    pub fn rights(mut self, rules: Vec<String>) -> Self {
+        self.rights = rules;
         self
     }
 
@@ -316,7 +323,7 @@ impl Server {
             command.args(["--tls-port", &self.tls_port.to_string()]).args(&self.options.tls);
         }
         // Without a word about users, libdlock's connections are the default user's.
-        command.args(["--user", "default", "reset", "on"]).args(access::minimal());
+        command.args(["--user", "default", "reset", "on"]).args(access::minimal()).args(&self.options.rights);
         command.arg(self.options.password.as_ref().map_or("nopass".to_owned(), |password| format!(">{password}")));
         command.args(["--user", access::ADMIN, "on", "nopass", "~*", "&*", "+@all"]);
         // A server that a test makes a replica of this one.

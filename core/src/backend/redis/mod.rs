@@ -2,6 +2,7 @@
 
 mod bounded;
 mod checkup;
+mod cluster;
 mod credentials;
 mod dial;
 mod direct;
@@ -10,6 +11,7 @@ mod endpoint;
 mod framing;
 mod link;
 mod listen;
+mod moves;
 mod plain;
 mod probe;
 mod quiet;
@@ -31,16 +33,19 @@ use std::time::Duration;
 
 use redis::{RedisResult, Value};
 
+pub(crate) use self::cluster::Cluster;
+use self::cluster::Routes;
 use self::dial::Dialler;
 use self::direct::{Begun, Direct, Directly};
 use self::endpoint::Route;
 use self::link::{Connected, Link};
 use self::listen::Listener;
+use self::moves::Moves;
 use self::server::{Purpose, Server};
 use self::verdict::{Left, Redial, StepKind, Verdict};
 use super::{Done, Failed, Listen, Reached, Sighting, Subscription};
 use crate::blocking;
-use crate::config::{Config, Target};
+use crate::config::{Address, Config, Target};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Level;
 use crate::name::ObjectName;
@@ -83,6 +88,74 @@ struct Request<'a> {
     encode: &'a (dyn Fn(Attempt) -> Call + Sync),
     /// Whether a refusal that passes ends the call, instead of a pause and another attempt.
     once: bool,
+    at: Option<InSlot<'a>>,
+}
+
+/// That a request is about objects of a slot, at a node of a cluster.
+#[derive(Clone, Copy)]
+struct InSlot<'a> {
+    routes: &'a Routes,
+    slot: u16,
+    /// The node that serves the slot, which is not this one if it is `asking`: that moves the slot to this one.
+    home: &'a Address,
+    asking: bool,
+}
+
+impl InSlot<'_> {
+    /// Completes when the slot is served by another node. Cancel safe.
+    async fn left(&self) {
+        self.routes.served(self.slot, Some(self.home)).await;
+    }
+
+    fn is_left(&self) -> bool {
+        self.routes.place(self.slot).is_none_or(|place| place.node.address != *self.home)
+    }
+}
+
+/// Why a request ends at a node without an answer.
+enum Halt {
+    Failed(Failed),
+    /// It goes on at another node.
+    Elsewhere(Elsewhere),
+}
+
+struct Elsewhere {
+    to: To,
+    /// The attempts so far that got no answer.
+    begun: Option<Begun>,
+}
+
+/// Where a request goes on.
+enum To {
+    /// At this node, which serves the slot from now on.
+    Moved(Address),
+    /// At this node, once.
+    Ask(Address),
+    /// At the one that the table names.
+    Owner,
+}
+
+impl From<Failed> for Halt {
+    fn from(failed: Failed) -> Halt {
+        Halt::Failed(failed)
+    }
+}
+
+impl Halt {
+    fn map(self, change: impl FnOnce(Failed) -> Failed) -> Halt {
+        match self {
+            Halt::Failed(failed) => Halt::Failed(change(failed)),
+            elsewhere => elsewhere,
+        }
+    }
+
+    /// Of a request to the only server that there is.
+    fn failed(self) -> Failed {
+        match self {
+            Halt::Failed(failed) => failed,
+            Halt::Elsewhere(_) => unreachable!("there is no other node"),
+        }
+    }
 }
 
 /// When a request was sent.
@@ -100,7 +173,7 @@ struct Sent {
 
 impl<'a> Request<'a> {
     fn of<S: Step>(encode: &'a (dyn Fn(Attempt) -> Call + Sync)) -> Request<'a> {
-        Request { kind: StepKind::of::<S>(), script: S::script(), encode, once: false }
+        Request { kind: StepKind::of::<S>(), script: S::script(), encode, once: false, at: None }
     }
 }
 
@@ -111,14 +184,9 @@ impl RedisBackend {
         tasks: &Tasks,
         counters: &Arc<Counters>,
     ) -> Result<RedisBackend> {
+        let parts = Parts::new(target, config, &Moves::default());
         let (clock, events) = (&config.clock, &config.events);
-        let dialler = Dialler::new(target, &config.options, clock, events);
-        let server = Server::new();
-        // Nothing is pushed on this connection.
-        let nothing = Arc::new(|_| ());
-        let link =
-            Link::new(Purpose::Commands, dialler.clone(), server.clone(), clock.clone(), events.clone(), nothing);
-        link.dial_first(config.options.connect_wait).await?;
+        parts.link.dial_first(config.options.connect_wait).await?;
         if config.options.tls_danger_accept_any_certificate {
             let message = format!(
                 "the certificate of {target} is not verified (tls_danger_accept_any_certificate): whoever is on the way can read \
@@ -126,22 +194,26 @@ impl RedisBackend {
             );
             events.emit(Level::Warn, None, message);
         }
-        link.supervise("supervisor", tasks);
-        if let Some(sentinels) = dialler.route().sentinels() {
+        if let Some(sentinels) = parts.dialler.route().sentinels() {
             sentinels.follow(&config.options, clock, tasks);
         }
-        Ok(RedisBackend {
-            target: target.clone(),
-            route: dialler.route().clone(),
-            clock: clock.clone(),
-            response_timeout: config.options.response_timeout,
-            ping_interval: config.options.ping_interval,
-            listener: Listener::start(&dialler, &server, clock, events, tasks),
-            direct: Direct::new(&dialler, &server, config, tasks),
-            link,
-            server,
-            counters: counters.clone(),
-        })
+        Ok(parts.start(target, config, tasks, counters))
+    }
+
+    /// A node of a cluster, which is dialled in the background.
+    fn node(target: &Target, config: &Config, tasks: &Tasks, counters: &Arc<Counters>, moves: &Moves) -> RedisBackend {
+        Parts::new(target, config, moves).start(target, config, tasks, counters)
+    }
+
+    /// Why there is no connection, if there is none.
+    fn why_down(&self) -> Option<Error> {
+        self.link.why_down()
+    }
+
+    /// Its reply to CLUSTER SLOTS, if there is a connection.
+    async fn ask_for_slots(&self) -> Option<Value> {
+        let mut connected = self.link.up(Connected::clone)?;
+        self.link.in_time(cluster::ask(&mut connected.connection)).await.ok()
     }
 
     pub(super) fn subscribe(&self, channel: &str, listen: Listen) -> Subscription {
@@ -202,14 +274,14 @@ impl RedisBackend {
         self.response_timeout
     }
 
-    pub(super) fn run<S: Step>(
+    pub(super) async fn run<S: Step>(
         &self,
         name: &ObjectName,
         step: &S,
         deadline: Tick,
         caller: Tick,
-    ) -> impl Future<Output = Result<Done<S::Reply>, Failed>> {
-        self.run_step(name, step, deadline, caller, false)
+    ) -> Result<Done<S::Reply>, Failed> {
+        self.run_step(name, step, deadline, caller, false, None, None).await.map_err(Halt::failed)
     }
 
     pub(super) async fn run_while_there<S: Step>(
@@ -219,18 +291,31 @@ impl RedisBackend {
         deadline: Tick,
         known_away: bool,
     ) -> Result<Done<S::Reply>, Failed> {
+        self.run_while_there_in(name, step, deadline, known_away, None, None).await.map_err(Halt::failed)
+    }
+
+    async fn run_while_there_in<S: Step>(
+        &self,
+        name: &ObjectName,
+        step: &S,
+        deadline: Tick,
+        known_away: bool,
+        begun: Option<Begun>,
+        at: Option<InSlot<'_>>,
+    ) -> Result<Done<S::Reply>, Halt> {
         let grace = if known_away { Duration::ZERO } else { REDIAL_GRACE };
         tokio::select! {
             biased;
-            done = self.run_step(name, step, deadline, deadline, true) => done,
+            done = self.run_step(name, step, deadline, deadline, true, begun, at) => done,
             error = self.link.down_for(grace) => {
                 // The request may be under way on the connection that is gone.
                 let echo_until = Some(self.echo_of(self.clock.now()));
-                Err(Failed { error: error.renamed(S::OP), echo_until, away: true }.on(name))
+                Err(Failed { error: error.renamed(S::OP), echo_until, away: true }.on(name).into())
             }
         }
     }
 
+    #[expect(clippy::too_many_arguments, reason = "what a request is, how it is sent, and what it has been through")]
     async fn run_step<S: Step>(
         &self,
         name: &ObjectName,
@@ -238,8 +323,11 @@ impl RedisBackend {
         deadline: Tick,
         caller: Tick,
         once: bool,
-    ) -> Result<Done<S::Reply>, Failed> {
-        let mut directly = match blocking::is_allowed() {
+        begun: Option<Begun>,
+        at: Option<InSlot<'_>>,
+    ) -> Result<Done<S::Reply>, Halt> {
+        let is_asking = at.is_some_and(|at| at.asking);
+        let mut directly = match begun.is_none() && !is_asking && blocking::is_allowed() {
             true => self.run_directly(name, step, deadline, caller),
             false => Directly::Unavailable,
         };
@@ -249,11 +337,11 @@ impl RedisBackend {
         }
         let begun = match directly {
             Directly::Done(done) => return Ok(done),
-            Directly::Failed(failed) => return Err(failed),
+            Directly::Failed(failed) => return Err(failed.into()),
             Directly::Unanswered(begun) => Some(begun),
-            Directly::Unavailable | Directly::Waiting(_) => None,
+            Directly::Unavailable | Directly::Waiting(_) => begun,
         };
-        Box::pin(self.run_by_link(name, step, deadline, begun, once)).await
+        Box::pin(self.run_by_link(name, step, deadline, begun, once, at)).await
     }
 
     /// On the connection of the runtime.
@@ -264,19 +352,20 @@ impl RedisBackend {
         deadline: Tick,
         begun: Option<Begun>,
         once: bool,
-    ) -> Result<Done<S::Reply>, Failed> {
+        at: Option<InSlot<'_>>,
+    ) -> Result<Done<S::Reply>, Halt> {
         let encode = |attempt: Attempt| {
             let mut call = Call::default();
             step.encode(name, attempt, &mut call);
             call
         };
-        let done = self.call(Request { once, ..Request::of::<S>(&encode) }, deadline, begun).await;
+        let done = self.call(Request { once, at, ..Request::of::<S>(&encode) }, deadline, begun).await;
         let done = done.and_then(|(value, sent)| {
             let done = self.read(S::OP, value, S::decode, sent)?;
             self.note_time::<S>(&done.reply, sent.answered);
             Ok(done)
         });
-        done.map_err(|failed| failed.on(name))
+        done.map_err(|halt: Halt| halt.map(|failed| failed.on(name)))
     }
 
     fn note_time<S: Step>(&self, reply: &S::Reply, at: Tick) {
@@ -290,6 +379,16 @@ impl RedisBackend {
         batch: &Batch<S>,
         deadline: Tick,
     ) -> Result<Done<Vec<S::Reply>>, Failed> {
+        self.run_batch_in(batch, deadline, None, None).await.map_err(Halt::failed)
+    }
+
+    async fn run_batch_in<S: BatchStep>(
+        &self,
+        batch: &Batch<S>,
+        deadline: Tick,
+        begun: Option<Begun>,
+        at: Option<InSlot<'_>>,
+    ) -> Result<Done<Vec<S::Reply>>, Halt> {
         debug_assert!(batch.items.len() <= S::CHUNK);
         let encode = |attempt: Attempt| {
             let mut call = Call::default();
@@ -298,7 +397,7 @@ impl RedisBackend {
             }
             call
         };
-        let (value, sent) = self.call(Request::of::<S>(&encode), deadline, None).await?;
+        let (value, sent) = self.call(Request { at, ..Request::of::<S>(&encode) }, deadline, begun).await?;
         let decode = |reply| S::decode_each(reply).and_then(|replies| replies_for(batch.items.len(), replies));
         let done = self.read(S::OP, value, decode, sent)?;
         if let Some(reply) = done.reply.first() {
@@ -308,7 +407,7 @@ impl RedisBackend {
     }
 
     /// Sends a script until it is answered, refused for good, or `deadline` has come. `begun` is an attempt before this.
-    async fn call(&self, request: Request<'_>, deadline: Tick, begun: Option<Begun>) -> Result<(Value, Sent), Failed> {
+    async fn call(&self, request: Request<'_>, deadline: Tick, begun: Option<Begun>) -> Result<(Value, Sent), Halt> {
         let kind = request.kind;
         let mut first_sent = begun.map(|begun| begun.sent);
         let mut echo_until = begun.map(|begun| begun.echo_until);
@@ -321,17 +420,24 @@ impl RedisBackend {
                 None => Failed { error, echo_until, away: true },
                 Some(_) => Failed { error: outcome_unknown(kind, &error), echo_until, away: true },
             };
-            let mut connected =
-                self.link.get(deadline).await.map_err(|error| failed(error.renamed(kind.op), echo_until))?;
+            // The next attempt goes to another node. What is not known to be undone counts from its first sending.
+            let elsewhere = |to, first_sent: Option<Tick>, echo_until: Option<Tick>| {
+                let begun = first_sent.zip(echo_until).map(|(sent, echo_until)| Begun { sent, echo_until });
+                Err(Halt::Elsewhere(Elsewhere { to, begun }))
+            };
+            let Some(connected) = self.connected(request, deadline).await else {
+                return elsewhere(To::Owner, first_sent, echo_until);
+            };
+            let mut connected = connected.map_err(|error| failed(error.renamed(kind.op), echo_until))?;
             let sent = self.clock.now();
             if sent >= deadline {
                 let silence =
                     || Error::new(ErrorKind::Connection, kind.op, format!("{} did not answer in time", self.target));
-                return Err(failed(last_error.unwrap_or_else(silence), echo_until));
+                return Err(failed(last_error.unwrap_or_else(silence), echo_until).into());
             }
             if let Some(error) = refusal.take().filter(|_| sent.plus(SHORTEST_ATTEMPT) >= deadline) {
                 self.clock.sleep_until(deadline).await;
-                return Err(failed(error, echo_until));
+                return Err(failed(error, echo_until).into());
             }
             let first = *first_sent.get_or_insert(sent);
             let call = (request.encode)(self.attempt_at(sent));
@@ -344,6 +450,23 @@ impl RedisBackend {
                 }
                 Err(error) => error,
             };
+            if let Some(at) = request.at {
+                if verdict::is_left(&theirs) {
+                    return elsewhere(To::Owner, first_sent, Some(self.echo_of(sent)));
+                }
+                match verdict::elsewhere(&theirs, &connected.endpoint) {
+                    Some(to) => {
+                        self.link.replied(self.clock.now());
+                        // What was refused was not carried out.
+                        return elsewhere(to, first_sent.filter(|_| echo_until.is_some()), echo_until);
+                    }
+                    // Another node may take the place of this one.
+                    None if !verdict::is_reply(&theirs) || verdict::code(&theirs) == Some("CLUSTERDOWN") => {
+                        at.routes.doubt();
+                    }
+                    None => {}
+                }
+            }
             match verdict::of(kind, &theirs, &connected.endpoint) {
                 Verdict::Unknown(error) => {
                     let now = self.clock.now();
@@ -353,7 +476,7 @@ impl RedisBackend {
                         self.link.report_broken(connected.number, verdict::how(&theirs));
                     }
                     if !kind.idempotent || now >= deadline {
-                        return Err(failed(error, echo_until));
+                        return Err(failed(error, echo_until).into());
                     }
                     self.clock.sleep_until(now.plus(backoff.mul_f64(fastrand::f64())).min(deadline)).await;
                     backoff = (backoff * 2).min(LONGEST_BACKOFF);
@@ -368,7 +491,7 @@ impl RedisBackend {
                 Verdict::NoScript => {
                     let message = format!("{} answered NOSCRIPT to EVAL, twice; is it a Redis server?", self.target);
                     let error = Error::new(ErrorKind::Server, kind.op, message).permanent();
-                    return Err(Failed { error, echo_until, away: false });
+                    return Err(Failed { error, echo_until, away: false }.into());
                 }
                 Verdict::Refused { error, redial } => {
                     self.link.replied(self.clock.now());
@@ -384,7 +507,7 @@ impl RedisBackend {
                         refusal = Some(error.clone());
                     }
                     if request.once {
-                        return Err(failed(error, echo_until));
+                        return Err(failed(error, echo_until).into());
                     }
                     if refusal.is_some() {
                         continue;
@@ -393,21 +516,42 @@ impl RedisBackend {
                     let next = self.clock.now().plus(pause);
                     if next.plus(SHORTEST_ATTEMPT) >= deadline {
                         self.clock.sleep_until(deadline).await;
-                        return Err(failed(error, echo_until));
+                        return Err(failed(error, echo_until).into());
                     }
                     self.clock.sleep_until(next).await;
                     backoff = (backoff * 2).min(LONGEST_BACKOFF);
+                    // A node that moves a slot to another may not be asked again before that is done.
+                    if request.at.is_some_and(|at| at.asking) {
+                        return elsewhere(To::Owner, first_sent, echo_until);
+                    }
                 }
                 Verdict::Fatal { error, halfway } => {
                     let echo = if halfway { Some(self.clock.now()) } else { echo_until };
-                    return Err(Failed { error, echo_until: echo, away: false });
+                    return Err(Failed { error, echo_until: echo, away: false }.into());
                 }
             }
         }
     }
 
+    /// The connection, waiting for one until `deadline`; `None` when another node serves the slot meanwhile.
+    async fn connected(&self, request: Request<'_>, deadline: Tick) -> Option<Result<Connected>> {
+        let Some(at) = request.at else { return Some(self.link.get(deadline).await) };
+        if at.is_left() {
+            return None;
+        }
+        if let Some(connected) = self.link.up(Connected::clone) {
+            return Some(Ok(connected));
+        }
+        at.routes.doubt();
+        tokio::select! {
+            biased;
+            () = at.left() => None,
+            connected = self.link.get(deadline) => Some(connected),
+        }
+    }
+
     /// The answer to one attempt, which may take so long. One that may be repeated is not waited for when sentinels name another
-    /// master: the former one may be hung.
+    /// master, or another node serves the slot: the former one may be hung.
     async fn attempt(
         &self,
         connected: &mut Connected,
@@ -415,14 +559,21 @@ impl RedisBackend {
         call: &Call,
         left: Duration,
     ) -> RedisResult<Value> {
-        let sending = request::send(&mut connected.connection, request.script, call, left);
-        if !request.kind.idempotent || self.route.sentinels().is_none() {
+        let asking = request.at.is_some_and(|at| at.asking);
+        let sending = request::send(&mut connected.connection, request.script, call, asking, left);
+        if !request.kind.idempotent || (self.route.sentinels().is_none() && request.at.is_none()) {
             return sending.await;
         }
+        let left = async {
+            match request.at {
+                Some(at) => at.left().await,
+                None => self.route.left(&connected.endpoint).await,
+            }
+        };
         tokio::select! {
             biased;
             answer = sending => answer,
-            () = self.route.left(&connected.endpoint) => Err(Left.into()),
+            () = left => Err(Left.into()),
         }
     }
 
@@ -461,6 +612,45 @@ impl RedisBackend {
             Redial::No => false,
             Redial::AtOnce => true,
             Redial::AfterAWhile => self.clock.now().since(connected.since) >= self.ping_interval,
+        }
+    }
+}
+
+/// What a server is reached by, before there is a connection.
+struct Parts {
+    dialler: Dialler,
+    server: Server,
+    link: Link,
+}
+
+impl Parts {
+    fn new(target: &Target, config: &Config, moves: &Moves) -> Parts {
+        let (clock, events) = (&config.clock, &config.events);
+        let dialler = Dialler::new(target, &config.options, clock, events);
+        let server = Server::new(moves);
+        // Nothing is pushed on this connection.
+        let nothing = Arc::new(|_| ());
+        let link =
+            Link::new(Purpose::Commands, dialler.clone(), server.clone(), clock.clone(), events.clone(), nothing);
+        Parts { dialler, server, link }
+    }
+
+    /// Keeps it connected from now on.
+    fn start(self, target: &Target, config: &Config, tasks: &Tasks, counters: &Arc<Counters>) -> RedisBackend {
+        let Parts { dialler, server, link } = self;
+        let (clock, events) = (&config.clock, &config.events);
+        link.supervise("supervisor", tasks);
+        RedisBackend {
+            target: target.clone(),
+            route: dialler.route().clone(),
+            clock: clock.clone(),
+            response_timeout: config.options.response_timeout,
+            ping_interval: config.options.ping_interval,
+            listener: Listener::start(&dialler, &server, clock, events, tasks),
+            direct: Direct::new(&dialler, &server, config, tasks),
+            link,
+            server,
+            counters: counters.clone(),
         }
     }
 }

@@ -13,9 +13,13 @@ pub(super) async fn send(
     connection: &mut MultiplexedConnection,
     script: &Script,
     call: &Call,
+    asking: bool,
     left: Duration,
 ) -> RedisResult<Value> {
     let attempt = async {
+        if asking {
+            return ask_node(connection, script, call).await;
+        }
         match ask(connection, &command("EVALSHA", script.sha1(), call)).await {
             // A script can be evicted at any time, also between these two: EVAL brings it along.
             Err(error) if error.code() == Some("NOSCRIPT") => {
@@ -31,6 +35,21 @@ pub(super) async fn send(
         answer = &mut attempt => answer,
         () = &mut limit => Err(std::io::Error::from(std::io::ErrorKind::TimedOut).into()),
     }
+}
+
+/// As [`send`], at a node to which the slot is being moved: it answers a request that comes right behind ASKING.
+async fn ask_node(connection: &mut MultiplexedConnection, script: &Script, call: &Call) -> RedisResult<Value> {
+    for (verb, script) in [("EVALSHA", script.sha1()), ("EVAL", script.text())] {
+        let mut both = redis::Pipeline::with_capacity(2);
+        both.cmd("ASKING").add_command(command(verb, script, call));
+        let answer = connection.send_packed_commands(&both, 1, 1).await?.pop();
+        match answer.unwrap_or(Value::Nil) {
+            Value::ServerError(error) if error.code() == "NOSCRIPT" && verb == "EVALSHA" => {}
+            Value::ServerError(error) => return Err(error.into()),
+            value => return Ok(value),
+        }
+    }
+    unreachable!("EVAL has returned")
 }
 
 /// One request on the connection. Not by `query_async`, which would put it into a box.

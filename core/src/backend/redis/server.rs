@@ -11,6 +11,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::dial::Hello;
+use super::moves::Moves;
 use crate::backend::{Reached, Sighting};
 use crate::error::Error;
 use crate::time::{ServerTime, Tick};
@@ -21,8 +22,10 @@ pub(super) struct Server(Arc<Shared>);
 
 struct Shared {
     known: Mutex<Known>,
-    /// How often the address was found to lead to another server, or may have been.
+    /// The last time that the address was found to lead to another server, or may have been.
     moves: watch::Sender<u64>,
+    /// Those of all servers of the client.
+    row: Moves,
 }
 
 struct Known {
@@ -93,11 +96,11 @@ impl fmt::Display for Purpose {
 
 impl Server {
     /// Nothing is known before the first connection.
-    pub(super) fn new() -> Server {
+    pub(super) fn new(row: &Moves) -> Server {
         let sighting = Sighting { server: ServerTime::default(), at: Tick::default() };
         let alternation = Alternation::default();
         let known = Known { sighting, run_id: None, refusal: None, generation: 0, alternation };
-        Server(Arc::new(Shared { known: Mutex::new(known), moves: watch::Sender::new(0) }))
+        Server(Arc::new(Shared { known: Mutex::new(known), moves: watch::Sender::new(0), row: row.clone() }))
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
@@ -121,21 +124,21 @@ impl Server {
             (_, None) => by == Purpose::Commands && !first,
             (None, Some(_)) => false,
         };
-        if let Some(run_id) = run_id {
-            let before = known.run_id.replace(run_id.to_owned());
-            if let Some(before) = before.filter(|_| moved) {
-                known.generation += 1;
-                known.alternation.moved(&before, run_id, at);
-            }
-        }
+        let before = run_id.and_then(|run_id| known.run_id.replace(run_id.to_owned()));
         // Under the lock: whoever sees the move sees the generation.
         if moved {
-            self.0.moves.send_modify(|moves| *moves += 1);
+            self.0.row.moved(|number| {
+                if let (Some(before), Some(run_id)) = (before, run_id) {
+                    known.generation = number;
+                    known.alternation.moved(&before, run_id, at);
+                }
+                self.0.moves.send_replace(number);
+            });
         }
         Reached { generation: known.generation, moves: *self.0.moves.borrow() }
     }
 
-    /// How often the server was replaced by one with another run id.
+    /// The last move to a server with another run id.
     pub(super) fn generation(&self) -> u64 {
         self.known().generation
     }
@@ -146,11 +149,12 @@ impl Server {
         alternation.returns >= RETURNS && !std::mem::replace(&mut alternation.said, true)
     }
 
+    /// The last move.
     pub(super) fn moves(&self) -> u64 {
         *self.0.moves.borrow()
     }
 
-    /// Completes when there were more moves than `seen`: how many. Cancel safe.
+    /// Completes when there was a move after `seen`, with the last. Cancel safe.
     pub(super) async fn moved_since(&self, seen: u64) -> u64 {
         let mut moves = self.0.moves.subscribe();
         let _ = moves.wait_for(|moves| *moves > seen).await;
@@ -193,7 +197,7 @@ mod tests {
 
     #[test]
     fn another_run_id_is_a_move_whichever_connection_met_it() {
-        let server = Server::new();
+        let server = Server::new(&Moves::default());
         assert_eq!(server.reached_run(Purpose::Commands, true, Some("a"), NOW).moves, 0);
         assert_eq!(server.reached_run(Purpose::Messages, true, Some("a"), NOW).moves, 0);
         assert_eq!(server.reached_run(Purpose::Messages, false, Some("b"), NOW).moves, 1);
@@ -204,7 +208,7 @@ mod tests {
 
     #[test]
     fn without_run_ids_a_new_connection_for_commands_may_be_a_move() {
-        let server = Server::new();
+        let server = Server::new(&Moves::default());
         assert_eq!(server.reached_run(Purpose::Commands, true, None, NOW).moves, 0);
         assert_eq!(server.reached_run(Purpose::Commands, false, None, NOW).moves, 1);
         assert_eq!(server.reached_run(Purpose::Messages, false, None, NOW).moves, 1, "and the others follow once");
@@ -213,7 +217,7 @@ mod tests {
 
     /// Moves from one server to the next, with so long in between; after how many of them it is said.
     fn said_after(run_ids: &[&str], pause: Duration) -> Option<usize> {
-        let (server, mut now) = (Server::new(), Tick(0));
+        let (server, mut now) = (Server::new(&Moves::default()), Tick(0));
         let mut said = None;
         for (moves, run_id) in run_ids.iter().enumerate() {
             server.reached_run(Purpose::Commands, moves == 0, Some(run_id), now);

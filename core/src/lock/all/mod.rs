@@ -75,6 +75,16 @@ impl LockAll {
             let allowed = format!("1 to {MAX_LOCKS} different names");
             return Err(Error::refused(ErrorKind::InvalidArgument, OP, given, allowed));
         }
+        let batch_of = |lock: &Lock| lock.shared.client().backend.batch_of(lock.shared.name());
+        if let Some(other) = members.iter().find(|lock| batch_of(lock) != batch_of(&members[0])) {
+            let message = format!(
+                "the names of one set have to lie in one slot of the cluster, and {} lies in another than {}; give all of them \
+                 one hash tag, such as {{orders}}:1 and {{orders}}:2",
+                other.key(),
+                members[0].key()
+            );
+            return Err(Error::new(ErrorKind::InvalidName, OP, message).on(other.key()));
+        }
         Ok(LockAll { locks: members.into() })
     }
 

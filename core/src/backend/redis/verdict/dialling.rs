@@ -149,3 +149,22 @@ pub(in super::super) fn of_dialling(error: &RedisError, at: &Endpoint, password_
     };
     DialError { error, passes: if passes { Passes::at(at) } else { Passes::Never } }
 }
+
+/// Judges a node's refusal of CLUSTER SLOTS, for the caller of `connect`.
+pub(in super::super) fn of_asking_for_slots(error: &RedisError, at: &Endpoint) -> (Error, Passes) {
+    let say = |kind, what: &str| Error::new(kind, "connect", format!("{at} {what}"));
+    match code(error) {
+        Some("ERR") if detail(error).contains("cluster support disabled") => {
+            let what = "is no node of a cluster; write redis:// in the URL for a single server";
+            (say(ErrorKind::Unsupported, what), Passes::Never)
+        }
+        Some("NOPERM") => {
+            let what = "does not tell this user which node serves which slot; the user needs +cluster|slots";
+            (say(ErrorKind::NoPermission, what), Passes::Never)
+        }
+        _ => {
+            let DialError { error, passes } = of_dialling(error, at, false);
+            (error, passes)
+        }
+    }
+}

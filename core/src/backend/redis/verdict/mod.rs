@@ -9,14 +9,17 @@ mod way;
 use redis::RedisError;
 
 pub(super) use self::dialling::{
-    DialError, Passes, lasts_for_good, of_a_replica, of_a_sentinel, of_dialling, of_leaving, of_silence, passes,
+    DialError, Passes, lasts_for_good, of_a_replica, of_a_sentinel, of_asking_for_slots, of_dialling, of_leaving,
+    of_silence, passes,
 };
 use self::reply::{NEEDED, forbidden, meaning, unknown};
 pub(super) use self::reply::{UNKNOWN, code, is_reply, said};
 use self::way::absurd;
-pub(super) use self::way::{Left, how};
+pub(super) use self::way::{Left, how, is_left};
+use super::To;
 use super::endpoint::Endpoint;
 use super::framing::Absurd;
+use crate::config::Address;
 use crate::error::{Error, ErrorKind};
 use crate::step::{State, Step};
 use crate::text;
@@ -59,6 +62,19 @@ impl StepKind {
     }
 }
 
+/// The node that is to be asked instead, if a node of a cluster has said so.
+pub(super) fn elsewhere(error: &RedisError, at: &Endpoint) -> Option<To> {
+    let (node, _slot) = error.redirect_node()?;
+    let (host, port) = node.rsplit_once(':')?;
+    let host = match host.trim_start_matches('[').trim_end_matches(']') {
+        // It does not know by which name it is reached.
+        "" => &at.address()?.host,
+        host => host,
+    };
+    let address = Address { host: host.to_owned(), port: port.parse().ok().filter(|port| *port > 0)? };
+    Some(if code(error) == Some("ASK") { To::Ask(address) } else { To::Moved(address) })
+}
+
 /// Judges the error that running a step of this kind met.
 pub(super) fn of(step: StepKind, error: &RedisError, at: &Endpoint) -> Verdict {
     let say = |kind, message: String| Error::new(kind, step.op, message);
@@ -79,8 +95,8 @@ pub(super) fn of(step: StepKind, error: &RedisError, at: &Endpoint) -> Verdict {
             error: say(
                 ErrorKind::Unsupported,
                 format!(
-                    "{at} is a cluster node, and another node serves this name; this version of libdlock uses one \
-                     node. A server without cluster mode, or a cluster with one primary, can do it"
+                    "{at} is a cluster node, and another node serves this name; write redis+cluster:// in the URL to use \
+                     all nodes"
                 ),
             ),
             redial: Redial::No,
@@ -150,7 +166,6 @@ mod tests {
     use rustix::io::Errno;
 
     use super::*;
-    use crate::config::Address;
 
     pub(super) fn tcp() -> Endpoint {
         Endpoint::Tcp(Address { host: "h".to_owned(), port: 1 })

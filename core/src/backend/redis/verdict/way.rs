@@ -43,7 +43,7 @@ impl From<Left> for RedisError {
     }
 }
 
-fn is_left(error: &RedisError) -> bool {
+pub(in super::super) fn is_left(error: &RedisError) -> bool {
     below(error).and_then(io::Error::get_ref).is_some_and(|inner| inner.is::<Left>())
 }
 

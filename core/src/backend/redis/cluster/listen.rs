@@ -1,0 +1,142 @@
+//! What this process listens to, at which nodes.
+//!
+//! A message that one node publishes reaches the listeners at every node. But a script counts those at its own node, and takes
+//! a client that is not among them for deaf: so the inbox of a client is subscribed at all nodes. The channel of an object is
+//! subscribed at the node that serves the slot of the channel's name.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::routes::{Node, Routes};
+use crate::backend::hub::Hub;
+use crate::backend::{Heard, Listen, Subscription};
+use crate::config::Address;
+use crate::name::slot_of;
+use crate::task::{Tasks, fault_point};
+
+/// The name of the task, for the fault tests.
+const TASK: &str = "cluster listener";
+
+pub(super) struct ClusterListener {
+    everywhere: Arc<Hub>,
+    at_its_slot: Arc<Hub>,
+}
+
+impl ClusterListener {
+    pub(super) fn start(routes: &Arc<Routes>, tasks: &Tasks) -> ClusterListener {
+        let listener = ClusterListener { everywhere: Arc::default(), at_its_slot: Arc::default() };
+        let keeper = Keeper {
+            everywhere: listener.everywhere.clone(),
+            at_its_slot: listener.at_its_slot.clone(),
+            routes: routes.clone(),
+        };
+        tasks.spawn_vital(TASK, keeper.run());
+        listener
+    }
+
+    pub(super) fn everywhere(&self, channel: &str, listen: Listen) -> Subscription {
+        self.everywhere.listen(channel, listen)
+    }
+
+    pub(super) fn at_its_slot(&self, channel: &str, listen: Listen) -> Subscription {
+        self.at_its_slot.listen(channel, listen)
+    }
+}
+
+struct Keeper {
+    everywhere: Arc<Hub>,
+    at_its_slot: Arc<Hub>,
+    routes: Arc<Routes>,
+}
+
+/// A channel at a node: its number in the hub, and what keeps it.
+type Kept = HashMap<(String, Address), (u64, Subscription)>;
+
+/// At which nodes a channel is heard. The client hears only if it does at all of them.
+#[derive(Default)]
+struct Ears(Mutex<HashMap<Address, bool>>);
+
+impl Keeper {
+    async fn run(self) {
+        let (mut all, mut own): (Kept, Kept) = (HashMap::new(), HashMap::new());
+        let mut ears: HashMap<String, Arc<Ears>> = HashMap::new();
+        let mut version = 0;
+        loop {
+            fault_point(TASK);
+            self.align_all(&mut all, &mut ears);
+            self.align_own(&mut own);
+            tokio::select! {
+                now = self.routes.changed_since(version) => version = now,
+                () = self.everywhere.changed() => {}
+                () = self.at_its_slot.changed() => {}
+            }
+        }
+    }
+
+    fn align_all(&self, kept: &mut Kept, ears: &mut HashMap<String, Arc<Ears>>) {
+        let wanted = self.everywhere.wanted();
+        let nodes: Vec<Arc<Node>> = self.routes.nodes().into_iter().filter(|node| self.routes.serves(node)).collect();
+        ears.retain(|channel, _| wanted.contains_key(channel));
+        for (channel, number) in &wanted {
+            let ears = ears.entry(channel.clone()).or_default().clone();
+            ears.keep(&nodes);
+            for node in &nodes {
+                let key = (channel.clone(), node.address.clone());
+                if kept.get(&key).is_some_and(|(had, _)| had == number) {
+                    continue;
+                }
+                let (hub, ears, its_channel, address) =
+                    (self.everywhere.clone(), ears.clone(), channel.clone(), node.address.clone());
+                let listen: Listen = Arc::new(move |heard: Heard<'_>| {
+                    let told = ears.heard(&address, heard);
+                    hub.tell(&its_channel, told);
+                });
+                kept.insert(key, (*number, node.server.subscribe(channel, listen)));
+            }
+        }
+        kept.retain(|(channel, address), _| {
+            wanted.contains_key(channel) && nodes.iter().any(|node| node.address == *address)
+        });
+    }
+
+    fn align_own(&self, kept: &mut Kept) {
+        let wanted = self.at_its_slot.wanted();
+        let mut present = Vec::new();
+        for (channel, number) in &wanted {
+            let Some(place) = self.routes.place(slot_of(channel)) else { continue };
+            let key = (channel.clone(), place.node.address.clone());
+            if kept.get(&key).is_none_or(|(had, _)| had != number) {
+                let (hub, its_channel) = (self.at_its_slot.clone(), channel.clone());
+                let listen: Listen = Arc::new(move |heard: Heard<'_>| hub.tell(&its_channel, heard));
+                kept.insert(key.clone(), (*number, place.node.server.subscribe(channel, listen)));
+            }
+            present.push(key);
+        }
+        kept.retain(|key, _| present.contains(key));
+    }
+}
+
+impl Ears {
+    fn keep(&self, nodes: &[Arc<Node>]) {
+        let mut ears = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        ears.retain(|address, _| nodes.iter().any(|node| node.address == *address));
+        for node in nodes {
+            ears.entry(node.address.clone()).or_insert(false);
+        }
+    }
+
+    /// What is heard at a node, as the client is to hear it: subscribed is what is subscribed everywhere.
+    fn heard<'a>(&self, address: &Address, heard: Heard<'a>) -> Heard<'a> {
+        let mut ears = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match heard {
+            Heard::Message(_) => return heard,
+            Heard::Subscribed => drop(ears.insert(address.clone(), true)),
+            Heard::Interrupted | Heard::Refused => drop(ears.insert(address.clone(), false)),
+        }
+        match heard {
+            // Somewhere else it is not heard yet: everything is looked at, and nothing is relied on.
+            Heard::Subscribed if ears.values().any(|hears| !hears) => Heard::Refused,
+            other => other,
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! Steps on a cluster: each goes to the node that serves the slot of its object.
+//!
+//! A node is what a client of one server has, with connections of its own: so one that hangs holds up nobody but the callers
+//! of its own objects.
+
+mod listen;
+mod refresh;
+mod routes;
+mod slots;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use self::listen::ClusterListener;
+pub(super) use self::refresh::ask;
+use self::routes::Place;
+pub(super) use self::routes::Routes;
+use super::direct::Begun;
+use super::moves::Moves;
+use super::{Elsewhere, Halt, InSlot, RedisBackend, To};
+use crate::backend::{Done, Failed, Listen, Subscription};
+use crate::config::{Address, Config, Nodes, Target};
+use crate::error::{Error, ErrorKind, Result};
+use crate::name::ObjectName;
+use crate::stats::Counters;
+use crate::step::{Batch, BatchStep, Step};
+use crate::task::Tasks;
+use crate::time::{Clock, ServerTime, Tick};
+
+/// A request that was sent on so often, without a pause in between, is sent in a circle.
+const AT_ONCE: u32 = 3;
+
+/// The pause before it is sent on once more.
+const PAUSE: Duration = Duration::from_millis(20);
+
+pub(crate) struct Cluster {
+    target: String,
+    routes: Arc<Routes>,
+    listener: ClusterListener,
+    moves: Moves,
+    clock: Clock,
+    response_timeout: Duration,
+}
+
+/// A step on one object, or on many of one slot, at one node.
+trait AtNode {
+    type Reply;
+    const OP: &'static str;
+
+    async fn run(&self, node: &RedisBackend, begun: Option<Begun>, at: InSlot<'_>) -> Result<Done<Self::Reply>, Halt>;
+}
+
+struct One<'a, S> {
+    name: &'a ObjectName,
+    step: &'a S,
+    deadline: Tick,
+    caller: Tick,
+}
+
+struct OnceOnly<'a, S> {
+    name: &'a ObjectName,
+    step: &'a S,
+    deadline: Tick,
+    known_away: bool,
+}
+
+struct Many<'a, S> {
+    batch: &'a Batch<S>,
+    deadline: Tick,
+}
+
+impl<S: Step> AtNode for One<'_, S> {
+    type Reply = S::Reply;
+    const OP: &'static str = S::OP;
+
+    async fn run(&self, node: &RedisBackend, begun: Option<Begun>, at: InSlot<'_>) -> Result<Done<S::Reply>, Halt> {
+        node.run_step(self.name, self.step, self.deadline, self.caller, false, begun, Some(at)).await
+    }
+}
+
+impl<S: Step> AtNode for OnceOnly<'_, S> {
+    type Reply = S::Reply;
+    const OP: &'static str = S::OP;
+
+    async fn run(&self, node: &RedisBackend, begun: Option<Begun>, at: InSlot<'_>) -> Result<Done<S::Reply>, Halt> {
+        node.run_while_there_in(self.name, self.step, self.deadline, self.known_away, begun, Some(at)).await
+    }
+}
+
+impl<S: BatchStep> AtNode for Many<'_, S> {
+    type Reply = Vec<S::Reply>;
+    const OP: &'static str = S::OP;
+
+    async fn run(
+        &self,
+        node: &RedisBackend,
+        begun: Option<Begun>,
+        at: InSlot<'_>,
+    ) -> Result<Done<Vec<S::Reply>>, Halt> {
+        node.run_batch_in(self.batch, self.deadline, begun, Some(at)).await
+    }
+}
+
+impl Cluster {
+    pub(in crate::backend) async fn connect(
+        nodes: &Nodes,
+        config: &Config,
+        tasks: &Tasks,
+        counters: &Arc<Counters>,
+    ) -> Result<Cluster> {
+        let moves = Moves::default();
+        let make = {
+            let (config, tasks, counters) = (config.clone(), tasks.clone(), counters.clone());
+            let (tls, moves) = (nodes.tls, moves.clone());
+            Box::new(move |address: &Address| {
+                let target = Target::Tcp { address: address.clone(), tls };
+                RedisBackend::node(&target, &config, &tasks, &counters, &moves)
+            })
+        };
+        let routes = Arc::new(Routes::new(moves.clone(), make));
+        refresh::first(&routes, nodes, config).await?;
+        refresh::start(&routes, nodes, config, tasks);
+        Ok(Cluster {
+            target: config.target.to_string(),
+            listener: ClusterListener::start(&routes, tasks),
+            routes,
+            moves,
+            clock: config.clock.clone(),
+            response_timeout: config.options.response_timeout,
+        })
+    }
+
+    pub(in crate::backend) async fn run<S: Step>(
+        &self,
+        name: &ObjectName,
+        step: &S,
+        deadline: Tick,
+        caller: Tick,
+    ) -> Result<Done<S::Reply>, Failed> {
+        let run = self.follow(name.slot(), One { name, step, deadline, caller }, deadline);
+        run.await.map_err(|failed| failed.on(name))
+    }
+
+    pub(in crate::backend) async fn run_while_there<S: Step>(
+        &self,
+        name: &ObjectName,
+        step: &S,
+        deadline: Tick,
+        known_away: bool,
+    ) -> Result<Done<S::Reply>, Failed> {
+        let run = self.follow(name.slot(), OnceOnly { name, step, deadline, known_away }, deadline);
+        run.await.map_err(|failed| failed.on(name))
+    }
+
+    /// Of names of one slot.
+    pub(in crate::backend) async fn run_batch<S: BatchStep>(
+        &self,
+        batch: &Batch<S>,
+        deadline: Tick,
+    ) -> Result<Done<Vec<S::Reply>>, Failed> {
+        let slot = batch.items.first().map_or(0, |(name, _)| name.slot());
+        debug_assert!(batch.items.iter().all(|(name, _)| name.slot() == slot));
+        self.follow(slot, Many { batch, deadline }, deadline).await
+    }
+
+    /// Runs a request at the node that serves the slot, whichever that is while it runs.
+    async fn follow<R: AtNode>(&self, slot: u16, request: R, deadline: Tick) -> Result<Done<R::Reply>, Failed> {
+        let (mut begun, mut sent_on, mut ask): (Option<Begun>, u32, Option<Address>) = (None, 0, None);
+        loop {
+            let place = self.place(slot, R::OP, begun, deadline).await?;
+            let asked = ask.take().map(|address| self.routes.node_at(&address));
+            let (node, asking) = (asked.as_ref().unwrap_or(&place.node), asked.is_some());
+            let at = InSlot { routes: &self.routes, slot, home: &place.node.address, asking };
+            let Elsewhere { to, begun: so_far } = match request.run(&node.server, begun, at).await {
+                Ok(mut done) => {
+                    done.reached.moves = done.reached.moves.max(place.since);
+                    done.reached.generation = done.reached.generation.max(place.since);
+                    return Ok(done);
+                }
+                Err(Halt::Failed(failed)) => return Err(failed),
+                Err(Halt::Elsewhere(elsewhere)) => elsewhere,
+            };
+            begun = so_far;
+            match to {
+                To::Moved(address) => self.routes.moved(slot, &address),
+                To::Ask(address) => ask = Some(address),
+                To::Owner => {}
+            }
+            sent_on += 1;
+            if sent_on > AT_ONCE {
+                self.clock.sleep_until(self.clock.now().plus(PAUSE).min(deadline)).await;
+            }
+        }
+    }
+
+    /// The node that serves the slot, waiting for one until `deadline`.
+    async fn place(&self, slot: u16, op: &'static str, begun: Option<Begun>, deadline: Tick) -> Result<Place, Failed> {
+        loop {
+            if let Some(place) = self.routes.place(slot) {
+                return Ok(place);
+            }
+            self.routes.doubt();
+            tokio::select! {
+                biased;
+                () = self.routes.served(slot, None) => {}
+                () = self.clock.sleep_until(deadline) => {
+                    let message = format!("no node of {} serves the slot of this name ({slot})", self.target);
+                    let error = Error::new(ErrorKind::Connection, op, message);
+                    return Err(Failed { error, echo_until: begun.map(|begun| begun.echo_until), away: true });
+                }
+            }
+        }
+    }
+
+    fn at<T>(&self, name: &ObjectName, see: impl FnOnce(&Place) -> T) -> Option<T> {
+        self.routes.place(name.slot()).as_ref().map(see)
+    }
+
+    pub(in crate::backend) fn subscribe(&self, channel: &str, listen: Listen) -> Subscription {
+        self.listener.at_its_slot(channel, listen)
+    }
+
+    pub(in crate::backend) fn subscribe_to_all(&self, channel: &str, listen: Listen) -> Subscription {
+        self.listener.everywhere(channel, listen)
+    }
+
+    pub(in crate::backend) fn server_of(&self, name: &ObjectName) -> u64 {
+        self.at(name, |place| place.node.number).unwrap_or_default()
+    }
+
+    pub(in crate::backend) fn server_generation(&self, name: &ObjectName) -> u64 {
+        self.at(name, |place| place.node.server.server_generation().max(place.since)).unwrap_or_default()
+    }
+
+    pub(in crate::backend) fn moves(&self, name: &ObjectName) -> u64 {
+        self.at(name, |place| place.node.server.moves().max(place.since)).unwrap_or_default()
+    }
+
+    pub(in crate::backend) fn last_move(&self) -> u64 {
+        self.moves.last()
+    }
+
+    pub(in crate::backend) async fn moved_since(&self, seen: u64) -> u64 {
+        self.moves.since(seen).await
+    }
+
+    pub(in crate::backend) fn heard_at(&self, name: &ObjectName) -> Tick {
+        self.at(name, |place| place.node.server.heard_at()).unwrap_or_default()
+    }
+
+    pub(in crate::backend) fn why_away(&self, name: &ObjectName) -> Option<Error> {
+        self.at(name, |place| place.node.server.why_away()).flatten()
+    }
+
+    pub(in crate::backend) fn server_time(&self, name: &ObjectName, now: Tick) -> ServerTime {
+        self.at(name, |place| place.node.server.server_time(now)).unwrap_or_default()
+    }
+
+    pub(in crate::backend) fn attempt_budget(&self) -> Duration {
+        self.response_timeout
+    }
+}

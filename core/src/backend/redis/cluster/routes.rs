@@ -1,0 +1,224 @@
+//! Which node serves which slot, as far as the client knows.
+//!
+//! A table that is replaced when a node tells all of it, and mended when one says of a slot that another node has it. A slot
+//! that goes to another node has moved, with all of its objects.
+
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use tokio::sync::{Notify, watch};
+
+use super::super::RedisBackend;
+use super::super::moves::Moves;
+use super::slots::Served;
+use crate::config::Address;
+
+/// Makes the node at an address: no I/O, it is dialled in the background.
+type MakeNode = Box<dyn Fn(&Address) -> RedisBackend + Send + Sync>;
+
+pub(in super::super) struct Routes {
+    table: RwLock<Table>,
+    /// Told with each change of the table.
+    changed: watch::Sender<u64>,
+    /// Somebody has reason to think that the table is not right.
+    doubted: Notify,
+    moves: Moves,
+    make: MakeNode,
+}
+
+#[derive(Default)]
+struct Table {
+    /// In order; no slot twice.
+    ranges: Vec<Range>,
+    /// All that serve a slot, and those that did.
+    nodes: Vec<Arc<Node>>,
+    /// Whom to ask for the whole table, because of what was said by another node.
+    said: Option<Address>,
+}
+
+#[derive(Clone)]
+struct Range {
+    first: u16,
+    last: u16,
+    at: Place,
+}
+
+/// A node, and where it is.
+pub(in super::super) struct Node {
+    pub(in super::super) address: Address,
+    /// From 1 on.
+    pub(super) number: u64,
+    pub(in super::super) server: RedisBackend,
+}
+
+/// The node that serves a slot, and since which move.
+#[derive(Clone)]
+pub(in super::super) struct Place {
+    pub(in super::super) node: Arc<Node>,
+    pub(in super::super) since: u64,
+}
+
+impl Routes {
+    pub(super) fn new(moves: Moves, make: MakeNode) -> Routes {
+        let (table, changed) = (RwLock::default(), watch::Sender::new(0));
+        Routes { table, changed, doubted: Notify::new(), moves, make }
+    }
+
+    fn table(&self) -> RwLockReadGuard<'_, Table> {
+        self.table.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn table_mut(&self) -> RwLockWriteGuard<'_, Table> {
+        self.table.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Who serves the slot.
+    pub(in super::super) fn place(&self, slot: u16) -> Option<Place> {
+        self.table().place(slot).cloned()
+    }
+
+    /// All nodes.
+    pub(super) fn nodes(&self) -> Vec<Arc<Node>> {
+        self.table().nodes.clone()
+    }
+
+    /// Whether the node serves any slot.
+    pub(super) fn serves(&self, node: &Arc<Node>) -> bool {
+        self.table().ranges.iter().any(|range| Arc::ptr_eq(&range.at.node, node))
+    }
+
+    /// The node at this address, which need not serve a slot.
+    pub(super) fn node_at(&self, address: &Address) -> Arc<Node> {
+        self.table_mut().node_at(address, &self.make)
+    }
+
+    /// Completes when the slot is served, by another node than that at `but`. Cancel safe.
+    pub(in super::super) async fn served(&self, slot: u16, but: Option<&Address>) {
+        let mut changed = self.changed.subscribe();
+        let is_served = || self.place(slot).is_some_and(|place| Some(&place.node.address) != but);
+        // The sender lives in `self`.
+        let _ = changed.wait_for(|_| is_served()).await;
+    }
+
+    /// Completes when the table has changed since version `seen`, with its version. Cancel safe.
+    pub(super) async fn changed_since(&self, seen: u64) -> u64 {
+        let mut changed = self.changed.subscribe();
+        changed.wait_for(|version| *version > seen).await.map_or(seen, |version| *version)
+    }
+
+    /// The table is to be looked up anew.
+    pub(in super::super) fn doubt(&self) {
+        self.doubted.notify_one();
+    }
+
+    /// Completes when somebody doubts the table. Cancel safe.
+    pub(super) async fn doubted(&self) {
+        self.doubted.notified().await;
+    }
+
+    /// Whom to ask for the whole table, if somebody knows better than others.
+    pub(super) fn take_said(&self) -> Option<Address> {
+        self.table_mut().said.take()
+    }
+
+    /// A node has said that the one at `address` serves the slot.
+    pub(super) fn moved(&self, slot: u16, address: &Address) {
+        let mut table = self.table_mut();
+        table.said = Some(address.clone());
+        let mut served: Vec<Served> = table.served();
+        let whole = std::mem::take(&mut served);
+        for range in whole {
+            if (range.first..=range.last).contains(&slot) {
+                let Served { first, last, by } = range;
+                if first < slot {
+                    served.push(Served { first, last: slot - 1, by: by.clone() });
+                }
+                if slot < last {
+                    served.push(Served { first: slot + 1, last, by });
+                }
+            } else {
+                served.push(range);
+            }
+        }
+        served.push(Served { first: slot, last: slot, by: address.clone() });
+        served.sort_by_key(|range| range.first);
+        self.replace(table, served);
+        self.doubt();
+    }
+
+    /// A node has told the whole table.
+    pub(super) fn told(&self, served: Vec<Served>) {
+        self.replace(self.table_mut(), served);
+    }
+
+    fn replace(&self, mut table: RwLockWriteGuard<'_, Table>, served: Vec<Served>) {
+        if table.served() == served {
+            return;
+        }
+        let has_moved = |range: &Served| !table.has_served(range);
+        let moved: Vec<bool> = served.iter().map(has_moved).collect();
+        let known = !table.ranges.is_empty();
+        if known && moved.contains(&true) {
+            self.moves.moved(|number| table.set(served, Some(number), &self.make));
+        } else {
+            table.set(served, None, &self.make);
+        }
+        drop(table);
+        self.changed.send_modify(|version| *version += 1);
+    }
+}
+
+impl Table {
+    fn place(&self, slot: u16) -> Option<&Place> {
+        let at = self.ranges.partition_point(|range| range.last < slot);
+        self.ranges.get(at).filter(|range| range.first <= slot).map(|range| &range.at)
+    }
+
+    fn node_at(&mut self, address: &Address, make: &MakeNode) -> Arc<Node> {
+        if let Some(node) = self.nodes.iter().find(|node| node.address == *address) {
+            return node.clone();
+        }
+        let node =
+            Arc::new(Node { address: address.clone(), number: self.nodes.len() as u64 + 1, server: make(address) });
+        self.nodes.push(node.clone());
+        node
+    }
+
+    /// What it says, neighbours of one node as one.
+    fn served(&self) -> Vec<Served> {
+        let mut served: Vec<Served> = Vec::new();
+        for Range { first, last, at } in &self.ranges {
+            match served.last_mut() {
+                Some(before) if before.by == at.node.address && before.last + 1 == *first => before.last = *last,
+                _ => served.push(Served { first: *first, last: *last, by: at.node.address.clone() }),
+            }
+        }
+        served
+    }
+
+    /// Whether all of these slots are served by that node already.
+    fn has_served(&self, range: &Served) -> bool {
+        self.served().iter().any(|own| own.by == range.by && own.first <= range.first && own.last >= range.last)
+    }
+
+    /// Takes these, of which those that another node served before have moved with that number.
+    fn set(&mut self, served: Vec<Served>, moved: Option<u64>, make: &MakeNode) {
+        let mut ranges: Vec<Range> = Vec::new();
+        for Served { first, last, by } in served {
+            let node = self.node_at(&by, make);
+            for slot in first..=last {
+                let since = match (self.place(slot), moved) {
+                    (Some(before), _) if before.node.address == by => before.since,
+                    (_, Some(number)) => number,
+                    (_, None) => 0,
+                };
+                match ranges.last_mut() {
+                    Some(range) if range.last + 1 == slot && range.at.since == since && range.first >= first => {
+                        range.last = slot;
+                    }
+                    _ => ranges.push(Range { first: slot, last: slot, at: Place { node: node.clone(), since } }),
+                }
+            }
+        }
+        self.ranges = ranges;
+    }
+}

@@ -1,0 +1,74 @@
+//! Objects on a cluster, whose nodes share the slots.
+
+use std::time::Duration;
+
+use libdlock::{Client, Config, ErrorKind};
+use libdlock_testkit::access::of_cluster;
+use libdlock_testkit::{Cluster, Server};
+
+/// Far beyond what a busy machine needs, and below `poll_interval` times a few.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn names(count: usize) -> Vec<String> {
+    (0..count).map(|number| format!("jobs:{number}")).collect()
+}
+
+/// How many of the names each primary has.
+fn spread(cluster: &Cluster, names: &[String]) -> Vec<usize> {
+    let mut spread = vec![0; cluster.nodes.len()];
+    for name in names {
+        let slot = cluster.slot(name);
+        spread[cluster.owner_seen_by(0, slot).expect("every slot is served")] += 1;
+    }
+    spread
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn locks_over_all_slots_go_from_client_to_client() {
+    let cluster = Cluster::start();
+    let names = names(100);
+    assert!(spread(&cluster, &names).iter().all(|names| *names > 10));
+    // One node is enough to find the others.
+    let seed = format!("redis+cluster://{}", cluster.address(1));
+    let (one, other) = (Client::connect(&cluster.url()).await.unwrap(), Client::connect(&seed).await.unwrap());
+    for name in &names {
+        let held = one.lock(name).unwrap().acquire().await.unwrap();
+        let lock = other.lock(name).unwrap();
+        assert!(lock.try_acquire().await.unwrap().is_none(), "{name}");
+        let waiting = tokio::spawn(async move { lock.acquire_timeout(PATIENCE).await });
+        held.release().await.unwrap();
+        let next = waiting.await.unwrap().unwrap();
+        next.release().await.unwrap();
+    }
+    for node in &cluster.nodes {
+        assert!(node.keys().iter().all(|key| key.starts_with("redisson_lock_token:")), "{:?}", node.keys());
+    }
+}
+
+#[tokio::test]
+async fn a_set_of_locks_needs_one_hash_tag() {
+    let cluster = Cluster::start();
+    let client = Client::connect(&cluster.url()).await.unwrap();
+    let refused = client.lock_all(["a", "b"]).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::InvalidName);
+    assert!(refused.message().contains("one hash tag"), "{refused}");
+    let all = client.lock_all(["{shop}a", "{shop}b"]).unwrap();
+    all.acquire().await.unwrap().release().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_url_of_the_other_kind_says_which_to_write() {
+    let (cluster, server) = (Cluster::start(), Server::options().rights(of_cluster()).start());
+    let url = format!("redis+cluster://{}", server.address());
+    let refused = Client::connect(&url).await.unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Unsupported);
+    assert!(refused.message().contains("is no node of a cluster; write redis://"), "{refused}");
+    let mut config = Config::from_url(&cluster.nodes[0].url()).unwrap();
+    config.set("operation_timeout", "300ms").unwrap();
+    let client = Client::connect_with(config).await.unwrap();
+    let of_others =
+        names(100).into_iter().find(|name| cluster.owner_seen_by(0, cluster.slot(name)) != Some(0)).unwrap();
+    let refused = client.lock(&of_others).unwrap().try_acquire().await.unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Unsupported);
+    assert!(refused.message().contains("redis+cluster://"), "{refused}");
+}
