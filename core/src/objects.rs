@@ -17,6 +17,8 @@ pub(crate) type Releasing = Pin<Box<dyn Future<Output = Result<()>> + Send>>;
 
 /// What all users of one name share within a client, as the client sees it.
 pub(crate) trait Object: Any + Send + Sync {
+    fn name(&self) -> &ObjectName;
+
     /// Fails all waiters with `error`.
     fn refuse_waiters(&self, error: &Error);
 
@@ -118,6 +120,9 @@ mod tests {
     macro_rules! inert {
         ($type:ty, $kind:literal) => {
             impl Object for $type {
+                fn name(&self) -> &ObjectName {
+                    unreachable!("nobody asks")
+                }
                 fn refuse_waiters(&self, _: &Error) {}
                 fn look_again(&self) {}
                 fn abandon(&self, _: HolderId) {}

@@ -175,6 +175,11 @@ impl Backend {
         }
     }
 
+    /// Whether objects can move from one server to another while both go on, so that no connection tells of it.
+    pub(crate) fn moves_objects(&self) -> bool {
+        matches!(self, Backend::Cluster(_))
+    }
+
     /// A number of the server of the object of this name, which tells it from others of the client.
     pub(crate) fn server_of(&self, name: &ObjectName) -> u64 {
         match self {

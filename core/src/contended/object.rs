@@ -313,6 +313,10 @@ impl<P: Primitive> ObjectKind for Contended<P> {
 }
 
 impl<P: Primitive> Object for Contended<P> {
+    fn name(&self) -> &ObjectName {
+        &self.name
+    }
+
     fn refuse_waiters(&self, error: &Error) {
         self.refuse_all(error);
     }

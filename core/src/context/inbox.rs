@@ -79,6 +79,32 @@ impl Context {
         let _ = self.inbox.subscription.set(subscription);
     }
 
+    /// Where objects move between servers, has those that have moved looked at again: what was said meanwhile may have reached
+    /// nobody. Their holds are verified by the keeper.
+    pub(super) fn watch_moves(self: &Arc<Context>) {
+        if !self.backend.moves_objects() {
+            return;
+        }
+        let (weak, backend, tasks) = (Arc::downgrade(self), self.backend.clone(), self.tasks.clone());
+        self.tasks.spawn(async move {
+            let mut seen = backend.last_move();
+            loop {
+                let now = tokio::select! {
+                    () = tasks.closed() => return,
+                    now = backend.moved_since(seen) => now,
+                };
+                let Some(context) = weak.upgrade() else { return };
+                context.inbox.all().into_iter().for_each(Recipient::missed);
+                for object in context.objects.all() {
+                    if backend.moves(object.name()) > seen {
+                        object.look_again();
+                    }
+                }
+                seen = now;
+            }
+        });
+    }
+
     fn hear(&self, heard: Heard<'_>) {
         match heard {
             Heard::Subscribed | Heard::Refused => {

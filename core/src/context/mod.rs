@@ -86,6 +86,7 @@ impl Context {
             own_runtime: OnceLock::new(),
         });
         EndWithRuntime::watch(&context);
+        context.watch_moves();
         context.keeper.start(&context.backend, &context.tasks);
         Ok(context)
     }

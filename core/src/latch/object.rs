@@ -168,6 +168,10 @@ impl ObjectKind for LatchObject {
 
 /// The client has little to do, since nothing is held.
 impl Object for LatchObject {
+    fn name(&self) -> &ObjectName {
+        &self.name
+    }
+
     /// Each caller waits for the end of the client itself.
     fn refuse_waiters(&self, _error: &Error) {}
 

@@ -63,6 +63,10 @@ impl ObjectKind for LimitObject {
 
 /// The client has next to nothing to do, since nothing is held.
 impl Object for LimitObject {
+    fn name(&self) -> &ObjectName {
+        &self.name
+    }
+
     /// Each caller waits for the end of the client itself.
     fn refuse_waiters(&self, _error: &Error) {}
 

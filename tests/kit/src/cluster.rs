@@ -190,10 +190,9 @@ impl Cluster {
         for at in [to, from] {
             assert_eq!(self.nodes[at].cmd(&["CLUSTER", "SETSLOT", &number, "NODE", &to_id]).text(), "OK");
         }
-        for node in &self.nodes[..self.primaries] {
-            // Those that are neither hear of it by themselves; this is sooner.
-            let _ = node.cmd(&["CLUSTER", "SETSLOT", &number, "NODE", &to_id]);
-        }
+        eventually(SETTLING, "all nodes know who serves the slot", || {
+            (0..self.nodes.len()).all(|node| self.owner_seen_by(node, slot) == Some(to))
+        });
     }
 
     /// Where a node listens.
