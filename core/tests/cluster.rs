@@ -133,3 +133,73 @@ async fn slots_that_move_lose_no_hold_and_no_waiter() {
     assert!(longest < Duration::from_millis(2_500), "{longest:?}");
     drop(cluster);
 }
+
+/// The names that a primary has, so many of them.
+fn names_at(cluster: &Cluster, primary: usize, count: usize) -> Vec<String> {
+    let (first, last) = cluster.part(primary);
+    let is_there = |name: &String| (first..=last).contains(&cluster.slot(name));
+    names(1_000).into_iter().filter(is_there).take(count).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_primary_that_dies_is_followed_to_its_replica() {
+    let mut cluster = Cluster::options(3).replicas(1).start();
+    let (lost, others) = (names_at(&cluster, 0, 8), names_at(&cluster, 1, 8));
+    let (one, other) = (Client::connect(&cluster.url()).await.unwrap(), Client::connect(&cluster.url()).await.unwrap());
+    let mut holds = Vec::new();
+    for name in &lost[..4] {
+        holds.push(one.lock(name).unwrap().acquire().await.unwrap());
+    }
+    let waiting: Vec<_> = lost[..4].iter().map(|name| other.lock(name).unwrap()).collect();
+    let waiting: Vec<_> =
+        waiting.into_iter().map(|lock| tokio::spawn(async move { lock.acquire_timeout(PATIENCE).await })).collect();
+    // What came before this write the replica has, too.
+    assert_eq!(cluster.nodes[0].cmd(&["SET", &format!("{{{}}}:last", lost[0]), "1"]).text(), "OK");
+    assert!(cluster.nodes[0].cmd(&["WAIT", "1", "5000"]).int() >= 1);
+    cluster.nodes[0].stop();
+    let killed = Instant::now();
+    // Meanwhile the others are as ever.
+    for name in others.iter().cycle().take(200) {
+        let asked = Instant::now();
+        other.lock(name).unwrap().acquire().await.unwrap().release().await.unwrap();
+        assert!(asked.elapsed() < Duration::from_secs(1), "{:?}", asked.elapsed());
+    }
+    for name in &lost[4..] {
+        one.lock(name).unwrap().acquire_timeout(PATIENCE).await.unwrap().release().await.unwrap();
+    }
+    println!("followed {:?} after the end of the primary", killed.elapsed());
+    for held in holds {
+        assert!(held.loss().is_none(), "{:?}", held.loss());
+        held.release().await.unwrap();
+    }
+    for waiter in waiting {
+        waiter.await.unwrap().unwrap().release().await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_hangs_delays_no_renewal_at_another() {
+    let cluster = Cluster::options(3).args(&["--cluster-require-full-coverage", "no"]).start();
+    let client = Client::connect(&format!("{}?lease=1500ms", cluster.url())).await.unwrap();
+    let mut holds = Vec::new();
+    for primary in 0..3 {
+        // Far more than may be on their way at once.
+        for name in names_at(&cluster, primary, 150) {
+            holds.push((primary, client.lock(&name).unwrap().acquire().await.unwrap()));
+        }
+    }
+    cluster.nodes[0].pause();
+    let (there, hung): (Vec<_>, Vec<_>) = holds.into_iter().partition(|(primary, _)| *primary != 0);
+    // Each of these is told of its end, which takes as long as the lease.
+    for (_, held) in &hung {
+        tokio::time::timeout(PATIENCE, held.lost()).await.unwrap();
+    }
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    for (primary, held) in &there {
+        assert!(held.loss().is_none(), "a hold at node {primary}: {:?}", held.loss());
+    }
+    cluster.nodes[0].resume();
+    for (_, held) in there {
+        held.release().await.unwrap();
+    }
+}
