@@ -127,7 +127,12 @@ impl Cluster {
 
     /// The slot of a key.
     pub fn slot(&self, key: &str) -> u16 {
-        self.nodes[0].cmd(&["CLUSTER", "KEYSLOT", key]).int() as u16
+        self.slot_seen_by(0, key)
+    }
+
+    /// The same, as another node says it.
+    pub fn slot_seen_by(&self, asked: usize, key: &str) -> u16 {
+        self.nodes[asked].cmd(&["CLUSTER", "KEYSLOT", key]).int() as u16
     }
 
     /// The number of the node that serves a slot, as node `asked` sees it.
@@ -169,10 +174,24 @@ impl Cluster {
     /// Moves a slot from one primary to another with all of its keys, as `redis-cli --cluster reshard` does.
     #[track_caller]
     pub fn move_slot(&self, slot: u16, from: usize, to: usize) {
+        self.begin_to_move(slot, from, to);
+        self.finish_moving(slot, from, to);
+    }
+
+    /// From now on new keys of the slot belong to the other primary, which serves those who were sent there.
+    #[track_caller]
+    pub fn begin_to_move(&self, slot: u16, from: usize, to: usize) {
         let (number, to_id, from_id) = (slot.to_string(), self.id(to), self.id(from));
         let (source, target) = (&self.nodes[from], &self.nodes[to]);
         assert_eq!(target.cmd(&["CLUSTER", "SETSLOT", &number, "IMPORTING", &from_id]).text(), "OK");
         assert_eq!(source.cmd(&["CLUSTER", "SETSLOT", &number, "MIGRATING", &to_id]).text(), "OK");
+    }
+
+    /// Moves what is still there, and has everybody know.
+    #[track_caller]
+    pub fn finish_moving(&self, slot: u16, from: usize, to: usize) {
+        let (number, to_id) = (slot.to_string(), self.id(to));
+        let (source, target) = (&self.nodes[from], &self.nodes[to]);
         loop {
             let keys = source.cmd(&["CLUSTER", "GETKEYSINSLOT", &number, "100"]);
             let keys: Vec<String> = keys.array().iter().map(|key| key.text().to_owned()).collect();
