@@ -3,6 +3,7 @@ use std::time::Instant;
 
 use libdlock_testkit::{Proxy, Server, Side, eventually, within};
 
+use super::super::Halt;
 use super::*;
 use crate::backend::{Backend, Done};
 use crate::lease::Renewed;
@@ -39,7 +40,7 @@ impl Setup {
     fn redis(&self) -> &RedisBackend {
         match &*self.backend {
             Backend::Redis(redis) => redis,
-            Backend::Memory(_) => unreachable!("connected to a server"),
+            Backend::Cluster(_) | Backend::Memory(_) => unreachable!("connected to a server"),
         }
     }
 
@@ -60,7 +61,10 @@ impl Setup {
     fn go_on(&self, begun: Begun) -> Done<Renewed> {
         let (name, step) = request();
         let deadline = Clock::System.now().plus(SOON);
-        self.runtime.block_on(self.redis().run_by_link(&name, &step, deadline, Some(begun), false)).unwrap()
+        self.runtime
+            .block_on(self.redis().run_by_link(&name, &step, deadline, Some(begun), false, None))
+            .map_err(Halt::failed)
+            .unwrap()
     }
 }
 
