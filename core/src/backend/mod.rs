@@ -285,6 +285,7 @@ impl Backend {
     ) -> Infallible {
         match self {
             Backend::Redis(redis) => redis.watch_rights(access, name, tell).await,
+            Backend::Cluster(cluster) => cluster.watch_rights(access, name, tell).await,
             Backend::Memory(_) => std::future::pending().await,
         }
     }

@@ -256,6 +256,19 @@ impl Cluster {
         self.at(name, |place| place.node.server.server_time(now)).unwrap_or_default()
     }
 
+    /// Asked of the node that serves the object now.
+    pub(in crate::backend) async fn missing_rights(
+        &self,
+        access: &'static str,
+        name: &ObjectName,
+        deadline: Tick,
+    ) -> Vec<String> {
+        match self.routes.place(name.slot()) {
+            Some(place) => place.node.server.missing_rights(access, name, deadline).await,
+            None => Vec::new(),
+        }
+    }
+
     pub(in crate::backend) fn attempt_budget(&self) -> Duration {
         self.response_timeout
     }
