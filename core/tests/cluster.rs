@@ -291,3 +291,50 @@ async fn a_request_is_sent_on_while_its_slot_is_being_moved() {
     cluster.finish_moving(slot, from, to);
     assert!(!limiter.try_acquire(1).await.unwrap().allowed);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_planned_failover_is_no_error_and_the_former_primary_is_left() {
+    let cluster = Cluster::options(3).replicas(1).start();
+    let url = format!("{}?client_name=leaver", cluster.url());
+    let client = Client::connect(&url).await.unwrap();
+    let names = names_at(&cluster, 0, 4);
+    let held = client.lock(&names[0]).unwrap().acquire().await.unwrap();
+    let connections = |node: usize| {
+        let clients = cluster.nodes[node].cmd(&["CLIENT", "LIST"]);
+        clients.text().lines().filter(|line| line.contains("name=leaver")).count()
+    };
+    assert!(connections(0) > 0);
+    assert_eq!(cluster.nodes[3].cmd(&["CLUSTER", "FAILOVER"]).text(), "OK");
+    let slot = cluster.slot(&names[0]);
+    while cluster.owner_seen_by(0, slot) != Some(3) || cluster.owner_seen_by(3, slot) != Some(3) {
+        for name in &names[1..] {
+            client.lock(name).unwrap().acquire().await.unwrap().release().await.unwrap();
+        }
+    }
+    for name in &names[1..] {
+        client.lock(name).unwrap().acquire().await.unwrap().release().await.unwrap();
+    }
+    assert!(held.loss().is_none(), "{:?}", held.loss());
+    held.release().await.unwrap();
+    let left = || connections(0) == 0;
+    eventually(Duration::from_secs(40), "the former primary is left", left);
+    assert!(connections(3) > 0);
+}
+
+/// Without a runtime of the caller's: by connections of its own to each node.
+#[test]
+fn blocking_calls_reach_every_node() {
+    let cluster = Cluster::start();
+    let client = Client::blocking_connect(&cluster.url()).unwrap();
+    for _ in 0..20 {
+        for name in names(20) {
+            let held = client.block_on(client.lock(&name).unwrap().acquire()).unwrap();
+            client.block_on(held.release()).unwrap();
+        }
+    }
+    for node in &cluster.nodes {
+        let clients = node.cmd(&["CLIENT", "LIST"]);
+        // One for commands, one for messages, and at least one that blocks.
+        assert!(clients.text().lines().filter(|line| line.contains("name=libdlock")).count() > 2, "{}", clients.text());
+    }
+}

@@ -253,6 +253,11 @@ impl Direct {
         Direct(shared)
     }
 
+    /// No direct calls any more.
+    pub(super) fn retire(&self) {
+        self.0.close();
+    }
+
     /// No direct calls for a while.
     fn rest(&self, why: &str) {
         self.0.rest(why);

@@ -31,6 +31,7 @@ const ONE_BY_ONE: usize = 16;
 
 pub(super) struct Listener {
     hub: Arc<Hub>,
+    link: Link,
 }
 
 impl Listener {
@@ -50,9 +51,20 @@ impl Listener {
         let link =
             Link::new(Purpose::Messages, dialler.clone(), server.clone(), clock.clone(), events.clone(), deliver);
         let (clock, events, its_tasks) = (clock.clone(), events.clone(), tasks.clone());
-        let keeper = Keeper { hub: hub.clone(), link, clock, events, tasks: its_tasks };
-        tasks.spawn_vital(TASK, keeper.run());
-        Listener { hub }
+        let keeper = Keeper { hub: hub.clone(), link: link.clone(), clock, events, tasks: its_tasks };
+        let retired = link.clone();
+        tasks.spawn_vital(TASK, async move {
+            tokio::select! {
+                () = keeper.run() => {}
+                () = retired.closed() => {}
+            }
+        });
+        Listener { hub, link }
+    }
+
+    /// Hears nothing any more.
+    pub(super) fn retire(&self) {
+        self.link.retire();
     }
 
     pub(super) fn subscribe(&self, channel: &str, listen: Listen) -> Subscription {

@@ -1,5 +1,6 @@
 //! Keeps the table of slots right: asks a node for all of it at first, when somebody doubts it, and now and then.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use super::slots;
 use crate::config::{Address, Config, Nodes, Target};
 use crate::error::{Error, ErrorKind, Result};
 use crate::task::{Tasks, fault_point};
-use crate::time::Clock;
+use crate::time::{Clock, Tick};
 
 /// The name of the task, for the fault tests.
 const TASK: &str = "routes";
@@ -25,6 +26,9 @@ const NOW_AND_THEN: Duration = Duration::from_secs(10);
 
 /// How often while a node that serves slots cannot be reached: another one may take its place.
 const WHILE_AWAY: Duration = Duration::from_millis(250);
+
+/// A node that has served no slot for so long is let go: longer than a slot takes on its way to and fro.
+const KEPT: Duration = Duration::from_secs(10);
 
 /// The shortest time between two askings.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -68,8 +72,18 @@ pub(super) fn start(routes: &Arc<Routes>, nodes: &Nodes, config: &Config, tasks:
 }
 
 async fn keep(routes: &Routes, seeds: &Seeds, clock: &Clock) {
+    // Nodes that serve no slot, and since when.
+    let mut idle: HashMap<u64, Tick> = HashMap::new();
     loop {
         fault_point(TASK);
+        let (now, mut nodes) = (clock.now(), routes.nodes());
+        nodes.retain(|node| !routes.serves(node));
+        idle.retain(|number, _| nodes.iter().any(|node| node.number == *number));
+        for node in nodes {
+            if now.since(*idle.entry(node.number).or_insert(now)) >= KEPT {
+                routes.let_go(&node);
+            }
+        }
         let is_away = routes.nodes().iter().any(|node| routes.serves(node) && node.server.why_down().is_some());
         let pause = if is_away { WHILE_AWAY } else { NOW_AND_THEN };
         tokio::select! {

@@ -31,6 +31,8 @@ struct Table {
     ranges: Vec<Range>,
     /// All that serve a slot, and those that did.
     nodes: Vec<Arc<Node>>,
+    /// How many nodes were made so far.
+    made: u64,
     /// Whom to ask for the whole table, because of what was said by another node.
     said: Option<Address>,
 }
@@ -84,6 +86,19 @@ impl Routes {
     /// Whether the node serves any slot.
     pub(super) fn serves(&self, node: &Arc<Node>) -> bool {
         self.table().ranges.iter().any(|range| Arc::ptr_eq(&range.at.node, node))
+    }
+
+    /// Lets a node go, unless it serves slots by now or somebody uses it beside the caller.
+    pub(super) fn let_go(&self, node: &Arc<Node>) {
+        let mut table = self.table_mut();
+        let serves = table.ranges.iter().any(|range| Arc::ptr_eq(&range.at.node, node));
+        // That of the table, and that of the caller.
+        if serves || Arc::strong_count(node) > 2 {
+            return;
+        }
+        table.nodes.retain(|other| !Arc::ptr_eq(other, node));
+        drop(table);
+        node.server.retire();
     }
 
     /// The node at this address, which need not serve a slot.
@@ -177,8 +192,8 @@ impl Table {
         if let Some(node) = self.nodes.iter().find(|node| node.address == *address) {
             return node.clone();
         }
-        let node =
-            Arc::new(Node { address: address.clone(), number: self.nodes.len() as u64 + 1, server: make(address) });
+        self.made += 1;
+        let node = Arc::new(Node { address: address.clone(), number: self.made, server: make(address) });
         self.nodes.push(node.clone());
         node
     }

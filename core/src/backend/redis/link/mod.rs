@@ -49,7 +49,7 @@ enum State {
         why: Option<Error>,
     },
     Up(Connected),
-    /// The client was closed: there will be no other.
+    /// The client was closed, or the link retired: there will be no other.
     Closed,
 }
 
@@ -142,12 +142,33 @@ impl Link {
     /// Keeps the connection up for as long as the client lives.
     pub(super) fn supervise(&self, task: &'static str, tasks: &Tasks) {
         let shared = self.0.clone();
-        tasks.spawn_vital(task, async move { shared.supervise(task).await });
+        let retired = self.clone();
+        tasks.spawn_vital(task, async move {
+            tokio::select! {
+                () = shared.supervise(task) => {}
+                () = retired.closed() => {}
+            }
+        });
         let (last, its_tasks) = (CloseWithRuntime(self.0.clone(), tasks.clone()), tasks.clone());
+        let retired = self.clone();
         tasks.spawn(async move {
-            its_tasks.closed().await;
+            tokio::select! {
+                () = its_tasks.closed() => {}
+                () = retired.closed() => {}
+            }
             drop(last);
         });
+    }
+
+    /// Ends the link, whose server the client needs no more: there will be no other connection.
+    pub(super) fn retire(&self) {
+        self.0.state.send_replace(State::Closed);
+    }
+
+    /// Completes when there will be no other connection. Cancel safe.
+    pub(super) async fn closed(&self) {
+        // The sender lives in `self`.
+        let _ = self.0.state.subscribe().wait_for(|state| matches!(state, State::Closed)).await;
     }
 
     /// The connection, waiting for one until `deadline`.
