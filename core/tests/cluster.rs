@@ -293,7 +293,7 @@ async fn a_request_is_sent_on_while_its_slot_is_being_moved() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_planned_failover_is_no_error_and_the_former_primary_is_left() {
+async fn a_primary_that_steps_down_is_left_without_an_error() {
     let cluster = Cluster::options(3).replicas(1).start();
     let url = format!("{}?client_name=leaver", cluster.url());
     let client = Client::connect(&url).await.unwrap();
