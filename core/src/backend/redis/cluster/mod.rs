@@ -8,6 +8,8 @@ mod refresh;
 mod routes;
 mod slots;
 
+use std::convert::Infallible;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -257,16 +259,23 @@ impl Cluster {
         self.at(name, |place| place.node.server.server_time(now)).unwrap_or_default()
     }
 
-    /// Asked of the node that serves the object now.
-    pub(in crate::backend) async fn missing_rights(
+    /// Asked of each node that comes to serve the object. Cancel safe.
+    pub(in crate::backend) async fn watch_rights(
         &self,
         access: &'static str,
         name: &ObjectName,
-        deadline: Tick,
-    ) -> Vec<String> {
-        match self.routes.place(name.slot()) {
-            Some(place) => place.node.server.missing_rights(access, name, deadline).await,
-            None => Vec::new(),
+        tell: impl Fn(&dyn fmt::Display, &[String]),
+    ) -> Infallible {
+        let slot = name.slot();
+        loop {
+            let Some(Place { node, .. }) = self.routes.place(slot) else {
+                self.routes.served(slot, None).await;
+                continue;
+            };
+            tokio::select! {
+                never = node.server.watch_rights(access, name, &tell) => match never {},
+                () = self.routes.served(slot, Some(&node.address)) => {}
+            }
         }
     }
 
