@@ -94,7 +94,9 @@ fn called(paths: &[&str]) -> Commands {
         let text = fs::read_to_string(&script).unwrap();
         let calls = text.split("call(").skip(1);
         commands.extend(calls.filter_map(|call| {
-            let command = call.strip_prefix('\'')?.split('\'').next()?;
+            // The word that stands in front of each script says how messages are published.
+            let command =
+                if call.starts_with("PUBLISH,") { "publish" } else { call.strip_prefix('\'')?.split('\'').next()? };
             Some(command.to_lowercase())
         }));
     }

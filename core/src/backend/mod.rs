@@ -15,7 +15,7 @@ use crate::config::{Config, Target};
 use crate::error::{Error, Result};
 use crate::name::ObjectName;
 use crate::stats::Counters;
-use crate::step::{Batch, BatchStep, JointStep, Step};
+use crate::step::{Batch, BatchStep, JointStep, PubSub, Step};
 use crate::task::Tasks;
 use crate::time::{ServerTime, Tick};
 
@@ -188,13 +188,18 @@ impl Backend {
         }
     }
 
+    /// Whether messages can be said in the slot of an object alone.
+    pub(crate) fn has_messages_of_slots(&self) -> bool {
+        matches!(self, Backend::Cluster(cluster) if cluster.pubsub() == PubSub::Sharded)
+    }
+
     /// Listens on a channel of the object of this name until the subscription is dropped. The listener hears every message, and
     /// [`Heard::Subscribed`] when the server has confirmed the subscription and after every interruption,
     /// [`Heard::Interrupted`] at its beginning, or [`Heard::Refused`].
-    pub(crate) fn subscribe(&self, _name: &ObjectName, channel: &str, listen: Listen) -> Subscription {
+    pub(crate) fn subscribe(&self, name: &ObjectName, channel: &str, listen: Listen) -> Subscription {
         match self {
             Backend::Redis(redis) => redis.subscribe(channel, listen),
-            Backend::Cluster(cluster) => cluster.subscribe(channel, listen),
+            Backend::Cluster(cluster) => cluster.subscribe(name, channel, listen),
             Backend::Memory(memory) => memory.subscribe(channel, listen),
         }
     }

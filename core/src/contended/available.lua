@@ -7,7 +7,7 @@ local NO_NUMBER = 'WRONGTYPE the key holds no number of permits'
 -- Tells Redisson's waiters how many permits are available. Clients of libdlock that listen there know by the 0 in front that their
 -- inboxes hear of it, too; to Redisson it is the same number.
 local function announce(channel, available)
-  return redis.pcall('PUBLISH', channel, '0' .. available)
+  return redis.pcall(PUBLISH, channel, '0' .. available)
 end
 
 -- How many permits are available. Nil when the key is not there, false when it holds something else.

@@ -153,6 +153,7 @@ impl<P: Primitive> Looker<P> {
         keys_renewed: Tick,
         foreign: bool,
     ) -> SleeperEntry<P> {
+        object.open_slot_inbox();
         let (id, wake) = self.0.lock().enter(object.clone(), alarm, keys_renewed, foreign);
         self.0.wake_if(wake);
         SleeperEntry { looker: self.clone(), id }

@@ -54,6 +54,7 @@ mod server;
 mod several;
 mod sleep;
 mod sleepers;
+mod slot_inbox;
 #[cfg(test)]
 mod tests;
 mod together;

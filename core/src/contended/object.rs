@@ -1,6 +1,6 @@
 //! One object that callers contend for, as one client knows it: its line of waiters, and who in this process holds it.
 
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use tokio::sync::Notify;
@@ -11,6 +11,7 @@ use super::give_back::LastHolder;
 use super::home::Home;
 use super::line::{Line, Mail};
 use super::order::{MutexOrder, Ordered, OrderedGuard};
+use super::slot_inbox::SlotInbox;
 use super::{Primitive, Wanted, owed, server};
 use crate::backend::{Heard, Listen, Subscription};
 use crate::context::Context;
@@ -30,6 +31,7 @@ pub(crate) struct Contended<P: Primitive> {
     noted: Notify,
     /// In a box, because most objects never have one.
     obstacle: Ordered<Option<Box<Obstacle>>>,
+    pub(super) slot_inbox: Mutex<Option<Box<SlotInbox>>>,
 }
 
 type LineGuard<'a, P> = OrderedGuard<'a, Line<Ticket<P>, <P as Primitive>::Wanted>>;
@@ -52,7 +54,7 @@ pub(super) enum Obstacle {
 impl<P: Primitive> Contended<P> {
     pub(super) fn new(name: ObjectName, home: Arc<Home<P>>, primitive: P) -> Contended<P> {
         let (line, obstacle) = (Ordered::new(MutexOrder::Line), Ordered::new(MutexOrder::Obstacle));
-        Contended { name, home, primitive, line, noted: Notify::new(), obstacle }
+        Contended { name, home, primitive, line, noted: Notify::new(), obstacle, slot_inbox: Mutex::default() }
     }
 
     pub(crate) fn name(&self) -> &ObjectName {

@@ -6,7 +6,8 @@
 --          `barged`: how many non-blocking attempts have jumped the present head
 --
 -- A client hears in its inbox, the channel dlock_inbox:<client>, `free;<object>` when it should ask for the object and
--- `next;<object>` when it is the one behind the head. A kind other than the lock sets KIND: its messages begin with that.
+-- `next;<object>` when it is the one behind the head. A kind other than the lock sets KIND: its messages begin with that. With
+-- sharded messages it has another inbox in the slot of each object that it waits for: see `tell`.
 local L, Q, S = KEYS[1], KEYS[#KEYS - 1], KEYS[#KEYS]
 local KIND = ''
 -- Whether S also has `want:<client>` and `told:<client>`, see wants.lua. So it is for a kind that sets this. Its scripts say
@@ -24,8 +25,19 @@ local function clock()
 end
 
 -- By pcall: a message that may not be sent must not undo what it tells of. False then, else how many heard it.
+--
+-- With sharded messages it is said in the slot, in the channel dlock_inbox:{<name>}:<client>, with braces as Q has them. One who
+-- does not listen there, not yet or because it only holds the object, is told in the inbox that it has at every node.
 local function tell(client, what)
-  local receivers = redis.pcall('PUBLISH', 'dlock_inbox:' .. client, KIND .. what .. ';' .. L)
+  local message = KIND .. what .. ';' .. L
+  if PUBLISH == 'SPUBLISH' then
+    local named = string.sub(Q, (string.find(Q, ':', 1, true)))
+    local receivers = redis.pcall(PUBLISH, 'dlock_inbox' .. named .. ':' .. client, message)
+    if type(receivers) ~= 'table' and receivers > 0 then
+      return receivers
+    end
+  end
+  local receivers = redis.pcall('PUBLISH', 'dlock_inbox:' .. client, message)
   return type(receivers) ~= 'table' and receivers
 end
 

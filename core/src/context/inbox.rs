@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use super::Context;
 use crate::backend::{Heard, Listen, Subscription};
+use crate::name::ObjectName;
 
 /// The objects of one kind, to which the inbox brings what concerns them. It calls on whichever thread brings the message: they
 /// must only take note.
@@ -34,6 +35,11 @@ pub(super) struct Inbox {
 /// The channel of a client, where it hears of all the objects that it waits for or holds.
 pub(crate) fn inbox(client: &str) -> String {
     format!("dlock_inbox:{client}")
+}
+
+/// The channel of a client in the slot of an object that it waits for; see queue.lua.
+fn slot_inbox(name: &ObjectName, client: &str) -> String {
+    [&name.companion("dlock_inbox"), ":", client].concat()
 }
 
 /// A message about an object of this kind: the empty one is the lock's.
@@ -77,6 +83,22 @@ impl Context {
         let subscription = self.backend.subscribe_to_all(&inbox(&self.id), listen);
         // Of two that came at the same time one stays; dropping the other leaves the channel subscribed.
         let _ = self.inbox.subscription.set(subscription);
+    }
+
+    /// Opens another inbox, in the slot of the object of this name: `interrupted` is told that messages may have been missed.
+    pub(crate) fn open_slot_inbox(
+        self: &Arc<Context>,
+        name: &ObjectName,
+        interrupted: impl Fn() + Send + Sync + 'static,
+    ) -> Subscription {
+        let weak = Arc::downgrade(self);
+        let listen: Listen = Arc::new(move |heard: Heard<'_>| match heard {
+            Heard::Message(_) => weak.upgrade().into_iter().for_each(|context: Arc<Context>| context.hear(heard)),
+            Heard::Interrupted => interrupted(),
+            // Until now messages came to the other inbox.
+            Heard::Subscribed | Heard::Refused => {}
+        });
+        self.backend.subscribe(name, &slot_inbox(name, &self.id), listen)
     }
 
     /// Where objects move between servers, has those that have moved looked at again: what was said meanwhile may have reached

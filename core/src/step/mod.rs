@@ -15,7 +15,7 @@ use std::any::Any;
 
 pub(crate) use keys::{MainKey, SharedKeys, Text};
 pub(crate) use once::{Carried, Once, REMEMBERED, Remembered, once_lua};
-pub(crate) use script::{Call, Script, Words};
+pub(crate) use script::{Call, PubSub, Script, Words};
 pub(crate) use wire::Reply;
 
 use crate::name::ObjectName;

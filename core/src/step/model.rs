@@ -12,7 +12,7 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use super::keys::{Key, MainKey, Scores, SharedKeys, Text, Value};
-use super::{Attempt, Call, Notice, Outbox, Reply, State, Step, WrongType};
+use super::{Attempt, Call, Notice, Outbox, PubSub, Reply, State, Step, WrongType};
 use crate::name::ObjectName;
 use crate::time::ServerTime;
 
@@ -125,7 +125,7 @@ impl<M: Model> Pair<M> {
         let is_own = |key: &str| objects.iter().any(|name| may_have::<M>(name, key));
         assert!(call.keys.iter().all(is_own), "{} has keys that its kind does not name", S::OP);
         let keys = call.keys.len().to_string();
-        let mut command = vec!["EVAL".to_owned(), S::script().text().to_owned(), keys];
+        let mut command = vec!["EVAL".to_owned(), S::script().text(PubSub::Plain), keys];
         command.extend(call.keys.iter().chain(call.args.iter()).map(str::to_owned));
         let answer = self.server.cmd(&command).unwrap();
         let got = match &answer {

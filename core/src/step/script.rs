@@ -2,26 +2,48 @@
 
 use std::sync::OnceLock;
 
+/// Which messages of a server a client uses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum PubSub {
+    /// Those that every server has: PUBLISH, which reaches all nodes of a cluster.
+    #[default]
+    Plain,
+    /// Those of a cluster whose nodes know SPUBLISH: they reach the nodes of one slot.
+    Sharded,
+}
+
+impl PubSub {
+    /// What stands in front of each script.
+    fn prelude(self) -> &'static str {
+        match self {
+            PubSub::Plain => "local PUBLISH = 'PUBLISH'\n",
+            PubSub::Sharded => "local PUBLISH = 'SPUBLISH'\n",
+        }
+    }
+}
+
 /// A script: its text, from the `.lua` file beside the step, and its SHA-1, by which the server knows it.
 pub(crate) struct Script {
     text: &'static str,
-    /// In hexadecimal digits. Not on the heap: a script is never dropped, and nothing is to be left at exit.
-    sha1: OnceLock<[u8; 40]>,
+    /// In hexadecimal digits, by [`PubSub`]. Not on the heap: a script is never dropped, and nothing is to be left at exit.
+    sha1: [OnceLock<[u8; 40]>; 2],
 }
 
 impl Script {
     pub(crate) const fn new(text: &'static str) -> Script {
-        Script { text, sha1: OnceLock::new() }
+        Script { text, sha1: [const { OnceLock::new() }; 2] }
     }
 
-    pub(crate) fn text(&self) -> &'static str {
-        self.text
+    /// As the server takes it, for EVAL: put together each time, because that is rare.
+    pub(crate) fn text(&self, pubsub: PubSub) -> String {
+        [pubsub.prelude(), self.text].concat()
     }
 
-    pub(crate) fn sha1(&self) -> &str {
-        let digits = self.sha1.get_or_init(|| {
+    pub(crate) fn sha1(&self, pubsub: PubSub) -> &str {
+        let digits = self.sha1[pubsub as usize].get_or_init(|| {
             let mut digits = [0; 40];
-            for (two, byte) in digits.chunks_exact_mut(2).zip(sha1_smol::Sha1::from(self.text).digest().bytes()) {
+            let digest = sha1_smol::Sha1::from(self.text(pubsub)).digest();
+            for (two, byte) in digits.chunks_exact_mut(2).zip(digest.bytes()) {
                 two.copy_from_slice(&[byte >> 4, byte & 0xf].map(|digit| b"0123456789abcdef"[usize::from(digit)]));
             }
             digits
@@ -87,7 +109,10 @@ mod tests {
 
     #[test]
     fn a_script_is_known_by_its_sha1_in_hexadecimal_digits() {
-        assert_eq!(Script::new("return 1").sha1(), "e0e1f9fabfc9d4800c877a703b823ac0578ff8db");
+        // By `printf ... | sha1sum`.
+        let script = Script::new("return 1");
+        assert_eq!(script.sha1(PubSub::Plain), "2378b2e31e6aac2bbdd39ae944e44dcfc08f8455");
+        assert_eq!(script.sha1(PubSub::Sharded), "a03ca69a1188899d96f68225ddfd90e0e9c1ed10");
     }
 
     #[test]

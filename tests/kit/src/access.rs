@@ -2,6 +2,11 @@
 
 use serde_json::Value;
 
+use crate::program;
+
+const OF_CLUSTER: &str = "cluster_commands";
+const MESSAGES_OF_SLOTS: &str = "cluster_commands_since_7.0";
+
 /// The user of the tests' own commands, who may do everything.
 pub const ADMIN: &str = "kit-admin";
 
@@ -17,7 +22,9 @@ pub fn minimal() -> Vec<String> {
 
 /// What a user of a cluster's nodes needs besides.
 pub fn of_cluster() -> Vec<String> {
-    words(&table()["cluster_commands"]).into_iter().map(|command| format!("+{command}")).collect()
+    let table = table();
+    let lists = if program::major_version() >= 7 { &[OF_CLUSTER, MESSAGES_OF_SLOTS][..] } else { &[OF_CLUSTER] };
+    lists.iter().flat_map(|list| words(&table[*list])).map(|command| format!("+{command}")).collect()
 }
 
 /// The rules of a user of sentinels with the rights of `tests/vectors/access.json`.

@@ -151,6 +151,13 @@ impl Cluster {
         self.nodes[node].cmd(&["CLUSTER", "MYID"]).text().to_owned()
     }
 
+    /// How many messages of a kind all nodes have sent to others on their bus.
+    pub fn sent_on_bus(&self, kind: &str) -> u64 {
+        let field = format!("cluster_stats_messages_{kind}_sent");
+        // A node leaves out what it has never sent.
+        self.nodes.iter().filter_map(|node| self.field(node, &field).parse::<u64>().ok()).sum()
+    }
+
     fn field(&self, node: &Server, field: &str) -> String {
         let info = node.cmd(&["CLUSTER", "INFO"]);
         let value = info.text().lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));

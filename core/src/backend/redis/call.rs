@@ -213,7 +213,8 @@ impl RedisBackend {
         left: Duration,
     ) -> RedisResult<Value> {
         let asking = request.at.is_some_and(|at| at.asking);
-        let sending = request::send(&mut connected.connection, request.script, call, asking, left);
+        let sending =
+            request::send(&mut connected.connection, (request.script, self.server.pubsub()), call, asking, left);
         if !request.kind.idempotent || (self.route.sentinels().is_none() && request.at.is_none()) {
             return sending.await;
         }

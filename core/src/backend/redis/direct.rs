@@ -296,8 +296,9 @@ impl Direct {
 impl Loan {
     /// By the script's hash, and with its text when the server does not have it.
     fn run(&mut self, script: &Script, call: &Call, sent: Tick) -> RedisResult<Value> {
+        let pubsub = self.shared.server.pubsub();
         let socket = self.socket.as_mut().expect("it is given back at the end");
-        match socket.call(sent, |packed| request::pack("EVALSHA", script.sha1(), call, packed)) {
+        match socket.call(sent, |packed| request::pack("EVALSHA", script.sha1(pubsub), call, packed)) {
             Err(error) if error.code() == Some("NOSCRIPT") => self.run_text(script, call),
             other => other,
         }
@@ -305,7 +306,8 @@ impl Loan {
 
     fn run_text(&mut self, script: &Script, call: &Call) -> RedisResult<Value> {
         let (now, socket) = (self.shared.clock.now(), self.socket.as_mut().expect("it is given back at the end"));
-        socket.call(now, |packed| request::pack("EVAL", script.text(), call, packed))
+        let text = script.text(self.shared.server.pubsub());
+        socket.call(now, |packed| request::pack("EVAL", &text, call, packed))
     }
 
     /// After a time-out of [`Loan::run`]: waits for its answer for so long.

@@ -8,14 +8,16 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use redis::{PushInfo, PushKind, Value};
+use redis::PushInfo;
 
+use super::channels::Ears;
 use super::dial::Dialler;
 use super::link::{Connected, Link};
 use super::server::{Purpose, Server};
 use super::verdict;
 use crate::backend::hub::{Heard, Hub, Listen, Subscription};
 use crate::event::{Events, Level};
+use crate::step::PubSub;
 use crate::task::Tasks;
 use crate::time::{Clock, Tick};
 
@@ -26,6 +28,9 @@ const TASK: &str = "listener";
 /// changed.
 const RETRY: Duration = Duration::from_secs(3);
 
+/// How soon for a channel whose slot is on its way. Until then messages come to the inbox that the client has at every node.
+const SLOT_RETRY: Duration = Duration::from_millis(100);
+
 /// One forbidden channel is enough for the server to refuse the command: so many of the channels are then asked for alone.
 const ONE_BY_ONE: usize = 16;
 
@@ -35,23 +40,27 @@ pub(super) struct Listener {
 }
 
 impl Listener {
-    pub(super) fn start(dialler: &Dialler, server: &Server, clock: &Clock, events: &Events, tasks: &Tasks) -> Listener {
-        let hub = Arc::new(Hub::default());
+    pub(super) fn start(
+        pubsub: PubSub,
+        dialler: &Dialler,
+        server: &Server,
+        clock: &Clock,
+        events: &Events,
+        tasks: &Tasks,
+    ) -> Listener {
+        let (hub, ears) = (Arc::new(Hub::default()), Arc::new(Ears::new(pubsub)));
         let deliver = {
-            let hub = hub.clone();
+            let (hub, ears) = (hub.clone(), ears.clone());
             Arc::new(move |push: PushInfo| {
-                if push.kind == PushKind::Message
-                    && let [Value::BulkString(channel), Value::BulkString(message), ..] = push.data.as_slice()
-                    && let (Ok(channel), Ok(message)) = (std::str::from_utf8(channel), std::str::from_utf8(message))
-                {
+                if let Some((channel, message)) = ears.message(&push) {
                     hub.tell(channel, Heard::Message(message));
                 }
             })
         };
-        let link =
-            Link::new(Purpose::Messages, dialler.clone(), server.clone(), clock.clone(), events.clone(), deliver);
+        let purpose = Purpose::Messages(pubsub);
+        let link = Link::new(purpose, dialler.clone(), server.clone(), clock.clone(), events.clone(), deliver);
         let (clock, events, its_tasks) = (clock.clone(), events.clone(), tasks.clone());
-        let keeper = Keeper { hub: hub.clone(), link: link.clone(), clock, events, tasks: its_tasks };
+        let keeper = Keeper { hub: hub.clone(), ears, link: link.clone(), clock, events, tasks: its_tasks };
         let retired = link.clone();
         tasks.spawn_vital(TASK, async move {
             tokio::select! {
@@ -74,6 +83,7 @@ impl Listener {
 
 struct Keeper {
     hub: Arc<Hub>,
+    ears: Arc<Ears>,
     link: Link,
     clock: Clock,
     events: Events,
@@ -88,6 +98,9 @@ struct Channels {
     /// Those that it refuses, on the present connection or the one before it: the refusal is reported once.
     refused: HashMap<String, Refusal>,
     tries: u64,
+    /// The slot of some channel is on its way from or to this node, or the node is no part of a cluster now: it is asked again
+    /// soon, unless the channel is wanted at another node by then.
+    has_elsewhere: bool,
 }
 
 struct Refusal {
@@ -155,6 +168,9 @@ impl Keeper {
                 false if retries || retry_at == Tick::NEVER => self.clock.now().plus(RETRY),
                 false => retry_at,
             };
+            if std::mem::take(&mut channels.has_elsewhere) {
+                retry_at = retry_at.min(self.clock.now().plus(SLOT_RETRY));
+            }
             tokio::select! {
                 biased;
                 () = self.link.gone(connected.number) => {
@@ -162,6 +178,7 @@ impl Keeper {
                     channels.disconnected();
                     connected = self.link.next_after(connected.number).await;
                 }
+                () = self.ears.taken() => self.link.report_broken(connected.number, "gave a slot to another node"),
                 () = self.hub.changed() => {}
                 () = self.clock.sleep_until(retry_at) => {}
             }
@@ -174,7 +191,7 @@ impl Keeper {
         channels.refused.retain(|channel, _| wanted.contains_key(channel));
         let gone: Vec<String> = channels.had.keys().filter(|channel| !wanted.contains_key(*channel)).cloned().collect();
         if !gone.is_empty() {
-            if let Err(error) = self.link.in_time(connected.connection.unsubscribe(&gone)).await
+            if let Err(error) = self.link.in_time(self.ears.unsubscribe(&mut connected.connection, &gone)).await
                 && !verdict::is_reply(&error)
             {
                 return false;
@@ -206,10 +223,12 @@ impl Keeper {
         if wanted.is_empty() {
             return true;
         }
-        match self.ask(connected, wanted, channels).await {
-            None => return false,
-            Some(false) if wanted.len() > 1 => {}
-            Some(_) => return true,
+        if wanted.len() <= self.ears.most() {
+            match self.ask(connected, wanted, channels).await {
+                None => return false,
+                Some(false) if wanted.len() > 1 => {}
+                Some(_) => return true,
+            }
         }
         for one in wanted.iter().take(one_by_one) {
             if self.ask(connected, std::slice::from_ref(one), channels).await.is_none() {
@@ -222,12 +241,19 @@ impl Keeper {
     /// Sends one command, and says whether the server allows it; `None` when the connection is broken.
     async fn ask(&self, connected: &mut Connected, wanted: &[(String, u64)], channels: &mut Channels) -> Option<bool> {
         let names: Vec<&String> = wanted.iter().map(|(channel, _)| channel).collect();
-        let allowed = match self.link.in_time(connected.connection.subscribe(&names)).await {
+        let allowed = match self.link.in_time(self.ears.subscribe(&mut connected.connection, &names)).await {
             Ok(()) => true,
-            Err(error) if verdict::is_reply(&error) => false,
+            Err(error) if verdict::is_reply(&error) => {
+                channels.has_elsewhere |=
+                    verdict::code(&error) != Some("NOPERM") && self.ears.pubsub == PubSub::Sharded;
+                false
+            }
             Err(_) => return None,
         };
         self.link.replied(self.clock.now());
+        if channels.has_elsewhere && !allowed {
+            return Some(false);
+        }
         if allowed {
             let refused = wanted.iter().filter(|(channel, number)| channels.allow(channel, *number));
             let refused: Vec<&String> = refused.map(|(channel, _)| channel).collect();

@@ -2,6 +2,7 @@
 
 mod bounded;
 mod call;
+mod channels;
 mod checkup;
 mod cluster;
 mod credentials;
@@ -53,7 +54,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::event::Level;
 use crate::name::ObjectName;
 use crate::stats::Counters;
-use crate::step::{Attempt, Batch, BatchStep, Call, Malformed, Reply, Step};
+use crate::step::{Attempt, Batch, BatchStep, Call, Malformed, PubSub, Reply, Step};
 use crate::task::Tasks;
 use crate::time::{Clock, ServerTime, Tick};
 
@@ -64,6 +65,8 @@ pub(crate) struct RedisBackend {
     response_timeout: Duration,
     link: Link,
     listener: Listener,
+    /// In a cluster with sharded messages.
+    shard_listener: Option<Listener>,
     direct: Direct,
     server: Server,
     ping_interval: Duration,
@@ -81,7 +84,7 @@ impl RedisBackend {
         tasks: &Tasks,
         counters: &Arc<Counters>,
     ) -> Result<RedisBackend> {
-        let parts = Parts::new(target, config, &Moves::default());
+        let parts = Parts::new(target, config, &Moves::default(), PubSub::Plain);
         let (clock, events) = (&config.clock, &config.events);
         parts.link.dial_first(config.options.connect_wait).await?;
         if config.options.tls_danger_accept_any_certificate {
@@ -98,14 +101,21 @@ impl RedisBackend {
     }
 
     /// A node of a cluster, which is dialled in the background.
-    fn node(target: &Target, config: &Config, tasks: &Tasks, counters: &Arc<Counters>, moves: &Moves) -> RedisBackend {
-        Parts::new(target, config, moves).start(target, config, tasks, counters)
+    fn node(
+        target: &Target,
+        config: &Config,
+        (tasks, counters): (&Tasks, &Arc<Counters>),
+        moves: &Moves,
+        pubsub: PubSub,
+    ) -> RedisBackend {
+        Parts::new(target, config, moves, pubsub).start(target, config, tasks, counters)
     }
 
     /// Ends all connections, for good.
     fn retire(&self) {
         self.link.retire();
         self.listener.retire();
+        self.shard_listener.iter().for_each(Listener::retire);
         self.direct.retire();
     }
 
@@ -122,6 +132,11 @@ impl RedisBackend {
 
     pub(super) fn subscribe(&self, channel: &str, listen: Listen) -> Subscription {
         self.listener.subscribe(channel, listen)
+    }
+
+    /// By messages of the channel's slot, where the client uses such.
+    fn subscribe_in_slot(&self, channel: &str, listen: Listen) -> Subscription {
+        self.shard_listener.as_ref().unwrap_or(&self.listener).subscribe(channel, listen)
     }
 
     pub(super) fn server_generation(&self) -> u64 {
@@ -349,10 +364,10 @@ struct Parts {
 }
 
 impl Parts {
-    fn new(target: &Target, config: &Config, moves: &Moves) -> Parts {
+    fn new(target: &Target, config: &Config, moves: &Moves, pubsub: PubSub) -> Parts {
         let (clock, events) = (&config.clock, &config.events);
         let dialler = Dialler::new(target, &config.options, clock, events);
-        let server = Server::new(moves);
+        let server = Server::new(moves, pubsub);
         // Nothing is pushed on this connection.
         let nothing = Arc::new(|_| ());
         let link =
@@ -365,13 +380,15 @@ impl Parts {
         let Parts { dialler, server, link } = self;
         let (clock, events) = (&config.clock, &config.events);
         link.supervise("supervisor", tasks);
+        let listener = |pubsub| Listener::start(pubsub, &dialler, &server, clock, events, tasks);
         RedisBackend {
             target: target.clone(),
             route: dialler.route().clone(),
             clock: clock.clone(),
             response_timeout: config.options.response_timeout,
             ping_interval: config.options.ping_interval,
-            listener: Listener::start(&dialler, &server, clock, events, tasks),
+            listener: listener(PubSub::Plain),
+            shard_listener: (server.pubsub() == PubSub::Sharded).then(|| listener(PubSub::Sharded)),
             direct: Direct::new(&dialler, &server, config, tasks),
             link,
             server,

@@ -6,24 +6,24 @@ use std::time::Duration;
 use redis::aio::MultiplexedConnection;
 use redis::{Cmd, RedisResult, Value};
 
-use crate::step::{Call, Script};
+use crate::step::{Call, PubSub, Script};
 
 /// One attempt: by the script's hash, and with its text when the server does not have it.
 pub(super) async fn send(
     connection: &mut MultiplexedConnection,
-    script: &Script,
+    (script, pubsub): (&Script, PubSub),
     call: &Call,
     asking: bool,
     left: Duration,
 ) -> RedisResult<Value> {
     let attempt = async {
         if asking {
-            return ask_node(connection, script, call).await;
+            return ask_node(connection, (script, pubsub), call).await;
         }
-        match ask(connection, &command("EVALSHA", script.sha1(), call)).await {
+        match ask(connection, &command("EVALSHA", script.sha1(pubsub), call)).await {
             // A script can be evicted at any time, also between these two: EVAL brings it along.
             Err(error) if error.code() == Some("NOSCRIPT") => {
-                ask(connection, &command("EVAL", script.text(), call)).await
+                ask(connection, &command("EVAL", &script.text(pubsub), call)).await
             }
             other => other,
         }
@@ -38,10 +38,18 @@ pub(super) async fn send(
 }
 
 /// As [`send`], at a node to which the slot is being moved: it answers a request that comes right behind ASKING.
-async fn ask_node(connection: &mut MultiplexedConnection, script: &Script, call: &Call) -> RedisResult<Value> {
-    for (verb, script) in [("EVALSHA", script.sha1()), ("EVAL", script.text())] {
+async fn ask_node(
+    connection: &mut MultiplexedConnection,
+    (script, pubsub): (&Script, PubSub),
+    call: &Call,
+) -> RedisResult<Value> {
+    for verb in ["EVALSHA", "EVAL"] {
+        let command = match verb {
+            "EVALSHA" => command(verb, script.sha1(pubsub), call),
+            _ => command(verb, &script.text(pubsub), call),
+        };
         let mut both = redis::Pipeline::with_capacity(2);
-        both.cmd("ASKING").add_command(command(verb, script, call));
+        both.cmd("ASKING").add_command(command);
         let answer = connection.send_packed_commands(&both, 1, 1).await?.pop();
         match answer.unwrap_or(Value::Nil) {
             Value::ServerError(error) if error.code() == "NOSCRIPT" && verb == "EVALSHA" => {}

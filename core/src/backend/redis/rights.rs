@@ -7,7 +7,7 @@ use redis::aio::MultiplexedConnection;
 
 use super::{reply, request};
 use crate::name::ObjectName;
-use crate::step::{Call, Script, wire};
+use crate::step::{Call, PubSub, Script, wire};
 
 static ALLOWED: Script = Script::new(include_str!("rights.lua"));
 
@@ -27,7 +27,7 @@ pub(super) async fn missing(
         call.args.number(words.len() as u64);
         words.iter().for_each(|word| call.args.push(word));
     }
-    let answer = request::ask(connection, &request::command("EVAL", ALLOWED.text(), &call)).await;
+    let answer = request::ask(connection, &request::command("EVAL", &ALLOWED.text(PubSub::Plain), &call)).await;
     let answers = wire::list(reply::reply(answer.ok()?)).ok()?;
     let mut answers = answers.iter().map(|answer| wire::int(Some(answer)).is_ok_and(|answer| answer != 0));
     Some(groups.iter().flat_map(|group| group.missing(&mut answers)).collect())

@@ -14,6 +14,8 @@ use super::dial::Hello;
 use super::moves::Moves;
 use crate::backend::{Reached, Sighting};
 use crate::error::Error;
+use crate::event::Level;
+use crate::step::PubSub;
 use crate::time::{ServerTime, Tick};
 
 /// Clones share what is known.
@@ -26,6 +28,7 @@ struct Shared {
     moves: watch::Sender<u64>,
     /// Those of all servers of the client.
     row: Moves,
+    pubsub: PubSub,
 }
 
 struct Known {
@@ -79,8 +82,16 @@ impl Alternation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
     Commands,
-    Messages,
+    Messages(PubSub),
     Direct,
+}
+
+impl Purpose {
+    /// How loud it is said that the connection is broken. Nodes end those for messages of slots when slots move, and without
+    /// them messages come another way.
+    pub(super) fn level(self) -> Level {
+        if self == Purpose::Messages(PubSub::Sharded) { Level::Debug } else { Level::Warn }
+    }
 }
 
 /// As logs say it.
@@ -88,7 +99,8 @@ impl fmt::Display for Purpose {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Purpose::Commands => "commands",
-            Purpose::Messages => "messages",
+            Purpose::Messages(PubSub::Plain) => "messages",
+            Purpose::Messages(PubSub::Sharded) => "messages of slots",
             Purpose::Direct => "blocking calls",
         })
     }
@@ -96,11 +108,16 @@ impl fmt::Display for Purpose {
 
 impl Server {
     /// Nothing is known before the first connection.
-    pub(super) fn new(row: &Moves) -> Server {
+    pub(super) fn new(row: &Moves, pubsub: PubSub) -> Server {
         let sighting = Sighting { server: ServerTime::default(), at: Tick::default() };
         let alternation = Alternation::default();
         let known = Known { sighting, run_id: None, refusal: None, generation: 0, alternation };
-        Server(Arc::new(Shared { known: Mutex::new(known), moves: watch::Sender::new(0), row: row.clone() }))
+        Server(Arc::new(Shared { known: Mutex::new(known), moves: watch::Sender::new(0), row: row.clone(), pubsub }))
+    }
+
+    /// Which messages scripts publish there.
+    pub(super) fn pubsub(&self) -> PubSub {
+        self.0.pubsub
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
@@ -197,10 +214,10 @@ mod tests {
 
     #[test]
     fn another_run_id_is_a_move_whichever_connection_met_it() {
-        let server = Server::new(&Moves::default());
+        let server = Server::new(&Moves::default(), PubSub::Plain);
         assert_eq!(server.reached_run(Purpose::Commands, true, Some("a"), NOW).moves, 0);
-        assert_eq!(server.reached_run(Purpose::Messages, true, Some("a"), NOW).moves, 0);
-        assert_eq!(server.reached_run(Purpose::Messages, false, Some("b"), NOW).moves, 1);
+        assert_eq!(server.reached_run(Purpose::Messages(PubSub::Plain), true, Some("a"), NOW).moves, 0);
+        assert_eq!(server.reached_run(Purpose::Messages(PubSub::Plain), false, Some("b"), NOW).moves, 1);
         assert_eq!(server.reached_run(Purpose::Commands, false, Some("b"), NOW).moves, 1, "it follows");
         assert_eq!(server.reached_run(Purpose::Direct, false, Some("c"), NOW).moves, 2);
         assert_eq!((server.generation(), server.moves()), (2, 2));
@@ -208,16 +225,20 @@ mod tests {
 
     #[test]
     fn without_run_ids_a_new_connection_for_commands_may_be_a_move() {
-        let server = Server::new(&Moves::default());
+        let server = Server::new(&Moves::default(), PubSub::Plain);
         assert_eq!(server.reached_run(Purpose::Commands, true, None, NOW).moves, 0);
         assert_eq!(server.reached_run(Purpose::Commands, false, None, NOW).moves, 1);
-        assert_eq!(server.reached_run(Purpose::Messages, false, None, NOW).moves, 1, "and the others follow once");
+        assert_eq!(
+            server.reached_run(Purpose::Messages(PubSub::Plain), false, None, NOW).moves,
+            1,
+            "and the others follow once"
+        );
         assert_eq!(server.generation(), 0, "nobody can say that it was replaced");
     }
 
     /// Moves from one server to the next, with so long in between; after how many of them it is said.
     fn said_after(run_ids: &[&str], pause: Duration) -> Option<usize> {
-        let (server, mut now) = (Server::new(&Moves::default()), Tick(0));
+        let (server, mut now) = (Server::new(&Moves::default(), PubSub::Plain), Tick(0));
         let mut said = None;
         for (moves, run_id) in run_ids.iter().enumerate() {
             server.reached_run(Purpose::Commands, moves == 0, Some(run_id), now);

@@ -29,4 +29,4 @@ end)
 if left ~= 0 then
   return {now, left or count, 1}
 end
-return {now, 0, type(redis.pcall('PUBLISH', ARGV[4], '0')) ~= 'table' and 1 or 0}
+return {now, 0, say(ARGV[4], '0') and 1 or 0}

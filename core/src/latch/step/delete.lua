@@ -19,5 +19,5 @@ all_or_nothing(ARGV[1], function()
   once(ARGV[1], now)
   redis.call('DEL', L)
 end)
-redis.pcall('PUBLISH', ARGV[3], '1')
+say(ARGV[3], '1')
 return {now, 1}

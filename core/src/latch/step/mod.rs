@@ -39,7 +39,7 @@ pub(crate) fn channel(name: &ObjectName) -> String {
 /// A script of these parts, behind what all scripts of latches have in front.
 macro_rules! with_count {
     ($file:literal) => {
-        concat!($crate::step::once_lua!(), include_str!("count.lua"), include_str!($file))
+        concat!($crate::step::once_lua!(), include_str!("count.lua"), include_str!("say.lua"), include_str!($file))
     };
 }
 use with_count;

@@ -24,5 +24,5 @@ all_or_nothing(ARGV[1], function()
 end, function()
   redis.call('DEL', L)
 end)
-redis.pcall('PUBLISH', ARGV[4], '1')
+say(ARGV[4], '1')
 return {now, 1}

@@ -13,7 +13,7 @@ if not holder then
   return 0
 end
 redis.call('DEL', L)
-redis.pcall('PUBLISH', ARGV[1], '0')
+redis.pcall(PUBLISH, ARGV[1], '0')
 local client = string.match(holder, '^(%x+%-%x+%-8%x+%-%x+%-%x+):')
 if client then
   tell(client, 'lost')

@@ -10,7 +10,7 @@ local function free(owner, channel, rejoins)
   if redis.call('HDEL', L, owner) == 0 then
     return false
   end
-  local told = type(redis.pcall('PUBLISH', channel, '0')) ~= 'table'
+  local told = type(redis.pcall(PUBLISH, channel, '0')) ~= 'table'
   local head = redis.pcall('ZRANGE', Q, 0, 0)[1]
   if head then
     local heard = tell(head, 'free')

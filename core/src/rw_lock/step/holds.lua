@@ -118,10 +118,10 @@ local function after_writer(channel)
       redis.call('PEXPIRE', L, longest)
     end
   end
-  local receivers = redis.pcall('PUBLISH', channel, '1')
+  local receivers = redis.pcall(PUBLISH, channel, '1')
   local told = type(receivers) ~= 'table'
   if told and receivers > 0 then
-    redis.pcall('PUBLISH', channel, '0')
+    redis.pcall(PUBLISH, channel, '0')
   end
   return mode, told
 end
@@ -132,7 +132,7 @@ local function after_reader(channel, most)
   local longest = survey(most)
   if longest == 0 then
     redis.call('DEL', L)
-    return true, type(redis.pcall('PUBLISH', channel, '0')) ~= 'table'
+    return true, type(redis.pcall(PUBLISH, channel, '0')) ~= 'table'
   elseif longest then
     redis.call('PEXPIRE', L, longest)
   end

@@ -2,16 +2,18 @@
 //!
 //! A message that one node publishes reaches the listeners at every node. But a script counts those at its own node, and takes
 //! a client that is not among them for deaf: so the inbox of a client is subscribed at all nodes. The channel of an object is
-//! subscribed at the node that serves the slot of the channel's name.
+//! subscribed at the node that serves the slot of the channel's name; where messages of slots are published, it is one of those.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::super::RedisBackend;
 use super::routes::{Node, Routes};
 use crate::backend::hub::Hub;
 use crate::backend::{Heard, Listen, Subscription};
 use crate::config::Address;
 use crate::name::slot_of;
+use crate::step::PubSub;
 use crate::task::{Tasks, fault_point};
 
 /// The name of the task, for the fault tests.
@@ -20,32 +22,45 @@ const TASK: &str = "cluster listener";
 pub(super) struct ClusterListener {
     everywhere: Arc<Hub>,
     at_its_slot: Arc<Hub>,
+    in_its_shard: Arc<Hub>,
+    pubsub: PubSub,
 }
 
 impl ClusterListener {
-    pub(super) fn start(routes: &Arc<Routes>, tasks: &Tasks) -> ClusterListener {
-        let listener = ClusterListener { everywhere: Arc::default(), at_its_slot: Arc::default() };
+    pub(super) fn start(routes: &Arc<Routes>, pubsub: PubSub, tasks: &Tasks) -> ClusterListener {
+        let [everywhere, at_its_slot, in_its_shard] = [(); 3].map(|()| Arc::<Hub>::default());
+        let listener = ClusterListener { everywhere, at_its_slot, in_its_shard, pubsub };
         let keeper = Keeper {
             everywhere: listener.everywhere.clone(),
             at_its_slot: listener.at_its_slot.clone(),
+            in_its_shard: listener.in_its_shard.clone(),
             routes: routes.clone(),
         };
         tasks.spawn_vital(TASK, keeper.run());
         listener
     }
 
+    pub(super) fn pubsub(&self) -> PubSub {
+        self.pubsub
+    }
+
     pub(super) fn everywhere(&self, channel: &str, listen: Listen) -> Subscription {
         self.everywhere.listen(channel, listen)
     }
 
-    pub(super) fn at_its_slot(&self, channel: &str, listen: Listen) -> Subscription {
-        self.at_its_slot.listen(channel, listen)
+    /// On a channel of the object in this slot. One of another slot cannot be reached by messages of the object's slot.
+    pub(super) fn of_object(&self, slot: u16, channel: &str, listen: Listen) -> Subscription {
+        match self.pubsub {
+            PubSub::Sharded if slot_of(channel) == slot => self.in_its_shard.listen(channel, listen),
+            _ => self.at_its_slot.listen(channel, listen),
+        }
     }
 }
 
 struct Keeper {
     everywhere: Arc<Hub>,
     at_its_slot: Arc<Hub>,
+    in_its_shard: Arc<Hub>,
     routes: Arc<Routes>,
 }
 
@@ -58,17 +73,19 @@ struct Ears(Mutex<HashMap<Address, bool>>);
 
 impl Keeper {
     async fn run(self) {
-        let (mut all, mut own): (Kept, Kept) = (HashMap::new(), HashMap::new());
+        let (mut all, mut own, mut sharded): (Kept, Kept, Kept) = Default::default();
         let mut ears: HashMap<String, Arc<Ears>> = HashMap::new();
         let mut version = 0;
         loop {
             fault_point(TASK);
             self.align_all(&mut all, &mut ears);
-            self.align_own(&mut own);
+            self.align(&self.at_its_slot, &mut own, RedisBackend::subscribe);
+            self.align(&self.in_its_shard, &mut sharded, RedisBackend::subscribe_in_slot);
             tokio::select! {
                 now = self.routes.changed_since(version) => version = now,
                 () = self.everywhere.changed() => {}
                 () = self.at_its_slot.changed() => {}
+                () = self.in_its_shard.changed() => {}
             }
         }
     }
@@ -99,18 +116,19 @@ impl Keeper {
         });
     }
 
-    fn align_own(&self, kept: &mut Kept) {
-        let wanted = self.at_its_slot.wanted();
-        let mut present = Vec::new();
+    /// Has what is wanted of a hub subscribed at the nodes that serve the slots of the channels.
+    fn align(&self, hub: &Arc<Hub>, kept: &mut Kept, subscribe: impl Fn(&RedisBackend, &str, Listen) -> Subscription) {
+        let wanted = hub.wanted();
+        let mut present = HashSet::new();
         for (channel, number) in &wanted {
             let Some(place) = self.routes.place(slot_of(channel)) else { continue };
             let key = (channel.clone(), place.node.address.clone());
             if kept.get(&key).is_none_or(|(had, _)| had != number) {
-                let (hub, its_channel) = (self.at_its_slot.clone(), channel.clone());
+                let (hub, its_channel) = (hub.clone(), channel.clone());
                 let listen: Listen = Arc::new(move |heard: Heard<'_>| hub.tell(&its_channel, heard));
-                kept.insert(key.clone(), (*number, place.node.server.subscribe(channel, listen)));
+                kept.insert(key.clone(), (*number, subscribe(&place.node.server, channel, listen)));
             }
-            present.push(key);
+            present.insert(key);
         }
         kept.retain(|key, _| present.contains(key));
     }

@@ -26,7 +26,7 @@ use crate::config::{Address, Config, Nodes, Target};
 use crate::error::{Error, ErrorKind, Result};
 use crate::name::ObjectName;
 use crate::stats::Counters;
-use crate::step::{Batch, BatchStep, Step};
+use crate::step::{Batch, BatchStep, PubSub, Step};
 use crate::task::Tasks;
 use crate::time::{Clock, ServerTime, Tick};
 
@@ -112,20 +112,21 @@ impl Cluster {
         counters: &Arc<Counters>,
     ) -> Result<Cluster> {
         let moves = Moves::default();
+        let first = refresh::first(nodes, config).await?;
         let make = {
             let (config, tasks, counters) = (config.clone(), tasks.clone(), counters.clone());
             let (tls, moves) = (nodes.tls, moves.clone());
             Box::new(move |address: &Address| {
                 let target = Target::Tcp { address: address.clone(), tls };
-                RedisBackend::node(&target, &config, &tasks, &counters, &moves)
+                RedisBackend::node(&target, &config, (&tasks, &counters), &moves, first.pubsub)
             })
         };
         let routes = Arc::new(Routes::new(moves.clone(), make));
-        refresh::first(&routes, nodes, config).await?;
+        routes.told(first.served);
         refresh::start(&routes, nodes, config, tasks);
         Ok(Cluster {
             target: config.target.to_string(),
-            listener: ClusterListener::start(&routes, tasks),
+            listener: ClusterListener::start(&routes, first.pubsub, tasks),
             routes,
             moves,
             clock: config.clock.clone(),
@@ -219,8 +220,12 @@ impl Cluster {
         self.routes.place(name.slot()).as_ref().map(see)
     }
 
-    pub(in crate::backend) fn subscribe(&self, channel: &str, listen: Listen) -> Subscription {
-        self.listener.at_its_slot(channel, listen)
+    pub(in crate::backend) fn pubsub(&self) -> PubSub {
+        self.listener.pubsub()
+    }
+
+    pub(in crate::backend) fn subscribe(&self, name: &ObjectName, channel: &str, listen: Listen) -> Subscription {
+        self.listener.of_object(name.slot(), channel, listen)
     }
 
     pub(in crate::backend) fn subscribe_to_all(&self, channel: &str, listen: Listen) -> Subscription {

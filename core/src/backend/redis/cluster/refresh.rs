@@ -15,6 +15,7 @@ use super::routes::Routes;
 use super::slots;
 use crate::config::{Address, Config, Nodes, Target};
 use crate::error::{Error, ErrorKind, Result};
+use crate::step::PubSub;
 use crate::task::{Tasks, fault_point};
 use crate::time::{Clock, Tick};
 
@@ -40,18 +41,21 @@ struct Seeds {
     config: Config,
 }
 
+/// What a node tells at first.
+pub(super) struct First {
+    pub(super) served: Vec<slots::Served>,
+    pub(super) pubsub: PubSub,
+}
+
 /// Asks for the first table, for the caller of `connect`, who is to see the error: again until `connect_wait` is over while no
 /// node may be up yet.
-pub(super) async fn first(routes: &Routes, nodes: &Nodes, config: &Config) -> Result<()> {
+pub(super) async fn first(nodes: &Nodes, config: &Config) -> Result<First> {
     let seeds = Seeds { nodes: nodes.clone(), config: config.clone() };
     let (clock, wait) = (&config.clock, config.options.connect_wait);
     let until = clock.now().plus(wait);
     loop {
         let (error, passes) = match seeds.ask(true).await {
-            Ok(served) if !served.is_empty() => {
-                routes.told(served);
-                return Ok(());
-            }
+            Ok(first) if !first.served.is_empty() => return Ok(first),
             Ok(_) => {
                 let message = format!("no slot of {} is served; has it been set up?", config.target);
                 (Error::new(ErrorKind::Connection, "connect", message), Passes::WhenUp)
@@ -108,7 +112,7 @@ async fn look(routes: &Routes, seeds: &Seeds) {
             return;
         }
     }
-    if let Ok(served) = seeds.ask(false).await
+    if let Ok(First { served, .. }) = seeds.ask(false).await
         && !served.is_empty()
     {
         routes.told(served);
@@ -117,7 +121,7 @@ async fn look(routes: &Routes, seeds: &Seeds) {
 
 impl Seeds {
     /// Asks all nodes of the URL at once, each on a connection of its own: the first answer.
-    async fn ask(&self, first: bool) -> Result<Vec<slots::Served>, (Error, Passes)> {
+    async fn ask(&self, first: bool) -> Result<First, (Error, Passes)> {
         let mut asked = JoinSet::new();
         for address in self.nodes.addresses.clone() {
             let seeds = self.clone();
@@ -126,7 +130,7 @@ impl Seeds {
         let mut failed = None;
         while let Some(joined) = asked.join_next().await {
             match joined {
-                Ok(Ok(served)) => return Ok(served),
+                Ok(Ok(first)) => return Ok(first),
                 Ok(Err(error)) => drop(failed.get_or_insert(error)),
                 Err(_) => {}
             }
@@ -135,20 +139,33 @@ impl Seeds {
             .unwrap_or_else(|| (Error::new(ErrorKind::Connection, "connect", "no node answered"), Passes::WhenUp)))
     }
 
-    async fn ask_at(&self, address: &Address, first: bool) -> Result<Vec<slots::Served>, (Error, Passes)> {
+    async fn ask_at(&self, address: &Address, first: bool) -> Result<First, (Error, Passes)> {
         let Config { options, clock, events, .. } = &self.config;
         let target = Target::Tcp { address: address.clone(), tls: self.nodes.tls };
         let dialler = Dialler::new(&target, options, clock, events);
         let dialled = dialler.dial(first, Cause::default(), |_| Ok(())).await;
         let mut dialled = dialled.map_err(|failed| (failed.error, failed.passes))?;
-        match dialler.in_time(ask(&mut dialled.connection)).await {
-            Ok(reply) => slots::read(&reply, address).ok_or_else(|| {
-                let message = format!("{address} did not answer CLUSTER SLOTS as a cluster node does");
-                (Error::new(ErrorKind::Server, "connect", message).permanent(), Passes::Never)
-            }),
+        let both = async {
+            let slots = ask(&mut dialled.connection).await?;
+            Ok((slots, pubsub_of(&mut dialled.connection).await))
+        };
+        match dialler.in_time(both).await {
+            Ok((reply, pubsub)) => {
+                slots::read(&reply, address).map(|served| First { served, pubsub }).ok_or_else(|| {
+                    let message = format!("{address} did not answer CLUSTER SLOTS as a cluster node does");
+                    (Error::new(ErrorKind::Server, "connect", message).permanent(), Passes::Never)
+                })
+            }
             Err(error) => Err(verdict::of_asking_for_slots(&error, &dialled.endpoint)),
         }
     }
+}
+
+/// Whether the node knows messages of slots, which came with Redis 7.0, and lets this user ask. Redisson finds out in the same
+/// way, and both have to come to the same answer to hear each other.
+async fn pubsub_of(connection: &mut MultiplexedConnection) -> PubSub {
+    let asked: RedisResult<Value> = redis::cmd("PUBSUB").arg("SHARDNUMSUB").query_async(connection).await;
+    if asked.is_ok() { PubSub::Sharded } else { PubSub::Plain }
 }
 
 /// Which node serves which slot, as the one at the other end sees it.

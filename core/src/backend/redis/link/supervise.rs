@@ -47,7 +47,7 @@ impl Shared {
                 // Once is enough for an outage, whatever number of connections it takes, and for a server that is left again
                 // and again.
                 let said = if redialled { &mut said_redialled } else { &mut said_broken };
-                level = if std::mem::replace(said, true) { Level::Debug } else { Level::Warn };
+                level = if std::mem::replace(said, true) { Level::Debug } else { self.purpose.level() };
                 self.say_broken(level);
                 if !settled {
                     backoff = if answered { backoff.min(LONGEST_LEAVE) } else { backoff };
@@ -128,7 +128,7 @@ impl Shared {
                     // Once for each reason, not once for each try.
                     if said.as_deref() != Some(why.message()) {
                         self.events.emit(
-                            Level::Warn,
+                            self.purpose.level(),
                             None,
                             format!("cannot connect for {}: {}", self.purpose, why.message()),
                         );
