@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use libdlock_testkit::{
-    Hold, Sentinels,
+    Cluster, Hold, Sentinels, Server,
     checker::{Violation, violations},
     eventually,
     resource::Register,
-    sentinels::{Node, Promotion},
+    sentinels::Promotion,
     temp::TempDir,
     wait::{monotonic_us, within},
 };
@@ -77,19 +77,53 @@ pub fn fail_over(deployment: &mut Sentinels, fault: Fault, lock: &str) -> Failov
     let former = deployment.master();
     fault.begin(deployment, former);
     let promotion = deployment.promotion(former, FAILOVER);
-    let granted_after = first_grant(&deployment.nodes[promotion.node], lock, promotion.at);
+    let granted_after = first_grant(&deployment.nodes[promotion.node].server, lock, promotion.at);
     Failover { fault, former, promotion, granted_after }
+}
+
+/// Has the primary go that serves the lock, and waits for the first grant of the replica in its place. Not by a cut, which has to
+/// be on the bus as well.
+#[track_caller]
+pub fn fail_over_in(cluster: &mut Cluster, fault: Fault, lock: &str) -> Failover {
+    let former = cluster.owner_seen_by(0, cluster.slot(lock)).expect("it is served");
+    let node = cluster.replica_of(former);
+    match fault {
+        Fault::Command => cluster.fail_over_to(node),
+        Fault::Killed => cluster.nodes[former].stop(),
+        Fault::Stopped => cluster.nodes[former].pause(),
+        Fault::Cut => unreachable!("not in a cluster"),
+    }
+    assert!(
+        within(FAILOVER, || cluster.is_primary(node)),
+        "no failover within {FAILOVER:?}: {}",
+        cluster.nodes[node].log()
+    );
+    let promotion = Promotion { node, at: monotonic_us() };
+    let granted_after = first_grant(&cluster.nodes[node], lock, promotion.at);
+    Failover { fault, former, promotion, granted_after }
+}
+
+/// The former primary is there again, and becomes a replica.
+#[track_caller]
+pub fn come_back_in(cluster: &mut Cluster, failover: &Failover) {
+    match failover.fault {
+        Fault::Command | Fault::Cut => {}
+        Fault::Killed => cluster.nodes[failover.former].start_again(),
+        Fault::Stopped => cluster.nodes[failover.former].resume(),
+    }
+    eventually(FAILOVER, "the former primary becomes a replica", || !cluster.is_primary(failover.former));
+    cluster.settle();
 }
 
 /// From `since` until the server grants the lock, when it has been promoted: what comes by replication it has by then.
 #[track_caller]
-fn first_grant(node: &Node, lock: &str, since: i64) -> Duration {
-    let token = || node.server.cmd(&["GET", &format!("redisson_lock_token:{{{lock}}}")]);
+fn first_grant(server: &Server, lock: &str, since: i64) -> Duration {
+    let token = || server.cmd(&["GET", &format!("redisson_lock_token:{{{lock}}}")]);
     let before = token();
     let granted = within(SOON, || token() != before);
     // What stands in the way, to be read in the failure.
-    let holder = || node.server.cmd(&["HGETALL", lock]);
-    let queue = || node.server.cmd(&["ZRANGE", &format!("dlock_queue:{{{lock}}}"), "0", "-1"]);
+    let holder = || server.cmd(&["HGETALL", lock]);
+    let queue = || server.cmd(&["ZRANGE", &format!("dlock_queue:{{{lock}}}"), "0", "-1"]);
     assert!(granted, "not granted within {SOON:?}: held by {:?}, waited for by {:?}", holder(), queue());
     Duration::from_micros((monotonic_us() - since) as u64)
 }

@@ -146,6 +146,31 @@ impl Cluster {
         self.nodes.iter().position(|node| node.port() == port)
     }
 
+    /// Whether a node is a primary in its own eyes.
+    pub fn is_primary(&self, node: usize) -> bool {
+        self.nodes[node].cmd(&["INFO", "replication"]).text().contains("role:master")
+    }
+
+    /// The number of a replica of a primary.
+    #[track_caller]
+    pub fn replica_of(&self, primary: usize) -> usize {
+        let port = format!("master_port:{}\r", self.nodes[primary].port());
+        let follows = |node: &Server| node.cmd(&["INFO", "replication"]).text().contains(&port);
+        (0..self.nodes.len()).find(|at| *at != primary && follows(&self.nodes[*at])).expect("it has a replica")
+    }
+
+    /// Has a replica take the place of its primary, which goes on as a replica. A busy machine may take longer than the servers
+    /// give each other: then it is asked for again.
+    #[track_caller]
+    pub fn fail_over_to(&self, replica: usize) {
+        const TRIES: usize = 6;
+        let promoted = (0..TRIES).any(|_| {
+            assert_eq!(self.nodes[replica].cmd(&["CLUSTER", "FAILOVER"]).text(), "OK");
+            within(Duration::from_secs(6), || self.is_primary(replica))
+        });
+        assert!(promoted, "it stays a replica: {}", self.nodes[replica].log());
+    }
+
     /// The id of a node.
     pub fn id(&self, node: usize) -> String {
         self.nodes[node].cmd(&["CLUSTER", "MYID"]).text().to_owned()
