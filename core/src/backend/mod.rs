@@ -175,6 +175,11 @@ impl Backend {
         }
     }
 
+    /// Whether names may be of more than one batch.
+    pub(crate) fn has_batches(&self) -> bool {
+        matches!(self, Backend::Cluster(_))
+    }
+
     /// Whether objects can move from one server to another while both go on, so that no connection tells of it.
     pub(crate) fn moves_objects(&self) -> bool {
         matches!(self, Backend::Cluster(_))

@@ -1,7 +1,11 @@
 //! What is due to be renewed: in chunks of one kind each, one script for a chunk.
 //!
 //! What was renewed together is due together. A chunk that is not full takes along what is due soon and not itself part of a
-//! full one, so that from then on they are full.
+//! full one, so that from then on they are full. Where holds cannot stand in one script because they are of many slots, all that
+//! is due soon is renewed together.
+
+use std::any::TypeId;
+use std::collections::HashMap;
 
 use super::renewal::{RenewedBy, ToRenew};
 use super::schedule::{Entry, Progress, Schedule};
@@ -14,17 +18,12 @@ const AHEAD: u32 = 10;
 /// How many entries are examined to fill up a chunk, at most: full chunks and leases that are not renewed stand in between.
 const EXAMINED: usize = 10_000;
 
-/// If there are more chunks than this, they are not filled up.
-const MOST_FILLED: usize = 64;
-
 /// How many renewals are taken out under one lock. When a process was stopped all of them are due at once.
 pub(super) const TAKEN_AT_ONCE: usize = 1_000;
 
 /// Holds of one kind and batch, as many as one script renews at most, by weight. Never empty.
 pub(super) struct Chunk {
     pub(super) by: &'static RenewedBy,
-    /// See [`Backend::batch_of`](crate::backend::Backend::batch_of).
-    pub(super) batch: u16,
     pub(super) holds: Vec<ToRenew>,
 }
 
@@ -51,16 +50,32 @@ pub(super) struct AllDue {
     pub(super) chunks: Vec<Chunk>,
     /// Too late to be renewed.
     pub(super) lost: Vec<Grant>,
+    /// Where the last chunk of each kind and batch is: there may be thousands.
+    last: HashMap<(TypeId, u16), usize>,
 }
 
 impl AllDue {
     fn add(&mut self, due: ToRenew, batch: u16) {
         let by = due.0.renewed_by();
         // All chunks of a kind and batch but their last are full, or had no room for the hold that came next.
-        match self.chunks.iter_mut().rfind(|chunk| chunk.by == by && chunk.batch == batch) {
+        let last = self.last.entry((by.step_type(), batch)).or_insert(usize::MAX);
+        match self.chunks.get_mut(*last) {
             Some(last) if last.missing() >= by.weight(&due) => last.holds.push(due),
-            _ => self.chunks.push(Chunk { by, batch, holds: vec![due] }),
+            _ => {
+                *last = self.chunks.len();
+                self.chunks.push(Chunk { by, holds: vec![due] });
+            }
         }
+    }
+}
+
+/// The hold, if its renewal is due within the part of its interval that may be taken along.
+fn is_due_soon(entry: &Entry, now: Tick) -> Option<ToRenew> {
+    match entry.grant.watch() {
+        Watch::Renew { at, lease, .. } if entry.progress == Progress::Resting && at <= now.plus(lease / 3 / AHEAD) => {
+            Some((entry.grant.clone(), lease))
+        }
+        _ => None,
     }
 }
 
@@ -99,19 +114,33 @@ impl Schedule {
         due
     }
 
-    /// Has chunks that are not full take along what is due soon, as measured by the first hold of their kind.
-    pub(super) fn fill_up(&mut self, chunks: &mut [Chunk], now: Tick, batch_of: impl Fn(&Grant) -> u16) {
-        // Of many batches few have more that is due soon, and to find that takes as long as for few.
-        if chunks.len() > MOST_FILLED {
-            return;
+    /// Takes along whatever is due soon, for where there are many batches of a few holds: scripts that are on their way together
+    /// cost less than each by itself, and what was renewed together is due together.
+    pub(super) fn take_along(&mut self, due: &mut AllDue, now: Tick, batch_of: impl Fn(&Grant) -> u16) {
+        let leases = due.chunks.iter().flat_map(|chunk| &chunk.holds).map(|(_, lease)| *lease);
+        let Some(longest) = leases.max() else { return };
+        let soon: Vec<ToRenew> = self
+            .between(now..=now.plus(longest / 3 / AHEAD))
+            .take(TAKEN_AT_ONCE)
+            .filter_map(|(_, entry)| is_due_soon(entry, now))
+            .collect();
+        for (grant, lease) in soon {
+            self.put(grant.clone(), Progress::Renewing);
+            let batch = batch_of(&grant);
+            due.add((grant, lease), batch);
         }
+    }
+
+    /// Has chunks that are not full take along what is due soon, as measured by the first hold of their kind. For holds of one
+    /// batch.
+    pub(super) fn fill_up(&mut self, chunks: &mut [Chunk], now: Tick) {
         for at in 0..chunks.len() {
-            let (by, batch, missing) = (chunks[at].by, chunks[at].batch, chunks[at].missing());
+            let (by, missing) = (chunks[at].by, chunks[at].missing());
             let first = chunks.iter().find(|chunk| chunk.by == by).and_then(|chunk| chunk.holds.first());
             let Some(horizon) = first.filter(|_| missing > 0).map(|(_, lease)| now.plus(*lease / 3 / AHEAD)) else {
                 continue;
             };
-            let soon = self.due_soon(by, now, horizon, missing, |grant| batch_of(grant) == batch);
+            let soon = self.due_soon(by, now, horizon, missing);
             for (grant, _) in &soon {
                 self.put(grant.clone(), Progress::Renewing);
             }
@@ -121,26 +150,13 @@ impl Schedule {
 
     /// Holds of a kind that are due soon, of a weight of up to `missing`. Full chunks are left alone: each would want to be filled up in its
     /// turn, and all be renewed a little sooner, for ever.
-    fn due_soon(
-        &self,
-        by: &'static RenewedBy,
-        now: Tick,
-        horizon: Tick,
-        missing: usize,
-        is_of_batch: impl Fn(&Grant) -> bool,
-    ) -> Vec<ToRenew> {
+    fn due_soon(&self, by: &'static RenewedBy, now: Tick, horizon: Tick, missing: usize) -> Vec<ToRenew> {
         let entries = self.between(now..=horizon).take(EXAMINED);
-        let fits = |grant: &Grant| grant.renewed_by() == by && is_of_batch(grant);
-        let entries: Vec<_> = entries.filter(|(_, entry)| fits(&entry.grant)).collect();
+        let entries: Vec<_> = entries.filter(|(_, entry)| entry.grant.renewed_by() == by).collect();
         let (mut soon, mut room) = (Vec::new(), missing);
         for together in entries.chunk_by(|(at, _), (other, _)| at == other).filter(|together| together.len() < by.chunk)
         {
-            let resting = together.iter().filter(|(_, entry)| entry.progress == Progress::Resting);
-            soon.extend(resting.filter_map(|(_, Entry { grant, .. })| match grant.watch() {
-                // Its own lease may be shorter, and its horizon nearer.
-                Watch::Renew { at, lease, .. } if at <= now.plus(lease / 3 / AHEAD) => Some((grant.clone(), lease)),
-                _ => None,
-            }));
+            soon.extend(together.iter().filter_map(|(_, entry)| is_due_soon(entry, now)));
             if soon.len() >= missing {
                 break;
             }

@@ -207,9 +207,14 @@ impl Keeper {
     fn due(&self, backend: &Backend) -> Vec<Chunk> {
         let now = self.0.clock.now();
         let mut schedule = self.0.lock();
-        let AllDue { mut chunks, lost } = schedule.take_due(now, |grant| backend.batch_of(grant.name()));
-        schedule.fill_up(&mut chunks, now, |grant| backend.batch_of(grant.name()));
+        let batch_of = |grant: &Grant| backend.batch_of(grant.name());
+        let mut due = schedule.take_due(now, batch_of);
+        match backend.has_batches() {
+            true => schedule.take_along(&mut due, now, batch_of),
+            false => schedule.fill_up(&mut due.chunks, now),
+        }
         drop(schedule);
+        let AllDue { chunks, lost, .. } = due;
         for grant in &lost {
             self.0.lose(grant, LossReason::Expired);
         }

@@ -121,14 +121,21 @@ fn send<'a, R: Renewal>(backend: &'a Backend, holds: &[ToRenew], deadline: Tick)
 }
 
 /// By the step: there may be several values for one.
+impl RenewedBy {
+    /// Of the step that renews, which tells one kind from another.
+    pub(super) fn step_type(&self) -> TypeId {
+        (self.step)()
+    }
+}
+
 impl PartialEq for RenewedBy {
     fn eq(&self, other: &RenewedBy) -> bool {
-        (self.step)() == (other.step)()
+        self.step_type() == other.step_type()
     }
 }
 
 impl fmt::Debug for RenewedBy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RenewedBy").field("step", &(self.step)()).field("chunk", &self.chunk).finish()
+        f.debug_struct("RenewedBy").field("step", &self.step_type()).field("chunk", &self.chunk).finish()
     }
 }
