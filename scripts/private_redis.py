@@ -30,6 +30,13 @@ def minimal_rights() -> list[str]:
     return ["~*", "&*", "-@all", *(f"+{command}" for command in table["connection"] + table["scripts"])]
 
 
+def cluster_rights(is_old: bool) -> list[str]:
+    """What a user of a cluster's nodes needs besides; `is_old` is a server before Redis 7.0."""
+    table = _access()
+    commands = table["cluster_commands"] + ([] if is_old else table["cluster_commands_since_7.0"])
+    return [f"+{command}" for command in commands]
+
+
 def sentinel_rights() -> list[str]:
     """The same for a user of sentinels, on the channels that it listens to."""
     table = _access()

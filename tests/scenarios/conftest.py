@@ -10,6 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "interop"))
 
+from cluster_servers import ClusterServers
 from helpers import Server
 from runners import Runners
 from sentinel_servers import SentinelServers
@@ -40,5 +41,12 @@ def tls(server: Server) -> Iterator[TlsServers]:
 @pytest.fixture(scope="session")
 def sentinel(server: Server) -> Iterator[SentinelServers]:
     servers = SentinelServers(server.port)
+    yield servers
+    servers.end()
+
+
+@pytest.fixture(scope="session")
+def cluster(server: Server) -> Iterator[ClusterServers]:
+    servers = ClusterServers(server.port)
     yield servers
     servers.end()

@@ -96,11 +96,12 @@ def test_scenario(
     running: Runners,
     tls: TlsServers,
     sentinel: SentinelServers,
+    cluster: ClusterServers,
 ) -> None:
     reason = scenario.why_not(language)
     if reason or (store == "memory" and scenario.needs_server):
         pytest.skip(reason or "a step needs a server")
-    others: dict[str, TlsServers | SentinelServers] = {"tls": tls, "sentinel": sentinel}
+    others: dict[str, TlsServers | SentinelServers | ClusterServers] = {"tls": tls, "sentinel": sentinel, "cluster": cluster}
     values = others[scenario.file].values if scenario.file in others else None
     carry_out(scenario, store, dict.fromkeys(scenario.processes, language), server, running, values)
 
