@@ -17,6 +17,9 @@ from types import TracebackType
 #: The server that is started.
 PROGRAM = os.environ.get("DLOCK_TEST_SERVER", "redis-server")
 
+#: The rules of a user who may do everything.
+EVERY_RIGHT = ["~*", "&*", "+@all"]
+
 #: The user of this module's own commands, who may do everything.
 ADMIN = "private-admin"
 
@@ -105,9 +108,12 @@ class PrivateRedis:
     def _command(self) -> list[str]:
         command = [self.program, "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
         command += ["--dir", self._folder.name, "--logfile", str(self._log()), *self.more]
-        rights = ["~*", "&*", "+@all"]
-        command += ["--user", "default", "reset", "on", "nopass", *(rights if self.every_right else minimal_rights())]
-        return [*command, "--user", ADMIN, "on", "nopass", *rights]
+        command += ["--user", "default", "reset", "on", "nopass", *self.rights()]
+        return [*command, "--user", ADMIN, "on", "nopass", *EVERY_RIGHT]
+
+    def rights(self) -> list[str]:
+        """Of connections without a user."""
+        return EVERY_RIGHT if self.every_right else minimal_rights()
 
     def _start(self) -> bool:
         # Its own session: Ctrl-C at the terminal ends its users first, and they end it.

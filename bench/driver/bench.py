@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from .programs import Program
-from .server import Server
+from .server import Place
 from .worker import Worker
 
 
@@ -48,7 +48,7 @@ class Run:
         return 1e6 / self.per_second
 
 
-def run(program: Program, what: str, server: Server, callers: int, seconds: float) -> Run:
+def run(program: Program, what: str, server: Place, callers: int, seconds: float) -> Run:
     """Runs a worker on an empty server."""
     server.clear()
     with Worker(program.start(what, server, callers, seconds)) as worker:

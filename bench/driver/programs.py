@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 
-from .server import ROOT, SCRIPTS, Server
+from .server import ROOT, SCRIPTS, Place
 
 RELEASE = ROOT / "target/release"
 BUILD = ROOT / "build/bench"
@@ -28,7 +28,7 @@ class Program:
     requests: frozenset[str] = SCRIPTS
     """The commands that it sends to the server for its work."""
 
-    def start(self, what: str, server: Server, callers: int, seconds: float, options: str = "") -> list[str]:
+    def start(self, what: str, server: Place, callers: int, seconds: float, options: str = "") -> list[str]:
         """The command line; options as in a URL, `strict_fifo=true`."""
         url = f"{server.url}?{options}" if options else server.url
         return [*self.command, what, url, str(callers), str(seconds)]

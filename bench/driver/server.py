@@ -12,9 +12,10 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
 from certificates import Authority, WithTls  # noqa: E402
+from private_cluster import PRIMARIES, ClusterNode, PrivateCluster  # noqa: E402
 from private_redis import PROGRAM, PrivateRedis  # noqa: E402
 
-__all__ = ["OTHERS", "PROGRAM", "ROOT", "SCRIPTS", "Server", "Spent", "TlsServer", "cpu_seconds"]
+__all__ = ["OTHERS", "PROGRAM", "ROOT", "SCRIPTS", "ClusterServer", "Place", "Server", "Spent", "TlsServer", "cpu_seconds"]
 
 TICK = os.sysconf("SC_CLK_TCK")
 
@@ -77,6 +78,33 @@ class Server(PrivateRedis):
         os.kill(self.pid, signal.SIGCONT)
 
 
+class Node(ClusterNode, Server):
+    """A node of a cluster that tells what it has spent."""
+
+
+class ClusterServer(PrivateCluster):
+    """Six nodes, of which three are replicas, in place of a server."""
+
+    def __init__(self) -> None:
+        super().__init__(replicas=1, make=Node)
+
+    def __enter__(self) -> ClusterServer:
+        super().__enter__()
+        return self
+
+    def spent(self, counted: frozenset[str] = SCRIPTS) -> Spent:
+        """By all nodes."""
+        each = [node.spent(counted) for node in self.nodes if isinstance(node, Node)]
+        return Spent(
+            sum(one.requests for one in each), sum(one.requests_us for one in each), sum(one.cpu_us for one in each)
+        )
+
+    def clear(self) -> None:
+        """Removes every key."""
+        for node in self.nodes[:PRIMARIES]:
+            node.command("FLUSHALL")
+
+
 class TlsServer(WithTls, Server):
     """The same, which workers reach by TLS. Its certificates are in a folder of the caller's."""
 
@@ -91,3 +119,7 @@ class TlsServer(WithTls, Server):
     @property
     def url(self) -> str:
         return f"{self.tls_url}?tls_ca_file={self.authority.file}"
+
+
+#: What a worker can be sent to.
+Place = Server | ClusterServer

@@ -9,7 +9,7 @@ from typing import Any
 from driver.bench import Bench, run
 from driver.goals import Goal, at_most
 from driver.programs import FENCED, OURS, PEERS, Program, floor
-from driver.server import Server
+from driver.server import Place, Server
 from driver.tables import print_table
 from driver.worker import Team
 
@@ -28,7 +28,7 @@ def latencies(answers: list[dict[str, Any]]) -> list[float]:
     ]
 
 
-def take_turns(program: Program, server: Server, seconds: float) -> list[float]:
+def take_turns(program: Program, server: Place, seconds: float) -> list[float]:
     """Two processes of that program."""
     server.clear()
     with Team([program.start("handover", server, 1, seconds)] * 2) as team:

@@ -7,6 +7,7 @@ import time
 
 import pytest
 import runners
+from cluster_servers import ClusterServers
 from helpers import Server, Worker, eventually
 from runners import Runners
 from scenario import OWN, Answer, Run, Scenario, Step, scenarios

@@ -52,6 +52,16 @@ impl Ears {
         self.taken.notified().await;
     }
 
+    /// There is another connection: what the one before has said is over.
+    pub(super) async fn renewed(&self) {
+        self.leaving().clear();
+        tokio::select! {
+            biased;
+            () = self.taken.notified() => {}
+            () = std::future::ready(()) => {}
+        }
+    }
+
     /// How many channels one command may name: those of two slots may not stand in one.
     pub(super) fn most(&self) -> usize {
         match self.pubsub {
@@ -90,5 +100,46 @@ impl Ears {
             answer?.extract_error()?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn push(kind: PushKind, words: &[&str]) -> PushInfo {
+        PushInfo { kind, data: words.iter().map(|word| Value::BulkString(word.as_bytes().to_vec())).collect() }
+    }
+
+    async fn is_taken(ears: &Ears) -> bool {
+        tokio::select! {
+            biased;
+            () = ears.taken() => true,
+            () = std::future::ready(()) => false,
+        }
+    }
+
+    #[test]
+    fn only_the_messages_of_its_kind_are_read() {
+        let (plain, sharded) = (Ears::new(PubSub::Plain), Ears::new(PubSub::Sharded));
+        let (message, of_slot) = (push(PushKind::Message, &["c", "m"]), push(PushKind::SMessage, &["c", "m"]));
+        assert_eq!((plain.message(&message), plain.message(&of_slot)), (Some(("c", "m")), None));
+        assert_eq!((sharded.message(&message), sharded.message(&of_slot)), (None, Some(("c", "m"))));
+        assert_eq!(plain.message(&push(PushKind::Message, &["c"])), None);
+        let no_text = PushInfo { kind: PushKind::Message, data: vec![Value::BulkString(vec![0xff]), Value::Int(1)] };
+        assert_eq!(plain.message(&no_text), None);
+    }
+
+    #[tokio::test]
+    async fn what_a_node_ends_unasked_ends_the_connection_and_not_its_successor() {
+        let (ears, ended) = (Ears::new(PubSub::Sharded), push(PushKind::SUnsubscribe, &["c"]));
+        ears.leaving().insert("c".to_owned());
+        assert_eq!(ears.message(&ended), None);
+        assert!(!is_taken(&ears).await, "the client has asked for it");
+        ears.message(&ended);
+        assert!(is_taken(&ears).await);
+        ears.message(&ended);
+        ears.renewed().await;
+        assert!(!is_taken(&ears).await);
     }
 }

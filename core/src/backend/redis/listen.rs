@@ -177,6 +177,7 @@ impl Keeper {
                     channels.had.keys().for_each(|channel| self.hub.tell(channel, Heard::Interrupted));
                     channels.disconnected();
                     connected = self.link.next_after(connected.number).await;
+                    self.ears.renewed().await;
                 }
                 () = self.ears.taken() => self.link.report_broken(connected.number, "gave a slot to another node"),
                 () = self.hub.changed() => {}

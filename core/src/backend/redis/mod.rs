@@ -15,6 +15,7 @@ mod in_slot;
 mod link;
 mod listen;
 mod moves;
+mod parts;
 mod plain;
 mod probe;
 mod quiet;
@@ -38,14 +39,14 @@ use redis::Value;
 
 use self::call::{Request, Sent};
 pub(crate) use self::cluster::Cluster;
-use self::dial::Dialler;
 use self::direct::{Begun, Direct, Directly};
 use self::endpoint::Route;
 use self::in_slot::{Halt, InSlot};
 use self::link::{Connected, Link};
 use self::listen::Listener;
 use self::moves::Moves;
-use self::server::{Purpose, Server};
+use self::parts::Parts;
+use self::server::Server;
 use self::verdict::StepKind;
 use super::{Done, Failed, Listen, Sighting, Subscription};
 use crate::blocking;
@@ -353,47 +354,6 @@ impl RedisBackend {
 
     fn attempt_at(&self, sent: Tick) -> Attempt {
         Attempt { not_after: self.server_time(sent).plus(self.response_timeout) }
-    }
-}
-
-/// What a server is reached by, before there is a connection.
-struct Parts {
-    dialler: Dialler,
-    server: Server,
-    link: Link,
-}
-
-impl Parts {
-    fn new(target: &Target, config: &Config, moves: &Moves, pubsub: PubSub) -> Parts {
-        let (clock, events) = (&config.clock, &config.events);
-        let dialler = Dialler::new(target, &config.options, clock, events);
-        let server = Server::new(moves, pubsub);
-        // Nothing is pushed on this connection.
-        let nothing = Arc::new(|_| ());
-        let link =
-            Link::new(Purpose::Commands, dialler.clone(), server.clone(), clock.clone(), events.clone(), nothing);
-        Parts { dialler, server, link }
-    }
-
-    /// Keeps it connected from now on.
-    fn start(self, target: &Target, config: &Config, tasks: &Tasks, counters: &Arc<Counters>) -> RedisBackend {
-        let Parts { dialler, server, link } = self;
-        let (clock, events) = (&config.clock, &config.events);
-        link.supervise("supervisor", tasks);
-        let listener = |pubsub| Listener::start(pubsub, &dialler, &server, clock, events, tasks);
-        RedisBackend {
-            target: target.clone(),
-            route: dialler.route().clone(),
-            clock: clock.clone(),
-            response_timeout: config.options.response_timeout,
-            ping_interval: config.options.ping_interval,
-            listener: listener(PubSub::Plain),
-            shard_listener: (server.pubsub() == PubSub::Sharded).then(|| listener(PubSub::Sharded)),
-            direct: Direct::new(&dialler, &server, config, tasks),
-            link,
-            server,
-            counters: counters.clone(),
-        }
     }
 }
 
