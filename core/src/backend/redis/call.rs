@@ -17,6 +17,9 @@ use crate::time::Tick;
 const FIRST_BACKOFF: Duration = Duration::from_millis(5);
 const LONGEST_BACKOFF: Duration = Duration::from_millis(500);
 
+/// While a slot is being moved, which takes milliseconds as a rule: waiters may stand behind a release that waits for it.
+const LONGEST_WHILE_MOVING: Duration = Duration::from_millis(50);
+
 /// Before a script is sent once more to a server that did not take it with its text.
 const NO_SCRIPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -172,7 +175,8 @@ impl RedisBackend {
                         return Err(failed(error, echo_until).into());
                     }
                     self.clock.sleep_until(next).await;
-                    backoff = (backoff * 2).min(LONGEST_BACKOFF);
+                    let is_moving = verdict::code(&theirs) == Some("TRYAGAIN");
+                    backoff = (backoff * 2).min(if is_moving { LONGEST_WHILE_MOVING } else { LONGEST_BACKOFF });
                     // A node that moves a slot to another may not be asked again before that is done.
                     if request.at.is_some_and(|at| at.asking) {
                         return elsewhere(To::Owner, first_sent, echo_until);
