@@ -28,7 +28,7 @@ impl<P: Primitive> Contended<P> {
 
     /// Opens the inbox for callers that wait, where messages have slots, unless it is open. No I/O here.
     pub(super) fn open_slot_inbox(self: &Arc<Self>) {
-        if !self.client().backend.has_messages_of_slots() {
+        if !self.client().has_slot_inboxes() {
             return;
         }
         let mut inbox = self.slot_inbox();

@@ -85,6 +85,11 @@ impl Context {
         let _ = self.inbox.subscription.set(subscription);
     }
 
+    /// Whether messages can be said in the slot of an object alone.
+    pub(crate) fn has_slot_inboxes(&self) -> bool {
+        self.backend.has_messages_of_slots()
+    }
+
     /// Opens another inbox, in the slot of the object of this name: `interrupted` is told that messages may have been missed.
     pub(crate) fn open_slot_inbox(
         self: &Arc<Context>,

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_a_node_ends_unasked_ends_the_connection_and_not_its_successor() {
+    async fn a_node_that_ends_channels_ends_its_connection_alone() {
         let (ears, ended) = (Ears::new(PubSub::Sharded), push(PushKind::SUnsubscribe, &["c"]));
         ears.leaving().insert("c".to_owned());
         assert_eq!(ears.message(&ended), None);
