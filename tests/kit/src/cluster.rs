@@ -3,9 +3,11 @@
 use std::{net::SocketAddr, time::Duration};
 
 use crate::{
-    access, port, program,
+    access,
+    certificates::{Authority, Certificate},
+    port, program,
     resp::Reply,
-    server::Server,
+    server::{self, Server},
     wait::{eventually, within},
 };
 
@@ -20,7 +22,8 @@ const SETTLING: Duration = Duration::from_secs(60);
 pub struct Options {
     primaries: usize,
     replicas: usize,
-    args: Vec<String>,
+    server: server::Options,
+    tls: bool,
 }
 
 impl Options {
@@ -32,7 +35,14 @@ impl Options {
 
     /// Arguments for each server.
     pub fn args(mut self, args: &[&str]) -> Self {
-        self.args.extend(args.iter().map(|arg| arg.to_string()));
+        self.server = self.server.args(args);
+        self
+    }
+
+    /// All nodes speak TLS as well, also with each other, and show that certificate; see [`server::Options::tls`].
+    pub fn tls(mut self, shows: &Certificate, authority: &Authority, clients: &str) -> Self {
+        self.server = self.server.tls(shows, authority, clients).args(&["--tls-cluster", "yes"]);
+        self.tls = true;
         self
     }
 
@@ -42,7 +52,7 @@ impl Options {
     pub fn start(self) -> Cluster {
         let count = self.primaries * (1 + self.replicas);
         let nodes: Vec<Server> = (0..count).map(|_| self.node()).collect();
-        let cluster = Cluster { nodes, primaries: self.primaries };
+        let cluster = Cluster { nodes, primaries: self.primaries, tls: self.tls };
         for (at, node) in cluster.nodes[..self.primaries].iter().enumerate() {
             let (first, last) = cluster.part(at);
             let slots = (first..=last).map(|slot| slot.to_string());
@@ -75,12 +85,11 @@ impl Options {
         let bus = port::free().to_string();
         let mut args = vec!["--cluster-enabled", "yes", "--cluster-node-timeout", "2000"];
         args.extend(["--cluster-config-file", "nodes.conf", "--repl-diskless-sync-delay", "0"]);
-        args.extend(self.args.iter().map(String::as_str));
         // Older ones take the port above theirs by 10,000, which no outgoing connection has either.
         if program::major_version() >= 7 {
             args.extend(["--cluster-port", &bus]);
         }
-        Server::options().args(&args).rights(access::of_cluster()).start()
+        self.server.clone().args(&args).rights(access::of_cluster()).start()
     }
 }
 
@@ -99,6 +108,7 @@ pub struct Cluster {
     /// The servers, the primaries first.
     pub nodes: Vec<Server>,
     primaries: usize,
+    tls: bool,
 }
 
 impl Cluster {
@@ -110,13 +120,19 @@ impl Cluster {
 
     /// So many primaries.
     pub fn options(primaries: usize) -> Options {
-        Options { primaries, replicas: 0, args: Vec::new() }
+        Options { primaries, replicas: 0, server: Server::options(), tls: false }
     }
 
     /// `redis+cluster://127.0.0.1:PORT,...`
     pub fn url(&self) -> String {
         let addresses: Vec<String> = self.nodes.iter().map(|node| node.address().to_string()).collect();
         format!("redis+cluster://{}", addresses.join(","))
+    }
+
+    /// `rediss+cluster://127.0.0.1:PORT,...`
+    pub fn tls_url(&self) -> String {
+        let addresses: Vec<String> = self.nodes.iter().map(|node| node.tls_address().to_string()).collect();
+        format!("rediss+cluster://{}", addresses.join(","))
     }
 
     /// The slots that a primary has at first.
@@ -143,7 +159,7 @@ impl Cluster {
             (range[0].int()..=range[1].int()).contains(&i64::from(slot))
         })?;
         let port = range.array()[2].array()[1].int() as u16;
-        self.nodes.iter().position(|node| node.port() == port)
+        self.nodes.iter().position(|node| if self.tls { node.tls_address().port() } else { node.port() } == port)
     }
 
     /// Whether a node is a primary in its own eyes.
