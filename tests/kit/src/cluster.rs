@@ -257,8 +257,13 @@ impl Cluster {
         for at in [to, from] {
             assert_eq!(self.nodes[at].cmd(&["CLUSTER", "SETSLOT", &number, "NODE", &to_id]).text(), "OK");
         }
-        eventually(SETTLING, "all nodes know who serves the slot", || {
-            (0..self.nodes.len()).all(|node| self.owner_seen_by(node, slot) == Some(to))
+        // A node that takes the next slot before it knows how this one was taken takes it with an epoch that is too low: then two
+        // nodes name each other as the owner, for good.
+        eventually(SETTLING, "all nodes know who serves the slot, and since when", || {
+            let epoch = self.field(&self.nodes[to], "cluster_current_epoch");
+            self.nodes.iter().enumerate().all(|(at, node)| {
+                self.owner_seen_by(at, slot) == Some(to) && self.field(node, "cluster_current_epoch") == epoch
+            })
         });
     }
 

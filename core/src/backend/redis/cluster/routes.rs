@@ -215,25 +215,107 @@ impl Table {
         self.served().iter().any(|own| own.by == range.by && own.first <= range.first && own.last >= range.last)
     }
 
-    /// Takes these, of which those that another node served before have moved with that number.
+    /// Takes these, of which those that another node served before have moved with that number. By ranges, and not by slots: while
+    /// slots are moved this is done for each of them.
     fn set(&mut self, served: Vec<Served>, moved: Option<u64>, make: &MakeNode) {
+        let fresh = moved.unwrap_or_default();
         let mut ranges: Vec<Range> = Vec::new();
         for Served { first, last, by } in served {
             let node = self.node_at(&by, make);
-            for slot in first..=last {
-                let since = match (self.place(slot), moved) {
-                    (Some(before), _) if before.node.address == by => before.since,
-                    (_, Some(number)) => number,
-                    (_, None) => 0,
-                };
-                match ranges.last_mut() {
-                    Some(range) if range.last + 1 == slot && range.at.since == since && range.first >= first => {
-                        range.last = slot;
-                    }
-                    _ => ranges.push(Range { first: slot, last: slot, at: Place { node: node.clone(), since } }),
+            let mut put = |first: u16, last: u16, since: u64| match ranges.last_mut() {
+                Some(before)
+                    if before.last + 1 == first && before.at.since == since && Arc::ptr_eq(&before.at.node, &node) =>
+                {
+                    before.last = last;
                 }
+                _ => ranges.push(Range { first, last, at: Place { node: node.clone(), since } }),
+            };
+            let mut next = first;
+            let it_had = |range: &&Range| range.at.node.address == by && range.first <= last && range.last >= first;
+            for before in self.ranges.iter().filter(it_had) {
+                let (from, to) = (before.first.max(first), before.last.min(last));
+                if next < from {
+                    put(next, from - 1, fresh);
+                }
+                put(from, to, before.at.since);
+                next = to + 1;
+            }
+            if next <= last {
+                put(next, last, fresh);
             }
         }
         self.ranges = ranges;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::runtime::Handle;
+
+    use super::super::slots::SLOTS;
+    use super::*;
+    use crate::config::{Config, Target};
+    use crate::event::Events;
+    use crate::stats::Counters;
+    use crate::step::PubSub;
+    use crate::task::Tasks;
+
+    /// Nodes that nobody dials.
+    fn routes() -> Routes {
+        let (config, tasks) =
+            (Config::from_url("redis+cluster://a").unwrap(), Tasks::new(Handle::current(), Events::default()));
+        let (counters, moves) = (Arc::<Counters>::default(), Moves::default());
+        let its_moves = moves.clone();
+        let make = Box::new(move |address: &Address| {
+            let target = Target::Tcp { address: address.clone(), tls: false };
+            RedisBackend::node(&target, &config, (&tasks, &counters), &its_moves, PubSub::Plain)
+        });
+        Routes::new(moves, make)
+    }
+
+    fn address(host: &str) -> Address {
+        Address { host: host.to_owned(), port: 1 }
+    }
+
+    fn served(ranges: &[(u16, u16, &str)]) -> Vec<Served> {
+        ranges.iter().map(|(first, last, by)| Served { first: *first, last: *last, by: address(by) }).collect()
+    }
+
+    /// Who serves the slot, and since which move.
+    fn at(routes: &Routes, slot: u16) -> (String, u64) {
+        let place = routes.place(slot).unwrap();
+        (place.node.address.host.clone(), place.since)
+    }
+
+    #[tokio::test]
+    async fn a_slot_has_moved_when_another_node_serves_it() {
+        let routes = routes();
+        routes.told(served(&[(0, 99, "a"), (100, SLOTS - 1, "b")]));
+        assert_eq!((at(&routes, 99), at(&routes, 100)), (("a".to_owned(), 0), ("b".to_owned(), 0)));
+        routes.moved(50, &address("b"));
+        assert_eq!(at(&routes, 50), ("b".to_owned(), 1));
+        assert_eq!(
+            (at(&routes, 49), at(&routes, 51), at(&routes, 100)),
+            (("a".into(), 0), ("a".into(), 0), ("b".into(), 0))
+        );
+        // The whole table says the same: nothing moves.
+        routes.told(served(&[(0, 49, "a"), (50, 50, "b"), (51, 99, "a"), (100, SLOTS - 1, "b")]));
+        assert_eq!((at(&routes, 50), at(&routes, 51)), (("b".into(), 1), ("a".into(), 0)));
+        routes.told(served(&[(0, 99, "a"), (100, 199, "c"), (200, SLOTS - 1, "b")]));
+        assert_eq!((at(&routes, 50), at(&routes, 51)), (("a".into(), 2), ("a".into(), 0)), "back again");
+        assert_eq!((at(&routes, 150), at(&routes, 200)), (("c".into(), 2), ("b".into(), 0)));
+    }
+
+    #[tokio::test]
+    async fn a_slot_that_nobody_serves_has_no_place_until_somebody_does() {
+        let routes = routes();
+        routes.told(served(&[(0, 9, "a"), (20, 29, "a")]));
+        assert!(routes.place(10).is_none() && routes.place(19).is_none() && routes.place(30).is_none());
+        assert!(routes.place(9).is_some() && routes.place(20).is_some());
+        routes.told(served(&[(0, 29, "a")]));
+        assert_eq!(
+            (at(&routes, 9), at(&routes, 15), at(&routes, 29)),
+            (("a".into(), 0), ("a".into(), 1), ("a".into(), 0))
+        );
     }
 }
