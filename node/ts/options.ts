@@ -93,6 +93,13 @@ export interface ConnectOptions {
   cohortAgeMs?: number | undefined;
   /** For blocking calls, which Node does not have. 0 to 64; 4 by default. */
   blockingConnections?: number | undefined;
+  /**
+   * How many replicas must have a grant before it counts; a grant that fewer have is released, and the error says how
+   * many had it. 0 to 16; 0 by default.
+   */
+  replicas?: number | undefined;
+  /** How long a grant waits for its replicas. 1 to 10000; 1000 by default. */
+  replicaTimeoutMs?: number | undefined;
   /** Worker threads of libdlock; the first client of the process decides. 1 to 64; 1 by default. */
   runtimeThreads?: number | undefined;
   /** Put before every name, as Redisson's NameMapper does. */
@@ -164,6 +171,8 @@ const CORE = {
   cohortMax: optional(integer),
   cohortAgeMs: duration,
   blockingConnections: optional(integer),
+  replicas: optional(integer),
+  replicaTimeoutMs: duration,
   runtimeThreads: optional(integer),
   keyPrefix: words,
   user: words,

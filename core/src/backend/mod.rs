@@ -11,7 +11,7 @@ use std::time::Duration;
 
 pub(crate) use hub::{Heard, Listen, Subscription};
 
-use crate::config::{Config, Target};
+use crate::config::{Config, Options, Target};
 use crate::error::{Error, Result};
 use crate::name::ObjectName;
 use crate::stats::Counters;
@@ -39,6 +39,21 @@ pub(crate) struct Reached {
     pub(crate) generation: u64,
     /// See [`Backend::moves`].
     pub(crate) moves: u64,
+}
+
+/// How many replicas must have a grant before it counts, and how long the grant waits for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RequiredReplicas {
+    pub(crate) count: u32,
+    pub(crate) timeout: Duration,
+}
+
+impl RequiredReplicas {
+    /// `None` if a grant counts without replicas.
+    pub(crate) fn of(options: &Options) -> Option<RequiredReplicas> {
+        let required = RequiredReplicas { count: options.replicas, timeout: options.replica_timeout };
+        (required.count > 0).then_some(required)
+    }
 }
 
 /// A step that failed, or whose outcome is unknown.
@@ -196,6 +211,16 @@ impl Backend {
     /// Whether messages can be said in the slot of an object alone.
     pub(crate) fn has_messages_of_slots(&self) -> bool {
         matches!(self, Backend::Cluster(cluster) if cluster.pubsub() == PubSub::Sharded)
+    }
+
+    /// How many replicas have what the server `reached` granted under this name before this call. Counts up to
+    /// [`RequiredReplicas::count`], and no longer than its timeout. Cancel safe.
+    pub(crate) async fn count_replicas(&self, name: &ObjectName, reached: Reached) -> Result<u32, Failed> {
+        match self {
+            Backend::Redis(redis) => redis.count_replicas(name, reached).await,
+            Backend::Cluster(cluster) => cluster.count_replicas(name, reached).await,
+            Backend::Memory(_) => Ok(0),
+        }
     }
 
     /// Listens on a channel of the object of this name until the subscription is dropped. The listener hears every message, and

@@ -157,6 +157,9 @@ impl Config {
 
     /// Refuses options that do not go together, which can be told only when all are set.
     pub(crate) fn check(&self) -> Result<()> {
+        if self.options.replicas > 0 && matches!(self.target, Target::Memory(_)) {
+            return Err(invalid("option replicas: memory:// has no replicas; leave the option out, or use a server"));
+        }
         tls::check(&self.target, &self.options)
     }
 

@@ -55,6 +55,12 @@ pub(crate) struct Options {
     pub cohort_age: Duration,
     /// Connections on which blocking calls do their own round trips; 0 is none.
     pub blocking_connections: u32,
+    /// How many replicas must have a grant before it counts; a grant that fewer have is released, and the error says
+    /// how many had it. 0: a caller then waits for the server alone.
+    pub replicas: u32,
+    /// How long a grant waits for its replicas. 1 s: replicas in another data centre answer within it, and a lease
+    /// outlasts it.
+    pub replica_timeout: Duration,
     /// Worker threads of libdlock; the first client of the process decides. 1: faster than two on a small machine.
     pub runtime_threads: u32,
     /// Put before every name, as Redisson's NameMapper does.
@@ -104,6 +110,8 @@ impl Default for Options {
             cohort_max: 32,
             cohort_age: Duration::from_millis(1),
             blocking_connections: 4,
+            replicas: 0,
+            replica_timeout: Duration::from_secs(1),
             runtime_threads: 1,
             key_prefix: String::new(),
             user: None,
@@ -137,6 +145,8 @@ pub(super) const TABLE: &[Spec] = &[
     number!("lock.cohort_max", cohort_max, 1, 1_024),
     duration!("lock.cohort_age", cohort_age, 1, 10_000),
     number!("blocking_connections", blocking_connections, 0, 64),
+    number!("replicas", replicas, 0, 16),
+    duration!("replica_timeout", replica_timeout, 1, 10_000),
     number!("runtime_threads", runtime_threads, 1, 64),
     text!("key_prefix", key_prefix),
     optional_text!("user", user),

@@ -113,7 +113,7 @@ impl<'a, P: Primitive> Caller<'a, P> {
                 let obstacle = self.shared.obstacle_here(self.wanted);
                 let first = self.shared.line().is_first(place.number);
                 let seen = match self.shared.obstacle() {
-                    Some(Obstacle::Holder { .. } | Obstacle::Queue) if !first => Some(Obstacle::Line),
+                    Some(Obstacle::Holder { .. } | Obstacle::Queue | Obstacle::Replicas(_)) if !first => Some(Obstacle::Line),
                     // The server has answered meanwhile, but not for this caller.
                     None if !first && self.heard_since_asked() => Some(Obstacle::Line),
                     seen => seen,
@@ -137,7 +137,10 @@ impl<'a, P: Primitive> Caller<'a, P> {
             Some(Some(opened)) => Ok(opened),
             Some(None) => Err(self.cut_off()),
             // The operation goes on in a task.
-            None => Err(self.out_of_time(None)),
+            None => {
+                let obstacle = self.shared.obstacle().filter(|seen| matches!(seen, Obstacle::Replicas(_)));
+                Err(self.out_of_time(obstacle.as_ref()))
+            }
         }
     }
 
@@ -222,6 +225,14 @@ impl<'a, P: Primitive> Caller<'a, P> {
             }
             (Some(Obstacle::Queue), _) => {
                 error(ErrorKind::Busy, format!("other processes are waiting in front; waited {waited:?}"))
+            }
+            (Some(Obstacle::Replicas(required)), _) => {
+                let message = format!(
+                    "granted, but not yet confirmed by the {} replicas that must have the grant (option replicas); waited \
+                     {waited:?}, the grant is released",
+                    required.count
+                );
+                error(if unanswered < ON_ITS_WAY { ErrorKind::Busy } else { ErrorKind::Server }, message)
             }
             (Some(Obstacle::Outage(outage)), _) | (None, Some(outage)) => {
                 let message = format!("{}; waited {waited:?}, this caller holds nothing", outage.message());

@@ -26,6 +26,7 @@
 //! The mutexes of `lease` come after all of these. None of them is held across an await, or while a value of a caller is
 //! dropped.
 
+mod acknowledged;
 pub(crate) mod available;
 mod caller;
 mod confirmed;

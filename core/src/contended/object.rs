@@ -13,7 +13,7 @@ use super::line::{Line, Mail};
 use super::order::{MutexOrder, Ordered, OrderedGuard};
 use super::slot_inbox::SlotInbox;
 use super::{Primitive, Wanted, owed, server};
-use crate::backend::{Heard, Listen, Subscription};
+use crate::backend::{Heard, Listen, RequiredReplicas, Subscription};
 use crate::context::Context;
 use crate::error::{Error, ErrorKind, Result};
 use crate::lease::{Grant, GrantKind, GrantSpec, HolderId, LossReason, Source};
@@ -47,6 +47,8 @@ pub(super) enum Obstacle {
     Line,
     /// Other processes come first.
     Queue,
+    /// It was granted, and the replicas that must have the grant are being counted.
+    Replicas(RequiredReplicas),
     /// The server could not be asked.
     Outage(Error),
 }
@@ -101,7 +103,12 @@ impl<P: Primitive> Contended<P> {
     }
 
     pub(super) fn set_obstacle(&self, obstacle: Option<Obstacle>) {
-        *self.obstacle.lock() = obstacle.map(Box::new);
+        self.replace_obstacle(obstacle);
+    }
+
+    /// As [`Contended::set_obstacle`], with the one before.
+    pub(super) fn replace_obstacle(&self, obstacle: Option<Obstacle>) -> Option<Obstacle> {
+        std::mem::replace(&mut *self.obstacle.lock(), obstacle.map(Box::new)).map(|before| *before)
     }
 
     pub(super) fn obstacle(&self) -> Option<Obstacle> {

@@ -14,7 +14,7 @@ use crate::time::Tick;
 
 impl<P: Primitive> Contended<P> {
     /// Asks for a grant until `deadline`, for a caller that waits until `caller`. Not for longer than the server would know a
-    /// repeat of it.
+    /// repeat of it. A grant counts when enough replicas have it, which takes time of its own.
     pub(super) async fn send_acquire(
         &self,
         step: &P::Acquire,
@@ -23,7 +23,8 @@ impl<P: Primitive> Contended<P> {
     ) -> Result<Done<Acquired>, Failed> {
         let client = self.client();
         let deadline = if P::Renew::LEASED { deadline } else { deadline.min(client.clock.now().plus(step.lease())) };
-        client.operate_for(self.name(), step, deadline, caller).await
+        let done = client.operate_for(self.name(), step, deadline, caller).await?;
+        self.acknowledged(step, done).await
     }
 
     /// Frees a hold, within `operation_timeout`.

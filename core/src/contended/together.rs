@@ -6,6 +6,7 @@
 use std::pin::pin;
 use std::sync::Arc;
 
+use super::acknowledged::acknowledged_together;
 use super::caller::Caller;
 use super::delivery::Delivery;
 use super::give_back::LastHolder;
@@ -176,7 +177,11 @@ impl<P: TakenTogether> Together<P> {
         let trying = client.tasks.operation(async move {
             let step = |request: &NonBlocking<P>| P::acquire_all(&request.step, jumps);
             let items = objects.iter().zip(&requests).map(|(object, request)| (object.name().clone(), step(request)));
-            let outcome = server::send_acquires::<P>(objects[0].client(), items.collect(), deadline).await;
+            let mut outcome = server::send_acquires::<P>(objects[0].client(), items.collect(), deadline).await;
+            if let Ok(done) = outcome {
+                let steps: Vec<_> = requests.iter().map(|request| &request.step).collect();
+                outcome = Box::pin(acknowledged_together(&objects, &steps, done)).await;
+            }
             done(&objects, requests, outcome)
         });
         let cut_off = || Err(cut_off(Self::OP, &client.tasks, "the attempt").on(self.objects[0].name().as_str()));

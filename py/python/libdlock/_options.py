@@ -47,6 +47,8 @@ class Options(TypedDict, total=False):
     cohort_max: int
     cohort_age: Seconds
     blocking_connections: int
+    replicas: int
+    replica_timeout: Seconds
     runtime_threads: int
     key_prefix: str
     user: str

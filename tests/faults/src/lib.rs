@@ -6,6 +6,7 @@
 pub mod failovers;
 pub mod peer;
 pub mod permits;
+pub mod replicas;
 pub mod soak;
 pub mod turns;
 

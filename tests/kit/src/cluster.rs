@@ -89,7 +89,11 @@ impl Options {
         if program::major_version() >= 7 {
             args.extend(["--cluster-port", &bus]);
         }
-        self.server.clone().args(&args).rights(access::of_cluster()).start()
+        let mut rights = access::of_cluster();
+        if self.replicas > 0 {
+            rights.extend(access::of_replicas());
+        }
+        self.server.clone().args(&args).rights(rights).start()
     }
 }
 

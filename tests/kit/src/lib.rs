@@ -8,6 +8,7 @@
 //! | [`server`] | a private redis-server: start, restart, pause, stop |
 //! | [`cluster`] | several primaries that share the slots, and their replicas |
 //! | [`sentinels`] | three sentinels, a master and two replicas |
+//! | [`replicated`] | a primary and its replicas |
 //! | [`certificates`] | what a server and a client with TLS show one another |
 //! | [`clock`] | the wall clock of such a server or of a client, frozen or shifted by the test |
 //! | [`resp`] | one command to the server, without libdlock |
@@ -27,6 +28,7 @@ pub mod port;
 pub mod process;
 pub mod program;
 pub mod proxy;
+pub mod replicated;
 pub mod resource;
 pub mod resp;
 pub mod scripted;
@@ -42,6 +44,7 @@ pub use clock::ClockHandle;
 pub use cluster::Cluster;
 pub use process::Worker;
 pub use proxy::{Action, Proxy, Side};
+pub use replicated::Replicated;
 pub use resp::{Conn, Reply};
 pub use scripted::Scripted;
 pub use sentinels::Sentinels;

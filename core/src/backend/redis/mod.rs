@@ -19,6 +19,7 @@ mod parts;
 mod plain;
 mod probe;
 mod quiet;
+mod replicas;
 mod reply;
 mod request;
 mod rights;
@@ -46,9 +47,10 @@ use self::link::{Connected, Link};
 use self::listen::Listener;
 use self::moves::Moves;
 use self::parts::Parts;
+use self::replicas::Replicas;
 use self::server::Server;
 use self::verdict::StepKind;
-use super::{Done, Failed, Listen, Sighting, Subscription};
+use super::{Done, Failed, Listen, Reached, Sighting, Subscription};
 use crate::blocking;
 use crate::config::{Config, Target};
 use crate::error::{Error, ErrorKind, Result};
@@ -69,6 +71,7 @@ pub(crate) struct RedisBackend {
     /// In a cluster with sharded messages.
     shard_listener: Option<Listener>,
     direct: Direct,
+    replicas: Option<Replicas>,
     server: Server,
     ping_interval: Duration,
     counters: Arc<Counters>,
@@ -163,6 +166,14 @@ impl RedisBackend {
 
     pub(super) fn server_time(&self, now: Tick) -> ServerTime {
         self.server.time(now)
+    }
+
+    /// See [`Backend::count_replicas`](super::Backend::count_replicas).
+    pub(super) async fn count_replicas(&self, name: &ObjectName, reached: Reached) -> Result<u32, Failed> {
+        match &self.replicas {
+            Some(replicas) => replicas.count(name, reached).await,
+            None => Ok(0),
+        }
     }
 
     /// See [`Backend::watch_rights`](super::Backend::watch_rights). Cancel safe.

@@ -8,6 +8,7 @@ use super::direct::Direct;
 use super::link::Link;
 use super::listen::Listener;
 use super::moves::Moves;
+use super::replicas::Replicas;
 use super::server::{Purpose, Server};
 use crate::config::{Config, Target};
 use crate::stats::Counters;
@@ -54,6 +55,7 @@ impl Parts {
             listener: listener(PubSub::Plain),
             shard_listener: (server.pubsub() == PubSub::Sharded).then(|| listener(PubSub::Sharded)),
             direct: Direct::new(&dialler, &server, config, tasks),
+            replicas: Replicas::start(&dialler, &server, &config.options, tasks),
             link,
             server,
             counters: counters.clone(),

@@ -84,6 +84,7 @@ pub(super) enum Purpose {
     Commands,
     Messages(PubSub),
     Direct,
+    Replicas,
 }
 
 impl Purpose {
@@ -102,6 +103,7 @@ impl fmt::Display for Purpose {
             Purpose::Messages(PubSub::Plain) => "messages",
             Purpose::Messages(PubSub::Sharded) => "messages of slots",
             Purpose::Direct => "blocking calls",
+            Purpose::Replicas => "asking for replicas",
         })
     }
 }

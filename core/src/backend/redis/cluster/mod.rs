@@ -21,7 +21,7 @@ use super::RedisBackend;
 use super::direct::Begun;
 use super::in_slot::{Elsewhere, Halt, InSlot, To};
 use super::moves::Moves;
-use crate::backend::{Done, Failed, Listen, Subscription};
+use crate::backend::{Done, Failed, Listen, Reached, Subscription};
 use crate::config::{Address, Config, Nodes, Target};
 use crate::error::{Error, ErrorKind, Result};
 use crate::name::ObjectName;
@@ -262,6 +262,18 @@ impl Cluster {
 
     pub(in crate::backend) fn server_time(&self, name: &ObjectName, now: Tick) -> ServerTime {
         self.at(name, |place| place.node.server.server_time(now)).unwrap_or_default()
+    }
+
+    /// Asked of the node that serves the object, which must be the one that made the grant.
+    pub(in crate::backend) async fn count_replicas(&self, name: &ObjectName, reached: Reached) -> Result<u32, Failed> {
+        match self.routes.place(name.slot()) {
+            Some(place) if place.since <= reached.moves => place.node.server.count_replicas(name, reached).await,
+            _ => {
+                let message = format!("another node of {} serves this name since the grant", self.target);
+                let error = Error::new(ErrorKind::Connection, "acquire", message);
+                Err(Failed { error, echo_until: None, away: true })
+            }
+        }
     }
 
     /// Asked of each node that comes to serve the object. Cancel safe.

@@ -53,7 +53,7 @@ pub(super) struct StepKind {
     pub(super) idempotent: bool,
     pub(super) reads: bool,
     /// See [`State::ACCESS`].
-    access: &'static str,
+    pub(super) access: &'static str,
 }
 
 impl StepKind {

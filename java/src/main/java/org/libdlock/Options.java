@@ -226,6 +226,28 @@ public final class Options {
     }
 
     /**
+     * How many replicas must have a grant before it counts; a grant that fewer have is released, and the error says
+     * how many had it.
+     *
+     * @param number 0 to 16; 0 by default
+     * @return a copy with it
+     */
+    public Options replicas(int number) {
+        return set("replicas", Integer.toString(number));
+    }
+
+    /**
+     * How long a grant waits for its replicas.
+     *
+     * @param timeout 1 ms to 10 s; 1 s by default
+     * @return a copy with it
+     */
+    public Options replicaTimeout(Duration timeout) {
+        Arguments.notNull(timeout, "timeout");
+        return set("replica_timeout", timeout);
+    }
+
+    /**
      * Worker threads of libdlock; the first client of the process decides.
      *
      * @param threads 1 to 64; 1 by default

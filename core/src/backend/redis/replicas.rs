@@ -1,0 +1,297 @@
+//! Counts the replicas that have a grant, with WAIT.
+//!
+//! WAIT blocks its connection, so it has connections of its own. It reports on the last write of its connection: on one that has
+//! written nothing it counts every replica, at once. Each WAIT therefore comes behind a SET on the same connection. The server
+//! made the grant before it ran that SET, so a replica that has the SET has the grant too. The SET also shows that the server is
+//! still a primary.
+//!
+//! One WAIT covers all grants that are pending when it is sent. If it takes long, the next batch starts on another connection
+//! after a fraction of the timeout: a replica that hangs delays a grant by no more than that fraction beyond its own timeout.
+
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use redis::aio::MultiplexedConnection;
+use redis::{Cmd, RedisError, RedisResult, Value};
+use tokio::sync::oneshot;
+
+use super::dial::{Dialled, Dialler};
+use super::driver::Driver;
+use super::endpoint::Endpoint;
+use super::server::{Purpose, Server};
+use super::stream::Cause;
+use super::verdict::{self, StepKind, Verdict};
+use crate::backend::{Failed, Reached, RequiredReplicas};
+use crate::config::Options;
+use crate::error::{Error, ErrorKind, Result};
+use crate::name::ObjectName;
+use crate::task::{Tasks, fault_point};
+use crate::time::Tick;
+
+/// How many connections there are at most, each with one batch.
+const CONNECTIONS: u32 = 8;
+
+/// The name of the tasks, for the fault tests.
+const TASK: &str = "replicas";
+
+/// The operation's name in errors.
+const OP: &str = "acquire";
+
+/// See [`State::ACCESS`](crate::step::State::ACCESS).
+const ACCESS: &str = "~dlock_replicas:* +set +wait";
+
+/// The time to live, in ms, of the key that the SET before a WAIT writes. In a cluster the key must be gone by the next grant of
+/// the name: while a slot is being moved, a node answers ASK to a SET only if it does not have the key.
+const TTL: u64 = 1;
+
+/// Counts replicas for one client and one server.
+pub(super) struct Replicas(Arc<Shared>);
+
+struct Shared {
+    required: RequiredReplicas,
+    response_timeout: Duration,
+    dialler: Dialler,
+    server: Server,
+    tasks: Tasks,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Grants for the next batch.
+    pending: Vec<Pending>,
+    /// The newest batch has neither been answered nor run for [`Shared::pace`]: the next one waits.
+    collecting: bool,
+    /// Batches under way.
+    batches: u32,
+    /// The connection that was used last is used first, so that no more are open than are needed.
+    idle: Vec<Connection>,
+    closed: bool,
+}
+
+/// A grant to count replicas for.
+struct Pending {
+    name: ObjectName,
+    /// The server that made it.
+    reached: Reached,
+    reply: oneshot::Sender<Result<u32, Failed>>,
+}
+
+struct Connection {
+    redis: MultiplexedConnection,
+    endpoint: Endpoint,
+    reached: Reached,
+    /// When it last answered.
+    used: Tick,
+    _driver: Driver,
+}
+
+impl Replicas {
+    /// `None` if a grant needs no replicas.
+    pub(super) fn start(dialler: &Dialler, server: &Server, options: &Options, tasks: &Tasks) -> Option<Replicas> {
+        let shared = Arc::new(Shared {
+            required: RequiredReplicas::of(options)?,
+            response_timeout: options.response_timeout,
+            dialler: dialler.clone(),
+            server: server.clone(),
+            tasks: tasks.clone(),
+            state: Mutex::default(),
+        });
+        let (weak, server, its_tasks) = (Arc::downgrade(&shared), server.clone(), tasks.clone());
+        tasks.spawn(async move {
+            let mut moves = server.moves();
+            loop {
+                let closed = tokio::select! {
+                    () = its_tasks.closed() => true,
+                    moved = server.moved_since(moves) => {
+                        moves = moved;
+                        false
+                    }
+                };
+                let Some(shared) = weak.upgrade() else { return };
+                shared.drop_idle(closed);
+                if closed {
+                    return;
+                }
+            }
+        });
+        Some(Replicas(shared))
+    }
+
+    /// How many replicas have what the server `reached` granted before this call. Cancel safe.
+    pub(super) async fn count(&self, name: &ObjectName, reached: Reached) -> Result<u32, Failed> {
+        let shared = &self.0;
+        let (reply, replied) = oneshot::channel();
+        {
+            let mut state = shared.state();
+            state.pending.push(Pending { name: name.clone(), reached, reply });
+            shared.start_batch(&mut state);
+        }
+        let limit = shared.required.timeout + shared.pace() + shared.response_timeout;
+        match tokio::time::timeout(limit, replied).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(_)) => Err(Error::new(ErrorKind::Closed, OP, "the client was closed; open a new one").into()),
+            Err(_) => Err(away(shared.dialler.error(&format!("did not answer WAIT within {limit:?}")))),
+        }
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How long a batch may keep the next one waiting.
+    fn pace(&self) -> Duration {
+        self.required.timeout / CONNECTIONS
+    }
+
+    /// Closes idle connections: the server is another one now, or the client was closed.
+    fn drop_idle(&self, closed: bool) {
+        let mut state = self.state();
+        state.closed |= closed;
+        let idle = std::mem::take(&mut state.idle);
+        drop(state);
+        drop(idle);
+    }
+
+    /// Sends what is pending, unless it has to wait for the newest batch or for a connection.
+    fn start_batch(self: &Arc<Self>, state: &mut State) {
+        state.pending.retain(|pending| !pending.reply.is_closed());
+        if state.pending.is_empty() || state.collecting || state.batches == CONNECTIONS {
+            return;
+        }
+        let batch = std::mem::take(&mut state.pending);
+        state.collecting = true;
+        state.batches += 1;
+        let shared = self.clone();
+        self.tasks.spawn_vital(TASK, async move { shared.run(batch).await });
+    }
+
+    async fn run(self: Arc<Self>, batch: Vec<Pending>) {
+        fault_point(TASK);
+        let mut confirmed = pin!(self.confirm(batch));
+        let is_newest = tokio::select! {
+            biased;
+            () = &mut confirmed => true,
+            () = tokio::time::sleep(self.pace()) => {
+                let mut state = self.state();
+                state.collecting = false;
+                self.start_batch(&mut state);
+                false
+            }
+        };
+        if !is_newest {
+            confirmed.await;
+        }
+        let mut state = self.state();
+        state.batches -= 1;
+        state.collecting &= !is_newest;
+        self.start_batch(&mut state);
+    }
+
+    /// Counts for all of these, and tells them.
+    async fn confirm(&self, mut batch: Vec<Pending>) {
+        while !batch.is_empty() {
+            let (connection, is_new) = match self.connection().await {
+                Ok(found) => found,
+                Err(error) => return tell(batch, &Err(away(error))),
+            };
+            let is_of_former = |pending: &mut Pending| pending.reached.moves < connection.reached.moves;
+            let of_former = batch.extract_if(.., is_of_former).collect();
+            tell(of_former, &Err(away(connection.endpoint.error("has replaced the server that made the grant"))));
+            let Some(first) = batch.first() else { return self.keep(connection) };
+            match self.ask(&connection, &first.name).await {
+                Ok(count) => {
+                    self.keep(connection);
+                    return tell(batch, &Ok(count));
+                }
+                // The server may have closed it while it was idle.
+                Err(error) if error.is_connection_dropped() && !is_new => {}
+                // Only the slot of the first name has moved.
+                Err(error) if verdict::elsewhere(&error, &connection.endpoint).is_some() => {
+                    let moving = "is handing the slot of this name over to another node, whose replicas may lack the grant";
+                    let error = Error::new(ErrorKind::Server, OP, format!("{} {moving}", connection.endpoint));
+                    self.keep(connection);
+                    tell(batch.drain(..1).collect(), &Err(away(error)));
+                }
+                Err(error) => return tell(batch, &Err(judge(&error, &connection.endpoint))),
+            }
+        }
+    }
+
+    /// A connection to the present server, and whether it is new.
+    async fn connection(&self) -> Result<(Connection, bool)> {
+        let clock = self.dialler.clock();
+        loop {
+            let idle = self.state().idle.pop();
+            let Some(mut idle) = idle else { break };
+            let is_recent = clock.now().since(idle.used) < self.dialler.ping_interval();
+            let leads_there = idle.reached.moves == self.server.moves();
+            if leads_there && (is_recent || self.dialler.ping(&mut idle.redis).await) {
+                return Ok((idle, false));
+            }
+        }
+        // The server pushes nothing on this connection, and its next user sees that it has ended.
+        let dialled = self.dialler.dial(false, Cause::default(), |_| Ok(())).await;
+        let Dialled { connection, driver, endpoint, hello } = dialled.map_err(|failed| failed.error)?;
+        let reached = self.server.reached(Purpose::Replicas, false, &hello);
+        Ok((Connection { redis: connection, endpoint, reached, used: clock.now(), _driver: driver }, true))
+    }
+
+    /// Keeps a connection that has just answered for the next batch.
+    fn keep(&self, connection: Connection) {
+        let mut state = self.state();
+        if !state.closed {
+            state.idle.push(Connection { used: self.dialler.clock().now(), ..connection });
+        }
+    }
+
+    /// How many replicas have all that was written until now.
+    async fn ask(&self, connection: &Connection, name: &ObjectName) -> RedisResult<u32> {
+        let RequiredReplicas { count, timeout } = self.required;
+        let mut set = Cmd::new();
+        set.arg("SET").arg(name.companion("dlock_replicas")).arg(1).arg("PX").arg(TTL);
+        let mut wait = Cmd::new();
+        wait.arg("WAIT").arg(count).arg(timeout.as_millis().max(1) as u64);
+        // In one piece, so that no other write comes in between.
+        let mut both = redis::Pipeline::with_capacity(2);
+        both.add_command(set).add_command(wait);
+        let mut redis = connection.redis.clone();
+        let asked = redis.send_packed_commands(&both, 0, 2);
+        let timed_out = |_| Err(std::io::Error::from(std::io::ErrorKind::TimedOut).into());
+        let replies = tokio::time::timeout(timeout + self.response_timeout, asked).await.unwrap_or_else(timed_out)?;
+        let mut replies = replies.into_iter().map(|reply| match reply {
+            Value::ServerError(error) => Err(RedisError::from(error)),
+            reply => Ok(reply),
+        });
+        // Without the SET the count would be about something else.
+        replies.next().transpose()?;
+        match replies.next().transpose()? {
+            Some(Value::Int(count)) => Ok(u32::try_from(count).unwrap_or(0)),
+            _ => Err((redis::ErrorKind::UnexpectedReturnType, "WAIT returned no number").into()),
+        }
+    }
+}
+
+/// What the error of one of the two commands means.
+fn judge(error: &RedisError, endpoint: &Endpoint) -> Failed {
+    let step = StepKind { op: OP, idempotent: true, reads: false, access: ACCESS };
+    match verdict::of(step, error, endpoint) {
+        Verdict::Refused { error, .. } | Verdict::Unknown(error) => away(error),
+        Verdict::Fatal { error, .. } => error.into(),
+        Verdict::NoScript => endpoint.error("answered NOSCRIPT to WAIT; is it a Redis server?").into(),
+    }
+}
+
+fn away(error: Error) -> Failed {
+    Failed { error, echo_until: None, away: true }
+}
+
+fn tell(batch: Vec<Pending>, answer: &Result<u32, Failed>) {
+    for pending in batch {
+        // Its caller may have gone.
+        drop(pending.reply.send(answer.clone()));
+    }
+}
