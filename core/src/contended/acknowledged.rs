@@ -105,13 +105,18 @@ impl Shortfall {
                 (Error::new(ErrorKind::Server, op, message), false)
             }
             Shortfall::Unknown(Failed { error, away, .. }) => {
-                let message =
-                    format!("{}; it is not known whether {} had the grant (option replicas)", error.message(), Replicas(count));
+                let message = format!(
+                    "{}; it is not known whether {} had the grant (option replicas)",
+                    error.message(),
+                    Replicas(count)
+                );
                 (error.retold(op, message), *away)
             }
         };
         let advice = match self {
-            Shortfall::Had(_) => ". Check that the replicas are connected and keep up (INFO replication), or require fewer",
+            Shortfall::Had(_) => {
+                ". Check that the replicas are connected and keep up (INFO replication), or require fewer"
+            }
             Shortfall::Unknown(_) => "",
         };
         let (error, echo_until) = match released {

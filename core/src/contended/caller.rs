@@ -113,7 +113,9 @@ impl<'a, P: Primitive> Caller<'a, P> {
                 let obstacle = self.shared.obstacle_here(self.wanted);
                 let first = self.shared.line().is_first(place.number);
                 let seen = match self.shared.obstacle() {
-                    Some(Obstacle::Holder { .. } | Obstacle::Queue | Obstacle::Replicas(_)) if !first => Some(Obstacle::Line),
+                    Some(Obstacle::Holder { .. } | Obstacle::Queue | Obstacle::Replicas(_)) if !first => {
+                        Some(Obstacle::Line)
+                    }
                     // The server has answered meanwhile, but not for this caller.
                     None if !first && self.heard_since_asked() => Some(Obstacle::Line),
                     seen => seen,

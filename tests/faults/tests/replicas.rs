@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use libdlock::{Client, ErrorKind};
 use libdlock_faults::replicas::{TICK, TIMEOUT, assert_short, each_replica, requiring};
 use libdlock_faults::{SLACK, SOON, bounded, client, is_held, kind, with_options};
-use libdlock_testkit::{Cluster, Replicated, Server, Side, access, eventually};
+use libdlock_testkit::{Replicated, Server, Side, eventually};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_grant_is_given_out_once_its_replicas_have_it() {
@@ -94,21 +94,22 @@ async fn what_too_few_replicas_have_is_released_whatever_it_is() {
     let servers = Replicated::start(1);
     let url = servers.primary.url();
     let (client, plain) = (requiring(1, &url).await, client(&url).await);
-    let (pool, slots) = (plain.semaphore("pool").unwrap(), plain.counting_semaphore("slots").unwrap());
-    assert!(pool.set_permits(3).await.is_ok() && slots.try_set_permits(3).await.unwrap());
+    assert!(plain.counting_semaphore("slots").unwrap().try_set_permits(3).await.unwrap());
+    plain.semaphore("pool", 3).unwrap().acquire().await.unwrap().release().await.unwrap();
     servers.replicas[0].server.pause();
-    let (pool, slots) = (client.semaphore("pool").unwrap(), client.counting_semaphore("slots").unwrap());
+    let (pool, slots) = (client.semaphore("pool", 3).unwrap(), client.counting_semaphore("slots").unwrap());
     let (page, both) = (client.rw_lock("page").unwrap(), client.lock_all(["{pair}a", "{pair}b"]).unwrap());
     let refused = [
-        kind(bounded(SOON, "told", pool.acquire(2)).await),
-        kind(bounded(SOON, "told", slots.acquire(2)).await),
-        kind(bounded(SOON, "told", page.read()).await),
-        kind(bounded(SOON, "told", page.write()).await),
+        kind(bounded(SOON, "told", pool.acquire_many(2)).await),
+        kind(bounded(SOON, "told", slots.acquire_many(2)).await),
+        kind(bounded(SOON, "told", page.read().acquire()).await),
+        kind(bounded(SOON, "told", page.write().acquire()).await),
         kind(bounded(SOON, "told", both.acquire()).await),
         kind(bounded(SOON, "told", both.try_acquire()).await),
     ];
     assert_eq!(refused, [ErrorKind::Server; 6]);
-    assert_eq!((pool.available().await.unwrap(), slots.available().await.unwrap()), (3, 3));
+    assert_eq!(slots.available().await.unwrap(), 3);
+    drop(plain.semaphore("pool", 3).unwrap().try_acquire_many(3).await.unwrap().expect("all are free"));
     for name in ["page", "{pair}a", "{pair}b"] {
         assert!(!is_held(&servers.primary, name), "{name}");
     }
@@ -145,54 +146,4 @@ async fn senseless_numbers_of_replicas_are_refused() {
     let error = Client::connect("memory://?replicas=1").await.expect_err("memory has no replicas");
     assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
     assert!(error.message().contains("memory:// has no replicas"), "{error}");
-}
-
-/// Names of which each primary serves one.
-fn one_for_each(cluster: &Cluster, primaries: usize) -> Vec<String> {
-    let serves = |name: &String, primary| cluster.owner_seen_by(0, cluster.slot(name)) == Some(primary);
-    let name_at = |primary| (0..).map(|number| format!("job-{number}")).find(|name| serves(name, primary));
-    (0..primaries).map(|primary| name_at(primary).expect("some name")).collect()
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn in_a_cluster_the_replicas_of_the_nodes_own_primary_count() {
-    let cluster = Cluster::options(3).replicas(1).start();
-    let client = requiring(1, &cluster.url()).await;
-    let names = one_for_each(&cluster, 3);
-    for name in &names {
-        bounded(SOON, "acquired", client.lock(name).unwrap().acquire()).await.unwrap().release().await.unwrap();
-    }
-    cluster.nodes[3].pause();
-    let locks: Vec<_> = names.iter().map(|name| client.lock(name).unwrap()).collect();
-    // Short of the time after which the others take it for failed.
-    let (first, second, third) = tokio::join!(locks[0].acquire(), locks[1].acquire(), locks[2].acquire());
-    assert_short(&first.expect_err("its replica is stopped"), &names[0], "no replica", 1, &cluster.nodes[0]);
-    for held in [second, third] {
-        held.unwrap().release().await.unwrap();
-    }
-    cluster.nodes[3].resume();
-    bounded(SOON, "acquired", locks[0].acquire()).await.unwrap().release().await.unwrap();
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_slot_that_moves_takes_its_grants_to_other_replicas() {
-    let cluster = Cluster::options(3).replicas(1).start();
-    let client = requiring(1, &cluster.url()).await;
-    let names = one_for_each(&cluster, 2);
-    let (moving, staying) = (client.lock(&names[0]).unwrap(), client.lock(&names[1]).unwrap());
-    let slot = cluster.slot(&names[0]);
-    bounded(SOON, "acquired", moving.acquire()).await.unwrap().release().await.unwrap();
-    cluster.begin_to_move(slot, 0, 2);
-    let begun = Instant::now();
-    let error = bounded(SOON, "told", moving.try_acquire()).await.expect_err("nobody knows whose replicas to count");
-    assert!([ErrorKind::Server, ErrorKind::OutcomeUnknown].contains(&error.kind()), "{error}");
-    assert!(error.is_retryable() && error.message().contains("is handing the slot of this name over"), "{error}");
-    bounded(SOON, "acquired", staying.acquire()).await.unwrap().release().await.unwrap();
-    // A caller that waits has the lock when the slot has arrived.
-    let waiting = tokio::spawn(async move { moving.acquire_timeout(SOON * 2).await });
-    tokio::task::block_in_place(|| cluster.finish_moving(slot, 0, 2));
-    let held = bounded(SOON * 2, "acquired", waiting).await.unwrap().unwrap_or_else(|e| panic!("{:?}: {e}", begun.elapsed()));
-    assert!(is_held(&cluster.nodes[5], &names[0]) || cluster.nodes[5].cmd(&["READONLY"]).text() == "OK");
-    held.release().await.unwrap();
-    let _ = access::of_replicas();
 }

@@ -19,6 +19,7 @@ use tokio::sync::oneshot;
 use super::dial::{Dialled, Dialler};
 use super::driver::Driver;
 use super::endpoint::Endpoint;
+use super::request;
 use super::server::{Purpose, Server};
 use super::stream::Cause;
 use super::verdict::{self, StepKind, Verdict};
@@ -41,8 +42,8 @@ const OP: &str = "acquire";
 /// See [`State::ACCESS`](crate::step::State::ACCESS).
 const ACCESS: &str = "~dlock_replicas:* +set +wait";
 
-/// The time to live, in ms, of the key that the SET before a WAIT writes. In a cluster the key must be gone by the next grant of
-/// the name: while a slot is being moved, a node answers ASK to a SET only if it does not have the key.
+/// The time to live, in ms, of the key that the SET writes. In a cluster the key must be gone when the name is granted next: while
+/// a slot is being moved, the old node takes a SET of a key that it has, although the new node may have made the grant.
 const TTL: u64 = 1;
 
 /// Counts replicas for one client and one server.
@@ -211,9 +212,9 @@ impl Shared {
                 Err(error) if error.is_connection_dropped() && !is_new => {}
                 // Only the slot of the first name has moved.
                 Err(error) if verdict::elsewhere(&error, &connection.endpoint).is_some() => {
-                    let moving = "is handing the slot of this name over to another node, whose replicas may lack the grant";
+                    let moving =
+                        "is handing the slot of this name over to another node, whose replicas may lack the grant";
                     let error = Error::new(ErrorKind::Server, OP, format!("{} {moving}", connection.endpoint));
-                    self.keep(connection);
                     tell(batch.drain(..1).collect(), &Err(away(error)));
                 }
                 Err(error) => return tell(batch, &Err(judge(&error, &connection.endpoint))),
@@ -255,21 +256,13 @@ impl Shared {
         set.arg("SET").arg(name.companion("dlock_replicas")).arg(1).arg("PX").arg(TTL);
         let mut wait = Cmd::new();
         wait.arg("WAIT").arg(count).arg(timeout.as_millis().max(1) as u64);
-        // In one piece, so that no other write comes in between.
-        let mut both = redis::Pipeline::with_capacity(2);
-        both.add_command(set).add_command(wait);
-        let mut redis = connection.redis.clone();
-        let asked = redis.send_packed_commands(&both, 0, 2);
+        let (mut for_set, mut for_wait) = (connection.redis.clone(), connection.redis.clone());
+        // The SET first. If it is refused, the count would be about something else, and nobody waits for it.
+        let both =
+            async { tokio::try_join!(biased; request::ask(&mut for_set, &set), request::ask(&mut for_wait, &wait)) };
         let timed_out = |_| Err(std::io::Error::from(std::io::ErrorKind::TimedOut).into());
-        let replies = tokio::time::timeout(timeout + self.response_timeout, asked).await.unwrap_or_else(timed_out)?;
-        let mut replies = replies.into_iter().map(|reply| match reply {
-            Value::ServerError(error) => Err(RedisError::from(error)),
-            reply => Ok(reply),
-        });
-        // Without the SET the count would be about something else.
-        replies.next().transpose()?;
-        match replies.next().transpose()? {
-            Some(Value::Int(count)) => Ok(u32::try_from(count).unwrap_or(0)),
+        match tokio::time::timeout(timeout + self.response_timeout, both).await.unwrap_or_else(timed_out)? {
+            (_, Value::Int(count)) => Ok(u32::try_from(count).unwrap_or(0)),
             _ => Err((redis::ErrorKind::UnexpectedReturnType, "WAIT returned no number").into()),
         }
     }
