@@ -18,6 +18,8 @@ KINDS = [each for each in PRIMITIVES if each.rights]
 LISTENING = ["subscribe", "unsubscribe"]
 #: What only a database other than 0 needs.
 OF_A_DATABASE = ["select"]
+#: What only the option `replicas` needs, beside SET.
+OF_REPLICAS = ["wait"]
 #: A new user with a password and no other right.
 NOBODY = "ACL SETUSER libdlock on >password resetkeys resetchannels -@all"
 
@@ -46,7 +48,8 @@ def places(of: list[Primitive], sort: str) -> list[str]:
 
 def everything() -> str:
     commands = lines({"+": RIGHTS["connection"]}) + lines({"+": RIGHTS["scripts"]})
-    return f"{NOBODY}\n{commands}{lines({'~': places(KINDS, 'keys'), '&': places(KINDS, 'channels')})}"
+    keys = [*places(KINDS, "keys"), *RIGHTS["replica_keys"]]
+    return f"{NOBODY}\n{commands}{lines({'~': keys, '&': places(KINDS, 'channels')})}"
 
 
 def of_one(each: Primitive) -> str:
@@ -56,8 +59,12 @@ def of_one(each: Primitive) -> str:
 
 
 def every_client() -> str:
-    commands = [command for command in RIGHTS["connection"] if command not in LISTENING + OF_A_DATABASE]
+    commands = [command for command in RIGHTS["connection"] if command not in LISTENING + OF_A_DATABASE + OF_REPLICAS]
     return f"every client\n{lines({'+': commands})}"
+
+
+def of_replicas() -> str:
+    return "the option replicas\n" + lines({"+": ["set", *OF_REPLICAS], "~": RIGHTS["replica_keys"]})
 
 
 def block(text: str) -> str:
@@ -66,4 +73,4 @@ def block(text: str) -> str:
 
 def parts() -> list[Part]:
     kinds = "".join(of_one(each) for each in KINDS)
-    return [Part(PAGE, block(everything()), "access"), Part(PAGE, block(every_client() + kinds), "access-of-each")]
+    return [Part(PAGE, block(everything()), "access"), Part(PAGE, block(every_client() + kinds + of_replicas()), "access-of-each")]

@@ -4,7 +4,7 @@
 use std::{ffi::OsStr, path::Path, time::Duration};
 
 use libdlock_faults::{Peer, SOON, is_held, peer::held, wait_until_waiting, with_options, worker};
-use libdlock_testkit::{Sentinels, Server, eventually, temp::TempDir};
+use libdlock_testkit::{Replicated, Sentinels, Server, eventually, temp::TempDir};
 
 /// Renewals every 500 ms and a PING every 200: each task comes by its fault point within that.
 const OPTIONS: &str = "lease=1500ms&ping_interval=200ms";
@@ -81,6 +81,23 @@ fn a_panic_in_the_task_that_follows_failovers_is_told_to_all() {
     let deployment = Sentinels::start();
     let master = &deployment.nodes[deployment.master()].server;
     is_told_to_all("sentinel", master, &deployment.url());
+}
+
+/// It runs when something is granted.
+#[test]
+fn a_panic_in_the_task_that_counts_replicas_is_told() {
+    let servers = Replicated::start(1);
+    let dir = TempDir::new();
+    let file = dir.path().join("panic");
+    let mut victim = start_victim(&with_options(&servers.primary.url(), "lease=1500ms&replicas=1"), &file);
+    victim.acquire("ours");
+    std::fs::write(&file, "replicas").expect("write");
+    let (kind, message) = victim.call("acquire 2 another 0 0").expect_err("the task has failed");
+    assert_eq!(kind, "INTERNAL", "{message}");
+    let loss = victim.loss(SOON);
+    assert_eq!((loss.name.as_str(), loss.reason.as_str()), ("ours", "internal"), "lost fires");
+    eventually(SOON, "nothing is held", || !is_held(&servers.primary, "ours") && !is_held(&servers.primary, "another"));
+    assert!(victim.process().exit(Duration::ZERO).is_none(), "the process lives");
 }
 
 /// It acts for one lock: only those who wait for that are told.

@@ -120,7 +120,7 @@ async fn what_too_few_replicas_have_is_released_whatever_it_is() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_right_to_wait_is_named_if_it_is_missing() {
-    let server = Server::start();
+    let server = Server::options().rights(vec!["-wait".to_owned()]).start();
     let client = requiring(1, &server.url()).await;
     let error = bounded(SOON, "told", client.lock("job").unwrap().acquire()).await.expect_err("forbidden");
     assert_eq!(error.kind(), ErrorKind::NoPermission, "{error}");

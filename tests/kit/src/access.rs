@@ -27,11 +27,6 @@ pub fn of_cluster() -> Vec<String> {
     lists.iter().flat_map(|list| words(&table[*list])).map(|command| format!("+{command}")).collect()
 }
 
-/// What a user of the option `replicas` needs besides.
-pub fn of_replicas() -> Vec<String> {
-    words(&table()["replicas"]["commands"]).into_iter().map(|command| format!("+{command}")).collect()
-}
-
 /// The rules of a user of sentinels with the rights of `tests/vectors/access.json`.
 pub fn of_sentinels() -> Vec<String> {
     let table = table();

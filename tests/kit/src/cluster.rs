@@ -89,11 +89,7 @@ impl Options {
         if program::major_version() >= 7 {
             args.extend(["--cluster-port", &bus]);
         }
-        let mut rights = access::of_cluster();
-        if self.replicas > 0 {
-            rights.extend(access::of_replicas());
-        }
-        self.server.clone().args(&args).rights(rights).start()
+        self.server.clone().args(&args).rights(access::of_cluster()).start()
     }
 }
 

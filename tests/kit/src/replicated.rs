@@ -4,7 +4,6 @@
 use std::time::Duration;
 
 use crate::{
-    access,
     proxy::Proxy,
     resp::Reply,
     server::{Options, Server},
@@ -42,7 +41,7 @@ impl Replicated {
     /// The same with options of the primary.
     #[track_caller]
     pub fn with(replicas: usize, options: Options) -> Self {
-        let primary = options.args(&["--repl-diskless-sync-delay", "0"]).rights(access::of_replicas()).start();
+        let primary = options.args(&["--repl-diskless-sync-delay", "0"]).start();
         let follow = |_| {
             let (server, stream) = (Server::start(), Proxy::start(primary.address()));
             let port = stream.address().port().to_string();

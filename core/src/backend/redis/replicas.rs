@@ -25,6 +25,7 @@ use super::stream::Cause;
 use super::verdict::{self, StepKind, Verdict};
 use crate::backend::{Failed, Reached, RequiredReplicas};
 use crate::config::Options;
+use crate::ended::cut_off;
 use crate::error::{Error, ErrorKind, Result};
 use crate::name::ObjectName;
 use crate::task::{Tasks, fault_point};
@@ -132,7 +133,7 @@ impl Replicas {
         let limit = shared.required.timeout + shared.pace() + shared.response_timeout;
         match tokio::time::timeout(limit, replied).await {
             Ok(Ok(answer)) => answer,
-            Ok(Err(_)) => Err(Error::new(ErrorKind::Closed, OP, "the client was closed; open a new one").into()),
+            Ok(Err(_)) => Err(cut_off(OP, &shared.tasks, "counting the replicas").into()),
             Err(_) => Err(away(shared.dialler.error(&format!("did not answer WAIT within {limit:?}")))),
         }
     }
