@@ -143,7 +143,7 @@ impl Shortfall {
 }
 
 /// A number of replicas, in words.
-struct Replicas(u32);
+pub(super) struct Replicas(pub(super) u32);
 
 impl fmt::Display for Replicas {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use super::Primitive;
+use super::acknowledged::Replicas;
 use super::contend::{self, First};
 use super::cut_off::CutOffOnDrop;
 use super::delivery::{Delivery, Ticket};
@@ -230,9 +231,8 @@ impl<'a, P: Primitive> Caller<'a, P> {
             }
             (Some(Obstacle::Replicas(required)), _) => {
                 let message = format!(
-                    "granted, but not yet confirmed by the {} replicas that must have the grant (option replicas); waited \
-                     {waited:?}, the grant is released",
-                    required.count
+                    "granted, but not yet confirmed by {} (option replicas); waited {waited:?}, the grant is released",
+                    Replicas(required.count)
                 );
                 error(if unanswered < ON_ITS_WAY { ErrorKind::Busy } else { ErrorKind::Server }, message)
             }

@@ -130,6 +130,14 @@ async fn a_client_that_closes_while_replicas_are_counted_does_not_wait() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_closed_client_has_no_connection_left_for_counting() {
+    let setup = Setup::new().await;
+    assert!(setup.proxy.open() > 0);
+    setup.client.close().await;
+    eventually(SOON, "none is left", || setup.proxy.open() == 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wait_shorter_than_the_replica_timeout_ends_in_time() {
     const WAIT: Duration = Duration::from_millis(300);
     let setup = Setup::with("replica_timeout=2s").await;
@@ -139,7 +147,7 @@ async fn a_wait_shorter_than_the_replica_timeout_ends_in_time() {
     let error = bounded(SOON, "told", caller).await.unwrap().expect_err("the replica is stopped");
     assert!(begun.elapsed() < WAIT + SLACK, "{:?}", begun.elapsed());
     assert_eq!(error.kind(), ErrorKind::Server, "{error}");
-    assert!(error.message().starts_with("granted, but not yet confirmed by the 1 replicas"), "{error}");
+    assert!(error.message().starts_with("granted, but not yet confirmed by 1 replica (option replicas)"), "{error}");
     eventually(SOON, "the grant is released", || !setup.is_held());
 }
 
@@ -186,7 +194,8 @@ async fn an_unconfirmed_release_is_told_and_made_up_for() {
     let setup = Setup::with("replica_timeout=1s&operation_timeout=500ms&response_timeout=200ms").await;
     let lock = setup.client.lock("job").unwrap();
     let caller = setup.stuck(async move { lock.try_acquire().await }).await;
-    let releases = setup.proxy.on_each(&["EVALSHA", "job"], Action::HoldRequest);
+    // None of them reaches the server, not even later.
+    let releases = setup.proxy.on_each(&["EVALSHA", "job"], Action::Refuse);
     let error = bounded(SOON, "told", caller).await.unwrap().expect_err("the replica is stopped");
     assert!(releases.hits() > 0);
     assert_eq!(error.kind(), ErrorKind::OutcomeUnknown, "{error}");

@@ -1,9 +1,10 @@
-//! Grants that count only if replicas have them (option `replicas`), and failovers of sentinels.
+//! Grants that count only if replicas have them (option `replicas`), when another server takes the place of the one that made
+//! them.
 
 use libdlock_faults::failovers::{FAILOVER, Fault};
-use libdlock_faults::replicas::{assert_short, requiring};
+use libdlock_faults::replicas::{assert_short, each_replica, next_wait, requiring};
 use libdlock_faults::{SOON, bounded, client, is_held, with_options};
-use libdlock_testkit::{Action, Sentinels, eventually};
+use libdlock_testkit::{Action, Proxy, Replicated, Sentinels, Server, eventually};
 
 /// Without the option it is given out, and lost with the master: see `sentinel_holds`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -18,7 +19,7 @@ async fn a_grant_that_no_replica_has_is_not_given_out() {
     assert_short(&error, "job", "no replica", 1, &master.server);
 }
 
-/// The new master has replicas too, and they lack the grant as it does: counting them would make a hold of nothing.
+/// Neither the new master nor its replica has it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_grant_of_the_former_master_is_made_again_by_the_new_one() {
     let mut deployment = Sentinels::start();
@@ -43,4 +44,24 @@ async fn a_grant_of_the_former_master_is_made_again_by_the_new_one() {
     );
     held.release().await.unwrap();
     eventually(SOON, "nothing is left", || !is_held(&deployment.nodes[promotion.node].server, "job"));
+}
+
+/// The other server has a replica too. Counting that would make a hold of a grant that it never made.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn replicas_of_another_server_are_not_counted() {
+    let (former, present) = (Replicated::start(1), Replicated::start(1));
+    let proxy = Proxy::start(former.primary.address());
+    let client = requiring(1, &proxy.url()).await;
+    let lock = client.lock("job").unwrap();
+    bounded(SOON, "acquired", lock.acquire()).await.unwrap().release().await.unwrap();
+    each_replica(&former, Server::pause);
+    let wait = next_wait(&proxy);
+    let caller = tokio::spawn(async move { lock.acquire_timeout(SOON * 2).await });
+    tokio::task::block_in_place(|| wait.expect(SOON));
+    assert!(is_held(&former.primary, "job"), "granted");
+    proxy.point_at(present.primary.address());
+    proxy.reset_all();
+    let held = bounded(SOON * 2, "acquired", caller).await.unwrap().unwrap();
+    assert!(is_held(&present.primary, "job") && is_held(&present.replicas[0].server, "job"), "granted once more");
+    held.release().await.unwrap();
 }
