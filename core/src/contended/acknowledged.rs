@@ -52,7 +52,7 @@ impl<P: Primitive> Contended<P> {
     async fn shortfall(&self, required: RequiredReplicas, reached: Reached) -> Option<Shortfall> {
         let client = self.client();
         let before = self.replace_obstacle(Some(Obstacle::Replicas(required)));
-        let counting = pin!(client.backend.count_replicas(self.name(), reached));
+        let counting = pin!(self.count_replicas(reached));
         let counted = while_open(P::Acquire::OP, &client.tasks, counting).await;
         self.replace_obstacle(before);
         match counted {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{AcquireStep, Acquired, Cancelled, Contended, Joint, Looked, Primitive, Released, TakenTogether};
-use crate::backend::{Backend, Done, Failed, Listen, Subscription};
+use crate::backend::{Backend, Done, Failed, Listen, Reached, Subscription};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::lease::{Grant, GrantKind, LossReason, Renewal, Renewed};
@@ -25,6 +25,11 @@ impl<P: Primitive> Contended<P> {
         let deadline = if P::Renew::LEASED { deadline } else { deadline.min(client.clock.now().plus(step.lease())) };
         let done = client.operate_for(self.name(), step, deadline, caller).await?;
         self.acknowledged(step, done).await
+    }
+
+    /// How many replicas have what the server `reached` granted; see [`Backend::count_replicas`].
+    pub(super) async fn count_replicas(&self, reached: Reached) -> Result<u32, Failed> {
+        self.client().backend.count_replicas(self.name(), reached).await
     }
 
     /// Frees a hold, within `operation_timeout`.

@@ -98,7 +98,7 @@ async fn a_replica_that_hangs_delays_no_caller_by_another() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_caller_that_leaves_while_replicas_are_counted_keeps_nothing() {
+async fn a_caller_that_leaves_during_the_count_keeps_nothing() {
     let setup = Setup::new().await;
     for replicas_come_back in [false, true] {
         let lock = setup.client.lock("job").unwrap();
@@ -116,7 +116,7 @@ async fn a_caller_that_leaves_while_replicas_are_counted_keeps_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_client_that_closes_while_replicas_are_counted_does_not_wait() {
+async fn a_client_that_closes_during_the_count_does_not_wait() {
     let setup = Setup::with("replica_timeout=10s").await;
     let lock = setup.client.lock("job").unwrap();
     let caller = setup.stuck(async move { lock.acquire().await }).await;

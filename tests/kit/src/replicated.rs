@@ -49,7 +49,10 @@ impl Replicated {
             Replica { server, stream }
         };
         let replicated = Self { replicas: (0..replicas).map(follow).collect(), primary };
-        eventually(SETTLING, "all replicas follow", || replicated.acknowledged(Duration::from_secs(1)) == replicas);
+        // The first may have come with the copy of everything; Redis sends what follows up to a second after that.
+        for what in ["all replicas have a copy", "all replicas follow"] {
+            eventually(SETTLING, what, || replicated.acknowledged(Duration::from_secs(5)) == replicas);
+        }
         replicated
     }
 
