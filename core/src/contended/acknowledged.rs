@@ -127,12 +127,13 @@ impl Shortfall {
             // What was granted may still be there: the caller of this undoes it.
             Err(failed) => {
                 let message = format!(
-                    "{}; the release of the grant was not confirmed ({}), and goes on in the background until its lease ends{advice}",
+                    "{}; this caller holds nothing, but the release of the grant was not confirmed ({}), and goes on in the \
+                     background{advice}",
                     why.message(),
                     failed.error.message()
                 );
                 let error = match why.kind() {
-                    ErrorKind::Closed => why.retold(op, message),
+                    ErrorKind::Closed | ErrorKind::Forked | ErrorKind::Internal => why.retold(op, message),
                     _ => Error::new(ErrorKind::OutcomeUnknown, op, message),
                 };
                 (error, done.echo_until.or(Some(client.clock.now())))

@@ -112,8 +112,8 @@ impl Lock {
     /// [`ErrorKind::Connection`] when the server could not be asked for `operation_timeout`;
     /// [`ErrorKind::OutcomeUnknown`] when it was asked and did not answer: this caller holds nothing, and what the server
     /// granted all the same is released in the background. [`ErrorKind::WrongType`], [`ErrorKind::NoPermission`],
-    /// [`ErrorKind::OutOfMemory`], [`ErrorKind::Unsupported`] and [`ErrorKind::Server`] as the server says;
-    /// [`ErrorKind::Clock`] when its clock jumps back and forth; [`ErrorKind::Closed`], [`ErrorKind::Forked`] and
+    /// [`ErrorKind::OutOfMemory`], [`ErrorKind::Unsupported`] and [`ErrorKind::Server`] as the server says, the last one also
+    /// when fewer replicas have the grant than the option `replicas` requires; [`ErrorKind::Clock`] when its clock jumps back and forth; [`ErrorKind::Closed`], [`ErrorKind::Forked`] and
     /// [`ErrorKind::Internal`] as the client has ended.
     ///
     /// # Cancel safety
