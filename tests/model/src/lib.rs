@@ -5,7 +5,7 @@
 //! bounded space and looks at every state with `properties`. `config` says how large the space is and which rules are in force:
 //! each rule that the protocol rests on can be taken out, and the tests show that something then breaks.
 //! `permits` is the same for objects that several can hold, and `once` has the requests that leave nothing but a number behind.
-//! `latch` is small, and by itself.
+//! `latch` is small, and by itself. `quorum` is a lock on several servers, of which a majority grants it.
 //!
 //! # Time
 //!
@@ -23,6 +23,7 @@ pub mod model;
 pub mod once;
 pub mod permits;
 pub mod properties;
+pub mod quorum;
 pub mod server;
 pub mod sets;
 pub mod state;
