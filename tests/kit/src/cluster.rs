@@ -39,6 +39,12 @@ impl Options {
         self
     }
 
+    /// The wall clock of each node is steered by itself: see [`Server::clock`].
+    pub fn clock(mut self) -> Self {
+        self.server = self.server.clock();
+        self
+    }
+
     /// All nodes speak TLS as well, also with each other, and show that certificate; see [`server::Options::tls`].
     pub fn tls(mut self, shows: &Certificate, authority: &Authority, clients: &str) -> Self {
         self.server = self.server.tls(shows, authority, clients).args(&["--tls-cluster", "yes"]);

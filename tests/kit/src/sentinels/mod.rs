@@ -45,6 +45,7 @@ pub struct Promotion {
 pub struct Options {
     password: Option<String>,
     server: Vec<String>,
+    clock: bool,
     sentinel: Vec<String>,
 }
 
@@ -61,6 +62,12 @@ impl Options {
         self
     }
 
+    /// The wall clock of each server is steered by itself: see [`Server::clock`].
+    pub fn clock(mut self) -> Self {
+        self.clock = true;
+        self
+    }
+
     /// Lines for each sentinel's configuration.
     pub fn sentinel_lines(mut self, lines: &[&str]) -> Self {
         self.sentinel.extend(lines.iter().map(|line| line.to_string()));
@@ -70,7 +77,7 @@ impl Options {
     /// Starts three sentinels, a master and two replicas, and waits until each knows the others.
     #[track_caller]
     pub fn start(self) -> Sentinels {
-        let nodes: Vec<Node> = (0..3).map(|_| Node::start(&self.server)).collect();
+        let nodes: Vec<Node> = (0..3).map(|_| Node::start(&self.server, self.clock)).collect();
         let master = nodes[0].address();
         for replica in &nodes[1..] {
             replica.follow(master);
@@ -95,7 +102,7 @@ pub struct Sentinels {
 }
 
 impl Node {
-    fn start(args: &[String]) -> Self {
+    fn start(args: &[String], has_clock: bool) -> Self {
         // Where it leads is known when the server has a port, and the server wants to know the proxy's.
         let proxy = Proxy::start(([127, 0, 0, 1], 1).into());
         let port = proxy.address().port().to_string();
@@ -103,7 +110,8 @@ impl Node {
         // Links that a cut left half open are given up soon.
         let quick = ["--repl-diskless-sync-delay", "0", "--repl-timeout", "5", "--repl-ping-replica-period", "1"];
         let args: Vec<&str> = args.iter().map(String::as_str).chain(announced).chain(quick).collect();
-        let server = Server::options().args(&args).start();
+        let options = Server::options().args(&args);
+        let server = if has_clock { options.clock() } else { options }.start();
         proxy.point_at(server.address());
         Self { server, proxy }
     }
