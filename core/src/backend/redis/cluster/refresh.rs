@@ -120,20 +120,25 @@ async fn look(routes: &Routes, seeds: &Seeds) {
 }
 
 impl Seeds {
-    /// Asks all nodes of the URL at once, each on a connection of its own: the first answer.
+    /// Asks all nodes of the URL at once, each on a connection of its own: the first answer. That of a node that knows nobody who
+    /// serves a slot, as one that was taken out of the cluster, only if there is no other.
     async fn ask(&self, first: bool) -> Result<First, (Error, Passes)> {
         let mut asked = JoinSet::new();
         for address in self.nodes.addresses.clone() {
             let seeds = self.clone();
             asked.spawn(async move { seeds.ask_at(&address, first).await });
         }
-        let mut failed = None;
+        let (mut failed, mut knows_nobody) = (None, None);
         while let Some(joined) = asked.join_next().await {
             match joined {
+                Ok(Ok(first)) if first.served.is_empty() => knows_nobody = Some(first),
                 Ok(Ok(first)) => return Ok(first),
                 Ok(Err(error)) => drop(failed.get_or_insert(error)),
                 Err(_) => {}
             }
+        }
+        if let Some(first) = knows_nobody {
+            return Ok(first);
         }
         Err(failed
             .unwrap_or_else(|| (Error::new(ErrorKind::Connection, "connect", "no node answered"), Passes::WhenUp)))
