@@ -1,8 +1,51 @@
 //! What no healthy cluster answers: nodes that know nothing, tables in shreds, and redirections that lead nowhere.
 
-use libdlock::Client;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use libdlock::{Client, Error, ErrorKind};
 use libdlock_testkit::access::of_cluster;
-use libdlock_testkit::{Cluster, Server};
+use libdlock_testkit::{Cluster, Scripted, Server};
+
+/// Far beyond what a busy machine needs.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The reply to CLUSTER SLOTS: slots from the first to the last at a port of the host that was asked.
+fn slots(ranges: &[(u16, u16, u16)]) -> String {
+    let one =
+        |(first, last, port): &(u16, u16, u16)| format!("*3\r\n:{first}\r\n:{last}\r\n*2\r\n$0\r\n\r\n:{port}\r\n");
+    format!("*{}\r\n{}", ranges.len(), ranges.iter().map(one).collect::<String>())
+}
+
+/// A node that answers CLUSTER SLOTS and scripts in that way, given its own port.
+fn node(
+    table: impl Fn(u16) -> String + Send + Sync + 'static,
+    script: impl Fn(u16) -> String + Send + Sync + 'static,
+) -> (Scripted, u16) {
+    let port = Arc::new(OnceLock::new());
+    let its_port = port.clone();
+    let node = Scripted::start(move |words| {
+        let port = *its_port.wait();
+        match words[0].to_ascii_uppercase().as_str() {
+            "CLUSTER" => Some(table(port)),
+            verb if verb.starts_with("EVAL") => Some(script(port)),
+            _ => None,
+        }
+    });
+    let own: u16 = node.url().rsplit(':').next().unwrap().parse().unwrap();
+    port.set(own).unwrap();
+    (node, own)
+}
+
+/// What the one try to take a lock ends with, of a client with half a second for it.
+async fn refused(port: u16) -> Error {
+    let url = format!("redis+cluster://127.0.0.1:{port}?operation_timeout=500ms");
+    let client = Client::connect(&url).await.unwrap();
+    let began = Instant::now();
+    let tried = tokio::time::timeout(PATIENCE, client.lock("jobs").unwrap().try_acquire()).await.unwrap();
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    tried.map(drop).unwrap_err()
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_seed_that_serves_nothing_hides_no_other() {
@@ -11,5 +54,19 @@ async fn a_seed_that_serves_nothing_hides_no_other() {
     let url = format!("redis+cluster://{},{}", empty.address(), cluster.address(0));
     for _ in 0..20 {
         Client::connect(&url).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redirection_without_an_address_is_said_as_it_is() {
+    for to in ["1", "1 nonsense", "1 h:0", "1 h:99999", "x h:1", "1 ?:7000", "1 h\u{1b}[31m:7000"] {
+        for code in ["MOVED", "ASK"] {
+            let answer = format!("-{code} {to}\r\n");
+            let (_node, port) = node(|own| slots(&[(0, 16_383, own)]), move |_| answer.clone());
+            let error = refused(port).await;
+            assert_eq!(error.kind(), ErrorKind::Server, "{code} {to}: {error}");
+            assert!(error.is_retryable() && error.message().contains("no address"), "{code} {to}: {error}");
+            assert!(!error.message().contains("redis+cluster://"), "{code} {to}: {error}");
+        }
     }
 }

@@ -30,6 +30,16 @@ pub(crate) struct Address {
     pub(crate) port: u16,
 }
 
+impl Address {
+    /// What a server has told of another one, if it may be an address: errors and logs show it.
+    pub(crate) fn told(host: &str, port: u16) -> Option<Address> {
+        const LONGEST: usize = 255;
+        let may_be_one =
+            port > 0 && (1..=LONGEST).contains(&host.len()) && host.bytes().all(|byte| byte.is_ascii_graphic());
+        may_be_one.then(|| Address { host: host.to_owned(), port })
+    }
+}
+
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

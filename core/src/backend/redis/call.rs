@@ -116,14 +116,20 @@ impl RedisBackend {
                         // What was refused was not carried out.
                         return elsewhere(to, first_sent.filter(|_| echo_until.is_some()), echo_until);
                     }
-                    // Another node may take the place of this one.
-                    None if !verdict::is_reply(&theirs) || verdict::code(&theirs) == Some("CLUSTERDOWN") => {
+                    // Another node may take the place of this one, or has done so.
+                    None if !verdict::is_reply(&theirs)
+                        || matches!(verdict::code(&theirs), Some("CLUSTERDOWN" | "MOVED" | "ASK")) =>
+                    {
                         at.routes.doubt();
                     }
                     None => {}
                 }
             }
-            match verdict::of(kind, &theirs, &connected.endpoint) {
+            let verdict = match verdict::code(&theirs) {
+                Some("MOVED" | "ASK") if request.at.is_some() => verdict::of_no_address(kind, &connected.endpoint),
+                _ => verdict::of(kind, &theirs, &connected.endpoint),
+            };
+            match verdict {
                 Verdict::Unknown(error) => {
                     let now = self.clock.now();
                     echo_until = Some(self.echo_of(sent));

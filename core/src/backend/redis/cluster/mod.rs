@@ -17,6 +17,7 @@ use self::listen::ClusterListener;
 pub(super) use self::refresh::ask;
 use self::routes::Place;
 pub(super) use self::routes::Routes;
+pub(super) use self::slots::NO_NAME;
 use super::RedisBackend;
 use super::direct::Begun;
 use super::in_slot::{Elsewhere, Halt, InSlot, To};

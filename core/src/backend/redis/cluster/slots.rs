@@ -15,6 +15,9 @@ pub(super) struct Served {
 /// How many slots there are.
 pub(super) const SLOTS: u16 = 16_384;
 
+/// What a node that shows names says for another one that has none.
+pub(in super::super) const NO_NAME: &str = "?";
+
 /// Reads the reply of the node at `asked`: a node that does not know by which name it is reached leaves the name out. Ranges
 /// without a usable address are left out, as if nobody served them. `None` if it is no such reply.
 pub(super) fn read(reply: &Value, asked: &Address) -> Option<Vec<Served>> {
@@ -37,17 +40,15 @@ fn one(range: &Value, asked: &Address) -> Option<Served> {
     let Value::Array(primary) = primary else { return None };
     let [host, port, ..] = primary.as_slice() else { return None };
     let host = match host {
-        Value::Nil => asked.host.clone(),
+        Value::Nil => &asked.host,
         Value::BulkString(host) => match std::str::from_utf8(host).ok()? {
-            "" => asked.host.clone(),
-            // A node that shows names, and has none for this one.
-            "?" => return None,
-            host => host.to_owned(),
+            "" => &asked.host,
+            host => host,
         },
         _ => return None,
     };
-    let port = u16::try_from(int(port)?).ok().filter(|port| *port > 0)?;
-    Some(Served { first: slot(first)?, last: slot(last)?, by: Address { host, port } })
+    let by = Address::told(host, u16::try_from(int(port)?).ok()?).filter(|by| by.host != NO_NAME)?;
+    Some(Served { first: slot(first)?, last: slot(last)?, by })
 }
 
 fn int(value: &Value) -> Option<i64> {
@@ -91,6 +92,7 @@ mod tests {
     fn what_cannot_be_dialled_or_is_no_slot_serves_nothing() {
         for strange in [
             range(0, 9, named("?"), 7),
+            range(0, 9, named("h\u{1b}[31m"), 7),
             range(0, 9, named("h"), 0),
             range(0, 9, named("h"), 70_000),
             range(9, 0, named("h"), 7),

@@ -48,7 +48,7 @@ impl Named {
     pub(super) fn read(said: &Value, master: Option<&Value>) -> Option<Named> {
         let Value::Array(words) = said else { return None };
         let [host, port] = words.as_slice() else { return None };
-        let address = address(text(host)?, text(port)?)?;
+        let address = Address::told(text(host)?, text(port)?.parse().ok()?)?;
         let master = master.map(Fields);
         let field = |name| master.as_ref().and_then(|master| master.get(name));
         let epoch = field("config-epoch").and_then(|epoch| epoch.parse().ok());
@@ -70,19 +70,12 @@ pub(super) fn others(sentinels: &Value) -> Vec<Other> {
     let Value::Array(sentinels) = sentinels else { return Vec::new() };
     let other = |sentinel| {
         let fields = Fields(sentinel);
-        let address = address(fields.get("ip")?, fields.get("port")?)?;
+        let address = Address::told(fields.get("ip")?, fields.get("port")?.parse().ok()?)?;
         let id = fields.get("runid").filter(|id| !id.is_empty()).map(str::to_owned);
         let is_down = fields.get("flags").is_some_and(|flags| flags.split(',').any(|flag| flag == "s_down"));
         Some(Other { address, id, is_down })
     };
     sentinels.iter().filter_map(other).collect()
-}
-
-/// The address, if it may be one: errors and logs show it.
-fn address(host: &str, port: &str) -> Option<Address> {
-    const LONGEST: usize = 255;
-    let may_be_one = (1..=LONGEST).contains(&host.len()) && host.bytes().all(|byte| byte.is_ascii_graphic());
-    may_be_one.then_some(Address { host: host.to_owned(), port: port.parse().ok()? })
 }
 
 /// Names and values, as a map of RESP3.
@@ -134,6 +127,7 @@ mod tests {
             Value::Okay,
             Value::Array(vec![bulk("h")]),
             Value::Array(vec![bulk("h"), bulk("99999")]),
+            Value::Array(vec![bulk("h"), bulk("0")]),
             Value::Array(vec![Value::Int(1), Value::Int(2)]),
             Value::Array(vec![Value::BulkString(vec![0xff]), bulk("1")]),
             Value::Array(vec![bulk("h\u{1b}[31m"), bulk("1")]),

@@ -16,6 +16,7 @@ use self::reply::{NEEDED, forbidden, meaning, unknown};
 pub(super) use self::reply::{UNKNOWN, code, is_reply, said};
 use self::way::absurd;
 pub(super) use self::way::{Left, how, is_left};
+use super::cluster::NO_NAME;
 use super::endpoint::Endpoint;
 use super::framing::Absurd;
 use super::in_slot::To;
@@ -71,8 +72,18 @@ pub(super) fn elsewhere(error: &RedisError, at: &Endpoint) -> Option<To> {
         "" => &at.address()?.host,
         host => host,
     };
-    let address = Address { host: host.to_owned(), port: port.parse().ok().filter(|port| *port > 0)? };
+    let address = Address::told(host, port.parse().ok()?).filter(|address| address.host != NO_NAME)?;
     Some(if code(error) == Some("ASK") { To::Ask(address) } else { To::Moved(address) })
+}
+
+/// Judges a word of a node of a cluster that another one is to be asked, without an address that is one. It may have no name
+/// for the other yet.
+pub(super) fn of_no_address(step: StepKind, at: &Endpoint) -> Verdict {
+    let message = format!(
+        "{at} says that another node serves this name, but no address of that node; check its cluster-announce-hostname, and \
+         cluster-preferred-endpoint-type"
+    );
+    Verdict::Refused { error: Error::new(ErrorKind::Server, step.op, message), redial: Redial::No }
 }
 
 /// Judges the error that running a step of this kind met.
