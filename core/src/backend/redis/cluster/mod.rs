@@ -18,10 +18,11 @@ pub(super) use self::refresh::ask;
 use self::routes::Place;
 pub(super) use self::routes::Routes;
 pub(super) use self::slots::NO_NAME;
-use super::RedisBackend;
 use super::direct::Begun;
 use super::in_slot::{Elsewhere, Halt, InSlot, To};
 use super::moves::Moves;
+use super::verdict::StepKind;
+use super::{RedisBackend, outcome_unknown};
 use crate::backend::{Done, Failed, Listen, Reached, Subscription};
 use crate::config::{Address, Config, Nodes, Target};
 use crate::error::{Error, ErrorKind, Result};
@@ -49,7 +50,8 @@ pub(crate) struct Cluster {
 /// A step on one object, or on many of one slot, at one node.
 trait AtNode {
     type Reply;
-    const OP: &'static str;
+
+    fn kind() -> StepKind;
 
     async fn run(&self, node: &RedisBackend, begun: Option<Begun>, at: InSlot<'_>) -> Result<Done<Self::Reply>, Halt>;
 }
@@ -75,7 +77,10 @@ struct Many<'a, S> {
 
 impl<S: Step> AtNode for One<'_, S> {
     type Reply = S::Reply;
-    const OP: &'static str = S::OP;
+
+    fn kind() -> StepKind {
+        StepKind::of::<S>()
+    }
 
     async fn run(&self, node: &RedisBackend, begun: Option<Begun>, at: InSlot<'_>) -> Result<Done<S::Reply>, Halt> {
         node.run_step(self.name, self.step, self.deadline, self.caller, false, begun, Some(at)).await
@@ -84,7 +89,10 @@ impl<S: Step> AtNode for One<'_, S> {
 
 impl<S: Step> AtNode for OnceOnly<'_, S> {
     type Reply = S::Reply;
-    const OP: &'static str = S::OP;
+
+    fn kind() -> StepKind {
+        StepKind::of::<S>()
+    }
 
     async fn run(&self, node: &RedisBackend, begun: Option<Begun>, at: InSlot<'_>) -> Result<Done<S::Reply>, Halt> {
         node.run_while_there_in(self.name, self.step, self.deadline, self.known_away, begun, Some(at)).await
@@ -93,7 +101,10 @@ impl<S: Step> AtNode for OnceOnly<'_, S> {
 
 impl<S: BatchStep> AtNode for Many<'_, S> {
     type Reply = Vec<S::Reply>;
-    const OP: &'static str = S::OP;
+
+    fn kind() -> StepKind {
+        StepKind::of::<S>()
+    }
 
     async fn run(
         &self,
@@ -171,8 +182,9 @@ impl Cluster {
     /// Runs a request at the node that serves the slot, whichever that is while it runs.
     async fn follow<R: AtNode>(&self, slot: u16, request: R, deadline: Tick) -> Result<Done<R::Reply>, Failed> {
         let (mut begun, mut sent_on, mut ask): (Option<Begun>, u32, Option<Address>) = (None, 0, None);
+        let mut last_sent_on = None;
         loop {
-            let place = self.place(slot, R::OP, begun, deadline).await?;
+            let place = self.place(slot, R::kind(), begun, deadline).await?;
             let asked = ask.take().map(|address| self.routes.node_at(&address));
             let (node, asking) = (asked.as_ref().unwrap_or(&place.node), asked.is_some());
             let at = InSlot { routes: &self.routes, slot, home: &place.node.address, asking };
@@ -187,19 +199,36 @@ impl Cluster {
             };
             begun = so_far;
             match to {
-                To::Moved(address) => self.routes.moved(slot, &address),
-                To::Ask(address) => ask = Some(address),
+                To::Moved(address) => {
+                    self.routes.moved(slot, &address);
+                    last_sent_on = Some([node.address.clone(), address]);
+                }
+                To::Ask(address) => {
+                    ask = Some(address.clone());
+                    last_sent_on = Some([node.address.clone(), address]);
+                }
                 To::Owner => {}
             }
             sent_on += 1;
-            if sent_on > AT_ONCE {
-                self.clock.sleep_until(self.clock.now().plus(PAUSE).min(deadline)).await;
+            if sent_on <= AT_ONCE {
+                continue;
             }
+            let next = self.clock.now().plus(PAUSE);
+            if let Some([from, to]) = last_sent_on.as_ref().filter(|_| next.plus(PAUSE) >= deadline) {
+                self.clock.sleep_until(deadline).await;
+                let message = format!(
+                    "the nodes of {} send requests for this name (slot {slot}) from one to another, {from} to {to} at last; \
+                     they are not of one mind, or announce addresses that lead to other nodes",
+                    self.target
+                );
+                return Err(failed(R::kind(), ErrorKind::Server, message, begun));
+            }
+            self.clock.sleep_until(next.min(deadline)).await;
         }
     }
 
     /// The node that serves the slot, waiting for one until `deadline`.
-    async fn place(&self, slot: u16, op: &'static str, begun: Option<Begun>, deadline: Tick) -> Result<Place, Failed> {
+    async fn place(&self, slot: u16, kind: StepKind, begun: Option<Begun>, deadline: Tick) -> Result<Place, Failed> {
         loop {
             if let Some(place) = self.routes.place(slot) {
                 return Ok(place);
@@ -210,8 +239,7 @@ impl Cluster {
                 () = self.routes.served(slot, None) => {}
                 () = self.clock.sleep_until(deadline) => {
                     let message = format!("no node of {} serves the slot of this name ({slot})", self.target);
-                    let error = Error::new(ErrorKind::Connection, op, message);
-                    return Err(Failed { error, echo_until: begun.map(|begun| begun.echo_until), away: true });
+                    return Err(failed(kind, ErrorKind::Connection, message, begun));
                 }
             }
         }
@@ -299,5 +327,14 @@ impl Cluster {
 
     pub(in crate::backend) fn attempt_budget(&self) -> Duration {
         self.response_timeout
+    }
+}
+
+/// The end of a request that no node has answered.
+fn failed(step: StepKind, kind: ErrorKind, message: String, begun: Option<Begun>) -> Failed {
+    let error = Error::new(kind, step.op, message);
+    match begun {
+        None => Failed { error, echo_until: None, away: true },
+        Some(begun) => Failed { error: outcome_unknown(step, &error), echo_until: Some(begun.echo_until), away: true },
     }
 }
