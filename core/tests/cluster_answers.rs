@@ -1,7 +1,8 @@
 //! What no healthy cluster answers: nodes that know nothing, tables in shreds, and redirections that lead nowhere.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use libdlock::{Client, Error, ErrorKind};
 use libdlock_testkit::access::of_cluster;
@@ -92,4 +93,31 @@ async fn a_request_that_is_sent_in_a_circle_says_so() {
         assert!([ErrorKind::Server, ErrorKind::OutcomeUnknown].contains(&error.kind()), "{code}: {error}");
         assert!(error.is_retryable(), "{code}: {error}");
     }
+}
+
+/// Each table costs as much as it has ranges, and not the square of that.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_table_in_shreds_is_mended_in_no_time() {
+    const RANGES: u16 = 6_000;
+    let granted = || "*3\r\n:0\r\n:1\r\n:1\r\n".to_owned();
+    let (_other, other) = node(|own| slots(&[(0, 16_383, own)]), move |_| granted());
+    let ranges = move |own: u16| {
+        let by = move |slot: u16| if slot.is_multiple_of(2) { own } else { other };
+        let single = (0..RANGES - 1).map(|slot| (slot, slot, by(slot)));
+        slots(&single.chain([(RANGES - 1, 16_383, own)]).collect::<Vec<_>>())
+    };
+    // A connection of blocking calls may be the first to hear it.
+    let asked = AtomicU64::new(0);
+    let (_node, port) = node(ranges, move |_| match asked.fetch_add(1, Ordering::SeqCst) {
+        0 | 1 => format!("-MOVED 1 :{other}\r\n"),
+        _ => granted(),
+    });
+    let client = Client::connect(&format!("redis+cluster://127.0.0.1:{port}")).await.unwrap();
+    let began = Instant::now();
+    for name in 0..8 {
+        let lock = client.lock(&format!("jobs:{name}")).unwrap();
+        let tried = tokio::time::timeout(PATIENCE, lock.try_acquire()).await.unwrap();
+        drop(libdlock::embed::into_grant(tried.unwrap().unwrap()));
+    }
+    assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
 }

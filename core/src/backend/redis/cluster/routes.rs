@@ -166,13 +166,12 @@ impl Routes {
     }
 
     fn replace(&self, mut table: RwLockWriteGuard<'_, Table>, served: Vec<Served>) {
-        if table.served() == served {
+        let before = table.served();
+        if before == served {
             return;
         }
-        let has_moved = |range: &Served| !table.has_served(range);
-        let moved: Vec<bool> = served.iter().map(has_moved).collect();
-        let known = !table.ranges.is_empty();
-        if known && moved.contains(&true) {
+        let has_moved = !before.is_empty() && served.iter().any(|range| !has_served(&before, range));
+        if has_moved {
             self.moves.moved(|number| table.set(served, Some(number), &self.make));
         } else {
             table.set(served, None, &self.make);
@@ -210,11 +209,6 @@ impl Table {
         served
     }
 
-    /// Whether all of these slots are served by that node already.
-    fn has_served(&self, range: &Served) -> bool {
-        self.served().iter().any(|own| own.by == range.by && own.first <= range.first && own.last >= range.last)
-    }
-
     /// Takes these, of which those that another node served before have moved with that number. By ranges, and not by slots: while
     /// slots are moved this is done for each of them.
     fn set(&mut self, served: Vec<Served>, moved: Option<u64>, make: &MakeNode) {
@@ -231,8 +225,9 @@ impl Table {
                 _ => ranges.push(Range { first, last, at: Place { node: node.clone(), since } }),
             };
             let mut next = first;
-            let it_had = |range: &&Range| range.at.node.address == by && range.first <= last && range.last >= first;
-            for before in self.ranges.iter().filter(it_had) {
+            let overlapping = &self.ranges[self.ranges.partition_point(|range| range.last < first)..];
+            let overlapping = overlapping.iter().take_while(|range| range.first <= last);
+            for before in overlapping.filter(|range| range.at.node.address == by) {
                 let (from, to) = (before.first.max(first), before.last.min(last));
                 if next < from {
                     put(next, from - 1, fresh);
@@ -246,6 +241,12 @@ impl Table {
         }
         self.ranges = ranges;
     }
+}
+
+/// Whether all slots of a range were served by its node before, by a table in order whose neighbours of one node are one.
+fn has_served(before: &[Served], range: &Served) -> bool {
+    let at = before.partition_point(|own| own.last < range.first);
+    before.get(at).is_some_and(|own| own.first <= range.first && own.last >= range.last && own.by == range.by)
 }
 
 #[cfg(test)]
