@@ -121,3 +121,34 @@ async fn a_table_in_shreds_is_mended_in_no_time() {
     }
     assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nodes_that_are_let_go_leave_no_task() {
+    const NODES: u64 = 40;
+    let asked = AtomicU64::new(0);
+    let (_node, port) = node(
+        |own| slots(&[(0, 16_383, own)]),
+        move |_| match asked.fetch_add(1, Ordering::SeqCst) {
+            // Where nobody listens.
+            sent @ 1..=NODES => format!("-MOVED 1 :{sent}\r\n"),
+            _ => "*3\r\n:0\r\n:1\r\n:1\r\n".to_owned(),
+        },
+    );
+    let client = Client::connect(&format!("redis+cluster://127.0.0.1:{port}?operation_timeout=20s")).await.unwrap();
+    let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
+    let take = async |name| {
+        let held = client.lock(name).unwrap().try_acquire().await.unwrap().unwrap();
+        drop(libdlock::embed::into_grant(held));
+    };
+    take("first").await;
+    // The node's connections are there.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let before = tasks();
+    take("second").await;
+    assert!(tasks() > before + 40, "{} after {before}", tasks());
+    let until = Instant::now() + Duration::from_secs(40);
+    while tasks() > before + 5 {
+        assert!(Instant::now() < until, "{} tasks are left, {before} were there before", tasks());
+        tokio::time::sleep(Duration::from_millis(250)).await;
+    }
+}

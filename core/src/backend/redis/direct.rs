@@ -17,6 +17,7 @@ use tokio::task::JoinHandle;
 
 use super::dial::{Dialler, read_info};
 use super::endpoint::Endpoint;
+use super::link::Link;
 use super::server::{Purpose, Server};
 use super::socket::{PATIENCE, Socket};
 use super::verdict::{self, Redial, StepKind, Verdict};
@@ -227,7 +228,7 @@ impl RedisBackend {
 }
 
 impl Direct {
-    pub(super) fn new(dialler: &Dialler, server: &Server, config: &Config, tasks: &Tasks) -> Direct {
+    pub(super) fn new(dialler: &Dialler, link: &Link, server: &Server, config: &Config, tasks: &Tasks) -> Direct {
         let shared = Arc::new(Shared {
             limit: config.options.blocking_connections as usize,
             dialler: dialler.clone(),
@@ -237,12 +238,13 @@ impl Direct {
             runtime: tasks.runtime().clone(),
             pool: Mutex::default(),
         });
-        let (pool, server, its_tasks) = (Arc::downgrade(&shared), server.clone(), tasks.clone());
+        let (pool, server, link) = (Arc::downgrade(&shared), server.clone(), link.clone());
         tasks.spawn(async move {
             let mut moves = server.moves();
             loop {
                 tokio::select! {
-                    () = its_tasks.closed() => break,
+                    // With the client, or because it needs this server no more.
+                    () = link.closed() => break,
                     moved = server.moved_since(moves) => moves = moved,
                 }
                 let Some(shared) = pool.upgrade() else { return };
@@ -251,11 +253,6 @@ impl Direct {
             pool.upgrade().into_iter().for_each(|shared| shared.close());
         });
         Direct(shared)
-    }
-
-    /// No direct calls any more.
-    pub(super) fn retire(&self) {
-        self.0.close();
     }
 
     /// No direct calls for a while.

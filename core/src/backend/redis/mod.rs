@@ -120,7 +120,6 @@ impl RedisBackend {
         self.link.retire();
         self.listener.retire();
         self.shard_listener.iter().for_each(Listener::retire);
-        self.direct.retire();
     }
 
     /// Why there is no connection, if there is none.

@@ -54,7 +54,7 @@ impl Parts {
             ping_interval: config.options.ping_interval,
             listener: listener(PubSub::Plain),
             shard_listener: (server.pubsub() == PubSub::Sharded).then(|| listener(PubSub::Sharded)),
-            direct: Direct::new(&dialler, &server, config, tasks),
+            direct: Direct::new(&dialler, &link, &server, config, tasks),
             replicas: Replicas::start(&dialler, &server, &config.options, tasks),
             link,
             server,
