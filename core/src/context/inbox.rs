@@ -172,7 +172,7 @@ impl Inbox {
 mod tests {
     use std::time::Duration;
 
-    use libdlock_testkit::Server;
+    use libdlock_testkit::{Cluster, Server};
     use tokio::sync::Notify;
 
     use super::*;
@@ -228,6 +228,34 @@ mod tests {
         assert_eq!(*lock.messages.lock().unwrap(), ["free a", "latch e", "free :;g"]);
         assert_eq!(*latch.messages.lock().unwrap(), ["free ;lock:free", "end h"]);
         assert_eq!((&*lock.hears.lock().unwrap(), &*latch.hears.lock().unwrap()), (&vec![true], &vec![true]));
+    }
+
+    /// A client of a cluster hears when it does at all nodes: when one that is dead does not count any more, it does.
+    #[tokio::test]
+    async fn a_node_that_is_gone_for_good_leaves_nobody_deaf() {
+        let mut cluster = Cluster::options(3).args(&["--cluster-require-full-coverage", "no"]).start();
+        cluster.nodes[0].stop();
+        let context = Context::connect(Config::from_url(&cluster.url()).unwrap()).await.unwrap();
+        let heard = Arc::new(Recorder::default());
+        let recipient: Weak<Recorder> = Arc::downgrade(&heard);
+        context.deliver_to("", recipient);
+        context.open_inbox();
+        let told = async |count: usize| {
+            while heard.hears.lock().unwrap().len() < count {
+                heard.any.notified().await;
+            }
+        };
+        // Of each node that is there.
+        tokio::time::timeout(Duration::from_secs(10), told(2)).await.unwrap();
+        assert_eq!(*heard.hears.lock().unwrap(), [false, false]);
+        let gone = cluster.nodes[1].cmd(&["CLUSTER", "NODES"]);
+        let port = format!(":{}@", cluster.nodes[0].port());
+        let gone = gone.text().lines().find(|line| line.contains(&port)).and_then(|line| line.split(' ').next());
+        for node in &cluster.nodes[1..] {
+            assert_eq!(node.cmd(&["CLUSTER", "FORGET", gone.unwrap()]).text(), "OK");
+        }
+        tokio::time::timeout(Duration::from_secs(10), told(3)).await.expect("it is told that it hears");
+        assert_eq!(*heard.hears.lock().unwrap(), [false, false, true]);
     }
 
     #[test]

@@ -96,7 +96,9 @@ impl Keeper {
         ears.retain(|channel, _| wanted.contains_key(channel));
         for (channel, number) in &wanted {
             let ears = ears.entry(channel.clone()).or_default().clone();
-            ears.keep(&nodes);
+            if ears.keep(&nodes) {
+                self.everywhere.tell(channel, Heard::Subscribed);
+            }
             for node in &nodes {
                 let key = (channel.clone(), node.address.clone());
                 if kept.get(&key).is_some_and(|(had, _)| had == number) {
@@ -105,8 +107,9 @@ impl Keeper {
                 let (hub, ears, its_channel, address) =
                     (self.everywhere.clone(), ears.clone(), channel.clone(), node.address.clone());
                 let listen: Listen = Arc::new(move |heard: Heard<'_>| {
-                    let told = ears.heard(&address, heard);
-                    hub.tell(&its_channel, told);
+                    if let Some(told) = ears.heard(&address, heard) {
+                        hub.tell(&its_channel, told);
+                    }
                 });
                 kept.insert(key, (*number, node.server.subscribe(channel, listen)));
             }
@@ -135,26 +138,29 @@ impl Keeper {
 }
 
 impl Ears {
-    fn keep(&self, nodes: &[Arc<Node>]) {
+    /// These are the nodes from now on. Whether it was only one that is none of them any more that the client did not hear at.
+    fn keep(&self, nodes: &[Arc<Node>]) -> bool {
         let mut ears = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let was_deaf = ears.values().any(|hears| !hears);
         ears.retain(|address, _| nodes.iter().any(|node| node.address == *address));
         for node in nodes {
             ears.entry(node.address.clone()).or_insert(false);
         }
+        was_deaf && !ears.is_empty() && ears.values().all(|hears| *hears)
     }
 
-    /// What is heard at a node, as the client is to hear it: subscribed is what is subscribed everywhere.
-    fn heard<'a>(&self, address: &Address, heard: Heard<'a>) -> Heard<'a> {
-        let mut ears = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match heard {
-            Heard::Message(_) => return heard,
-            Heard::Subscribed => drop(ears.insert(address.clone(), true)),
-            Heard::Interrupted | Heard::Refused => drop(ears.insert(address.clone(), false)),
+    /// What is heard at a node, as the client is to hear it: subscribed is what is subscribed everywhere. `None` if it is
+    /// nothing to the client: the node is none of them any more.
+    fn heard<'a>(&self, address: &Address, heard: Heard<'a>) -> Option<Heard<'a>> {
+        if let Heard::Message(_) = heard {
+            return Some(heard);
         }
-        match heard {
+        let mut ears = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *ears.get_mut(address)? = heard == Heard::Subscribed;
+        Some(match heard {
             // Somewhere else it is not heard yet: everything is looked at, and nothing is relied on.
             Heard::Subscribed if ears.values().any(|hears| !hears) => Heard::Refused,
             other => other,
-        }
+        })
     }
 }
