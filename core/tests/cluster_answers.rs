@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use libdlock::{Client, Error, ErrorKind};
+use libdlock::limit::{Absent, LimiterOptions};
+use libdlock::{Client, Error, ErrorKind, Rate};
 use libdlock_testkit::access::of_cluster;
 use libdlock_testkit::{Cluster, Scripted, Server};
 
@@ -150,5 +151,21 @@ async fn nodes_that_are_let_go_leave_no_task() {
     while tasks() > before + 5 {
         assert!(Instant::now() < until, "{} tasks are left, {before} were there before", tasks());
         tokio::time::sleep(Duration::from_millis(250)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_limiters_policy_answers_where_no_node_serves_its_slot() {
+    let (_node, port) = node(|own| slots(&[(0, 0, own)]), |_| "-ERR nobody asks\r\n".to_owned());
+    let client = Client::connect(&format!("redis+cluster://127.0.0.1:{port}?response_timeout=5s")).await.unwrap();
+    let rate = Rate::new(1_000, Duration::from_secs(3_600));
+    for absent in [Absent::Allow, Absent::LocalShare { of: 2 }, Absent::Deny] {
+        let limiter = client.rate_limiter_with("api", LimiterOptions::new(rate).absent(absent)).unwrap();
+        let began = Instant::now();
+        for _ in 0..10 {
+            let decision = tokio::time::timeout(PATIENCE, limiter.try_acquire(1)).await.expect("an answer").unwrap();
+            assert_eq!(decision.allowed, absent != Absent::Deny);
+        }
+        assert!(began.elapsed() < Duration::from_secs(2), "{absent:?}: {:?}", began.elapsed());
     }
 }

@@ -81,6 +81,11 @@ pub(crate) struct RedisBackend {
 /// there takes.
 const REDIAL_GRACE: Duration = Duration::from_millis(20);
 
+/// How long it waits for that when the server may be known to be away.
+fn redial_grace(known_away: bool) -> Duration {
+    if known_away { Duration::ZERO } else { REDIAL_GRACE }
+}
+
 impl RedisBackend {
     pub(super) async fn connect(
         target: &Target,
@@ -233,11 +238,10 @@ impl RedisBackend {
         begun: Option<Begun>,
         at: Option<InSlot<'_>>,
     ) -> Result<Done<S::Reply>, Halt> {
-        let grace = if known_away { Duration::ZERO } else { REDIAL_GRACE };
         tokio::select! {
             biased;
             done = self.run_step(name, step, deadline, deadline, true, begun, at) => done,
-            error = self.link.down_for(grace) => {
+            error = self.link.down_for(redial_grace(known_away)) => {
                 // The request may be under way on the connection that is gone.
                 let echo_until = Some(self.echo_of(self.clock.now()));
                 Err(Failed { error: error.renamed(S::OP), echo_until, away: true }.on(name).into())

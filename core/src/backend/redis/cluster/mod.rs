@@ -22,7 +22,7 @@ use super::direct::Begun;
 use super::in_slot::{Elsewhere, Halt, InSlot, To};
 use super::moves::Moves;
 use super::verdict::StepKind;
-use super::{RedisBackend, outcome_unknown};
+use super::{RedisBackend, outcome_unknown, redial_grace};
 use crate::backend::{Done, Failed, Listen, Reached, Subscription};
 use crate::config::{Address, Config, Nodes, Target};
 use crate::error::{Error, ErrorKind, Result};
@@ -52,6 +52,11 @@ trait AtNode {
     type Reply;
 
     fn kind() -> StepKind;
+
+    /// How long it waits for a node that serves the slot, within its own time.
+    fn patience(&self) -> Duration {
+        Duration::MAX
+    }
 
     async fn run(&self, node: &RedisBackend, begun: Option<Begun>, at: InSlot<'_>) -> Result<Done<Self::Reply>, Halt>;
 }
@@ -92,6 +97,10 @@ impl<S: Step> AtNode for OnceOnly<'_, S> {
 
     fn kind() -> StepKind {
         StepKind::of::<S>()
+    }
+
+    fn patience(&self) -> Duration {
+        redial_grace(self.known_away)
     }
 
     async fn run(&self, node: &RedisBackend, begun: Option<Begun>, at: InSlot<'_>) -> Result<Done<S::Reply>, Halt> {
@@ -184,7 +193,8 @@ impl Cluster {
         let (mut begun, mut sent_on, mut ask): (Option<Begun>, u32, Option<Address>) = (None, 0, None);
         let mut last_sent_on = None;
         loop {
-            let place = self.place(slot, R::kind(), begun, deadline).await?;
+            let until = self.clock.now().plus(request.patience()).min(deadline);
+            let place = self.place(slot, R::kind(), begun, until).await?;
             let asked = ask.take().map(|address| self.routes.node_at(&address));
             let (node, asking) = (asked.as_ref().unwrap_or(&place.node), asked.is_some());
             let at = InSlot { routes: &self.routes, slot, home: &place.node.address, asking };
@@ -227,8 +237,8 @@ impl Cluster {
         }
     }
 
-    /// The node that serves the slot, waiting for one until `deadline`.
-    async fn place(&self, slot: u16, kind: StepKind, begun: Option<Begun>, deadline: Tick) -> Result<Place, Failed> {
+    /// The node that serves the slot, waiting for one until `until`.
+    async fn place(&self, slot: u16, kind: StepKind, begun: Option<Begun>, until: Tick) -> Result<Place, Failed> {
         loop {
             if let Some(place) = self.routes.place(slot) {
                 return Ok(place);
@@ -237,7 +247,7 @@ impl Cluster {
             tokio::select! {
                 biased;
                 () = self.routes.served(slot, None) => {}
-                () = self.clock.sleep_until(deadline) => {
+                () = self.clock.sleep_until(until) => {
                     let message = format!("no node of {} serves the slot of this name ({slot})", self.target);
                     return Err(failed(kind, ErrorKind::Connection, message, begun));
                 }
