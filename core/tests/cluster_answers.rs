@@ -126,15 +126,14 @@ async fn a_table_in_shreds_is_mended_in_no_time() {
 #[tokio::test(flavor = "multi_thread")]
 async fn nodes_that_are_let_go_leave_no_task() {
     const NODES: u64 = 40;
-    let asked = AtomicU64::new(0);
-    let (_node, port) = node(
-        |own| slots(&[(0, 16_383, own)]),
-        move |_| match asked.fetch_add(1, Ordering::SeqCst) {
-            // Where nobody listens.
-            sent @ 1..=NODES => format!("-MOVED 1 :{sent}\r\n"),
-            _ => "*3\r\n:0\r\n:1\r\n:1\r\n".to_owned(),
-        },
-    );
+    let to_go = Arc::new(AtomicU64::new(0));
+    let its_to_go = to_go.clone();
+    let script = move |_| match its_to_go.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)) {
+        // Where nobody listens.
+        Ok(left) => format!("-MOVED 1 :{left}\r\n"),
+        Err(_) => "*3\r\n:0\r\n:1\r\n:1\r\n".to_owned(),
+    };
+    let (_node, port) = node(|own| slots(&[(0, 16_383, own)]), script);
     let client = Client::connect(&format!("redis+cluster://127.0.0.1:{port}?operation_timeout=20s")).await.unwrap();
     let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
     let take = async |name| {
@@ -145,6 +144,7 @@ async fn nodes_that_are_let_go_leave_no_task() {
     // The node's connections are there.
     tokio::time::sleep(Duration::from_secs(1)).await;
     let before = tasks();
+    to_go.store(NODES, Ordering::SeqCst);
     take("second").await;
     assert!(tasks() > before + 40, "{} after {before}", tasks());
     let until = Instant::now() + Duration::from_secs(40);
