@@ -67,6 +67,17 @@ async fn a_seed_that_serves_nothing_hides_no_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_a_seed_says_is_not_hidden_by_one_that_is_down() {
+    let server = Server::options().rights(of_cluster()).start();
+    // Where nobody listens.
+    let url = format!("redis+cluster://127.0.0.1:1,{}", server.address());
+    for _ in 0..10 {
+        let refused = Client::connect(&url).await.unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Unsupported, "{refused}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_redirection_without_an_address_is_said_as_it_is() {
     for to in ["1", "1 nonsense", "1 h:0", "1 h:99999", "x h:1", "1 ?:7000", "1 h\u{1b}[31m:7000"] {
         for code in ["MOVED", "ASK"] {

@@ -128,11 +128,13 @@ impl Seeds {
             let seeds = self.clone();
             asked.spawn(async move { seeds.ask_at(&address, first).await });
         }
-        let (mut failed, mut knows_nobody) = (None, None);
+        let (mut failed, mut knows_nobody): (Option<(Error, Passes)>, _) = (None, None);
         while let Some(joined) = asked.join_next().await {
             match joined {
                 Ok(Ok(first)) if first.served.is_empty() => knows_nobody = Some(first),
                 Ok(Ok(first)) => return Ok(first),
+                // What one says that is there is more than that another one is not.
+                Ok(Err(error)) if error.1 == Passes::Never => failed = Some(error),
                 Ok(Err(error)) => drop(failed.get_or_insert(error)),
                 Err(_) => {}
             }
