@@ -19,6 +19,7 @@ use tokio::sync::oneshot;
 use super::dial::{Dialled, Dialler};
 use super::driver::Driver;
 use super::endpoint::Endpoint;
+use super::link::Link;
 use super::request;
 use super::server::{Purpose, Server};
 use super::stream::Cause;
@@ -91,7 +92,13 @@ struct Connection {
 
 impl Replicas {
     /// `None` if a grant needs no replicas.
-    pub(super) fn start(dialler: &Dialler, server: &Server, options: &Options, tasks: &Tasks) -> Option<Replicas> {
+    pub(super) fn start(
+        dialler: &Dialler,
+        link: &Link,
+        server: &Server,
+        options: &Options,
+        tasks: &Tasks,
+    ) -> Option<Replicas> {
         let shared = Arc::new(Shared {
             required: RequiredReplicas::of(options)?,
             response_timeout: options.response_timeout,
@@ -100,12 +107,13 @@ impl Replicas {
             tasks: tasks.clone(),
             state: Mutex::default(),
         });
-        let (weak, server, its_tasks) = (Arc::downgrade(&shared), server.clone(), tasks.clone());
+        let (weak, server, link) = (Arc::downgrade(&shared), server.clone(), link.clone());
         tasks.spawn(async move {
             let mut moves = server.moves();
             loop {
                 let closed = tokio::select! {
-                    () = its_tasks.closed() => true,
+                    // With the client, or because it needs this server no more.
+                    () = link.closed() => true,
                     moved = server.moved_since(moves) => {
                         moves = moved;
                         false
