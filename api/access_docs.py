@@ -73,4 +73,5 @@ def block(text: str) -> str:
 
 def parts() -> list[Part]:
     kinds = "".join(of_one(each) for each in KINDS)
-    return [Part(PAGE, block(everything()), "access"), Part(PAGE, block(every_client() + kinds + of_replicas()), "access-of-each")]
+    of_each = every_client() + kinds + of_replicas()
+    return [Part(PAGE, block(everything()), "access"), Part(PAGE, block(of_each), "access-of-each")]
