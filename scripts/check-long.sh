@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # What is too slow for every run: repeats, exits, soak; the tests between languages and the demo's verdict REPEATS=20 times in a row,
 # of which `make test` is the first for the tests. Fewer REPEATS also shorten property tests, hand-overs and the soak in proportion.
-# And what `make test` runs on one server, on the oldest and the newest, and 50 failovers, unless REPEATS is 1. Ends with one line of
-# totals.
+# And what `make test` runs on one server, on the oldest and the newest, 50 failovers and the largest models, unless REPEATS is 1.
+# Ends with one line of totals.
 #   scripts/check-long.sh           everything
 #   scripts/check-long.sh GROUP...  only these groups: rust c python node java interop redisson demo soak; rust@redis-6.2 is that group
 #                                   on another server, see scripts/servers.sh: there all tests that need a server, the long ones too,
@@ -11,8 +11,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/groups.sh
 
-# Each takes four minutes and does what the tests of single failovers do.
-rare=$([ "${REPEATS:-20}" != 1 ] || echo "--skip fifty_failovers")
+# Minutes each, of what the normal run does in small: failovers one by one, and the model that no code speaks yet.
+rare=$([ "${REPEATS:-20}" != 1 ] || echo "--skip fifty_failovers --skip quorum_")
 # `{only}`: the names of single tests, see scripts/totals.py.
 declare -A command=(
     [rust]="cargo test --quiet --no-fail-fast -- --ignored $rare {only}"
