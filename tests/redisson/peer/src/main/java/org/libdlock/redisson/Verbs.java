@@ -12,7 +12,9 @@ import org.redisson.Redisson;
 import org.redisson.api.RFencedLock;
 import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
+import org.redisson.config.ClusterServersConfig;
 import org.redisson.config.Config;
+import org.redisson.config.ReadMode;
 
 /**
  * What a thread of the process can do with the locks of one Redisson client. A verb's arguments begin with KIND and NAME, kinds
@@ -35,6 +37,8 @@ import org.redisson.config.Config;
  * </pre>
  */
 final class Verbs {
+    private static final String CLUSTER = "redis+cluster://";
+
     private final RedissonClient client;
     /** An RLock object remembers its last lease, so a test's calls go to one object, as a program's would. */
     private final Map<String, RLock> locks = new ConcurrentHashMap<>();
@@ -45,10 +49,28 @@ final class Verbs {
 
     static Verbs open(String url, long watchdogMs, String prefix) {
         Config config = new Config().setThreads(2).setNettyThreads(2);
-        config.useSingleServer().setAddress(url).setConnectionMinimumIdleSize(1).setConnectionPoolSize(16);
+        if (url.startsWith(CLUSTER)) {
+            useCluster(config, url.substring(CLUSTER.length()));
+        } else {
+            config.useSingleServer()
+                    .setAddress(url)
+                    .setConnectionMinimumIdleSize(1)
+                    .setConnectionPoolSize(16);
+        }
         if (watchdogMs > 0) config.setLockWatchdogTimeout(watchdogMs);
         if (!prefix.equals("-")) config.setNameMapper(new Prefix(URLDecoder.decode(prefix, StandardCharsets.UTF_8)));
         return new Verbs(Redisson.create(config));
+    }
+
+    /** {@code user:password@host:port,host:port}, as libdlock has it in one URL. */
+    private static void useCluster(Config config, String place) {
+        String[] login = place.substring(0, place.indexOf('@')).split(":");
+        config.setUsername(login[0]).setPassword(login[1]);
+        ClusterServersConfig servers = config.useClusterServers().setReadMode(ReadMode.MASTER);
+        servers.setMasterConnectionMinimumIdleSize(1).setMasterConnectionPoolSize(16);
+        for (String address : place.substring(place.indexOf('@') + 1).split(",")) {
+            servers.addNodeAddress("redis://" + address);
+        }
     }
 
     String id() {
