@@ -21,8 +21,10 @@ PARTS = {
     "release": ["contended/queue", "lock/step/free"],
     "cancel": ["contended/queue"],
 }
+#: What stands in front of each script where messages have no slots: how it publishes.
+PRELUDE = "local PUBLISH = 'PUBLISH'\n"
 LIBRARY = {
-    step: "".join((CORE / f"{part}.lua").read_text() for part in [*parts, f"lock/step/{step}"])
+    step: PRELUDE + "".join((CORE / f"{part}.lua").read_text() for part in [*parts, f"lock/step/{step}"])
     for step, parts in PARTS.items()
 }
 PAGE = {"acquire": stranger.ACQUIRE, "release": stranger.RELEASE, "cancel": stranger.CANCEL}

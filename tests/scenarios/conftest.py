@@ -46,7 +46,7 @@ def sentinel(server: Server) -> Iterator[SentinelServers]:
 
 
 @pytest.fixture(scope="session")
-def cluster(server: Server) -> Iterator[ClusterServers]:
-    servers = ClusterServers(server.port)
+def cluster() -> Iterator[ClusterServers]:
+    servers = ClusterServers()
     yield servers
     servers.end()

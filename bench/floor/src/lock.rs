@@ -5,11 +5,13 @@ use std::io;
 use crate::resp::Connection;
 
 const ACQUIRE: &str = concat!(
+    prelude!(),
     include_str!("../../../core/src/contended/queue.lua"),
     include_str!("../../../core/src/contended/token.lua"),
     include_str!("../../../core/src/lock/step/acquire.lua")
 );
 const RELEASE: &str = concat!(
+    prelude!(),
     include_str!("../../../core/src/contended/queue.lua"),
     include_str!("../../../core/src/lock/step/free.lua"),
     include_str!("../../../core/src/lock/step/release.lua")

@@ -6,6 +6,13 @@
 //! a socket for each caller; `pipeline`, one socket on which all callers' requests travel together, as they do in the library;
 //! `queue`, for `contended` and `few_permits`, a process of many that want one lock or permits of one semaphore.
 
+/// What stands in front of each script: how it publishes.
+macro_rules! prelude {
+    () => {
+        "local PUBLISH = 'PUBLISH'\n"
+    };
+}
+
 mod decisions;
 mod lock;
 mod pairs;

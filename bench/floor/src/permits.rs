@@ -16,6 +16,7 @@ use crate::waits::{Waits, told};
 macro_rules! with_permits {
     ($file:literal) => {
         concat!(
+            prelude!(),
             include_str!("../../../core/src/contended/queue.lua"),
             "KIND = 'semaphore:'\n",
             include_str!("../../../core/src/contended/wants.lua"),
