@@ -142,7 +142,16 @@ async fn waiters_ride_through_a_server_that_is_read_only() {
     }
     server.cmd(&["REPLICAOF", "NO", "ONE"]);
     assert_eq!(server.cmd(&["GET", "ready"]).text(), "1", "nothing was counted");
-    assert_eq!(bounded(SOON, "counted", latch.count_down()).await.expect("counted"), 0);
+    // Its connections come back after pauses, which are about as long as a call may take here.
+    let counted = async {
+        loop {
+            match latch.count_down().await {
+                Err(error) if error.kind() == ErrorKind::Server => {}
+                counted => break counted,
+            }
+        }
+    };
+    assert_eq!(bounded(SOON, "counted", counted).await.expect("counted"), 0);
     assert!(bounded(SOON, "it opens", waiter).await.expect("no panic").expect("no error"));
 }
 
