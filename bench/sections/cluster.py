@@ -51,7 +51,7 @@ def pairs(bench: Bench, server: Server, cluster: ClusterServer) -> list[Goal]:
 def handovers(bench: Bench, server: Server, cluster: ClusterServer) -> list[Goal]:
     """From a release to a waiter in another process."""
     rows, goals = [], []
-    for program in PROGRAMS:
+    for program in (C, RUST):
         found: dict[str, list[float]] = {}
         for number in range(bench.rounds(3)):
             bench.say(f"cluster, hand-overs, {program.name}, round {number + 1}")
