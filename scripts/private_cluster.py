@@ -18,7 +18,7 @@ SLOTS = 16_384
 #: How many of the nodes share them.
 PRIMARIES = 3
 
-#: How long the nodes may take to be of one mind, in seconds.
+#: How long the nodes may take to agree, in seconds.
 SETTLING = 60.0
 
 
@@ -98,7 +98,7 @@ class PrivateCluster:
     def _wait(self, is_so: Callable[[ClusterNode], bool]) -> None:
         deadline = time.monotonic() + SETTLING
         while not all(is_so(node) for node in self.nodes):
-            assert time.monotonic() < deadline, f"not of one mind: {self.nodes[0].command('CLUSTER', 'INFO')}"
+            assert time.monotonic() < deadline, f"the nodes do not agree: {self.nodes[0].command('CLUSTER', 'INFO')}"
             time.sleep(0.02)  # nodes tell nobody that they agree
 
     def stop(self) -> None:

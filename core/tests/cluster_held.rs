@@ -1,55 +1,33 @@
 //! Very many locks of one process on a cluster, beside as many on one server. In a file of its own, because it looks at the CPU
 //! time of its process.
 
+#[path = "common/held.rs"]
+mod held;
+
 use std::time::Duration;
 
-use libdlock::{Client, Held};
+use libdlock::Client;
 use libdlock_testkit::{Cluster, Server};
-use tokio::task::JoinSet;
+
+use self::held::{acquire_all, cpu_time};
 
 const LOCKS: usize = 10_000;
 const LEASE: Duration = Duration::from_secs(10);
-
-/// User and system time that processes have used.
-fn cpu_time(pids: impl IntoIterator<Item = u32>) -> Duration {
-    let of_one = |pid| {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
-        let fields = stat.rsplit(')').next().unwrap().split_whitespace().skip(11).take(2);
-        // A tick is 10 ms on Linux.
-        Duration::from_millis(fields.map(|ticks| ticks.parse::<u64>().unwrap() * 10).sum())
-    };
-    pids.into_iter().map(of_one).sum()
-}
-
-async fn acquire_all(client: &Client) -> Vec<Held> {
-    const TASKS: usize = 64;
-    let mut acquiring = JoinSet::new();
-    for task in 0..TASKS {
-        let client = client.clone();
-        acquiring.spawn(async move {
-            let mut held = Vec::new();
-            for number in (task..LOCKS).step_by(TASKS) {
-                held.push(client.lock(&format!("shelf/{number}")).unwrap().acquire().await.unwrap());
-            }
-            held
-        });
-    }
-    acquiring.join_all().await.into_iter().flatten().collect()
-}
 
 /// What it takes to keep the locks through two leases: the CPU time of this process and of the servers, beyond what they take
 /// when nothing is held.
 async fn keep(url: &str, servers: &[Server]) -> (Duration, Duration) {
     let client = Client::connect(&format!("{url}?lease={}ms", LEASE.as_millis())).await.unwrap();
     let through_two_leases = async || {
-        let used = || (cpu_time([std::process::id()]), cpu_time(servers.iter().map(Server::pid)));
+        let used =
+            || (cpu_time(std::process::id()), servers.iter().map(|server| cpu_time(server.pid())).sum::<Duration>());
         let before = used();
         tokio::time::sleep(LEASE * 2).await;
         let after = used();
         (after.0 - before.0, after.1 - before.1)
     };
     let idle = through_two_leases().await;
-    let held = acquire_all(&client).await;
+    let held = acquire_all(&client, LOCKS).await;
     // The first renewals spread them.
     tokio::time::sleep(LEASE / 2).await;
     let busy = through_two_leases().await;

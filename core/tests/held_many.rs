@@ -1,10 +1,14 @@
 //! One process that holds very many locks. In a file of its own, because it looks at the memory and the threads of its process.
 
+#[path = "common/held.rs"]
+mod held;
+
 use std::time::{Duration, Instant};
 
-use libdlock::{Client, Held};
+use libdlock::Client;
 use libdlock_testkit::Server;
-use tokio::task::JoinSet;
+
+use self::held::{acquire_all, cpu_time};
 
 const LOCKS: usize = 100_000;
 /// Of `Renew`: a script renews as many.
@@ -20,21 +24,6 @@ fn resident_bytes() -> usize {
     line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() * 1024
 }
 
-/// User and system time that a process has used.
-fn cpu_time(pid: u32) -> Duration {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
-    let fields: Vec<u64> = stat
-        .rsplit(')')
-        .next()
-        .unwrap()
-        .split_whitespace()
-        .skip(11)
-        .take(2)
-        .map(|ticks| ticks.parse().unwrap())
-        .collect();
-    Duration::from_millis((fields[0] + fields[1]) * 10) // a tick is 10 ms on Linux
-}
-
 fn scripts(server: &Server) -> usize {
     let stats = server.cmd(&["INFO", "commandstats"]).text().to_owned();
     let calls = |verb: &str| {
@@ -42,23 +31,6 @@ fn scripts(server: &Server) -> usize {
         line.map_or(0, |rest| rest.split(',').next().unwrap().parse().unwrap())
     };
     calls("cmdstat_evalsha") + calls("cmdstat_eval")
-}
-
-/// By a few tasks, so that the memory of 100,000 tasks is not counted.
-async fn acquire_all(client: &Client) -> Vec<Held> {
-    const TASKS: usize = 64;
-    let mut acquiring = JoinSet::new();
-    for task in 0..TASKS {
-        let client = client.clone();
-        acquiring.spawn(async move {
-            let mut held = Vec::with_capacity(LOCKS / TASKS + 1);
-            for number in (task..LOCKS).step_by(TASKS) {
-                held.push(client.lock(&format!("shelf/{number}")).unwrap().acquire().await.unwrap());
-            }
-            held
-        });
-    }
-    acquiring.join_all().await.into_iter().flatten().collect()
 }
 
 /// `HELD_LEASE_MS=30000 cargo test --release -p libdlock --test held_many -- --ignored --nocapture` for the default lease.
@@ -71,7 +43,7 @@ async fn a_hundred_thousand_holds_cost_little_and_none_is_lost() {
     let client = Client::connect(&format!("{}?lease={lease_ms}ms", server.url())).await.unwrap();
     drop(client.lock("warm").unwrap().acquire().await.unwrap());
     let (threads_before, memory_before) = (threads(), resident_bytes());
-    let held = acquire_all(&client).await;
+    let held = acquire_all(&client, LOCKS).await;
     // The first renewals form the chunks.
     tokio::time::sleep(interval).await;
     for _ in 0..2 {

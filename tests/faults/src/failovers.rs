@@ -196,6 +196,19 @@ impl Contest {
     }
 }
 
+/// The connections that libdlock has on a server.
+pub fn clients_of(server: &Server) -> usize {
+    let list = server.cmd(&["CLIENT", "LIST"]);
+    list.text().lines().filter(|line| line.contains("name=libdlock")).count()
+}
+
+/// From each promotion to the next grant, the shortest time first.
+pub fn times(failovers: &[Failover]) -> Vec<Duration> {
+    let mut times: Vec<Duration> = failovers.iter().map(|failover| failover.granted_after).collect();
+    times.sort_unstable();
+    times
+}
+
 /// What is wrong with a history, less what an asynchronous failover is known to do: a master that is replaced while it works
 /// grants for as long as its clients have not heard of it, and its successor knows nothing of these grants.
 ///

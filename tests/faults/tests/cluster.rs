@@ -1,9 +1,7 @@
 //! Primaries of a cluster that are replaced, and slots that go to and fro, under processes that contend for locks.
 
-use std::time::Duration;
-
 use libdlock_faults::{
-    failovers::{Contest, FAILOVER, FOLLOWED, Failover, Fault, LOCK, come_back_in, fail_over_in},
+    failovers::{Contest, FAILOVER, FOLLOWED, Failover, Fault, LOCK, clients_of, come_back_in, fail_over_in, times},
     with_options, worker,
 };
 use libdlock_testkit::{Cluster, checker::violations, eventually};
@@ -30,10 +28,7 @@ fn processes_go_on_after(fault: Fault) {
     let (mut cluster, mut contest) = start();
     let failover = go_through(&mut cluster, &mut contest, fault);
     let former = &cluster.nodes[failover.former];
-    eventually(FAILOVER, "nobody is left at the former primary", || {
-        let list = former.cmd(&["CLIENT", "LIST"]);
-        !list.text().lines().any(|line| line.contains("name=libdlock"))
-    });
+    eventually(FAILOVER, "nobody is left at the former primary", || clients_of(former) == 0);
     let (history, _, _) = contest.finish();
     assert_eq!(violations(&history), [], "{fault:?}");
     assert!(failover.granted_after <= FOLLOWED, "{fault:?}: granted {:?} after the promotion", failover.granted_after);
@@ -63,8 +58,7 @@ fn fifty_failovers_lose_no_write_and_stop_nobody() {
     let faults = [Fault::Command, Fault::Killed, Fault::Stopped].into_iter().cycle().take(FAILOVERS);
     let failovers: Vec<Failover> = faults.map(|fault| go_through(&mut cluster, &mut contest, fault)).collect();
     let (history, rounds, lost) = contest.finish();
-    let mut times: Vec<Duration> = failovers.iter().map(|failover| failover.granted_after).collect();
-    times.sort_unstable();
+    let times = times(&failovers);
     let (median, longest) = (times[FAILOVERS / 2], times[FAILOVERS - 1]);
     let violations = violations(&history);
     println!(

@@ -2,16 +2,10 @@
 
 use libdlock_faults::{
     SOON,
-    failovers::{Contest, FOLLOWED, Failover, Fault, LOCK, fail_over, unexplained},
+    failovers::{Contest, FOLLOWED, Failover, Fault, LOCK, clients_of, fail_over, times, unexplained},
     worker,
 };
 use libdlock_testkit::{Sentinels, eventually};
-
-/// The connections that libdlock has on a node.
-fn clients_of(deployment: &Sentinels, node: usize) -> usize {
-    let list = deployment.nodes[node].server.cmd(&["CLIENT", "LIST"]);
-    list.text().lines().filter(|line| line.contains("name=libdlock")).count()
-}
 
 /// One failover under processes that contend, until everything is as it was before.
 fn go_through(deployment: &mut Sentinels, contest: &mut Contest, fault: Fault) -> Failover {
@@ -21,7 +15,8 @@ fn go_through(deployment: &mut Sentinels, contest: &mut Contest, fault: Fault) -
     fault.end(deployment, failover.former);
     deployment.settle();
     contest.all_go_on();
-    eventually(SOON, "nobody is left at the former master", || clients_of(deployment, failover.former) == 0);
+    let former = &deployment.nodes[failover.former].server;
+    eventually(SOON, "nobody is left at the former master", || clients_of(former) == 0);
     failover
 }
 
@@ -66,8 +61,7 @@ fn fifty_failovers_lose_no_write_and_stop_nobody() {
     let failovers: Vec<Failover> = faults.map(|fault| go_through(&mut deployment, &mut contest, fault)).collect();
     let (history, rounds, lost) = contest.finish();
     let (unlawful, conceded) = unexplained(&history, &failovers);
-    let mut times: Vec<_> = failovers.iter().map(|failover| failover.granted_after).collect();
-    times.sort_unstable();
+    let times = times(&failovers);
     let (median, longest) = (times[FAILOVERS / 2], times[FAILOVERS - 1]);
     println!(
         "{FAILOVERS} failovers: {rounds} rounds, {lost} lost; {} violations, and {conceded} of which an asynchronous failover is \

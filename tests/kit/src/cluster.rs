@@ -14,7 +14,7 @@ use crate::{
 /// How many slots there are.
 pub const SLOTS: u16 = 16_384;
 
-/// How long the nodes may take to be of one mind.
+/// How long the nodes may take to agree.
 const SETTLING: Duration = Duration::from_secs(60);
 
 /// How a cluster is to be started.
@@ -222,7 +222,7 @@ impl Cluster {
                     && (role.text().contains("role:master") || role.text().contains("master_link_status:up"))
             })
         });
-        assert!(settled, "the cluster is not of one mind within {SETTLING:?}: {}", self.nodes[0].log());
+        assert!(settled, "the nodes do not agree within {SETTLING:?}: {}", self.nodes[0].log());
     }
 
     /// Moves a slot from one primary to another with all of its keys, as `redis-cli --cluster reshard` does.

@@ -228,7 +228,7 @@ impl Cluster {
                 self.clock.sleep_until(deadline).await;
                 let message = format!(
                     "the nodes of {} send requests for this name (slot {slot}) from one to another, {from} to {to} at last; \
-                     they are not of one mind, or announce addresses that lead to other nodes",
+                     they disagree about who serves it, or announce addresses that lead to other nodes",
                     self.target
                 );
                 return Err(failed(R::kind(), ErrorKind::Server, message, begun));
