@@ -140,6 +140,16 @@ export interface ConnectOptions {
    * password included. False by default.
    */
   tlsDangerAcceptAnyCertificate?: boolean | undefined;
+  /**
+   * With several servers (`redis+quorum`): the longest lease of any client; a server that has restarted counts when it
+   * has passed. The same for all clients. 100 to 86400000; 60000 by default.
+   */
+  longestLeaseMs?: number | undefined;
+  /**
+   * With several servers (`redis+quorum`): whether they keep every write over a restart (`appendfsync always`), so
+   * that each counts at once. False by default.
+   */
+  dataSurvives?: boolean | undefined;
   /** As the server's `CLIENT LIST` shows it. Printable ASCII without spaces; `libdlock-<version>` by default. */
   clientName?: string | undefined;
   /** What holds for every lock of the client. */
@@ -189,6 +199,8 @@ const CORE = {
   tlsKeyFile: words,
   tlsServerName: words,
   tlsDangerAcceptAnyCertificate: boolean,
+  longestLeaseMs: duration,
+  dataSurvives: boolean,
   clientName: words,
   lock: group({
     tokenTtlMs: durationOrNone,

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) use hub::{Heard, Listen, Subscription};
+pub(crate) use redis::{Answer, Quorum, Round};
 
 use crate::config::{Config, Options, Target};
 use crate::error::{Error, Result};
@@ -101,6 +102,8 @@ pub(crate) enum Backend {
     /// One server.
     Redis(redis::RedisBackend),
     Cluster(redis::Cluster),
+    /// Several servers, of which a majority grants a lock.
+    Quorum(Arc<Quorum>),
     Memory(memory::MemoryBackend),
 }
 
@@ -110,6 +113,9 @@ impl Backend {
         Ok(match &config.target {
             Target::Memory(name) => Backend::Memory(memory::MemoryBackend::open(name.as_deref(), config.clock.clone())),
             Target::Cluster(nodes) => Backend::Cluster(redis::Cluster::connect(nodes, config, tasks, counters).await?),
+            Target::Quorum(servers) => {
+                Backend::Quorum(Arc::new(Quorum::connect(servers, config, tasks, counters).await?))
+            }
             target => Backend::Redis(redis::RedisBackend::connect(target, config, tasks, counters).await?),
         })
     }
@@ -136,6 +142,7 @@ impl Backend {
         match self {
             Backend::Redis(redis) => redis.run(name, step, deadline, caller).await,
             Backend::Cluster(cluster) => cluster.run(name, step, deadline, caller).await,
+            Backend::Quorum(quorum) => Err(quorum.refuse(S::OP).on(name)),
             Backend::Memory(memory) => memory.run(name, step).map_err(Failed::from),
         }
     }
@@ -152,6 +159,7 @@ impl Backend {
         match self {
             Backend::Redis(redis) => redis.run_while_there(name, step, deadline, known_away).await,
             Backend::Cluster(cluster) => cluster.run_while_there(name, step, deadline, known_away).await,
+            Backend::Quorum(quorum) => Err(quorum.refuse(S::OP).on(name)),
             Backend::Memory(memory) => memory.run(name, step).map_err(Failed::from),
         }
     }
@@ -165,6 +173,7 @@ impl Backend {
         match self {
             Backend::Redis(redis) => redis.run_batch(&batch, deadline).await,
             Backend::Cluster(cluster) => cluster.run_batch(&batch, deadline).await,
+            Backend::Quorum(quorum) => Err(quorum.refuse(S::OP)),
             Backend::Memory(memory) => Ok(memory.run_batch(&batch)),
         }
     }
@@ -178,6 +187,7 @@ impl Backend {
         match self {
             Backend::Redis(redis) => redis.run_batch(&batch, deadline).await,
             Backend::Cluster(cluster) => cluster.run_batch(&batch, deadline).await,
+            Backend::Quorum(quorum) => Err(quorum.refuse(S::OP)),
             Backend::Memory(memory) => Ok(memory.run_jointly(&batch)),
         }
     }
@@ -186,7 +196,15 @@ impl Backend {
     pub(crate) fn batch_of(&self, name: &ObjectName) -> u16 {
         match self {
             Backend::Cluster(_) => name.slot(),
-            Backend::Redis(_) | Backend::Memory(_) => 0,
+            Backend::Redis(_) | Backend::Quorum(_) | Backend::Memory(_) => 0,
+        }
+    }
+
+    /// The servers, where a majority of several grants.
+    pub(crate) fn quorum(&self) -> Option<&Arc<Quorum>> {
+        match self {
+            Backend::Quorum(quorum) => Some(quorum),
+            Backend::Redis(_) | Backend::Cluster(_) | Backend::Memory(_) => None,
         }
     }
 
@@ -204,7 +222,7 @@ impl Backend {
     pub(crate) fn server_of(&self, name: &ObjectName) -> u64 {
         match self {
             Backend::Cluster(cluster) => cluster.server_of(name),
-            Backend::Redis(_) | Backend::Memory(_) => 0,
+            Backend::Redis(_) | Backend::Quorum(_) | Backend::Memory(_) => 0,
         }
     }
 
@@ -219,7 +237,8 @@ impl Backend {
         match self {
             Backend::Redis(redis) => redis.count_replicas(name, reached).await,
             Backend::Cluster(cluster) => cluster.count_replicas(name, reached).await,
-            Backend::Memory(_) => Ok(0),
+            // The option goes with no quorum.
+            Backend::Quorum(_) | Backend::Memory(_) => Ok(0),
         }
     }
 
@@ -230,6 +249,7 @@ impl Backend {
         match self {
             Backend::Redis(redis) => redis.subscribe(channel, listen),
             Backend::Cluster(cluster) => cluster.subscribe(name, channel, listen),
+            Backend::Quorum(quorum) => quorum.subscribe(channel, listen),
             Backend::Memory(memory) => memory.subscribe(channel, listen),
         }
     }
@@ -239,6 +259,7 @@ impl Backend {
         match self {
             Backend::Redis(redis) => redis.subscribe(channel, listen),
             Backend::Cluster(cluster) => cluster.subscribe_to_all(channel, listen),
+            Backend::Quorum(quorum) => quorum.subscribe(channel, listen),
             Backend::Memory(memory) => memory.subscribe(channel, listen),
         }
     }
@@ -248,7 +269,8 @@ impl Backend {
         match self {
             Backend::Redis(redis) => redis.server_generation(),
             Backend::Cluster(cluster) => cluster.server_generation(name),
-            Backend::Memory(_) => 0,
+            // A hold outlives the restart of one server.
+            Backend::Quorum(_) | Backend::Memory(_) => 0,
         }
     }
 
@@ -259,6 +281,7 @@ impl Backend {
         match self {
             Backend::Redis(redis) => redis.moves(),
             Backend::Cluster(cluster) => cluster.moves(name),
+            Backend::Quorum(quorum) => quorum.last_move(),
             Backend::Memory(_) => 0,
         }
     }
@@ -268,6 +291,7 @@ impl Backend {
         match self {
             Backend::Redis(redis) => redis.moves(),
             Backend::Cluster(cluster) => cluster.last_move(),
+            Backend::Quorum(quorum) => quorum.last_move(),
             Backend::Memory(_) => 0,
         }
     }
@@ -277,6 +301,7 @@ impl Backend {
         match self {
             Backend::Redis(redis) => redis.moved_since(seen).await,
             Backend::Cluster(cluster) => cluster.moved_since(seen).await,
+            Backend::Quorum(quorum) => quorum.moved_since(seen).await,
             Backend::Memory(_) => std::future::pending().await,
         }
     }
@@ -287,6 +312,7 @@ impl Backend {
         match self {
             Backend::Redis(redis) => redis.heard_at(),
             Backend::Cluster(cluster) => cluster.heard_at(name),
+            Backend::Quorum(quorum) => quorum.heard_at(),
             Backend::Memory(_) => Tick::NEVER,
         }
     }
@@ -296,6 +322,7 @@ impl Backend {
         match self {
             Backend::Redis(redis) => redis.why_away(),
             Backend::Cluster(cluster) => cluster.why_away(name),
+            Backend::Quorum(quorum) => quorum.why_away(),
             Backend::Memory(_) => None,
         }
     }
@@ -306,6 +333,7 @@ impl Backend {
         match self {
             Backend::Redis(redis) => Some(redis.server_time(now)),
             Backend::Cluster(cluster) => Some(cluster.server_time(name, now)),
+            Backend::Quorum(quorum) => Some(quorum.server_time(now)),
             Backend::Memory(_) => None,
         }
     }
@@ -321,14 +349,14 @@ impl Backend {
         match self {
             Backend::Redis(redis) => redis.watch_rights(access, name, tell).await,
             Backend::Cluster(cluster) => cluster.watch_rights(access, name, tell).await,
-            Backend::Memory(_) => std::future::pending().await,
+            Backend::Quorum(_) | Backend::Memory(_) => std::future::pending().await,
         }
     }
 
     /// Whether the reply to a step can be lost: not where the steps run in this process.
     pub(crate) fn loses_replies(&self) -> bool {
         match self {
-            Backend::Redis(_) | Backend::Cluster(_) => true,
+            Backend::Redis(_) | Backend::Cluster(_) | Backend::Quorum(_) => true,
             Backend::Memory(_) => false,
         }
     }
@@ -338,6 +366,7 @@ impl Backend {
         match self {
             Backend::Redis(redis) => redis.attempt_budget(),
             Backend::Cluster(cluster) => cluster.attempt_budget(),
+            Backend::Quorum(quorum) => quorum.attempt_budget(),
             Backend::Memory(_) => Duration::ZERO,
         }
     }

@@ -2,6 +2,7 @@
 
 mod names;
 mod options;
+mod quorum;
 mod range;
 mod spec;
 mod table;
@@ -82,6 +83,28 @@ impl fmt::Display for Nodes {
     }
 }
 
+/// Independent servers, of which a majority grants a lock.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Servers {
+    /// All of them, each once; at least two.
+    pub(crate) addresses: Vec<Address>,
+    pub(crate) tls: bool,
+}
+
+impl Servers {
+    /// More than half of them.
+    pub(crate) fn majority(&self) -> usize {
+        self.addresses.len() / 2 + 1
+    }
+}
+
+impl fmt::Display for Servers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let addresses: Vec<String> = self.addresses.iter().map(Address::to_string).collect();
+        write!(f, "a majority of {}", addresses.join(", "))
+    }
+}
+
 /// Where the state lives.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Target {
@@ -97,6 +120,8 @@ pub(crate) enum Target {
     },
     /// All nodes of a cluster, each of which has a part of the objects.
     Cluster(Nodes),
+    /// Several independent servers, each of which has all objects.
+    Quorum(Servers),
     /// In this process; a named one is shared by all clients of the process that name it.
     Memory(Option<String>),
 }
@@ -106,6 +131,7 @@ impl Target {
     pub(crate) fn is_tls(&self) -> bool {
         match self {
             Target::Tcp { tls, .. } | Target::Master { tls, .. } | Target::Cluster(Nodes { tls, .. }) => *tls,
+            Target::Quorum(servers) => servers.tls,
             Target::Unix(_) | Target::Memory(_) => false,
         }
     }
@@ -118,6 +144,7 @@ impl fmt::Display for Target {
             Target::Unix(path) => write!(f, "{}", path.display()),
             Target::Master { sentinels, .. } => write!(f, "the master {sentinels}"),
             Target::Cluster(nodes) => nodes.fmt(f),
+            Target::Quorum(servers) => servers.fmt(f),
             Target::Memory(name) => write!(f, "memory://{}", name.as_deref().unwrap_or("")),
         }
     }
@@ -152,6 +179,8 @@ impl Config {
     /// | `rediss+sentinel://...` | the same with TLS, with the sentinels as with the master |
     /// | `redis+cluster://[user[:password]@]host[:port][,host[:port]...][/db][?...]` | the cluster of which these are some nodes |
     /// | `rediss+cluster://...` | the same with TLS |
+    /// | `redis+quorum://[user[:password]@]host[:port],host[:port],host[:port]...[/db][?...]` | all of these independent servers, of which a majority grants each lock; other objects are refused |
+    /// | `rediss+quorum://...` | the same with TLS |
     /// | `memory://` and `memory://NAME` | in this process: private to the client, or shared under a name |
     ///
     /// `valkey` stands for `redis`, `valkeys` for `rediss`, `redis+unix` and `valkey+unix` for `unix`. Options are those of
@@ -170,7 +199,8 @@ impl Config {
         if self.options.replicas > 0 && matches!(self.target, Target::Memory(_)) {
             return Err(invalid("option replicas: memory:// has no replicas; leave the option out, or use a server"));
         }
-        tls::check(&self.target, &self.options)
+        tls::check(&self.target, &self.options)?;
+        quorum::check(&self.target, &self.options)
     }
 
     pub(crate) fn for_target(target: Target) -> Config {

@@ -88,6 +88,12 @@ pub(crate) struct Options {
     /// Whether any certificate will do: then whoever is on the way to the server can read and change everything, the
     /// password included.
     pub tls_danger_accept_any_certificate: bool,
+    /// With several servers (`redis+quorum`): the longest lease of any client; a server that has restarted counts
+    /// when it has passed. The same for all clients. 60 s: twice the default lease.
+    pub longest_lease: Duration,
+    /// With several servers (`redis+quorum`): whether they keep every write over a restart (`appendfsync always`), so
+    /// that each counts at once.
+    pub data_survives: bool,
     /// As the server's `CLIENT LIST` shows it.
     pub client_name: String,
 }
@@ -124,6 +130,8 @@ impl Default for Options {
             tls_key_file: None,
             tls_server_name: None,
             tls_danger_accept_any_certificate: false,
+            longest_lease: Duration::from_secs(60),
+            data_survives: false,
             client_name: concat!("libdlock-", env!("CARGO_PKG_VERSION")).to_owned(),
         }
     }
@@ -159,6 +167,8 @@ pub(super) const TABLE: &[Spec] = &[
     optional_text!("tls_key_file", tls_key_file),
     optional_text!("tls_server_name", tls_server_name),
     flag!("tls_danger_accept_any_certificate", tls_danger_accept_any_certificate),
+    duration!("longest_lease", longest_lease, 100, 86_400_000),
+    flag!("data_survives", data_survives),
     word!("client_name", client_name),
 ];
 

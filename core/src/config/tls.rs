@@ -26,6 +26,9 @@ pub(super) fn check(target: &Target, options: &Options) -> Result<()> {
             Target::Cluster(_) => {
                 "the URL asks for connections without TLS; write rediss+cluster:// (or valkeys+cluster://) for those with it"
             }
+            Target::Quorum(_) => {
+                "the URL asks for connections without TLS; write rediss+quorum:// (or valkeys+quorum://) for those with it"
+            }
             Target::Unix(_) => "a Unix socket has no TLS; leave the option away",
             Target::Memory(_) => "memory:// has no connection; leave the option away",
         };

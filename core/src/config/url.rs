@@ -7,13 +7,14 @@
 use std::net::Ipv6Addr;
 use std::path::PathBuf;
 
-use super::{Address, Config, Nodes, Sentinels, Target, invalid, names, refused};
+use super::{Address, Config, Nodes, Sentinels, Servers, Target, invalid, names, refused};
 use crate::error::{Error, ErrorKind, Result};
 
 const SCHEMES: &str = "redis://host:port/db, rediss://host:port/db for TLS (also valkey, valkeys), unix:///path/of/socket (also \
                        redis+unix, valkey+unix), redis+sentinel://host:port,host:port/master/db (also rediss+sentinel, \
                        valkey+sentinel, valkeys+sentinel), redis+cluster://host:port,host:port (also rediss+cluster, \
-                       valkey+cluster, valkeys+cluster), memory:// and memory://name";
+                       valkey+cluster, valkeys+cluster), redis+quorum://host:port,host:port,host:port (also \
+                       rediss+quorum, valkey+quorum, valkeys+quorum), memory:// and memory://name";
 
 const MEMORY: &str = "memory:// and memory://name";
 
@@ -27,6 +28,9 @@ const MOST_SENTINELS: usize = 32;
 
 /// A client needs one of them that answers.
 const MOST_NODES: usize = 32;
+
+/// Each request goes to all of them.
+const MOST_SERVERS: usize = 15;
 
 /// A URL taken apart, nothing decoded.
 struct Parts<'a> {
@@ -72,6 +76,15 @@ pub(super) fn parse(text: &str) -> Result<Config> {
             let tls = is_tls(scheme)?;
             let addresses = addresses(parts.host, PORT, MOST_NODES, "nodes")?;
             (Target::Cluster(Nodes { addresses, tls }), parts.path.strip_prefix('/'))
+        }
+        scheme @ ("redis+quorum" | "valkey+quorum" | "rediss+quorum" | "valkeys+quorum") => {
+            let tls = is_tls(scheme)?;
+            let addresses = addresses(parts.host, PORT, MOST_SERVERS, "servers")?;
+            if addresses.len() == 1 {
+                let what = "the URL names one server, which needs no quorum; for one server write redis://host:port";
+                return Err(refused(what, "several independent servers, an odd number from 3 on"));
+            }
+            (Target::Quorum(Servers { addresses, tls }), parts.path.strip_prefix('/'))
         }
         "memory" => {
             if parts.login.is_some() {

@@ -30,6 +30,9 @@ use crate::time::Tick;
 /// The name of the task, for the fault tests.
 const TASK: &str = "contender";
 
+/// Within this time waiters of several servers begin an attempt, so that they do not all ask at once.
+const JITTER: Duration = Duration::from_millis(3);
+
 /// How a contender begins.
 pub(super) enum First<P: Primitive> {
     Ask {
@@ -122,6 +125,11 @@ impl<P: Primitive> Contender<P> {
 
     async fn ask(&mut self) -> Next<P> {
         fault_point(TASK);
+        if self.waited && !self.shared.has_queue() {
+            // All waiters heard the same message.
+            let clock = &self.shared.client().clock;
+            clock.sleep_until(clock.now().plus(JITTER.mul_f64(fastrand::f64()))).await;
+        }
         let (wanted, others, alone) = {
             let mut line = self.shared.line();
             // The request is newer than any message so far.
@@ -243,7 +251,7 @@ impl<P: Primitive> Contender<P> {
     }
 
     async fn give_back(&mut self, Unwanted { step, spec }: Unwanted<P>) -> Next<P> {
-        let rejoin = self.shared.line().wanted().is_some();
+        let rejoin = self.shared.line().wanted().is_some() && self.shared.has_queue();
         let sent = self.shared.client().clock.now();
         let freed = self.shared.send_release(&P::release(step.owner(), rejoin)).await;
         // Without an answer it goes on beside those who wait: they are to hear that the server is away.
@@ -270,9 +278,14 @@ impl<P: Primitive> Contender<P> {
         }
         // A timed wait rides through an outage until its own deadline; an endless wait must not hang. One that began after this
         // request is asked for by another: the error would tell it of a time that it has not waited.
-        shared.refuse(&failed.error, |ticket| ticket.is_endless_since(sent));
-        shared.set_obstacle(Some(Obstacle::Outage(failed.error)));
         let client = shared.client();
+        let since = match shared.has_queue() {
+            true => sent,
+            // One attempt ends sooner than `operation_timeout`.
+            false => sent.minus(client.options.operation_timeout),
+        };
+        shared.refuse(&failed.error, |ticket| ticket.is_endless_since(since));
+        shared.set_obstacle(Some(Obstacle::Outage(failed.error)));
         let pause = pace::next_poll(-1, client.options.poll_interval.min(Duration::from_millis(100)));
         Next::Sleep(SleepPlan { alarm: Alarm::exactly(client.clock.now().plus(pause)), keys_renewed: Tick(0) })
     }

@@ -131,7 +131,7 @@ impl<P: Primitive> Contended<P> {
                 ticket.deliver(Delivery::new(self, next, Way::Local));
                 return None;
             }
-            Pass::Release { rejoin } => Freeing { rejoin, contends: true, since: now },
+            Pass::Release { rejoin } => Freeing { rejoin: rejoin && self.has_queue(), contends: true, since: now },
             Pass::Aside => Freeing { rejoin: false, contends: false, since: now },
         };
         if taken || grant.begin_release() {

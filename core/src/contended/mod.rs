@@ -51,6 +51,7 @@ pub(crate) mod place;
 mod queue;
 #[cfg(test)]
 mod queue_test;
+pub(crate) mod quorum;
 mod server;
 mod several;
 mod sleep;
@@ -82,6 +83,7 @@ pub(crate) use together::{Joint, TakenOrNot, TakenTogether, Together};
 pub(crate) use turn::{Turn, turn_lua};
 pub(crate) use wants::wants_lua;
 
+use crate::backend::{Done, Failed, Quorum};
 use crate::context::Context;
 use crate::lease::{Grant, GrantKind, GrantSpec, HolderId, Term};
 use crate::name::ObjectName;
@@ -221,6 +223,16 @@ pub(crate) trait AcquireStep: Step<Reply = Acquired> {
     /// What tells this grant from others of the client: the fencing token that the server gave, where it gives one.
     fn token(&self, given: u64) -> u64 {
         given
+    }
+
+    /// Asks several servers, of which a majority has to grant.
+    fn at_several(
+        &self,
+        quorum: &Arc<Quorum>,
+        name: &ObjectName,
+        _deadline: Tick,
+    ) -> impl Future<Output = Result<Done<Acquired>, Failed>> + Send {
+        std::future::ready(Err(quorum.refuse(Self::OP).on(name)))
     }
 
     /// The acquires that it makes, each by itself.

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{AcquireStep, Acquired, Cancelled, Contended, Joint, Looked, Primitive, Released, TakenTogether};
+use super::{AcquireStep, Acquired, Cancelled, Contended, Joint, Looked, Primitive, Released, TakenTogether, quorum};
 use crate::backend::{Backend, Done, Failed, Listen, Reached, Subscription};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::lease::{Grant, GrantKind, LossReason, Renewal, Renewed};
 use crate::name::ObjectName;
 use crate::step::{Batch, Step};
-use crate::time::Tick;
+use crate::time::{ServerTime, Tick};
 
 impl<P: Primitive> Contended<P> {
     /// Asks for a grant until `deadline`, for a caller that waits until `caller`. Not for longer than the server would know a
@@ -22,6 +22,9 @@ impl<P: Primitive> Contended<P> {
         caller: Tick,
     ) -> Result<Done<Acquired>, Failed> {
         let client = self.client();
+        if let Some(quorum) = client.backend.quorum() {
+            return step.at_several(quorum, self.name(), deadline).await;
+        }
         let deadline = if P::Renew::LEASED { deadline } else { deadline.min(client.clock.now().plus(step.lease())) };
         let done = client.operate_for(self.name(), step, deadline, caller).await?;
         self.acknowledged(step, done).await
@@ -34,12 +37,20 @@ impl<P: Primitive> Contended<P> {
 
     /// Frees a hold, within `operation_timeout`.
     pub(super) async fn send_release(&self, step: &P::Release) -> Result<Done<Released>, Failed> {
-        self.client().operate(self.name(), step).await
+        let client = self.client();
+        match client.backend.quorum() {
+            Some(quorum) => quorum::release(quorum, self.name(), step, client.operation_deadline()).await,
+            None => client.operate(self.name(), step).await,
+        }
     }
 
     /// Leaves the queue, within `operation_timeout`.
     pub(super) async fn send_cancel(&self) -> Result<Done<Cancelled>, Failed> {
         let client = self.client();
+        if let Some(quorum) = client.backend.quorum() {
+            let reply = Cancelled::Done { now: ServerTime::default(), had_place: false };
+            return Ok(Done { reply, sent: client.clock.now(), echo_until: None, reached: quorum.reached() });
+        }
         client.operate(self.name(), &P::cancel(client.id())).await
     }
 
@@ -70,6 +81,11 @@ impl<P: Primitive> Contended<P> {
         client.keeper.settle(&client.backend, grant, lease, done.sent, done.reply)
     }
 
+    /// Whether processes wait for it in a queue, and not by a message on its own channel and random pauses.
+    pub(super) fn has_queue(&self) -> bool {
+        self.client().backend.quorum().is_none()
+    }
+
     /// When its server last answered any call of the client.
     pub(super) fn heard_at(&self) -> Tick {
         self.client().backend.heard_at(self.name())
@@ -97,7 +113,10 @@ where
         deadline: Tick,
         end: Tick,
     ) -> Result<Done<Renewed>, Failed> {
-        self.client().operate_until(self.name(), step, deadline, end).await
+        match self.client().backend.quorum() {
+            Some(quorum) => step.at_several(quorum, self.name(), deadline.min(end)).await,
+            None => self.client().operate_until(self.name(), step, deadline, end).await,
+        }
     }
 }
 
@@ -149,7 +168,10 @@ impl ServerHandle {
         step: &P::Release,
         deadline: Tick,
     ) -> Result<Done<Released>, Failed> {
-        self.0.run(name, step, deadline).await
+        match self.0.quorum() {
+            Some(quorum) => quorum::release(quorum, name, step, deadline).await,
+            None => self.0.run(name, step, deadline).await,
+        }
     }
 
     /// See [`Backend::batch_of`].
@@ -163,6 +185,11 @@ impl ServerHandle {
         items: Vec<(ObjectName, P::Look)>,
         deadline: Tick,
     ) -> Result<Done<Vec<Looked>>, Failed> {
+        if let Some(quorum) = self.0.quorum() {
+            // Nobody stands in a queue there.
+            let reply = items.iter().map(|_| Looked::Ask { now: ServerTime::default() }).collect();
+            return Ok(Done { reply, sent: quorum.now(), echo_until: None, reached: quorum.reached() });
+        }
         self.0.run_batch(Batch { items }, deadline).await
     }
 }

@@ -116,6 +116,9 @@ impl Context {
         self.check_open(op)?;
         let checked = ObjectName::new(&self.options.key_prefix, name);
         let name = checked.map_err(|error| error.renamed(op))?;
+        if let (Some(quorum), false) = (self.backend.quorum(), S::AT_SEVERAL) {
+            return Err(quorum.refuse(op).on(&name).error);
+        }
         self.look_at_rights::<S>(op, &name);
         Ok(name)
     }

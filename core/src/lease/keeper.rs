@@ -218,7 +218,11 @@ impl Keeper {
         for grant in &lost {
             self.0.lose(grant, LossReason::Expired);
         }
-        chunks
+        match backend.quorum() {
+            // What one of them lacks a majority for is not to cost the others theirs.
+            Some(_) => chunks.into_iter().flat_map(Chunk::split).collect(),
+            None => chunks,
+        }
     }
 
     /// One chunk, tried twice at most; what fails is entered again, so that a hold released meanwhile is not renewed.

@@ -3,14 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::step::{self, Acquire, AcquireAll, Cancel, Look, Release, ReleaseAll, Renew};
+use super::step::{self, Acquire, AcquireAll, Cancel, Look, Raise, Raised, Release, ReleaseAll, Renew, Undo};
 use super::{HolderId, LockObject};
+use crate::backend::{Done, Failed, Quorum};
+use crate::contended::quorum::{self, GrantedTogether};
 use crate::contended::{
-    AcquireStep, Cohort, Contended, Holds, MutexOrder, Ordered, OrderedGuard, Primitive, QueueNames, TakenTogether,
+    AcquireStep, Acquired, Cohort, Contended, Holds, MutexOrder, Ordered, OrderedGuard, Primitive, QueueNames,
+    TakenTogether,
 };
 use crate::context::Context;
 use crate::lease::{Grant, GrantSpec, Term};
 use crate::name::ObjectName;
+use crate::time::Tick;
 
 /// One holder at a time.
 pub(crate) struct Exclusive {
@@ -38,7 +42,7 @@ impl Primitive for Exclusive {
     fn acquire(client: &Context, _name: &ObjectName, wanted: Term, waits: bool, alone: bool) -> Acquire {
         let options = &client.options;
         // A hold that is passed on within the process needs a token for each holder, and a lease that is renewed.
-        let passed_on = wanted.is_renewed() && !options.strict_fifo && !alone;
+        let passed_on = wanted.is_renewed() && !options.strict_fifo && !alone && client.backend.quorum().is_none();
         Acquire {
             owner: client.next_owner(),
             lease: wanted.lease(),
@@ -124,6 +128,41 @@ impl AcquireStep for Acquire {
 
     fn lease(&self) -> Duration {
         self.lease
+    }
+
+    fn at_several(
+        &self,
+        quorum: &Arc<Quorum>,
+        name: &ObjectName,
+        deadline: Tick,
+    ) -> impl Future<Output = Result<Done<Acquired>, Failed>> + Send {
+        quorum::acquire(quorum, name, self, deadline)
+    }
+}
+
+impl GrantedTogether for Acquire {
+    type Raise = Raise;
+    type Undo = Undo;
+    type Release = Release;
+
+    fn without_queue(&self) -> Acquire {
+        Acquire { waits: false, ..self.clone() }
+    }
+
+    fn raise(&self, first: u64) -> Raise {
+        Raise { owner: self.owner.clone(), token: first + self.block - 1, token_ttl: self.token_ttl }
+    }
+
+    fn is_raised(reply: &Raised) -> bool {
+        reply.done
+    }
+
+    fn undo(&self) -> Undo {
+        Undo { owner: self.owner.clone() }
+    }
+
+    fn release(&self) -> Release {
+        Release { owner: self.owner.clone(), rejoin: false }
     }
 }
 

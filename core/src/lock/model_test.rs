@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::step::{self, Acquire, Cancel, ForceRelease, Inspect, LockState, Look, Release, Renew, Transfer};
+use super::step::{
+    self, Acquire, Cancel, ForceRelease, Inspect, LockState, Look, Raise, Release, Renew, Transfer, Undo,
+};
 use crate::contended::Queue;
 use crate::contended::token::TOKEN;
 use crate::context::inbox;
@@ -49,6 +51,15 @@ pub(crate) enum Action {
         to: u8,
         lease_ms: u64,
         late: bool,
+    },
+    Raise {
+        owner: u8,
+        /// So many us ahead of the clock.
+        ahead: i64,
+        token_ttl_ms: Option<u64>,
+    },
+    Undo {
+        owner: u8,
     },
     ForceRelease,
     Inspect,
@@ -122,11 +133,13 @@ fn actions() -> impl Strategy<Value = (Action, i64)> {
         (0..CLIENTS).prop_map(|client| Foreign::Listens { client, listens: false }),
     ];
     let action = prop_oneof![
-        8 => (owner.clone(), leases(), token_ttl, block, waits, late).prop_map(|(owner, lease_ms, token_ttl_ms, block, waits, late)| Action::Acquire { owner, lease_ms, token_ttl_ms, block, waits, late }),
+        8 => (owner.clone(), leases(), token_ttl.clone(), block, waits, late).prop_map(|(owner, lease_ms, token_ttl_ms, block, waits, late)| Action::Acquire { owner, lease_ms, token_ttl_ms, block, waits, late }),
         5 => (owner.clone(), any::<bool>()).prop_map(|(owner, rejoin)| Action::Release { owner, rejoin }),
         2 => (0..CLIENTS, late).prop_map(|(client, late)| Action::Cancel { client, late }),
         4 => (0..CLIENTS, any::<bool>(), late).prop_map(|(client, keep, late)| Action::Look { client, keep, late }),
         3 => (owner.clone(), leases(), prop::option::of(0..2_000u64)).prop_map(|(owner, lease_ms, cut_ms)| Action::Renew { owner, lease_ms, cut_ms }),
+        3 => (owner.clone(), prop_oneof![Just(0), Just(7_200_000_000), -5_000_000..5_000_000i64], token_ttl.clone()).prop_map(|(owner, ahead, token_ttl_ms)| Action::Raise { owner, ahead, token_ttl_ms }),
+        1 => owner.clone().prop_map(|owner| Action::Undo { owner }),
         2 => (owner.clone(), owner, leases(), late).prop_map(|(from, to, lease_ms, late)| Action::Transfer { from, to, lease_ms, late }),
         1 => Just(Action::ForceRelease),
         2 => Just(Action::Inspect),
@@ -166,13 +179,24 @@ impl Model for LockState {
             }
             Action::Renew { owner: number, lease_ms, cut_ms } => {
                 pair.step(
-                    &Renew { owner: owner(*number), lease: ms(*lease_ms), cut: cut_ms.map(|more| ms(lease_ms + more)) },
+                    &Renew {
+                        owner: owner(*number),
+                        lease: ms(*lease_ms),
+                        cut: cut_ms.map(|more| ms(lease_ms + more)),
+                        hold: None,
+                    },
                     false,
                 );
             }
             Action::Transfer { from, to, lease_ms, late } => {
                 pair.step(&Transfer { from: owner(*from), to: owner(*to), lease: ms(*lease_ms) }, *late);
             }
+            Action::Raise { owner: number, ahead, token_ttl_ms } => {
+                let (owner, token_ttl) = (owner(*number), token_ttl_ms.map(ms));
+                let token = pair.now.0.saturating_add_signed(*ahead);
+                pair.step(&Raise { owner, token, token_ttl }, false);
+            }
+            Action::Undo { owner: number } => pair.step(&Undo { owner: owner(*number) }, false),
             Action::ForceRelease => pair.step(&ForceRelease, false),
             Action::Inspect => pair.step(&Inspect, false),
             Action::Foreign(action) => foreign(pair, action),

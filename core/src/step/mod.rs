@@ -81,6 +81,9 @@ pub(crate) trait State: Expires + Default + Clone {
     /// The access rules that a user of the server needs for objects of this kind, as ACL SETUSER takes them.
     const ACCESS: &'static str;
 
+    /// Whether objects of this kind can be had of several independent servers, of which a majority grants them.
+    const AT_SEVERAL: bool = false;
+
     /// The key that makes an object of this kind of this name be there; two kinds may share it.
     fn main_key(name: &ObjectName) -> String;
 

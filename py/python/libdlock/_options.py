@@ -61,6 +61,8 @@ class Options(TypedDict, total=False):
     tls_key_file: str
     tls_server_name: str
     tls_danger_accept_any_certificate: bool
+    longest_lease: Seconds
+    data_survives: bool
     client_name: str
     password_env: str
     password_file: str

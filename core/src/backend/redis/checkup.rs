@@ -80,7 +80,7 @@ mod tests {
 
     fn hello(run_id: Option<&str>, evicts_by: Option<&str>, seconds: u64) -> Hello {
         let sighting = Sighting { server: ServerTime(seconds * 1_000_000), at: Tick(0) };
-        Hello { sighting, run_id: run_id.map(str::to_owned), evicts_by: evicts_by.map(str::to_owned) }
+        Hello { sighting, run_id: run_id.map(str::to_owned), uptime: None, evicts_by: evicts_by.map(str::to_owned) }
     }
 
     #[test]

@@ -31,6 +31,8 @@ pub(super) struct Hello {
     pub(super) sighting: Sighting,
     /// Changes when a server restarts or another one takes its place; unknown where `INFO` is forbidden.
     pub(super) run_id: Option<String>,
+    /// How long it has run, as it says itself; unknown where `INFO` is forbidden.
+    pub(super) uptime: Option<Duration>,
     /// The server's `maxmemory-policy` when it is one that may evict held locks.
     pub(super) evicts_by: Option<String>,
 }
@@ -238,7 +240,9 @@ impl Dialler {
         }
         let sighting = Sighting { server, at: self.clock.now() };
         let evicts_by = field(&memory.ok(), "maxmemory_policy:").filter(|policy| policy != "noeviction");
-        Ok(Hello { sighting, run_id: field(&info, "run_id:"), evicts_by })
+        let uptime =
+            field(&info, "uptime_in_seconds:").and_then(|seconds| seconds.parse().ok()).map(Duration::from_secs);
+        Ok(Hello { sighting, run_id: field(&info, "run_id:"), uptime, evicts_by })
     }
 
     /// An answer within `response_timeout`.

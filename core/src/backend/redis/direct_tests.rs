@@ -40,7 +40,7 @@ impl Setup {
     fn redis(&self) -> &RedisBackend {
         match &*self.backend {
             Backend::Redis(redis) => redis,
-            Backend::Cluster(_) | Backend::Memory(_) => unreachable!("connected to a server"),
+            Backend::Cluster(_) | Backend::Quorum(_) | Backend::Memory(_) => unreachable!("connected to a server"),
         }
     }
 
@@ -75,7 +75,7 @@ impl Drop for Setup {
 }
 
 fn request() -> (ObjectName, Renew) {
-    let step = Renew { owner: "nobody:1".to_owned(), lease: Duration::from_secs(1), cut: None };
+    let step = Renew { owner: "nobody:1".to_owned(), lease: Duration::from_secs(1), cut: None, hold: None };
     (ObjectName::new("", "jobs").unwrap(), step)
 }
 

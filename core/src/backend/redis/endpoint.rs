@@ -63,7 +63,7 @@ impl Route {
             Target::Tcp { address, .. } => Route::Fixed(Endpoint::Tcp(address.clone())),
             Target::Unix(path) => Route::Fixed(Endpoint::Unix(path.clone())),
             Target::Master { sentinels, tls } => Route::Sentinels(Sentinels::new(sentinels, *tls, options, events)),
-            Target::Cluster(_) => unreachable!("each node of a cluster is a target of its own"),
+            Target::Cluster(_) | Target::Quorum(_) => unreachable!("each server is a target of its own"),
             Target::Memory(_) => unreachable!("memory:// opens no connection"),
         }
     }

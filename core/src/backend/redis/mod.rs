@@ -19,6 +19,7 @@ mod parts;
 mod plain;
 mod probe;
 mod quiet;
+mod quorum;
 mod replicas;
 mod reply;
 mod request;
@@ -47,6 +48,7 @@ use self::link::{Connected, Link};
 use self::listen::Listener;
 use self::moves::Moves;
 use self::parts::Parts;
+pub(crate) use self::quorum::{Answer, Quorum, Round};
 use self::replicas::Replicas;
 use self::server::Server;
 use self::verdict::StepKind;
@@ -125,6 +127,16 @@ impl RedisBackend {
         self.link.retire();
         self.listener.retire();
         self.shard_listener.iter().for_each(Listener::retire);
+    }
+
+    /// Completes when there is a connection, or with the reason why there is none at `deadline`.
+    async fn is_there(&self, deadline: Tick) -> Result<()> {
+        self.link.get(deadline).await.map(drop)
+    }
+
+    /// Whether there is a connection.
+    fn is_connected(&self) -> bool {
+        self.link.up(|_| ()).is_some()
     }
 
     /// Why there is no connection, if there is none.

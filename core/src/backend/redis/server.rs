@@ -33,6 +33,8 @@ struct Shared {
 
 struct Known {
     sighting: Sighting,
+    /// How long it had run when a connection for commands was dialled last, and when that was.
+    uptime: (Duration, Tick),
     run_id: Option<String>,
     /// What it said when it last refused for a reason that passes, until it answers again.
     refusal: Option<Error>,
@@ -113,7 +115,7 @@ impl Server {
     pub(super) fn new(row: &Moves, pubsub: PubSub) -> Server {
         let sighting = Sighting { server: ServerTime::default(), at: Tick::default() };
         let alternation = Alternation::default();
-        let known = Known { sighting, run_id: None, refusal: None, generation: 0, alternation };
+        let known = Known { sighting, uptime: Default::default(), run_id: None, refusal: None, generation: 0, alternation };
         Server(Arc::new(Shared { known: Mutex::new(known), moves: watch::Sender::new(0), row: row.clone(), pubsub }))
     }
 
@@ -129,7 +131,10 @@ impl Server {
     /// A connection was dialled: which server it has reached. The first of a client is no move.
     pub(super) fn reached(&self, by: Purpose, first: bool, hello: &Hello) -> Reached {
         if by == Purpose::Commands {
-            self.known().sighting = hello.sighting;
+            let mut known = self.known();
+            known.sighting = hello.sighting;
+            // One that does not say may have started just now.
+            known.uptime = (hello.uptime.unwrap_or_default(), hello.sighting.at);
         }
         self.reached_run(by, first, hello.run_id.as_deref(), hello.sighting.at)
     }
@@ -195,6 +200,12 @@ impl Server {
         let mut known = self.known();
         known.sighting = sighting;
         known.refusal = None;
+    }
+
+    /// How long it has run, at least but for a second: as it said, and since.
+    pub(super) fn uptime(&self, now: Tick) -> Duration {
+        let (told, at) = self.known().uptime;
+        told + now.since(at)
     }
 
     /// When it last told its time.

@@ -6,10 +6,12 @@ mod cancel;
 mod force_release;
 mod inspect;
 mod look;
+mod raise;
 mod release;
 mod release_all;
 mod renew;
 mod transfer;
+mod undo;
 
 use std::mem::swap;
 
@@ -19,10 +21,12 @@ pub(crate) use cancel::Cancel;
 pub(crate) use force_release::ForceRelease;
 pub(crate) use inspect::Inspect;
 pub(crate) use look::Look;
+pub(crate) use raise::{Raise, Raised};
 pub(crate) use release::Release;
 pub(crate) use release_all::ReleaseAll;
 pub(crate) use renew::Renew;
 pub(crate) use transfer::{Transfer, Transferred};
+pub(crate) use undo::Undo;
 
 use crate::contended::{Queue, QueueAt, QueueNames};
 use crate::name::ObjectName;
@@ -109,6 +113,7 @@ impl State for LockState {
         &redisson_lock__channel:* &dlock_inbox:* \
         +eval +evalsha +time +ping +info +subscribe +unsubscribe +publish +get +set +del +exists +pexpire +persist +pttl \
         +hget +hset +hdel +hexists +hincrby +hrandfield +zadd +zcard +zrange +zrank +zrem";
+    const AT_SEVERAL: bool = true;
 
     fn main_key(name: &ObjectName) -> String {
         name.as_str().to_owned()

@@ -424,6 +424,29 @@ public final class Options {
     }
 
     /**
+     * With several servers ({@code redis+quorum}): the longest lease of any client; a server that has restarted counts
+     * when it has passed. The same for all clients.
+     *
+     * @param lease 100 ms to 24 h; 60 s by default
+     * @return a copy with it
+     */
+    public Options longestLease(Duration lease) {
+        Arguments.notNull(lease, "lease");
+        return set("longest_lease", lease);
+    }
+
+    /**
+     * With several servers ({@code redis+quorum}): whether they keep every write over a restart ({@code appendfsync
+     * always}), so that each counts at once.
+     *
+     * @param survives false by default
+     * @return a copy with it
+     */
+    public Options dataSurvives(boolean survives) {
+        return set("data_survives", Boolean.toString(survives));
+    }
+
+    /**
      * As the server's {@code CLIENT LIST} shows it.
      *
      * @param name printable ASCII without spaces; {@code libdlock-<version>} by default
