@@ -317,12 +317,12 @@ async fn only_locks_can_be_had_of_several_servers() {
         client.rw_lock("book").err(),
         client.latch("start").err(),
         client.rate_limiter("calls", Rate::new(5, second)).err(),
-        client.lock(NAME).unwrap().inspect().await.err(),
+        client.lock_all(["a", "b"]).err(),
     ];
     for refused in refused {
         let refused = refused.expect("a refusal");
         assert_eq!(refused.kind(), ErrorKind::Unsupported, "{refused}");
-        assert!(refused.message().contains("only locks can be acquired"), "{refused}");
+        assert!(refused.message().contains("agree on who holds a lock, and on nothing else"), "{refused}");
     }
 }
 

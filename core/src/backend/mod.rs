@@ -10,10 +10,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) use hub::{Heard, Listen, Subscription};
-pub(crate) use redis::{Answer, Quorum, Round};
+pub(crate) use redis::{Answer, Members, Quorum};
 
 use crate::config::{Config, Options, Target};
 use crate::error::{Error, Result};
+use crate::event::Level;
 use crate::name::ObjectName;
 use crate::stats::Counters;
 use crate::step::{Batch, BatchStep, JointStep, PubSub, Step};
@@ -110,14 +111,23 @@ pub(crate) enum Backend {
 impl Backend {
     /// Reaches the server within `connect_timeout`, or says why not.
     pub(crate) async fn connect(config: &Config, tasks: &Tasks, counters: &Arc<Counters>) -> Result<Backend> {
-        Ok(match &config.target {
+        let backend = match &config.target {
             Target::Memory(name) => Backend::Memory(memory::MemoryBackend::open(name.as_deref(), config.clock.clone())),
             Target::Cluster(nodes) => Backend::Cluster(redis::Cluster::connect(nodes, config, tasks, counters).await?),
             Target::Quorum(servers) => {
                 Backend::Quorum(Arc::new(Quorum::connect(servers, config, tasks, counters).await?))
             }
             target => Backend::Redis(redis::RedisBackend::connect(target, config, tasks, counters).await?),
-        })
+        };
+        if config.options.tls_danger_accept_any_certificate {
+            let message = format!(
+                "the certificate of {} is not verified (tls_danger_accept_any_certificate): whoever is on the way can read and \
+                 change everything",
+                config.target
+            );
+            config.events.emit(Level::Warn, None, message);
+        }
+        Ok(backend)
     }
 
     /// Runs one step on one object, with retries until `deadline` where the step allows them. The first attempt is made on the
@@ -349,7 +359,8 @@ impl Backend {
         match self {
             Backend::Redis(redis) => redis.watch_rights(access, name, tell).await,
             Backend::Cluster(cluster) => cluster.watch_rights(access, name, tell).await,
-            Backend::Quorum(_) | Backend::Memory(_) => std::future::pending().await,
+            Backend::Quorum(quorum) => quorum.watch_rights(access, name, tell).await,
+            Backend::Memory(_) => std::future::pending().await,
         }
     }
 

@@ -17,7 +17,7 @@ where
         let client = self.client();
         let (deadline, end) = (client.operation_deadline(), grant.valid_until().max(client.clock.now()));
         loop {
-            let done = self.send_renewal(&P::Renew::of(grant, lease), deadline, end).await;
+            let done = self.send_renewal(grant, lease, deadline, end).await;
             let done = done.map_err(|failed| failed.error.renamed(op))?;
             // The server before may have answered: what it prolonged is not what counts.
             if done.reached.moves != self.moves() && client.clock.now() < deadline.min(end) {

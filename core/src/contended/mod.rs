@@ -51,7 +51,6 @@ pub(crate) mod place;
 mod queue;
 #[cfg(test)]
 mod queue_test;
-pub(crate) mod quorum;
 mod server;
 mod several;
 mod sleep;
@@ -152,6 +151,16 @@ pub(crate) trait Primitive: Default + Send + Sync + 'static {
     /// A hold was granted at `now` that is shared: others may join it, as far as the primitive lets them.
     fn offer(&self, _grant: &Grant, _now: Tick) {}
 
+    /// Frees a hold at several servers, of which a majority has to answer.
+    fn release_at_several(
+        quorum: &Arc<Quorum>,
+        name: &ObjectName,
+        _step: &Self::Release,
+        _deadline: Tick,
+    ) -> impl Future<Output = Result<Done<Released>, Failed>> + Send {
+        std::future::ready(Err(quorum.refuse(Self::Release::OP).on(name)))
+    }
+
     /// Where holders that are no clients of libdlock announce a release.
     fn foreign_channel(name: &ObjectName) -> String;
 
@@ -225,7 +234,7 @@ pub(crate) trait AcquireStep: Step<Reply = Acquired> {
         given
     }
 
-    /// Asks several servers, of which a majority has to grant.
+    /// Asks several servers, of which a majority has to grant; in one attempt.
     fn at_several(
         &self,
         quorum: &Arc<Quorum>,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{AcquireStep, Acquired, Cancelled, Contended, Joint, Looked, Primitive, Released, TakenTogether, quorum};
+use super::{AcquireStep, Acquired, Cancelled, Contended, Joint, Looked, Primitive, Released, TakenTogether};
 use crate::backend::{Backend, Done, Failed, Listen, Reached, Subscription};
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -39,7 +39,7 @@ impl<P: Primitive> Contended<P> {
     pub(super) async fn send_release(&self, step: &P::Release) -> Result<Done<Released>, Failed> {
         let client = self.client();
         match client.backend.quorum() {
-            Some(quorum) => quorum::release(quorum, self.name(), step, client.operation_deadline()).await,
+            Some(quorum) => P::release_at_several(quorum, self.name(), step, client.operation_deadline()).await,
             None => client.operate(self.name(), step).await,
         }
     }
@@ -61,13 +61,12 @@ impl<P: Primitive> Contended<P> {
         done.map(|done| done.reply).map_err(|failed| failed.error)
     }
 
-    /// Has the server end every hold of this name, whoever has it; what `step` says. Those of this client are lost when this
-    /// returns, also if it said that there were none.
-    pub(crate) async fn force_release<S: Step<Reply = bool>>(&self, step: &S) -> Result<bool> {
-        self.check_open(S::OP)?;
+    /// Has the server end every hold of this name, whoever has it, by what `frees` does; what that says. Those of this client are
+    /// lost when this returns, also if it said that there were none.
+    pub(crate) async fn force_release(&self, frees: impl Future<Output = Result<bool>>) -> Result<bool> {
         // The server has freed these, or showed them gone. One that is granted meanwhile may have come before or after.
         let before = self.primitive().valid();
-        let freed = self.run_now(step).await;
+        let freed = frees.await;
         if freed.is_ok() {
             before.iter().for_each(|grant| self.client().keeper.end_as(grant, LossReason::Deleted));
         }
@@ -81,7 +80,7 @@ impl<P: Primitive> Contended<P> {
         client.keeper.settle(&client.backend, grant, lease, done.sent, done.reply)
     }
 
-    /// Whether processes wait for it in a queue, and not by a message on its own channel and random pauses.
+    /// Whether processes wait for it in a queue, and not by messages on its own channel and random pauses.
     pub(super) fn has_queue(&self) -> bool {
         self.client().backend.quorum().is_none()
     }
@@ -106,17 +105,22 @@ impl<P: Primitive> Contended<P>
 where
     P::Renew: Renewal,
 {
-    /// Asks for a renewal of a hold until `deadline`, that of `operation_timeout`, or until `end` if that is sooner.
+    /// Asks for a renewal of a hold, for `lease`, until `deadline`, that of `operation_timeout`, or until `end` if that is sooner.
     pub(super) async fn send_renewal(
         &self,
-        step: &P::Renew,
+        grant: &Grant,
+        lease: Duration,
         deadline: Tick,
         end: Tick,
     ) -> Result<Done<Renewed>, Failed> {
-        match self.client().backend.quorum() {
-            Some(quorum) => step.at_several(quorum, self.name(), deadline.min(end)).await,
-            None => self.client().operate_until(self.name(), step, deadline, end).await,
-        }
+        let client = self.client();
+        let Some(quorum) = client.backend.quorum() else {
+            return client.operate_until(self.name(), &P::Renew::of(grant, lease), deadline, end).await;
+        };
+        let Done { reply, sent, echo_until, reached } =
+            P::Renew::at_several(quorum, &[(grant.clone(), lease)], deadline.min(end)).await?;
+        let reply = reply.first().copied().unwrap_or(Renewed::Undecided);
+        Ok(Done { reply, sent, echo_until, reached })
     }
 }
 
@@ -169,7 +173,7 @@ impl ServerHandle {
         deadline: Tick,
     ) -> Result<Done<Released>, Failed> {
         match self.0.quorum() {
-            Some(quorum) => quorum::release(quorum, name, step, deadline).await,
+            Some(quorum) => P::release_at_several(quorum, name, step, deadline).await,
             None => self.0.run(name, step, deadline).await,
         }
     }

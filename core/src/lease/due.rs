@@ -37,12 +37,6 @@ impl Chunk {
         self.by.chunk.saturating_sub(self.weight())
     }
 
-    /// Each hold by itself.
-    pub(super) fn split(self) -> impl Iterator<Item = Chunk> {
-        let Chunk { by, holds } = self;
-        holds.into_iter().map(move |hold| Chunk { by, holds: vec![hold] })
-    }
-
     /// How many full chunks it weighs as much as, one at least.
     pub(super) fn size(&self) -> usize {
         self.weight().div_ceil(self.by.chunk).max(1)

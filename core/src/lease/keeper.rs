@@ -16,7 +16,7 @@ use super::verify::VerifyPace;
 use super::{Grant, LossReason, Renewed, Watch};
 use crate::backend::{Backend, Failed};
 use crate::event::{Events, Level};
-use crate::stats::Counters;
+use crate::stats::{Counters, HoldCounts};
 use crate::task::{Life, Tasks, fault_point};
 use crate::time::{Clock, Tick};
 
@@ -218,11 +218,7 @@ impl Keeper {
         for grant in &lost {
             self.0.lose(grant, LossReason::Expired);
         }
-        match backend.quorum() {
-            // What one of them lacks a majority for is not to cost the others theirs.
-            Some(_) => chunks.into_iter().flat_map(Chunk::split).collect(),
-            None => chunks,
-        }
+        chunks
     }
 
     /// One chunk, tried twice at most; what fails is entered again, so that a hold released meanwhile is not renewed.
@@ -233,7 +229,9 @@ impl Keeper {
         let _some_of_few = in_flight.acquire_many(chunk.size().min(HEAVIEST) as u32).await;
         let Chunk { by, mut holds, .. } = chunk;
         holds.retain(|(grant, _)| !matches!(grant.watch(), Watch::Over));
-        let Some((first, _)) = holds.first() else { return };
+        if holds.is_empty() {
+            return;
+        }
         let moves: Vec<u64> = holds.iter().map(|(grant, _)| backend.moves(grant.name())).collect();
         let deadline = self.0.clock.now().plus(backend.attempt_budget() * 2);
         let counts = (by.counts)(&self.0.counters);
@@ -241,20 +239,31 @@ impl Keeper {
             Ok(done) => {
                 let prolonged = done.reply.iter().filter(|reply| matches!(reply, Renewed::Prolonged { .. })).count();
                 counts.renewed(prolonged);
-                for ((grant, lease), reply) in holds.iter().zip(done.reply) {
-                    self.settle(backend, grant, *lease, done.sent, reply);
-                }
+                let undecided: Vec<_> = holds
+                    .iter()
+                    .zip(done.reply)
+                    .filter_map(|(hold, reply)| {
+                        let (grant, lease) = hold;
+                        self.settle(backend, grant, *lease, done.sent, reply);
+                        (reply == Renewed::Undecided).then_some(hold)
+                    })
+                    .collect();
+                self.failed(counts, &undecided, "too few servers have renewed them");
                 // It may have been the server before that answered.
                 let moved = holds.iter().zip(moves).filter(|((grant, _), moves)| backend.moves(grant.name()) != *moves);
                 self.ask_again(moved.map(|(hold, _)| hold), |_| Duration::ZERO);
             }
-            Err(Failed { error, .. }) => {
-                let message = format!("{} renewals failed and are tried again: {}", holds.len(), error.message());
-                self.0.events.emit_of(Level::Warn, first.for_event(), message);
-                counts.renewals_failed(holds.len());
-                self.ask_again(holds.iter(), |lease| (lease / 10).clamp(SHORTEST_RETRY, LONGEST_RETRY));
-            }
+            Err(Failed { error, .. }) => self.failed(counts, &holds.iter().collect::<Vec<_>>(), error.message()),
         }
+    }
+
+    /// Tells that these were not renewed, and has them tried again.
+    fn failed(&self, counts: &HoldCounts, holds: &[&ToRenew], why: &str) {
+        let Some((first, _)) = holds.first() else { return };
+        let message = format!("{} renewals failed and are tried again: {why}", holds.len());
+        self.0.events.emit_of(Level::Warn, first.for_event(), message);
+        counts.renewals_failed(holds.len());
+        self.ask_again(holds.iter().copied(), |lease| (lease / 10).clamp(SHORTEST_RETRY, LONGEST_RETRY));
     }
 
     /// What the server's answer to a renewal that was sent at `sent` means for the hold, or for the one that it was handed
@@ -267,11 +276,14 @@ impl Keeper {
             }
             return held;
         }
+        if reply == Renewed::Undecided {
+            return grant.is_valid();
+        }
         let same_server = backend.server_generation(grant.name()) == grant.server_generation();
         let reason = match reply {
             _ if !same_server => LossReason::ServerChanged,
             Renewed::Gone => LossReason::Deleted,
-            Renewed::Prolonged { .. } | Renewed::Taken | Renewed::WrongType => LossReason::Taken,
+            _ => LossReason::Taken,
         };
         self.end_as(grant, reason);
         false

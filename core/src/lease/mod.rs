@@ -37,6 +37,8 @@ pub(crate) enum Renewed {
     Taken,
     /// The key holds something else now.
     WrongType,
+    /// Of several servers too few have answered, or said the same: the hold is as it was.
+    Undecided,
 }
 
 impl Renewed {

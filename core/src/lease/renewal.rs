@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use super::{Grant, Renewed};
 use crate::backend::{Backend, Done, Failed, Quorum};
-use crate::name::ObjectName;
 use crate::stats::{Counters, HoldCounts};
 use crate::step::{Batch, BatchStep};
 use crate::time::Tick;
@@ -29,14 +28,13 @@ pub(crate) trait Renewal: BatchStep<Reply = Renewed> {
     /// For `lease` from when the server carries it out.
     fn of(grant: &Grant, lease: Duration) -> Self;
 
-    /// Renews at several servers, of which a majority has to.
+    /// Renews holds at several servers, of which a majority has to renew each.
     fn at_several(
-        &self,
         quorum: &Arc<Quorum>,
-        name: &ObjectName,
+        _holds: &[(Grant, Duration)],
         _deadline: Tick,
-    ) -> impl Future<Output = Result<Done<Renewed>, Failed>> + Send {
-        std::future::ready(Err(quorum.refuse(Self::OP).on(name)))
+    ) -> impl Future<Output = Result<Done<Vec<Renewed>>, Failed>> + Send {
+        std::future::ready(Err(quorum.refuse(Self::OP)))
     }
 
     /// Where holds of this kind, and waits for them, are counted.
@@ -128,24 +126,12 @@ impl RenewedBy {
 }
 
 fn send<'a, R: Renewal>(backend: &'a Backend, holds: &[ToRenew], deadline: Tick) -> Sending<'a> {
+    if let Some(quorum) = backend.quorum() {
+        let holds = holds.to_vec();
+        return Box::pin(async move { R::at_several(quorum, &holds, deadline).await });
+    }
     let items = holds.iter().map(|(grant, lease)| (grant.name().clone(), R::of(grant, *lease))).collect();
-    match backend.quorum() {
-        Some(quorum) => Box::pin(send_to_several(quorum, items, deadline)),
-        None => Box::pin(backend.run_batch(Batch { items }, deadline)),
-    }
-}
-
-/// Each by itself. One that too few servers answered is `Err` for all: the keeper asks again for each.
-async fn send_to_several<R: Renewal>(
-    quorum: &Arc<Quorum>,
-    items: Vec<(ObjectName, R)>,
-    deadline: Tick,
-) -> Result<Done<Vec<Renewed>>, Failed> {
-    let (sent, mut replies) = (quorum.now(), Vec::with_capacity(items.len()));
-    for (name, step) in &items {
-        replies.push(step.at_several(quorum, name, deadline).await?.reply);
-    }
-    Ok(Done { reply: replies, sent, echo_until: None, reached: quorum.reached() })
+    Box::pin(backend.run_batch(Batch { items }, deadline))
 }
 
 /// By the step: there may be several values for one.

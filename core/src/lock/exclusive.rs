@@ -3,13 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::step::{self, Acquire, AcquireAll, Cancel, Look, Raise, Raised, Release, ReleaseAll, Renew, Undo};
-use super::{HolderId, LockObject};
+use super::step::{self, Acquire, AcquireAll, Cancel, Look, Release, ReleaseAll, Renew};
+use super::{HolderId, LockObject, quorum};
 use crate::backend::{Done, Failed, Quorum};
-use crate::contended::quorum::{self, GrantedTogether};
 use crate::contended::{
     AcquireStep, Acquired, Cohort, Contended, Holds, MutexOrder, Ordered, OrderedGuard, Primitive, QueueNames,
-    TakenTogether,
+    Released, TakenTogether,
 };
 use crate::context::Context;
 use crate::lease::{Grant, GrantSpec, Term};
@@ -42,7 +41,7 @@ impl Primitive for Exclusive {
     fn acquire(client: &Context, _name: &ObjectName, wanted: Term, waits: bool, alone: bool) -> Acquire {
         let options = &client.options;
         // A hold that is passed on within the process needs a token for each holder, and a lease that is renewed.
-        let passed_on = wanted.is_renewed() && !options.strict_fifo && !alone && client.backend.quorum().is_none();
+        let passed_on = wanted.is_renewed() && !options.strict_fifo && !alone;
         Acquire {
             owner: client.next_owner(),
             lease: wanted.lease(),
@@ -62,6 +61,15 @@ impl Primitive for Exclusive {
 
     fn look(client: &Arc<str>, keep: bool) -> Look {
         Look { client: client.clone(), keep }
+    }
+
+    async fn release_at_several(
+        quorum: &Arc<Quorum>,
+        name: &ObjectName,
+        step: &Release,
+        deadline: Tick,
+    ) -> Result<Done<Released>, Failed> {
+        quorum::release(quorum, name, step, deadline).await
     }
 
     fn foreign_channel(name: &ObjectName) -> String {
@@ -130,39 +138,13 @@ impl AcquireStep for Acquire {
         self.lease
     }
 
-    fn at_several(
+    async fn at_several(
         &self,
         quorum: &Arc<Quorum>,
         name: &ObjectName,
         deadline: Tick,
-    ) -> impl Future<Output = Result<Done<Acquired>, Failed>> + Send {
-        quorum::acquire(quorum, name, self, deadline)
-    }
-}
-
-impl GrantedTogether for Acquire {
-    type Raise = Raise;
-    type Undo = Undo;
-    type Release = Release;
-
-    fn without_queue(&self) -> Acquire {
-        Acquire { waits: false, ..self.clone() }
-    }
-
-    fn raise(&self, first: u64) -> Raise {
-        Raise { owner: self.owner.clone(), token: first + self.block - 1, token_ttl: self.token_ttl }
-    }
-
-    fn is_raised(reply: &Raised) -> bool {
-        reply.done
-    }
-
-    fn undo(&self) -> Undo {
-        Undo { owner: self.owner.clone() }
-    }
-
-    fn release(&self) -> Release {
-        Release { owner: self.owner.clone(), rejoin: false }
+    ) -> Result<Done<Acquired>, Failed> {
+        quorum::acquire(quorum, name, self, deadline).await
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use super::Lock;
 use super::step::{ForceRelease, Inspect};
+use super::{Lock, quorum};
 use crate::error::Result;
+use crate::step::Step;
 
 /// What the server shows of a lock.
 ///
@@ -45,7 +46,13 @@ impl Lock {
     /// # Cancel safety
     /// Dropping the future may leave it done or not done.
     pub async fn force_release(&self) -> Result<bool> {
-        self.shared.force_release(&ForceRelease).await
+        self.shared.check_open(ForceRelease::OP)?;
+        let client = self.client();
+        let Some(quorum) = client.backend.quorum() else {
+            return self.shared.force_release(self.shared.run_now(&ForceRelease)).await;
+        };
+        let frees = quorum::force_release(quorum, self.shared.name(), client.operation_deadline());
+        self.shared.force_release(async { frees.await.map_err(|failed| failed.error) }).await
     }
 
     /// Reads who holds the lock, for how long, and the last token.
@@ -56,7 +63,15 @@ impl Lock {
     /// # Cancel safety
     /// Dropping the future changes nothing.
     pub async fn inspect(&self) -> Result<Inspection> {
-        let seen = self.shared.run_now(&Inspect).await?;
+        let client = self.client();
+        let seen = match client.backend.quorum() {
+            Some(quorum) => {
+                self.shared.check_open(Inspect::OP)?;
+                let seen = quorum::inspect(quorum, self.shared.name(), client.operation_deadline()).await;
+                seen.map_err(|failed| failed.error)?
+            }
+            None => self.shared.run_now(&Inspect).await?,
+        };
         Ok(Inspection {
             ours: seen.holder.as_deref().is_some_and(|holder| self.client().owns(holder)),
             ttl: u64::try_from(seen.ttl).ok().map(Duration::from_millis),

@@ -18,6 +18,7 @@ mod loss_tests;
 #[cfg(test)]
 mod model_test;
 mod options;
+mod quorum;
 mod reentry;
 mod release;
 mod step;

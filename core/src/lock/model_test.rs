@@ -179,12 +179,7 @@ impl Model for LockState {
             }
             Action::Renew { owner: number, lease_ms, cut_ms } => {
                 pair.step(
-                    &Renew {
-                        owner: owner(*number),
-                        lease: ms(*lease_ms),
-                        cut: cut_ms.map(|more| ms(lease_ms + more)),
-                        hold: None,
-                    },
+                    &Renew { owner: owner(*number), lease: ms(*lease_ms), cut: cut_ms.map(|more| ms(lease_ms + more)) },
                     false,
                 );
             }

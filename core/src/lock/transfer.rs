@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::step::{Transfer, Transferred};
-use super::{Held, HolderId, Lock};
-use crate::backend::Failed;
+use super::{Held, HolderId, Lock, quorum};
+use crate::backend::{Done, Failed};
 use crate::config::check_lease;
 use crate::contended::{Cohort, is_owed, undo};
 use crate::error::{Error, ErrorKind, Result};
@@ -88,7 +88,7 @@ impl Lock {
         let _former = Orphan { lock: self.clone(), owner: Some(step.from.clone()), lease };
         let mut fresh = Orphan { lock: self.clone(), owner: Some(owner.clone()), lease };
         let refuse = |kind, message: &str| Error::new(kind, DETACH, message).on(self.key());
-        let done = client.operate(self.shared.name(), &step).await;
+        let done = self.send_transfer(&step).await;
         // The hold is over in any case: a retry finds none.
         let over = |failed: Failed| failed.error.renamed(DETACH).permanent();
         match done.map_err(over)?.reply {
@@ -147,7 +147,7 @@ impl Lock {
         // A client that closes waits for what is got here until it has arrived or was given back.
         let _under_way = client.tasks.under_way();
         let mut orphan = Orphan { lock: self.clone(), owner: Some(owner.clone()), lease };
-        let done = client.operate(self.shared.name(), &step).await.map_err(|failed| failed.error)?;
+        let done = self.send_transfer(&step).await.map_err(|failed| failed.error)?;
         match done.reply {
             Transferred::Done { .. } => {}
             Transferred::NotHeld { .. } => {
@@ -193,6 +193,14 @@ impl Lock {
         orphan.owner = None;
         client.counters.lock.acquired(client.clock.now().since(asked_at), Way::AtOnce);
         Ok(Held::new(self.clone(), holder, grant))
+    }
+
+    async fn send_transfer(&self, step: &Transfer) -> Result<Done<Transferred>, Failed> {
+        let (client, name) = (self.client(), self.shared.name());
+        match client.backend.quorum() {
+            Some(quorum) => quorum::transfer(quorum, name, step, client.operation_deadline()).await,
+            None => client.operate(name, step).await,
+        }
     }
 
     /// Makes what was attached the holder's, unless it holds the lock meanwhile or the client has begun to close.

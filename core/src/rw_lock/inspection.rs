@@ -50,7 +50,7 @@ impl RwLock {
     /// # Cancel safety
     /// Dropping the future may leave it done or not done.
     pub async fn force_release(&self) -> Result<bool> {
-        self.shared.force_release(&ForceRelease).await
+        self.shared.force_release(self.shared.run_now(&ForceRelease)).await
     }
 
     /// Reads who writes or how many read, for how long, and the last token.

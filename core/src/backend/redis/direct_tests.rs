@@ -75,7 +75,7 @@ impl Drop for Setup {
 }
 
 fn request() -> (ObjectName, Renew) {
-    let step = Renew { owner: "nobody:1".to_owned(), lease: Duration::from_secs(1), cut: None, hold: None };
+    let step = Renew { owner: "nobody:1".to_owned(), lease: Duration::from_secs(1), cut: None };
     (ObjectName::new("", "jobs").unwrap(), step)
 }
 

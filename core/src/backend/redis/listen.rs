@@ -58,7 +58,7 @@ impl Listener {
             })
         };
         let purpose = Purpose::Messages(pubsub);
-        let link = Link::new(purpose, dialler.clone(), server.clone(), clock.clone(), events.clone(), deliver);
+        let link = Link::new(purpose, dialler.clone(), server.clone(), clock.clone(), events.clone(), deliver, None);
         let (clock, events, its_tasks) = (clock.clone(), events.clone(), tasks.clone());
         let keeper = Keeper { hub: hub.clone(), ears, link: link.clone(), clock, events, tasks: its_tasks };
         let retired = link.clone();

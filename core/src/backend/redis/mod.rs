@@ -48,7 +48,7 @@ use self::link::{Connected, Link};
 use self::listen::Listener;
 use self::moves::Moves;
 use self::parts::Parts;
-pub(crate) use self::quorum::{Answer, Quorum, Round};
+pub(crate) use self::quorum::{Answer, Members, Quorum};
 use self::replicas::Replicas;
 use self::server::Server;
 use self::verdict::StepKind;
@@ -56,7 +56,6 @@ use super::{Done, Failed, Listen, Reached, Sighting, Subscription};
 use crate::blocking;
 use crate::config::{Config, Target};
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::Level;
 use crate::name::ObjectName;
 use crate::stats::Counters;
 use crate::step::{Attempt, Batch, BatchStep, Call, Malformed, PubSub, Reply, Step};
@@ -96,17 +95,9 @@ impl RedisBackend {
         counters: &Arc<Counters>,
     ) -> Result<RedisBackend> {
         let parts = Parts::new(target, config, &Moves::default(), PubSub::Plain);
-        let (clock, events) = (&config.clock, &config.events);
         parts.link.dial_first(config.options.connect_wait).await?;
-        if config.options.tls_danger_accept_any_certificate {
-            let message = format!(
-                "the certificate of {target} is not verified (tls_danger_accept_any_certificate): whoever is on the way can read \
-                 and change everything"
-            );
-            events.emit(Level::Warn, None, message);
-        }
         if let Some(sentinels) = parts.dialler.route().sentinels() {
-            sentinels.follow(&config.options, clock, tasks);
+            sentinels.follow(&config.options, &config.clock, tasks);
         }
         Ok(parts.start(target, config, tasks, counters))
     }
@@ -134,9 +125,13 @@ impl RedisBackend {
         self.link.get(deadline).await.map(drop)
     }
 
-    /// Whether there is a connection.
-    fn is_connected(&self) -> bool {
-        self.link.up(|_| ()).is_some()
+    /// An error of `op` if there is no connection now, nor as soon as one that broke can be replaced: then nothing was sent.
+    async fn is_there_soon(&self, op: &'static str) -> Result<(), Failed> {
+        if self.link.up(|_| ()).is_some() {
+            return Ok(());
+        }
+        let there = self.is_there(self.clock.now().plus(REDIAL_GRACE)).await;
+        there.map_err(|error| Failed { error: error.renamed(op), echo_until: None, away: true })
     }
 
     /// Why there is no connection, if there is none.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::RedisBackend;
+use super::checkup::Checkup;
 use super::dial::Dialler;
 use super::direct::Direct;
 use super::link::Link;
@@ -29,8 +30,8 @@ impl Parts {
         let server = Server::new(moves, pubsub);
         // Nothing is pushed on this connection.
         let nothing = Arc::new(|_| ());
-        let link =
-            Link::new(Purpose::Commands, dialler.clone(), server.clone(), clock.clone(), events.clone(), nothing);
+        let (purpose, checkup) = (Purpose::Commands, Some(Checkup::new(config)));
+        let link = Link::new(purpose, dialler.clone(), server.clone(), clock.clone(), events.clone(), nothing, checkup);
         Parts { dialler, server, link }
     }
 

@@ -115,7 +115,8 @@ impl Server {
     pub(super) fn new(row: &Moves, pubsub: PubSub) -> Server {
         let sighting = Sighting { server: ServerTime::default(), at: Tick::default() };
         let alternation = Alternation::default();
-        let known = Known { sighting, uptime: Default::default(), run_id: None, refusal: None, generation: 0, alternation };
+        let known =
+            Known { sighting, uptime: Default::default(), run_id: None, refusal: None, generation: 0, alternation };
         Server(Arc::new(Shared { known: Mutex::new(known), moves: watch::Sender::new(0), row: row.clone(), pubsub }))
     }
 

@@ -75,6 +75,12 @@ impl LockAll {
             let allowed = format!("1 to {MAX_LOCKS} different names");
             return Err(Error::refused(ErrorKind::InvalidArgument, OP, given, allowed));
         }
+        if let Some(quorum) = members[0].client().backend.quorum() {
+            return Err(quorum
+                .refuse_for(OP, "acquire the locks one after another, all callers in the same order")
+                .on(members[0].shared.name())
+                .error);
+        }
         let batch_of = |lock: &Lock| lock.shared.client().backend.batch_of(lock.shared.name());
         if let Some(other) = members.iter().find(|lock| batch_of(lock) != batch_of(&members[0])) {
             let message = format!(

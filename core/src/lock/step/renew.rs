@@ -1,10 +1,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Acquire, LockState};
+use super::LockState;
 use crate::backend::{Done, Failed, Quorum};
-use crate::contended::quorum;
 use crate::lease::{Grant, Renewal, Renewed};
+use crate::lock::quorum;
 use crate::name::ObjectName;
 use crate::stats::{Counters, HoldCounts};
 use crate::step::{Attempt, BatchStep, Call, Malformed, Outbox, Reply, Script, Step, WrongType};
@@ -17,27 +17,19 @@ pub(crate) struct Renew {
     pub(crate) lease: Duration,
     /// What is left beyond this is cut off.
     pub(crate) cut: Option<Duration>,
-    /// For one of several servers that has lost it.
-    pub(crate) hold: Option<Grant>,
 }
 
 impl Renewal for Renew {
     fn of(grant: &Grant, lease: Duration) -> Renew {
-        Renew { owner: grant.owner().to_owned(), lease, cut: grant.asks_for(lease), hold: Some(grant.clone()) }
+        Renew { owner: grant.owner().to_owned(), lease, cut: grant.asks_for(lease) }
     }
 
-    fn at_several(
-        &self,
+    async fn at_several(
         quorum: &Arc<Quorum>,
-        name: &ObjectName,
+        holds: &[(Grant, Duration)],
         deadline: Tick,
-    ) -> impl Future<Output = Result<Done<Renewed>, Failed>> + Send {
-        let (owner, lease, token_ttl) = (self.owner.clone(), self.lease, quorum.token_ttl());
-        let acquire = Acquire { owner, lease, token_ttl, block: 1, waits: false };
-        let hold = self.hold.as_ref();
-        let token = hold.map_or(0, Grant::token);
-        let lasts = move || hold.is_some_and(Grant::is_valid);
-        async move { quorum::renew(quorum, name, self, (&acquire, token), lasts, deadline).await }
+    ) -> Result<Done<Vec<Renewed>>, Failed> {
+        quorum::renew(quorum, holds, deadline).await
     }
 
     fn counts(of: &Counters) -> &HoldCounts {

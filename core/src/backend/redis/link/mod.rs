@@ -63,7 +63,8 @@ struct Shared {
     server: Server,
     clock: Clock,
     events: Events,
-    checkup: Checkup,
+    /// Of a connection for commands.
+    checkup: Option<Checkup>,
     state: watch::Sender<State>,
     /// The number of the newest connection that somebody found broken.
     broken: AtomicU64,
@@ -84,6 +85,7 @@ impl Link {
         clock: Clock,
         events: Events,
         on_push: Arc<dyn Fn(PushInfo) + Send + Sync>,
+        checkup: Option<Checkup>,
     ) -> Link {
         let state = watch::Sender::new(State::Down { why: None });
         let (broken, redialled, last_reply) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
@@ -93,7 +95,7 @@ impl Link {
             server,
             clock,
             events,
-            checkup: Checkup::default(),
+            checkup,
             state,
             broken,
             redialled,
@@ -348,8 +350,8 @@ impl Shared {
         let since = self.clock.now();
         self.last_reply.fetch_max(since.0, Ordering::Relaxed);
         let reached = self.server.reached(self.purpose, first, &hello);
-        if self.purpose == Purpose::Commands {
-            let warnings = self.checkup.warnings(&endpoint, &hello, SystemTime::now());
+        if let Some(checkup) = &self.checkup {
+            let warnings = checkup.warnings(&endpoint, &hello, SystemTime::now());
             warnings.for_each(|warning| self.events.emit(Level::Warn, None, warning));
         }
         // Sentinels say which server is right, however often they change it.

@@ -2,24 +2,32 @@
 //!
 //! See docs/protocol/quorum.md.
 
+mod late;
 mod listen;
+mod members;
 mod round;
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::convert::Infallible;
+use std::fmt;
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
+use self::late::LateRequests;
 use self::listen::QuorumListener;
+pub(crate) use self::members::Members;
 pub(crate) use self::round::{Answer, Round};
 use super::RedisBackend;
 use super::moves::Moves;
 use crate::backend::{Failed, Listen, Reached, Subscription};
-use crate::config::{Config, Servers, Target};
+use crate::config::{Address, Config, Servers, Target};
+use crate::ended::cut_off;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Level;
 use crate::name::ObjectName;
 use crate::stats::Counters;
-use crate::step::{PubSub, Step};
+use crate::step::{Batch, BatchStep, PubSub, Step};
 use crate::task::Tasks;
 use crate::time::{Clock, ServerTime, Tick};
 
@@ -38,8 +46,8 @@ pub(crate) struct Quorum {
     longest_lease: Duration,
     data_survives: bool,
     token_ttl: Option<Duration>,
-    /// By name: see [`Quorum::note_late`].
-    late: Mutex<HashMap<String, Tick>>,
+    cohort_max: u32,
+    late: LateRequests,
 }
 
 impl Quorum {
@@ -51,7 +59,7 @@ impl Quorum {
         counters: &Arc<Counters>,
     ) -> Result<Quorum> {
         let (moves, options) = (Moves::default(), &config.options);
-        let node = |address: &crate::config::Address| {
+        let node = |address: &Address| {
             let target = Target::Tcp { address: address.clone(), tls: servers.tls };
             Arc::new(RedisBackend::node(&target, config, (tasks, counters), &moves, PubSub::Plain))
         };
@@ -67,7 +75,8 @@ impl Quorum {
             longest_lease: options.longest_lease,
             data_survives: options.data_survives,
             token_ttl: options.token_ttl,
-            late: Mutex::default(),
+            cohort_max: options.cohort_max,
+            late: LateRequests::default(),
         };
         let number = quorum.servers.len();
         if number.is_multiple_of(2) {
@@ -117,14 +126,18 @@ impl Quorum {
         self.majority
     }
 
-    /// The numbers of all servers.
-    pub(crate) fn all(&self) -> Vec<usize> {
-        (0..self.servers.len()).collect()
+    pub(crate) fn all(&self) -> Members {
+        Members::first(self.servers.len())
     }
 
     /// For how long a token's key outlives its last use.
     pub(crate) fn token_ttl(&self) -> Option<Duration> {
         self.token_ttl
+    }
+
+    /// How many holders of a process may follow one another, at most.
+    pub(crate) fn cohort_max(&self) -> u32 {
+        self.cohort_max
     }
 
     /// No hold lasts for longer.
@@ -142,35 +155,73 @@ impl Quorum {
         self: &Arc<Self>,
         name: &ObjectName,
         step: &S,
-        servers: &[usize],
+        members: Members,
         deadline: Tick,
     ) -> Round<S::Reply> {
-        Round::begin(self, name, step, servers, deadline)
+        let deadline = self.deadline(deadline);
+        Round::begin(self, members, |server, under_way| {
+            let (name, step) = (name.clone(), step.clone());
+            async move {
+                let _under_way = under_way;
+                server.is_there_soon(S::OP).await?;
+                server.run_while_there(&name, &step, deadline, true).await
+            }
+        })
     }
 
-    /// Has these servers carry out what frees something, from `from` on, each until it has answered or until `until`. Closing the
-    /// client waits for the first attempt.
+    /// As [`Quorum::ask`], of many objects in one script: a reply for each.
+    pub(crate) fn ask_for_each<S: BatchStep>(
+        self: &Arc<Self>,
+        items: &[(ObjectName, S)],
+        members: Members,
+        deadline: Tick,
+    ) -> Round<Vec<S::Reply>> {
+        let deadline = self.deadline(deadline);
+        Round::begin(self, members, |server, under_way| {
+            let batch = Batch { items: items.to_vec() };
+            async move {
+                let _under_way = under_way;
+                server.is_there_soon(S::OP).await?;
+                server.run_batch(&batch, deadline).await
+            }
+        })
+    }
+
+    /// Has these servers carry out what frees something, each until it has answered or until `until`. Closing the client waits
+    /// for the first attempt.
     pub(crate) fn see_to<S: Step>(
         self: &Arc<Self>,
         name: &ObjectName,
         step: &S,
-        servers: &[usize],
-        from: Tick,
+        members: Members,
         until: Tick,
-    ) {
-        for server in servers.iter().map(|server| self.servers[*server].clone()) {
-            let (name, step, clock, tasks) = (name.clone(), step.clone(), self.clock.clone(), self.tasks.clone());
-            let timeout = self.response_timeout;
-            self.tasks.spawn_operation(async move {
-                clock.sleep_until(from).await;
-                let first = clock.now().plus(timeout).min(until);
-                if server.run_while_there(&name, &step, first, true).await.is_err() {
-                    tasks.spawn(async move {
-                        let _ = server.run(&name, &step, until, Tick::NEVER).await;
-                    });
+    ) -> Round<S::Reply> {
+        let first = self.deadline(until);
+        Round::begin(self, members, |server, under_way| {
+            let (name, step) = (name.clone(), step.clone());
+            async move {
+                if let Ok(done) = server.run_while_there(&name, &step, first, true).await {
+                    return Ok(done);
                 }
-            });
-        }
+                drop(under_way);
+                server.run(&name, &step, until, Tick::NEVER).await
+            }
+        })
+    }
+
+    /// Each server has so long for one request.
+    fn deadline(&self, deadline: Tick) -> Tick {
+        deadline.min(self.clock.now().plus(self.response_timeout))
+    }
+
+    /// Completes what `work` does on the runtime, where the answers of the servers wake no other thread.
+    pub(crate) async fn on_runtime<R: Send + 'static>(
+        &self,
+        op: &'static str,
+        work: impl Future<Output = Result<R, Failed>> + Send + 'static,
+    ) -> Result<R, Failed> {
+        let cut_off = |_| Err(cut_off(op, &self.tasks, "the attempt").into());
+        self.tasks.runtime().spawn(Box::pin(work)).await.unwrap_or_else(cut_off)
     }
 
     /// Refuses what would last for longer than a server that restarted waits.
@@ -183,37 +234,15 @@ impl Quorum {
         Err(Failed::from(error).on(name))
     }
 
-    /// An acquire by which a hold of this name was to be taken again may take effect until then.
-    pub(crate) fn note_late(&self, name: &ObjectName, until: Tick) {
-        let (mut late, now) = (self.late(), self.clock.now());
-        late.retain(|_, until| *until > now);
-        let known = late.entry(name.as_str().to_owned()).or_default();
-        *known = (*known).max(until);
-    }
-
-    /// Until when one may that was sent for this name.
-    pub(crate) fn late_until(&self, name: &ObjectName) -> Option<Tick> {
-        self.late().get(name.as_str()).copied().filter(|until| *until > self.clock.now())
-    }
-
-    fn late(&self) -> MutexGuard<'_, HashMap<String, Tick>> {
-        self.late.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// What a caller is told when too few servers answered, or count.
-    pub(crate) fn too_few(&self, op: &'static str, name: &ObjectName, why: &[String]) -> Failed {
-        let mut why = why.to_vec();
-        why.dedup();
-        let message = format!("{} of {} servers have to agree: {}", self.majority, self.servers.len(), why.join("; "));
-        let error = Error::new(ErrorKind::Connection, op, message);
-        Failed { error, echo_until: None, away: true }.on(name)
-    }
-
-    /// The answer to a step that has no meaning at several servers.
+    /// The answer to what has no meaning at several servers.
     pub(crate) fn refuse(&self, op: &'static str) -> Failed {
+        self.refuse_for(op, "connect to one server, to sentinels or to a cluster for it")
+    }
+
+    /// As [`Quorum::refuse`], with what to do instead.
+    pub(crate) fn refuse_for(&self, op: &'static str, instead: &str) -> Failed {
         let message = format!(
-            "{op} is not possible with {}: independent servers agree on nothing but who holds, so that only locks can be acquired, \
-             renewed and released there; connect to one server, sentinels or a cluster for anything else",
+            "{op} is not possible with {}: independent servers agree on who holds a lock, and on nothing else; {instead}",
             self.target
         );
         Error::new(ErrorKind::Unsupported, op, message).into()
@@ -223,16 +252,31 @@ impl Quorum {
         self.clock.now()
     }
 
-    pub(crate) fn clock(&self) -> &Clock {
-        &self.clock
-    }
-
     pub(crate) fn reached(&self) -> Reached {
         Reached { generation: 0, moves: self.moves.last() }
     }
 
     pub(in crate::backend) fn subscribe(&self, channel: &str, listen: Listen) -> Subscription {
         self.listener.subscribe(channel, listen)
+    }
+
+    /// See [`Backend::watch_rights`](crate::backend::Backend::watch_rights), of each server.
+    pub(in crate::backend) async fn watch_rights(
+        &self,
+        access: &'static str,
+        name: &ObjectName,
+        tell: impl Fn(&dyn fmt::Display, &[String]),
+    ) -> Infallible {
+        let mut all: Vec<_> =
+            self.servers.iter().map(|server| Box::pin(server.watch_rights(access, name, &tell))).collect();
+        poll_fn(|context| {
+            // None of them ever ends.
+            for server in &mut all {
+                let _: Poll<Infallible> = server.as_mut().poll(context);
+            }
+            Poll::Pending
+        })
+        .await
     }
 
     pub(in crate::backend) fn last_move(&self) -> u64 {

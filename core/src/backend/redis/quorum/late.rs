@@ -1,0 +1,99 @@
+//! Requests that some servers have not answered, and may carry out late, when nobody wants it any more.
+//!
+//! What such a request takes while its owner holds the lock belongs to the hold, and is released with it. So it is released once
+//! more only if the owner is over by the time at which the request can no longer be carried out.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::{Members, Quorum, Round};
+use crate::name::ObjectName;
+use crate::step::Step;
+
+/// The owners for which something may be carried out late.
+#[derive(Clone, Default)]
+pub(super) struct LateRequests(Arc<Mutex<HashMap<String, Owner>>>);
+
+#[derive(Default)]
+struct Owner {
+    requests: u32,
+    is_over: bool,
+}
+
+impl LateRequests {
+    fn owners(&self) -> MutexGuard<'_, HashMap<String, Owner>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A request that may be carried out late for an owner, until this is dropped.
+pub(crate) struct Late {
+    all: LateRequests,
+    owner: String,
+}
+
+impl Late {
+    fn is_over(&self) -> bool {
+        self.all.owners().get(&self.owner).is_some_and(|owner| owner.is_over)
+    }
+}
+
+impl Drop for Late {
+    fn drop(&mut self) {
+        let mut owners = self.all.owners();
+        if let Some(owner) = owners.get_mut(&self.owner) {
+            owner.requests -= 1;
+            if owner.requests == 0 {
+                owners.remove(&self.owner);
+            }
+        }
+    }
+}
+
+impl Quorum {
+    /// A request for this owner may be carried out late.
+    pub(crate) fn late(&self, owner: &str) -> Late {
+        let all = self.late.clone();
+        all.owners().entry(owner.to_owned()).or_default().requests += 1;
+        Late { all, owner: owner.to_owned() }
+    }
+
+    /// Nothing that is carried out for this owner from now on is wanted.
+    pub(crate) fn is_over(&self, owner: &str) {
+        if let Some(owner) = self.late.owners().get_mut(owner) {
+            owner.is_over = true;
+        }
+    }
+
+    /// Waits in the background for the servers that have not answered, those in `failed` among them, and has those that never do
+    /// carry out `step` afterwards, if the owner is over by then.
+    pub(crate) fn follow_up<R: Send + 'static, S: Step>(
+        self: &Arc<Self>,
+        late: Late,
+        mut round: Round<R>,
+        failed: Members,
+        name: &ObjectName,
+        step: S,
+    ) {
+        let mut missing = round.open.and(failed);
+        if missing.is_empty() {
+            return;
+        }
+        let (quorum, name) = (self.clone(), name.clone());
+        self.tasks.spawn(async move {
+            while let Some(answer) = round.next().await {
+                if answer.outcome.is_ok_and(|done| done.echo_until.is_none()) {
+                    missing.remove(answer.server);
+                }
+            }
+            if missing.is_empty() {
+                return;
+            }
+            quorum.clock.sleep_until(round.sent.plus(quorum.attempt_budget() * 2)).await;
+            if late.is_over() {
+                let now = quorum.clock.now();
+                drop(quorum.see_to(&name, &step, missing, now.plus(quorum.longest_lease)));
+            }
+        });
+    }
+}

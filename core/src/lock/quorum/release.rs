@@ -1,0 +1,68 @@
+//! Freeing a lock at all servers.
+
+use std::sync::Arc;
+
+use super::Reasons;
+use crate::backend::{Done, Failed, Quorum};
+use crate::contended::Released;
+use crate::lock::step::{ForceRelease, Release};
+use crate::name::ObjectName;
+use crate::step::Step;
+use crate::time::Tick;
+
+/// Frees a hold everywhere; done when a majority has answered. The others are asked until the lease must be over.
+pub(in crate::lock) async fn release(
+    quorum: &Arc<Quorum>,
+    name: &ObjectName,
+    step: &Release,
+    deadline: Tick,
+) -> Result<Done<Released>, Failed> {
+    let (needed, mut answered, mut why) = (quorum.majority(), 0, Reasons::default());
+    let (mut freed, mut announced) = (false, true);
+    quorum.is_over(&step.owner);
+    let mut round = quorum.see_to(name, step, quorum.all(), quorum.now().plus(quorum.longest_lease()));
+    let sent = round.sent;
+    round
+        .read(deadline, |answer, open| {
+            match answer.outcome {
+                Ok(done) => {
+                    answered += 1;
+                    if let Released::Freed { announced: told, .. } = done.reply {
+                        (freed, announced) = (true, announced && told);
+                    }
+                }
+                Err(failed) => why.failed(failed),
+            }
+            answered >= needed || answered + open < needed
+        })
+        .await;
+    if answered < needed {
+        return Err(why.too_few(quorum, Release::OP, name));
+    }
+    let reply = if freed { Released::Freed { announced, rank: None } } else { Released::NotHeld };
+    Ok(Done { reply, sent, echo_until: None, reached: quorum.reached() })
+}
+
+/// Frees it everywhere, whoever holds it; whether any server showed a holder. A holder that finds it free at a majority has lost
+/// it.
+pub(in crate::lock) async fn force_release(
+    quorum: &Arc<Quorum>,
+    name: &ObjectName,
+    deadline: Tick,
+) -> Result<bool, Failed> {
+    let (needed, mut answered, mut freed, mut why) = (quorum.majority(), 0, false, Reasons::default());
+    let mut round = quorum.ask(name, &ForceRelease, quorum.all(), deadline);
+    round
+        .read(Tick::NEVER, |answer, _| {
+            match answer.outcome {
+                Ok(done) => {
+                    answered += 1;
+                    freed |= done.reply;
+                }
+                Err(failed) => why.failed(failed),
+            }
+            false
+        })
+        .await;
+    if answered < needed { Err(why.too_few(quorum, ForceRelease::OP, name)) } else { Ok(freed) }
+}

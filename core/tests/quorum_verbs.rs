@@ -1,0 +1,158 @@
+//! What else a lock on several servers can do: be shown, taken away, handed to another process, extended.
+
+use std::time::{Duration, Instant};
+
+use libdlock::lease::{HolderId, LossReason};
+use libdlock::lock::LockOptions;
+use libdlock::{Client, ErrorKind};
+use libdlock_testkit::{Server, eventually};
+
+/// Far beyond what a busy machine needs.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+const NAME: &str = "jobs";
+
+struct Servers(Vec<Server>);
+
+impl Servers {
+    fn start() -> Servers {
+        Servers((0..3).map(|_| Server::start()).collect())
+    }
+
+    async fn client(&self, options: &str) -> Client {
+        let addresses: Vec<String> = self.0.iter().map(|server| server.address().to_string()).collect();
+        let url = format!("redis+quorum://{}?data_survives=true&response_timeout=300ms&{options}", addresses.join(","));
+        Client::connect(&url).await.unwrap()
+    }
+
+    fn fields(&self) -> usize {
+        self.0.iter().filter(|server| server.keys().iter().any(|key| key == NAME)).count()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_majority_shows_who_holds_a_lock() {
+    let servers = Servers::start();
+    let (one, other) = (servers.client("").await, servers.client("").await);
+    let free = other.lock(NAME).unwrap().inspect().await.unwrap();
+    assert_eq!((free.holder, free.ttl, free.queued), (None, None, 0));
+    let held = one.lock(NAME).unwrap().acquire().await.unwrap();
+    // What one server shows alone is no holder.
+    servers.0[0].cmd(&["DEL", NAME]);
+    let seen = other.lock(NAME).unwrap().inspect().await.unwrap();
+    assert_eq!((seen.holder.as_deref(), seen.token, seen.ours), (Some(held.owner()), Some(held.token()), false));
+    assert!(seen.ttl.is_some_and(|left| left > Duration::from_secs(20)), "{seen:?}");
+    servers.0[1].cmd(&["DEL", NAME]);
+    assert_eq!(other.lock(NAME).unwrap().inspect().await.unwrap().holder, None);
+    assert!(one.lock(NAME).unwrap().inspect().await.unwrap().token >= Some(held.token()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hold_that_is_taken_away_everywhere_is_lost() {
+    let servers = Servers::start();
+    let (one, other) = (servers.client("").await, servers.client("").await);
+    assert!(!other.lock(NAME).unwrap().force_release().await.unwrap(), "nobody holds it");
+    let held = one.lock(NAME).unwrap().acquire().await.unwrap();
+    assert!(other.lock(NAME).unwrap().force_release().await.unwrap());
+    let began = Instant::now();
+    // By the message, and not at the next renewal.
+    assert_eq!(tokio::time::timeout(PATIENCE, held.lost()).await.unwrap(), Some(LossReason::Deleted));
+    assert!(began.elapsed() < Duration::from_secs(8), "{:?}", began.elapsed());
+    let next = other.lock(NAME).unwrap().acquire_timeout(PATIENCE).await.unwrap();
+    assert!(next.token() > held.token());
+    assert_eq!(held.release().await.unwrap_err().kind(), ErrorKind::NotHeld);
+    assert!(next.is_valid() && servers.fields() == 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hold_that_vanished_at_a_majority_is_lost_and_freed() {
+    let servers = Servers::start();
+    let client = servers.client("lease=900ms").await;
+    let held = client.lock(NAME).unwrap().acquire().await.unwrap();
+    servers.0[0].cmd(&["DEL", NAME]);
+    servers.0[1].cmd(&["DEL", NAME]);
+    assert_eq!(tokio::time::timeout(PATIENCE, held.lost()).await.unwrap(), Some(LossReason::Deleted));
+    // Sooner than the lease of the last one would end it.
+    eventually(Duration::from_millis(500), "the third server is freed", || servers.fields() == 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_detached_hold_goes_to_one_that_attaches_it() {
+    let servers = Servers::start();
+    let (one, other) = (servers.client("").await, servers.client("").await);
+    let held = one.lock(NAME).unwrap().acquire().await.unwrap();
+    let token = held.token();
+    let text = held.detach().await.unwrap();
+    assert!(one.lock(NAME).unwrap().try_acquire().await.unwrap().is_none(), "it is still held");
+    // At a majority it is there.
+    servers.0[2].cmd(&["DEL", NAME]);
+    let attached = other.lock(NAME).unwrap().attach_as(HolderId::fresh(), &text).await.unwrap();
+    assert_eq!(attached.token(), token);
+    assert!(attached.is_valid());
+    let again = one.lock(NAME).unwrap().attach_as(HolderId::fresh(), &text).await.unwrap_err();
+    assert_eq!(again.kind(), ErrorKind::NotHeld, "{again}");
+    assert!(attached.is_valid());
+    attached.release().await.unwrap();
+    eventually(PATIENCE, "nothing is left", || servers.fields() == 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_attach_at_a_minority_leaves_nothing() {
+    let servers = Servers::start();
+    let client = servers.client("").await;
+    let text = client.lock(NAME).unwrap().acquire().await.unwrap().detach().await.unwrap();
+    servers.0[0].cmd(&["DEL", NAME]);
+    servers.0[1].cmd(&["DEL", NAME]);
+    let refused = client.lock(NAME).unwrap().attach_as(HolderId::fresh(), &text).await.unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::NotHeld, "{refused}");
+    eventually(PATIENCE, "the third server is freed", || servers.fields() == 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_extension_beyond_the_longest_lease_is_refused() {
+    let servers = Servers::start();
+    let client = servers.client("").await;
+    let held = client.lock(NAME).unwrap().acquire().await.unwrap();
+    held.extend(Duration::from_secs(59)).await.unwrap();
+    assert!(held.remaining() > Duration::from_secs(40));
+    let refused = held.extend(Duration::from_secs(61)).await.unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::InvalidArgument, "{refused}");
+    assert!(refused.message().contains("lease 61s is longer than longest_lease"), "{refused}");
+    assert!(held.is_valid());
+    held.release().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn holders_of_one_process_follow_one_another() {
+    let servers = Servers::start();
+    let client = servers.client("").await;
+    let mut work = Vec::new();
+    for _ in 0..20 {
+        let lock = client.lock_with(NAME, LockOptions::default()).unwrap();
+        work.push(tokio::spawn(async move {
+            let mut tokens = Vec::new();
+            for _ in 0..10 {
+                let held = lock.acquire_timeout(PATIENCE).await.unwrap();
+                tokens.push(held.token());
+                held.release().await.unwrap();
+            }
+            tokens
+        }));
+    }
+    let mut tokens = Vec::new();
+    for work in work {
+        tokens.extend(tokio::time::timeout(PATIENCE, work).await.unwrap().unwrap());
+    }
+    let number = tokens.len();
+    tokens.sort_unstable();
+    tokens.dedup();
+    assert_eq!(tokens.len(), number, "each hold has a token of its own");
+    // Tokens reserved together follow one another without a gap: those holders needed no server.
+    let handed_on = tokens.windows(2).filter(|pair| pair[1] == pair[0] + 1).count();
+    assert!(handed_on > number / 2, "{handed_on} of {number}");
+    let last = servers
+        .0
+        .iter()
+        .map(|server| server.cmd(&["GET", "redisson_lock_token:{jobs}"]).text().parse::<u64>().unwrap());
+    assert!(last.max().unwrap() >= *tokens.last().unwrap());
+}
