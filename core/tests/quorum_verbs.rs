@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use libdlock::lease::{HolderId, LossReason};
-use libdlock::lock::LockOptions;
+use libdlock::lock::{Held, LockOptions};
 use libdlock::{Client, ErrorKind};
 use libdlock_testkit::{Server, eventually};
 
@@ -25,6 +25,13 @@ impl Servers {
         Client::connect(&url).await.unwrap()
     }
 
+    /// A hold that no server has yet to grant.
+    async fn hold_everywhere(&self, client: &Client) -> Held {
+        let held = client.lock(NAME).unwrap().acquire().await.unwrap();
+        eventually(PATIENCE, "the last server has granted it", || self.fields() == 3);
+        held
+    }
+
     fn fields(&self) -> usize {
         self.0.iter().filter(|server| server.keys().iter().any(|key| key == NAME)).count()
     }
@@ -36,11 +43,12 @@ async fn a_majority_shows_who_holds_a_lock() {
     let (one, other) = (servers.client("").await, servers.client("").await);
     let free = other.lock(NAME).unwrap().inspect().await.unwrap();
     assert_eq!((free.holder, free.ttl, free.queued), (None, None, 0));
-    let held = one.lock(NAME).unwrap().acquire().await.unwrap();
+    let held = servers.hold_everywhere(&one).await;
     // What one server shows alone is no holder.
     servers.0[0].cmd(&["DEL", NAME]);
     let seen = other.lock(NAME).unwrap().inspect().await.unwrap();
-    assert_eq!((seen.holder.as_deref(), seen.token, seen.ours), (Some(held.owner()), Some(held.token()), false));
+    assert_eq!((seen.holder.as_deref(), seen.ours), (Some(held.owner()), false));
+    assert!(seen.token >= Some(held.token()), "{seen:?}");
     assert!(seen.ttl.is_some_and(|left| left > Duration::from_secs(20)), "{seen:?}");
     servers.0[1].cmd(&["DEL", NAME]);
     assert_eq!(other.lock(NAME).unwrap().inspect().await.unwrap().holder, None);
@@ -52,7 +60,7 @@ async fn a_hold_that_is_taken_away_everywhere_is_lost() {
     let servers = Servers::start();
     let (one, other) = (servers.client("").await, servers.client("").await);
     assert!(!other.lock(NAME).unwrap().force_release().await.unwrap(), "nobody holds it");
-    let held = one.lock(NAME).unwrap().acquire().await.unwrap();
+    let held = servers.hold_everywhere(&one).await;
     assert!(other.lock(NAME).unwrap().force_release().await.unwrap());
     let began = Instant::now();
     // By the message, and not at the next renewal.
@@ -68,7 +76,7 @@ async fn a_hold_that_is_taken_away_everywhere_is_lost() {
 async fn a_hold_that_vanished_at_a_majority_is_lost_and_freed() {
     let servers = Servers::start();
     let client = servers.client("lease=900ms").await;
-    let held = client.lock(NAME).unwrap().acquire().await.unwrap();
+    let held = servers.hold_everywhere(&client).await;
     servers.0[0].cmd(&["DEL", NAME]);
     servers.0[1].cmd(&["DEL", NAME]);
     assert_eq!(tokio::time::timeout(PATIENCE, held.lost()).await.unwrap(), Some(LossReason::Deleted));
@@ -80,7 +88,7 @@ async fn a_hold_that_vanished_at_a_majority_is_lost_and_freed() {
 async fn a_detached_hold_goes_to_one_that_attaches_it() {
     let servers = Servers::start();
     let (one, other) = (servers.client("").await, servers.client("").await);
-    let held = one.lock(NAME).unwrap().acquire().await.unwrap();
+    let held = servers.hold_everywhere(&one).await;
     let token = held.token();
     let text = held.detach().await.unwrap();
     assert!(one.lock(NAME).unwrap().try_acquire().await.unwrap().is_none(), "it is still held");
@@ -100,7 +108,7 @@ async fn a_detached_hold_goes_to_one_that_attaches_it() {
 async fn an_attach_at_a_minority_leaves_nothing() {
     let servers = Servers::start();
     let client = servers.client("").await;
-    let text = client.lock(NAME).unwrap().acquire().await.unwrap().detach().await.unwrap();
+    let text = servers.hold_everywhere(&client).await.detach().await.unwrap();
     servers.0[0].cmd(&["DEL", NAME]);
     servers.0[1].cmd(&["DEL", NAME]);
     let refused = client.lock(NAME).unwrap().attach_as(HolderId::fresh(), &text).await.unwrap_err();
@@ -112,7 +120,7 @@ async fn an_attach_at_a_minority_leaves_nothing() {
 async fn an_extension_beyond_the_longest_lease_is_refused() {
     let servers = Servers::start();
     let client = servers.client("").await;
-    let held = client.lock(NAME).unwrap().acquire().await.unwrap();
+    let held = servers.hold_everywhere(&client).await;
     held.extend(Duration::from_secs(59)).await.unwrap();
     assert!(held.remaining() > Duration::from_secs(40));
     let refused = held.extend(Duration::from_secs(61)).await.unwrap_err();
@@ -155,4 +163,26 @@ async fn holders_of_one_process_follow_one_another() {
         .iter()
         .map(|server| server.cmd(&["GET", "redisson_lock_token:{jobs}"]).text().parse::<u64>().unwrap());
     assert!(last.max().unwrap() >= *tokens.last().unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_extension_waits_for_servers_that_come_back() {
+    let mut servers = Servers::start();
+    let client = servers.client("operation_timeout=10s").await;
+    let held = servers.hold_everywhere(&client).await;
+    for server in &servers.0[..2] {
+        server.pause();
+    }
+    let extended = tokio::time::timeout(PATIENCE, async {
+        let extending = held.extend(Duration::from_secs(50));
+        let resuming = async {
+            // Longer than one request may take.
+            tokio::time::sleep(Duration::from_millis(700)).await;
+            servers.0[..2].iter_mut().for_each(|server| server.resume());
+        };
+        tokio::join!(extending, resuming).0
+    });
+    extended.await.unwrap().unwrap();
+    assert!(held.remaining() > Duration::from_secs(40));
+    held.release().await.unwrap();
 }

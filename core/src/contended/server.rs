@@ -12,6 +12,9 @@ use crate::name::ObjectName;
 use crate::step::{Batch, Step};
 use crate::time::{ServerTime, Tick};
 
+/// Between two attempts of a renewal that too few of several servers answered.
+const PAUSE: Duration = Duration::from_millis(50);
+
 impl<P: Primitive> Contended<P> {
     /// Asks for a grant until `deadline`, for a caller that waits until `caller`. Not for longer than the server would know a
     /// repeat of it. A grant counts when enough replicas have it, which takes time of its own.
@@ -117,10 +120,19 @@ where
         let Some(quorum) = client.backend.quorum() else {
             return client.operate_until(self.name(), &P::Renew::of(grant, lease), deadline, end).await;
         };
-        let Done { reply, sent, echo_until, reached } =
-            P::Renew::at_several(quorum, &[(grant.clone(), lease)], deadline.min(end)).await?;
-        let reply = reply.first().copied().unwrap_or(Renewed::Undecided);
-        Ok(Done { reply, sent, echo_until, reached })
+        let (hold, until) = ([(grant.clone(), lease)], deadline.min(end));
+        loop {
+            let done = P::Renew::at_several(quorum, &hold, until).await;
+            let again = client.clock.now().plus(PAUSE);
+            match done {
+                Err(failed) if failed.away && again < until => client.clock.sleep_until(again).await,
+                done => {
+                    let Done { reply, sent, echo_until, reached } = done?;
+                    let reply = reply.first().copied().unwrap_or(Renewed::Undecided);
+                    return Ok(Done { reply, sent, echo_until, reached });
+                }
+            }
+        }
     }
 }
 
