@@ -140,7 +140,8 @@ impl Client {
     ///
     /// # Errors
     /// [`ErrorKind::InvalidName`] as [`Client::lock`]; [`ErrorKind::InvalidArgument`] for no name, or more than
-    /// [`MAX_LOCKS`](crate::lock::MAX_LOCKS) different ones.
+    /// [`MAX_LOCKS`](crate::lock::MAX_LOCKS) different ones; [`ErrorKind::Unsupported`] with several independent servers
+    /// (`redis+quorum`).
     pub fn lock_all<N: AsRef<str>>(&self, names: impl IntoIterator<Item = N>) -> Result<LockAll> {
         self.lock_all_with(names, LockOptions::default())
     }
@@ -160,7 +161,8 @@ impl Client {
     /// The semaphore of this name, with the client's defaults, which has so many permits when it is made on the server. No I/O.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidName`] as [`Client::lock`]; [`ErrorKind::InvalidArgument`] for 0 permits or too many.
+    /// [`ErrorKind::InvalidName`] as [`Client::lock`]; [`ErrorKind::InvalidArgument`] for 0 permits or too many;
+    /// [`ErrorKind::Unsupported`] with several independent servers (`redis+quorum`).
     pub fn semaphore(&self, name: &str, permits: u32) -> Result<Semaphore> {
         self.semaphore_with(name, SemaphoreOptions::new(permits))
     }
@@ -177,7 +179,8 @@ impl Client {
     /// of its clients has to share it, use a [`semaphore`](Client::semaphore). No I/O.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidName`] as [`Client::lock`].
+    /// [`ErrorKind::InvalidName`] as [`Client::lock`]; [`ErrorKind::Unsupported`] with several independent servers
+    /// (`redis+quorum`).
     pub fn counting_semaphore(&self, name: &str) -> Result<CountingSemaphore> {
         CountingSemaphore::open(&self.0.counting, name)
     }
@@ -185,7 +188,8 @@ impl Client {
     /// The read-write lock of this name, with the client's defaults. No I/O.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidName`] as [`Client::lock`].
+    /// [`ErrorKind::InvalidName`] as [`Client::lock`]; [`ErrorKind::Unsupported`] with several independent servers
+    /// (`redis+quorum`).
     pub fn rw_lock(&self, name: &str) -> Result<RwLock> {
         self.rw_lock_with(name, RwLockOptions::default())
     }
@@ -201,7 +205,8 @@ impl Client {
     /// The count-down latch of this name. No I/O.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidName`] as [`Client::lock`].
+    /// [`ErrorKind::InvalidName`] as [`Client::lock`]; [`ErrorKind::Unsupported`] with several independent servers
+    /// (`redis+quorum`).
     pub fn latch(&self, name: &str) -> Result<Latch> {
         self.0.latches.open(name)
     }
@@ -209,7 +214,8 @@ impl Client {
     /// The rate limiter of this name, without a policy for an absent server. No I/O.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidName`] as [`Client::lock`]; [`ErrorKind::InvalidArgument`] for a rate out of range, see [`Rate`].
+    /// [`ErrorKind::InvalidName`] as [`Client::lock`]; [`ErrorKind::InvalidArgument`] for a rate out of range, see [`Rate`];
+    /// [`ErrorKind::Unsupported`] with several independent servers (`redis+quorum`).
     pub fn rate_limiter(&self, name: &str, rate: Rate) -> Result<RateLimiter> {
         self.rate_limiter_with(name, LimiterOptions::new(rate))
     }
