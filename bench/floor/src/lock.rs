@@ -16,6 +16,11 @@ const RELEASE: &str = concat!(
     include_str!("../../../core/src/lock/step/free.lua"),
     include_str!("../../../core/src/lock/step/release.lua")
 );
+const RAISE: &str = concat!(
+    prelude!(),
+    include_str!("../../../core/src/contended/token.lua"),
+    include_str!("../../../core/src/lock/step/raise.lua")
+);
 
 pub const LEASE_MS: &str = "30000";
 const TOKEN_TTL_MS: &str = "3600000";
@@ -41,6 +46,15 @@ impl Scripts {
 
     /// Adds an acquire that waits to what the connection sends next.
     pub fn acquire(&self, connection: &mut Connection, lock: &Lock, owner: &str) {
+        self.ask(connection, lock, owner, BLOCK, "1");
+    }
+
+    /// The same for one of several servers: it does not wait, and reserves one token.
+    pub fn acquire_at_one(&self, connection: &mut Connection, lock: &Lock, owner: &str) {
+        self.ask(connection, lock, owner, "1", "0");
+    }
+
+    fn ask(&self, connection: &mut Connection, lock: &Lock, owner: &str, block: &str, waits: &str) {
         let not_after = (self.server_us + BUDGET_US).to_string();
         connection.push(&[
             "EVALSHA",
@@ -54,21 +68,21 @@ impl Scripts {
             LEASE_MS,
             &not_after,
             TOKEN_TTL_MS,
-            BLOCK,
-            "1",
+            block,
+            waits,
         ]);
     }
 
-    /// Whether the acquire whose reply comes next was granted; `false`: it stands in the queue.
-    pub fn granted(&mut self, connection: &mut Connection) -> io::Result<bool> {
+    /// The token of the acquire whose reply comes next; none: it was not granted.
+    pub fn granted(&mut self, connection: &mut Connection) -> io::Result<Option<i64>> {
         match connection.integers()?[..] {
-            [0, now, _token] => {
+            [0, now, token] => {
                 self.server_us = now;
-                Ok(true)
+                Ok(Some(token))
             }
             [1, now, _, _] | [3, now, _] => {
                 self.server_us = now;
-                Ok(false)
+                Ok(None)
             }
             ref reply => Err(io::Error::other(format!("not granted: {reply:?}"))),
         }
@@ -95,6 +109,29 @@ impl Scripts {
         match connection.integers()?[..] {
             [1, _told, rank] => Ok(rank),
             ref reply => Err(io::Error::other(format!("not released: {reply:?}"))),
+        }
+    }
+}
+
+/// The raise, which only several servers need.
+pub struct Raise(String);
+
+impl Raise {
+    /// Loads it.
+    pub fn load(connection: &mut Connection) -> io::Result<Raise> {
+        Ok(Raise(connection.load(RAISE)?))
+    }
+
+    /// Adds it to what the connection sends next.
+    pub fn push(&self, connection: &mut Connection, lock: &Lock, owner: &str, token: i64) {
+        connection.push(&["EVALSHA", &self.0, "2", &lock.name, &lock.token, owner, &token.to_string(), TOKEN_TTL_MS]);
+    }
+
+    /// Checks the raise whose reply comes next.
+    pub fn raised(connection: &mut Connection) -> io::Result<()> {
+        match connection.integers()?[..] {
+            [1, _now] => Ok(()),
+            ref reply => Err(io::Error::other(format!("not raised: {reply:?}"))),
         }
     }
 }

@@ -4,7 +4,8 @@
 //!
 //! `libdlock-floor MODE WHAT URL CALLERS SECONDS` speaks the worker protocol of bench/README.md. Modes: `sockets`, a thread and
 //! a socket for each caller; `pipeline`, one socket on which all callers' requests travel together, as they do in the library;
-//! `queue`, for `contended` and `few_permits`, a process of many that want one lock or permits of one semaphore.
+//! `queue`, for `contended` and `few_permits`, a process of many that want one lock or permits of one semaphore. A URL
+//! `redis+quorum://` has several servers: every caller, or all of them together, has a socket to each.
 
 /// What stands in front of each script: how it publishes.
 macro_rules! prelude {
@@ -22,6 +23,7 @@ mod pings;
 mod protocol;
 mod queue;
 mod resp;
+mod rounds;
 #[path = "../../rust/src/waits.rs"]
 mod waits;
 
@@ -34,6 +36,7 @@ use decisions::Decisions;
 use pairs::Pairs;
 use pings::Pings;
 use resp::Connection;
+use rounds::Rounds;
 
 /// What some callers that share a socket do, again and again.
 trait Work: Send {
@@ -47,7 +50,9 @@ fn main() -> io::Result<()> {
         eprintln!("usage: libdlock-floor MODE WHAT URL CALLERS SECONDS");
         std::process::exit(2);
     };
-    let address = url.trim_start_matches("redis://").split('/').next().unwrap_or_default();
+    let addresses = url.trim_start_matches("redis+quorum://").trim_start_matches("redis://");
+    let addresses: Vec<&str> = addresses.split(['/', '?']).next().unwrap_or_default().split(',').collect();
+    let address = addresses[0];
     let callers: usize = callers.parse().map_err(io::Error::other)?;
     let length = Duration::from_secs_f64(seconds.parse().map_err(io::Error::other)?);
     if mode == "queue" {
@@ -65,11 +70,14 @@ fn main() -> io::Result<()> {
 
     let mut workers = Vec::new();
     for (first, count) in sockets {
-        let connection = Connection::open(address)?;
+        let connection = || Connection::open(address);
         let mut worker: Box<dyn Work> = match what.as_str() {
-            "pairs" => Box::new(Pairs::new(connection, first, count)?),
-            "decisions" => Box::new(Decisions::new(connection, count)?),
-            "pings" => Box::new(Pings(connection)),
+            "pairs" | "acquires" if addresses.len() > 1 => {
+                Box::new(Rounds::new(&addresses, first, count, what == "pairs")?)
+            }
+            "pairs" => Box::new(Pairs::new(connection()?, first, count)?),
+            "decisions" => Box::new(Decisions::new(connection()?, count)?),
+            "pings" => Box::new(Pings(connection()?)),
             other => return Err(io::Error::other(format!("there is no {other:?}"))),
         };
         worker.round()?; // connections and keys are warm before the clock starts

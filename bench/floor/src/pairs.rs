@@ -35,7 +35,7 @@ impl Work for Pairs {
         }
         self.connection.flush()?;
         for (lock, _) in &self.callers {
-            if !self.scripts.granted(&mut self.connection)? {
+            if self.scripts.granted(&mut self.connection)?.is_none() {
                 return Err(io::Error::other(format!("somebody else has {}", lock.name)));
             }
         }

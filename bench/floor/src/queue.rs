@@ -34,7 +34,7 @@ pub fn contend(address: &str, waiters: usize, length: Duration) -> io::Result<()
             let owner = format!("{client}:{attempts}");
             scripts.acquire(&mut connection, &lock, &owner);
             connection.flush()?;
-            if scripts.granted(&mut connection)? {
+            if scripts.granted(&mut connection)?.is_some() {
                 break owner;
             }
             wait_for(&mut inbox, &free)?;
