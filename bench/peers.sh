@@ -15,22 +15,32 @@ current() {
 
 cargo build --release --quiet --locked --manifest-path bench/rslock/Cargo.toml --target-dir "$build/rslock"
 
-if ! current "$build/redis-py/made" bench/peers/redis_py/requirements.txt; then
-    rm -rf "$build/redis-py"
-    "${PYTHON:-python3}" -m venv "$build/redis-py"
-    "$build/redis-py/bin/pip" install --quiet --disable-pip-version-check -r bench/peers/redis_py/requirements.txt
-    touch "$build/redis-py/made"
-fi
+# A folder of bench/peers with requirements.txt, as a virtual environment.
+python_peer() {
+    local from=bench/peers/$1/requirements.txt made=$build/$2
+    current "$made/made" "$from" && return
+    rm -rf "$made"
+    "${PYTHON:-python3}" -m venv "$made"
+    "$made/bin/pip" install --quiet --disable-pip-version-check -r "$from"
+    touch "$made/made"
+}
+python_peer redis_py redis-py
+python_peer pottery pottery
 
-semaphore=$build/redis-semaphore
-if ! current "$semaphore/made" bench/peers/redis_semaphore; then
-    rm -rf "$semaphore"
-    mkdir -p "$semaphore"
-    cp bench/peers/redis_semaphore/package*.json "$semaphore"
-    (cd "$semaphore" && npm ci --no-audit --no-fund --loglevel=error >/dev/null)
-    touch "$semaphore/made"
-fi
-cp bench/node/callers.mjs bench/node/redis-semaphore-worker.mjs "$semaphore"
+# A folder of bench/peers with package.json and its lock, and the worker.
+node_peer() {
+    local from=bench/peers/$1 made=$build/$2
+    if ! current "$made/made" "$from"; then
+        rm -rf "$made"
+        mkdir -p "$made"
+        cp "$from"/package*.json "$made"
+        (cd "$made" && npm ci --no-audit --no-fund --loglevel=error >/dev/null)
+        touch "$made/made"
+    fi
+    cp bench/node/callers.mjs "bench/node/$2-worker.mjs" "$made"
+}
+node_peer redis_semaphore redis-semaphore
+node_peer redlock redlock
 
 redisson=$build/redisson
 if ! current "$redisson/made" bench/peers/redisson/pom.xml; then

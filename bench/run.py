@@ -3,8 +3,8 @@
 
     run.py [--quick] [SECTION...]
 
-Sections: pairs tls cluster reentry contended unequal permits sides latch lock_all local handover held idle lost decisions
-ids; all of them when none is named.
+Sections: pairs tls cluster quorum reentry contended unequal permits sides latch lock_all local handover held idle lost
+decisions ids; all of them when none is named.
 Within a section every program runs once in each round, one after the other on one private redis-server, so that the
 programs share whatever the machine is going through; the tables have medians over the rounds, and the ratios are
 medians of the ratios within a round.
@@ -37,6 +37,7 @@ from sections import (
     lost,
     pairs,
     permits,
+    quorum,
     reentry,
     sides,
     tls,
@@ -47,6 +48,7 @@ SECTIONS = {
     "pairs": pairs.measure,
     "tls": tls.measure,
     "cluster": cluster.measure,
+    "quorum": quorum.measure,
     "reentry": reentry.measure,
     "contended": contended.measure,
     "unequal": unequal.measure,

@@ -1,4 +1,4 @@
-/* What callers do again and again without being in each other's way: pairs, re-entry, reads, decisions, ids. */
+/* What callers do again and again without being in each other's way: pairs, acquires, re-entry, reads, decisions, ids. */
 #define _POSIX_C_SOURCE 200809L
 #include <sched.h>
 #include <stdio.h>
@@ -20,12 +20,23 @@ struct caller {
     dlock_rw_lock_t* reads;
     dlock_rate_limiter_t* limiter;
     dlock_snowflake_t* ids;
+    dlock_client_t* client;
+    long number; /* its own */
+    long named;  /* locks */
     long done;
 };
 
 static long pair(struct caller* caller) {
     take(caller->lock);
     let_go(caller->lock);
+    return 1;
+}
+
+/* Another lock every time, which is held until the process ends. */
+static long acquire(struct caller* caller) {
+    char name[64];
+    snprintf(name, sizeof name, "bench-%ld-%ld", caller->number, caller->named++);
+    take(open_lock(caller->client, name));
     return 1;
 }
 
@@ -80,6 +91,10 @@ static int prepare(struct caller* caller, const char* what, dlock_client_t* clie
         snprintf(name, sizeof name, "bench-%ld", number);
         caller->lock = open_lock(client, name);
         caller->work = strcmp(what, "pairs") == 0 ? pair : reentry;
+    } else if (strcmp(what, "acquires") == 0) {
+        caller->client = client;
+        caller->number = number;
+        caller->work = acquire;
     } else if (strcmp(what, "reads") == 0) {
         check(dlock_rw_lock_open(client, "bench", 5, DLOCK_SIDE_READ, NULL, &caller->reads, &error), &error);
         caller->work = read_once;

@@ -32,6 +32,8 @@ def peers() -> str:
         "redis-py": ("redis_py/requirements.txt", r"redis==(\S+)"),
         "redis-semaphore": ("redis_semaphore/package.json", r'"redis-semaphore": "([^"]+)'),
         "ioredis": ("redis_semaphore/package.json", r'"ioredis": "([^"]+)'),
+        "redlock": ("redlock/package.json", r'"redlock": "([^"]+)'),
+        "pottery": ("pottery/requirements.txt", r"pottery==(\S+)"),
         "rslock": ("../rslock/Cargo.toml", r'rslock = \{ version = "=([^"]+)'),
     }
     told = []

@@ -95,6 +95,19 @@ RSLOCK = Program(
 )
 PEERS = (REDISSON, FENCED, REDIS_PY, REDIS_PY_AIO, SEMAPHORE, RSLOCK)
 
+#: Those on several servers, of which a majority grants a lock.
+REDLOCK = Program(
+    "redlock",
+    ("node", str(BUILD / "redlock/redlock-worker.mjs")),
+    "no wake-up (asks after 100 to 300 ms), renewal, token, lost signal, re-entry",
+)
+POTTERY = Program(
+    "pottery Redlock",
+    (str(BUILD / "pottery/bin/python"), str(ROOT / "bench/python/pottery_threads.py")),
+    "no wake-up (asks after 0 to 200 ms), renewal, token, lost signal, re-entry",
+    SET_AND_SCRIPTS,
+)
+
 
 def small_jvm(program: Program) -> Program:
     """The same with less of everything in each process, for when many of them run at a time."""

@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Iterable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -15,7 +18,19 @@ from certificates import Authority, WithTls  # noqa: E402
 from private_cluster import PRIMARIES, ClusterNode, PrivateCluster  # noqa: E402
 from private_redis import PROGRAM, PrivateRedis  # noqa: E402
 
-__all__ = ["OTHERS", "PROGRAM", "ROOT", "SCRIPTS", "ClusterServer", "Place", "Server", "Spent", "TlsServer", "cpu_seconds"]
+__all__ = [
+    "OTHERS",
+    "PROGRAM",
+    "ROOT",
+    "SCRIPTS",
+    "ClusterServer",
+    "Place",
+    "QuorumServer",
+    "Server",
+    "Spent",
+    "TlsServer",
+    "cpu_seconds",
+]
 
 TICK = os.sysconf("SC_CLK_TCK")
 
@@ -43,6 +58,12 @@ class Spent:
 
     def __sub__(self, before: Spent) -> Spent:
         return Spent(self.requests - before.requests, self.requests_us - before.requests_us, self.cpu_us - before.cpu_us)
+
+
+def together(each: Iterable[Spent]) -> Spent:
+    """By several servers."""
+    spent = list(each)
+    return Spent(sum(one.requests for one in spent), sum(one.requests_us for one in spent), sum(one.cpu_us for one in spent))
 
 
 class Server(PrivateRedis):
@@ -94,15 +115,49 @@ class ClusterServer(PrivateCluster):
 
     def spent(self, counted: frozenset[str] = SCRIPTS) -> Spent:
         """By all nodes."""
-        each = [node.spent(counted) for node in self.nodes if isinstance(node, Node)]
-        return Spent(
-            sum(one.requests for one in each), sum(one.requests_us for one in each), sum(one.cpu_us for one in each)
-        )
+        return together(node.spent(counted) for node in self.nodes if isinstance(node, Node))
 
     def clear(self) -> None:
         """Removes every key."""
         for node in self.nodes[:PRIMARIES]:
             node.command("FLUSHALL")
+
+
+class QuorumServer:
+    """Five servers that know nothing of each other, in place of one: a majority of them grants each lock."""
+
+    NUMBER = 5
+
+    def __init__(self) -> None:
+        self.servers = [Server() for _ in range(self.NUMBER)]
+        self._open = ExitStack()
+
+    @property
+    def url(self) -> str:
+        """Of all five. They have just started, and would not count for a minute: `data_survives` says that they lost nothing."""
+        addresses = ",".join(f"127.0.0.1:{server.port}" for server in self.servers)
+        return f"redis+quorum://{addresses}?data_survives=true"
+
+    def __enter__(self) -> QuorumServer:
+        with ExitStack() as stack:
+            for server in self.servers:
+                stack.enter_context(server)
+            self._open = stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._open.close()
+
+    def spent(self, counted: frozenset[str] = SCRIPTS) -> Spent:
+        """By all five."""
+        return together(server.spent(counted) for server in self.servers)
+
+    def clear(self) -> None:
+        """Removes every key."""
+        for server in self.servers:
+            server.clear()
 
 
 class TlsServer(WithTls, Server):
@@ -122,4 +177,4 @@ class TlsServer(WithTls, Server):
 
 
 #: What a worker can be sent to.
-Place = Server | ClusterServer
+Place = Server | ClusterServer | QuorumServer

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from driver.bench import Bench, median_ratio
 from driver.goals import Goal, at_least, at_most
 from driver.programs import FENCED, PEERS, REDIS_PY_AIO, REDISSON, RUST, Program, floor, small_jvm
-from driver.server import Server
+from driver.server import Place, Server
 from driver.tables import print_table
 from driver.waits import Waits, merged
 from driver.worker import Team
@@ -35,7 +35,7 @@ class Contention:
 
 def contend(
     program: Program,
-    server: Server,
+    server: Place,
     processes: int,
     callers: int,
     seconds: float,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from driver.bench import Bench, Run, Runs, median_ratio, run
 from driver.goals import Goal, at_least, at_most
 from driver.programs import (
@@ -40,10 +42,10 @@ def measured(bench: Bench, callers: int) -> Runs:
     return runs
 
 
-def table(runs: Runs, callers: int) -> None:
-    """All there is to say about them."""
+def table(caption: str, programs: Iterable[Program], runs: Runs) -> None:
+    """All there is to say about those that have run."""
     rows = []
-    for program in [SOCKETS, PIPELINE, *WITH_BLOCKING, *PEERS]:
+    for program in programs:
         if program.name not in runs.by_name:
             continue
         rows.append(
@@ -64,7 +66,7 @@ def table(runs: Runs, callers: int) -> None:
             ]
         )
     header = ["", "pairs/s", "of floor", "requests", "in requests", "server CPU", "client CPU", "lacks"]
-    print_table(f"Pairs, {callers} caller{'s' if callers > 1 else ''}, a lock each", header, rows)
+    print_table(caption, header, rows)
 
 
 def alone(runs: Runs) -> list[Goal]:
@@ -128,6 +130,7 @@ def server_time(runs: Runs, callers: int) -> list[Goal]:
 def measure(bench: Bench) -> list[Goal]:
     """Prints a table for each number of callers."""
     one, sixty_four = measured(bench, 1), measured(bench, 64)
-    table(one, 1)
-    table(sixty_four, 64)
+    everybody = (SOCKETS, PIPELINE, *WITH_BLOCKING, *PEERS)
+    table("Pairs, 1 caller, a lock each", everybody, one)
+    table("Pairs, 64 callers, a lock each", everybody, sixty_four)
     return [*alone(one), *many(sixty_four), *server_time(one, 1), *server_time(sixty_four, 64)]

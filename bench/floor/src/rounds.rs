@@ -50,7 +50,8 @@ impl Rounds {
     /// Callers number `first` to `first + count - 1`, which repeat acquire and release, or acquire another lock every time.
     pub fn new(addresses: &[&str], first: usize, count: usize, releases: bool) -> io::Result<Rounds> {
         let servers = addresses.iter().map(|address| Server::open(address)).collect::<io::Result<_>>()?;
-        let caller = |number| Caller { number, lock: Lock::new(&format!("bench-{number}")), owner: String::new(), token: 0 };
+        let caller =
+            |number| Caller { number, lock: Lock::new(&format!("bench-{number}")), owner: String::new(), token: 0 };
         let callers = (first..first + count).map(caller).collect();
         Ok(Rounds { servers, callers, client: client_id(first), attempts: 0, rounds: 0, releases })
     }
@@ -119,7 +120,8 @@ impl Server {
                 match round {
                     Round::Acquire => {
                         let token = self.scripts.granted(&mut self.connection)?;
-                        let token = token.ok_or_else(|| io::Error::other(format!("somebody else has {}", caller.lock.name)))?;
+                        let token =
+                            token.ok_or_else(|| io::Error::other(format!("somebody else has {}", caller.lock.name)))?;
                         if number == last {
                             caller.token = caller.token.max(token);
                         }

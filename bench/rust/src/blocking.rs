@@ -10,6 +10,7 @@ use libdlock::lease::HolderId;
 use libdlock::lock::AcquireOptions;
 use libdlock::{Client, Lock};
 
+use crate::acquires::Acquires;
 use crate::protocol;
 use crate::waits::{Waits, told};
 
@@ -20,27 +21,41 @@ async fn pair(lock: &Lock) -> libdlock::Result<()> {
     lock.acquire().await?.release().await
 }
 
-/// A thread for each caller, each with a lock of its own.
+/// Each caller with a lock of its own.
 pub fn pairs(client: &Client, callers: usize, length: Duration) -> Result<(), Box<dyn Error>> {
-    let mut locks = Vec::new();
-    for caller in 0..callers {
-        let lock = client.lock(&format!("bench-{caller}"))?;
-        client.block_on(pair(&lock))?; // connections and keys are warm
-        locks.push(lock);
+    let locks = (0..callers).map(|caller| client.lock(&format!("bench-{caller}"))).collect::<libdlock::Result<_>>()?;
+    repeat(client, locks, length, async |lock| pair(lock).await)
+}
+
+/// Each caller with another lock every time, which it keeps.
+pub fn acquires(client: &Client, callers: usize, length: Duration) -> Result<(), Box<dyn Error>> {
+    let works = (0..callers).map(|caller| Acquires::new(client, &format!("bench-{caller}"))).collect();
+    repeat(client, works, length, Acquires::one_more)
+}
+
+/// A thread for each caller, which repeats its work.
+fn repeat<W: Send>(
+    client: &Client,
+    mut works: Vec<W>,
+    length: Duration,
+    once: impl AsyncFn(&mut W) -> libdlock::Result<()> + Sync,
+) -> Result<(), Box<dyn Error>> {
+    for work in &mut works {
+        client.block_on(once(work))?; // connections and keys are warm
     }
     protocol::ready()?;
-    let start_line = Barrier::new(callers);
+    let start_line = Barrier::new(works.len());
     let begun = Instant::now();
     let counts: Vec<libdlock::Result<usize>> = thread::scope(|scope| {
-        let threads: Vec<_> = locks
-            .into_iter()
-            .map(|lock| {
-                let start_line = &start_line;
+        let threads: Vec<_> = works
+            .iter_mut()
+            .map(|work| {
+                let (start_line, once) = (&start_line, &once);
                 scope.spawn(move || {
                     start_line.wait();
                     let mut done = 0;
                     while begun.elapsed() < length {
-                        client.block_on(pair(&lock))?;
+                        client.block_on(once(work))?;
                         done += 1;
                     }
                     Ok(done)
@@ -51,6 +66,7 @@ pub fn pairs(client: &Client, callers: usize, length: Duration) -> Result<(), Bo
     });
     let seconds = begun.elapsed().as_secs_f64();
     let done: usize = counts.into_iter().sum::<libdlock::Result<usize>>()?;
+    // What they hold is held until the driver has counted.
     Ok(protocol::answer(&format!(r#"{{"done": {done}, "seconds": {seconds:.6}}}"#))?)
 }
 

@@ -1,4 +1,4 @@
-//! What callers do again and again without being in each other's way: pairs, re-entry, reads, decisions, ids.
+//! What callers do again and again without being in each other's way: pairs, acquires, re-entry, reads, decisions, ids.
 
 use std::error::Error;
 use std::time::{Duration, Instant};
@@ -8,6 +8,7 @@ use libdlock::lock::{AcquireOptions, LockAll};
 use libdlock::semaphore::Semaphore;
 use libdlock::{Client, Held, Lock, Rate, RateLimiter, RwLock, Snowflake};
 
+use crate::acquires::Acquires;
 use crate::protocol;
 
 /// So many ids in a batch, and so many of what is quick between two looks at the clock, in every language.
@@ -22,6 +23,7 @@ const SET: usize = 10;
 /// What a caller does.
 enum Work {
     Pairs(Lock),
+    Acquires(Acquires),
     Sets(LockAll),
     Permits(Semaphore),
     Reads(RwLock),
@@ -36,6 +38,7 @@ impl Work {
         let name = format!("bench-{caller}");
         Ok(match what {
             "pairs" => Work::Pairs(client.lock(&name)?),
+            "acquires" => Work::Acquires(Acquires::new(client, &name)),
             // In one slot, as all of a script has to be.
             "sets" => Work::Sets(client.lock_all((0..SET).map(|each| format!("{{{name}}}-{each}")))?),
             "permits" => Work::Permits(client.semaphore("bench", PERMITS)?),
@@ -58,6 +61,7 @@ impl Work {
     async fn some(&mut self) -> libdlock::Result<usize> {
         match self {
             Work::Pairs(lock) => lock.acquire().await?.release().await?,
+            Work::Acquires(acquires) => acquires.one_more().await?,
             Work::Sets(locks) => locks.acquire().await?.release().await?,
             Work::Permits(semaphore) => semaphore.acquire().await?.release().await?,
             // With others inside: who reads alone ends the hold.

@@ -2,6 +2,7 @@
 //!
 //! `libdlock-bench tasks|blocking WHAT URL CALLERS SECONDS`
 
+mod acquires;
 mod blocking;
 mod contended;
 mod counting;
@@ -32,6 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let client = runtime.block_on(Client::connect(url))?;
     match (callers_are.as_str(), what.as_str()) {
         ("blocking", "pairs") => blocking::pairs(&client, callers, length),
+        ("blocking", "acquires") => blocking::acquires(&client, callers, length),
         ("blocking", "contended") => blocking::contended(&client, callers, length),
         ("blocking", "reentry") => blocking::reentry(&client, length),
         (_, "counting") => counting::counting(length),
