@@ -17,9 +17,19 @@ pub(in crate::lock) async fn release(
     step: &Release,
     deadline: Tick,
 ) -> Result<Done<Released>, Failed> {
+    quorum.is_over(&step.owner);
+    let (all, name, step) = (quorum.clone(), name.clone(), step.clone());
+    quorum.on_runtime(Release::OP, async move { release_everywhere(&all, &name, &step, deadline).await }).await
+}
+
+async fn release_everywhere(
+    quorum: &Arc<Quorum>,
+    name: &ObjectName,
+    step: &Release,
+    deadline: Tick,
+) -> Result<Done<Released>, Failed> {
     let (needed, mut answered, mut why) = (quorum.majority(), 0, Reasons::default());
     let (mut freed, mut announced) = (false, true);
-    quorum.is_over(&step.owner);
     let mut round = quorum.see_to(name, step, quorum.all(), quorum.now().plus(quorum.longest_lease()));
     let sent = round.sent;
     round

@@ -11,14 +11,15 @@ use crate::task::{Tasks, fault_point};
 /// The name of the task, for the fault tests.
 const TASK: &str = "quorum listener";
 
-#[derive(Default)]
 pub(super) struct QuorumListener {
     hub: Arc<Hub>,
 }
 
 impl QuorumListener {
-    pub(super) fn start(&self, servers: &[Arc<RedisBackend>], tasks: &Tasks) {
-        tasks.spawn_vital(TASK, run(self.hub.clone(), servers.to_vec()));
+    pub(super) fn start(servers: &[Arc<RedisBackend>], tasks: &Tasks) -> QuorumListener {
+        let hub = Arc::<Hub>::default();
+        tasks.spawn_vital(TASK, run(hub.clone(), servers.to_vec()));
+        QuorumListener { hub }
     }
 
     pub(super) fn subscribe(&self, channel: &str, listen: Listen) -> Subscription {

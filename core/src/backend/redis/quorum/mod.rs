@@ -2,6 +2,7 @@
 //!
 //! See docs/protocol/quorum.md.
 
+mod connect;
 mod late;
 mod listen;
 mod members;
@@ -20,6 +21,7 @@ pub(crate) use self::members::Members;
 pub(crate) use self::round::{Answer, Round};
 use super::RedisBackend;
 use super::moves::Moves;
+use super::parts::Parts;
 use crate::backend::{Failed, Listen, Reached, Subscription};
 use crate::config::{Address, Config, Servers, Target};
 use crate::ended::cut_off;
@@ -51,7 +53,7 @@ pub(crate) struct Quorum {
 }
 
 impl Quorum {
-    /// Connects to all servers at once, and is done when a majority is there.
+    /// Connects to a majority at least, or says why not.
     pub(in crate::backend) async fn connect(
         servers: &Servers,
         config: &Config,
@@ -59,16 +61,27 @@ impl Quorum {
         counters: &Arc<Counters>,
     ) -> Result<Quorum> {
         let (moves, options) = (Moves::default(), &config.options);
-        let node = |address: &Address| {
-            let target = Target::Tcp { address: address.clone(), tls: servers.tls };
-            Arc::new(RedisBackend::node(&target, config, (tasks, counters), &moves, PubSub::Plain))
-        };
-        let quorum = Quorum {
+        let target = |address: &Address| Target::Tcp { address: address.clone(), tls: servers.tls };
+        let targets: Vec<Target> = servers.addresses.iter().map(target).collect();
+        let parts: Vec<Parts> =
+            targets.iter().map(|target| Parts::new(target, config, &moves, PubSub::Plain)).collect();
+        connect::majority(&parts, servers, options, &config.clock).await?;
+        let start = |(target, parts): (&Target, Parts)| Arc::new(parts.start(target, config, tasks, counters));
+        let all: Vec<_> = targets.iter().zip(parts).map(start).collect();
+        let (number, majority) = (all.len(), servers.majority());
+        if number.is_multiple_of(2) {
+            let (lost, fewer) = (number - majority, number - 1);
+            let message = format!(
+                "{number} servers tolerate the loss of {lost}, no more than {fewer} do; name an odd number of them"
+            );
+            config.events.emit(Level::Warn, None, message);
+        }
+        Ok(Quorum {
             target: config.target.to_string(),
-            majority: servers.majority(),
-            servers: servers.addresses.iter().map(node).collect(),
-            listener: QuorumListener::default(),
-            moves: moves.clone(),
+            majority,
+            listener: QuorumListener::start(&all, tasks),
+            servers: all,
+            moves,
             clock: config.clock.clone(),
             tasks: tasks.clone(),
             response_timeout: options.response_timeout,
@@ -77,48 +90,7 @@ impl Quorum {
             token_ttl: options.token_ttl,
             cohort_max: options.cohort_max,
             late: LateRequests::default(),
-        };
-        let number = quorum.servers.len();
-        if number.is_multiple_of(2) {
-            let message = format!(
-                "{number} servers tolerate the loss of {}, no more than {} do; name an odd number of them",
-                number - quorum.majority,
-                number - 1
-            );
-            config.events.emit(Level::Warn, None, message);
-        }
-        quorum.listener.start(&quorum.servers, tasks);
-        quorum.majority_is_there(options.connect_timeout.max(options.connect_wait)).await?;
-        Ok(quorum)
-    }
-
-    async fn majority_is_there(&self, wait: Duration) -> Result<()> {
-        let deadline = self.clock.now().plus(wait);
-        let (there, mut comes) = tokio::sync::mpsc::unbounded_channel();
-        for server in &self.servers {
-            let (server, there) = (server.clone(), there.clone());
-            self.tasks.spawn(async move {
-                let _ = there.send(server.is_there(deadline).await);
-            });
-        }
-        drop(there);
-        let (mut number, mut why) = (0, None);
-        while number < self.majority {
-            match comes.recv().await {
-                Some(Ok(())) => number += 1,
-                Some(Err(error)) => why = Some(error),
-                None => {
-                    let first = why.map_or(String::new(), |error| format!("; one of them: {}", error.message()));
-                    let message = format!(
-                        "{number} of the {} servers of {} can be reached{first}",
-                        self.servers.len(),
-                        self.target
-                    );
-                    return Err(Error::new(ErrorKind::Connection, "connect", message));
-                }
-            }
-        }
-        Ok(())
+        })
     }
 
     /// How many servers have to grant.
