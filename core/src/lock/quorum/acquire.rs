@@ -142,8 +142,8 @@ impl Attempt {
     /// Frees what was granted to a failed attempt or may have been.
     fn undo(&self, tally: &Tally, open: Members) {
         let Attempt { quorum, name, step } = self;
-        quorum.is_over(&step.owner);
-        let members = tally.granted.and(tally.unanswered).and(open);
+        quorum.end(&step.owner);
+        let members = tally.granted.union(tally.unanswered).union(open);
         let until = quorum.now().plus(step.lease).plus(quorum.attempt_budget() * 2);
         match members.len() >= quorum.majority() {
             // Others may have taken it for a hold, and wait for a message.

@@ -17,7 +17,7 @@ pub(in crate::lock) async fn release(
     step: &Release,
     deadline: Tick,
 ) -> Result<Done<Released>, Failed> {
-    quorum.is_over(&step.owner);
+    quorum.end(&step.owner);
     let (all, name, step) = (quorum.clone(), name.clone(), step.clone());
     quorum.on_runtime(Release::OP, async move { release_everywhere(&all, &name, &step, deadline).await }).await
 }

@@ -105,7 +105,7 @@ async fn decide(quorum: &Arc<Quorum>, grant: &Grant, lease: Duration, tally: Tal
     if let Some(lost) = lost {
         let release = Release { owner: grant.owner().to_owned(), rejoin: false };
         let until = quorum.now().plus(quorum.longest_lease());
-        quorum.is_over(grant.owner());
+        quorum.end(grant.owner());
         drop(quorum.see_to(grant.name(), &release, quorum.all(), until));
         return lost;
     }

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{Members, Quorum, Round};
+use crate::backend::echo_until;
 use crate::name::ObjectName;
 use crate::step::Step;
 
@@ -58,8 +59,8 @@ impl Quorum {
         Late { all, owner: owner.to_owned() }
     }
 
-    /// Nothing that is carried out for this owner from now on is wanted.
-    pub(crate) fn is_over(&self, owner: &str) {
+    /// Takes note that nothing is wanted for this owner any more.
+    pub(crate) fn end(&self, owner: &str) {
         if let Some(owner) = self.late.owners().get_mut(owner) {
             owner.is_over = true;
         }
@@ -75,14 +76,14 @@ impl Quorum {
         name: &ObjectName,
         step: S,
     ) {
-        let mut missing = round.open.and(failed);
+        let mut missing = round.open.union(failed);
         if missing.is_empty() {
             return;
         }
         let (quorum, name) = (self.clone(), name.clone());
         self.tasks.spawn(async move {
             while let Some(answer) = round.next().await {
-                if answer.outcome.is_ok_and(|done| done.echo_until.is_none()) {
+                if echo_until(&answer.outcome).is_none() {
                     missing.remove(answer.server);
                 }
             }

@@ -26,7 +26,7 @@ impl Members {
         self.0 == 0
     }
 
-    pub(crate) fn and(self, others: Members) -> Members {
+    pub(crate) fn union(self, others: Members) -> Members {
         Members(self.0 | others.0)
     }
 
@@ -47,7 +47,7 @@ mod tests {
         assert_eq!(some.numbers().collect::<Vec<_>>(), [14]);
         some.insert(3);
         some.insert(3);
-        assert_eq!(some.and(Members::first(1)).numbers().collect::<Vec<_>>(), [0, 3, 14]);
+        assert_eq!(some.union(Members::first(1)).numbers().collect::<Vec<_>>(), [0, 3, 14]);
         assert!(Members::default().is_empty() && !some.is_empty());
     }
 }
