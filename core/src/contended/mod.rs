@@ -234,12 +234,13 @@ pub(crate) trait AcquireStep: Step<Reply = Acquired> {
         given
     }
 
-    /// Asks several servers, of which a majority has to grant; in one attempt.
+    /// Asks several servers, of which a majority has to grant; in one attempt, for a caller that waits until `caller`.
     fn at_several(
         &self,
         quorum: &Arc<Quorum>,
         name: &ObjectName,
         _deadline: Tick,
+        _caller: Tick,
     ) -> impl Future<Output = Result<Done<Acquired>, Failed>> + Send {
         std::future::ready(Err(quorum.refuse(Self::OP).on(name)))
     }

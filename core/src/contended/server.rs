@@ -26,7 +26,7 @@ impl<P: Primitive> Contended<P> {
     ) -> Result<Done<Acquired>, Failed> {
         let client = self.client();
         if let Some(quorum) = client.backend.quorum() {
-            return step.at_several(quorum, self.name(), deadline).await;
+            return step.at_several(quorum, self.name(), deadline, caller).await;
         }
         let deadline = if P::Renew::LEASED { deadline } else { deadline.min(client.clock.now().plus(step.lease())) };
         let done = client.operate_for(self.name(), step, deadline, caller).await?;

@@ -143,8 +143,9 @@ impl AcquireStep for Acquire {
         quorum: &Arc<Quorum>,
         name: &ObjectName,
         deadline: Tick,
+        caller: Tick,
     ) -> Result<Done<Acquired>, Failed> {
-        quorum::acquire(quorum, name, self, deadline).await
+        quorum::acquire(quorum, name, self, deadline, caller).await
     }
 }
 

@@ -73,11 +73,22 @@ impl Socket {
     /// Sends what `pack` writes, and waits for the answer, from `now` on. After an error that is no reply the connection is of
     /// no more use: the answer may still come, and must not meet another request.
     pub(super) fn call(&mut self, now: Tick, pack: impl FnOnce(&mut Vec<u8>)) -> RedisResult<Value> {
+        self.send(now, pack)?;
+        self.receive()
+    }
+
+    /// The first half of [`Socket::call`].
+    pub(super) fn send(&mut self, now: Tick, pack: impl FnOnce(&mut Vec<u8>)) -> RedisResult<()> {
         self.packed.clear();
         pack(&mut self.packed);
         self.stream.socket().begin(now);
         self.stream.write_all(&self.packed)?;
         self.stream.flush()?;
+        Ok(())
+    }
+
+    /// The second half.
+    pub(super) fn receive(&mut self) -> RedisResult<Value> {
         let mut first = [0; 1024];
         let length = self.stream.read(&mut first)?;
         let first = &first[..length];

@@ -21,12 +21,17 @@ pub(in crate::lock) async fn acquire(
     name: &ObjectName,
     step: &Acquire,
     deadline: Tick,
+    caller: Tick,
 ) -> Result<Done<Acquired>, Failed> {
     quorum.check_lease(Acquire::OP, name, step.lease)?;
     // Nobody stands in a queue there.
     let step = Acquire { waits: false, ..step.clone() };
     let attempt = Attempt { quorum: quorum.clone(), name: name.clone(), step };
-    quorum.on_runtime(Acquire::OP, attempt.make(deadline)).await
+    let failed = match attempt.make_directly(deadline.min(caller)) {
+        Ok(done) => return Ok(done),
+        Err(failed) => failed,
+    };
+    quorum.on_runtime(Acquire::OP, attempt.make(deadline, failed)).await
 }
 
 struct Attempt {
@@ -84,10 +89,51 @@ impl Tally {
 }
 
 impl Attempt {
-    async fn make(self, deadline: Tick) -> Result<Done<Acquired>, Failed> {
+    /// On the calling thread, if that may block: a majority is asked, which grants it or shows another holder. If it does neither,
+    /// the same attempt goes on at all servers, of which those that are returned may have carried this out.
+    fn make_directly(&self, deadline: Tick) -> Result<Done<Acquired>, Members> {
+        let Attempt { quorum, name, step } = self;
+        let Some(directly) = quorum.directly(Members::default(), deadline) else { return Err(Members::default()) };
+        let (directly, sent, answers) = directly.ask(name, step)?;
+        let mut tally = Tally::default();
+        answers.into_iter().for_each(|answer| tally.note(answer));
+        let held = tally.holders.values().any(|(fields, _)| *fields >= quorum.majority());
+        if held || tally.counting < quorum.majority() {
+            directly.give_back();
+            return if held {
+                self.refused(tally, sent).map_err(|_| Members::default())
+            } else {
+                Err(Members::default())
+            };
+        }
+        let (directly, _, answers) = directly.ask(name, &self.raise(tally.token))?;
+        let others = quorum.all().without(directly.members());
+        directly.give_back();
+        if !answers.iter().all(|answer| answer.counts && answer.outcome.as_ref().is_ok_and(|done| done.reply.done)) {
+            return Err(Members::default());
+        }
+        self.ask_others(others);
+        Ok(self.granted(tally, sent))
+    }
+
+    /// Takes the lock at the servers that it was not asked of yet, in the background.
+    fn ask_others(&self, others: Members) {
+        let Attempt { quorum, name, step } = self;
+        let late = quorum.late(&step.owner, others);
+        let round = quorum.ask(name, step, others, Tick::NEVER);
+        quorum.follow_up(late, round, Members::default(), name, self.release());
+    }
+
+    fn granted(&self, tally: Tally, sent: Tick) -> Done<Acquired> {
+        let reply = Acquired::Granted { now: tally.now, token: tally.token };
+        Done { reply, sent, echo_until: None, reached: self.quorum.reached() }
+    }
+
+    /// At all servers. Those in `failed` were asked before, and have not answered.
+    async fn make(self, deadline: Tick, failed: Members) -> Result<Done<Acquired>, Failed> {
         let Attempt { quorum, name, step } = &self;
-        let (needed, mut tally) = (quorum.majority(), Tally::default());
-        let late = quorum.late(&step.owner);
+        let (needed, mut tally) = (quorum.majority(), Tally { unanswered: failed, ..Tally::default() });
+        let late = quorum.late(&step.owner, quorum.all());
         let mut round = quorum.ask(name, step, quorum.all(), deadline);
         let sent = round.sent;
         round
@@ -97,7 +143,7 @@ impl Attempt {
             })
             .await;
         let mut granted = tally.counting >= needed;
-        if granted && !self.raise(&tally, deadline).await {
+        if granted && !self.write_back(&tally, deadline).await {
             granted = false;
             tally.why.say("the token could not be written to so many in time");
         }
@@ -112,20 +158,14 @@ impl Attempt {
             self.undo(&tally, round.open);
         }
         quorum.follow_up(late, round, tally.unanswered, name, self.release());
-        if !granted {
-            return self.refused(tally, sent);
-        }
-        let reply = Acquired::Granted { now: tally.now, token: tally.token };
-        Ok(Done { reply, sent, echo_until: None, reached: quorum.reached() })
+        if granted { Ok(self.granted(tally, sent)) } else { self.refused(tally, sent) }
     }
 
     /// The second round: the last of the tokens is at a majority before anybody sees the first.
-    async fn raise(&self, tally: &Tally, deadline: Tick) -> bool {
-        let Attempt { quorum, name, step } = self;
-        let token = tally.token + step.block - 1;
-        let raise = Raise { owner: step.owner.clone(), token, token_ttl: step.token_ttl };
+    async fn write_back(&self, tally: &Tally, deadline: Tick) -> bool {
+        let Attempt { quorum, name, .. } = self;
         let (needed, mut raised) = (quorum.majority(), 0);
-        let mut round = quorum.ask(name, &raise, tally.granted, deadline);
+        let mut round = quorum.ask(name, &self.raise(tally.token), tally.granted, deadline);
         round
             .read(Tick::NEVER, |answer, open| {
                 raised += usize::from(answer.counts && answer.outcome.is_ok_and(|done| done.reply.done));
@@ -133,6 +173,11 @@ impl Attempt {
             })
             .await;
         raised >= needed
+    }
+
+    /// Writes the last of the tokens that begin with this one.
+    fn raise(&self, first: u64) -> Raise {
+        Raise { owner: self.step.owner.clone(), token: first + self.step.block - 1, token_ttl: self.step.token_ttl }
     }
 
     fn release(&self) -> Release {

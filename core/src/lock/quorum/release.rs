@@ -18,8 +18,33 @@ pub(in crate::lock) async fn release(
     deadline: Tick,
 ) -> Result<Done<Released>, Failed> {
     quorum.end(&step.owner);
+    if let Some(done) = release_directly(quorum, name, step, deadline) {
+        return Ok(done);
+    }
     let (all, name, step) = (quorum.clone(), name.clone(), step.clone());
     quorum.on_runtime(Release::OP, async move { release_everywhere(&all, &name, &step, deadline).await }).await
+}
+
+/// On the calling thread, if that may block, at a majority; the others are asked in the background. Not where a request for the
+/// owner may be under way on another connection, which this could overtake.
+fn release_directly(quorum: &Arc<Quorum>, name: &ObjectName, step: &Release, deadline: Tick) -> Option<Done<Released>> {
+    let directly = quorum.directly(quorum.late_at(&step.owner), deadline)?;
+    let others = quorum.all().without(directly.members());
+    let (directly, sent, answers) = directly.ask(name, step).ok()?;
+    directly.give_back();
+    let (mut freed, mut announced) = (false, true);
+    for done in answers.into_iter().flat_map(|answer| answer.outcome) {
+        if let Released::Freed { announced: told, .. } = done.reply {
+            (freed, announced) = (true, announced && told);
+        }
+    }
+    drop(quorum.see_to(name, step, others, quorum.now().plus(quorum.longest_lease())));
+    Some(released(quorum, freed, announced, sent))
+}
+
+fn released(quorum: &Quorum, freed: bool, announced: bool, sent: Tick) -> Done<Released> {
+    let reply = if freed { Released::Freed { announced, rank: None } } else { Released::NotHeld };
+    Done { reply, sent, echo_until: None, reached: quorum.reached() }
 }
 
 async fn release_everywhere(
@@ -49,8 +74,7 @@ async fn release_everywhere(
     if answered < needed {
         return Err(why.too_few(quorum, Release::OP, name));
     }
-    let reply = if freed { Released::Freed { announced, rank: None } } else { Released::NotHeld };
-    Ok(Done { reply, sent, echo_until: None, reached: quorum.reached() })
+    Ok(released(quorum, freed, announced, sent))
 }
 
 /// Frees it everywhere, whoever holds it; whether any server showed a holder. A holder that finds it free at a majority has lost

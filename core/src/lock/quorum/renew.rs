@@ -122,7 +122,7 @@ async fn decide(quorum: &Arc<Quorum>, grant: &Grant, lease: Duration, tally: Tal
 async fn take_again(quorum: &Arc<Quorum>, grant: &Grant, lease: Duration, gone: Members, deadline: Tick) -> usize {
     let (name, owner, token_ttl) = (grant.name(), grant.owner(), quorum.token_ttl());
     // First, so that either a release finds this, or what follows finds the hold over.
-    let late = quorum.late(owner);
+    let late = quorum.late(owner, gone);
     if !grant.is_valid() {
         return 0;
     }

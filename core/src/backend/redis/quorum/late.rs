@@ -17,7 +17,9 @@ pub(super) struct LateRequests(Arc<Mutex<HashMap<String, Owner>>>);
 
 #[derive(Default)]
 struct Owner {
-    requests: u32,
+    /// Where each may be carried out, by a number of its own.
+    requests: Vec<(u64, Members)>,
+    last: u64,
     is_over: bool,
 }
 
@@ -31,9 +33,17 @@ impl LateRequests {
 pub(crate) struct Late {
     all: LateRequests,
     owner: String,
+    number: u64,
 }
 
 impl Late {
+    /// Only at these.
+    fn may_come_at(&self, members: Members) {
+        let mut owners = self.all.owners();
+        let requests = owners.get_mut(&self.owner).into_iter().flat_map(|owner| &mut owner.requests);
+        requests.filter(|(number, _)| *number == self.number).for_each(|(_, at)| *at = members);
+    }
+
     fn is_over(&self) -> bool {
         self.all.owners().get(&self.owner).is_some_and(|owner| owner.is_over)
     }
@@ -43,8 +53,8 @@ impl Drop for Late {
     fn drop(&mut self) {
         let mut owners = self.all.owners();
         if let Some(owner) = owners.get_mut(&self.owner) {
-            owner.requests -= 1;
-            if owner.requests == 0 {
+            owner.requests.retain(|(number, _)| *number != self.number);
+            if owner.requests.is_empty() {
                 owners.remove(&self.owner);
             }
         }
@@ -52,11 +62,23 @@ impl Drop for Late {
 }
 
 impl Quorum {
-    /// A request for this owner may be carried out late.
-    pub(crate) fn late(&self, owner: &str) -> Late {
+    /// A request for this owner may be carried out late, at any of these servers.
+    pub(crate) fn late(&self, owner: &str, at: Members) -> Late {
         let all = self.late.clone();
-        all.owners().entry(owner.to_owned()).or_default().requests += 1;
-        Late { all, owner: owner.to_owned() }
+        let mut owners = all.owners();
+        let known = owners.entry(owner.to_owned()).or_default();
+        known.last += 1;
+        let number = known.last;
+        known.requests.push((number, at));
+        drop(owners);
+        Late { all, owner: owner.to_owned(), number }
+    }
+
+    /// Where requests for this owner may be carried out late.
+    pub(crate) fn late_at(&self, owner: &str) -> Members {
+        let owners = self.late.owners();
+        let requests = owners.get(owner).into_iter().flat_map(|owner| &owner.requests);
+        requests.fold(Members::default(), |all, (_, at)| all.union(*at))
     }
 
     /// Takes note that nothing is wanted for this owner any more.
@@ -80,6 +102,7 @@ impl Quorum {
         if missing.is_empty() {
             return;
         }
+        late.may_come_at(missing);
         let (quorum, name) = (self.clone(), name.clone());
         self.tasks.spawn(async move {
             while let Some(answer) = round.next().await {

@@ -18,6 +18,10 @@ impl Members {
         self.0 &= !(1 << server);
     }
 
+    pub(crate) fn has(self, server: usize) -> bool {
+        self.0 & 1 << server != 0
+    }
+
     pub(crate) fn len(self) -> usize {
         self.0.count_ones() as usize
     }
@@ -30,8 +34,12 @@ impl Members {
         Members(self.0 | others.0)
     }
 
+    pub(crate) fn without(self, others: Members) -> Members {
+        Members(self.0 & !others.0)
+    }
+
     pub(super) fn numbers(self) -> impl Iterator<Item = usize> {
-        (0..16).filter(move |server| self.0 & 1 << server != 0)
+        (0..16).filter(move |server| self.has(*server))
     }
 }
 
@@ -48,6 +56,7 @@ mod tests {
         some.insert(3);
         some.insert(3);
         assert_eq!(some.union(Members::first(1)).numbers().collect::<Vec<_>>(), [0, 3, 14]);
+        assert_eq!(some.without(Members::first(4)).numbers().collect::<Vec<_>>(), [14]);
         assert!(Members::default().is_empty() && !some.is_empty());
     }
 }

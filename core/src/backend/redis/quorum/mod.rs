@@ -3,6 +3,7 @@
 //! See docs/protocol/quorum.md.
 
 mod connect;
+mod direct;
 mod late;
 mod listen;
 mod members;

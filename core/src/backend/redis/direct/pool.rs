@@ -1,9 +1,4 @@
-//! The direct path: one round trip on the thread of a caller who may block, without the hop to the runtime and back.
-//!
-//! A few blocking connections, opened in the background when they are wanted, lent to one caller at a time. A caller that finds
-//! none free goes on by the runtime's connection. So does one that gets no answer in 40 ms, with the same owner and the same
-//! first sending, if the step may be repeated; else another thread waits for the answer that is under way, up to
-//! `response_timeout`.
+//! A few blocking connections, opened in the background when they are wanted, lent to one caller at a time.
 //!
 //! They lead where the supervised connection leads, and go with it: so they ask no sentinels.
 
@@ -13,33 +8,30 @@ use std::time::Duration;
 
 use redis::{RedisResult, Value};
 use tokio::runtime::Handle;
-use tokio::task::JoinHandle;
 
-use super::dial::{Dialler, read_info};
-use super::endpoint::Endpoint;
-use super::link::Link;
-use super::server::{Purpose, Server};
-use super::socket::{PATIENCE, Socket};
-use super::verdict::{self, Redial, StepKind, Verdict};
-use super::{RedisBackend, Sent, outcome_unknown, request};
-use crate::backend::{Done, Failed, Reached};
+use crate::backend::Reached;
+use crate::backend::redis::dial::{Dialler, read_info};
+use crate::backend::redis::endpoint::Endpoint;
+use crate::backend::redis::link::Link;
+use crate::backend::redis::request;
+use crate::backend::redis::server::{Purpose, Server};
+use crate::backend::redis::socket::Socket;
 use crate::config::Config;
 use crate::event::{Events, Level};
-use crate::name::ObjectName;
-use crate::step::{Call, Script, Step};
+use crate::step::{Call, Script};
 use crate::task::Tasks;
 use crate::time::{Clock, Tick};
 
 /// After a request without an answer, or a failed connection, there are no direct calls for so long: a server
 /// that is far away must not cost every call its 40 ms first.
-const SHORTEST_REST: Duration = Duration::from_secs(1);
+pub(super) const SHORTEST_REST: Duration = Duration::from_secs(1);
 const LONGEST_REST: Duration = Duration::from_secs(60);
 
 /// A connection that was idle for longer is tested before it is used: the server may have closed it.
-const TEST_AFTER: Duration = Duration::from_millis(10);
+pub(super) const TEST_AFTER: Duration = Duration::from_millis(10);
 
 /// The blocking connections of one client.
-pub(super) struct Direct(Arc<Shared>);
+pub(in crate::backend::redis) struct Direct(Arc<Shared>);
 
 struct Shared {
     limit: usize,
@@ -73,162 +65,30 @@ struct Idle {
 }
 
 /// A connection in the hands of one caller. It is closed unless it is given back.
-struct Loan {
+pub(super) struct Loan {
     shared: Arc<Shared>,
-    beside: Beside,
+    pub(super) beside: Beside,
     /// There until it is given back.
     socket: Option<Socket>,
 }
 
 /// The supervised connection that there is.
 #[derive(Clone)]
-struct Beside {
-    link: u64,
-    endpoint: Arc<Endpoint>,
+pub(super) struct Beside {
+    pub(super) link: u64,
+    pub(super) endpoint: Arc<Endpoint>,
     /// Its server: a connection here was opened to the same, or to one that was found later.
-    reached: Reached,
-}
-
-/// What came of a step's one attempt on the calling thread.
-pub(super) enum Directly<R> {
-    Done(Done<R>),
-    Failed(Failed),
-    /// Nothing was done: there is no connection for it, or the server refuses for now.
-    Unavailable,
-    /// No answer in 40 ms to a step that may be repeated.
-    Unanswered(Begun),
-    /// No answer in 40 ms to one that may not: [`RedisBackend::answer_of`] waits for it.
-    Waiting(Waiting),
-}
-
-/// An attempt that got no answer and is to be repeated, elsewhere.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Begun {
-    pub(super) sent: Tick,
-    /// Until when its bytes may take effect.
-    pub(super) echo_until: Tick,
-}
-
-/// A request without an answer so far, which another thread waits for. It does so to the end when this is dropped.
-pub(super) struct Waiting {
-    answer: JoinHandle<(Loan, RedisResult<Value>)>,
-    sent: Tick,
-}
-
-impl RedisBackend {
-    /// Runs a step on the calling thread, which it blocks for 40 ms at most, and only if that is over by the time until which
-    /// its caller waits. One attempt.
-    pub(super) fn run_directly<S: Step>(
-        &self,
-        name: &ObjectName,
-        step: &S,
-        deadline: Tick,
-        caller: Tick,
-    ) -> Directly<S::Reply> {
-        let Some((mut loan, call, sent)) = self.borrow_for(name, step, deadline.min(caller)) else {
-            return Directly::Unavailable;
-        };
-        let answer = loan.run(S::script(), &call, sent);
-        let left = || deadline.min(self.echo_of(sent)).since(self.clock.now());
-        match answer {
-            Err(error) if error.is_timeout() && !S::IDEMPOTENT && !left().is_zero() => {
-                self.direct.rest(verdict::how(&error));
-                let (runtime, left) = (self.direct.0.runtime.clone(), left());
-                let answer = runtime.spawn_blocking(move || {
-                    let answer = loan.go_on(S::script(), &call, left);
-                    (loan, answer)
-                });
-                Directly::Waiting(Waiting { answer, sent })
-            }
-            answer => self.heard::<S>(name, loan, answer, sent),
-        }
-    }
-
-    /// The answer that another thread waits for; never [`Directly::Waiting`]. Cancel safe: it is read to the end all the same.
-    pub(super) async fn answer_of<S: Step>(&self, name: &ObjectName, waiting: Waiting) -> Directly<S::Reply> {
-        let Waiting { answer, sent } = waiting;
-        match answer.await {
-            Ok((loan, answer)) => self.heard::<S>(name, loan, answer, sent),
-            Err(_) => {
-                let stopped = self.target_error(S::OP, "was asked by a thread that was stopped");
-                let error = outcome_unknown(StepKind::of::<S>(), &stopped);
-                Directly::Failed(Failed { error, echo_until: Some(self.echo_of(sent)), away: true }.on(name))
-            }
-        }
-    }
-
-    /// A connection, the request and the time of its sending, if this is a time for direct calls.
-    fn borrow_for<S: Step>(&self, name: &ObjectName, step: &S, deadline: Tick) -> Option<(Loan, Call, Tick)> {
-        let sent = self.clock.now();
-        if self.direct.0.limit == 0 || sent.plus(PATIENCE) > deadline {
-            return None;
-        }
-        let beside = self.link.up(|connected| Beside {
-            link: connected.number,
-            endpoint: connected.endpoint.clone(),
-            reached: connected.reached,
-        })?;
-        let attempt = self.attempt_at(sent);
-        let loan = self.direct.borrow(beside, sent)?;
-        let mut call = Call::default();
-        step.encode(name, attempt, &mut call);
-        Some((loan, call, sent))
-    }
-
-    /// What an answer says, or its absence.
-    fn heard<S: Step>(
-        &self,
-        name: &ObjectName,
-        loan: Loan,
-        answer: RedisResult<Value>,
-        sent: Tick,
-    ) -> Directly<S::Reply> {
-        let failed = |failed: Failed| Directly::Failed(failed.on(name));
-        let now = self.clock.now();
-        let theirs = match answer {
-            Ok(value) => {
-                let reached = loan.beside.reached;
-                loan.give_back(now);
-                let sent = Sent { first: sent, last: sent, answered: now, echo_until: None, reached };
-                return self.read(S::OP, value, S::decode, sent).map_or_else(failed, |done| {
-                    self.note_time::<S>(&done.reply, now);
-                    Directly::Done(done)
-                });
-            }
-            Err(error) => error,
-        };
-        match verdict::of(StepKind::of::<S>(), &theirs, &loan.beside.endpoint) {
-            Verdict::Unknown(error) => {
-                drop(loan);
-                self.direct.rest(verdict::how(&theirs));
-                let echo_until = self.echo_of(sent);
-                match S::IDEMPOTENT {
-                    true => Directly::Unanswered(Begun { sent, echo_until }),
-                    false => {
-                        let error = outcome_unknown(StepKind::of::<S>(), &error);
-                        failed(Failed { error, echo_until: Some(echo_until), away: true })
-                    }
-                }
-            }
-            // Nothing was done. The other way knows how to wait, and finds out where the address leads now.
-            Verdict::Refused { redial: Redial::AtOnce, .. } => Directly::Unavailable,
-            Verdict::NoScript | Verdict::Refused { .. } => {
-                loan.give_back(now);
-                Directly::Unavailable
-            }
-            Verdict::Fatal { error, halfway } => {
-                // After anything but a reply there may be more to come.
-                if verdict::is_reply(&theirs) {
-                    loan.give_back(now);
-                }
-                failed(Failed { error, echo_until: halfway.then_some(now), away: false })
-            }
-        }
-    }
+    pub(super) reached: Reached,
 }
 
 impl Direct {
-    pub(super) fn new(dialler: &Dialler, link: &Link, server: &Server, config: &Config, tasks: &Tasks) -> Direct {
+    pub(in crate::backend::redis) fn new(
+        dialler: &Dialler,
+        link: &Link,
+        server: &Server,
+        config: &Config,
+        tasks: &Tasks,
+    ) -> Direct {
         let shared = Arc::new(Shared {
             limit: config.options.blocking_connections as usize,
             dialler: dialler.clone(),
@@ -256,16 +116,21 @@ impl Direct {
     }
 
     /// No direct calls for a while.
-    fn rest(&self, why: &str) {
+    pub(super) fn rest(&self, why: &str) {
         self.0.rest(why);
+    }
+
+    /// Where a thread waits for answers that take longer than a caller's own thread may.
+    pub(super) fn runtime(&self) -> &Handle {
+        &self.0.runtime
     }
 
     /// A connection to the server of supervised connection `link`, if one is free. If there could be one more, it is opened for
     /// those who come later: looking a name up has no time-out, so no caller waits for it.
-    fn borrow(&self, beside: Beside, now: Tick) -> Option<Loan> {
+    pub(super) fn borrow(&self, beside: Beside, now: Tick) -> Option<Loan> {
         let shared = &*self.0;
         let mut pool = shared.pool();
-        if pool.closed || now < pool.rest_until {
+        if shared.limit == 0 || pool.closed || now < pool.rest_until {
             return None;
         }
         while let Some(mut idle) = pool.idle.pop() {
@@ -292,10 +157,22 @@ impl Direct {
 
 impl Loan {
     /// By the script's hash, and with its text when the server does not have it.
-    fn run(&mut self, script: &Script, call: &Call, sent: Tick) -> RedisResult<Value> {
+    pub(super) fn run(&mut self, script: &Script, call: &Call, sent: Tick) -> RedisResult<Value> {
+        self.send(script, call, sent)?;
+        self.receive(script, call)
+    }
+
+    /// The first half of [`Loan::run`].
+    pub(super) fn send(&mut self, script: &Script, call: &Call, sent: Tick) -> RedisResult<()> {
         let pubsub = self.shared.server.pubsub();
         let socket = self.socket.as_mut().expect("it is given back at the end");
-        match socket.call(sent, |packed| request::pack("EVALSHA", script.sha1(pubsub), call, packed)) {
+        socket.send(sent, |packed| request::pack("EVALSHA", script.sha1(pubsub), call, packed))
+    }
+
+    /// The second half.
+    pub(super) fn receive(&mut self, script: &Script, call: &Call) -> RedisResult<Value> {
+        let socket = self.socket.as_mut().expect("it is given back at the end");
+        match socket.receive() {
             Err(error) if error.code() == Some("NOSCRIPT") => self.run_text(script, call),
             other => other,
         }
@@ -308,7 +185,7 @@ impl Loan {
     }
 
     /// After a time-out of [`Loan::run`]: waits for its answer for so long.
-    fn go_on(&mut self, script: &Script, call: &Call, left: Duration) -> RedisResult<Value> {
+    pub(super) fn go_on(&mut self, script: &Script, call: &Call, left: Duration) -> RedisResult<Value> {
         let now = self.shared.clock.now();
         let socket = self.socket.as_mut().expect("it is given back at the end");
         match socket.go_on(now, left) {
@@ -318,7 +195,7 @@ impl Loan {
     }
 
     /// For the next caller, unless the client has moved to another server since.
-    fn give_back(mut self, now: Tick) {
+    pub(super) fn give_back(mut self, now: Tick) {
         let mut pool = self.shared.pool();
         pool.rest = Duration::ZERO;
         if !pool.closed && self.shared.server.moves() == self.beside.reached.moves {
@@ -400,7 +277,3 @@ impl Shared {
         drop(idle);
     }
 }
-
-#[cfg(test)]
-#[path = "direct_tests.rs"]
-mod tests;

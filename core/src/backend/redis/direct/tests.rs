@@ -1,14 +1,19 @@
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use libdlock_testkit::{Proxy, Server, Side, eventually, within};
 
 use super::super::Halt;
+use super::pool::{SHORTEST_REST, TEST_AFTER};
 use super::*;
 use crate::backend::{Backend, Done};
+use crate::config::Config;
+use crate::event::Events;
 use crate::lease::Renewed;
 use crate::lock::Renew;
 use crate::stats::Counters;
+use crate::task::Tasks;
+use crate::time::Clock;
 
 const SOON: Duration = Duration::from_secs(5);
 
