@@ -90,6 +90,18 @@ class PrivateRedis:
         assert self._process is not None
         return self._process.pid
 
+    def kill(self) -> None:
+        """Ends it without a word. What it had is lost."""
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait()
+        self._process = None
+
+    def start_again(self) -> None:
+        """Starts it on the port that it had."""
+        if not self._start():
+            raise RuntimeError(f"{self.program} does not start again on port {self.port}")
+
     def __enter__(self) -> PrivateRedis:
         try:
             # Between finding a port free and taking it somebody else may: hence several tries.

@@ -10,11 +10,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "interop"))
 
-from cluster_servers import ClusterServers
 from helpers import Server
+from more_servers import MoreServers
 from runners import Runners
-from sentinel_servers import SentinelServers
-from tls_servers import TlsServers
 
 
 @pytest.fixture(scope="session")
@@ -32,21 +30,7 @@ def running(server: Server) -> Iterator[Runners]:
 
 
 @pytest.fixture(scope="session")
-def tls(server: Server) -> Iterator[TlsServers]:
-    servers = TlsServers(server.port)
-    yield servers
-    servers.end()
-
-
-@pytest.fixture(scope="session")
-def sentinel(server: Server) -> Iterator[SentinelServers]:
-    servers = SentinelServers(server.port)
-    yield servers
-    servers.end()
-
-
-@pytest.fixture(scope="session")
-def cluster() -> Iterator[ClusterServers]:
-    servers = ClusterServers()
-    yield servers
-    servers.end()
+def more(server: Server) -> Iterator[MoreServers]:
+    more = MoreServers.beside(server)
+    yield more
+    more.end()

@@ -14,7 +14,7 @@ from languages import has
 HERE = Path(__file__).resolve().parent
 
 #: What the test does by itself. All but `sleep` need a server.
-OWN = {"configure", "delete", "has", "kill", "set", "sleep"}
+OWN = {"configure", "delete", "has", "held_at", "kill", "kill_server", "listened", "set", "sleep", "start_servers"}
 
 
 @dataclass(frozen=True)

@@ -7,22 +7,21 @@ import time
 
 import pytest
 import runners
-from cluster_servers import ClusterServers
 from helpers import Server, Worker, eventually
+from more_servers import MoreServers
+from quorum_servers import QuorumServers
 from runners import Runners
 from scenario import OWN, Answer, Run, Scenario, Step, scenarios
-from sentinel_servers import SentinelServers
-from tls_servers import TlsServers
 
 SCENARIOS = scenarios()
-MIXED = {"counting_semaphore", "latch", "lock_all"}
+MIXED = {"counting_semaphore", "latch", "lock_all", "quorum"}
 #: What several processes do and no test of tests/interop does: the processes are also of several languages.
 BETWEEN = [each for each in SCENARIOS if len(each.processes) > 1 and each.file in MIXED]
 #: One number for each run of a scenario: names are never shared.
 UNIQUE = itertools.count(1)
 
 
-def own(step: Step, words: list[str], server: Server) -> None:
+def own(step: Step, words: list[str], server: Server, quorum: QuorumServers) -> None:
     """Does a step of the test itself."""
     match step.verb, words[1:]:
         case "delete", [name]:
@@ -33,6 +32,14 @@ def own(step: Step, words: list[str], server: Server) -> None:
             assert server.command("GET", name) == value.removeprefix("value="), step.do
         case "configure", [given]:
             server.command("CONFIG", "SET", *given.split("="))
+        case "kill_server", [number]:
+            quorum.kill(int(number.removeprefix("number=")))
+        case "start_servers", []:
+            quorum.start_again()
+        case "listened", [name]:
+            quorum.listened(name)
+        case "held_at", [name, number]:
+            quorum.held_at(name, int(number.removeprefix("servers=")))
         case "sleep", [ms]:
             time.sleep(int(ms.removeprefix("ms=")) / 1000)
         case _:
@@ -65,21 +72,22 @@ def carry_out(
     languages: dict[str, str],
     server: Server,
     running: Runners,
-    values: dict[str, str] | None = None,
+    more: MoreServers,
 ) -> None:
-    """Does the steps, each process in its language. They may name the `values`."""
+    """Does the steps, each process in its language."""
     workers = {role: running.get(languages[role], store, role) for role in scenario.processes}
-    run = Run(f"{next(UNIQUE)}", values or {})
+    run = Run(f"{next(UNIQUE)}", more.values(scenario.file))
     try:
         for step in scenario.steps:
             if step.verb == "kill":
                 running.kill(languages[step.by], store, step.by)
                 del workers[step.by]
             elif step.verb in OWN:
-                own(step, run.words(step.do), server)
+                own(step, run.words(step.do), server, more.quorum)
             else:
                 ask(step, run, workers[step.by])
     finally:
+        more.quorum.start_again()
         for worker in workers.values():
             assert worker.ask("forget") == ["ok"]
         for option in {step.do.split()[1].split("=")[0] for step in scenario.steps if step.verb == "configure"}:
@@ -90,33 +98,26 @@ def carry_out(
 @pytest.mark.parametrize("language", runners.LANGUAGES)
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
 def test_scenario(
-    scenario: Scenario,
-    language: str,
-    store: str,
-    server: Server,
-    running: Runners,
-    tls: TlsServers,
-    sentinel: SentinelServers,
-    cluster: ClusterServers,
+    scenario: Scenario, language: str, store: str, server: Server, running: Runners, more: MoreServers
 ) -> None:
     reason = scenario.why_not(language)
     if reason or (store == "memory" and scenario.needs_server):
         pytest.skip(reason or "a step needs a server")
-    others: dict[str, TlsServers | SentinelServers | ClusterServers] = {"tls": tls, "sentinel": sentinel, "cluster": cluster}
-    values = others[scenario.file].values if scenario.file in others else None
-    carry_out(scenario, store, dict.fromkeys(scenario.processes, language), server, running, values)
+    carry_out(scenario, store, dict.fromkeys(scenario.processes, language), server, running, more)
 
 
 @pytest.mark.parametrize("language", runners.LANGUAGES)
 @pytest.mark.parametrize("scenario", BETWEEN, ids=str)
-def test_scenario_between_languages(scenario: Scenario, language: str, server: Server, running: Runners) -> None:
+def test_scenario_between_languages(
+    scenario: Scenario, language: str, server: Server, running: Runners, more: MoreServers
+) -> None:
     """The first process is of that language, the second of the next one that can, and so on."""
     using = [each for each in runners.LANGUAGES if scenario.why_not(each) is None]
     if language not in using or len(using) < 2:
         pytest.skip(scenario.why_not(language) or "no other language can")
     first = using.index(language)
     languages = {role: using[(first + at) % len(using)] for at, role in enumerate(scenario.processes)}
-    carry_out(scenario, "redis", languages, server, running)
+    carry_out(scenario, "redis", languages, server, running, more)
 
 
 def test_every_scenario_has_a_name_of_its_own() -> None:
