@@ -90,14 +90,14 @@ class Worker:
 Start = Callable[[str, str], Worker]
 
 
-class Fleet:
-    """A server and its workers, each started when it is first asked for and kept: a JVM takes its time to start."""
+class Workers:
+    """Workers on one URL, each started when it is first asked for and kept: a JVM takes its time to start."""
 
     #: Half a minute between polls: whoever is woken sooner was told.
     OPTIONS = "poll_interval=30s&lease=60s"
 
-    def __init__(self, server: Server, command: Callable[[str], list[str]]) -> None:
-        self.server = server
+    def __init__(self, url: str, command: Callable[[str], list[str]]) -> None:
+        self._url = url
         self._command = command
         self._workers: dict[tuple[str, str], Worker] = {}
 
@@ -105,9 +105,17 @@ class Fleet:
         """The process of a language that has this role; another role is another process."""
         key = (language, role)
         if key not in self._workers:
-            self._workers[key] = Worker([*self._command(language), self.server.url_with(self.OPTIONS)])
+            self._workers[key] = Worker([*self._command(language), self._url])
         return self._workers[key]
 
     def end(self) -> None:
         for worker in self._workers.values():
             worker.kill()
+
+
+class Fleet(Workers):
+    """A server and its workers."""
+
+    def __init__(self, server: Server, command: Callable[[str], list[str]]) -> None:
+        super().__init__(server.url_with(self.OPTIONS), command)
+        self.server = server

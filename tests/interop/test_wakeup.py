@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from itertools import pairwise
 
 import pytest
+from contention import contend
 from helpers import Fleet, Server, eventually
 from wire import Wire
 from workers import LANGUAGES
@@ -58,20 +58,5 @@ def round_trip(server: Server) -> int:
 
 
 def test_processes_of_all_languages_share_one_lock_without_overlap(fleet: Fleet) -> None:
-    rounds = 100
-    contenders = [fleet.worker(language, role) for language in LANGUAGES for role in ("holder", "waiter")]
-    for worker in contenders:
-        worker.tell(f"contend shared {rounds}")
-    holds: list[tuple[int, int, int]] = []
-    for worker in contenders:
-        # A wake-up that is lost costs a poll of 30 s: this bound sees it.
-        while (answer := worker.answer(bound=20)) != ["done"]:
-            kind, token, begin, end = answer
-            assert kind == "hold", answer
-            holds.append((int(begin), int(end), int(token)))
-    assert len(holds) == rounds * len(contenders)
-    holds.sort()
-    for (_, first_end, first_token), (second_begin, _, second_token) in pairwise(holds):
-        assert first_end <= second_begin, "two holders at once"
-        assert first_token < second_token, "fencing tokens increase in the order of grants"
+    contend([fleet.worker(language, role) for language in LANGUAGES for role in ("holder", "waiter")], "shared", 100)
     assert not fleet.server.exists("shared")
