@@ -1,0 +1,187 @@
+//! Answers of several servers that come late: from when a hold counts, and what becomes of a grant that nobody waits for.
+
+#[path = "common/quorum.rs"]
+mod common;
+
+use std::time::{Duration, Instant};
+
+use common::{KEPT, NAME, PATIENCE, Servers};
+use libdlock::lease::Lease;
+use libdlock::lock::{Lock, LockOptions};
+use libdlock::{Client, ErrorKind};
+use libdlock_testkit::{Action, Side, eventually};
+
+const SECOND: i64 = 1_000_000;
+
+/// What a hold with a fixed lease is less valid for: 10 ms and 1 %.
+fn margin(lease: Duration) -> Duration {
+    Duration::from_millis(10) + lease / 100
+}
+
+fn fixed(client: &Client, lease: Duration) -> Lock {
+    client.lock_with(NAME, LockOptions::default().lease(Lease::Fixed(lease))).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hold_is_valid_from_the_first_sending() {
+    const LEASE: Duration = Duration::from_secs(5);
+    const DELAY: Duration = Duration::from_millis(400);
+    for side in [Side::Requests, Side::Replies] {
+        let servers = Servers::start(3).behind_proxies();
+        let client = servers.ready_client(&format!("{KEPT}&response_timeout=2s&operation_timeout=10s")).await;
+        let lock = fixed(&client, LEASE);
+        servers.ways.iter().for_each(|way| way.delay(side, DELAY));
+        let called = Instant::now();
+        let held = lock.try_acquire().await.unwrap().unwrap();
+        let left = held.remaining();
+        // Two rounds.
+        assert!(left <= LEASE - margin(LEASE) - DELAY * 2, "{left:?}");
+        assert!(left + called.elapsed() + Duration::from_millis(100) >= LEASE - margin(LEASE), "{left:?}, and no less");
+        servers.ways.iter().for_each(|way| way.heal());
+        held.release().await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_answers_late_neither_delays_nor_lengthens() {
+    const LEASE: Duration = Duration::from_secs(5);
+    const DELAY: Duration = Duration::from_secs(1);
+    for side in [Side::Requests, Side::Replies] {
+        let servers = Servers::start(3).behind_proxies();
+        let client = servers.ready_client(&format!("{KEPT}&response_timeout=2s&operation_timeout=10s")).await;
+        let lock = fixed(&client, LEASE);
+        servers.ways[0].delay(side, DELAY);
+        let called = Instant::now();
+        let held = lock.try_acquire().await.unwrap().unwrap();
+        assert!(called.elapsed() < DELAY, "{:?}", called.elapsed());
+        eventually(PATIENCE, "the late answer has come", || called.elapsed() > DELAY * 2);
+        let left = held.remaining();
+        assert!(left <= LEASE - margin(LEASE) - DELAY * 2, "{left:?}");
+        held.release().await.unwrap();
+        servers.nothing_is_left();
+    }
+}
+
+/// A renewal counts from its sending, too.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_renewal_is_valid_from_its_sending() {
+    const LEASE: Duration = Duration::from_secs(5);
+    const DELAY: Duration = Duration::from_millis(400);
+    let servers = Servers::start(3).behind_proxies();
+    let client = servers.ready_client(&format!("{KEPT}&response_timeout=2s&operation_timeout=10s")).await;
+    let held = fixed(&client, Duration::from_secs(3)).acquire().await.unwrap();
+    servers.ways.iter().for_each(|way| way.delay(Side::Replies, DELAY));
+    held.extend(LEASE).await.unwrap();
+    let left = held.remaining();
+    assert!(left <= LEASE - margin(LEASE) - DELAY, "{left:?}");
+    assert!(left > Duration::from_secs(3), "it is extended: {left:?}");
+    servers.ways.iter().for_each(|way| way.heal());
+    held.release().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_acquire_slower_than_its_lease_is_refused_and_released() {
+    const LEASE: Duration = Duration::from_secs(2);
+    let servers = Servers::start(3).behind_proxies();
+    let client = servers.ready_client(&format!("{KEPT}&response_timeout=5s&operation_timeout=20s")).await;
+    let lock = fixed(&client, LEASE);
+    let slow = LEASE + Duration::from_millis(200);
+    servers.ways.iter().for_each(|way| way.hold(Side::Requests));
+    let called = Instant::now();
+    let trying = tokio::spawn({
+        let lock = lock.clone();
+        async move { lock.try_acquire().await }
+    });
+    eventually(PATIENCE, "it takes too long", || called.elapsed() > slow);
+    servers.ways.iter().for_each(|way| way.heal());
+    let granted = Instant::now();
+    let refused = trying.await.unwrap().unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Connection, "{refused}");
+    assert!(refused.message().contains("ask for a longer lease"), "{refused}");
+    assert!(servers.tokens().iter().all(Option::is_some), "it was granted");
+    eventually(PATIENCE, "the grants are given back", || servers.fields() == 0);
+    assert!(granted.elapsed() < LEASE, "by a release, and not by the end of the lease");
+    let held = lock.try_acquire().await.unwrap().expect("it is free");
+    held.release().await.unwrap();
+}
+
+/// The clocks of three servers are set back while they stand still, so that what was asked of them is not void when they go on.
+#[tokio::test(flavor = "multi_thread")]
+async fn grants_that_come_late_are_undone() {
+    let servers = Servers::with_clocks(&[0; 5]);
+    let client = servers.ready_client(KEPT).await;
+    let lock = client.lock(NAME).unwrap();
+    servers.servers[..3].iter().for_each(|server| server.pause());
+    assert!(lock.try_acquire().await.is_err());
+    for server in &servers.servers[..3] {
+        server.clock().advance(-60 * SECOND);
+        server.resume();
+    }
+    eventually(PATIENCE, "they have granted it", || servers.tokens().iter().all(Option::is_some));
+    // Far below the lease of 30 s.
+    eventually(Duration::from_secs(10), "the late grants are undone", || servers.fields() == 0);
+    servers.nothing_is_left();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_arrives_when_it_is_void_grants_nothing() {
+    let servers = Servers::start(5);
+    let client = servers.ready_client(KEPT).await;
+    let lock = client.lock(NAME).unwrap();
+    let calls = |at: usize| servers.servers[at].info("commandstats", "cmdstat_evalsha:calls");
+    let before = [0, 1, 2].map(calls);
+    servers.servers[..3].iter().for_each(|server| server.pause());
+    let called = Instant::now();
+    assert!(lock.try_acquire().await.is_err());
+    // `response_timeout`, by which a request is void, and what the client may be late with.
+    eventually(PATIENCE, "the request is void", || called.elapsed() > Duration::from_millis(500));
+    servers.servers[..3].iter().for_each(|server| server.resume());
+    eventually(PATIENCE, "it has arrived", || (0..3).all(|at| calls(at) > before[at]));
+    servers.nothing_is_left();
+    assert_eq!(servers.tokens()[..3], [None; 3], "and nothing was granted");
+}
+
+/// The request overtakes nothing: it is held back in the network while its connection is replaced and the attempt is undone.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_arrives_after_its_undoing_is_undone_again() {
+    let servers = Servers::start(5).behind_proxies();
+    let client = servers.ready_client(&format!("{KEPT}&response_timeout=2s&operation_timeout=8s")).await;
+    let lock = client.lock(NAME).unwrap();
+    let late = &servers.ways[..3];
+    let held_back: Vec<_> = late.iter().map(|way| way.on(&[NAME], Action::HoldRequest)).collect();
+    let undone: Vec<_> = late.iter().map(|way| way.on_each(&[NAME], Action::Pass)).collect();
+    let trying = tokio::spawn(async move { lock.try_acquire().await });
+    held_back.iter().for_each(|held_back| held_back.expect(PATIENCE));
+    let sent = Instant::now();
+    late.iter().for_each(|way| way.forsake_clients());
+    let refused = trying.await.unwrap().unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Connection, "{refused}");
+    undone.iter().for_each(|undone| undone.expect(PATIENCE));
+    assert!(servers.fields() == 0 && servers.tokens()[..3] == [None; 3], "nothing has arrived so far");
+    held_back.iter().for_each(|held_back| held_back.let_go());
+    eventually(PATIENCE, "they grant it", || servers.tokens().iter().all(Option::is_some));
+    assert!(sent.elapsed() < Duration::from_secs(2), "too slow a machine for this test: {:?}", sent.elapsed());
+    // Far below the lease of 30 s.
+    eventually(Duration::from_secs(10), "the late grants are undone", || servers.fields() == 0);
+}
+
+/// A caller that goes away leaves nothing behind, whatever its attempt has come to.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_attempt_whose_caller_has_gone_leaves_nothing() {
+    let servers = Servers::start(5).behind_proxies();
+    let client = servers.ready_client(KEPT).await;
+    for delay in [0, 1, 2, 5, 10, 20] {
+        servers.ways.iter().for_each(|way| way.delay(Side::Replies, Duration::from_millis(delay)));
+        for after in [0, 1, 2, 3, 5, 8, 13, 21, 34, 55] {
+            let lock = client.lock(NAME).unwrap();
+            let within = Duration::from_millis(after);
+            // Dropped in the middle, or granted and dropped.
+            drop(tokio::time::timeout(within, lock.acquire()).await);
+        }
+    }
+    servers.ways.iter().for_each(|way| way.heal());
+    eventually(PATIENCE, "no server has it", || servers.fields() == 0);
+    let held = client.lock(NAME).unwrap().acquire_timeout(PATIENCE).await.unwrap();
+    held.release().await.unwrap();
+    servers.nothing_is_left();
+}
