@@ -1,5 +1,8 @@
 //! What a client warns of when it reaches a server, or opens the first object of a kind: before a call fails for it.
 
+#[path = "common/rules.rs"]
+mod rules;
+
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
@@ -7,25 +10,9 @@ use std::time::Duration;
 use libdlock::event::Level;
 use libdlock::{Client, Config, ErrorKind, Rate};
 use libdlock_testkit::{Action, Proxy, Server, eventually};
+use rules::documented;
 
 const SOON: Duration = Duration::from_secs(10);
-
-/// The rules that docs/operations.md has for objects of this kind, for this name.
-fn documented(kind: &str, name: &str) -> Vec<String> {
-    let page = include_str!("../../docs/operations.md");
-    let (_, block) = page.split_once("<api:access-of-each>").expect("the page shows the rules of each");
-    let (_, block) = block.split_once("```text\n").expect("in a block");
-    let mut rules = Vec::new();
-    let mut is_of_it = false;
-    for line in block.lines().take_while(|line| *line != "```") {
-        match line.strip_prefix("  ") {
-            None => is_of_it = ["every client", kind].contains(&line),
-            Some(line) if is_of_it => rules.extend(line.split(' ').map(|rule| rule.replace("<names>", name))),
-            Some(_) => {}
-        }
-    }
-    rules
-}
 
 /// A client of a user with all rights of a lock but these, and what it warns of.
 async fn client_without(server: &Server, missing: &[&str]) -> (Client, Receiver<String>) {

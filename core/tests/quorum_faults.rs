@@ -6,7 +6,7 @@ mod common;
 use std::time::{Duration, Instant};
 
 use common::{Fault, Fleet, KEPT, NAME, PATIENCE, SHORT, Servers, counts_again, has_field, last_token};
-use libdlock::lease::Lease;
+use libdlock::lease::{Lease, LossReason};
 use libdlock::lock::{Lock, LockOptions};
 use libdlock_testkit::checker::assert_lawful;
 use libdlock_testkit::server::Data;
@@ -43,6 +43,59 @@ async fn any_two_of_five_servers_may_fail_in_any_way() {
     }
     assert_lawful(&fleet.end().await);
     servers.nothing_is_left();
+}
+
+/// Two leases long, with each kind of fault at two of five.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hold_outlives_any_two_servers() {
+    let mut servers = Servers::start(5).behind_proxies();
+    let counts = |server: &Server| eventually(PATIENCE, "it counts", || common::uptime(server) > 3);
+    servers.servers.iter().for_each(counts);
+    let client = servers.client("lease=2s&longest_lease=2s").await;
+    let held = client.lock(NAME).unwrap().acquire().await.unwrap();
+    for (round, fault) in Fault::ALL.into_iter().enumerate() {
+        let both = [round % 5, (round + 2) % 5];
+        both.iter().for_each(|at| fault.begin(&mut servers, *at));
+        let began = Instant::now();
+        eventually(PATIENCE, "two leases are over", || {
+            assert!(held.is_valid(), "lost with {fault:?} at {both:?}, after {:?}", began.elapsed());
+            began.elapsed() > Duration::from_secs(4)
+        });
+        both.iter().for_each(|at| fault.end(&mut servers, *at));
+        servers.servers.iter().for_each(counts);
+        eventually(PATIENCE, "they have it again", || servers.fields() == 5);
+    }
+    held.release().await.unwrap();
+    servers.nothing_is_left();
+}
+
+/// By its timer, and not by any answer; when the servers go on sooner, nothing is lost.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_holder_without_a_majority_knows_before_its_hold_ends() {
+    for fault in [Fault::Paused, Fault::CutOff] {
+        let mut servers = Servers::start(5).behind_proxies();
+        let client = servers.ready_client(&format!("{KEPT}&lease=2s")).await;
+        let held = client.lock(NAME).unwrap().acquire().await.unwrap();
+        (0..3).for_each(|at| fault.begin(&mut servers, at));
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        (0..3).for_each(|at| fault.end(&mut servers, at));
+        let began = Instant::now();
+        eventually(PATIENCE, "a lease is over", || {
+            assert!(held.is_valid(), "{fault:?} for half a lease");
+            began.elapsed() > Duration::from_secs(2)
+        });
+        (0..3).for_each(|at| fault.begin(&mut servers, at));
+        let reason = tokio::time::timeout(PATIENCE, held.lost()).await.expect("it is told");
+        assert_eq!(reason, Some(LossReason::Expired), "{fault:?}");
+        let left = held.remaining();
+        assert!(left <= Duration::from_millis(50), "told {left:?} before the end");
+        (0..3).for_each(|at| fault.end(&mut servers, at));
+        let next = client.lock(NAME).unwrap().acquire_timeout(PATIENCE).await.unwrap();
+        assert!(!held.is_valid() && next.token() > held.token());
+        next.release().await.unwrap();
+        let _ = held.release().await;
+        servers.nothing_is_left();
+    }
 }
 
 /// They keep what they have: a lock that was free before is free after.

@@ -185,3 +185,38 @@ async fn an_attempt_whose_caller_has_gone_leaves_nothing() {
     held.release().await.unwrap();
     servers.nothing_is_left();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wait_ends_in_time_while_a_majority_stands_still() {
+    let servers = Servers::start(5);
+    let client = servers.ready_client(&format!("{KEPT}&response_timeout=1s")).await;
+    let lock = client.lock(NAME).unwrap();
+    servers.servers[..3].iter().for_each(|server| server.pause());
+    for wait in [50, 400, 1_500, 2_500].map(Duration::from_millis) {
+        let called = Instant::now();
+        let refused = lock.acquire_timeout(wait).await.unwrap_err();
+        let took = called.elapsed();
+        assert!(took >= wait && took < wait + Duration::from_millis(250), "{took:?} for {wait:?}: {refused}");
+    }
+    servers.servers[..3].iter().for_each(|server| server.resume());
+    lock.acquire_timeout(PATIENCE).await.unwrap().release().await.unwrap();
+    servers.nothing_is_left();
+}
+
+/// What is still under way at servers that do not answer holds up no closing.
+#[tokio::test(flavor = "multi_thread")]
+async fn closing_does_not_wait_for_servers_that_stand_still() {
+    let servers = Servers::start(5);
+    for still in [2, 3] {
+        let client = servers.ready_client(&format!("{KEPT}&response_timeout=1s")).await;
+        let held = client.lock(NAME).unwrap().acquire().await.unwrap();
+        servers.servers[..still].iter().for_each(|server| server.pause());
+        let other = client.lock("other").unwrap().try_acquire().await;
+        assert_eq!(other.is_ok(), still == 2, "{other:?}");
+        let called = Instant::now();
+        client.close().await;
+        assert!(called.elapsed() < Duration::from_millis(500), "{:?}", called.elapsed());
+        assert!(!held.is_valid());
+        servers.servers[..still].iter().for_each(|server| server.resume());
+    }
+}

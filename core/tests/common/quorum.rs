@@ -175,7 +175,7 @@ impl Said {
 }
 
 /// What happens to a server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fault {
     /// It is gone, and comes back without its data.
     Killed,
