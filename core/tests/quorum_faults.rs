@@ -102,6 +102,7 @@ async fn a_holder_without_a_majority_knows_before_its_hold_ends() {
 #[tokio::test(flavor = "multi_thread")]
 async fn tokens_grow_while_servers_stand_still_by_turns() {
     let servers = Servers::start(5);
+    let _known = servers.ready_client(KEPT).await;
     let fleet = Fleet::start(&servers.url(KEPT), 3, || Duration::from_millis(1)).await;
     for round in 0..15 {
         let (one, other) = (&servers.servers[round % 5], &servers.servers[(round * 2 + 1) % 5]);

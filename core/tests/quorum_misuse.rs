@@ -68,24 +68,6 @@ async fn a_server_that_is_named_twice_is_one_server() {
     is_served(&client.unwrap()).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn other_calls_that_need_one_server_are_unsupported() {
-    let servers = Servers::start(3);
-    let client = servers.client(KEPT).await;
-    let lock = client.lock(NAME).unwrap();
-    let refused = [
-        client.counting_semaphore("permits").err(),
-        client.lock_all([NAME, "others"]).unwrap().try_acquire().await.err(),
-        lock.force_release().await.err(),
-        lock.inspect().await.err(),
-    ];
-    for (call, refused) in refused.into_iter().enumerate() {
-        let refused = refused.unwrap_or_else(|| panic!("call {call} was not refused"));
-        assert_eq!(refused.kind(), ErrorKind::Unsupported, "{refused}");
-        assert!(refused.message().contains("only locks can be acquired"), "{refused}");
-    }
-}
-
 /// A replica of one of them takes no writes; it is as good as down.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_replica_among_three_is_told_and_stops_nothing() {

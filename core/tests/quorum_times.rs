@@ -56,7 +56,8 @@ async fn a_server_that_answers_late_neither_delays_nor_lengthens() {
         assert!(called.elapsed() < DELAY, "{:?}", called.elapsed());
         eventually(PATIENCE, "the late answer has come", || called.elapsed() > DELAY * 2);
         let left = held.remaining();
-        assert!(left <= LEASE - margin(LEASE) - DELAY * 2, "{left:?}");
+        // The call is a little older than the first sending.
+        assert!(left <= LEASE - margin(LEASE) - DELAY * 2 + DELAY / 10, "{left:?}");
         held.release().await.unwrap();
         servers.nothing_is_left();
     }
@@ -209,7 +210,7 @@ async fn closing_does_not_wait_for_servers_that_stand_still() {
     let servers = Servers::start(5);
     for still in [2, 3] {
         let client = servers.ready_client(&format!("{KEPT}&response_timeout=1s")).await;
-        let held = client.lock(NAME).unwrap().acquire().await.unwrap();
+        let held = client.lock(&format!("{NAME}-{still}")).unwrap().acquire().await.unwrap();
         servers.servers[..still].iter().for_each(|server| server.pause());
         let other = client.lock("other").unwrap().try_acquire().await;
         assert_eq!(other.is_ok(), still == 2, "{other:?}");

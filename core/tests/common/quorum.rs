@@ -10,7 +10,7 @@ use libdlock::event::Level;
 use libdlock::{Client, Config, Held, Result};
 use libdlock_testkit::server::Data;
 use libdlock_testkit::wait::monotonic_us;
-use libdlock_testkit::{Hold, Proxy, Server, eventually};
+use libdlock_testkit::{Hold, Proxy, Reply, Server, eventually, within};
 use tokio::task::JoinHandle;
 
 /// Far beyond what a busy machine needs.
@@ -100,11 +100,12 @@ impl Servers {
     /// Waits until every key but that of the last token is gone.
     #[track_caller]
     pub fn nothing_is_left(&self) {
-        for server in &self.servers {
-            eventually(PATIENCE, "no key is left but the token", || {
-                server.keys().iter().all(|key| key.starts_with("redisson_lock_token:"))
-            });
-        }
+        let left = |server: &Server| {
+            let keys = server.keys().into_iter().filter(|key| !key.starts_with("redisson_lock_token:"));
+            keys.map(|key| format!("{key} of {:?}", owners(server, &key))).collect::<Vec<_>>()
+        };
+        let all = || self.servers.iter().map(left).collect::<Vec<_>>();
+        assert!(within(PATIENCE, || all().iter().all(Vec::is_empty)), "left after {PATIENCE:?}: {:?}", all());
     }
 }
 
@@ -118,6 +119,13 @@ pub fn url(addresses: &[SocketAddr], options: &str) -> String {
         }
     }
     url
+}
+
+fn owners(server: &Server, key: &str) -> Vec<String> {
+    match server.cmd(&["HKEYS", key]) {
+        Reply::Array(owners) => owners.iter().map(|owner| owner.text().to_owned()).collect(),
+        other => vec![format!("{other:?}")],
+    }
 }
 
 /// Whether a server has a field of the lock, whoever's.
@@ -169,7 +177,7 @@ impl Said {
     #[track_caller]
     pub fn expect(&self, parts: &[&str]) {
         let is_it = |warning: &String| parts.iter().all(|part| warning.contains(part));
-        let said = libdlock_testkit::within(PATIENCE, || self.warnings().iter().any(is_it));
+        let said = within(PATIENCE, || self.warnings().iter().any(is_it));
         assert!(said, "{parts:?} is not among {:#?}", self.warnings());
     }
 }
@@ -255,7 +263,7 @@ impl Fleet {
     #[track_caller]
     pub fn goes_on(&self, hand_overs: usize, when: &str) {
         let goal = self.hand_overs() + hand_overs;
-        let goes_on = libdlock_testkit::within(PATIENCE, || self.hand_overs() >= goal);
+        let goes_on = within(PATIENCE, || self.hand_overs() >= goal);
         let missing = goal.saturating_sub(self.hand_overs());
         assert!(goes_on, "{missing} of {hand_overs} hand-overs missing, {when}: {}", self.failed.lock().unwrap());
     }
