@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use common::{Fault, Fleet, KEPT, NAME, PATIENCE, SHORT, Servers, counts_again, has_field, last_token};
 use libdlock::lease::{Lease, LossReason};
 use libdlock::lock::{Lock, LockOptions};
-use libdlock_testkit::checker::assert_lawful;
 use libdlock_testkit::server::Data;
 use libdlock_testkit::{Server, eventually};
 
@@ -41,8 +40,7 @@ async fn any_two_of_five_servers_may_fail_in_any_way() {
         fleet.goes_on(5, &format!("after {both:?}"));
         servers.servers.iter().for_each(counts_again);
     }
-    assert_lawful(&fleet.end().await);
-    servers.nothing_is_left();
+    fleet.end(&servers).await;
 }
 
 /// Two leases long, with each kind of fault at two of five.
@@ -113,8 +111,7 @@ async fn tokens_grow_while_servers_stand_still_by_turns() {
         other.resume();
         fleet.goes_on(5, "after two stood still");
     }
-    assert_lawful(&fleet.end().await);
-    servers.nothing_is_left();
+    fleet.end(&servers).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use common::{Fleet, KEPT, NAME, PATIENCE, Servers, listening, url};
 use libdlock::{Client, Config, Error, ErrorKind};
-use libdlock_testkit::checker::assert_lawful;
 use libdlock_testkit::{Cluster, Sentinels, Server, eventually};
 
 async fn is_served(client: &Client) {
@@ -26,8 +25,7 @@ async fn an_even_number_of_servers_is_a_warning() {
         is_served(&client).await;
         let fleet = Fleet::start(&servers.url(KEPT), 3, || Duration::from_millis(1)).await;
         fleet.goes_on(50, "with an even number");
-        assert_lawful(&fleet.end().await);
-        servers.nothing_is_left();
+        fleet.end(&servers).await;
     }
     for number in [3, 5] {
         let servers = Servers::start(number);

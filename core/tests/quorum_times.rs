@@ -212,7 +212,7 @@ async fn closing_does_not_wait_for_servers_that_stand_still() {
         let client = servers.ready_client(&format!("{KEPT}&response_timeout=1s")).await;
         let held = client.lock(&format!("{NAME}-{still}")).unwrap().acquire().await.unwrap();
         servers.servers[..still].iter().for_each(|server| server.pause());
-        let other = client.lock("other").unwrap().try_acquire().await;
+        let other = client.lock(&format!("other-{still}")).unwrap().try_acquire().await;
         assert_eq!(other.is_ok(), still == 2, "{other:?}");
         let called = Instant::now();
         client.close().await;

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use libdlock::event::Level;
 use libdlock::{Client, Config, Held, Result};
+use libdlock_testkit::checker::assert_lawful;
 use libdlock_testkit::server::Data;
 use libdlock_testkit::wait::monotonic_us;
 use libdlock_testkit::{Hold, Proxy, Reply, Server, eventually, within};
@@ -223,6 +224,7 @@ pub struct Fleet {
     /// Why the last attempt failed.
     failed: Arc<Mutex<String>>,
     over: Arc<AtomicBool>,
+    clients: Vec<Client>,
     work: Vec<JoinHandle<()>>,
 }
 
@@ -233,10 +235,12 @@ impl Fleet {
             history: Arc::default(),
             failed: Arc::new(Mutex::new("no attempt has failed".to_owned())),
             over: Arc::default(),
+            clients: Vec::new(),
             work: Vec::new(),
         };
         for number in 0..clients {
             let client = Client::connect(url).await.unwrap();
+            fleet.clients.push(client.clone());
             let (history, failed, over) = (fleet.history.clone(), fleet.failed.clone(), fleet.over.clone());
             let mut holds = holds.clone();
             fleet.work.push(tokio::spawn(async move {
@@ -268,13 +272,18 @@ impl Fleet {
         assert!(goes_on, "{missing} of {hand_overs} hand-overs missing, {when}: {}", self.failed.lock().unwrap());
     }
 
-    /// The holds of all, when all have ended.
-    pub async fn end(self) -> Vec<Hold> {
+    /// Ends all: their holds were lawful, and nothing is left of them at these servers, which all run. How many there were.
+    pub async fn end(self, servers: &Servers) -> usize {
         self.over.store(true, Ordering::SeqCst);
         for work in self.work {
             tokio::time::timeout(PATIENCE * 2, work).await.expect("every wait ends").unwrap();
         }
-        std::mem::take(&mut *self.history.lock().unwrap())
+        let history = std::mem::take(&mut *self.history.lock().unwrap());
+        assert_lawful(&history);
+        // While the clients live, which have to undo what arrives late.
+        servers.nothing_is_left();
+        drop(self.clients);
+        history.len()
     }
 }
 
