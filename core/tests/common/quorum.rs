@@ -291,11 +291,13 @@ impl Fleet {
 pub async fn hold_for(held: Held, how_long: Duration, who: &str) -> Hold {
     let (token, acquired_at) = (held.token(), monotonic_us());
     let (over_at, mut trusted_until) = (acquired_at + how_long.as_micros() as i64, acquired_at);
+    let mut why = String::new();
     let ended_at = loop {
         // First the clock, so that it is never later than what was promised.
         let now = monotonic_us();
         let remaining = held.remaining();
         if remaining.is_zero() {
+            why = format!(", lost as {:?} when seen at {now} us", held.loss());
             break trusted_until;
         }
         trusted_until = now + remaining.as_micros() as i64;
@@ -307,5 +309,5 @@ pub async fn hold_for(held: Held, how_long: Duration, who: &str) -> Hold {
     };
     // It may have been lost, which is no fault.
     let _ = held.release().await;
-    Hold { who: who.to_owned(), token, acquired_at, ended_at }
+    Hold { who: format!("{who}{why}"), token, acquired_at, ended_at }
 }
