@@ -1,4 +1,4 @@
-/* What callers do again and again without being in each other's way: pairs, acquires, re-entry, reads, decisions, ids. */
+/* What callers do again and again, none in the way of another: pairs, acquires, re-entry, reads, decisions, ids. */
 #define _POSIX_C_SOURCE 200809L
 #include <sched.h>
 #include <stdio.h>
