@@ -37,7 +37,11 @@ impl<P: Primitive> Contender<P> {
         }
         let done = match outcome {
             Ok(done) => done,
-            Err(failed) => return self.failed(failed, sent),
+            Err(failed) => {
+                // Those behind the ones that were granted, and do not count, have joined the queue.
+                self.queued = true;
+                return self.failed(failed, sent);
+            }
         };
         let way = self.way();
         for (wanted, step) in wanted.iter().zip(&steps[..refused_at]) {

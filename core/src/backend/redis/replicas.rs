@@ -85,6 +85,8 @@ struct Connection {
     redis: MultiplexedConnection,
     endpoint: Endpoint,
     reached: Reached,
+    /// Its server has told its run id.
+    is_told: bool,
     /// When it last answered.
     used: Tick,
     _driver: Driver,
@@ -204,6 +206,8 @@ impl Shared {
     /// Counts for all of these, and tells them.
     async fn confirm(&self, mut batch: Vec<Pending>) {
         while !batch.is_empty() {
+            // Asked first: if it changes later, a move tells of it.
+            let is_told = self.server.is_told();
             let (connection, is_new) = match self.connection().await {
                 Ok(found) => found,
                 Err(error) => return tell(batch, &Err(away(error))),
@@ -211,6 +215,9 @@ impl Shared {
             let is_of_former = |pending: &mut Pending| pending.reached.moves < connection.reached.moves;
             let of_former = batch.extract_if(.., is_of_former).collect();
             tell(of_former, &Err(away(connection.endpoint.error("has replaced the server that made the grant"))));
+            if !(is_told && connection.is_told) {
+                return tell(batch, &Err(hidden(&connection.endpoint).into()));
+            }
             let Some(first) = batch.first() else { return self.keep(connection) };
             match self.ask(&connection, &first.name).await {
                 Ok(count) => {
@@ -247,7 +254,8 @@ impl Shared {
         let dialled = self.dialler.dial(false, Cause::default(), |_| Ok(())).await;
         let Dialled { connection, driver, endpoint, hello } = dialled.map_err(|failed| failed.error)?;
         let reached = self.server.reached(Purpose::Replicas, false, &hello);
-        Ok((Connection { redis: connection, endpoint, reached, used: clock.now(), _driver: driver }, true))
+        let is_told = hello.run_id.is_some();
+        Ok((Connection { redis: connection, endpoint, reached, is_told, used: clock.now(), _driver: driver }, true))
     }
 
     /// Keeps a connection that has just answered for the next batch.
@@ -277,8 +285,23 @@ impl Shared {
     }
 }
 
+/// Without a run id the connections may lead to different servers, and the count would be of another one's replicas.
+fn hidden(endpoint: &Endpoint) -> Error {
+    let message = format!(
+        "{endpoint} does not tell which server it is (INFO server), so its replicas cannot be told from those of another \
+         one; the user needs +info"
+    );
+    Error::new(ErrorKind::NoPermission, OP, message)
+}
+
 /// What the error of one of the two commands means.
 fn judge(error: &RedisError, endpoint: &Endpoint) -> Failed {
+    // It became a replica: before the WAIT, or while that blocked. A client may be unblocked by command, too.
+    let code = verdict::code(error);
+    if code == Some("UNBLOCKED") || verdict::said(error).contains("cannot be used with replica instances") {
+        let message = format!("{endpoint} ended the WAIT before its time: it has become a replica, or was told to");
+        return away(Error::new(ErrorKind::Server, OP, message));
+    }
     let step = StepKind { op: OP, idempotent: true, reads: false, access: ACCESS };
     match verdict::of(step, error, endpoint) {
         Verdict::Refused { error, .. } | Verdict::Unknown(error) => away(error),

@@ -36,6 +36,8 @@ struct Known {
     /// How long it had run when a connection for commands was dialled last, and when that was.
     uptime: (Duration, Tick),
     run_id: Option<String>,
+    /// The last connection for commands was not told the run id.
+    is_untold: bool,
     /// What it said when it last refused for a reason that passes, until it answers again.
     refusal: Option<Error>,
     generation: u64,
@@ -115,8 +117,8 @@ impl Server {
     pub(super) fn new(row: &Moves, pubsub: PubSub) -> Server {
         let sighting = Sighting { server: ServerTime::default(), at: Tick::default() };
         let alternation = Alternation::default();
-        let known =
-            Known { sighting, uptime: Default::default(), run_id: None, refusal: None, generation: 0, alternation };
+        let (uptime, is_untold) = (Default::default(), false);
+        let known = Known { sighting, uptime, run_id: None, is_untold, refusal: None, generation: 0, alternation };
         Server(Arc::new(Shared { known: Mutex::new(known), moves: watch::Sender::new(0), row: row.clone(), pubsub }))
     }
 
@@ -143,17 +145,17 @@ impl Server {
     /// As [`Server::reached`], for a connection that was not told the time.
     pub(super) fn reached_run(&self, by: Purpose, first: bool, run_id: Option<&str>, at: Tick) -> Reached {
         let mut known = self.known();
-        let moved = match (known.run_id.as_deref(), run_id) {
-            (Some(before), Some(now)) => before != now,
-            // Not known is not the same: one connection speaks for all, or they would replace each other for ever.
-            (_, None) => by == Purpose::Commands && !first,
-            (None, Some(_)) => false,
-        };
+        let is_another = matches!((known.run_id.as_deref(), run_id), (Some(before), Some(now)) if before != now);
+        // Not known is not the same: one connection speaks for all, or they would replace each other for ever.
+        let may_be_another = by == Purpose::Commands && !first && (run_id.is_none() || known.is_untold);
+        if by == Purpose::Commands {
+            known.is_untold = run_id.is_none();
+        }
         let before = run_id.and_then(|run_id| known.run_id.replace(run_id.to_owned()));
         // Under the lock: whoever sees the move sees the generation.
-        if moved {
+        if is_another || may_be_another {
             self.0.row.moved(|number| {
-                if let (Some(before), Some(run_id)) = (before, run_id) {
+                if let (true, Some(before), Some(run_id)) = (is_another, before, run_id) {
                     known.generation = number;
                     known.alternation.moved(&before, run_id, at);
                 }
@@ -161,6 +163,11 @@ impl Server {
             });
         }
         Reached { generation: known.generation, moves: *self.0.moves.borrow() }
+    }
+
+    /// Whether the connections for commands since the last move are known to lead to one server. Changes only with a move.
+    pub(super) fn is_told(&self) -> bool {
+        !self.known().is_untold
     }
 
     /// The last move to a server with another run id.
@@ -248,6 +255,19 @@ mod tests {
             "and the others follow once"
         );
         assert_eq!(server.generation(), 0, "nobody can say that it was replaced");
+        assert!(!server.is_told());
+    }
+
+    /// The rights of a user may differ from server to server.
+    #[test]
+    fn a_run_id_that_only_some_connections_are_told_is_no_proof() {
+        let server = Server::new(&Moves::default(), PubSub::Plain);
+        server.reached_run(Purpose::Commands, true, None, NOW);
+        assert_eq!(server.reached_run(Purpose::Replicas, false, Some("a"), NOW).moves, 0, "it does not speak for all");
+        assert!(!server.is_told());
+        assert_eq!(server.reached_run(Purpose::Commands, false, Some("a"), NOW).moves, 1, "it may have been another");
+        assert_eq!((server.is_told(), server.generation()), (true, 0));
+        assert_eq!(server.reached_run(Purpose::Commands, false, Some("a"), NOW).moves, 1);
     }
 
     /// Moves from one server to the next, with so long in between; after how many of them it is said.
