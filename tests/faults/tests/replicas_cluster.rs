@@ -40,35 +40,36 @@ async fn the_replicas_of_the_nodes_own_primary_count() {
     acquire_and_release(&locks[0]).await.unwrap();
 }
 
-/// The slot begins to move between the grant and its WAIT, which waits for the one before it. There are fewer replicas than the
+/// Two slots begin to move between the grants and their WAIT, which waits for the one before it. There are fewer replicas than the
 /// client requires, because Valkey moves no slot from a node whose replica is stopped.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_slot_that_begins_to_move_costs_only_its_own_grant() {
     let cluster = Cluster::options(3).replicas(1).start();
-    let names = names_at(&cluster, 0, 3);
+    let names = names_at(&cluster, 0, 5);
     let options = "replicas=2&replica_timeout=10s&lease=60s&poll_interval=30s&operation_timeout=1s";
     let (client, plain) = (client(&with_options(&cluster.url(), options)).await, client(&cluster.url()).await);
     let begin = |at: usize| {
         let lock = lock(&client, &names[at]);
-        tokio::spawn(async move { lock.try_acquire().await })
+        let caller = tokio::spawn(async move { lock.try_acquire().await });
+        eventually(SOON, "granted", || is_held(&cluster.nodes[0], &names[at]));
+        caller
     };
-    let is_held_at_first = |at: usize| is_held(&cluster.nodes[0], &names[at]);
     let first = begin(0);
     eventually(SOON, "its WAIT blocks", || cluster.nodes[0].info("clients", "blocked_clients") == 1);
-    let moving = begin(1);
-    eventually(SOON, "granted", || is_held_at_first(1));
-    let staying = begin(2);
-    eventually(SOON, "granted", || is_held_at_first(2));
-    let slot = cluster.slot(&names[1]);
-    cluster.begin_to_move(slot, 0, 2);
-    let error = bounded(SOON, "told", moving).await.unwrap().expect_err("the slot is on its way");
-    assert!(error.is_retryable() && error.message().contains("is handing the slot of this name over"), "{error}");
-    for other in [first, staying] {
+    // These are confirmed together: the first of them moves, and one in the middle.
+    let [moving, staying, also_moving, also_staying] = [1, 2, 3, 4].map(begin);
+    let slots = [1, 3].map(|at: usize| cluster.slot(&names[at]));
+    slots.iter().for_each(|slot| cluster.begin_to_move(*slot, 0, 2));
+    for moving in [moving, also_moving] {
+        let error = bounded(SOON, "told", moving).await.unwrap().expect_err("the slot is on its way");
+        assert!(error.is_retryable() && error.message().contains("is handing the slot of this name over"), "{error}");
+    }
+    for other in [first, staying, also_staying] {
         let error = bounded(SOON * 2, "told", other).await.unwrap().expect_err("there is one replica");
         assert!(error.message().starts_with("1 replica had the grant within 10s"), "{error}");
     }
     // What could not be released on its way is released when the slot has arrived, long before its lease ends.
-    tokio::task::block_in_place(|| cluster.finish_moving(slot, 0, 2));
+    tokio::task::block_in_place(|| slots.iter().for_each(|slot| cluster.finish_moving(*slot, 0, 2)));
     for name in &names {
         acquire_and_release(&lock(&plain, name)).await.unwrap();
     }

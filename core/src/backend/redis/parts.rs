@@ -56,7 +56,7 @@ impl Parts {
             listener: listener(PubSub::Plain),
             shard_listener: (server.pubsub() == PubSub::Sharded).then(|| listener(PubSub::Sharded)),
             direct: Direct::new(&dialler, &link, &server, config, tasks),
-            replicas: Replicas::start(&dialler, &link, &server, &config.options, tasks),
+            replicas: Replicas::start(&dialler, &link, &server, config, tasks),
             link,
             server,
             counters: counters.clone(),

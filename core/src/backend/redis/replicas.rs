@@ -3,17 +3,18 @@
 //! WAIT blocks its connection, so it has connections of its own. It reports on the last write of its connection: on one that has
 //! written nothing it counts every replica, at once. Each WAIT therefore comes behind a SET on the same connection. The server
 //! made the grant before it ran that SET, so a replica that has the SET has the grant too. The SET also shows that the server is
-//! still a primary.
+//! still a primary, and a node of a cluster refuses it when it gives the slot away: there each slot has a SET of its own.
 //!
 //! One WAIT covers all grants that are pending when it is sent. If it takes long, the next batch starts on another connection
 //! after a fraction of the timeout: a replica that hangs delays a grant by no more than that fraction beyond its own timeout.
 
+use std::collections::BTreeMap;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
-use redis::{Cmd, RedisError, RedisResult, Value};
+use redis::{Cmd, Pipeline, RedisError, Value};
 use tokio::sync::oneshot;
 
 use super::dial::{Dialled, Dialler};
@@ -25,7 +26,7 @@ use super::server::{Purpose, Server};
 use super::stream::Cause;
 use super::verdict::{self, StepKind, Verdict};
 use crate::backend::{Failed, Reached, RequiredReplicas};
-use crate::config::Options;
+use crate::config::{Config, Target};
 use crate::ended::cut_off;
 use crate::error::{Error, ErrorKind, Result};
 use crate::name::ObjectName;
@@ -53,6 +54,8 @@ pub(super) struct Replicas(Arc<Shared>);
 
 struct Shared {
     required: RequiredReplicas,
+    /// It is a node of a cluster, which may give a part of its slots away.
+    by_slot: bool,
     response_timeout: Duration,
     dialler: Dialler,
     server: Server,
@@ -76,6 +79,8 @@ struct State {
 /// A grant to count replicas for.
 struct Pending {
     name: ObjectName,
+    /// What shares a SET: all that has one slot, or everything.
+    part: u16,
     /// The server that made it.
     reached: Reached,
     reply: oneshot::Sender<Result<u32, Failed>>,
@@ -98,12 +103,13 @@ impl Replicas {
         dialler: &Dialler,
         link: &Link,
         server: &Server,
-        options: &Options,
+        config: &Config,
         tasks: &Tasks,
     ) -> Option<Replicas> {
         let shared = Arc::new(Shared {
-            required: RequiredReplicas::of(options)?,
-            response_timeout: options.response_timeout,
+            required: RequiredReplicas::of(&config.options)?,
+            by_slot: matches!(config.target, Target::Cluster(_)),
+            response_timeout: config.options.response_timeout,
             dialler: dialler.clone(),
             server: server.clone(),
             tasks: tasks.clone(),
@@ -136,8 +142,9 @@ impl Replicas {
         let shared = &self.0;
         let (reply, replied) = oneshot::channel();
         {
+            let part = if shared.by_slot { name.slot() } else { 0 };
             let mut state = shared.state();
-            state.pending.push(Pending { name: name.clone(), reached, reply });
+            state.pending.push(Pending { name: name.clone(), part, reached, reply });
             shared.start_batch(&mut state);
         }
         let limit = shared.required.timeout + shared.pace() + shared.response_timeout;
@@ -218,22 +225,19 @@ impl Shared {
             if !(is_told && connection.is_told) {
                 return tell(batch, &Err(hidden(&connection.endpoint).into()));
             }
-            let Some(first) = batch.first() else { return self.keep(connection) };
-            match self.ask(&connection, &first.name).await {
+            if batch.is_empty() {
+                return self.keep(connection);
+            }
+            match self.ask(&connection, &mut batch).await {
                 Ok(count) => {
                     self.keep(connection);
                     return tell(batch, &Ok(count));
                 }
+                // What its WAIT says would be about something else, and nobody waits for it.
+                Err(NotCounted::AllRefused) => return,
                 // The server may have closed it while it was idle.
-                Err(error) if error.is_connection_dropped() && !is_new => {}
-                // Only the slot of the first name has moved.
-                Err(error) if verdict::elsewhere(&error, &connection.endpoint).is_some() => {
-                    let moving =
-                        "is handing the slot of this name over to another node, whose replicas may lack the grant";
-                    let error = Error::new(ErrorKind::Server, OP, format!("{} {moving}", connection.endpoint));
-                    tell(batch.drain(..1).collect(), &Err(away(error)));
-                }
-                Err(error) => return tell(batch, &Err(judge(&error, &connection.endpoint))),
+                Err(NotCounted::Failed(error)) if error.is_connection_dropped() && !is_new => {}
+                Err(NotCounted::Failed(error)) => return tell(batch, &Err(judge(&error, &connection.endpoint))),
             }
         }
     }
@@ -266,23 +270,48 @@ impl Shared {
         }
     }
 
-    /// How many replicas have all that was written until now.
-    async fn ask(&self, connection: &Connection, name: &ObjectName) -> RedisResult<u32> {
+    /// How many replicas have all that was written until now. Takes out those whose SET is refused, and tells them at once.
+    async fn ask(&self, connection: &Connection, batch: &mut Vec<Pending>) -> Result<u32, NotCounted> {
         let RequiredReplicas { count, timeout } = self.required;
-        let mut set = Cmd::new();
-        set.arg("SET").arg(name.companion("dlock_replicas")).arg(1).arg("PX").arg(TTL);
+        let names: BTreeMap<u16, &ObjectName> = batch.iter().map(|pending| (pending.part, &pending.name)).collect();
+        let mut sets = Pipeline::with_capacity(names.len());
+        for name in names.values() {
+            sets.cmd("SET").arg(name.companion("dlock_replicas")).arg(1).arg("PX").arg(TTL);
+        }
+        let parts: Vec<u16> = names.into_keys().collect();
         let mut wait = Cmd::new();
         wait.arg("WAIT").arg(count).arg(timeout.as_millis().max(1) as u64);
-        let (mut for_set, mut for_wait) = (connection.redis.clone(), connection.redis.clone());
-        // The SET first. If it is refused, the count would be about something else, and nobody waits for it.
-        let both =
-            async { tokio::try_join!(biased; request::ask(&mut for_set, &set), request::ask(&mut for_wait, &wait)) };
-        let timed_out = |_| Err(std::io::Error::from(std::io::ErrorKind::TimedOut).into());
+        let (mut for_sets, mut for_wait) = (connection.redis.clone(), connection.redis.clone());
+        let set = async {
+            let answers = for_sets.send_packed_commands(&sets, 0, parts.len()).await.map_err(NotCounted::Failed)?;
+            for (part, answer) in parts.iter().zip(answers) {
+                if let Value::ServerError(error) = answer {
+                    let refused = judge_set(&error.into(), &connection.endpoint);
+                    let of_part = batch.extract_if(.., |pending| pending.part == *part).collect();
+                    tell(of_part, &Err(refused));
+                }
+            }
+            if batch.is_empty() { Err(NotCounted::AllRefused) } else { Ok(()) }
+        };
+        let wait = async { request::ask(&mut for_wait, &wait).await.map_err(NotCounted::Failed) };
+        // The SETs first.
+        let both = async { tokio::try_join!(biased; set, wait) };
+        let timed_out = |_| Err(NotCounted::Failed(std::io::Error::from(std::io::ErrorKind::TimedOut).into()));
         match tokio::time::timeout(timeout + self.response_timeout, both).await.unwrap_or_else(timed_out)? {
-            (_, Value::Int(count)) => Ok(u32::try_from(count).unwrap_or(0)),
-            _ => Err((redis::ErrorKind::UnexpectedReturnType, "WAIT returned no number").into()),
+            ((), Value::Int(count)) => Ok(u32::try_from(count).unwrap_or(0)),
+            _ => {
+                let error = (redis::ErrorKind::UnexpectedReturnType, "WAIT returned no number");
+                Err(NotCounted::Failed(error.into()))
+            }
         }
     }
+}
+
+/// Why there is no count.
+enum NotCounted {
+    /// Each SET was.
+    AllRefused,
+    Failed(RedisError),
 }
 
 /// Without a run id the connections may lead to different servers, and the count would be of another one's replicas.
@@ -292,6 +321,15 @@ fn hidden(endpoint: &Endpoint) -> Error {
          one; the user needs +info"
     );
     Error::new(ErrorKind::NoPermission, OP, message)
+}
+
+/// What the refusal of a SET means.
+fn judge_set(error: &RedisError, endpoint: &Endpoint) -> Failed {
+    if verdict::elsewhere(error, endpoint).is_none() {
+        return judge(error, endpoint);
+    }
+    let moving = "is handing the slot of this name over to another node, whose replicas may lack the grant";
+    away(Error::new(ErrorKind::Server, OP, format!("{endpoint} {moving}")))
 }
 
 /// What the error of one of the two commands means.
