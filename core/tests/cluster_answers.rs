@@ -31,6 +31,7 @@ fn node(
         match words[0].to_ascii_uppercase().as_str() {
             "CLUSTER" => Some(table(port)),
             verb if verb.starts_with("EVAL") => Some(script(port)),
+            "WAIT" => Some(":1\r\n".to_owned()),
             _ => None,
         }
     });
@@ -136,6 +137,16 @@ async fn a_table_in_shreds_is_mended_in_no_time() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nodes_that_are_let_go_leave_no_task() {
+    leave_no_task("operation_timeout=20s").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nodes_with_replicas_that_are_let_go_leave_no_task() {
+    leave_no_task("operation_timeout=20s&replicas=1").await;
+}
+
+/// A client with these options meets many nodes that are none, and forgets them.
+async fn leave_no_task(options: &str) {
     const NODES: u64 = 40;
     let to_go = Arc::new(AtomicU64::new(0));
     let its_to_go = to_go.clone();
@@ -145,7 +156,7 @@ async fn nodes_that_are_let_go_leave_no_task() {
         Err(_) => "*3\r\n:0\r\n:1\r\n:1\r\n".to_owned(),
     };
     let (_node, port) = node(|own| slots(&[(0, 16_383, own)]), script);
-    let client = Client::connect(&format!("redis+cluster://127.0.0.1:{port}?operation_timeout=20s")).await.unwrap();
+    let client = Client::connect(&format!("redis+cluster://127.0.0.1:{port}?{options}")).await.unwrap();
     let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
     let take = async |name| {
         let held = client.lock(name).unwrap().try_acquire().await.unwrap().unwrap();
