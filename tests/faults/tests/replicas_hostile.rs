@@ -1,12 +1,14 @@
 //! Grants that count only if replicas have them (option `replicas`), where the deployment is against them: servers that hide who
 //! they are, that change sides during the count, that refuse a part of it, or that answer nonsense.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use libdlock::ErrorKind;
 use libdlock_faults::replicas::{TIMEOUT, each_replica, next_wait, requiring};
 use libdlock_faults::{SOON, bounded, client, is_held, with_options};
-use libdlock_testkit::{Proxy, Replicated, Server, eventually};
+use libdlock_testkit::{Proxy, Replicated, Reply, Scripted, Server, eventually};
 use tokio::task::JoinSet;
 
 /// Without run ids the grant and the count may be of two servers, whose replicas know nothing of each other.
@@ -82,4 +84,75 @@ async fn a_refused_request_for_several_keeps_no_place() {
     let both = bounded(SOON, "free", plain.semaphore("pool", 2).unwrap().acquire_many(2)).await.unwrap();
     assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
     both.release().await.unwrap();
+}
+
+/// A server that passes scripts on to a real one, and answers the rest as `answer` says.
+fn relay(server: &Server, answer: impl Fn(&[String]) -> Option<String> + Send + Sync + 'static) -> Scripted {
+    let real = Mutex::new(server.connect());
+    Scripted::start(move |words| {
+        answer(words).or_else(|| {
+            let is_script = words[0].starts_with("EVAL");
+            is_script.then(|| encoded(&real.lock().unwrap().cmd(words).expect("a reply")))
+        })
+    })
+}
+
+fn encoded(reply: &Reply) -> String {
+    match reply {
+        Reply::Nil => "$-1\r\n".to_owned(),
+        Reply::Int(number) => format!(":{number}\r\n"),
+        Reply::Text(text) => format!("${}\r\n{}\r\n", text.len(), String::from_utf8_lossy(text)),
+        Reply::Array(items) => {
+            format!("*{}\r\n{}", items.len(), items.iter().map(encoded).collect::<String>())
+        }
+        Reply::Error(error) => format!("-{error}\r\n"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_absurd_answer_to_the_count_gives_out_nothing() {
+    let server = Server::start();
+    let answers = [
+        ("WAIT", "+many\r\n"),
+        ("WAIT", "$1\r\n1\r\n"),
+        ("WAIT", ":-1\r\n"),
+        ("WAIT", ":9223372036854775807\r\n"),
+        ("WAIT", "_\r\n"),
+        ("WAIT", "#t\r\n"),
+        ("WAIT", "*1\r\n:1\r\n"),
+        ("WAIT", "-MOVED 1 127.0.0.1:1\r\n"),
+        ("WAIT", "-MOVED\r\n"),
+        ("WAIT", "-LOADING Redis is loading the dataset in memory\r\n"),
+        ("WAIT", "-ERR WAIT cannot be used with replica instances. Also since Redis 4.0 ...\r\n"),
+        ("WAIT", "-\u{1b}[31mERR\r\n"),
+        ("WAIT", ":1"),
+        ("WAIT", "1\r\n"),
+        ("WAIT", ""),
+        ("SET", "-OOM command not allowed when used memory > 'maxmemory'.\r\n"),
+        ("SET", "-READONLY You can't write against a read only replica.\r\n"),
+        ("SET", "-MOVED 1 127.0.0.1:1\r\n"),
+        ("SET", "-ASK 1 :1\r\n"),
+        ("SET", "-NOREPLICAS Not enough good replicas to write.\r\n"),
+        ("SET", "-NOPERM this user has no permissions to run the 'set' command\r\n"),
+        ("SET", ""),
+    ];
+    for (verb, answer) in answers {
+        let is_absurd = Arc::new(AtomicBool::new(true));
+        let its_absurd = is_absurd.clone();
+        let relay = relay(&server, move |words| match words[0].as_str() {
+            its if its == verb && its_absurd.load(Ordering::SeqCst) => Some(answer.to_owned()),
+            "WAIT" => Some(":1\r\n".to_owned()),
+            _ => None,
+        });
+        let options = "replicas=1&replica_timeout=100ms&response_timeout=200ms&lease=60s";
+        let client = client(&with_options(&relay.url(), options)).await;
+        let lock = client.lock("job").unwrap();
+        let begun = Instant::now();
+        let error = bounded(SOON, "told", lock.try_acquire()).await.expect_err(answer);
+        let took = begun.elapsed();
+        assert!(took < Duration::from_secs(1), "{took:?}");
+        assert!(!is_held(&server, "job"), "{answer:?}");
+        is_absurd.store(false, Ordering::SeqCst);
+        bounded(SOON, answer, lock.acquire()).await.unwrap().release().await.unwrap();
+    }
 }

@@ -234,8 +234,10 @@ impl Shared {
             opened.map_err(|error| self.dialler.judge(&error, &beside.endpoint).error)
         });
         let run_id = opened.as_ref().ok().and_then(|(_, info)| read_info(info.clone()?, "run_id:"));
-        let stays = opened.is_err()
-            || self.server.reached_run(Purpose::Direct, false, run_id.as_deref(), self.clock.now()).moves == moves;
+        // One that hides who it is may be another than the one that the supervised connection knows.
+        let hides = run_id.is_none() && self.server.is_told();
+        let reached = || self.server.reached_run(Purpose::Direct, false, run_id.as_deref(), self.clock.now());
+        let stays = opened.is_err() || (!hides && reached().moves == moves);
         let mut pool = self.pool();
         pool.opening = false;
         let why = match opened {

@@ -271,3 +271,16 @@ fn cost_of_a_direct_call() {
         println!("bare {floor:?}, direct {call:?} ({ratio:.2}), through the runtime {hop:?}");
     }
 }
+
+/// The rights of a user may differ from server to server. The address leads to the other one, and the supervised connection does not.
+#[test]
+fn a_server_that_hides_who_it_is_gets_no_blocking_calls() {
+    let (known, hiding) = (Server::start(), Server::options().rights(vec!["-info".to_owned()]).start());
+    let proxy = Proxy::start(known.address());
+    let setup = Setup::new(&proxy.url());
+    proxy.point_at(hiding.address());
+    let is_done = || matches!(setup.ask(), Directly::Done(_));
+    assert!(!within(Duration::from_secs(3), is_done), "by the one that the client does not know");
+    assert!(hiding.info("stats", "total_connections_received") > 1, "it was tried");
+    assert_eq!(hiding.info("commandstats", "cmdstat_evalsha:calls"), 0);
+}
