@@ -156,6 +156,25 @@ async fn sentinels_of_two_deployments_are_no_answer() {
     }
 }
 
+/// The number of failovers of one says nothing about the other, and the larger one may be anybody's.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_later_failover_of_another_deployment_is_no_answer() {
+    let servers = [Server::start(), Server::start()];
+    let epoch = format!("sentinel config-epoch {NAME} 5");
+    let ours = [watching(&servers[0]), watching(&servers[0])];
+    let theirs = [&epoch, &epoch].map(|epoch| watching_with(&servers[1], None, &[epoch]));
+    let knows_another = |sentinel: &Sentinel| sentinel.of_master(NAME, "num-other-sentinels").as_deref() == Some("1");
+    eventually(SOON, "those of each know one another", || ours.iter().chain(&theirs).all(knows_another));
+    assert_eq!(theirs[0].of_master(NAME, "config-epoch").as_deref(), Some("5"));
+    for [first, second] in [[&ours[0], &theirs[0]], [&theirs[1], &ours[1]]] {
+        let error = refused(&format!("{}?connect_timeout=500ms", url(&[first, second])), SOON).await;
+        assert!(error.message().contains("the sentinels disagree about the master \"orders\""), "{error}");
+        assert!(error.message().contains("neither knows the other"), "{error}");
+    }
+    // Those of one deployment are.
+    Client::connect(&url(&[&theirs[0]])).await.expect("connected").close().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_master_out_of_reach_is_named_with_its_address() {
     let port = port::free();

@@ -40,6 +40,19 @@ impl Answer {
         let up = 1 + self.others.iter().filter(|other| !other.is_down).count();
         2 * up > self.others.len() + 1
     }
+
+    /// Whether neither knows the other, nor anybody whom the other knows. Not if one of them does not say whom it knows, or knows
+    /// nobody: it may have just started.
+    pub(super) fn is_stranger_to(&self, other: &Answer) -> bool {
+        let (own, theirs) = (self.circle(), other.circle());
+        own.zip(theirs).is_some_and(|(own, theirs)| !own.iter().any(|id| theirs.contains(id)))
+    }
+
+    /// The ids of this sentinel and of those that it knows, if it tells all of them and knows any.
+    fn circle(&self) -> Option<Vec<&str>> {
+        let own = self.id.as_deref().filter(|_| !self.others.is_empty());
+        std::iter::once(own).chain(self.others.iter().map(|other| other.id.as_deref())).collect()
+    }
 }
 
 impl Named {

@@ -138,10 +138,9 @@ impl Sentinels {
 impl Shared {
     /// Follows the right one of these answers, and tells everybody if that is another server than before.
     fn take(&self, round: &Round) -> Result<Address, Box<choose::Disagreement>> {
-        let answers: Vec<_> = round.answers.iter().map(|(address, answer)| (address.clone(), &answer.named)).collect();
         let mut chosen = None;
         self.followed.send_if_modified(|followed| {
-            let next = match choose(&answers, round.refusals.is_empty(), followed.as_ref()) {
+            let next = match choose(&round.answers, round.refusals.is_empty(), followed.as_ref()) {
                 Ok(next) => next,
                 Err(apart) => {
                     chosen = Some(Err(apart));

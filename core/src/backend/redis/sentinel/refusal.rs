@@ -6,7 +6,7 @@ use std::time::Duration;
 use redis::RedisError;
 
 use super::super::verdict::{self, DialError, Passes};
-use super::choose::Disagreement;
+use super::choose::{Apart, Disagreement};
 use crate::config::Address;
 use crate::error::{Error, ErrorKind};
 use crate::text::part;
@@ -123,11 +123,15 @@ pub(super) fn no_answer(master: &str, refusals: &[(Address, Refusal)], first: bo
 }
 
 /// Two sentinels name two masters, and nothing tells which of them is right.
-pub(super) fn disagreement(master: &str, Disagreement { epoch, sides }: &Disagreement) -> DialError {
+pub(super) fn disagreement(master: &str, Disagreement { how, sides }: &Disagreement) -> DialError {
     let [one, other] = sides.each_ref().map(|(sentinel, says)| format!("{sentinel} names {says}"));
-    let epoch = epoch.map_or("with unknown epochs".to_owned(), |epoch| format!("both with the epoch {epoch}"));
+    let how = match how {
+        Apart::SameEpoch(Some(epoch)) => format!("both with the epoch {epoch}"),
+        Apart::SameEpoch(None) => "with unknown epochs".to_owned(),
+        Apart::Strangers => "and neither knows the other".to_owned(),
+    };
     let message = format!(
-        "the sentinels disagree about the master \"{}\": {one} and {other}, {epoch}. If this lasts, they do not watch one another: \
+        "the sentinels disagree about the master \"{}\": {one} and {other}, {how}. If this lasts, they do not watch one another: \
          the URL must name the sentinels of one deployment",
         part(master)
     );
