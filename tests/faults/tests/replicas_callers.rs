@@ -100,6 +100,8 @@ async fn a_replica_that_hangs_delays_no_caller_by_another() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_caller_that_leaves_during_the_count_keeps_nothing() {
     let setup = Setup::new().await;
+    // Whoever stands in line in the same process when the refusal arrives is told with the caller that left.
+    let other = client(&setup.servers.primary.url()).await.lock("job").unwrap();
     for replicas_come_back in [false, true] {
         let lock = setup.client.lock("job").unwrap();
         let caller = setup.stuck(async move { lock.acquire().await }).await;
@@ -110,8 +112,7 @@ async fn a_caller_that_leaves_during_the_count_keeps_nothing() {
         }
         eventually(SOON, "the grant is released", || !setup.is_held());
         each_replica(&setup.servers, Server::resume);
-        let lock = setup.client.lock("job").unwrap();
-        bounded(SOON, "free", lock.acquire()).await.unwrap().release().await.unwrap();
+        bounded(SOON, "free", other.acquire()).await.unwrap().release().await.unwrap();
     }
 }
 
@@ -254,4 +255,29 @@ async fn a_connection_that_was_closed_while_idle_costs_no_grant() {
         servers.primary.cmd(&["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]);
     }
     bounded(SOON, "acquired", lock.acquire()).await.unwrap().release().await.unwrap();
+}
+
+/// Else each client of a fleet would keep eight for ever after its replica has hung once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connections_of_a_bad_time_are_closed_after_it() {
+    let setup = Setup::with("replica_timeout=1s&ping_interval=1s").await;
+    let lock = |number: usize| setup.client.lock(&format!("job-{number}")).unwrap();
+    let before = setup.proxy.open();
+    each_replica(&setup.servers, Server::pause);
+    let mut callers = JoinSet::new();
+    for number in 0..8 {
+        let lock = lock(number);
+        callers.spawn(async move { lock.acquire().await });
+        tokio::time::sleep(TIMEOUT / 7).await;
+    }
+    assert!(setup.proxy.open() > before + 4, "{} after {before}", setup.proxy.open());
+    for told in bounded(SOON, "all are told", callers.join_all()).await {
+        assert_eq!(kind(told), ErrorKind::Server);
+    }
+    each_replica(&setup.servers, Server::resume);
+    eventually(SOON, "those that are not needed are closed", || {
+        let held = tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(lock(0).acquire()));
+        drop(held.unwrap());
+        setup.proxy.open() <= before
+    });
 }

@@ -262,12 +262,16 @@ impl Shared {
         Ok((Connection { redis: connection, endpoint, reached, is_told, used: clock.now(), _driver: driver }, true))
     }
 
-    /// Keeps a connection that has just answered for the next batch.
+    /// Keeps a connection that has just answered for the next batch, and closes those that no batch has needed for a while.
     fn keep(&self, connection: Connection) {
+        let (used, rest) = (self.dialler.clock().now(), self.dialler.ping_interval());
         let mut state = self.state();
+        let unneeded: Vec<_> = state.idle.extract_if(.., |idle| used.since(idle.used) >= rest).collect();
         if !state.closed {
-            state.idle.push(Connection { used: self.dialler.clock().now(), ..connection });
+            state.idle.push(Connection { used, ..connection });
         }
+        drop(state);
+        drop(unneeded);
     }
 
     /// How many replicas have all that was written until now. Takes out those whose SET is refused, and tells them at once.
