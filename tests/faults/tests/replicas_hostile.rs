@@ -109,6 +109,7 @@ fn encoded(reply: &Reply) -> String {
     }
 }
 
+/// A WAIT may be answered by a number that is none, something else, half of it or nothing, and a SET be refused in any way.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_absurd_answer_to_the_count_gives_out_nothing() {
     let server = Server::start();
@@ -151,6 +152,8 @@ async fn an_absurd_answer_to_the_count_gives_out_nothing() {
         let error = bounded(SOON, "told", lock.try_acquire()).await.expect_err(answer);
         let took = begun.elapsed();
         assert!(took < Duration::from_secs(1), "{took:?}");
+        assert!(error.message().contains("the grant was released, nothing is held"), "{error}");
+        assert!(!error.message().contains(char::is_control), "{error:?}");
         assert!(!is_held(&server, "job"), "{answer:?}");
         is_absurd.store(false, Ordering::SeqCst);
         bounded(SOON, answer, lock.acquire()).await.unwrap().release().await.unwrap();
