@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn sentinels_that_know_nothing_of_one_another_are_two_deployments() {
+    fn sentinels_that_know_nothing_of_each_other_are_strangers() {
         let answer = |id: &str, others: &[&str], named: Named| {
             let other =
                 |id: &&str| Other { address: at("s"), id: (!id.is_empty()).then(|| id.to_string()), is_down: true };
