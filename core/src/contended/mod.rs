@@ -284,6 +284,11 @@ impl Acquired {
         }
     }
 
+    /// Whether all of it was granted.
+    pub(crate) fn is_granted(&self) -> bool {
+        matches!(self, Acquired::Granted { .. })
+    }
+
     /// This, as the answer to an acquire before which so many of the same request were granted.
     pub(crate) fn after(self, granted: usize) -> Acquired {
         if granted == 0 { self } else { Acquired::Several { granted, then: Box::new(self) } }

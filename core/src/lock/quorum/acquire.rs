@@ -121,7 +121,7 @@ impl Attempt {
         let Attempt { quorum, name, step } = self;
         let late = quorum.late(&step.owner, others);
         let round = quorum.ask(name, step, others, Tick::NEVER);
-        quorum.follow_up(late, round, Members::default(), name, self.release());
+        quorum.follow_up(late, round, Members::default(), name, self.release(), Acquired::is_granted);
     }
 
     fn granted(&self, tally: Tally, sent: Tick) -> Done<Acquired> {
@@ -157,7 +157,7 @@ impl Attempt {
                 .await;
             self.undo(&tally, round.open);
         }
-        quorum.follow_up(late, round, tally.unanswered, name, self.release());
+        quorum.follow_up(late, round, tally.unanswered, name, self.release(), Acquired::is_granted);
         if granted { Ok(self.granted(tally, sent)) } else { self.refused(tally, sent) }
     }
 

@@ -38,7 +38,7 @@ fn release_directly(quorum: &Arc<Quorum>, name: &ObjectName, step: &Release, dea
             (freed, announced) = (true, announced && told);
         }
     }
-    drop(quorum.see_to(name, step, others, quorum.now().plus(quorum.longest_lease())));
+    quorum.free(name, step, others);
     Some(released(quorum, freed, announced, sent))
 }
 

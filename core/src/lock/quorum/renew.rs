@@ -104,9 +104,8 @@ async fn decide(quorum: &Arc<Quorum>, grant: &Grant, lease: Duration, tally: Tal
     };
     if let Some(lost) = lost {
         let release = Release { owner: grant.owner().to_owned(), rejoin: false };
-        let until = quorum.now().plus(quorum.longest_lease());
         quorum.end(grant.owner());
-        drop(quorum.see_to(grant.name(), &release, quorum.all(), until));
+        quorum.free(grant.name(), &release, quorum.all());
         return lost;
     }
     let (mut renewed, mut left_ms) = (tally.renewed, tally.left.unwrap_or(u64::MAX));
@@ -132,14 +131,19 @@ async fn take_again(quorum: &Arc<Quorum>, grant: &Grant, lease: Duration, gone: 
     round
         .read(Tick::NEVER, |answer, _| {
             match answer.outcome {
-                Ok(done) if matches!(done.reply, Acquired::Granted { .. }) => again.insert(answer.server),
+                Ok(done) if done.reply.is_granted() => again.insert(answer.server),
                 Err(failed) if failed.echo_until.is_some() => unanswered.insert(answer.server),
                 Ok(_) | Err(_) => {}
             }
             false
         })
         .await;
-    quorum.follow_up(late, round, unanswered, name, Release { owner: owner.to_owned(), rejoin: false });
+    let release = Release { owner: owner.to_owned(), rejoin: false };
+    // The release of the hold may have come to them first.
+    if late.is_over() {
+        quorum.free(name, &release, std::mem::take(&mut again));
+    }
+    quorum.follow_up(late, round, unanswered, name, release, Acquired::is_granted);
     // The hold may be handed on within the process up to the last of its tokens.
     let token = grant.token() + u64::from(quorum.cohort_max()) - 1;
     let mut raised = 0;

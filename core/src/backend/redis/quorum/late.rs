@@ -44,7 +44,8 @@ impl Late {
         requests.filter(|(number, _)| *number == self.number).for_each(|(_, at)| *at = members);
     }
 
-    fn is_over(&self) -> bool {
+    /// Whether nothing is wanted for the owner any more.
+    pub(crate) fn is_over(&self) -> bool {
         self.all.owners().get(&self.owner).is_some_and(|owner| owner.is_over)
     }
 }
@@ -88,8 +89,9 @@ impl Quorum {
         }
     }
 
-    /// Waits in the background for the servers that have not answered, those in `failed` among them, and has those that never do
-    /// carry out `step` afterwards, if the owner is over by then.
+    /// Waits in the background for the servers that have not answered, those in `failed` among them. If the owner is over by
+    /// then, those that have carried it out, which `took` tells of an answer, carry out `step`: what was sent to them before may
+    /// have come earlier. So do those that never answer, as soon as nothing can arrive there any more.
     pub(crate) fn follow_up<R: Send + 'static, S: Step>(
         self: &Arc<Self>,
         late: Late,
@@ -97,6 +99,7 @@ impl Quorum {
         failed: Members,
         name: &ObjectName,
         step: S,
+        took: fn(&R) -> bool,
     ) {
         let mut missing = round.open.union(failed);
         if missing.is_empty() {
@@ -109,15 +112,22 @@ impl Quorum {
                 if echo_until(&answer.outcome).is_none() {
                     missing.remove(answer.server);
                 }
+                if answer.outcome.is_ok_and(|done| took(&done.reply)) && late.is_over() {
+                    quorum.free(&name, &step, Members::one(answer.server));
+                }
             }
             if missing.is_empty() {
                 return;
             }
             quorum.clock.sleep_until(round.sent.plus(quorum.attempt_budget() * 2)).await;
             if late.is_over() {
-                let now = quorum.clock.now();
-                drop(quorum.see_to(&name, &step, missing, now.plus(quorum.longest_lease)));
+                quorum.free(&name, &step, missing);
             }
         });
+    }
+
+    /// Has these servers carry out `step` in the background, until any lease must be over.
+    pub(crate) fn free<S: Step>(self: &Arc<Self>, name: &ObjectName, step: &S, members: Members) {
+        drop(self.see_to(name, step, members, self.clock.now().plus(self.longest_lease)));
     }
 }

@@ -10,6 +10,10 @@ impl Members {
         Members((1 << number) - 1)
     }
 
+    pub(super) fn one(server: usize) -> Members {
+        Members(1 << server)
+    }
+
     pub(crate) fn insert(&mut self, server: usize) {
         self.0 |= 1 << server;
     }
