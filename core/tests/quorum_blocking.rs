@@ -97,6 +97,7 @@ fn no_two_blocking_callers_hold_it() {
                 inside.fetch_sub(1, Ordering::SeqCst);
                 client.block_on(held.release()).unwrap();
             }
+            client.block_on(client.close());
         })
     });
     work.collect::<Vec<_>>().into_iter().for_each(|work| work.join().unwrap());

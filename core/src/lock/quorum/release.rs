@@ -29,7 +29,8 @@ pub(in crate::lock) async fn release(
 /// owner may be under way on another connection, which this could overtake.
 fn release_directly(quorum: &Arc<Quorum>, name: &ObjectName, step: &Release, deadline: Tick) -> Option<Done<Released>> {
     let directly = quorum.directly(quorum.late_at(&step.owner), deadline)?;
-    let others = quorum.all().without(directly.members());
+    // First: the caller may end with its process as soon as this returns.
+    quorum.free(name, step, quorum.all().without(directly.members()));
     let (directly, sent, answers) = directly.ask(name, step).ok()?;
     directly.give_back();
     let (mut freed, mut announced) = (false, true);
@@ -38,7 +39,6 @@ fn release_directly(quorum: &Arc<Quorum>, name: &ObjectName, step: &Release, dea
             (freed, announced) = (true, announced && told);
         }
     }
-    quorum.free(name, step, others);
     Some(released(quorum, freed, announced, sent))
 }
 
