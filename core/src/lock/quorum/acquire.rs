@@ -143,9 +143,8 @@ impl Attempt {
             })
             .await;
         let mut granted = tally.counting >= needed;
-        if granted && !self.write_back(&tally, deadline).await {
-            granted = false;
-            tally.why.say("the token could not be written to so many in time");
+        if granted && let Err(why) = self.write_back(&tally, deadline).await {
+            (granted, tally.why) = (false, why);
         }
         if !granted {
             // The rest says who holds it, and for how long.
@@ -162,17 +161,23 @@ impl Attempt {
     }
 
     /// The second round: the last of the tokens is at a majority before anybody sees the first.
-    async fn write_back(&self, tally: &Tally, deadline: Tick) -> bool {
+    async fn write_back(&self, tally: &Tally, deadline: Tick) -> Result<(), Reasons> {
         let Attempt { quorum, name, .. } = self;
-        let (needed, mut raised) = (quorum.majority(), 0);
+        let (needed, mut raised, mut why) = (quorum.majority(), 0, Reasons::default());
+        why.say("it was granted, and its token could not be written to so many");
         let mut round = quorum.ask(name, &self.raise(tally.token), tally.granted, deadline);
         round
             .read(Tick::NEVER, |answer, open| {
-                raised += usize::from(answer.counts && answer.outcome.is_ok_and(|done| done.reply.done));
+                match answer.outcome {
+                    Ok(done) if done.reply.done && answer.counts => raised += 1,
+                    Ok(done) if done.reply.done => why.restarted(),
+                    Ok(_) => why.say("one does not show the grant any more"),
+                    Err(failed) => why.failed(failed),
+                }
                 raised >= needed || raised + open < needed
             })
             .await;
-        raised >= needed
+        if raised >= needed { Ok(()) } else { Err(why) }
     }
 
     /// Writes the last of the tokens that begin with this one.

@@ -26,7 +26,7 @@ pub(super) async fn majority(parts: &[Parts], servers: &Servers, options: &Optio
     }
     let mut why: Vec<&str> = failed.iter().map(Error::message).collect();
     why.dedup();
-    let message = format!("{servers}: {} of them have to be reached, and {there} were: {}", needed, why.join("; "));
+    let message = format!("{servers}: {needed} of them have to be reached, only {there} could be: {}", why.join("; "));
     // What stays as it is says more than what may pass.
     let worst = failed.iter().find(|error| error.kind() != ErrorKind::Connection).or(failed.first());
     Err(worst.map_or_else(

@@ -101,11 +101,11 @@ impl Quorum {
         step: S,
         took: fn(&R) -> bool,
     ) {
-        let mut missing = round.open.union(failed);
-        if missing.is_empty() {
+        let mut missing = round.open;
+        if missing.union(failed).is_empty() {
             return;
         }
-        late.may_come_at(missing);
+        late.may_come_at(missing.union(failed));
         let (quorum, name) = (self.clone(), name.clone());
         self.tasks.spawn(async move {
             while let Some(answer) = round.next().await {
@@ -116,6 +116,8 @@ impl Quorum {
                     quorum.free(&name, &step, Members::one(answer.server));
                 }
             }
+            // What had failed before may arrive all the same, whatever a later request was answered.
+            let missing = missing.union(failed);
             if missing.is_empty() {
                 return;
             }
