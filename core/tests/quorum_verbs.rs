@@ -1,66 +1,48 @@
 //! What else a lock on several servers can do: be shown, taken away, handed to another process, extended.
 
+#[path = "common/quorum.rs"]
+mod common;
+
 use std::time::{Duration, Instant};
+
+use common::{KEPT, NAME, PATIENCE, Servers};
 
 use libdlock::lease::{HolderId, LossReason};
 use libdlock::lock::{Held, LockOptions};
 use libdlock::{Client, ErrorKind};
-use libdlock_testkit::{Server, eventually};
+use libdlock_testkit::eventually;
 
-/// Far beyond what a busy machine needs.
-const PATIENCE: Duration = Duration::from_secs(20);
-
-const NAME: &str = "jobs";
-
-struct Servers(Vec<Server>);
-
-impl Servers {
-    fn start() -> Servers {
-        Servers((0..3).map(|_| Server::start()).collect())
-    }
-
-    async fn client(&self, options: &str) -> Client {
-        let addresses: Vec<String> = self.0.iter().map(|server| server.address().to_string()).collect();
-        let url = format!("redis+quorum://{}?data_survives=true&response_timeout=300ms&{options}", addresses.join(","));
-        Client::connect(&url).await.unwrap()
-    }
-
-    /// A hold that no server has yet to grant.
-    async fn hold_everywhere(&self, client: &Client) -> Held {
-        let held = client.lock(NAME).unwrap().acquire().await.unwrap();
-        eventually(PATIENCE, "the last server has granted it", || self.fields() == 3);
-        held
-    }
-
-    fn fields(&self) -> usize {
-        self.0.iter().filter(|server| server.keys().iter().any(|key| key == NAME)).count()
-    }
+/// A hold that none of them has yet to grant.
+async fn hold_everywhere(servers: &Servers, client: &Client) -> Held {
+    let held = client.lock(NAME).unwrap().acquire().await.unwrap();
+    eventually(PATIENCE, "the last server has granted it", || servers.fields() == 3);
+    held
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_majority_shows_who_holds_a_lock() {
-    let servers = Servers::start();
-    let (one, other) = (servers.client("").await, servers.client("").await);
+    let servers = Servers::start(3);
+    let (one, other) = (servers.client(KEPT).await, servers.client(KEPT).await);
     let free = other.lock(NAME).unwrap().inspect().await.unwrap();
     assert_eq!((free.holder, free.ttl, free.queued), (None, None, 0));
-    let held = servers.hold_everywhere(&one).await;
+    let held = hold_everywhere(&servers, &one).await;
     // What one server shows alone is no holder.
-    servers.0[0].cmd(&["DEL", NAME]);
+    servers.servers[0].cmd(&["DEL", NAME]);
     let seen = other.lock(NAME).unwrap().inspect().await.unwrap();
     assert_eq!((seen.holder.as_deref(), seen.ours), (Some(held.owner()), false));
     assert!(seen.token >= Some(held.token()), "{seen:?}");
     assert!(seen.ttl.is_some_and(|left| left > Duration::from_secs(20)), "{seen:?}");
-    servers.0[1].cmd(&["DEL", NAME]);
+    servers.servers[1].cmd(&["DEL", NAME]);
     assert_eq!(other.lock(NAME).unwrap().inspect().await.unwrap().holder, None);
     assert!(one.lock(NAME).unwrap().inspect().await.unwrap().token >= Some(held.token()));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hold_that_is_taken_away_everywhere_is_lost() {
-    let servers = Servers::start();
-    let (one, other) = (servers.client("").await, servers.client("").await);
+    let servers = Servers::start(3);
+    let (one, other) = (servers.client(KEPT).await, servers.client(KEPT).await);
     assert!(!other.lock(NAME).unwrap().force_release().await.unwrap(), "nobody holds it");
-    let held = servers.hold_everywhere(&one).await;
+    let held = hold_everywhere(&servers, &one).await;
     assert!(other.lock(NAME).unwrap().force_release().await.unwrap());
     let began = Instant::now();
     // By the message, and not at the next renewal.
@@ -74,11 +56,11 @@ async fn a_hold_that_is_taken_away_everywhere_is_lost() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hold_that_vanished_at_a_majority_is_lost_and_freed() {
-    let servers = Servers::start();
-    let client = servers.client("lease=900ms").await;
-    let held = servers.hold_everywhere(&client).await;
-    servers.0[0].cmd(&["DEL", NAME]);
-    servers.0[1].cmd(&["DEL", NAME]);
+    let servers = Servers::start(3);
+    let client = servers.client("data_survives=true&lease=900ms").await;
+    let held = hold_everywhere(&servers, &client).await;
+    servers.servers[0].cmd(&["DEL", NAME]);
+    servers.servers[1].cmd(&["DEL", NAME]);
     assert_eq!(tokio::time::timeout(PATIENCE, held.lost()).await.unwrap(), Some(LossReason::Deleted));
     // Sooner than the lease of the last one would end it.
     eventually(Duration::from_millis(500), "the third server is freed", || servers.fields() == 0);
@@ -86,14 +68,14 @@ async fn a_hold_that_vanished_at_a_majority_is_lost_and_freed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_detached_hold_goes_to_one_that_attaches_it() {
-    let servers = Servers::start();
-    let (one, other) = (servers.client("").await, servers.client("").await);
-    let held = servers.hold_everywhere(&one).await;
+    let servers = Servers::start(3);
+    let (one, other) = (servers.client(KEPT).await, servers.client(KEPT).await);
+    let held = hold_everywhere(&servers, &one).await;
     let token = held.token();
     let text = held.detach().await.unwrap();
     assert!(one.lock(NAME).unwrap().try_acquire().await.unwrap().is_none(), "it is still held");
     // At a majority it is there.
-    servers.0[2].cmd(&["DEL", NAME]);
+    servers.servers[2].cmd(&["DEL", NAME]);
     let attached = other.lock(NAME).unwrap().attach_as(HolderId::fresh(), &text).await.unwrap();
     assert_eq!(attached.token(), token);
     assert!(attached.is_valid());
@@ -106,11 +88,11 @@ async fn a_detached_hold_goes_to_one_that_attaches_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_attach_at_a_minority_leaves_nothing() {
-    let servers = Servers::start();
-    let client = servers.client("").await;
-    let text = servers.hold_everywhere(&client).await.detach().await.unwrap();
-    servers.0[0].cmd(&["DEL", NAME]);
-    servers.0[1].cmd(&["DEL", NAME]);
+    let servers = Servers::start(3);
+    let client = servers.client(KEPT).await;
+    let text = hold_everywhere(&servers, &client).await.detach().await.unwrap();
+    servers.servers[0].cmd(&["DEL", NAME]);
+    servers.servers[1].cmd(&["DEL", NAME]);
     let refused = client.lock(NAME).unwrap().attach_as(HolderId::fresh(), &text).await.unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::NotHeld, "{refused}");
     eventually(PATIENCE, "the third server is freed", || servers.fields() == 0);
@@ -118,9 +100,9 @@ async fn an_attach_at_a_minority_leaves_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_extension_beyond_the_longest_lease_is_refused() {
-    let servers = Servers::start();
-    let client = servers.client("").await;
-    let held = servers.hold_everywhere(&client).await;
+    let servers = Servers::start(3);
+    let client = servers.client(KEPT).await;
+    let held = hold_everywhere(&servers, &client).await;
     held.extend(Duration::from_secs(59)).await.unwrap();
     assert!(held.remaining() > Duration::from_secs(40));
     let refused = held.extend(Duration::from_secs(61)).await.unwrap_err();
@@ -132,8 +114,8 @@ async fn an_extension_beyond_the_longest_lease_is_refused() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn holders_of_one_process_follow_one_another() {
-    let servers = Servers::start();
-    let client = servers.client("").await;
+    let servers = Servers::start(3);
+    let client = servers.client(KEPT).await;
     let mut work = Vec::new();
     for _ in 0..20 {
         let lock = client.lock_with(NAME, LockOptions::default()).unwrap();
@@ -159,7 +141,7 @@ async fn holders_of_one_process_follow_one_another() {
     let handed_on = tokens.windows(2).filter(|pair| pair[1] == pair[0] + 1).count();
     assert!(handed_on > number / 2, "{handed_on} of {number}");
     let last = servers
-        .0
+        .servers
         .iter()
         .map(|server| server.cmd(&["GET", "redisson_lock_token:{jobs}"]).text().parse::<u64>().unwrap());
     assert!(last.max().unwrap() >= *tokens.last().unwrap());
@@ -167,10 +149,10 @@ async fn holders_of_one_process_follow_one_another() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_extension_waits_for_servers_that_come_back() {
-    let mut servers = Servers::start();
-    let client = servers.client("operation_timeout=10s").await;
-    let held = servers.hold_everywhere(&client).await;
-    for server in &servers.0[..2] {
+    let mut servers = Servers::start(3);
+    let client = servers.client("data_survives=true&operation_timeout=10s").await;
+    let held = hold_everywhere(&servers, &client).await;
+    for server in &servers.servers[..2] {
         server.pause();
     }
     let extended = tokio::time::timeout(PATIENCE, async {
@@ -178,7 +160,7 @@ async fn an_extension_waits_for_servers_that_come_back() {
         let resuming = async {
             // Longer than one request may take.
             tokio::time::sleep(Duration::from_millis(700)).await;
-            servers.0[..2].iter_mut().for_each(|server| server.resume());
+            servers.servers[..2].iter_mut().for_each(|server| server.resume());
         };
         tokio::join!(extending, resuming).0
     });

@@ -18,33 +18,60 @@ pub(in crate::lock) async fn release(
     deadline: Tick,
 ) -> Result<Done<Released>, Failed> {
     quorum.end(&step.owner);
-    if let Some(done) = release_directly(quorum, name, step, deadline) {
-        return Ok(done);
-    }
+    let tried = match release_directly(quorum, name, step, deadline) {
+        Direct::Done(done) => return Ok(done),
+        Direct::Tried(at) => Some(at),
+        Direct::NotTried => None,
+    };
     let (all, name, step) = (quorum.clone(), name.clone(), step.clone());
-    quorum.on_runtime(Release::OP, async move { release_everywhere(&all, &name, &step, deadline).await }).await
+    quorum.on_runtime(Release::OP, async move { release_everywhere(&all, &name, &step, deadline, tried).await }).await
+}
+
+/// What came of a release on the calling thread.
+enum Direct {
+    Done(Done<Released>),
+    /// Some may have carried it out.
+    Tried(Tick),
+    NotTried,
+}
+
+/// What the servers said so far.
+struct Tally {
+    freed: bool,
+    announced: bool,
+}
+
+impl Tally {
+    fn new() -> Tally {
+        Tally { freed: false, announced: true }
+    }
+
+    fn note(&mut self, done: &Done<Released>) {
+        match done.reply {
+            Released::Freed { announced, .. } => (self.freed, self.announced) = (true, self.announced && announced),
+            // A retry that finds nothing: the first attempt freed it.
+            Released::NotHeld => self.freed |= done.echo_until.is_some(),
+        }
+    }
+
+    fn done(&self, quorum: &Quorum, sent: Tick, echo_until: Option<Tick>) -> Done<Released> {
+        let Tally { freed, announced } = *self;
+        let reply = if freed { Released::Freed { announced, rank: None } } else { Released::NotHeld };
+        Done { reply, sent, echo_until, reached: quorum.reached() }
+    }
 }
 
 /// On the calling thread, if that may block, at a majority; the others are asked in the background. Not where a request for the
 /// owner may be under way on another connection, which this could overtake.
-fn release_directly(quorum: &Arc<Quorum>, name: &ObjectName, step: &Release, deadline: Tick) -> Option<Done<Released>> {
-    let directly = quorum.directly(quorum.late_at(&step.owner), deadline)?;
+fn release_directly(quorum: &Arc<Quorum>, name: &ObjectName, step: &Release, deadline: Tick) -> Direct {
+    let Some(directly) = quorum.directly(quorum.late_at(&step.owner), deadline) else { return Direct::NotTried };
     // First: the caller may end with its process as soon as this returns.
     quorum.free(name, step, quorum.all().without(directly.members()));
-    let (directly, sent, answers) = directly.ask(name, step).ok()?;
+    let Ok((directly, sent, answers)) = directly.ask(name, step) else { return Direct::Tried(quorum.now()) };
     directly.give_back();
-    let (mut freed, mut announced) = (false, true);
-    for done in answers.into_iter().flat_map(|answer| answer.outcome) {
-        if let Released::Freed { announced: told, .. } = done.reply {
-            (freed, announced) = (true, announced && told);
-        }
-    }
-    Some(released(quorum, freed, announced, sent))
-}
-
-fn released(quorum: &Quorum, freed: bool, announced: bool, sent: Tick) -> Done<Released> {
-    let reply = if freed { Released::Freed { announced, rank: None } } else { Released::NotHeld };
-    Done { reply, sent, echo_until: None, reached: quorum.reached() }
+    let mut tally = Tally::new();
+    answers.iter().flat_map(|answer| &answer.outcome).for_each(|done| tally.note(done));
+    Direct::Done(tally.done(quorum, sent, None))
 }
 
 async fn release_everywhere(
@@ -52,9 +79,9 @@ async fn release_everywhere(
     name: &ObjectName,
     step: &Release,
     deadline: Tick,
+    tried: Option<Tick>,
 ) -> Result<Done<Released>, Failed> {
-    let (needed, mut answered, mut why) = (quorum.majority(), 0, Reasons::default());
-    let (mut freed, mut announced) = (false, true);
+    let (needed, mut answered, mut why, mut tally) = (quorum.majority(), 0, Reasons::default(), Tally::new());
     let mut round = quorum.see_to(name, step, quorum.all(), quorum.now().plus(quorum.longest_lease()));
     let sent = round.sent;
     round
@@ -62,9 +89,7 @@ async fn release_everywhere(
             match answer.outcome {
                 Ok(done) => {
                     answered += 1;
-                    if let Released::Freed { announced: told, .. } = done.reply {
-                        (freed, announced) = (true, announced && told);
-                    }
+                    tally.note(&done);
                 }
                 Err(failed) => why.failed(failed),
             }
@@ -74,7 +99,7 @@ async fn release_everywhere(
     if answered < needed {
         return Err(why.too_few(quorum, Release::OP, name));
     }
-    Ok(released(quorum, freed, announced, sent))
+    Ok(tally.done(quorum, sent, tried))
 }
 
 /// Frees it everywhere, whoever holds it; whether any server showed a holder. A holder that finds it free at a majority has lost

@@ -23,7 +23,7 @@ pub(crate) use self::round::{Answer, Round};
 use super::RedisBackend;
 use super::moves::Moves;
 use super::parts::Parts;
-use crate::backend::{Failed, Listen, Reached, Subscription};
+use crate::backend::{Done, Failed, Listen, Reached, Subscription};
 use crate::config::{Address, Config, Servers, Target};
 use crate::ended::cut_off;
 use crate::error::{Error, ErrorKind, Result};
@@ -173,11 +173,14 @@ impl Quorum {
         Round::begin(self, members, |server, under_way| {
             let (name, step) = (name.clone(), step.clone());
             async move {
-                if let Ok(done) = server.run_while_there(&name, &step, first, true).await {
-                    return Ok(done);
-                }
+                let failed = match server.run_while_there(&name, &step, first, true).await {
+                    Ok(done) => return Ok(done),
+                    Err(failed) => failed,
+                };
                 drop(under_way);
-                server.run(&name, &step, until, Tick::NEVER).await
+                let done = server.run(&name, &step, until, Tick::NEVER).await;
+                // The first attempt may have done it.
+                done.map(|done| Done { echo_until: done.echo_until.max(failed.echo_until), ..done })
             }
         })
     }
