@@ -165,3 +165,23 @@ async fn a_missing_right_at_one_of_three_stops_nothing() {
     assert!(refused.message().contains("hset"), "the right is named: {refused}");
     servers.nothing_is_left();
 }
+
+/// As with one server: at once, and not when `connect_timeout` is over.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wrong_password_ends_connecting_at_once() {
+    let servers = servers(&[PASSWORD, "0ther", "0ther"]);
+    let (_, took) = refused(&servers).await;
+    assert!(took < Duration::from_secs(2), "{took:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rights_that_are_missing_at_one_server_are_told() {
+    let servers = servers(&[PASSWORD; 3]);
+    let asks = servers.servers[0].cmd(&["EVAL", "return redis.acl_check_cmd and 1 or 0", "0"]).int() == 1;
+    servers.servers[1].cmd(&["ACL", "SETUSER", "app", "-hset"]);
+    let (client, said) = listening(&url(&servers, KEPT), &[]).await;
+    let _lock = client.unwrap().lock(NAME).unwrap();
+    if asks {
+        said.expect(&[&servers.servers[1].address().to_string(), "+hset"]);
+    }
+}

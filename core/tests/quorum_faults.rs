@@ -172,7 +172,7 @@ async fn a_server_that_forgot_a_holder_grants_nobody_its_lock() {
 
 /// A fleet whose servers have all lost power.
 #[tokio::test(flavor = "multi_thread")]
-async fn servers_that_have_all_restarted_grant_after_the_longest_lease() {
+async fn servers_that_all_restarted_grant_after_the_longest_lease() {
     let mut servers = Servers::start(3);
     servers.servers.iter().for_each(counts_again);
     let (one, other) = (servers.client(SHORT).await, servers.client(SHORT).await);

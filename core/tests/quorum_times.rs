@@ -221,3 +221,51 @@ async fn closing_does_not_wait_for_servers_that_stand_still() {
         servers.servers[..still].iter().for_each(|server| server.resume());
     }
 }
+
+/// A server that has not seen the scripts, or is just connected again, may carry out a request after its undoing.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_late_grant_that_was_answered_is_undone_too() {
+    let servers = Servers::start(3);
+    let client = servers.ready_client(KEPT).await;
+    let lock = client.lock(NAME).unwrap();
+    for _ in 0..10 {
+        servers.servers[2].cmd(&["SCRIPT", "FLUSH"]);
+        servers.servers[2].pause();
+        lock.acquire_timeout(PATIENCE).await.unwrap().release().await.unwrap();
+        servers.servers[2].resume();
+        // Far below the lease of 30 s.
+        eventually(Duration::from_secs(5), "nothing is left", || servers.fields() == 0);
+    }
+}
+
+/// As it says: a request that arrives late is undone before closing is over.
+#[tokio::test(flavor = "multi_thread")]
+async fn closing_with_a_release_waits_for_late_grants() {
+    let servers = Servers::start(5);
+    for _ in 0..5 {
+        let client = servers.ready_client(KEPT).await;
+        servers.servers[..2].iter().for_each(|server| server.pause());
+        client.lock(NAME).unwrap().acquire().await.unwrap().release().await.unwrap();
+        assert!(client.lock(NAME).unwrap().try_acquire().await.unwrap().is_some());
+        let closing = tokio::spawn(async move { client.close_releasing().await });
+        servers.servers[..2].iter().for_each(|server| server.resume());
+        closing.await.unwrap().unwrap();
+        assert_eq!(servers.fields(), 0);
+    }
+}
+
+/// Within `operation_timeout`, as with one server.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_release_rides_over_a_moment_without_a_majority() {
+    let mut servers = Servers::start(3);
+    let client = servers.ready_client(&format!("{KEPT}&operation_timeout=10s")).await;
+    for _ in 0..3 {
+        let held = client.lock(NAME).unwrap().acquire_timeout(PATIENCE).await.unwrap();
+        for server in &mut servers.servers[..2] {
+            server.stop();
+            server.start_again();
+        }
+        held.release().await.unwrap();
+        assert!(!common::has_field(&servers.servers[2]));
+    }
+}

@@ -140,9 +140,11 @@ pub fn last_token(server: &Server) -> Option<u64> {
     (!token.is_nil()).then(|| token.int().unsigned_abs())
 }
 
-/// How long ago a server started, by its own clock.
-pub fn uptime(server: &Server) -> u64 {
-    server.info("server", "uptime_in_seconds")
+/// How many seconds ago a server started, by its own clock: less than none when that was set back since.
+pub fn uptime(server: &Server) -> i64 {
+    let info = server.cmd(&["INFO", "server"]);
+    let told = info.text().lines().find_map(|line| line.strip_prefix("uptime_in_seconds:"));
+    told.expect("the server tells it").parse().expect("a number")
 }
 
 /// Waits until a server counts again with [`SHORT`]: when it has run for more than 2 s.
