@@ -211,3 +211,43 @@ async fn servers_that_keep_their_data_count_at_once() {
     next.release().await.unwrap();
     servers.nothing_is_left();
 }
+
+/// What an attempt of another client has at such a server for a moment says nothing about the hold.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_has_restarted_takes_no_hold_away() {
+    const OTHER: &str = "11111111-2222-8333-8444-555555555555:1";
+    let mut servers = Servers::start(5).behind_proxies();
+    let counts = |server: &Server| eventually(PATIENCE, "it counts", || common::uptime(server) > 4);
+    servers.servers.iter().for_each(counts);
+    let client = servers.ready_client("lease=3s&longest_lease=3s").await;
+    for number in [3, 4] {
+        servers.servers[number].pause();
+    }
+    let held = client.lock(NAME).unwrap().acquire().await.unwrap();
+    let began = Instant::now();
+    eventually(PATIENCE, "the request is void", || began.elapsed() > Duration::from_millis(400));
+    for number in [3, 4] {
+        servers.servers[number].resume();
+    }
+    servers.ways[0].refuse(true);
+    servers.servers[0].restart(Data::Lost);
+    let attempt = [&servers.servers[0], &servers.servers[3], &servers.servers[4]];
+    for server in attempt {
+        server.cmd(&["HSET", NAME, OTHER, "1"]);
+        server.cmd(&["PEXPIRE", NAME, "60000"]);
+    }
+    servers.ways[0].refuse(false);
+    // At once, because a server has restarted, and again after each tenth of the lease.
+    let asked = || servers.servers[0].info("commandstats", "cmdstat_evalsha:calls");
+    eventually(PATIENCE, "the holder has asked there", || asked() >= 3 || !held.is_valid());
+    for server in attempt {
+        server.cmd(&["HDEL", NAME, OTHER]);
+    }
+    let began = Instant::now();
+    eventually(PATIENCE, "two leases are over", || {
+        assert!(held.is_valid(), "lost as {:?}", held.loss());
+        began.elapsed() > Duration::from_secs(6)
+    });
+    held.release().await.unwrap();
+    servers.nothing_is_left();
+}

@@ -155,6 +155,18 @@ async fn a_full_server_of_three_stops_nothing() {
     servers.nothing_is_left();
 }
 
+/// The same server by two names is one server: what it grants alone is no majority.
+#[tokio::test(flavor = "multi_thread")]
+async fn one_server_under_two_names_is_told() {
+    let servers = Servers::start(2);
+    let [one, other] = [&servers.servers[0], &servers.servers[1]].map(Server::port);
+    let url = format!("redis+quorum://127.0.0.1:{one},localhost:{one},127.0.0.1:{other}?{KEPT}");
+    let (client, said) = listening(&url, &[]).await;
+    if client.is_ok() {
+        said.expect(&[&format!("127.0.0.1:{one}"), &format!("localhost:{one}")]);
+    }
+}
+
 /// No server of a quorum may have a replica that takes its place, so that nothing waits for one.
 #[tokio::test(flavor = "multi_thread")]
 async fn replicas_are_refused_for_several_servers() {
@@ -172,4 +184,19 @@ async fn clocks_further_apart_than_the_longest_lease_are_told() {
     let (client, said) = listening(&servers.url(&format!("{KEPT}&lease=5s&longest_lease=5s")), &[]).await;
     is_served(&client.unwrap()).await;
     said.expect(&["clock", &servers.servers[1].address().to_string()]);
+}
+
+/// Which server it was is what somebody has to know who is to mend it.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_servers_refuse_is_told_with_their_addresses() {
+    let servers = Servers::start(3);
+    let client = servers.client(KEPT).await;
+    for server in &servers.servers[..2] {
+        server.cmd(&["SET", NAME, "something else"]);
+    }
+    let refused = client.lock(NAME).unwrap().try_acquire().await.unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::WrongType, "{refused}");
+    for server in &servers.servers[..2] {
+        assert!(refused.message().contains(&server.address().to_string()), "{refused}");
+    }
 }
