@@ -213,7 +213,7 @@ impl Server {
     /// How long it has run, at least but for a second: as it said, and since.
     pub(super) fn uptime(&self, now: Tick) -> Duration {
         let (told, at) = self.known().uptime;
-        told + now.since(at)
+        told.saturating_add(now.since(at))
     }
 
     /// When it last told its time.
