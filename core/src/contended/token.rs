@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::step::{Text, WrongType};
+use crate::step::{Malformed, Reply, Text, WrongType, wire};
 use crate::time::{ServerTime, millis};
 
 /// The kind of key of the last fencing token (Redisson's RFencedLock). One sequence for all that can be held of a name, so that
@@ -11,6 +11,11 @@ pub(crate) const TOKEN: &str = "redisson_lock_token";
 
 /// The largest token: beyond 2^53 a number of Lua is not exact.
 const MAX_TOKEN: u64 = (1 << 53) - 1;
+
+/// The token that a server says to have given.
+pub(crate) fn told(reply: Option<&Reply>) -> Result<u64, Malformed> {
+    wire::unsigned(reply).and_then(|token| if token <= MAX_TOKEN { Ok(token) } else { Err(Malformed) })
+}
 
 /// The number that a token's key holds, if it is one and leaves room for `block` larger ones.
 pub(crate) fn last(key: &Text, block: u64) -> Result<u64, WrongType> {

@@ -124,7 +124,7 @@ impl Step for Acquire {
         let now = wire::time(items.get(1))?;
         let rank = |at| Ok(u64::try_from(wire::int(items.get(at))?).ok());
         match wire::int(items.first())? {
-            0 => Ok(Acquired::Granted { now, token: wire::unsigned(items.get(2))? }),
+            0 => Ok(Acquired::Granted { now, token: token::told(items.get(2))? }),
             1 => {
                 let holder = wire::text(items.get(3))?.ok_or(Malformed)?;
                 Ok(Acquired::Busy { now, ttl: wire::int(items.get(2))?, holder, rank: rank(4)? })
