@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::Reasons;
 use crate::backend::{Answer, Done, Failed, Members, Quorum};
@@ -14,6 +15,9 @@ use crate::time::{ServerTime, Tick};
 
 /// How long a waiter pauses when nobody has a majority, in ms.
 const PAUSE_MS: RangeInclusive<u64> = 5..=50;
+
+/// For so long after its sending an attempt that is refused waits for more answers while fewer than a majority have come.
+const UNCLEAR: Duration = Duration::from_millis(50);
 
 /// Asks all servers for the lock, once.
 pub(in crate::lock) async fn acquire(
@@ -50,6 +54,8 @@ struct Tally {
     unanswered: Members,
     token: u64,
     now: ServerTime,
+    /// How many said anything but an error.
+    answered: usize,
     /// The fields in the way, and the longest lease that is left of each holder.
     holders: HashMap<String, (usize, i64)>,
     why: Reasons,
@@ -70,6 +76,7 @@ impl Tally {
             self.unanswered.insert(answer.server);
         }
         self.now = self.now.max(done.reply.now());
+        self.answered += 1;
         match done.reply {
             Acquired::Granted { token, .. } => {
                 self.granted.insert(answer.server);
@@ -83,8 +90,16 @@ impl Tally {
                 let (fields, left) = self.holders.entry(holder).or_insert((0, ttl));
                 (*fields, *left) = (*fields + 1, (*left).max(ttl));
             }
+            Acquired::NotYourTurn { .. } => {
+                self.why.say("others stand in a queue at one: clients that use it alone must not take the same locks");
+            }
             _ => self.why.say("a request came too late by the clock of one: check its time synchronisation"),
         }
+    }
+
+    /// Whether a majority has answered, or can no longer do so.
+    fn is_clear(&self, open: usize, needed: usize) -> bool {
+        self.answered >= needed || self.answered + open < needed
     }
 }
 
@@ -101,7 +116,7 @@ impl Attempt {
         if held || tally.counting < quorum.majority() {
             directly.give_back();
             return if held {
-                self.refused(tally, sent).map_err(|_| Members::default())
+                self.refused(tally, 0, sent).map_err(|_| Members::default())
             } else {
                 Err(Members::default())
             };
@@ -154,10 +169,20 @@ impl Attempt {
                     false
                 })
                 .await;
+            // It is busy where a majority answers, and an outage where that is impossible.
+            if !tally.is_clear(round.open.len(), needed) {
+                round
+                    .read(sent.plus(UNCLEAR), |answer, open| {
+                        tally.note(answer);
+                        tally.is_clear(open, needed)
+                    })
+                    .await;
+            }
             self.undo(&tally, round.open);
         }
+        let open = round.open.len();
         quorum.follow_up(late, round, tally.unanswered, name, self.release(), Acquired::is_granted);
-        if granted { Ok(self.granted(tally, sent)) } else { self.refused(tally, sent) }
+        if granted { Ok(self.granted(tally, sent)) } else { self.refused(tally, open, sent) }
     }
 
     /// The second round: the last of the tokens is at a majority before anybody sees the first.
@@ -202,9 +227,11 @@ impl Attempt {
         }
     }
 
-    fn refused(&self, tally: Tally, sent: Tick) -> Result<Done<Acquired>, Failed> {
+    fn refused(&self, tally: Tally, open: usize, sent: Tick) -> Result<Done<Acquired>, Failed> {
         let quorum = &self.quorum;
-        let most = tally.holders.into_iter().max_by_key(|(_, (fields, _))| *fields);
+        // Whoever holds it at a few is not what is in the way when the others fail.
+        let says = tally.answered + open >= quorum.majority();
+        let most = tally.holders.into_iter().filter(|_| says).max_by_key(|(_, (fields, _))| *fields);
         let Some((holder, (fields, left))) = most else {
             return Err(tally.why.too_few(quorum, Acquire::OP, &self.name));
         };
