@@ -48,7 +48,7 @@ use self::link::{Connected, Link};
 use self::listen::Listener;
 use self::moves::Moves;
 use self::parts::Parts;
-pub(crate) use self::quorum::{Answer, Members, Quorum};
+pub(crate) use self::quorum::{Answer, Members, Quorum, Round};
 use self::replicas::Replicas;
 use self::server::Server;
 use self::verdict::StepKind;

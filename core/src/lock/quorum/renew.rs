@@ -1,10 +1,13 @@
 //! Renewing holds, and taking them again where they are gone.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::task::JoinHandle;
+
 use super::Reasons;
-use crate::backend::{Answer, Done, Failed, Members, Quorum};
+use crate::backend::{Answer, Done, Failed, Members, Quorum, Round};
 use crate::config::MIN_LEASE;
 use crate::contended::Acquired;
 use crate::lease::{Grant, Renewal, Renewed};
@@ -47,6 +50,61 @@ impl Tally {
     }
 }
 
+/// A hold that is being renewed.
+struct Renewing {
+    grant: Grant,
+    lease: Duration,
+    tally: Tally,
+    /// Where it is being taken again, or was.
+    asked: Members,
+}
+
+impl Renewing {
+    fn new((grant, lease): &(Grant, Duration)) -> Renewing {
+        Renewing { grant: grant.clone(), lease: *lease, tally: Tally::default(), asked: Members::default() }
+    }
+
+    /// What is known of it so far.
+    fn reply(&self, quorum: &Quorum) -> Renewed {
+        let (tally, needed) = (&self.tally, quorum.majority());
+        match () {
+            // Of those that granted it, one that has not restarted shows it no more: it was taken away.
+            () if tally.gone_counting >= needed => Renewed::Gone,
+            () if tally.taken > quorum.all().len() - needed => Renewed::Taken,
+            () if tally.renewed >= needed => Renewed::Prolonged { left_ms: tally.left.unwrap_or(u64::MAX) },
+            () => Renewed::Undecided,
+        }
+    }
+
+    fn is_lost(&self, quorum: &Quorum) -> bool {
+        matches!(self.reply(quorum), Renewed::Gone | Renewed::Taken)
+    }
+
+    /// Takes it again in the background where it is gone, unless it is lost; how many of these servers count. It is for the
+    /// whole lease there.
+    fn take_again(&mut self, quorum: &Arc<Quorum>) -> Option<JoinHandle<usize>> {
+        let gone = self.tally.gone.without(self.asked);
+        // A hold is looked at with a lease of next to nothing, which is none to take a lock for.
+        if gone.is_empty() || self.lease < MIN_LEASE || self.is_lost(quorum) {
+            return None;
+        }
+        self.asked = self.asked.union(gone);
+        Some(quorum.beside(take_again(quorum.clone(), self.grant.clone(), self.lease, gone)))
+    }
+}
+
+/// Takes note of what a server said of each.
+fn note(holds: &mut [Renewing], answer: Answer<Vec<Renewed>>, why: &mut Reasons) {
+    match answer.outcome {
+        Ok(done) => {
+            for (hold, reply) in holds.iter_mut().zip(done.reply) {
+                hold.tally.note(answer.server, answer.counts, reply, why);
+            }
+        }
+        Err(failed) => why.failed(failed),
+    }
+}
+
 /// Renews holds, each for so long. `Undecided` is one that too few servers have answered for; an error if all are.
 pub(in crate::lock) async fn renew(
     quorum: &Arc<Quorum>,
@@ -56,78 +114,98 @@ pub(in crate::lock) async fn renew(
     for (grant, lease) in holds {
         quorum.check_lease(Renew::OP, grant.name(), *lease)?;
     }
-    let (needed, all) = (quorum.majority(), quorum.all());
-    let (mut tallies, mut why, mut answered) = (vec![Tally::default(); holds.len()], Reasons::default(), 0);
-    let mut note = |answer: Answer<Vec<Renewed>>| {
-        answered += 1;
-        match answer.outcome {
-            Ok(done) => {
-                for (tally, reply) in tallies.iter_mut().zip(done.reply) {
-                    tally.note(answer.server, answer.counts, reply, &mut why);
-                }
-            }
-            Err(failed) => why.failed(failed),
-        }
-        answered
-    };
     let items: Vec<_> = holds.iter().map(|(grant, lease)| (grant.name().clone(), Renew::of(grant, *lease))).collect();
-    let mut round = quorum.ask_for_each(&items, all, deadline);
+    let mut holds: Vec<Renewing> = holds.iter().map(Renewing::new).collect();
+    let (needed, mut answered, mut why) = (quorum.majority(), 0, Reasons::default());
+    let mut round = quorum.ask_for_each(&items, quorum.all(), deadline);
     let sent = round.sent;
-    round.read(Tick::NEVER, |answer, _| note(answer) >= needed).await;
-    // A hold that is gone at some is to be taken again there.
+    round
+        .read(Tick::NEVER, |answer, _| {
+            answered += 1;
+            note(&mut holds, answer, &mut why);
+            answered >= needed
+        })
+        .await;
     round
         .read(round.soon(), |answer, _| {
-            note(answer);
+            note(&mut holds, answer, &mut why);
             false
         })
         .await;
-    let mut replies = Vec::with_capacity(holds.len());
-    for ((grant, lease), tally) in holds.iter().zip(tallies) {
-        replies.push(decide(quorum, grant, *lease, tally, deadline).await);
+    let until = patience(quorum, &holds, sent);
+    // All at once, in front of what waits for some of them.
+    let again: Vec<_> = holds.iter_mut().map(|hold| hold.take_again(quorum)).collect();
+    for (hold, taking) in holds.iter_mut().zip(again) {
+        if let Some(taking) = taking.filter(|_| hold.reply(quorum) == Renewed::Undecided) {
+            let taken = quorum.by(until, pin!(taking)).await.and_then(|taken| taken.ok());
+            hold.tally.renewed += taken.unwrap_or(0);
+            let lease = millis(hold.lease);
+            hold.tally.left = Some(hold.tally.left.map_or(lease, |left| left.min(lease)));
+        }
     }
-    if replies.iter().all(|reply| *reply == Renewed::Undecided)
-        && let Some((first, _)) = holds.first()
-    {
-        return Err(why.too_few(quorum, Renew::OP, first.name()));
+    // The servers that are needed may be the far ones.
+    let is_decided = |holds: &[Renewing]| holds.iter().all(|hold| hold.reply(quorum) != Renewed::Undecided);
+    if !is_decided(&holds) {
+        round
+            .read(until, |answer, _| {
+                note(&mut holds, answer, &mut why);
+                is_decided(&holds)
+            })
+            .await;
     }
+    let replies: Vec<Renewed> = holds.iter().map(|hold| hold.reply(quorum)).collect();
+    if let Some(first) = holds.first().filter(|_| replies.iter().all(|reply| *reply == Renewed::Undecided)) {
+        let failed = why.too_few(quorum, Renew::OP, first.grant.name());
+        follow(quorum, holds, round);
+        return Err(failed);
+    }
+    follow(quorum, holds, round);
     Ok(Done { reply: replies, sent, echo_until: None, reached: quorum.reached() })
 }
 
-/// What the answers mean for one hold.
-async fn decide(quorum: &Arc<Quorum>, grant: &Grant, lease: Duration, tally: Tally, deadline: Tick) -> Renewed {
-    let (needed, others) = (quorum.majority(), quorum.all().len() - quorum.majority());
-    let lost = match () {
-        // Of those that granted it, one that has not restarted shows it no more: it was taken away.
-        () if tally.gone_counting >= needed => Some(Renewed::Gone),
-        () if tally.taken > others => Some(Renewed::Taken),
-        () => None,
-    };
-    if let Some(lost) = lost {
+/// Until when undecided holds wait for what may decide them: those that are renewed are to learn it while they are held.
+fn patience(quorum: &Quorum, holds: &[Renewing], sent: Tick) -> Tick {
+    let renewed = holds.iter().filter(|hold| hold.reply(quorum) != Renewed::Undecided);
+    renewed.map(|hold| sent.plus(hold.lease / 4)).min().unwrap_or(Tick::NEVER)
+}
+
+/// Frees what is lost, and takes the others again where they turn out to be gone: a far server may say so only now.
+fn follow(quorum: &Arc<Quorum>, holds: Vec<Renewing>, mut round: Round<Vec<Renewed>>) {
+    let (lost, mut holds): (Vec<_>, Vec<_>) = holds.into_iter().partition(|hold| hold.is_lost(quorum));
+    for Renewing { grant, .. } in lost {
         let release = Release { owner: grant.owner().to_owned(), rejoin: false };
         quorum.end(grant.owner());
         quorum.free(grant.name(), &release, quorum.all());
-        return lost;
     }
-    let (mut renewed, mut left_ms) = (tally.renewed, tally.left.unwrap_or(u64::MAX));
-    // A hold is looked at with a lease of next to nothing, which is none to take a lock for.
-    if !tally.gone.is_empty() && lease >= MIN_LEASE {
-        renewed += take_again(quorum, grant, lease, tally.gone, deadline).await;
-        left_ms = left_ms.min(millis(lease));
+    holds.iter_mut().for_each(|hold| drop(hold.take_again(quorum)));
+    if holds.is_empty() || round.open.is_empty() {
+        return;
     }
-    if renewed >= needed { Renewed::Prolonged { left_ms } } else { Renewed::Undecided }
+    let its = quorum.clone();
+    drop(quorum.beside(async move {
+        while let Some(answer) = round.next().await {
+            // Only what is gone: the rest was settled.
+            let (counts, Ok(done)) = (answer.counts, answer.outcome) else { continue };
+            for (hold, reply) in holds.iter_mut().zip(done.reply) {
+                hold.tally.note(answer.server, counts, reply, &mut Reasons::default());
+                drop(hold.take_again(&its));
+            }
+        }
+    }));
 }
 
 /// Takes a hold again at servers that have lost it or never had it; how many of them count.
-async fn take_again(quorum: &Arc<Quorum>, grant: &Grant, lease: Duration, gone: Members, deadline: Tick) -> usize {
-    let (name, owner, token_ttl) = (grant.name(), grant.owner(), quorum.token_ttl());
+async fn take_again(quorum: Arc<Quorum>, grant: Grant, lease: Duration, gone: Members) -> usize {
+    let (quorum, name, owner, token_ttl) = (&quorum, grant.name(), grant.owner(), quorum.token_ttl());
     // First, so that either a release finds this, or what follows finds the hold over.
     let late = quorum.late(owner, gone);
     if !grant.is_valid() {
         return 0;
     }
     let acquire = Acquire { owner: owner.to_owned(), lease, token_ttl, block: 1, waits: false };
+    let release = Release { owner: owner.to_owned(), rejoin: false };
     let (mut again, mut unanswered) = (Members::default(), Members::default());
-    let mut round = quorum.ask(name, &acquire, gone, deadline);
+    let mut round = quorum.ask(name, &acquire, gone, Tick::NEVER);
     round
         .read(Tick::NEVER, |answer, _| {
             match answer.outcome {
@@ -138,7 +216,6 @@ async fn take_again(quorum: &Arc<Quorum>, grant: &Grant, lease: Duration, gone: 
             false
         })
         .await;
-    let release = Release { owner: owner.to_owned(), rejoin: false };
     // The release of the hold may have come to them first.
     if late.is_over() {
         quorum.free(name, &release, std::mem::take(&mut again));
@@ -147,7 +224,7 @@ async fn take_again(quorum: &Arc<Quorum>, grant: &Grant, lease: Duration, gone: 
     // The hold may be handed on within the process up to the last of its tokens.
     let token = grant.token() + u64::from(quorum.cohort_max()) - 1;
     let mut raised = 0;
-    let mut round = quorum.ask(name, &Raise { owner: owner.to_owned(), token, token_ttl }, again, deadline);
+    let mut round = quorum.ask(name, &Raise { owner: owner.to_owned(), token, token_ttl }, again, Tick::NEVER);
     round
         .read(Tick::NEVER, |answer, _| {
             raised += usize::from(answer.counts && answer.outcome.is_ok_and(|done| done.reply.done));

@@ -61,6 +61,7 @@ mod tests {
         some.insert(3);
         assert_eq!(some.union(Members::first(1)).numbers().collect::<Vec<_>>(), [0, 3, 14]);
         assert_eq!(some.without(Members::first(4)).numbers().collect::<Vec<_>>(), [14]);
+        assert_eq!(some.union(Members::first(4)).without(some).numbers().collect::<Vec<_>>(), [0, 1, 2]);
         assert!(Members::default().is_empty() && !some.is_empty());
     }
 }

@@ -12,9 +12,12 @@ mod round;
 use std::convert::Infallible;
 use std::fmt;
 use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
+
+use tokio::task::JoinHandle;
 
 use self::late::LateRequests;
 use self::listen::QuorumListener;
@@ -33,6 +36,7 @@ use crate::stats::Counters;
 use crate::step::{Batch, BatchStep, PubSub, Step};
 use crate::task::Tasks;
 use crate::time::{Clock, ServerTime, Tick};
+use crate::wait::by_deadline;
 
 /// The uptime that a server tells is the difference of two times that are cut to seconds.
 const UPTIME_ERROR: Duration = Duration::from_secs(1);
@@ -198,6 +202,16 @@ impl Quorum {
     ) -> Result<R, Failed> {
         let cut_off = |_| Err(cut_off(op, &self.tasks, "the attempt").into());
         self.tasks.runtime().spawn(Box::pin(work)).await.unwrap_or_else(cut_off)
+    }
+
+    /// Does some work in the background.
+    pub(crate) fn beside<R: Send + 'static>(&self, work: impl Future<Output = R> + Send + 'static) -> JoinHandle<R> {
+        self.tasks.runtime().spawn(work)
+    }
+
+    /// Waits for something until `deadline`.
+    pub(crate) async fn by<T>(&self, deadline: Tick, work: Pin<&mut impl Future<Output = T>>) -> Option<T> {
+        by_deadline(&self.clock, deadline, work).await
     }
 
     /// Refuses what would last for longer than a server that restarted waits.
