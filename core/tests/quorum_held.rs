@@ -94,3 +94,15 @@ async fn a_hold_that_waits_for_a_server_holds_up_no_other() {
     assert!(!taken.is_valid());
     servers.servers[2].resume();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_far_server_is_asked_who_holds_a_lock() {
+    let servers = Servers::start(3).behind_proxies();
+    let client = servers.client(KEPT).await;
+    let held = acquire_all(&client, 1).await.remove(0);
+    eventually(PATIENCE, "it is everywhere", || servers.servers.iter().all(|server| fields(server) == 1));
+    servers.ways[2].delay(Side::Replies, Duration::from_millis(100));
+    servers.servers[1].cmd(&["DEL", "held-0"]);
+    let seen = client.lock("held-0").unwrap().inspect().await.unwrap();
+    assert_eq!(seen.holder.as_deref(), Some(held.owner()));
+}

@@ -19,17 +19,30 @@ pub(in crate::lock) async fn inspect(
 ) -> Result<Inspected, Failed> {
     let (needed, mut why, mut seen) = (quorum.majority(), Reasons::default(), Vec::new());
     let mut round = quorum.ask(name, &Inspect, quorum.all(), deadline);
-    let mut note = |answer: Answer<Inspected>| {
+    let mut note = |answer: Answer<Inspected>, open: usize| {
         match answer.outcome {
             Ok(done) => seen.push(done.reply),
             Err(failed) => why.failed(failed),
         }
-        seen.len()
+        seen.len() >= needed && is_clear(&seen, open, needed)
     };
-    round.read(Tick::NEVER, |answer, _| note(answer) >= needed).await;
-    let all = quorum.all().len();
-    round.read(round.soon(), |answer, _| note(answer) >= all).await;
+    round.read(Tick::NEVER, &mut note).await;
+    // The rest may know a greater token.
+    let soon = round.soon();
+    round
+        .read(soon, |answer, open| {
+            note(answer, open);
+            false
+        })
+        .await;
     if seen.len() < needed { Err(why.too_few(quorum, Inspect::OP, name)) } else { Ok(together(seen, needed)) }
+}
+
+/// Whether the answers that are missing can make no holder of one that is none yet.
+fn is_clear(seen: &[Inspected], open: usize, needed: usize) -> bool {
+    let fields = |holder: &String| seen.iter().filter(|server| server.holder.as_ref() == Some(holder)).count();
+    let most = seen.iter().filter_map(|server| server.holder.as_ref()).map(fields).max().unwrap_or(0);
+    most >= needed || most + open < needed
 }
 
 /// The answers of a majority or more as one. No process waits in a queue.
