@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
+use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
 use self::late::LateRequests;
@@ -41,6 +42,9 @@ use crate::wait::by_deadline;
 /// The uptime that a server tells is the difference of two times that are cut to seconds.
 const UPTIME_ERROR: Duration = Duration::from_secs(1);
 
+/// So many releases wait for a server that does not answer, at most: each takes up memory, and is to be sent when it comes back.
+const MOST_OWED: usize = 2_000;
+
 pub(crate) struct Quorum {
     target: String,
     majority: usize,
@@ -55,6 +59,8 @@ pub(crate) struct Quorum {
     token_ttl: Option<Duration>,
     cohort_max: u32,
     late: LateRequests,
+    /// Room for what has yet to be freed at each server.
+    owed: Vec<Arc<Semaphore>>,
 }
 
 impl Quorum {
@@ -95,6 +101,7 @@ impl Quorum {
             token_ttl: options.token_ttl,
             cohort_max: options.cohort_max,
             late: LateRequests::default(),
+            owed: (0..number).map(|_| Arc::new(Semaphore::new(MOST_OWED))).collect(),
         })
     }
 
@@ -136,7 +143,7 @@ impl Quorum {
         deadline: Tick,
     ) -> Round<S::Reply> {
         let deadline = self.deadline(deadline);
-        Round::begin(self, members, |server, under_way| {
+        Round::begin(self, members, |_, server, under_way| {
             let (name, step) = (name.clone(), step.clone());
             async move {
                 let _under_way = under_way;
@@ -154,7 +161,7 @@ impl Quorum {
         deadline: Tick,
     ) -> Round<Vec<S::Reply>> {
         let deadline = self.deadline(deadline);
-        Round::begin(self, members, |server, under_way| {
+        Round::begin(self, members, |_, server, under_way| {
             let batch = Batch { items: items.to_vec() };
             async move {
                 let _under_way = under_way;
@@ -165,7 +172,7 @@ impl Quorum {
     }
 
     /// Has these servers carry out what frees something, each until it has answered or until `until`. Closing the client waits
-    /// for the first attempt.
+    /// for the first attempt. Of very many that a server does not answer some are left to their leases.
     pub(crate) fn see_to<S: Step>(
         self: &Arc<Self>,
         name: &ObjectName,
@@ -174,14 +181,15 @@ impl Quorum {
         until: Tick,
     ) -> Round<S::Reply> {
         let first = self.deadline(until);
-        Round::begin(self, members, |server, under_way| {
-            let (name, step) = (name.clone(), step.clone());
+        Round::begin(self, members, |number, server, under_way| {
+            let (name, step, owed) = (name.clone(), step.clone(), self.owed[number].clone());
             async move {
                 let failed = match server.run_while_there(&name, &step, first, true).await {
                     Ok(done) => return Ok(done),
                     Err(failed) => failed,
                 };
                 drop(under_way);
+                let Ok(_one_of_some) = owed.try_acquire() else { return Err(failed) };
                 let done = server.run(&name, &step, until, Tick::NEVER).await;
                 // The first attempt may have done it.
                 done.map(|done| Done { echo_until: done.echo_until.max(failed.echo_until), ..done })

@@ -35,7 +35,7 @@ impl<R: Send + 'static> Round<R> {
     pub(super) fn begin<F>(
         quorum: &Arc<Quorum>,
         members: Members,
-        work: impl Fn(Arc<RedisBackend>, UnderWay) -> F,
+        work: impl Fn(usize, Arc<RedisBackend>, UnderWay) -> F,
     ) -> Round<R>
     where
         F: Future<Output = Result<Done<R>, Failed>> + Send + 'static,
@@ -44,7 +44,7 @@ impl<R: Send + 'static> Round<R> {
         let sent = quorum.clock.now();
         for number in members.numbers() {
             let (quorum, answer) = (quorum.clone(), answer.clone());
-            let work = work(quorum.servers[number].clone(), quorum.tasks.under_way());
+            let work = work(number, quorum.servers[number].clone(), quorum.tasks.under_way());
             // In a box: on its way into the runtime it is moved several times, and it is large.
             quorum.tasks.clone().spawn(Box::pin(async move {
                 let outcome = work.await;
