@@ -44,7 +44,7 @@ async fn a_far_server_that_lost_all_holds_has_them_soon_again() {
     servers.servers[2].restart(Data::Lost);
     let restarted = Instant::now();
     let again = within(Duration::from_secs(10), || fields(&servers.servers[2]) == HOLDS);
-    println!("{} of {HOLDS} after {:?}", fields(&servers.servers[2]), restarted.elapsed());
+
     assert!(
         again && restarted.elapsed() < Duration::from_secs(2),
         "{} of {HOLDS} after {:?}",
