@@ -69,7 +69,7 @@ impl Tally {
                 if failed.echo_until.is_some() {
                     self.unanswered.insert(answer.server);
                 }
-                return self.why.failed(failed);
+                return self.why.failed(answer.server, failed);
             }
         };
         if done.echo_until.is_some() {
@@ -83,7 +83,7 @@ impl Tally {
                 self.token = self.token.max(token);
                 match answer.counts {
                     true => self.counting += 1,
-                    false => self.why.restarted(),
+                    false => self.why.restarted(answer.server),
                 }
             }
             Acquired::Busy { ttl, holder, .. } => {
@@ -91,9 +91,12 @@ impl Tally {
                 (*fields, *left) = (*fields + 1, (*left).max(ttl));
             }
             Acquired::NotYourTurn { .. } => {
-                self.why.say("others stand in a queue at one: clients that use it alone must not take the same locks");
+                self.why.say(
+                    answer.server,
+                    "others stand in a queue there: clients that use it alone must not take the same locks",
+                );
             }
-            _ => self.why.say("a request came too late by the clock of one: check its time synchronisation"),
+            _ => self.why.say(answer.server, "the request came too late by its clock: check its time synchronisation"),
         }
     }
 
@@ -189,15 +192,14 @@ impl Attempt {
     async fn write_back(&self, tally: &Tally, deadline: Tick) -> Result<(), Reasons> {
         let Attempt { quorum, name, .. } = self;
         let (needed, mut raised, mut why) = (quorum.majority(), 0, Reasons::default());
-        why.say("it was granted, and its token could not be written to so many");
         let mut round = quorum.ask(name, &self.raise(tally.token), tally.granted, deadline);
         round
             .read(Tick::NEVER, |answer, open| {
                 match answer.outcome {
                     Ok(done) if done.reply.done && answer.counts => raised += 1,
-                    Ok(done) if done.reply.done => why.restarted(),
-                    Ok(_) => why.say("one does not show the grant any more"),
-                    Err(failed) => why.failed(failed),
+                    Ok(done) if done.reply.done => why.restarted(answer.server),
+                    Ok(_) => why.say(answer.server, "it does not show the grant any more"),
+                    Err(failed) => why.failed(answer.server, failed),
                 }
                 raised >= needed || raised + open < needed
             })

@@ -22,7 +22,7 @@ pub(in crate::lock) async fn inspect(
     let mut note = |answer: Answer<Inspected>, open: usize| {
         match answer.outcome {
             Ok(done) => seen.push(done.reply),
-            Err(failed) => why.failed(failed),
+            Err(failed) => why.failed(answer.server, failed),
         }
         seen.len() >= needed && is_clear(&seen, open, needed)
     };

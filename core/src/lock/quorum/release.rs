@@ -91,7 +91,7 @@ async fn release_everywhere(
                     answered += 1;
                     tally.note(&done);
                 }
-                Err(failed) => why.failed(failed),
+                Err(failed) => why.failed(answer.server, failed),
             }
             answered >= needed || answered + open < needed
         })
@@ -118,7 +118,7 @@ pub(in crate::lock) async fn force_release(
                     answered += 1;
                     freed |= done.reply;
                 }
-                Err(failed) => why.failed(failed),
+                Err(failed) => why.failed(answer.server, failed),
             }
             false
         })

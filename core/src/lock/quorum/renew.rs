@@ -19,12 +19,14 @@ use crate::time::{Tick, millis};
 #[derive(Clone, Default)]
 struct Tally {
     renewed: usize,
-    /// The least that a server left of it, in ms.
-    left: Option<u64>,
+    /// The most that a server left of it, in ms: too much where its clock was set back.
+    left: u64,
     /// Where there is no such key.
     gone: Members,
     /// How many of these count: they have not lost it by a restart.
     gone_counting: usize,
+    /// Where another owner has it, or the key is none of a lock. What an attempt has for a moment at a server that does not count
+    /// says nothing.
     taken: usize,
 }
 
@@ -33,17 +35,17 @@ impl Tally {
         match reply {
             Renewed::Prolonged { left_ms } if counts => {
                 self.renewed += 1;
-                self.left = Some(self.left.map_or(left_ms, |left| left.min(left_ms)));
+                self.left = self.left.max(left_ms);
             }
-            Renewed::Prolonged { .. } => why.restarted(),
+            Renewed::Prolonged { .. } => why.restarted(server),
             Renewed::Gone => {
                 self.gone.insert(server);
                 self.gone_counting += usize::from(counts);
             }
-            Renewed::Taken => self.taken += 1,
+            Renewed::Taken => self.taken += usize::from(counts),
             Renewed::WrongType => {
-                self.taken += 1;
-                why.say("the key holds something else at one");
+                self.taken += usize::from(counts);
+                why.say(server, "the key holds something else");
             }
             Renewed::Undecided => {}
         }
@@ -71,7 +73,7 @@ impl Renewing {
             // Of those that granted it, one that has not restarted shows it no more: it was taken away.
             () if tally.gone_counting >= needed => Renewed::Gone,
             () if tally.taken > quorum.all().len() - needed => Renewed::Taken,
-            () if tally.renewed >= needed => Renewed::Prolonged { left_ms: tally.left.unwrap_or(u64::MAX) },
+            () if tally.renewed >= needed => Renewed::Prolonged { left_ms: tally.left },
             () => Renewed::Undecided,
         }
     }
@@ -101,7 +103,7 @@ fn note(holds: &mut [Renewing], answer: Answer<Vec<Renewed>>, why: &mut Reasons)
                 hold.tally.note(answer.server, answer.counts, reply, why);
             }
         }
-        Err(failed) => why.failed(failed),
+        Err(failed) => why.failed(answer.server, failed),
     }
 }
 
@@ -140,7 +142,7 @@ pub(in crate::lock) async fn renew(
             let taken = quorum.by(until, pin!(taking)).await.and_then(|taken| taken.ok());
             hold.tally.renewed += taken.unwrap_or(0);
             let lease = millis(hold.lease);
-            hold.tally.left = Some(hold.tally.left.map_or(lease, |left| left.min(lease)));
+            hold.tally.left = hold.tally.left.max(lease);
         }
     }
     // The servers that are needed may be the far ones.

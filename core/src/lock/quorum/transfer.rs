@@ -29,12 +29,12 @@ pub(in crate::lock) async fn transfer(
                     now = now.max(at);
                     match answer.counts {
                         true => counting += 1,
-                        false => why.restarted(),
+                        false => why.restarted(answer.server),
                     }
                 }
                 Ok(Transferred::NotHeld { .. }) => not_held += 1,
                 Ok(Transferred::TooLate { .. }) => too_late += 1,
-                Err(failed) => why.failed(failed),
+                Err(failed) => why.failed(answer.server, failed),
             }
             counting >= needed || counting + open < needed
         })

@@ -114,6 +114,11 @@ impl Quorum {
         Members::first(self.servers.len())
     }
 
+    /// Of a server, as errors say it.
+    pub(crate) fn address(&self, server: usize) -> String {
+        self.servers[server].target.to_string()
+    }
+
     /// For how long a token's key outlives its last use.
     pub(crate) fn token_ttl(&self) -> Option<Duration> {
         self.token_ttl
