@@ -23,7 +23,6 @@ pub(super) async fn majority(parts: &[Parts], servers: &Servers, options: &Optio
     if there >= needed {
         let others = pin!(dials.go_on(|there, failed| there + failed == parts.len()));
         by_deadline(clock, clock.now().plus(REDIAL_GRACE), others).await;
-        drop(dials);
         return all_differ(parts, servers);
     }
     let mut why: Vec<&str> = failed.iter().map(Error::message).collect();
