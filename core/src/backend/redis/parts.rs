@@ -19,7 +19,7 @@ use crate::task::Tasks;
 /// What a server is reached by, before there is a connection.
 pub(super) struct Parts {
     pub(super) dialler: Dialler,
-    pub(super) server: Server,
+    server: Server,
     pub(super) link: Link,
 }
 

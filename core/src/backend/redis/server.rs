@@ -210,11 +210,6 @@ impl Server {
         known.refusal = None;
     }
 
-    /// What tells it from other servers, if it says so.
-    pub(super) fn run_id(&self) -> Option<String> {
-        self.known().run_id.clone()
-    }
-
     /// How long it has run, at least but for a second: as it said, and since.
     pub(super) fn uptime(&self, now: Tick) -> Duration {
         let (told, at) = self.known().uptime;

@@ -1,6 +1,5 @@
 //! Dialling all servers for the caller of `connect`, who is to see why too few of them can be reached.
 
-use std::collections::HashMap;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::task::Poll;
@@ -23,7 +22,7 @@ pub(super) async fn majority(parts: &[Parts], servers: &Servers, options: &Optio
     if there >= needed {
         let others = pin!(dials.go_on(|there, failed| there + failed == parts.len()));
         by_deadline(clock, clock.now().plus(REDIAL_GRACE), others).await;
-        return all_differ(parts, servers);
+        return Ok(());
     }
     let mut why: Vec<&str> = failed.iter().map(Error::message).collect();
     why.dedup();
@@ -34,24 +33,6 @@ pub(super) async fn majority(parts: &[Parts], servers: &Servers, options: &Optio
         || Error::new(ErrorKind::Connection, "connect", message.clone()),
         |worst| worst.retold("connect", message.clone()),
     ))
-}
-
-/// Refuses one server that has two names: what it grants alone would be two votes.
-fn all_differ(parts: &[Parts], servers: &Servers) -> Result<()> {
-    let mut known = HashMap::new();
-    for (parts, address) in parts.iter().zip(&servers.addresses) {
-        let Some(run_id) = parts.server.run_id() else { continue };
-        if let Some(other) = known.insert(run_id, address) {
-            let what = format_args!("{other} and {address} are one server");
-            return Err(Error::refused(
-                ErrorKind::InvalidArgument,
-                "connect",
-                what,
-                "independent servers, each named once",
-            ));
-        }
-    }
-    Ok(())
 }
 
 type Dial<'a> = Pin<Box<dyn Future<Output = Result<()>> + Send + 'a>>;
