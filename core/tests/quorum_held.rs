@@ -106,3 +106,25 @@ async fn a_far_server_is_asked_who_holds_a_lock() {
     let seen = client.lock("held-0").unwrap().inspect().await.unwrap();
     assert_eq!(seen.holder.as_deref(), Some(held.owner()));
 }
+
+/// One server stands still and another has lost everything.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "long: 10,000 holds through several renewals"]
+async fn ten_thousand_holds_outlive_a_hung_and_an_emptied_server() {
+    const HOLDS: usize = 10_000;
+    let mut servers = Servers::start(5);
+    let client = servers.client(&format!("{KEPT}&lease=10s&response_timeout=1s")).await;
+    let held = acquire_all(&client, HOLDS).await;
+    servers.servers[4].pause();
+    servers.servers[3].restart(Data::Lost);
+    let restarted = Instant::now();
+    eventually(PATIENCE, "the emptied server has them", || fields(&servers.servers[3]) == HOLDS);
+    while restarted.elapsed() < Duration::from_secs(25) {
+        let lost = held.iter().filter(|held| !held.is_valid()).count();
+        assert_eq!(lost, 0, "lost after {:?}", restarted.elapsed());
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let stats = client.stats().lock;
+    assert_eq!((stats.held, stats.lost), (HOLDS as u64, 0));
+    servers.servers[4].resume();
+}
