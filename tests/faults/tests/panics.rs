@@ -83,6 +83,32 @@ fn a_panic_in_the_task_that_follows_failovers_is_told_to_all() {
     is_told_to_all("sentinel", master, &deployment.url());
 }
 
+/// What is held at several servers is freed at each by its lease.
+#[test]
+fn a_panic_in_the_task_that_listens_to_several_is_told() {
+    let servers = [Server::start(), Server::start(), Server::start()];
+    let addresses: Vec<String> = servers.iter().map(|server| server.address().to_string()).collect();
+    let url = format!("redis+quorum://{}?data_survives=true&{OPTIONS}", addresses.join(","));
+    let dir = TempDir::new();
+    let file = dir.path().join("panic");
+    let mut victim = start_victim(&url, &file);
+    let mut other = Peer::start(worker!(), &url);
+    other.acquire("theirs");
+    victim.acquire("ours");
+    std::fs::write(file.with_extension("new"), "quorum listener").expect("write");
+    std::fs::rename(file.with_extension("new"), &file).expect("rename");
+    // the task wakes for what is to be heard
+    let waiting = victim.start_acquire("theirs");
+    let (kind, message) = victim.answer(waiting, SOON).expect_err("the waiter is told");
+    assert_eq!(kind, "INTERNAL", "{message}");
+    let loss = victim.loss(SOON);
+    assert_eq!((loss.name.as_str(), loss.reason.as_str()), ("ours", "internal"), "lost fires");
+    assert!(other.is_valid("theirs"));
+    eventually(SOON, "nothing of it is left", || servers.iter().all(|server| !is_held(server, "ours")));
+    other.release("theirs");
+    assert!(victim.process().exit(Duration::ZERO).is_none(), "the process lives");
+}
+
 /// It runs when something is granted.
 #[test]
 fn a_panic_in_the_task_that_counts_replicas_is_told() {
