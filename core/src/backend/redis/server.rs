@@ -5,6 +5,8 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -29,6 +31,8 @@ struct Shared {
     /// Those of all servers of the client.
     row: Moves,
     pubsub: PubSub,
+    /// Stands for the run id of the server that was reached last; 0 when there is none.
+    run: AtomicU64,
 }
 
 struct Known {
@@ -119,7 +123,13 @@ impl Server {
         let alternation = Alternation::default();
         let (uptime, is_untold) = (Default::default(), false);
         let known = Known { sighting, uptime, run_id: None, is_untold, refusal: None, generation: 0, alternation };
-        Server(Arc::new(Shared { known: Mutex::new(known), moves: watch::Sender::new(0), row: row.clone(), pubsub }))
+        Server(Arc::new(Shared {
+            known: Mutex::new(known),
+            moves: watch::Sender::new(0),
+            row: row.clone(),
+            pubsub,
+            run: AtomicU64::new(0),
+        }))
     }
 
     /// Which messages scripts publish there.
@@ -150,6 +160,9 @@ impl Server {
         let may_be_another = by == Purpose::Commands && !first && (run_id.is_none() || known.is_untold);
         if by == Purpose::Commands {
             known.is_untold = run_id.is_none();
+        }
+        if let Some(run_id) = run_id {
+            self.0.run.store(BuildHasherDefault::<DefaultHasher>::default().hash_one(run_id), Ordering::Relaxed);
         }
         let before = run_id.and_then(|run_id| known.run_id.replace(run_id.to_owned()));
         // Under the lock: whoever sees the move sees the generation.
@@ -214,6 +227,12 @@ impl Server {
     pub(super) fn uptime(&self, now: Tick) -> Duration {
         let (told, at) = self.known().uptime;
         told.saturating_add(now.since(at))
+    }
+
+    /// Whether both lead to one server, as far as it is known.
+    pub(super) fn is_one_with(&self, other: &Server) -> bool {
+        let run = self.0.run.load(Ordering::Relaxed);
+        run != 0 && run == other.0.run.load(Ordering::Relaxed)
     }
 
     /// When it last told its time.

@@ -54,7 +54,10 @@ impl Reasons {
     /// What a caller is told when too few servers did it.
     fn too_few(self, quorum: &Quorum, op: &'static str, name: &ObjectName) -> Failed {
         let (needed, all) = (quorum.majority(), quorum.all().len());
-        let message = format!("{needed} of {all} servers have to agree: {}", self.told(quorum));
+        let mut message = format!("{needed} of {all} servers have to agree: {}", self.told(quorum));
+        if let Some(twins) = quorum.twins() {
+            message = format!("{message}; {twins}");
+        }
         let failed = match self.lasting {
             // The others are too few even if they all agree.
             Some(failed) if self.lasts > all - needed => Failed { error: failed.error.retold(op, message), ..failed },

@@ -61,7 +61,7 @@ impl<'a> DirectMajority<'a> {
             match server.receive::<S>(connection, request) {
                 Ok((connection, done)) => {
                     self.connections.push((number, connection));
-                    answers.push(Answer { server: number, counts: quorum.counts(server), outcome: Ok(done) });
+                    answers.push(Answer { server: number, counts: quorum.counts(number), outcome: Ok(done) });
                 }
                 Err(NoAnswer::Refused) => {}
                 Err(NoAnswer::Unknown) => unanswered.insert(number),

@@ -13,7 +13,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ use crate::backend::{Done, Failed, Listen, Reached, Subscription};
 use crate::config::{Address, Config, Servers, Target};
 use crate::ended::cut_off;
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::Level;
+use crate::event::{Events, Level};
 use crate::name::ObjectName;
 use crate::stats::Counters;
 use crate::step::{Batch, BatchStep, PubSub, Step};
@@ -59,6 +59,9 @@ pub(crate) struct Quorum {
     token_ttl: Option<Duration>,
     cohort_max: u32,
     late: LateRequests,
+    events: Events,
+    /// The first two addresses that led to one server.
+    twins: OnceLock<String>,
     /// Room for what has yet to be freed at each server.
     owed: Vec<Arc<Semaphore>>,
 }
@@ -101,6 +104,8 @@ impl Quorum {
             token_ttl: options.token_ttl,
             cohort_max: options.cohort_max,
             late: LateRequests::default(),
+            events: config.events.clone(),
+            twins: OnceLock::new(),
             owed: (0..number).map(|_| Arc::new(Semaphore::new(MOST_OWED))).collect(),
         })
     }
@@ -134,9 +139,34 @@ impl Quorum {
         self.longest_lease
     }
 
-    /// Whether what this server grants counts: it has not lost what it granted within the longest lease.
-    fn counts(&self, server: &RedisBackend) -> bool {
-        self.data_survives || server.server.uptime(self.clock.now()) > self.longest_lease + UPTIME_ERROR
+    /// Whether what this server grants counts: it has not lost what it granted within the longest lease, and no server before it
+    /// is the same one.
+    fn counts(&self, number: usize) -> bool {
+        let server = &self.servers[number];
+        let keeps = self.data_survives || server.server.uptime(self.clock.now()) > self.longest_lease + UPTIME_ERROR;
+        keeps && !self.stands_twice(number)
+    }
+
+    fn stands_twice(&self, number: usize) -> bool {
+        let server = &self.servers[number];
+        let Some(before) = self.servers[..number].iter().find(|before| before.server.is_one_with(&server.server))
+        else {
+            return false;
+        };
+        self.twins.get_or_init(|| {
+            let twins = format!(
+                "{} and {} are one server, which counts once; name servers that are independent of each other",
+                before.target, server.target
+            );
+            self.events.emit(Level::Warn, None, twins.clone());
+            twins
+        });
+        true
+    }
+
+    /// Said when addresses have turned out to lead to one server.
+    pub(crate) fn twins(&self) -> Option<&str> {
+        self.twins.get().map(String::as_str)
     }
 
     /// Asks these servers, each once and all at once, until `deadline` or `response_timeout`.

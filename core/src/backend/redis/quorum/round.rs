@@ -48,7 +48,7 @@ impl<R: Send + 'static> Round<R> {
             // In a box: on its way into the runtime it is moved several times, and it is large.
             quorum.tasks.clone().spawn(Box::pin(async move {
                 let outcome = work.await;
-                let counts = quorum.counts(&quorum.servers[number]);
+                let counts = quorum.counts(number);
                 let _ = answer.send(Answer { server: number, counts, outcome });
             }));
         }
