@@ -43,7 +43,7 @@ use crate::wait::by_deadline;
 const UPTIME_ERROR: Duration = Duration::from_secs(1);
 
 /// So many releases wait for a server that does not answer, at most: each takes up memory, and is to be sent when it comes back.
-const MOST_OWED: usize = 5_000;
+const MOST_OWED: usize = 2_000;
 
 pub(crate) struct Quorum {
     target: String,
@@ -215,7 +215,7 @@ impl Quorum {
         members: Members,
         until: Tick,
     ) -> Round<S::Reply> {
-        let (first, soon) = (self.deadline(until), self.response_timeout * 3);
+        let first = self.deadline(until);
         Round::begin(self, members, |number, server, under_way| {
             let (name, step, owed) = (name.clone(), step.clone(), self.owed[number].clone());
             async move {
@@ -224,9 +224,7 @@ impl Quorum {
                     Err(failed) => failed,
                 };
                 drop(under_way);
-                let one_of_some = owed.try_acquire();
-                // One that is only busy answers soon.
-                let until = if one_of_some.is_ok() { until } else { until.min(first.plus(soon)) };
+                let Ok(_one_of_some) = owed.try_acquire() else { return Err(failed) };
                 let done = server.run(&name, &step, until, Tick::NEVER).await;
                 // The first attempt may have done it.
                 done.map(|done| Done { echo_until: done.echo_until.max(failed.echo_until), ..done })
