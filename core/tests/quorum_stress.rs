@@ -171,6 +171,20 @@ async fn fifty_waiters_of_fifty_clients_do_not_stampede() {
     servers.nothing_is_left();
 }
 
+/// Both wait for a connection that is just being replaced, and may be sent in any order.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_release_that_overtakes_its_acquire_leaves_nothing() {
+    let servers = Servers::start(3).behind_proxies();
+    let client = servers.ready_client(&format!("{KEPT}&lease=60s")).await;
+    for round in 0..150 {
+        servers.ways[round % 3].reset_all();
+        if let Ok(Some(held)) = client.lock(&format!("held-{round}")).unwrap().try_acquire().await {
+            held.release().await.unwrap();
+        }
+    }
+    servers.nothing_is_left();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_owed_to_a_server_that_is_down_does_not_pile_up() {
     let mut servers = Servers::start(3);
