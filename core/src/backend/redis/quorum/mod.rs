@@ -43,7 +43,8 @@ use crate::wait::by_deadline;
 const UPTIME_ERROR: Duration = Duration::from_secs(1);
 
 /// So many releases wait for a server that does not answer, at most: each takes up memory, and is to be sent when it comes back.
-const MOST_OWED: usize = 2_000;
+/// More than a burst of calls owes to one that is merely slow, where what is left over is in the way.
+const MOST_OWED: usize = 10_000;
 
 pub(crate) struct Quorum {
     target: String,
