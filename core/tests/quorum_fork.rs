@@ -18,7 +18,7 @@ use tokio::runtime::Builder;
 const CHILD_SECONDS: u32 = 20;
 
 #[test]
-fn a_forked_child_has_no_part_in_what_goes_on_at_several_servers() {
+fn a_forked_child_has_no_part_in_rounds_at_several_servers() {
     let servers = Servers::start(3);
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let client = runtime.block_on(servers.ready_client(&format!("{KEPT}&lease=2s")));

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn the_clocks_of_several_servers_differ_by_less_than_the_longest_lease() {
+    fn clocks_of_several_servers_differ_by_less_than_longest_lease() {
         let checkup = checkup("redis+quorum://h:1,i:1,j:1?longest_lease=40s");
         let told = |server| checkup.of_clock(&endpoint(), &hello(None, None, server), here());
         assert_eq!(told(1_795_000_020), None);
