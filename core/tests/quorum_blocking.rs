@@ -17,8 +17,14 @@ fn blocking_client(servers: &Servers) -> Client {
     let client = Client::blocking_connect(&servers.url(KEPT)).unwrap();
     let ready = client.lock("ready").unwrap();
     let cycle = || client.block_on(async { ready.acquire_timeout(PATIENCE).await?.release().await }).unwrap();
+    // Redis 6.2 does not tell which they are.
+    let tells = servers.servers[0].cmd(&["CLIENT", "LIST"]).text().contains(" resp=");
+    (0..200).filter(|_| !tells).for_each(|_| cycle());
     eventually(PATIENCE, "blocking calls have connections", || {
         cycle();
+        if !tells {
+            return true;
+        }
         servers.servers.iter().filter(|server| blocking_connections(server) > 0).count() > servers.servers.len() / 2
     });
     client
