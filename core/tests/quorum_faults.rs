@@ -204,12 +204,7 @@ async fn servers_that_keep_their_data_count_at_once() {
     // Its client has found them again.
     one.lock("another").unwrap().acquire_timeout(PATIENCE).await.unwrap().release().await.unwrap();
     assert!(held.is_valid());
-    let token = held.token();
-    held.release().await.unwrap();
-    let next = lock.acquire_timeout(PATIENCE).await.unwrap();
-    assert!(next.token() > token);
-    next.release().await.unwrap();
-    servers.nothing_is_left();
+    servers.is_handed_on(held, &lock).await;
 }
 
 /// What an attempt of another client has at such a server for a moment says nothing about the hold.

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use libdlock::event::Level;
+use libdlock::lock::Lock;
 use libdlock::{Client, Config, Held, Result};
 use libdlock_testkit::checker::assert_lawful;
 use libdlock_testkit::server::Data;
@@ -86,6 +87,16 @@ impl Servers {
             lock.acquire_timeout(PATIENCE).await.unwrap().release().await.unwrap();
         }
         client
+    }
+
+    /// The hold is released, the next one has a greater token, and nothing is left.
+    pub async fn is_handed_on(&self, held: Held, lock: &Lock) {
+        let token = held.token();
+        held.release().await.unwrap();
+        let next = lock.acquire_timeout(PATIENCE).await.unwrap();
+        assert!(next.token() > token);
+        next.release().await.unwrap();
+        self.nothing_is_left();
     }
 
     /// How many have a field of the lock; all of them have to run.

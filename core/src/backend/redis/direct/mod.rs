@@ -1,8 +1,8 @@
 //! The direct path: one round trip on the thread of a caller who may block, without the hop to the runtime and back.
 //!
-//! A caller that finds no connection free goes on by the runtime's connection. So does one that gets no answer in 40 ms, with the same owner and the same
-//! first sending, if the step may be repeated; else another thread waits for the answer that is under way, up to
-//! `response_timeout`.
+//! A caller that finds no connection free goes on by the runtime's connection. So does one that gets no answer in 40 ms, with the
+//! same owner and the same first sending, if the step may be repeated; else another thread waits for the answer that is under way,
+//! up to `response_timeout`.
 
 mod pool;
 mod several;
