@@ -98,6 +98,10 @@ impl From<Error> for Failed {
     }
 }
 
+/// What came of one request of several that were sent in one write. `None` when nothing was done and it is worth to ask for it
+/// by itself: it was not sent, or the server refused it for a reason that passes.
+pub(crate) type Tried<R> = Option<Result<Done<R>, Failed>>;
+
 /// Runs steps.
 pub(crate) enum Backend {
     /// One server.
@@ -171,6 +175,28 @@ impl Backend {
             Backend::Cluster(cluster) => cluster.run_while_there(name, step, deadline, known_away).await,
             Backend::Quorum(quorum) => Err(quorum.refuse(S::OP).on(name)),
             Backend::Memory(memory) => memory.run(name, step).map_err(Failed::from),
+        }
+    }
+
+    /// Runs steps of one kind, which must not be repeated, by requests that are written at once: each is carried out and answered
+    /// by itself, those of one server in their order. One attempt. `alone`, for a caller with an answer of its own: whether the
+    /// server is known to be away; see [`Backend::run_while_there`].
+    pub(crate) async fn run_pipelined<S: Step>(
+        &self,
+        items: &[(&ObjectName, &S)],
+        deadline: Tick,
+        alone: Option<bool>,
+    ) -> Vec<Tried<S::Reply>> {
+        const { assert!(!S::IDEMPOTENT, "a step whose reply was lost would have to be repeated") };
+        match self {
+            Backend::Redis(redis) => redis.run_pipelined(items, deadline, alone).await,
+            Backend::Cluster(cluster) => cluster.run_pipelined(items, deadline, alone).await,
+            Backend::Quorum(quorum) => {
+                items.iter().map(|(name, _)| Some(Err(quorum.refuse(S::OP).on(name)))).collect()
+            }
+            Backend::Memory(memory) => {
+                items.iter().map(|(name, step)| Some(memory.run(name, *step).map_err(Failed::from))).collect()
+            }
         }
     }
 

@@ -18,7 +18,7 @@ use self::inbox::Inbox;
 pub(crate) use self::inbox::{Recipient, inbox, message};
 use self::owners::OwnerNumbers;
 use self::rights::Asked;
-use crate::backend::{Backend, Done, Failed};
+use crate::backend::{Backend, Done, Failed, Tried};
 use crate::config::{Config, Options};
 use crate::ended::ended;
 use crate::error::Result;
@@ -176,6 +176,17 @@ impl Context {
     ) -> Result<Done<S::Reply>, Failed> {
         let outcome = self.backend.run_for(name, step, deadline, caller).await;
         outcome.map_err(|failed| self.overran(deadline, failed))
+    }
+
+    /// One attempt of many steps at once; see [`Backend::run_pipelined`].
+    pub(crate) async fn operate_pipelined<S: Step>(
+        &self,
+        items: &[(&ObjectName, &S)],
+        deadline: Tick,
+        alone: Option<bool>,
+    ) -> Vec<Tried<S::Reply>> {
+        let tried = Box::pin(self.backend.run_pipelined(items, deadline, alone)).await;
+        tried.into_iter().map(|tried| Some(tried?.map_err(|failed| self.overran(deadline, failed)))).collect()
     }
 
     /// As [`Context::operate_until`], of one kind of step over many names.

@@ -125,7 +125,7 @@ impl RateLimiter {
     }
 
     /// Counts what a call was told, but for one that only asked how things stand.
-    fn count(&self, cost: u64, asked_at: Tick, decision: &Decision) {
+    pub(super) fn count(&self, cost: u64, asked_at: Tick, decision: &Decision) {
         if cost == 0 {
             return;
         }

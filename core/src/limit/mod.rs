@@ -13,8 +13,10 @@ mod absent;
 mod answer;
 mod asking;
 mod decision;
+mod keyed;
 mod limiter;
 mod limits;
+mod many;
 #[cfg(test)]
 mod model_test;
 mod object;

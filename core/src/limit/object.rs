@@ -27,6 +27,11 @@ impl LimitObject {
         &self.name
     }
 
+    /// What the limiters of its client share.
+    pub(super) fn limits(&self) -> &Arc<Limits> {
+        &self.limits
+    }
+
     pub(super) fn client(&self) -> &Context {
         self.limits.context()
     }

@@ -16,6 +16,7 @@ mod link;
 mod listen;
 mod moves;
 mod parts;
+mod pipelined;
 mod plain;
 mod probe;
 mod quiet;

@@ -4,6 +4,7 @@
 //! of its own objects.
 
 mod listen;
+mod pipelined;
 mod refresh;
 mod routes;
 mod slots;

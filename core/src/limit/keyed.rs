@@ -1,0 +1,56 @@
+//! Many keys, one limiter: the bucket of key K of the limiter N is that of the limiter `N:K`.
+
+use super::limiter::RateLimiter;
+use super::object::LimitObject;
+use crate::error::{Error, ErrorKind, Result};
+use crate::name::{MAX_NAME_BYTES, ObjectName};
+use crate::objects::ObjectKind;
+
+/// Between the name of a limiter and a key.
+const SEPARATOR: &str = ":";
+
+impl RateLimiter {
+    /// The limiter of one key of many, such as a user or an address: a bucket of its own with the same rate and policy. It is
+    /// the limiter of the name `NAME:KEY`, so every call that a limiter has works on a key, and whoever opens a limiter by that
+    /// name shares the bucket: the key `b:c` of the limiter `a` is the key `c` of the limiter `a:b`.
+    ///
+    /// No I/O, and cheap: it is meant to be made for each call. The client keeps nothing of a key that nobody uses or waits
+    /// for; the server keeps a small key until the bucket is full again.
+    ///
+    /// # Errors
+    /// [`InvalidName`](ErrorKind::InvalidName) for an empty key, and where `NAME:KEY` is no name: it may have 512 bytes, key
+    /// prefix included, none of them NUL, and braces only where they form a hash tag. [`Closed`](ErrorKind::Closed).
+    ///
+    /// ```
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// use std::time::Duration;
+    /// use libdlock::{Client, Rate};
+    ///
+    /// let client = Client::connect("memory://").await?;
+    /// let per_user = client.rate_limiter("api", Rate::new(1, Duration::from_secs(60)))?;
+    /// assert!(per_user.keyed("user:42")?.try_acquire(1).await?.allowed);
+    /// assert!(per_user.keyed("user:43")?.try_acquire(1).await?.allowed);
+    /// assert!(!per_user.keyed("user:42")?.try_acquire(1).await?.allowed);
+    /// # Ok::<(), libdlock::Error>(()) }).unwrap();
+    /// ```
+    pub fn keyed(&self, key: &str) -> Result<RateLimiter> {
+        // Before anything of the client is touched: in a forked child it may be locked for ever.
+        self.shared.client().check_open(LimitObject::KIND).map_err(|error| error.on(self.key()))?;
+        let name = self.name_of_key(key)?;
+        let make = || LimitObject::new(name.clone(), self.shared.limits().clone());
+        let shared = self.shared.client().objects.get_or_insert(&name, make);
+        Ok(RateLimiter { shared, rate: self.rate, policy: self.policy })
+    }
+
+    /// The name of the limiter of a key.
+    pub(super) fn name_of_key(&self, key: &str) -> Result<ObjectName> {
+        if key.is_empty() {
+            let allowed = format!("1 to {MAX_NAME_BYTES} bytes, together with the limiter's name and a colon");
+            let refused = Error::refused(ErrorKind::InvalidName, LimitObject::KIND, "the key is empty", allowed);
+            return Err(refused.on(self.key()));
+        }
+        let name = [self.name(), SEPARATOR, key].concat();
+        let checked = ObjectName::new(&self.shared.client().options.key_prefix, &name);
+        checked.map_err(|error| error.retold(LimitObject::KIND, format!("with this key, {}", error.message())))
+    }
+}
