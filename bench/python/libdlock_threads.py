@@ -8,10 +8,13 @@ from collections.abc import Callable
 
 import libdlock
 import threads
-from protocol import answer
+from protocol import answer, ready
 
 #: So many ids in a batch, and so many of what is quick between two looks at the clock, in every language.
 BATCH = 1000
+
+#: So many keys in a batch, in every language.
+KEYS = 100
 
 #: Seconds between two acquires of `lost`, so that the leases end one after the other.
 APART = 0.005
@@ -29,6 +32,43 @@ def decisions(client: libdlock.Client) -> threads.Work:
         return done
 
     return work
+
+
+def decision_batches(client: libdlock.Client) -> threads.Work:
+    """The same, of a hundred keys at once."""
+    limiter = client.rate_limiter("bench", rate=1_000_000, per=1)
+    batch = batch_of_keys("user", 0)
+
+    def work(end: float) -> int:
+        done = 0
+        while time.monotonic() < end:
+            for decision in limiter.try_acquire_many(batch):
+                assert decision
+            done += len(batch)
+        return done
+
+    return work
+
+
+def batch_of_keys(prefix: str, first: int) -> list[tuple[str, int]]:
+    """The keys from the first on, with a cost of one token each."""
+    return [(f"{prefix}:{number}", 1) for number in range(first, first + KEYS)]
+
+
+def keys(client: libdlock.Client, count: int) -> None:
+    """Asks once for each of so many keys of one limiter, nine of ten in batches."""
+    limiter = client.rate_limiter("bench", rate=1, per=24 * 3600)
+    limiter.try_acquire_many(batch_of_keys("warm", 0))
+    ready()
+    begun = time.monotonic()
+    for first in range(0, count, KEYS):
+        batch = batch_of_keys("user", first)
+        if first // KEYS % 10 == 0:
+            decisions = [limiter.try_acquire(cost, key=key) for key, cost in batch]
+        else:
+            decisions = limiter.try_acquire_many(batch)
+        assert all(decision is not None and decision for decision in decisions)
+    answer({"done": count, "seconds": time.monotonic() - begun})
 
 
 def ids(generator: libdlock.Snowflake) -> threads.Work:
@@ -101,6 +141,10 @@ def main(what: str, url: str, count: str, length: str) -> None:
     with libdlock.connect(url) as client:
         if what == "decisions":
             threads.loops([decisions(client) for _ in range(callers)], seconds)
+        elif what == "decision_batches":
+            threads.loops([decision_batches(client) for _ in range(callers)], seconds)
+        elif what == "keys":
+            keys(client, callers)
         elif what == "ids":
             threads.loops([ids(libdlock.Snowflake(1, 1)) for _ in range(callers)], seconds)
         elif what == "batches":

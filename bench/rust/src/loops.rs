@@ -9,7 +9,7 @@ use libdlock::semaphore::Semaphore;
 use libdlock::{Client, Held, Lock, Rate, RateLimiter, RwLock, Snowflake};
 
 use crate::acquires::Acquires;
-use crate::protocol;
+use crate::{keys, protocol};
 
 /// So many ids in a batch, and so many of what is quick between two looks at the clock, in every language.
 const BATCH: usize = 1000;
@@ -29,6 +29,7 @@ enum Work {
     Reads(RwLock),
     Reentry(Lock, HolderId, #[expect(dead_code, reason = "holds the lock")] Held),
     Decisions(RateLimiter),
+    DecisionBatches(RateLimiter, Vec<(String, u64)>),
     Ids(Snowflake),
     Batches(Snowflake, Vec<i64>),
 }
@@ -51,6 +52,10 @@ impl Work {
             }
             // So many that nobody is refused.
             "decisions" => Work::Decisions(client.rate_limiter("bench", Rate::new(1_000_000, Duration::from_secs(1)))?),
+            "decision_batches" => Work::DecisionBatches(
+                client.rate_limiter("bench", Rate::new(1_000_000, Duration::from_secs(1)))?,
+                keys::batch("user", 0),
+            ),
             "ids" => Work::Ids(Snowflake::new(1, 1)?),
             "batches" => Work::Batches(Snowflake::new(1, 1)?, vec![0; BATCH]),
             other => return Err(format!("there is no {other:?}").into()),
@@ -77,6 +82,12 @@ impl Work {
                 return Ok(BATCH);
             }
             Work::Decisions(limiter) => assert!(limiter.try_acquire(1).await?.allowed),
+            Work::DecisionBatches(limiter, batch) => {
+                for answer in limiter.try_acquire_many(batch).await? {
+                    assert!(answer?.allowed);
+                }
+                return Ok(batch.len());
+            }
             Work::Ids(ids) => {
                 for _ in 0..BATCH {
                     ids.next_id()?;

@@ -8,6 +8,7 @@ mod contended;
 mod counting;
 mod handover;
 mod held;
+mod keys;
 mod latch;
 mod loops;
 mod protocol;
@@ -51,6 +52,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 "latch_opens" => latch::opens(&client).await,
                 "hold" => held::hold(&client).await,
                 "held" => held::held(&client, callers).await,
+                "keys" => keys::keys(&client, callers).await,
                 "waited" => held::waited(&client, callers).await,
                 "lost" => held::lost(&client, callers).await,
                 other => loops::run(other, &client, callers, length).await,
