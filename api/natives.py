@@ -18,6 +18,7 @@ TYPES = {
     "flag?": {"python": "bool | None", "node": "boolean?", "java": "int"},
     "text": {"python": "str", "node": "string", "java": "byte[]"},
     "name": {"python": "bytes", "node": "string", "java": "byte[]"},
+    "name?": {"python": "bytes | None", "node": "string?", "java": "byte @Nullable []"},
     "bytes": {"java": "byte[]"},
     "options": {"python": "list[tuple[str, str]]"},
     "layout": {"python": "_Layout", "java": "long[]"},

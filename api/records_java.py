@@ -25,9 +25,14 @@ def name(field: Field) -> str:
     return camel(field.name) + ("Us" if field.type == "time?" else "")
 
 
+#: What a record is beside a record.
+IMPLEMENTS = {"Decision": "Answer"}
+
+
 def header(of: str) -> str:
     """The comment and the components, laid out as the formatter does."""
     record = RECORDS[of]
+    ends = f") implements {IMPLEMENTS[of]} {{" if of in IMPLEMENTS else ") {"
     lines = ["/**", *(f" * {line}" for line in wrapped(java_code(sentence(record.what)), 116)), " *"]
     for each in record.fields:
         first, *rest = wrapped(java_code(f"@param {name(each)} {each.phrase('java')}"), 116)
@@ -40,7 +45,7 @@ def header(of: str) -> str:
     # With what may follow the brace on its line.
     if len(", ".join(components)) + 12 <= 119:
         return "\n".join([*lines, begin, f"        {', '.join(components)}) {{", ""])
-    return "\n".join([*lines, begin, ",\n".join(f"        {each}" for each in components) + ") {", ""])
+    return "\n".join([*lines, begin, ",\n".join(f"        {each}" for each in components) + ends, ""])
 
 
 def arguments(counts: range, times: range) -> list[str]:

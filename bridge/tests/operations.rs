@@ -324,7 +324,7 @@ fn a_limiter_answers_in_numbers_and_refuses_what_cannot_be() {
     let client = client(state, None);
     let rate = RateArgs { tokens: 3, per_us: 1_000_000, burst: None };
     let limiter = ops::limiter_open(state, client, b"api", rate, Absent::Fail).unwrap();
-    let ask = |cost, wait_ms| state.wait(ops::limiter_acquire(state, limiter, cost, wait_ms), None);
+    let ask = |cost, wait_ms| state.wait(ops::limiter_acquire(state, limiter, None, cost, wait_ms), None);
     let first = ask(2, Some(0)).unwrap();
     assert_eq!((first.allowed, first.granted, first.remaining, first.limit), (true, 2, 1, 3));
     assert_eq!(first.retry_after_us, Some(0));
@@ -332,7 +332,7 @@ fn a_limiter_answers_in_numbers_and_refuses_what_cannot_be() {
     let refused = ask(3, Some(0)).unwrap();
     assert!(!refused.allowed && refused.granted == 0 && refused.retry_after_us > Some(0));
     assert_eq!(ask(0, Some(0)).unwrap().granted, 0);
-    state.wait(ops::limiter_reset(state, limiter), None).unwrap();
+    state.wait(ops::limiter_reset(state, limiter, None), None).unwrap();
     assert_eq!(ask(3, None).unwrap().granted, 3);
     for cost in [-1, 4, i64::MAX] {
         let error = ask(cost, Some(0)).unwrap_err();
@@ -342,8 +342,8 @@ fn a_limiter_answers_in_numbers_and_refuses_what_cannot_be() {
     let error = ask(1, Some(-2)).unwrap_err();
     assert_eq!((error.kind(), error.name()), (ErrorKind::InvalidArgument, Some("api")));
 
-    let directly = |cost, wait_ms| state.wait(ops::limiter_acquire(state, limiter, cost, wait_ms), None);
-    state.wait(ops::limiter_reset(state, limiter), None).unwrap();
+    let directly = |cost, wait_ms| state.wait(ops::limiter_acquire(state, limiter, None, cost, wait_ms), None);
+    state.wait(ops::limiter_reset(state, limiter, None), None).unwrap();
     assert_eq!(directly(3, None).unwrap().granted, 3);
     assert!(directly(1, Some(5_000)).unwrap().allowed, "it waits for its token");
     for (cost, wait_ms) in [(-1, Some(0)), (1, Some(-2)), (4, None)] {

@@ -10,6 +10,7 @@ use crate::client::Client;
 use crate::config::Range;
 use crate::error::{Error, Result};
 use crate::lease::{Grant, HolderId};
+use crate::limit::RateLimiter;
 pub use crate::lock::all::Members;
 use crate::lock::{AcquireOptions, Held, HeldAll, Lock, LockAll};
 pub use crate::name::name_from_utf8;
@@ -40,6 +41,15 @@ pub fn into_grant(held: Held) -> Grant {
 /// or its client. For hosts whose callers may make a lock anew to release it; see also [`let_go`].
 pub fn keep_while_held(lock: &Lock, grant: &Grant) {
     lock.keep_while_held(grant);
+}
+
+/// Checks how many items a batch of [`RateLimiter::try_acquire_many`] has, for hosts that can refuse some of them by
+/// themselves: a key that is no text, a cost below 0.
+///
+/// # Errors
+/// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
+pub fn check_decision_batch(limiter: &RateLimiter, items: usize) -> Result<()> {
+    limiter.check_batch(items)
 }
 
 /// Ends what [`keep_while_held`] began, for all locks of a client: holds end with the last [`Lock`] of their name again.

@@ -193,6 +193,7 @@ impl dlock_completion_t {
                     self.error = dlock_error_t::of(&refused(&decision));
                 }
             }
+            Outcome::Decisions(_) => unreachable!("no function of C submits a batch"),
             Outcome::Loss(reason) => {
                 self.kind = DLOCK_COMPLETION_LOSS;
                 self.loss = loss(reason);

@@ -20,6 +20,7 @@ mod client;
 mod completion;
 mod counting_semaphore;
 mod decision;
+mod decisions;
 mod error;
 mod held;
 mod held_all;

@@ -62,6 +62,31 @@ impl<T> SizedOut<T> {
     }
 }
 
+/// As [`sized_out`], for an array whose elements are as large as its first one says.
+///
+/// # Safety
+/// As [`sized_out`], for each element that is written.
+pub(crate) unsafe fn sized_array<T>(start: *mut T, what: &str, op: &'static str) -> Result<SizedArray<T>> {
+    // SAFETY: passed on.
+    let size = unsafe { check_size(start, what, op)? };
+    Ok(SizedArray { start, size })
+}
+
+pub(crate) struct SizedArray<T> {
+    start: *mut T,
+    size: usize,
+}
+
+impl<T> SizedArray<T> {
+    pub(crate) fn put_each(self, values: impl Iterator<Item = T>) {
+        let Self { start, size } = self;
+        for (at, value) in values.enumerate() {
+            // SAFETY: the array has elements of that size, as many as are written by the caller's promise.
+            SizedOut { pointer: unsafe { start.byte_add(at * size) }, size }.put(value);
+        }
+    }
+}
+
 /// Writes all of `values` to the caller's array, which has room for `len`; none of them when it has less.
 ///
 /// # Safety

@@ -115,7 +115,7 @@ pub unsafe extern "C" fn dlock_rate_limiter_acquire(
     // SAFETY: the caller's promise, see the header.
     unsafe {
         call("dlock_rate_limiter_acquire", error, |state| {
-            decide(state, id(limiter), cost, wait_ms, optional_id(cancel), out_decision)
+            decide(state, id(limiter), None, cost, wait_ms, optional_id(cancel), out_decision)
         })
     }
 }
@@ -130,7 +130,7 @@ pub unsafe extern "C" fn dlock_rate_limiter_try_acquire(
 ) -> dlock_status_t {
     // SAFETY: the caller's promise, see the header.
     unsafe {
-        call("dlock_rate_limiter_try_acquire", error, |state| decide(state, id(limiter), cost, 0, None, out_decision))
+        call("dlock_rate_limiter_try_acquire", error, |state| decide(state, id(limiter), None, cost, 0, None, out_decision))
     }
 }
 
@@ -142,7 +142,7 @@ pub unsafe extern "C" fn dlock_rate_limiter_peek(
     error: *mut dlock_error_t,
 ) -> dlock_status_t {
     // SAFETY: the caller's promise, see the header.
-    unsafe { call("dlock_rate_limiter_peek", error, |state| decide(state, id(limiter), 0, 0, None, out_decision)) }
+    unsafe { call("dlock_rate_limiter_peek", error, |state| decide(state, id(limiter), None, 0, 0, None, out_decision)) }
 }
 
 /// Fills the bucket, for everybody.
@@ -152,12 +152,94 @@ pub unsafe extern "C" fn dlock_rate_limiter_reset(
     error: *mut dlock_error_t,
 ) -> dlock_status_t {
     // SAFETY: the caller's promise, see the header.
-    unsafe { call("dlock_rate_limiter_reset", error, |state| state.wait(ops::limiter_reset(state, id(limiter)), None)) }
+    unsafe { call("dlock_rate_limiter_reset", error, |state| state.wait(ops::limiter_reset(state, id(limiter), None), None)) }
+}
+
+/// As dlock_rate_limiter_acquire(), of one key of many, such as a user's id: each has a bucket of its own, that of the limiter
+/// `NAME:KEY`. Nothing is kept of a key that nobody waits for, so there may be millions of them. DLOCK_INVALID_NAME for a key
+/// that is empty, or with which that is no name: too long, not UTF-8, with a NUL or odd braces.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_rate_limiter_acquire_keyed(
+    limiter: *const dlock_rate_limiter_t,
+    key: *const c_char,
+    key_len: usize,
+    cost: i64,
+    wait_ms: i64,
+    cancel: *const dlock_cancel_t,
+    out_decision: *mut dlock_decision_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    let op = "dlock_rate_limiter_acquire_keyed";
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        call(op, error, |state| {
+            let key = text::name(key, key_len, op)?;
+            decide(state, id(limiter), Some(key), cost, wait_ms, optional_id(cancel), out_decision)
+        })
+    }
+}
+
+/// As dlock_rate_limiter_try_acquire(), of one key; see dlock_rate_limiter_acquire_keyed().
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_rate_limiter_try_acquire_keyed(
+    limiter: *const dlock_rate_limiter_t,
+    key: *const c_char,
+    key_len: usize,
+    cost: i64,
+    out_decision: *mut dlock_decision_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    let op = "dlock_rate_limiter_try_acquire_keyed";
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        call(op, error, |state| {
+            let key = text::name(key, key_len, op)?;
+            decide(state, id(limiter), Some(key), cost, 0, None, out_decision)
+        })
+    }
+}
+
+/// As dlock_rate_limiter_peek(), of one key; see dlock_rate_limiter_acquire_keyed().
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_rate_limiter_peek_keyed(
+    limiter: *const dlock_rate_limiter_t,
+    key: *const c_char,
+    key_len: usize,
+    out_decision: *mut dlock_decision_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    let op = "dlock_rate_limiter_peek_keyed";
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        call(op, error, |state| {
+            let key = text::name(key, key_len, op)?;
+            decide(state, id(limiter), Some(key), 0, 0, None, out_decision)
+        })
+    }
+}
+
+/// As dlock_rate_limiter_reset(), of one key; see dlock_rate_limiter_acquire_keyed().
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_rate_limiter_reset_keyed(
+    limiter: *const dlock_rate_limiter_t,
+    key: *const c_char,
+    key_len: usize,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    let op = "dlock_rate_limiter_reset_keyed";
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        call(op, error, |state| {
+            let key = text::name(key, key_len, op)?.to_vec();
+            state.wait(ops::limiter_reset(state, id(limiter), Some(key)), None)
+        })
+    }
 }
 
 unsafe fn decide(
     state: &'static State,
     limiter: Handle,
+    key: Option<&[u8]>,
     cost: i64,
     wait_ms: i64,
     cancel: Option<Handle>,
@@ -169,7 +251,7 @@ unsafe fn decide(
         // SAFETY: passed on.
         Some(unsafe { sized_out(out_decision, "out_decision", "rate limit")? })
     };
-    let deciding = ops::limiter_acquire(state, limiter, cost, wait(wait_ms));
+    let deciding = ops::limiter_acquire(state, limiter, key.map(<[u8]>::to_vec), cost, wait(wait_ms));
     let decision = state.wait(state.with_cancel(cancel, deciding), None)?;
     if let Some(out) = out {
         out.put(dlock_decision_t::of(&decision));
@@ -178,7 +260,7 @@ unsafe fn decide(
         return Ok(());
     }
     let refused = refused(&decision);
-    Err(match ops::limiter_key(state, limiter) {
+    Err(match ops::limiter_key(state, limiter, key) {
         Ok(name) => refused.on(&name),
         // Freed meanwhile.
         Err(_) => refused,

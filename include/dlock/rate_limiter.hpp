@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "../dlock.h"
 #include "client.hpp"
@@ -75,6 +76,91 @@ struct decision {
     [[nodiscard]] explicit operator bool() const noexcept { return allowed; }
 };
 
+namespace detail {
+
+/// A refusal is an answer like a grant; anything else throws.
+template <class Call> decision decide(Call&& call) {
+    dlock_decision_t told = DLOCK_DECISION_INIT;
+    dlock_error_t cause = DLOCK_ERROR_INIT;
+    const dlock_status_t status = call(&told, &cause);
+    if (status != DLOCK_OK && status != DLOCK_LIMITED) raise(cause);
+    return decision{told};
+}
+
+} // namespace detail
+
+/// An item of a batch: a key, and how many tokens are asked for.
+struct keyed_cost {
+    std::string_view key;
+    std::int64_t cost = 1;
+};
+
+/// The answer to an item of a batch: a decision, or the error that the item met. True when it was allowed.
+class answer {
+public:
+    explicit answer(dlock::decision decided) : decided_(decided) {}
+    explicit answer(const dlock_error_t& failed) : failed_(dlock::error(failed)) {}
+
+    [[nodiscard]] bool allowed() const noexcept { return decided_.has_value() && decided_->allowed; }
+    [[nodiscard]] explicit operator bool() const noexcept { return allowed(); }
+    /// Nothing when the item met an error.
+    [[nodiscard]] const std::optional<dlock::decision>& decided() const noexcept { return decided_; }
+    /// Nothing when there is a decision.
+    [[nodiscard]] const std::optional<dlock::error>& failed() const noexcept { return failed_; }
+
+private:
+    std::optional<dlock::decision> decided_;
+    std::optional<dlock::error> failed_;
+};
+
+/// One key of a rate limiter, with the calls of the limiter; made by rate_limiter::keyed(). The limiter outlives it.
+class keyed_limiter {
+public:
+    keyed_limiter(const dlock_rate_limiter_t* limiter, std::string_view key) : limiter_(limiter), key_(key) {}
+
+    /// As rate_limiter::try_acquire().
+    [[nodiscard]] decision try_acquire(std::int64_t cost = 1) {
+        return detail::decide([&](auto* told, auto* cause) {
+            return dlock_rate_limiter_try_acquire_keyed(limiter_, key_.data(), key_.size(), cost, told, cause);
+        });
+    }
+    /// As rate_limiter::acquire().
+    [[nodiscard]] decision acquire(std::int64_t cost = 1, const cancel_token* cancel = nullptr) {
+        return acquire_ms(cost, -1, cancel);
+    }
+    /// As rate_limiter::try_acquire_for().
+    template <class Rep, class Period>
+    [[nodiscard]] decision try_acquire_for(std::int64_t cost, std::chrono::duration<Rep, Period> wait,
+                                           const cancel_token* cancel = nullptr) {
+        return acquire_ms(cost, detail::wait_ms(wait), cancel);
+    }
+    /// As rate_limiter::peek().
+    [[nodiscard]] decision peek() const {
+        return detail::decide([&](auto* told, auto* cause) {
+            return dlock_rate_limiter_peek_keyed(limiter_, key_.data(), key_.size(), told, cause);
+        });
+    }
+    /// As rate_limiter::reset().
+    void reset() {
+        detail::check([&](auto* cause) {
+            return dlock_rate_limiter_reset_keyed(limiter_, key_.data(), key_.size(), cause);
+        });
+    }
+    [[nodiscard]] const std::string& key() const noexcept { return key_; }
+
+private:
+    [[nodiscard]] decision acquire_ms(std::int64_t cost, std::int64_t wait_ms, const cancel_token* cancel) {
+        const auto* token = cancel != nullptr ? cancel->get() : nullptr;
+        return detail::decide([&](auto* told, auto* cause) {
+            return dlock_rate_limiter_acquire_keyed(limiter_, key_.data(), key_.size(), cost, wait_ms, token, told,
+                                                    cause);
+        });
+    }
+
+    const dlock_rate_limiter_t* limiter_;
+    std::string key_;
+};
+
 /// A rate limiter by name. Whoever shares a name should give the same rate.
 class rate_limiter {
 public:
@@ -92,7 +178,7 @@ public:
 
     /// Takes `cost` tokens if they are there now.
     [[nodiscard]] decision try_acquire(std::int64_t cost = 1) {
-        return decide(
+        return detail::decide(
             [&](auto* told, auto* cause) { return dlock_rate_limiter_try_acquire(limiter_.get(), cost, told, cause); });
     }
     /// Takes `cost` tokens, waiting for them as long as it takes. Throws dlock::cancelled when `cancel` is fired; the
@@ -108,11 +194,41 @@ public:
     }
     /// How things stand for one token; spends nothing.
     [[nodiscard]] decision peek() const {
-        return decide([&](auto* told, auto* cause) { return dlock_rate_limiter_peek(limiter_.get(), told, cause); });
+        return detail::decide([&](auto* told, auto* cause) { return dlock_rate_limiter_peek(limiter_.get(), told, cause); });
     }
     /// Fills the bucket, for everybody.
     void reset() {
         detail::check([&](auto* cause) { return dlock_rate_limiter_reset(limiter_.get(), cause); });
+    }
+    /// One key of many, such as a user's id: a bucket of its own, that of the limiter `NAME:KEY`. Nothing is kept of a key
+    /// that nobody waits for, so there may be millions of them. Its calls throw dlock::invalid_name for a key that is empty,
+    /// or with which that is no name.
+    [[nodiscard]] keyed_limiter keyed(std::string_view key) const { return {limiter_.get(), key}; }
+    /// Takes tokens of several keys, with a cost for each, in one round trip for every 256 of them: an answer for each, in
+    /// the same order. 1 to 10000 items. What is wrong with one is its own answer, and no matter of the others.
+    [[nodiscard]] std::vector<answer> try_acquire_many(const std::vector<keyed_cost>& items) {
+        std::vector<dlock_keyed_cost_t> asked;
+        asked.reserve(items.size());
+        for (const auto& item : items) asked.push_back({item.key.data(), item.key.size(), item.cost});
+        const dlock_decision_t no_decision = DLOCK_DECISION_INIT;
+        const dlock_error_t no_error = DLOCK_ERROR_INIT;
+        std::vector<dlock_status_t> statuses(items.size() + 1);
+        std::vector<dlock_decision_t> decisions(items.size() + 1, no_decision);
+        std::vector<dlock_error_t> errors(items.size() + 1, no_error);
+        detail::check([&](auto* cause) {
+            return dlock_rate_limiter_try_acquire_many(limiter_.get(), asked.data(), asked.size(), statuses.data(),
+                                                       decisions.data(), errors.data(), cause);
+        });
+        std::vector<answer> answers;
+        answers.reserve(items.size());
+        for (std::size_t at = 0; at < items.size(); ++at) {
+            const bool decided = statuses[at] == DLOCK_OK || statuses[at] == DLOCK_LIMITED;
+            if (decided)
+                answers.emplace_back(decision(decisions[at]));
+            else
+                answers.emplace_back(errors[at]);
+        }
+        return answers;
     }
     [[nodiscard]] std::string name() const {
         return detail::text<DLOCK_NAME_SIZE>(
@@ -123,18 +239,9 @@ public:
 private:
     [[nodiscard]] decision acquire_ms(std::int64_t cost, std::int64_t wait_ms, const cancel_token* cancel) {
         const auto* token = cancel != nullptr ? cancel->get() : nullptr;
-        return decide([&](auto* told, auto* cause) {
+        return detail::decide([&](auto* told, auto* cause) {
             return dlock_rate_limiter_acquire(limiter_.get(), cost, wait_ms, token, told, cause);
         });
-    }
-
-    /// A refusal is an answer like a grant; anything else throws.
-    template <class Call> static decision decide(Call&& call) {
-        dlock_decision_t told = DLOCK_DECISION_INIT;
-        dlock_error_t cause = DLOCK_ERROR_INIT;
-        const dlock_status_t status = call(&told, &cause);
-        if (status != DLOCK_OK && status != DLOCK_LIMITED) detail::raise(cause);
-        return decision{told};
     }
 
     detail::owned<dlock_rate_limiter_t, dlock_rate_limiter_free> limiter_;

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use libdlock::event::Event;
 use libdlock::lease::LossReason;
-use libdlock_bridge::{self as bridge, HandleKind, Outcome, What};
-use napi::bindgen_prelude::Either9;
+use libdlock_bridge::{self as bridge, HandleKind, Outcome, What, ops};
+use napi::bindgen_prelude::{Either, Either10};
 use napi_derive::napi;
 
 use crate::answer::{Failure, give};
@@ -37,7 +37,7 @@ enum Tag {
 }
 
 /// What is no number.
-pub type Other = Either9<
+pub type Other = Either10<
     String,
     Inspection,
     Loss,
@@ -47,6 +47,7 @@ pub type Other = Either9<
     SemaphoreInspection,
     RwLockInspection,
     CountingSemaphoreInspection,
+    Vec<Either<Decision, Failure>>,
 >;
 
 /// Writes completions into numbers that JavaScript reads: how many they are, then a row for each. To make an object and name
@@ -67,9 +68,9 @@ impl<'a> Rows<'a> {
     pub(crate) fn add(&mut self, completion: bridge::Completion) {
         let (tag, first, second) = match completion.what {
             What::Done(Ok(outcome)) => self.outcome(outcome),
-            What::Done(Err(error)) => self.other(Either9::E(Failure::from(&error))),
+            What::Done(Err(error)) => self.other(Either10::E(Failure::from(&error))),
             What::Log(event) => {
-                let (_, at, none) = self.other(Either9::F(LogEvent::from(event)));
+                let (_, at, none) = self.other(Either10::F(LogEvent::from(event)));
                 (Tag::Event, at, none)
             }
         };
@@ -108,19 +109,19 @@ impl<'a> Rows<'a> {
                 self.environment.lend(HandleKind::Held, held.handle);
                 (Tag::Held, give(held.handle), held.token as f64)
             }
-            Outcome::Inspection(seen) => self.other(Either9::B(Inspection {
+            Outcome::Inspection(seen) => self.other(Either10::B(Inspection {
                 holder: seen.holder,
                 ours: seen.ours,
                 ttl_ms: seen.ttl.map(millis),
                 token: seen.token,
                 queued: seen.queued.cast_signed(),
             })),
-            Outcome::SemaphoreInspection(seen) => self.other(Either9::G(SemaphoreInspection {
+            Outcome::SemaphoreInspection(seen) => self.other(Either10::G(SemaphoreInspection {
                 permits: seen.permits.map(u64::cast_signed),
                 available: seen.available,
                 queued: seen.queued.cast_signed(),
             })),
-            Outcome::RwLockInspection(seen) => self.other(Either9::H(RwLockInspection {
+            Outcome::RwLockInspection(seen) => self.other(Either10::H(RwLockInspection {
                 writer: seen.writer,
                 ours: seen.ours,
                 readers: seen.readers.cast_signed(),
@@ -128,21 +129,20 @@ impl<'a> Rows<'a> {
                 token: seen.token,
                 queued: seen.queued.cast_signed(),
             })),
-            Outcome::CountingSemaphoreInspection(seen) => self.other(Either9::I(CountingSemaphoreInspection {
+            Outcome::CountingSemaphoreInspection(seen) => self.other(Either10::I(CountingSemaphoreInspection {
                 exists: seen.exists,
                 available: seen.available,
                 queued: seen.queued.cast_signed(),
             })),
-            Outcome::Loss(reason) => self.other(Either9::C(Loss::from(reason))),
-            Outcome::Decision(decision) => self.other(Either9::D(Decision {
-                allowed: decision.allowed,
-                granted: decision.granted.cast_signed(),
-                remaining: decision.remaining.cast_signed(),
-                retry_after_ms: decision.retry_after_us.map(micros),
-                reset_after_ms: micros(decision.reset_after_us),
-                limit: decision.limit.cast_signed(),
-                server_time_us: decision.server_time_us,
-            })),
+            Outcome::Loss(reason) => self.other(Either10::C(Loss::from(reason))),
+            Outcome::Decision(decision) => self.other(Either10::D(Decision::from(decision))),
+            Outcome::Decisions(answers) => {
+                let each = answers.0.into_iter().map(|answer| match answer {
+                    Ok(decision) => Either::A(Decision::from(decision)),
+                    Err(error) => Either::B(Failure::from(&error)),
+                });
+                self.other(Either10::J(each.collect()))
+            }
         }
     }
 }
@@ -206,6 +206,20 @@ pub struct Decision {
     pub reset_after_ms: f64,
     pub limit: i64,
     pub server_time_us: Option<u64>,
+}
+
+impl From<ops::Decision> for Decision {
+    fn from(decision: ops::Decision) -> Self {
+        Decision {
+            allowed: decision.allowed,
+            granted: decision.granted.cast_signed(),
+            remaining: decision.remaining.cast_signed(),
+            retry_after_ms: decision.retry_after_us.map(micros),
+            reset_after_ms: micros(decision.reset_after_us),
+            limit: decision.limit.cast_signed(),
+            server_time_us: decision.server_time_us,
+        }
+    }
 }
 
 /// Something that happened in the background.

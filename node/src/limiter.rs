@@ -2,6 +2,7 @@
 
 use libdlock_bridge::HandleKind;
 use libdlock_bridge::ops::{self, RateArgs};
+use napi::bindgen_prelude::Utf16String;
 use napi_derive::napi;
 
 use crate::answer::{Answer, Given, answer, give, handle};
@@ -38,12 +39,49 @@ impl Environment {
     }
 
     #[napi(catch_unwind)]
-    pub fn limiter_acquire(&self, id: i64, limiter: Given, cost: i64, wait_ms: Option<i64>) -> Answer<Given> {
-        self.submit("limiterAcquire", id, |state| ops::limiter_acquire(state, handle(limiter), cost, wait_ms))
+    pub fn limiter_acquire(
+        &self,
+        id: i64,
+        limiter: Given,
+        cost: i64,
+        wait_ms: Option<i64>,
+        of_key: Option<String>,
+    ) -> Answer<Given> {
+        let of_key = of_key.map(String::into_bytes);
+        self.submit("limiterAcquire", id, |state| ops::limiter_acquire(state, handle(limiter), of_key, cost, wait_ms))
+    }
+
+    /// As many costs as keys.
+    #[napi(catch_unwind)]
+    pub fn limiter_acquire_many(
+        &self,
+        id: i64,
+        limiter: Given,
+        keys: Vec<Utf16String>,
+        costs: Vec<i64>,
+    ) -> Answer<Given> {
+        let items = keys.iter().map(|key| utf8(key)).zip(costs).collect();
+        self.submit("limiterAcquireMany", id, |state| ops::limiter_acquire_many(state, handle(limiter), items))
     }
 
     #[napi(catch_unwind)]
-    pub fn limiter_reset(&self, id: i64, limiter: Given) -> Answer<Given> {
-        self.submit("limiterReset", id, |state| ops::limiter_reset(state, handle(limiter)))
+    pub fn limiter_reset(&self, id: i64, limiter: Given, of_key: Option<String>) -> Answer<Given> {
+        let of_key = of_key.map(String::into_bytes);
+        self.submit("limiterReset", id, |state| ops::limiter_reset(state, handle(limiter), of_key))
     }
+}
+
+/// A key as UTF-8; a lone surrogate, which has none, as the three bytes that the bridge refuses.
+fn utf8(key: &[u16]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(key.len());
+    for decoded in char::decode_utf16(key.iter().copied()) {
+        match decoded {
+            Ok(char) => bytes.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes()),
+            Err(lone) => {
+                let unit = lone.unpaired_surrogate();
+                bytes.extend([0xe0 | (unit >> 12) as u8, 0x80 | (unit >> 6 & 0x3f) as u8, 0x80 | (unit & 0x3f) as u8]);
+            }
+        }
+    }
+    bytes
 }

@@ -271,8 +271,10 @@ export interface Environment {
   heldDowngrade(id: Id, held: Handle): Submitted;
   limiterOpen(client: Handle, name: string, rate: Rate, absent: string, shareOf?: number): Answer<Handle>;
   /** Brings a decision. */
-  limiterAcquire(id: Id, limiter: Handle, cost: number, waitMs?: number): Submitted;
-  limiterReset(id: Id, limiter: Handle): Submitted;
+  limiterAcquire(id: Id, limiter: Handle, cost: number, waitMs?: number, ofKey?: string): Submitted;
+  /** Brings an answer to each item. */
+  limiterAcquireMany(id: Id, limiter: Handle, keys: string[], costs: number[]): Submitted;
+  limiterReset(id: Id, limiter: Handle, ofKey?: string): Submitted;
   // </api:natives>
 }
 

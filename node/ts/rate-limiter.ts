@@ -8,12 +8,11 @@ import {
   integer,
   optional,
   readOptions,
-  refuseSurplus,
 } from "./arguments.js";
 import { microseconds, objectName, whole, wrongType } from "./convert.js";
-import { invalidArgument, unwrap } from "./error.js";
+import { DlockError, invalidArgument, invalidName, isFailure, unwrap } from "./error.js";
 import { jsonFields } from "./json.js";
-import type { Handle, NativeDecision } from "./native.js";
+import type { Failure, Handle, NativeDecision } from "./native.js";
 import { freeWith, native, submit, unlessAborted } from "./port.js";
 
 /** What a limiter lets through: `tokens` in `perMs`, and at most `burst` of them at once. */
@@ -54,6 +53,14 @@ export interface Decision {
   // </api:decision>
 }
 
+/** An item of a batch that has no decision, but an error of its own: what a single call would have been rejected with. */
+export interface Undecided {
+  /** Nothing was allowed. */
+  readonly allowed: false;
+  /** What the item met. */
+  readonly error: DlockError;
+}
+
 /** A class for its `toJSON` alone: to define that on each object takes longer than all else. */
 class Decided implements Decision {
   // <api:decided> written by `python3 api/write.py` from api/records.json
@@ -92,6 +99,8 @@ export function openLimiter(client: Client, handle: Handle, name: string, option
   return new RateLimiter(client, wanted, unwrap(native.limiterOpen(handle, wanted, rate, ...absent)));
 }
 
+const OP = "rate limit";
+
 const SHARE = { localShare: integer };
 
 type Absent = RateLimiterOptions["absent"];
@@ -123,10 +132,18 @@ const OPEN = {
 interface AcquireOptions {
   waitMs?: number | undefined;
   signal?: AbortSignal | undefined;
+  key?: string | undefined;
 }
 
-const ACQUIRE = { waitMs: duration, signal: abortSignal } satisfies ReadersOf<AcquireOptions>;
-const AT_ONCE: Read<typeof ACQUIRE> = { waitMs: 0, signal: undefined };
+const KEY = { key: optional(keyOf) } satisfies ReadersOf<Pick<AcquireOptions, "key">>;
+const ACQUIRE = { waitMs: duration, signal: abortSignal, ...KEY } satisfies ReadersOf<AcquireOptions>;
+
+/** A key. A lone surrogate has no UTF-8; its other rules are the core's. */
+function keyOf(key: string, what: string, { op, object }: About): string {
+  if (typeof key !== "string") throw wrongType(what, "a string", key);
+  if (key.isWellFormed()) return key;
+  throw invalidName(op, `a key of ${JSON.stringify(object)} has a lone surrogate`, "keys of UTF-8 without NUL");
+}
 
 /**
  * A rate limit of one name, made by `Client.rateLimiter` and shared by all that any process makes of that name. It is
@@ -148,43 +165,76 @@ export class RateLimiter {
     freeWith(this, handle);
   }
 
-  /** Takes `cost` tokens if they are there now. A refusal is a decision, not an error. */
-  tryAcquire(cost?: number): Promise<Decision>;
-  async tryAcquire(cost?: number, ...surplus: unknown[]): Promise<Decision> {
-    refuseSurplus(surplus, "tryAcquire(cost) has no options: acquire(cost, { waitMs }) waits");
-    return this.#ask(cost, AT_ONCE);
+  /**
+   * Takes `cost` tokens if they are there now. A refusal is a decision, not an error. With a `key`, such as a user's id, those of
+   * the bucket of that key: each key has one, under the name `NAME:KEY`. The client keeps nothing of a key that nobody waits for,
+   * so there may be millions of them.
+   */
+  async tryAcquire(cost?: number, options?: { key?: string | undefined }): Promise<Decision> {
+    return this.#ask(cost, 0, undefined, this.#key(options, "tryAcquire(cost, options)"));
+  }
+
+  /**
+   * Takes tokens of several keys, with a cost for each, in one round trip for every 256 of them: an answer for each, in the same
+   * order. 1 to 10,000 pairs. What is wrong with one, such as a key of 10 kB or a cost above the burst, is its own answer, with
+   * an `error` and `allowed: false`, and no matter of the others. When a reply was lost, each item of that write has
+   * `DLOCK_OUTCOME_UNKNOWN`. A key may occur several times.
+   */
+  async tryAcquireMany(items: Iterable<readonly [key: string, cost: number]>): Promise<(Decision | Undecided)[]> {
+    const keys: string[] = [];
+    const costs: number[] = [];
+    for (const [key, cost] of items) {
+      if (typeof key !== "string") throw wrongType("key", "a string", key);
+      keys.push(key);
+      costs.push(whole(cost, "cost", OP, this.name));
+    }
+    const ask = (id: number): ReturnType<typeof native.limiterAcquireMany> =>
+      native.limiterAcquireMany(id, this.#handle, keys, costs);
+    const answers = unwrap(await submit<(NativeDecision | Failure)[]>(this, ask));
+    return answers.map((answer) =>
+      isFailure(answer) ? { allowed: false, error: new DlockError(answer) } : new Decided(answer),
+    );
   }
 
   /**
    * Takes `cost` tokens, waiting for them at most `waitMs` (none is for ever). All that wait, in all processes, are
    * served in the order in which their requests reach the server; a wait that cannot be long enough is refused at once. A `signal`
-   * that fires gives the tokens back, unless they could be used already. A cost of 0 asks how things stand, as `peek`, and never waits.
+   * that fires gives the tokens back, unless they could be used already. A cost of 0 asks how things stand, as `peek`, and never
+   * waits. A `key` is as in `tryAcquire`.
    */
-  acquire(
+  async acquire(
     cost?: number,
-    options?: { waitMs?: number | undefined; signal?: AbortSignal | undefined },
+    options?: { waitMs?: number | undefined; signal?: AbortSignal | undefined; key?: string | undefined },
   ): Promise<Decision> {
-    return this.#ask(cost, options);
+    const about = { op: OP, object: this.name };
+    const { waitMs, signal, key } = readOptions(options, ACQUIRE, "acquire(cost, options)", about);
+    return this.#ask(cost, waitMs, signal, key);
   }
 
-  /** How things stand for one token, without spending any. */
-  peek(): Promise<Decision> {
-    return this.#ask(0, AT_ONCE);
+  /** How things stand for one token, without spending any; with a `key`, for that key. */
+  async peek(options?: { key?: string | undefined }): Promise<Decision> {
+    return this.#ask(0, 0, undefined, this.#key(options, "peek(options)"));
   }
 
-  /** Fills the bucket, for everybody. */
-  async reset(): Promise<void> {
-    unwrap(await submit(this, (id) => native.limiterReset(id, this.#handle)));
+  /** Fills the bucket, for everybody; with a `key`, that of the key. */
+  async reset(options?: { key?: string | undefined }): Promise<void> {
+    const key = this.#key(options, "reset(options)");
+    unwrap(await submit(this, (id) => native.limiterReset(id, this.#handle, key)));
   }
 
-  async #ask(cost: number | undefined, options: AcquireOptions | undefined): Promise<Decision> {
-    const op = "rate limit";
-    const tokens = cost === undefined ? 1 : whole(cost, "cost", op, this.name);
-    const about = { op, object: this.name };
-    const { waitMs, signal } =
-      options === AT_ONCE ? AT_ONCE : readOptions(options, ACQUIRE, "acquire(cost, options)", about);
+  #key(options: { key?: string | undefined } | undefined, call: string): string | undefined {
+    return options === undefined ? undefined : readOptions(options, KEY, call, { op: OP, object: this.name }).key;
+  }
+
+  async #ask(
+    cost: number | undefined,
+    waitMs: number | undefined,
+    signal: AbortSignal | undefined,
+    key: string | undefined,
+  ): Promise<Decision> {
+    const tokens = cost === undefined ? 1 : whole(cost, "cost", OP, this.name);
     const ask = (id: number): ReturnType<typeof native.limiterAcquire> =>
-      native.limiterAcquire(id, this.#handle, tokens, waitMs);
+      native.limiterAcquire(id, this.#handle, tokens, waitMs, key);
     const decision = unlessAborted(await submit<NativeDecision>(this, ask, signal), signal, () => undefined);
     return new Decided(decision);
   }

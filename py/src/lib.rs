@@ -51,7 +51,10 @@ mod _native {
         submit_latch_count_down, submit_latch_delete, submit_latch_try_set_count, submit_latch_wait,
     };
     #[pymodule_export]
-    use crate::limiter::{limiter_acquire, limiter_open, limiter_reset, submit_limiter_acquire, submit_limiter_reset};
+    use crate::limiter::{
+        limiter_acquire, limiter_acquire_many, limiter_open, limiter_reset, submit_limiter_acquire,
+        submit_limiter_acquire_many, submit_limiter_reset,
+    };
     #[pymodule_export]
     use crate::lock::{
         lock_acquire, lock_attach, lock_detach, lock_extend, lock_force_release, lock_grant, lock_hold_count,

@@ -1,10 +1,12 @@
 //! Rate limiters: opened by name and rate, asked; their answers as plain values.
 
 use libdlock_bridge::HandleKind;
-use libdlock_bridge::ops::{self, Decision, RateArgs};
+use libdlock_bridge::ops::{self, Decision, Decisions, RateArgs};
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 
 use crate::call::{blocking, quick, submit};
+use crate::error::exception;
 use crate::object_handle::ObjectHandle;
 use crate::port::Port;
 
@@ -28,16 +30,36 @@ pub(crate) fn limiter_open(
 }
 
 #[pyfunction]
-pub(crate) fn limiter_acquire(py: Python<'_>, limiter: u64, cost: i64, wait_ms: Option<i64>) -> PyResult<Decided> {
-    blocking(py, "limiter_acquire", |state| ops::limiter_acquire(state, limiter, cost, wait_ms)).map(decided)
+#[pyo3(signature = (limiter, cost, wait_ms, of_key))]
+pub(crate) fn limiter_acquire(
+    py: Python<'_>,
+    limiter: u64,
+    cost: i64,
+    wait_ms: Option<i64>,
+    of_key: Option<Vec<u8>>,
+) -> PyResult<Decided> {
+    blocking(py, "limiter_acquire", |state| ops::limiter_acquire(state, limiter, of_key, cost, wait_ms)).map(decided)
+}
+
+/// What each item was answered: numbers, or the exception that it has met.
+#[pyfunction]
+pub(crate) fn limiter_acquire_many(
+    py: Python<'_>,
+    limiter: u64,
+    items: Vec<(Vec<u8>, i64)>,
+) -> PyResult<Vec<Py<PyAny>>> {
+    let answers = blocking(py, "limiter_acquire_many", |state| ops::limiter_acquire_many(state, limiter, items))?;
+    each_decided(py, answers)
 }
 
 #[pyfunction]
-pub(crate) fn limiter_reset(py: Python<'_>, limiter: u64) -> PyResult<()> {
-    blocking(py, "limiter_reset", |state| ops::limiter_reset(state, limiter))
+#[pyo3(signature = (limiter, of_key))]
+pub(crate) fn limiter_reset(py: Python<'_>, limiter: u64, of_key: Option<Vec<u8>>) -> PyResult<()> {
+    blocking(py, "limiter_reset", |state| ops::limiter_reset(state, limiter, of_key))
 }
 
 #[pyfunction]
+#[pyo3(signature = (port, key, limiter, cost, wait_ms, of_key))]
 pub(crate) fn submit_limiter_acquire(
     py: Python<'_>,
     port: &Port,
@@ -45,13 +67,34 @@ pub(crate) fn submit_limiter_acquire(
     limiter: u64,
     cost: i64,
     wait_ms: Option<i64>,
+    of_key: Option<Vec<u8>>,
 ) -> PyResult<u64> {
-    submit(py, "submit_limiter_acquire", port, key, |state| ops::limiter_acquire(state, limiter, cost, wait_ms))
+    submit(py, "submit_limiter_acquire", port, key, |state| {
+        ops::limiter_acquire(state, limiter, of_key, cost, wait_ms)
+    })
 }
 
 #[pyfunction]
-pub(crate) fn submit_limiter_reset(py: Python<'_>, port: &Port, key: u64, limiter: u64) -> PyResult<u64> {
-    submit(py, "submit_limiter_reset", port, key, |state| ops::limiter_reset(state, limiter))
+pub(crate) fn submit_limiter_acquire_many(
+    py: Python<'_>,
+    port: &Port,
+    key: u64,
+    limiter: u64,
+    items: Vec<(Vec<u8>, i64)>,
+) -> PyResult<u64> {
+    submit(py, "submit_limiter_acquire_many", port, key, |state| ops::limiter_acquire_many(state, limiter, items))
+}
+
+#[pyfunction]
+#[pyo3(signature = (port, key, limiter, of_key))]
+pub(crate) fn submit_limiter_reset(
+    py: Python<'_>,
+    port: &Port,
+    key: u64,
+    limiter: u64,
+    of_key: Option<Vec<u8>>,
+) -> PyResult<u64> {
+    submit(py, "submit_limiter_reset", port, key, |state| ops::limiter_reset(state, limiter, of_key))
 }
 
 /// Allowed, granted, remaining, seconds to the next try (none: never), seconds until full, the limit, and the server's time
@@ -69,4 +112,13 @@ pub(crate) fn decided(decision: Decision) -> Decided {
         decision.limit,
         decision.server_time_us,
     )
+}
+
+/// As `limiter_acquire_many` gives it.
+pub(crate) fn each_decided(py: Python<'_>, answers: Decisions) -> PyResult<Vec<Py<PyAny>>> {
+    let each = answers.0.into_iter().map(|answer| match answer {
+        Ok(decision) => decided(decision).into_py_any(py),
+        Err(error) => Ok(exception(py, &error).into_value(py).into_any()),
+    });
+    each.collect()
 }

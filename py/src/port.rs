@@ -11,7 +11,7 @@ use crate::client::ClientHandle;
 use crate::counting_semaphore::{Permits, seen_counting};
 use crate::error::exception;
 use crate::held::Grant;
-use crate::limiter::decided;
+use crate::limiter::{decided, each_decided};
 use crate::lock::inspected;
 use crate::rw_lock::seen_sides;
 use crate::semaphore::seen_permits;
@@ -124,6 +124,7 @@ fn answer(py: Python<'_>, result: Result<Outcome, Error>) -> PyResult<Py<PyAny>>
         Outcome::CountingSemaphoreInspection(seen) => seen_counting(seen).into_py_any(py),
         Outcome::Granted(granted) => Permits::new(granted).into_py_any(py),
         Outcome::Decision(decision) => decided(decision).into_py_any(py),
+        Outcome::Decisions(answers) => each_decided(py, answers)?.into_py_any(py),
         Outcome::Handle(client) => ClientHandle::new(client).into_py_any(py),
     }
 }

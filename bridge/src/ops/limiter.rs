@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use libdlock::limit::{Absent, LimiterOptions};
-use libdlock::{Error, ErrorKind, Rate, Result, Wait};
+use libdlock::{Error, ErrorKind, Rate, RateLimiter, Result, Wait, embed};
 
 use super::args;
 use crate::client::ClientEntry;
 use crate::ends::HandleEnd;
 use crate::handle::Handle;
 use crate::objects::LimiterEntry;
-use crate::outcome::Decision;
+use crate::outcome::{Decision, Decisions};
 use crate::state::State;
 
 impl HandleEnd for LimiterEntry {}
@@ -85,41 +85,78 @@ pub fn limiter_name(state: &State, limiter: Handle) -> Result<String> {
     Ok(find(state, limiter, "name")?.limiter.name().to_owned())
 }
 
-/// The name on the server, as errors say it.
-pub fn limiter_key(state: &State, limiter: Handle) -> Result<String> {
-    Ok(find(state, limiter, "name")?.limiter.key().to_owned())
+/// The name on the server, of a `key` if one is given, as errors say it.
+pub fn limiter_key(state: &State, limiter: Handle, key: Option<&[u8]>) -> Result<String> {
+    Ok(of_key(&find(state, limiter, "name")?.limiter, key)?.key().to_owned())
 }
 
-/// Takes `cost` tokens. `wait_ms`: none waits for ever, 0 does not wait. A cost of 0 asks how things stand
-/// for one token, and never waits.
+/// Takes `cost` tokens, of the bucket of a `key` if one is given. `wait_ms`: none waits for ever, 0 does not wait. A cost of 0
+/// asks how things stand for one token, and never waits.
 ///
 /// # Errors
-/// As `RateLimiter::acquire` of core. A refusal is no error.
+/// As `RateLimiter::keyed` and `RateLimiter::acquire` of core. A refusal is no error.
 ///
 /// # Cancel safety
 /// As `RateLimiter::acquire` of core: dropped while it waits, it gives the tokens back.
 pub async fn limiter_acquire(
     state: &'static State,
     limiter: Handle,
+    key: Option<Vec<u8>>,
     cost: i64,
     wait_ms: Option<i64>,
 ) -> Result<Decision> {
-    let (entry, cost, wait) = asked(state, limiter, cost, wait_ms)?;
-    Ok(entry.limiter.acquire(cost, wait).await?.into())
-}
-
-fn asked(state: &State, limiter: Handle, cost: i64, wait_ms: Option<i64>) -> Result<(Arc<LimiterEntry>, u64, Wait)> {
     let op = "rate limit";
-    let entry = find(state, limiter, op)?;
-    let on = |error: Error| error.on(entry.limiter.key());
+    let limiter = of_key(&find(state, limiter, op)?.limiter, key.as_deref())?;
+    let on = |error: Error| error.on(limiter.key());
     let cost = args::count(cost, "cost", "0 to the burst", op).map_err(on)?;
     let wait = args::wait(wait_ms, op).map_err(on)?;
-    Ok((entry, cost, wait))
+    Ok(limiter.acquire(cost, wait).await?.into())
 }
 
-/// Fills the bucket, for everybody.
-pub async fn limiter_reset(state: &'static State, limiter: Handle) -> Result<()> {
-    find(state, limiter, "reset rate limit")?.limiter.reset().await
+/// Takes tokens of several keys, with a cost for each, in one round trip. What is wrong with one item is its own answer.
+///
+/// # Errors
+/// As `RateLimiter::try_acquire_many` of core.
+pub async fn limiter_acquire_many(
+    state: &'static State,
+    limiter: Handle,
+    items: Vec<(Vec<u8>, i64)>,
+) -> Result<Decisions> {
+    let op = "rate limit";
+    let limiter = find(state, limiter, op)?.limiter.clone();
+    embed::check_decision_batch(&limiter, items.len())?;
+    let read = |(key, cost): &'_ (Vec<u8>, i64)| -> Result<u64> {
+        let key = read_key(&limiter, key)?;
+        let on = |error: Error| error.on(&[limiter.key(), ":", key].concat());
+        args::count(*cost, "cost", "0 to the burst", op).map_err(on)
+    };
+    let costs: Vec<Result<u64>> = items.iter().map(read).collect();
+    let asked = items.iter().zip(&costs).filter_map(|((key, _), cost)| {
+        let key = std::str::from_utf8(key).ok()?;
+        Some((key, *cost.as_ref().ok()?))
+    });
+    let asked: Vec<(&str, u64)> = asked.collect();
+    // All may have been refused here.
+    let answers = if asked.is_empty() { Vec::new() } else { limiter.try_acquire_many(&asked).await? };
+    let mut answers = answers.into_iter();
+    let each = costs.into_iter().map(|cost| cost.and_then(|_| answers.next().expect("an answer to each")));
+    Ok(Decisions(each.map(|answer| answer.map(Decision::from)).collect()))
+}
+
+/// Fills the bucket, for everybody: that of a `key` if one is given.
+pub async fn limiter_reset(state: &'static State, limiter: Handle, key: Option<Vec<u8>>) -> Result<()> {
+    of_key(&find(state, limiter, "reset rate limit")?.limiter, key.as_deref())?.reset().await
+}
+
+fn of_key(limiter: &RateLimiter, key: Option<&[u8]>) -> Result<RateLimiter> {
+    match key {
+        None => Ok(limiter.clone()),
+        Some(key) => limiter.keyed(read_key(limiter, key)?),
+    }
+}
+
+fn read_key<'key>(limiter: &RateLimiter, key: &'key [u8]) -> Result<&'key str> {
+    embed::name_from_utf8(key).map_err(|error| error.on(limiter.key()))
 }
 
 fn find(state: &State, limiter: Handle, op: &'static str) -> Result<Arc<LimiterEntry>> {

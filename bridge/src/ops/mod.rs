@@ -33,7 +33,9 @@ pub use self::held::{
 pub use self::latch::{
     latch_count, latch_count_down, latch_delete, latch_key, latch_name, latch_open, latch_try_set_count, latch_wait,
 };
-pub use self::limiter::{RateArgs, absent, limiter_acquire, limiter_key, limiter_name, limiter_open, limiter_reset};
+pub use self::limiter::{
+    RateArgs, absent, limiter_acquire, limiter_acquire_many, limiter_key, limiter_name, limiter_open, limiter_reset,
+};
 pub use self::lock::{
     lock_acquire, lock_attach, lock_detach, lock_extend, lock_force_release, lock_held, lock_hold_count, lock_inspect,
     lock_name, lock_open, lock_reenter, lock_release, lock_release_reentry,
@@ -56,5 +58,5 @@ pub use self::snowflake::{
 };
 pub use self::stats::{Histogram, client_stats, counters, histograms};
 pub use crate::outcome::{
-    CountingSemaphoreInspection, Decision, Granted, Held, Inspection, Outcome, RwLockInspection, SemaphoreInspection,
+    CountingSemaphoreInspection, Decision, Decisions, Granted, Held, Inspection, Outcome, RwLockInspection, SemaphoreInspection,
 };

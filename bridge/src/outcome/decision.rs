@@ -2,6 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
+use libdlock::{Error, Result};
+
 /// A limiter's answer in plain numbers; see `libdlock::Decision`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
@@ -35,3 +37,22 @@ impl From<libdlock::Decision> for Decision {
         }
     }
 }
+
+/// The answers to a batch, in its order.
+#[derive(Clone, Debug)]
+pub struct Decisions(pub Vec<Result<Decision>>);
+
+impl PartialEq for Decisions {
+    /// Errors are the same when they say the same.
+    fn eq(&self, other: &Self) -> bool {
+        let same = |one: &Error, other: &Error| (one.kind(), one.to_string()) == (other.kind(), other.to_string());
+        self.0.len() == other.0.len()
+            && self.0.iter().zip(&other.0).all(|pair| match pair {
+                (Ok(one), Ok(other)) => one == other,
+                (Err(one), Err(other)) => same(one, other),
+                _ => false,
+            })
+    }
+}
+
+impl Eq for Decisions {}

@@ -10,7 +10,7 @@ pub use libdlock::lock::Inspection;
 pub use libdlock::rw_lock::Inspection as RwLockInspection;
 pub use libdlock::semaphore::Inspection as SemaphoreInspection;
 
-pub use self::decision::Decision;
+pub use self::decision::{Decision, Decisions};
 pub use self::granted::Granted;
 pub use self::held::Held;
 use crate::handle::Handle;
@@ -42,6 +42,8 @@ pub enum Outcome {
     CountingSemaphoreInspection(CountingSemaphoreInspection),
     /// A limiter's answer.
     Decision(Decision),
+    /// A limiter's answers to a batch.
+    Decisions(Decisions),
     /// Permits of a counting semaphore: the host has nothing to read of them.
     Granted(Granted),
     /// A new object.
@@ -53,7 +55,7 @@ impl Outcome {
     pub(crate) fn handle(&self) -> Option<Handle> {
         match self {
             Outcome::Held(Held { handle, .. }) | Outcome::Handle(handle) => Some(*handle),
-            Outcome::Unit | Outcome::Loss(_) | Outcome::Decision(_) => None,
+            Outcome::Unit | Outcome::Loss(_) | Outcome::Decision(_) | Outcome::Decisions(_) => None,
             Outcome::Inspection(_) | Outcome::SemaphoreInspection(_) | Outcome::RwLockInspection(_) => None,
             Outcome::CountingSemaphoreInspection(_) | Outcome::Granted(_) => None,
             // <api:scalars-handle> written by `python3 api/write.py` from api/wire.json
@@ -90,6 +92,7 @@ outcomes! {
     RwLockInspection => Outcome::RwLockInspection;
     CountingSemaphoreInspection => Outcome::CountingSemaphoreInspection;
     Decision => Outcome::Decision;
+    Decisions => Outcome::Decisions;
     Granted => Outcome::Granted;
     Handle => Outcome::Handle;
 }

@@ -65,17 +65,22 @@ impl RateLimiter {
     pub async fn try_acquire_many<K: AsRef<str>>(&self, items: &[(K, u64)]) -> Result<Vec<Result<Decision>>> {
         let client = self.shared.client();
         client.check_open(Gcra::OP).map_err(|error| error.on(self.key()))?;
-        if !(1..=MAX_BATCH).contains(&items.len()) {
-            let what = format!("a batch of {} was asked for", items.len());
-            let allowed = format!("1 to {MAX_BATCH} items");
-            return Err(Error::refused(ErrorKind::InvalidArgument, Gcra::OP, what, allowed).on(self.key()));
-        }
+        self.check_batch(items.len())?;
         let asked_at = client.clock.now();
         let answers = self.while_open(Gcra::OP, pin!(self.judge_many(items, asked_at))).await?;
         for ((_, cost), answer) in items.iter().zip(&answers) {
             answer.iter().for_each(|decision| self.count(*cost, asked_at, decision));
         }
         Ok(answers)
+    }
+
+    pub(crate) fn check_batch(&self, items: usize) -> Result<()> {
+        if (1..=MAX_BATCH).contains(&items) {
+            return Ok(());
+        }
+        let what = format!("a batch of {items} was asked for");
+        let allowed = format!("1 to {MAX_BATCH} items");
+        Err(Error::refused(ErrorKind::InvalidArgument, Gcra::OP, what, allowed).on(self.key()))
     }
 
     async fn judge_many<K: AsRef<str>>(&self, items: &[(K, u64)], asked_at: Tick) -> Vec<Result<Decision>> {

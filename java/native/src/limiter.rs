@@ -2,11 +2,11 @@
 
 use jni::objects::{JByteArray, JClass, JLongArray};
 use jni::sys::{jboolean, jlong};
-use jni::{EnvUnowned, jni_mangle};
-use libdlock::{Error, ErrorKind};
+use jni::{Env, EnvUnowned, jni_mangle};
+use libdlock::{Error, ErrorKind, Result};
 use libdlock_bridge::ops::{self, RateArgs, given};
 
-use crate::call::{NOT_GIVEN, bytes, jvm_refused, submit, token, with_env};
+use crate::call::{NOT_GIVEN, bytes, jvm_refused, start, token, with_env};
 use crate::wire;
 
 /// `burst` counts only where there is one. `absent` is a policy's word, `share_of` what goes with it.
@@ -33,18 +33,41 @@ pub fn limiter_open<'local>(
     })
 }
 
+/// `of_key`: null for the limiter itself.
 #[jni_mangle("org.libdlock.internal.Native")]
-pub fn limiter_acquire(
-    env: EnvUnowned<'_>,
-    _: JClass<'_>,
+pub fn limiter_acquire<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
     port: jlong,
     id: jlong,
     limiter: jlong,
     cost: jlong,
     wait_ms: jlong,
+    of_key: JByteArray<'local>,
 ) -> jlong {
-    submit(env, "limiterAcquire", port, id, async move |state| {
-        ops::limiter_acquire(state, limiter as u64, cost, given(wait_ms, NOT_GIVEN)).await
+    with_env(env, "limiterAcquire", |state, env| {
+        let (of_key, wait_ms) = (key(env, &of_key)?, given(wait_ms, NOT_GIVEN));
+        start(state, port, id, ops::limiter_acquire(state, limiter as u64, of_key, cost, wait_ms))
+    })
+}
+
+/// The keys are packed texts; each has a cost.
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn limiter_acquire_many<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    port: jlong,
+    id: jlong,
+    limiter: jlong,
+    keys: JByteArray<'local>,
+    costs: JLongArray<'local>,
+) -> jlong {
+    with_env(env, "limiterAcquireMany", |state, env| {
+        let keys = wire::packed(&bytes(env, &keys)?)?;
+        let mut each = vec![0; keys.len()];
+        costs.get_region(env, 0, &mut each).map_err(jvm_refused)?;
+        let items = keys.into_iter().zip(each).collect();
+        start(state, port, id, ops::limiter_acquire_many(state, limiter as u64, items))
     })
 }
 
@@ -57,11 +80,13 @@ pub fn limiter_acquire_blocking<'local>(
     limiter: jlong,
     cost: jlong,
     wait_ms: jlong,
+    of_key: JByteArray<'local>,
     cancel: jlong,
     numbers: JLongArray<'local>,
 ) -> jboolean {
     with_env(env, "limiterAcquireBlocking", |state, env| {
-        let asking = ops::limiter_acquire(state, limiter as u64, cost, given(wait_ms, NOT_GIVEN));
+        let (of_key, wait_ms) = (key(env, &of_key)?, given(wait_ms, NOT_GIVEN));
+        let asking = ops::limiter_acquire(state, limiter as u64, of_key, cost, wait_ms);
         let decision = state.wait(state.with_cancel(token(cancel), asking), None)?;
         numbers.set_region(env, 0, &wire::decision(&decision)).map_err(jvm_refused)?;
         Ok(decision.allowed)
@@ -69,6 +94,20 @@ pub fn limiter_acquire_blocking<'local>(
 }
 
 #[jni_mangle("org.libdlock.internal.Native")]
-pub fn limiter_reset(env: EnvUnowned<'_>, _: JClass<'_>, port: jlong, id: jlong, limiter: jlong) -> jlong {
-    submit(env, "limiterReset", port, id, async move |state| ops::limiter_reset(state, limiter as u64).await)
+pub fn limiter_reset<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    port: jlong,
+    id: jlong,
+    limiter: jlong,
+    of_key: JByteArray<'local>,
+) -> jlong {
+    with_env(env, "limiterReset", |state, env| {
+        let of_key = key(env, &of_key)?;
+        start(state, port, id, ops::limiter_reset(state, limiter as u64, of_key))
+    })
+}
+
+fn key(env: &Env<'_>, given: &JByteArray<'_>) -> Result<Option<Vec<u8>>> {
+    if given.is_null() { Ok(None) } else { bytes(env, given).map(Some) }
 }

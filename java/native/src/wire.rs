@@ -40,6 +40,8 @@ const RW_LOCK_INSPECTION: u8 = 11;
 const NUMBER: u8 = 12;
 /// What the server said about a counting semaphore.
 const COUNTING_SEMAPHORE_INSPECTION: u8 = 13;
+/// A limiter's answers to a batch: how many, then each as its own completion.
+const DECISIONS: u8 = 14;
 // </api:tags>
 
 /// Stands for a number that is not there; those that may be missing are never negative.
@@ -82,14 +84,19 @@ pub(crate) fn decision(given: &Decision) -> [i64; 6] {
 }
 
 /// The texts in `bytes`, one after the other, as Java packed them.
-pub(crate) fn texts(mut bytes: &[u8]) -> Result<Vec<String>> {
+pub(crate) fn texts(bytes: &[u8]) -> Result<Vec<String>> {
+    let no_text = |_| Error::new(ErrorKind::InvalidArgument, "cross", "packed texts are no UTF-8");
+    packed(bytes)?.into_iter().map(|text| String::from_utf8(text).map_err(no_text)).collect()
+}
+
+/// The same, whatever is in them.
+pub(crate) fn packed(mut bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
     let mut texts = Vec::new();
     while let Some((length, rest)) = bytes.split_first_chunk::<4>() {
         let length = u32::from_be_bytes(*length) as usize;
-        let text = rest.get(..length).and_then(|text| std::str::from_utf8(text).ok()).ok_or_else(|| {
-            Error::new(ErrorKind::InvalidArgument, "cross", "packed texts are cut short, or no UTF-8")
-        })?;
-        texts.push(text.to_owned());
+        let text = rest.get(..length);
+        let cut = || Error::new(ErrorKind::InvalidArgument, "cross", "packed texts are cut short");
+        texts.push(text.ok_or_else(cut)?.to_vec());
         bytes = &rest[length..];
     }
     Ok(texts)
@@ -155,6 +162,19 @@ impl Bytes {
                 self.int64(*queued as i64);
             }
             Outcome::Decision(decision) => self.decision(decision),
+            Outcome::Decisions(answers) => {
+                self.byte(DECISIONS);
+                self.int64(answers.0.len() as i64);
+                for answer in &answers.0 {
+                    match answer {
+                        Ok(decision) => self.decision(decision),
+                        Err(error) => {
+                            self.byte(FAILURE);
+                            self.failure(error);
+                        }
+                    }
+                }
+            }
             Outcome::Handle(handle) => {
                 self.byte(HANDLE);
                 self.int64(*handle as i64);

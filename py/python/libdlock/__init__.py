@@ -9,7 +9,7 @@ with libdlock.connect("redis://127.0.0.1:6379/0") as client:
 from ._client import Client, connect
 from ._counting import CountingSemaphoreInspection
 from ._counting_semaphore import CountingSemaphore
-from ._decision import Decision
+from ._decision import Decision, Undecided
 from ._errors import (
     AcquireTimeout,
     Cancelled,
@@ -115,6 +115,7 @@ __all__ = [
     "Snowflake",
     "Stats",
     "Unavailable",
+    "Undecided",
     "Unsupported",
     "UsageError",
     "WrongType",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from . import _native
 from ._convert import Seconds, microseconds, name_bytes, utf8, whole
+from ._errors import DlockError
 from ._opened import OpenedClient, of_client
 from ._options import Absent
 from ._unheld import UnheldObject
@@ -37,6 +39,19 @@ class Decision:
 
     def __bool__(self) -> bool:
         return self.allowed
+
+
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    """An item of a batch that has no decision, but an error of its own. False: nothing was allowed."""
+
+    error: DlockError
+    """What the item met, as the exception that a single call would have raised."""
+    allowed: Literal[False] = False
+    """Always false."""
+
+    def __bool__(self) -> bool:
+        return False
 
 
 class NamedLimiter(UnheldObject):
@@ -99,3 +114,25 @@ class OpensLimiters(OpenedClient, Generic[_R]):
 def cost_given(cost: int, name: str) -> int:
     """A cost for the core."""
     return whole(cost, "cost", op="rate limit", name=name)
+
+
+def key_given(key: str | None) -> bytes | None:
+    """A key for the core."""
+    return None if key is None else key_bytes(key)
+
+
+def key_bytes(key: str) -> bytes:
+    """A key as UTF-8, or as what the core refuses by name."""
+    if not isinstance(key, str):
+        raise TypeError(f"a key must be str, not {type(key).__name__}")
+    return key.encode(errors="surrogatepass")
+
+
+def items_given(items: Iterable[tuple[str, int]], name: str) -> list[tuple[bytes, int]]:
+    """The items of a batch for the core."""
+    return [(key_bytes(key), cost_given(cost, name)) for key, cost in items]
+
+
+def answered(answers: list[Any]) -> list[Decision | Undecided]:
+    """The answers to a batch."""
+    return [Decision(*answer) if isinstance(answer, tuple) else Undecided(answer) for answer in answers]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from . import _native
 from ._convert import DO_NOT_WAIT, Seconds, optional_ms
-from ._decision import Decision, NamedLimiter, cost_given
+from ._decision import Decision, NamedLimiter, Undecided, answered, cost_given, items_given, key_given
 from ._greenlets import ask
 
 
@@ -17,31 +19,48 @@ class RateLimiter(NamedLimiter):
 
     _label = "libdlock.RateLimiter"
 
-    def try_acquire(self, cost: int = 1) -> Decision:
+    def try_acquire(self, cost: int = 1, *, key: str | None = None) -> Decision:
         """Takes `cost` tokens if they are there now. A refusal is a decision, not an exception.
 
-        `InvalidArgument` for a cost above the burst, which could never be granted.
-        """
-        return self._ask(cost, DO_NOT_WAIT)
+        With a `key`, such as a user's id, those of the bucket of that key: each key has one, under the name `NAME:KEY`.
+        The client keeps nothing of a key that nobody waits for, so there may be millions of them.
 
-    def acquire(self, cost: int = 1, wait: Seconds | None = None) -> Decision:
+        `InvalidArgument` for a cost above the burst, which could never be granted. `InvalidName` for a key that is empty, or
+        makes a name that is too long or holds NUL or odd braces.
+        """
+        return self._ask(cost, DO_NOT_WAIT, key)
+
+    def try_acquire_many(self, items: Iterable[tuple[str, int]]) -> list[Decision | Undecided]:
+        """Takes tokens of several keys, a cost for each, in one round trip for every 256 of them: an answer for each, in
+        the same order.
+
+        1 to 10,000 pairs of a key and a cost. What is wrong with one, such as a key of 10 kB or a cost above the burst, is
+        its own answer, an `Undecided` with the exception in `error`, and no matter of the others. Like a refusal it is
+        false. When a reply was lost, each item of that write has `OutcomeUnknown`. A key may occur several times.
+        """
+        blocking, submit = _native.limiter_acquire_many, _native.submit_limiter_acquire_many
+        return answered(ask(blocking, submit, self._number, items_given(items, self._name)))
+
+    def acquire(
+        self, cost: int = 1, wait: Seconds | None = None, *, key: str | None = None
+    ) -> Decision:
         """Takes `cost` tokens, waiting for them `wait` seconds at most (`None`: for ever, 0: not at all).
 
         All waiters, in all processes, are served in the order in which their requests reach the server; a wait that cannot
         be long enough is refused at once. A cost of 0 asks how things stand, as `peek`, and never waits. Ctrl-C gives the
         tokens back, unless the decision was under way: it may have spent them then.
         """
-        return self._ask(cost, optional_ms(wait, "wait", op="rate limit", name=self._name))
+        return self._ask(cost, optional_ms(wait, "wait", op="rate limit", name=self._name), key)
 
-    def peek(self) -> Decision:
+    def peek(self, *, key: str | None = None) -> Decision:
         """How things stand for one token, without spending any."""
-        return self._ask(0, DO_NOT_WAIT)
+        return self._ask(0, DO_NOT_WAIT, key)
 
-    def reset(self) -> None:
+    def reset(self, *, key: str | None = None) -> None:
         """Fills the bucket, for everybody. For operators and tests."""
-        ask(_native.limiter_reset, _native.submit_limiter_reset, self._number)
+        ask(_native.limiter_reset, _native.submit_limiter_reset, self._number, key_given(key))
 
-    def _ask(self, cost: int, wait: int | None) -> Decision:
+    def _ask(self, cost: int, wait: int | None, key: str | None) -> Decision:
         cost = cost_given(cost, self._name)
         submit = _native.submit_limiter_acquire
-        return Decision(*ask(_native.limiter_acquire, submit, self._number, cost, wait))
+        return Decision(*ask(_native.limiter_acquire, submit, self._number, cost, wait, key_given(key)))

@@ -7,7 +7,7 @@ async with libdlock.aio.connect("redis://127.0.0.1:6379/0") as client:
 
 # <api:exports> written by `python3 api/write.py` from api/primitives.json, api/errors.json and api/records.json
 from .._counting import CountingSemaphoreInspection
-from .._decision import Decision
+from .._decision import Decision, Undecided
 from .._errors import (
     AcquireTimeout,
     Cancelled,
@@ -116,6 +116,7 @@ __all__ = [
     "Snowflake",
     "Stats",
     "Unavailable",
+    "Undecided",
     "Unsupported",
     "UsageError",
     "WrongType",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from .. import _native
 from .._convert import DO_NOT_WAIT, Seconds, optional_ms
-from .._decision import Decision, NamedLimiter, cost_given
+from .._decision import Decision, NamedLimiter, Undecided, answered, cost_given, items_given, key_given
 from ._port import running_port
 
 
@@ -17,30 +19,48 @@ class RateLimiter(NamedLimiter):
 
     _label = "libdlock.aio.RateLimiter"
 
-    async def try_acquire(self, cost: int = 1) -> Decision:
+    async def try_acquire(self, cost: int = 1, *, key: str | None = None) -> Decision:
         """Takes `cost` tokens if they are there now. A refusal is a decision, not an exception.
 
-        `InvalidArgument` for a cost above the burst, which could never be granted.
-        """
-        return await self._ask(cost, DO_NOT_WAIT)
+        With a `key`, such as a user's id, those of the bucket of that key: each key has one, under the name `NAME:KEY`.
+        The client keeps nothing of a key that nobody waits for, so there may be millions of them.
 
-    async def acquire(self, cost: int = 1, wait: Seconds | None = None) -> Decision:
+        `InvalidArgument` for a cost above the burst, which could never be granted. `InvalidName` for a key that is empty, or
+        makes a name that is too long or holds NUL or odd braces.
+        """
+        return await self._ask(cost, DO_NOT_WAIT, key)
+
+    async def try_acquire_many(self, items: Iterable[tuple[str, int]]) -> list[Decision | Undecided]:
+        """Takes tokens of several keys, a cost for each, in one round trip for every 256 of them: an answer for each, in
+        the same order.
+
+        1 to 10,000 pairs of a key and a cost. What is wrong with one, such as a key of 10 kB or a cost above the burst, is
+        its own answer, an `Undecided` with the exception in `error`, and no matter of the others. Like a refusal it is
+        false. When a reply was lost, each item of that write has `OutcomeUnknown`. A key may occur several times.
+        """
+        given = items_given(items, self._name)
+        return answered(await running_port().call(_native.submit_limiter_acquire_many, self._number, given))
+
+    async def acquire(
+        self, cost: int = 1, wait: Seconds | None = None, *, key: str | None = None
+    ) -> Decision:
         """Takes `cost` tokens, waiting for them `wait` seconds at most (`None`: for ever, 0: not at all).
 
         All waiters, in all processes, are served in the order in which their requests reach the server; a wait that cannot
         be long enough is refused at once. A cost of 0 asks how things stand, as `peek`, and never waits. Cancelling the
         task gives the tokens back.
         """
-        return await self._ask(cost, optional_ms(wait, "wait", op="rate limit", name=self._name))
+        return await self._ask(cost, optional_ms(wait, "wait", op="rate limit", name=self._name), key)
 
-    async def peek(self) -> Decision:
+    async def peek(self, *, key: str | None = None) -> Decision:
         """How things stand for one token, without spending any."""
-        return await self._ask(0, DO_NOT_WAIT)
+        return await self._ask(0, DO_NOT_WAIT, key)
 
-    async def reset(self) -> None:
+    async def reset(self, *, key: str | None = None) -> None:
         """Fills the bucket, for everybody. For operators and tests."""
-        await running_port().call(_native.submit_limiter_reset, self._number)
+        await running_port().call(_native.submit_limiter_reset, self._number, key_given(key))
 
-    async def _ask(self, cost: int, wait: int | None) -> Decision:
+    async def _ask(self, cost: int, wait: int | None, key: str | None) -> Decision:
         submit, limiter = _native.submit_limiter_acquire, self._number
-        return Decision(*await running_port().call(submit, limiter, cost_given(cost, self._name), wait))
+        cost = cost_given(cost, self._name)
+        return Decision(*await running_port().call(submit, limiter, cost, wait, key_given(key)))

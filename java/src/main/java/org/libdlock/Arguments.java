@@ -20,6 +20,9 @@ final class Arguments {
 
     private static final Duration FOR_EVER = ChronoUnit.FOREVER.getDuration();
 
+    /** What would be the UTF-8 of one. */
+    private static final byte[] LONE_SURROGATE = {(byte) 0xed, (byte) 0xa0, (byte) 0x80};
+
     private Arguments() {}
 
     /** A {@link NullPointerException} that names the parameter. */
@@ -96,6 +99,15 @@ final class Arguments {
             InvalidNameException refused = new InvalidNameException(failure);
             refused.initCause(error);
             throw refused;
+        }
+    }
+
+    /** A key as UTF-8. Half a surrogate pair, which has none, is what the core refuses for that, with the limiter's name. */
+    static byte[] keyBytes(String key) {
+        try {
+            return utf8(key);
+        } catch (CharacterCodingException lone) {
+            return LONE_SURROGATE.clone();
         }
     }
 

@@ -27,7 +27,7 @@ public record Decision(
         @Nullable Duration retryAfter,
         Duration resetAfter,
         long limit,
-        OptionalLong serverTimeUs) {
+        OptionalLong serverTimeUs) implements Answer {
     // </api:record>
     static Decision of(Object reply) {
         Judged judged = Replies.of(reply, Judged.class);

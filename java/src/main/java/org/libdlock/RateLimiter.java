@@ -2,13 +2,17 @@ package org.libdlock;
 
 import java.lang.ref.Reference;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
+import org.libdlock.internal.Failure;
 import org.libdlock.internal.Judged;
 import org.libdlock.internal.Native;
 import org.libdlock.internal.NativeWait;
 import org.libdlock.internal.Port;
 import org.libdlock.internal.Threads;
+import org.libdlock.internal.Wire;
 
 /**
  * A rate limit of one name, made by {@link Client#rateLimiter(String, Rate)} and shared by all that any process makes of that name. May be
@@ -22,11 +26,40 @@ public final class RateLimiter {
     private final String name;
     private final long handle;
 
+    /** The one whose handle it is, if this is a key of that. */
+    private final @Nullable RateLimiter whole;
+
+    private final byte @Nullable [] key;
+
     RateLimiter(Client client, String name, long handle) {
         this.client = client;
         this.name = name;
         this.handle = handle;
+        whole = null;
+        key = null;
         Client.CLEANER.register(this, () -> Native.free(handle));
+    }
+
+    private RateLimiter(RateLimiter of, String key) {
+        client = of.client;
+        name = of.name + ":" + key;
+        handle = of.handle;
+        whole = of.whole == null ? of : of.whole;
+        this.key = Arguments.keyBytes(name.substring(whole.name.length() + 1));
+    }
+
+    /**
+     * The limiter of one key of many, such as a user's id: a bucket of its own with the same rate and policy, under the name
+     * {@code NAME:KEY}. Cheap, and meant to be made for each call: nothing is kept of a key that nobody waits for, so there may be
+     * millions of them.
+     *
+     * @param key what makes a name together with this one; each call checks it
+     * @return the limiter of the key, whose calls throw {@link InvalidNameException} for a key that is empty, too long, or holds NUL
+     *     or odd braces
+     */
+    public RateLimiter keyed(String key) {
+        Arguments.notNull(key, "key");
+        return new RateLimiter(this, key);
     }
 
     /**
@@ -56,7 +89,7 @@ public final class RateLimiter {
      */
     public Decision tryAcquire(long cost) {
         if (!Threads.mayBlock()) {
-            return Decision.of(call((port, id) -> Native.limiterAcquire(port, id, handle, cost, 0)));
+            return Decision.of(call((port, id) -> Native.limiterAcquire(port, id, handle, cost, 0, key)));
         }
         long[] numbers = new long[Judged.NUMBERS];
         return Decision.of(Judged.of(acquireBlocking(cost, 0, 0, numbers), numbers));
@@ -91,7 +124,7 @@ public final class RateLimiter {
         }
         try {
             return Decision.of(client.port()
-                    .callInterruptibly((port, id) -> Native.limiterAcquire(port, id, handle, cost, millis)));
+                    .callInterruptibly((port, id) -> Native.limiterAcquire(port, id, handle, cost, millis, key)));
         } finally {
             Reference.reachabilityFence(this);
         }
@@ -107,7 +140,7 @@ public final class RateLimiter {
     public CompletableFuture<Decision> acquireAsync(long cost, @Nullable Duration wait) {
         long millis = Arguments.waitMillis(wait);
         try {
-            Port.Submit call = (port, id) -> Native.limiterAcquire(port, id, handle, cost, millis);
+            Port.Submit call = (port, id) -> Native.limiterAcquire(port, id, handle, cost, millis, key);
             return client.port().startWaiting(call, Decision::of, spent -> {});
         } finally {
             Reference.reachabilityFence(this);
@@ -125,6 +158,55 @@ public final class RateLimiter {
     }
 
     /**
+     * Takes tokens of several {@linkplain #keyed keys}, with a cost for each, in one round trip for every 256 of them. What is wrong
+     * with one, such as a key of 10 kB or a cost above the burst, is its own answer, an {@link Undecided}, and no matter of the others.
+     * When a reply was lost, each item of that write has an {@link OutcomeUnknownException}.
+     *
+     * @param items 1 to 10,000; a key may occur several times
+     * @return an answer for each, in the same order
+     * @throws InvalidArgumentException for a batch that is empty or too large
+     */
+    public List<Answer> tryAcquireMany(List<KeyedCost> items) {
+        return answers(call(manyOf(items)));
+    }
+
+    /**
+     * As {@link #tryAcquireMany}, without holding up the calling thread.
+     *
+     * @param items 1 to 10,000; a key may occur several times
+     * @return an answer for each, in the same order
+     */
+    public CompletableFuture<List<Answer>> tryAcquireManyAsync(List<KeyedCost> items) {
+        try {
+            return client.port().startWaiting(manyOf(items), RateLimiter::answers, spent -> {});
+        } finally {
+            Reference.reachabilityFence(this);
+        }
+    }
+
+    private Port.Submit manyOf(List<KeyedCost> items) {
+        List<byte[]> keys = new ArrayList<>(items.size());
+        long[] costs = new long[items.size()];
+        for (KeyedCost item : items) {
+            Arguments.notNull(item.key(), "key");
+            costs[keys.size()] = item.cost();
+            // The keys of a key have that before them.
+            String prefix = whole == null ? "" : name.substring(whole.name.length() + 1) + ":";
+            keys.add(Arguments.keyBytes(item.key().isEmpty() ? "" : prefix + item.key()));
+        }
+        byte[] packed = Wire.pack(keys);
+        return (port, id) -> Native.limiterAcquireMany(port, id, handle, packed, costs);
+    }
+
+    private static List<Answer> answers(Object reply) {
+        List<Answer> answers = new ArrayList<>();
+        for (Object each : Replies.of(reply, Object[].class)) {
+            answers.add(each instanceof Failure failed ? new Undecided(Errors.of(failed)) : Decision.of(each));
+        }
+        return answers;
+    }
+
+    /**
      * How things stand for one token, without spending any.
      *
      * @return the decision
@@ -135,12 +217,12 @@ public final class RateLimiter {
 
     /** Fills the bucket, for everybody: for operators and tests. */
     public void reset() {
-        Replies.check(call((port, id) -> Native.limiterReset(port, id, handle)));
+        Replies.check(call((port, id) -> Native.limiterReset(port, id, handle, key)));
     }
 
     private boolean acquireBlocking(long cost, long waitMillis, long cancel, long[] numbers) {
         try {
-            return Native.limiterAcquireBlocking(handle, cost, waitMillis, cancel, numbers);
+            return Native.limiterAcquireBlocking(handle, cost, waitMillis, key, cancel, numbers);
         } finally {
             Reference.reachabilityFence(this);
         }

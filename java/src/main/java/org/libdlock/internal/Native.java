@@ -271,16 +271,20 @@ public final class Native {
             long shareOf);
 
     /** Brings a decision. */
-    public static native long limiterAcquire(long port, long id, long limiter, long cost, long waitMs);
+    public static native long limiterAcquire(
+            long port, long id, long limiter, long cost, long waitMs, byte @Nullable [] ofKey);
+
+    /** The keys are packed texts. Brings an answer to each item. */
+    public static native long limiterAcquireMany(long port, long id, long limiter, byte[] keys, long[] costs);
 
     /**
      * Waits in native code, until {@code cancel} (0 for none) is fired. {@code numbers} gets what {@link Judged} has
      * besides the answer.
      */
     public static native boolean limiterAcquireBlocking(
-            long limiter, long cost, long waitMs, long cancel, long[] numbers);
+            long limiter, long cost, long waitMs, byte @Nullable [] ofKey, long cancel, long[] numbers);
 
-    public static native long limiterReset(long port, long id, long limiter);
+    public static native long limiterReset(long port, long id, long limiter, byte @Nullable [] ofKey);
 
     /** A layout is its epoch and the bits of time, datacenter, worker and sequence; null for the default. */
     public static native long snowflakeOpen(

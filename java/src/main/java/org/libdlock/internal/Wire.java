@@ -51,6 +51,9 @@ public final class Wire {
     /** What the server said about a counting semaphore. */
     private static final byte COUNTING_SEMAPHORE_INSPECTION = 13;
 
+    /** A limiter's answers to a batch: how many, then each as its own completion. */
+    private static final byte DECISIONS = 14;
+
     // </api:tags>
 
     /** What an operation brings that has nothing to say but that it is done. */
@@ -133,6 +136,13 @@ public final class Wire {
                             bytes.getLong(),
                             bytes.getLong(),
                             bytes.getLong());
+                case DECISIONS -> {
+                    Object[] answers = new Object[Math.toIntExact(bytes.getLong())];
+                    for (int at = 0; at < answers.length; at++) {
+                        answers[at] = reply(bytes.get());
+                    }
+                    yield answers;
+                }
                 default ->
                     throw new IllegalStateException("the native library is another version's: completion " + what);
             };
