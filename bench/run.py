@@ -4,7 +4,7 @@
     run.py [--quick] [SECTION...]
 
 Sections: pairs tls cluster quorum reentry contended unequal permits sides latch lock_all local handover held idle lost
-decisions ids; all of them when none is named.
+decisions keys ids; all of them when none is named.
 Within a section every program runs once in each round, one after the other on one private redis-server, so that the
 programs share whatever the machine is going through; the tables have medians over the rounds, and the ratios are
 medians of the ratios within a round.
@@ -31,6 +31,7 @@ from sections import (
     held,
     idle,
     ids,
+    keys,
     latch,
     local,
     lock_all,
@@ -62,6 +63,7 @@ SECTIONS = {
     "idle": idle.measure,
     "lost": lost.measure,
     "decisions": decisions.measure,
+    "keys": keys.measure,
     "ids": ids.measure,
 }
 

@@ -1,13 +1,19 @@
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.libdlock.Absent;
+import org.libdlock.Answer;
 import org.libdlock.Client;
 import org.libdlock.Decision;
+import org.libdlock.DlockError;
+import org.libdlock.KeyedCost;
 import org.libdlock.LimiterStats;
 import org.libdlock.Rate;
 import org.libdlock.RateLimiter;
+import org.libdlock.Undecided;
 
 /** The verbs of rate limiters. */
 final class RateLimiterVerbs implements Verbs {
@@ -23,12 +29,13 @@ final class RateLimiterVerbs implements Verbs {
         all.put("limiter", this::open);
         all.put("spend", step -> {
             Duration wait = Duration.ofMillis(Long.parseLong(step.option("wait_ms", "0")));
-            return decided(limiter(step).acquire(step.number("cost"), wait));
+            return decided(ofKey(step).acquire(step.number("cost"), wait));
         });
-        all.put("peek", step -> decided(limiter(step).peek()));
+        all.put("spend_many", this::spendMany);
+        all.put("peek", step -> decided(ofKey(step).peek()));
         all.put("counted_decisions", step -> counted(clients.get(step.object(0)).stats().limiter()));
         all.put("reset", step -> {
-            limiter(step).reset();
+            ofKey(step).reset();
             return "";
         });
     }
@@ -40,6 +47,27 @@ final class RateLimiterVerbs implements Verbs {
 
     private RateLimiter limiter(Step step) {
         return limiters.get(step.object(0));
+    }
+
+    /** The limiter that the step names, or its key. */
+    private RateLimiter ofKey(Step step) {
+        return step.options().containsKey("key") ? limiter(step).keyed(step.option("key", "")) : limiter(step);
+    }
+
+    private String spendMany(Step step) {
+        List<KeyedCost> items = new ArrayList<>();
+        for (String item : step.option("items", "").split(",")) {
+            int star = item.indexOf('*');
+            items.add(new KeyedCost(item.substring(0, star), Long.parseLong(item.substring(star + 1))));
+        }
+        List<String> granted = new ArrayList<>();
+        for (Answer answer : limiter(step).tryAcquireMany(items)) {
+            granted.add(
+                    answer instanceof Decision decision
+                            ? Long.toString(decision.granted())
+                            : ((DlockError) ((Undecided) answer).error()).kind().toString());
+        }
+        return "granted=" + String.join(",", granted);
     }
 
     private String open(Step step) {

@@ -6,12 +6,15 @@
 #ifndef SCENARIOS_RATE_LIMITER_VERBS_HPP
 #define SCENARIOS_RATE_LIMITER_VERBS_HPP
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <dlock/rate_limiter.hpp>
 
@@ -44,6 +47,7 @@ public:
     void add_to(verb_map& all) override {
         all["limiter"] = [this](const step& step) { return limiter(step); };
         all["spend"] = [this](const step& step) { return spend(step); };
+        all["spend_many"] = [this](const step& step) { return spend_many(step); };
         all["peek"] = [this](const step& step) { return peek(step); };
         all["counted_decisions"] = [this](const step& step) { return counted(step); };
         all["reset"] = [this](const step& step) { return reset(step); };
@@ -60,9 +64,29 @@ private:
     }
     values spend(const step& step) {
         const auto wait = step.ms("wait_ms").value_or(milliseconds(0));
+        if (has_key(step)) return decided(key_of(step).try_acquire_for(step.number("cost"), wait));
         return decided(limiter_of(step).try_acquire_for(step.number("cost"), wait));
     }
-    values peek(const step& step) { return decided(limiter_of(step).peek()); }
+    values spend_many(const step& step) {
+        std::vector<dlock::keyed_cost> items;
+        const std::string_view all = step.option("items");
+        for (std::size_t at = 0; at <= all.size();) {
+            const auto end = std::min(all.find(',', at), all.size());
+            const auto item = all.substr(at, end - at);
+            const auto star = item.find('*');
+            items.push_back({item.substr(0, star), std::stoll(std::string(item.substr(star + 1)))});
+            at = end + 1;
+        }
+        std::string granted;
+        for (const auto& answer : limiter_of(step).try_acquire_many(items)) {
+            if (!granted.empty()) granted += ',';
+            granted += answer.failed() ? answer.failed()->kind() : std::to_string(answer.decided()->granted);
+        }
+        return values().add("granted", granted);
+    }
+    values peek(const step& step) {
+        return decided(has_key(step) ? key_of(step).peek() : limiter_of(step).peek());
+    }
     values counted(const step& step) {
         const auto limiter = client(step).stats().limiter;
         return values()
@@ -74,9 +98,15 @@ private:
             .add("waits", limiter.wait_time.count);
     }
     values reset(const step& step) {
-        limiter_of(step).reset();
+        if (has_key(step))
+            key_of(step).reset();
+        else
+            limiter_of(step).reset();
         return {};
     }
+
+    static bool has_key(const step& step) { return step.options.count("key") != 0; }
+    dlock::keyed_limiter key_of(const step& step) { return limiter_of(step).keyed(step.option("key")); }
 
     dlock::rate_limiter& limiter_of(const step& step) { return *limiters_.at(step.objects.at(0)); }
 

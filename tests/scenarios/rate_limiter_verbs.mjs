@@ -21,17 +21,22 @@ export const verbs = (clients, things) => ({
     const rate = { tokens: Number(tokens), perMs: Number(per_us) / 1000, burst: number(burst) };
     things.set(limiter, clients.get(client).rateLimiter(name, { ...rate, absent: policy(absent, share_of) }));
   },
-  async spend([limiter], { cost, wait_ms = "0" }) {
-    return decided(await things.get(limiter).acquire(Number(cost), { waitMs: Number(wait_ms) }));
+  async spend([limiter], { cost, wait_ms = "0", key }) {
+    return decided(await things.get(limiter).acquire(Number(cost), { waitMs: Number(wait_ms), key }));
   },
-  async peek([limiter]) {
-    return decided(await things.get(limiter).peek());
+  async spend_many([limiter], { items }) {
+    const pairs = items.split(",").map((item) => item.split("*"));
+    const answers = await things.get(limiter).tryAcquireMany(pairs.map(([key, cost]) => [key, Number(cost)]));
+    return { granted: answers.map((answer) => answer.error?.kind ?? answer.granted).join(",") };
+  },
+  async peek([limiter], { key }) {
+    return decided(await things.get(limiter).peek({ key }));
   },
   counted_decisions([client]) {
     const { granted, refused, tokens, byPolicy, waiting, waitTime } = clients.get(client).stats().limiter;
     return { granted, refused, tokens, by_policy: byPolicy, waiting, waits: waitTime.count };
   },
-  async reset([limiter]) {
-    await things.get(limiter).reset();
+  async reset([limiter], { key }) {
+    await things.get(limiter).reset({ key });
   },
 });

@@ -28,11 +28,16 @@ class RateLimiterVerbs(Verbs):
         )
         return {}
 
-    async def spend(self, limiter: str, cost: str, wait_ms: str = "0") -> Values:
-        return decided(await done(self._things[limiter].acquire(int(cost), wait=seconds(wait_ms))))
+    async def spend(self, limiter: str, cost: str, wait_ms: str = "0", key: str | None = None) -> Values:
+        return decided(await done(self._things[limiter].acquire(int(cost), wait=seconds(wait_ms), key=key)))
 
-    async def peek(self, limiter: str) -> Values:
-        return decided(await done(self._things[limiter].peek()))
+    async def spend_many(self, limiter: str, items: str) -> Values:
+        pairs = [(key, int(cost)) for key, cost in (item.split("*") for item in items.split(","))]
+        answers = await done(self._things[limiter].try_acquire_many(pairs))
+        return {"granted": ",".join(granted(answer) for answer in answers)}
+
+    async def peek(self, limiter: str, key: str | None = None) -> Values:
+        return decided(await done(self._things[limiter].peek(key=key)))
 
     async def counted_decisions(self, client: str) -> Values:
         limiter = self._clients[client].stats().limiter
@@ -45,9 +50,13 @@ class RateLimiterVerbs(Verbs):
             "waits": limiter.wait_time.count,
         }
 
-    async def reset(self, limiter: str) -> Values:
-        await done(self._things[limiter].reset())
+    async def reset(self, limiter: str, key: str | None = None) -> Values:
+        await done(self._things[limiter].reset(key=key))
         return {}
+
+
+def granted(answer: libdlock.Decision | libdlock.Undecided) -> str:
+    return answer.error.kind if isinstance(answer, libdlock.Undecided) else str(answer.granted)
 
 
 def decided(decision: libdlock.Decision) -> Values:

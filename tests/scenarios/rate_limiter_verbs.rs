@@ -28,9 +28,22 @@ impl Limiters {
             }
             "spend" => {
                 let wait = Wait::For(step.millis("wait_ms").unwrap_or_default());
-                decided(&self.0[step.objects[0]].acquire(step.count("cost"), wait).await?)
+                decided(&self.of_key(step)?.acquire(step.count("cost"), wait).await?)
             }
-            "peek" => decided(&self.0[step.objects[0]].peek().await?),
+            "spend_many" => {
+                let item = |item: &'_ str| {
+                    let (key, cost) = item.split_once('*').expect("KEY*COST");
+                    (key.to_owned(), cost.parse().expect("a number"))
+                };
+                let items: Vec<(String, u64)> = step.options["items"].split(',').map(item).collect();
+                let answers = self.0[step.objects[0]].try_acquire_many(&items).await?;
+                let granted = answers.into_iter().map(|answer| match answer {
+                    Ok(decision) => decision.granted.to_string(),
+                    Err(error) => error.kind().as_str().to_owned(),
+                });
+                Values::default().add("granted", granted.collect::<Vec<_>>().join(","))
+            }
+            "peek" => decided(&self.of_key(step)?.peek().await?),
             "counted_decisions" => {
                 let limiter = step.client(clients).stats().limiter;
                 Values::default()
@@ -42,11 +55,17 @@ impl Limiters {
                     .add("waits", limiter.wait_time.count())
             }
             "reset" => {
-                self.0[step.objects[0]].reset().await?;
+                self.of_key(step)?.reset().await?;
                 Values::default()
             }
             _ => return Ok(None),
         }))
+    }
+
+    /// The limiter that the step names, or its key.
+    fn of_key(&self, step: &Step<'_>) -> Result<RateLimiter> {
+        let limiter = &self.0[step.objects[0]];
+        step.options.get("key").map_or_else(|| Ok(limiter.clone()), |key| limiter.keyed(key))
     }
 }
 

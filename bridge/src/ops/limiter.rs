@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use libdlock::limit::{Absent, LimiterOptions};
-use libdlock::{Error, ErrorKind, Rate, RateLimiter, Result, Wait, embed};
+use libdlock::{Error, ErrorKind, Rate, RateLimiter, Result, embed};
 
 use super::args;
 use crate::client::ClientEntry;
