@@ -85,3 +85,15 @@ async def test_a_limiter_ends_with_its_client(url: str, name: str) -> None:
     for call in (limiter.try_acquire, limiter.acquire, limiter.peek, limiter.reset):
         with pytest.raises(libdlock.Closed):
             await call()
+
+
+async def test_keys_and_batches(aio_client: aio.Client, name: str) -> None:
+    limiter = aio_client.rate_limiter(name, rate=2, per=3600)
+    assert await limiter.try_acquire(2, key="a")
+    assert not await limiter.acquire(1, wait=0.01, key="a")
+    assert (await limiter.peek(key="b")).remaining == 2
+    await limiter.reset(key="a")
+    answers = await limiter.try_acquire_many([("a", 1), ("", 1), ("a", 2), ("b", 2)])
+    assert [bool(answer) for answer in answers] == [True, False, False, True]
+    assert isinstance(answers[1], libdlock.Undecided)
+    assert isinstance(answers[1].error, libdlock.InvalidName)

@@ -48,7 +48,7 @@ COROUTINES = {
     "OwnedHoldAll": {"extend", "release", "detach"},
     "Latch": {"try_set_count", "count_down", "count", "wait", "delete"},
     "Lost": {"wait"},
-    "RateLimiter": {"try_acquire", "acquire", "peek", "reset"},
+    "RateLimiter": {"try_acquire", "try_acquire_many", "acquire", "peek", "reset"},
 }
 # The ways into a scope, and what each is called where it may suspend.
 SCOPES = {"__enter__": "__aenter__", "__exit__": "__aexit__"}

@@ -181,3 +181,65 @@ def test_every_key_has_a_time_to_live(server: RedisServer, name: str) -> None:
     ttl = server.command("PTTL", key)
     assert isinstance(ttl, int)
     assert 0 < ttl <= 60_001
+
+
+def test_keys_are_told_apart(client: libdlock.Client, name: str) -> None:
+    limiter = client.rate_limiter(name, rate=2, per=3600)
+    assert limiter.try_acquire(2, key="user:1")
+    assert not limiter.acquire(1, wait=0.01, key="user:1")
+    assert limiter.peek(key="user:2").remaining == limiter.peek().remaining == 2
+    limiter.reset(key="user:1")
+    assert limiter.peek(key="user:1").remaining == 2
+    assert client.rate_limiter(f"{name}:user:1", rate=2, per=3600).try_acquire(2)
+    assert not limiter.try_acquire(key="user:1")
+
+
+def test_what_is_no_key_is_refused_in_words(client: libdlock.Client, name: str) -> None:
+    limiter = client.rate_limiter(name, rate=2, per=3600)
+    for key, says in (
+        ("", "the key is empty"),
+        ("k" * 10_000, "with this key, the name is 1[0-9]{4} bytes long"),
+        ("{", "hash tag"),
+        ("{}", "hash tag"),
+        ("a\0", "NUL"),
+        ("\ud800", "UTF-8"),
+    ):
+        for call in (limiter.try_acquire, limiter.acquire, limiter.peek, limiter.reset):
+            with pytest.raises(libdlock.InvalidName, match=says):
+                call(key=key)  # type: ignore[operator]
+        (answer,) = limiter.try_acquire_many([(key, 1)])
+        assert isinstance(answer, libdlock.Undecided)
+        assert isinstance(answer.error, libdlock.InvalidName)
+    for wrong in (1, b"user", ["user"]):
+        with pytest.raises(TypeError, match="a key must be str"):
+            limiter.try_acquire(key=wrong)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="a key must be str"):
+            limiter.try_acquire_many([(wrong, 1)])  # type: ignore[list-item]
+    assert limiter.try_acquire(key="a\nb")
+    assert limiter.try_acquire(key="\U0001f511")
+
+
+def test_a_batch_answers_each_item_by_itself(client: libdlock.Client, name: str) -> None:
+    limiter = client.rate_limiter(name, rate=3, per=3600)
+    answers = limiter.try_acquire_many([("a", 2), ("b", 4), ("a", 2), ("", 1), ("c", -1), ("a", 1)])
+    assert [bool(answer) for answer in answers] == [True, False, False, False, False, True]
+    assert [answer.allowed for answer in answers] == [True, False, False, False, False, True]
+    kinds = [answer.error.kind for answer in answers if isinstance(answer, libdlock.Undecided)]
+    assert kinds == ["INVALID_ARGUMENT", "INVALID_NAME", "INVALID_ARGUMENT"]
+    assert isinstance(answers[2], libdlock.Decision)
+    assert answers[2].remaining == 1
+    for wrong in ([], [("a", 1)] * 10_001):
+        with pytest.raises(libdlock.InvalidArgument, match="1 to 10000 items"):
+            limiter.try_acquire_many(wrong)
+    assert len(limiter.try_acquire_many((f"user:{number}", 1) for number in range(10_000))) == 10_000
+
+
+def test_a_server_that_is_away_leaves_each_item_unknown(proxy: Proxy) -> None:
+    with libdlock.connect(proxy.url, response_timeout=0.3) as client:
+        limiter = client.rate_limiter("away", rate=2, per=3600)
+        assert limiter.try_acquire_many([("a", 1)])[0]
+        proxy.hold_replies()
+        answers = limiter.try_acquire_many([("a", 1), ("b", 1)])
+        for answer in answers:
+            assert isinstance(answer, libdlock.Undecided)
+            assert isinstance(answer.error, libdlock.OutcomeUnknown)
