@@ -101,6 +101,73 @@ onBothBackends((context) => {
     assert.ok(resetAfterMs > 0 && resetAfterMs <= HOUR / 10, `${resetAfterMs}`);
   });
 
+  it("tells keys apart in every call", async () => {
+    const name = freshName();
+    const limiter = context.client.rateLimiter(name, { tokens: 2, perMs: HOUR });
+    const key = "user:1";
+    assert.equal((await limiter.tryAcquire(2, { key })).allowed, true);
+    assert.equal((await limiter.acquire(1, { key, waitMs: 5 })).allowed, false);
+    assert.equal((await limiter.peek({ key: "user:2" })).remaining, 2);
+    assert.equal((await limiter.peek()).remaining, 2);
+    await limiter.reset({ key });
+    assert.equal((await limiter.peek({ key })).remaining, 2);
+    const longer = context.client.rateLimiter(`${name}:user:1`, { tokens: 2, perMs: HOUR });
+    assert.equal((await longer.tryAcquire(2)).allowed, true);
+    assert.equal((await limiter.tryAcquire(1, { key })).allowed, false);
+  });
+
+  it("refuses what can be no key, in words", async () => {
+    const limiter = context.client.rateLimiter(freshName(), { tokens: 2, perMs: HOUR });
+    for (const [key, says] of [
+      ["", "the key is empty"],
+      ["k".repeat(10_000), "bytes long"],
+      ["{", "hash tag"],
+      ["{}", "hash tag"],
+      ["a\0", "NUL"],
+      ["\ud800", "surrogate"],
+    ]) {
+      for (const call of [
+        () => limiter.tryAcquire(1, { key }),
+        () => limiter.acquire(1, { key }),
+        () => limiter.peek({ key }),
+        () => limiter.reset({ key }),
+      ]) {
+        const error = await rejects(call(), "INVALID_NAME");
+        assert.ok(error.message.includes(says) && error.message.length < 500, error.message);
+      }
+      const [answer] = await limiter.tryAcquireMany([[key, 1]]);
+      assert.deepEqual([answer.allowed, answer.error.kind], [false, "INVALID_NAME"]);
+    }
+    for (const key of [1, null, ["user"], {}]) {
+      await assert.rejects(limiter.tryAcquire(1, { key }), TypeError);
+      await assert.rejects(limiter.tryAcquireMany([[key, 1]]), TypeError);
+    }
+    await assert.rejects(limiter.tryAcquire(1, { waitMs: 5 }), /waitMs/);
+    for (const key of ["a\nb", "\u{1f511}"]) assert.equal((await limiter.tryAcquire(1, { key })).allowed, true);
+  });
+
+  it("answers each item of a batch by itself", async () => {
+    const limiter = context.client.rateLimiter(freshName(), { tokens: 3, perMs: HOUR });
+    const items = [["a", 2], ["b", 4], ["a", 2], ["", 1], ["c", -1], ["a", 1]];
+    const answers = await limiter.tryAcquireMany(items);
+    assert.deepEqual(
+      answers.map(({ allowed }) => allowed),
+      [true, false, false, false, false, true],
+    );
+    assert.deepEqual(
+      answers.map(({ error }) => error?.kind),
+      [undefined, "INVALID_ARGUMENT", undefined, "INVALID_NAME", "INVALID_ARGUMENT", undefined],
+    );
+    assert.equal(answers[2].remaining, 1);
+    for (const wrong of [[], Array(10_001).fill(["a", 1])]) {
+      const error = await rejects(limiter.tryAcquireMany(wrong), "INVALID_ARGUMENT");
+      assert.equal(error.allowed, "1 to 10000 items");
+    }
+    const users = Array.from({ length: 10_000 }, (_, number) => [`user:${number}`, 1]);
+    const all = await limiter.tryAcquireMany(new Map(users));
+    assert.ok(all.length === 10_000 && all.every(({ allowed }) => allowed));
+  });
+
   it("ends with its client", async () => {
     const client = await context.open();
     const limiter = client.rateLimiter(freshName(), { tokens: 1, perMs: HOUR });

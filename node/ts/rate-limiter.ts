@@ -8,6 +8,7 @@ import {
   integer,
   optional,
   readOptions,
+  refuseSurplus,
 } from "./arguments.js";
 import { microseconds, objectName, whole, wrongType } from "./convert.js";
 import { DlockError, invalidArgument, invalidName, isFailure, unwrap } from "./error.js";
@@ -138,6 +139,18 @@ interface AcquireOptions {
 const KEY = { key: optional(keyOf) } satisfies ReadersOf<Pick<AcquireOptions, "key">>;
 const ACQUIRE = { waitMs: duration, signal: abortSignal, ...KEY } satisfies ReadersOf<AcquireOptions>;
 
+/** The items of a batch, if they are pairs. */
+function* pairs(items: unknown): Iterable<readonly [unknown, unknown]> {
+  const each = (items as Partial<Iterable<unknown>> | null | undefined)?.[Symbol.iterator];
+  if (typeof items === "string" || typeof each !== "function") {
+    throw wrongType("items", "an iterable of pairs [key, cost]", items);
+  }
+  for (const item of items as Iterable<unknown>) {
+    if (!Array.isArray(item) || item.length !== 2) throw wrongType("an item", "a pair [key, cost]", item);
+    yield item as [unknown, unknown];
+  }
+}
+
 /** A key. A lone surrogate has no UTF-8; its other rules are the core's. */
 function keyOf(key: string, what: string, { op, object }: About): string {
   if (typeof key !== "string") throw wrongType(what, "a string", key);
@@ -170,7 +183,13 @@ export class RateLimiter {
    * the bucket of that key: each key has one, under the name `NAME:KEY`. The client keeps nothing of a key that nobody waits for,
    * so there may be millions of them.
    */
-  async tryAcquire(cost?: number, options?: { key?: string | undefined }): Promise<Decision> {
+  tryAcquire(cost?: number, options?: { key?: string | undefined }): Promise<Decision>;
+  async tryAcquire(
+    cost?: number,
+    options?: { key?: string | undefined },
+    ...surplus: unknown[]
+  ): Promise<Decision> {
+    refuseSurplus(surplus, "tryAcquire(cost, options) has no argument behind the options");
     return this.#ask(cost, 0, undefined, this.#key(options, "tryAcquire(cost, options)"));
   }
 
@@ -183,10 +202,10 @@ export class RateLimiter {
   async tryAcquireMany(items: Iterable<readonly [key: string, cost: number]>): Promise<(Decision | Undecided)[]> {
     const keys: string[] = [];
     const costs: number[] = [];
-    for (const [key, cost] of items) {
+    for (const [key, cost] of pairs(items)) {
       if (typeof key !== "string") throw wrongType("key", "a string", key);
       keys.push(key);
-      costs.push(whole(cost, "cost", OP, this.name));
+      costs.push(whole(cost as number, "cost", OP, this.name));
     }
     const ask = (id: number): ReturnType<typeof native.limiterAcquireMany> =>
       native.limiterAcquireMany(id, this.#handle, keys, costs);

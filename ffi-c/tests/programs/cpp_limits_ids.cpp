@@ -78,10 +78,30 @@ void a_limiter_decides() {
     (void)thrown<dlock::closed>([&] { (void)api.try_acquire(); });
 }
 
+void keys_have_buckets_of_their_own() {
+    dlock::client client{server_url()};
+    dlock::rate_limiter api{client, "cpp/limits/keys", {2, 1h, std::nullopt}};
+    auto one = api.keyed("user:1");
+    one.reset();
+    api.keyed("user:2").reset();
+    CHECK(one.try_acquire(2) && one.key() == "user:1");
+    CHECK(!one.try_acquire_for(1, 1ms) && !one.peek());
+    const auto answers =
+        api.try_acquire_many({{"user:2", 1}, {"user:1", 1}, {"", 1}, {"user:2", 3}, {"user:2", 1}});
+    CHECK(answers.size() == 5 && answers[0] && !answers[1] && !answers[2] && !answers[3] && answers[4].allowed());
+    CHECK(answers[1].decided() && !answers[1].failed() && answers[1].decided()->retry_after > 29min);
+    CHECK(!answers[2].decided() && answers[2].failed()->code() == DLOCK_INVALID_NAME);
+    CHECK(answers[3].failed()->code() == DLOCK_INVALID_ARGUMENT);
+    (void)thrown<dlock::invalid_name>([&] { (void)api.keyed("{").try_acquire(); });
+    (void)thrown<dlock::invalid_name>([&] { (void)api.keyed("\xff").acquire(); });
+    (void)thrown<dlock::invalid_argument>([&] { (void)api.try_acquire_many({}); });
+}
+
 } // namespace
 
 int main() {
     RUN(ids_increase_and_come_apart);
     RUN(layouts_are_named_or_ones_own);
     RUN(a_limiter_decides);
+    RUN(keys_have_buckets_of_their_own);
 }

@@ -61,6 +61,72 @@ static void no_retry_helps_against_a_rate_of_nothing(void) {
     CHECK(dlock_rate_limiter_free(limiter) == DLOCK_OK);
 }
 
+#define KEY(text) text, sizeof(text) - 1
+
+static void keys_have_buckets_of_their_own(void) {
+    dlock_rate_limiter_t* limiter = open_limiter("keys", 1, 3600 * SECOND, NULL);
+    OK(dlock_rate_limiter_reset_keyed(limiter, KEY("a"), error));
+    OK(dlock_rate_limiter_reset_keyed(limiter, KEY("b"), error));
+    dlock_decision_t told = DLOCK_DECISION_INIT;
+    dlock_error_t error = DLOCK_ERROR_INIT;
+    OK(dlock_rate_limiter_try_acquire_keyed(limiter, KEY("a"), 1, NULL, &error));
+    CHECK(dlock_rate_limiter_acquire_keyed(limiter, KEY("a"), 1, 5, NULL, &told, &error) == DLOCK_LIMITED);
+    CHECK(!told.allowed && strstr(error.name, "/keys:a") != NULL);
+    OK(dlock_rate_limiter_peek_keyed(limiter, KEY("b"), &told, &error));
+    OK(dlock_rate_limiter_peek(limiter, &told, &error));
+    /* What is no key: empty, braces, a NUL, no UTF-8, 10 kB. */
+    static char long_key[10000];
+    memset(long_key, 'k', sizeof long_key);
+    const dlock_keyed_cost_t odd[] = {{KEY(""), 1},         {KEY("{"), 1},  {KEY("{}"), 1}, {KEY("a\0b"), 1},
+                                      {KEY("\xff\xfe"), 1}, {long_key, sizeof long_key, 1}};
+    for (size_t at = 0; at < sizeof odd / sizeof *odd; at++) {
+        GIVES(DLOCK_INVALID_NAME, dlock_rate_limiter_peek_keyed(limiter, odd[at].key, odd[at].key_len, NULL, &error));
+        CHECK(strlen(error.message) > 0);
+        dlock_status_t status = DLOCK_OK;
+        OK(dlock_rate_limiter_try_acquire_many(limiter, &odd[at], 1, &status, NULL, NULL, &error));
+        CHECK(status == DLOCK_INVALID_NAME);
+    }
+    OK(dlock_rate_limiter_try_acquire_keyed(limiter, KEY("a\nb"), 1, NULL, &error));
+    OK(dlock_rate_limiter_reset_keyed(limiter, KEY("a\nb"), &error));
+    dlock_port_t* port = NULL;
+    dlock_completion_t got;
+    OK(dlock_port_new(&port, &error));
+    OK(dlock_submit_rate_limit_keyed(port, limiter, KEY("b"), 1, 0, NULL, NULL, &error));
+    collect(port, &got, 1);
+    CHECK(got.kind == DLOCK_COMPLETION_DECISION && got.status == DLOCK_OK);
+    OK(dlock_submit_rate_limit_reset_keyed(port, limiter, KEY("a"), NULL, NULL, &error));
+    collect(port, &got, 1);
+    CHECK(got.kind == DLOCK_COMPLETION_DONE);
+    OK(dlock_rate_limiter_try_acquire_keyed(limiter, KEY("a"), 1, NULL, &error));
+    CHECK(dlock_port_free(port) == DLOCK_OK);
+    CHECK(dlock_rate_limiter_free(limiter) == DLOCK_OK);
+}
+
+static void a_batch_answers_each_item_by_itself(void) {
+    dlock_rate_limiter_t* limiter = open_limiter("batch", 3, 3600 * SECOND, NULL);
+    OK(dlock_rate_limiter_reset_keyed(limiter, KEY("a"), error));
+    const dlock_keyed_cost_t items[] = {{KEY("a"), 2}, {KEY("b"), 4}, {KEY("a"), 2}, {KEY("c"), -1}, {KEY("a"), 1}};
+    dlock_status_t statuses[5];
+    dlock_decision_t decisions[5] = {DLOCK_DECISION_INIT};
+    static dlock_error_t errors[5] = {DLOCK_ERROR_INIT};
+    OK(dlock_rate_limiter_try_acquire_many(limiter, items, 5, statuses, decisions, errors, error));
+    CHECK(statuses[0] == DLOCK_OK && decisions[0].granted == 2 && errors[0].code == DLOCK_OK);
+    CHECK(statuses[1] == DLOCK_INVALID_ARGUMENT && strstr(errors[1].name, "/batch:b") != NULL);
+    CHECK(statuses[2] == DLOCK_LIMITED && !decisions[2].allowed && decisions[2].remaining == 1);
+    CHECK(errors[2].code == DLOCK_LIMITED && strstr(errors[2].name, "/batch:a") != NULL);
+    CHECK(statuses[3] == DLOCK_INVALID_ARGUMENT && !decisions[3].allowed);
+    CHECK(statuses[4] == DLOCK_OK && decisions[4].struct_size == sizeof decisions[4]);
+    GIVES(DLOCK_INVALID_ARGUMENT, dlock_rate_limiter_try_acquire_many(limiter, items, 0, statuses, NULL, NULL, error));
+    GIVES(DLOCK_INVALID_ARGUMENT, dlock_rate_limiter_try_acquire_many(limiter, NULL, 1, statuses, NULL, NULL, error));
+    GIVES(DLOCK_INVALID_ARGUMENT, dlock_rate_limiter_try_acquire_many(limiter, items, 5, NULL, NULL, NULL, error));
+    GIVES(DLOCK_INVALID_ARGUMENT,
+          dlock_rate_limiter_try_acquire_many(limiter, items, SIZE_MAX, statuses, NULL, NULL, error));
+    decisions[0].struct_size = 1;
+    GIVES(DLOCK_INVALID_ARGUMENT,
+          dlock_rate_limiter_try_acquire_many(limiter, items, 5, statuses, decisions, NULL, error));
+    CHECK(dlock_rate_limiter_free(limiter) == DLOCK_OK);
+}
+
 static void a_wait_ends_when_the_tokens_are_there(void) {
     dlock_rate_limiter_t* limiter = open_limiter("l", 1, SECOND / 5, NULL);
     OK(dlock_rate_limiter_try_acquire(limiter, 1, NULL, error));
@@ -124,6 +190,8 @@ int main(void) {
     RUN(names_and_policies_that_cannot_be_are_refused);
     RUN(a_refusal_is_a_status_of_its_own_with_the_decision);
     RUN(no_retry_helps_against_a_rate_of_nothing);
+    RUN(keys_have_buckets_of_their_own);
+    RUN(a_batch_answers_each_item_by_itself);
     RUN(a_wait_ends_when_the_tokens_are_there);
     RUN(a_wait_can_be_cancelled);
     RUN(decisions_come_through_a_port);

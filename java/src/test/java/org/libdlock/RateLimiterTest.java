@@ -57,6 +57,65 @@ class RateLimiterTest extends WithServer {
     }
 
     @Test
+    void keysAreToldApartInEveryCall() throws Exception {
+        RateLimiter limiter = connect().rateLimiter(name, Rate.of(2, HOUR));
+        RateLimiter one = limiter.keyed("user:1");
+        assertThat(one.name()).isEqualTo(name + ":user:1");
+        assertThat(one.tryAcquire(2).allowed()).isTrue();
+        assertThat(one.acquire(1, Duration.ofMillis(5)).allowed()).isFalse();
+        assertThat(one.tryAcquireAsync(1).get(5, TimeUnit.SECONDS).allowed()).isFalse();
+        assertThat(limiter.keyed("user:2").peek().remaining()).isEqualTo(2);
+        assertThat(limiter.peek().remaining()).isEqualTo(2);
+        assertThat(limiter.keyed("user").keyed("1").peek().remaining()).isZero();
+        one.reset();
+        assertThat(limiter.keyed("user").tryAcquireMany(List.of(new KeyedCost("1", 2))).get(0).allowed())
+                .isTrue();
+        assertThat(one.peek().remaining()).isZero();
+    }
+
+    @Test
+    void whatCanBeNoKeyIsRefusedInWords() {
+        RateLimiter limiter = connect().rateLimiter(name, Rate.of(2, HOUR));
+        for (String key : List.of("", "k".repeat(10_000), "{", "{}", "a\0", "\ud800")) {
+            RateLimiter keyed = limiter.keyed(key);
+            assertThatThrownBy(keyed::tryAcquire).isInstanceOf(InvalidNameException.class);
+            assertThatThrownBy(keyed::acquire).isInstanceOf(InvalidNameException.class);
+            assertThatThrownBy(keyed::peek).isInstanceOf(InvalidNameException.class);
+            assertThatThrownBy(keyed::reset).isInstanceOf(InvalidNameException.class);
+            Answer answer = limiter.tryAcquireMany(List.of(new KeyedCost(key, 1))).get(0);
+            assertThat(answer.allowed()).isFalse();
+            assertThat(((Undecided) answer).error()).isInstanceOf(InvalidNameException.class);
+        }
+        assertThatThrownBy(() -> limiter.keyed(null)).isInstanceOf(NullPointerException.class);
+        assertThat(limiter.keyed("a\nb").tryAcquire().allowed()).isTrue();
+    }
+
+    @Test
+    void aBatchAnswersEachItemByItself() throws Exception {
+        RateLimiter limiter = connect().rateLimiter(name, Rate.of(3, HOUR));
+        List<KeyedCost> items = List.of(
+                new KeyedCost("a", 2), new KeyedCost("b", 4), new KeyedCost("a", 2), new KeyedCost("", 1), new KeyedCost("c", -1));
+        List<Answer> answers = limiter.tryAcquireMany(items);
+        assertThat(answers).extracting(Answer::allowed).containsExactly(true, false, false, false, false);
+        assertThat(((Decision) answers.get(2)).remaining()).isEqualTo(1);
+        assertThat(((Undecided) answers.get(1)).error()).isInstanceOf(InvalidArgumentException.class);
+        assertThat(((Undecided) answers.get(3)).error()).isInstanceOf(InvalidNameException.class);
+        assertThat(((Undecided) answers.get(4)).error()).isInstanceOf(InvalidArgumentException.class);
+        List<KeyedCost> many = new ArrayList<>();
+        assertThatThrownBy(() -> limiter.tryAcquireMany(many)).isInstanceOf(InvalidArgumentException.class);
+        for (int number = 0; number < 10_000; number++) {
+            many.add(new KeyedCost("user:" + number, 1));
+        }
+        assertThat(limiter.tryAcquireManyAsync(many).get(30, TimeUnit.SECONDS))
+                .hasSize(10_000)
+                .allMatch(Answer::allowed);
+        many.add(new KeyedCost("one more", 1));
+        assertThatThrownBy(() -> limiter.tryAcquireMany(many))
+                .isInstanceOf(InvalidArgumentException.class)
+                .hasMessageContaining("1 to 10000 items");
+    }
+
+    @Test
     void aWaitCanBeInterruptedCancelledAndClosed() throws Exception {
         Client client = connect();
         RateLimiter limiter = client.rateLimiter(name, Rate.of(1, HOUR));
