@@ -213,3 +213,58 @@ fn signals_lose_no_answer() {
         assert_eq!(answered, 100, "within a minute");
     });
 }
+
+type Answers = Result<Vec<Result<Decision>>>;
+
+/// As [`ask`], for 300 keys and one that is no key.
+fn ask_many(limiter: &RateLimiter) -> (Option<Answers>, Pin<Box<dyn Future<Output = Answers> + Send>>) {
+    let (limiter, mut items) = (limiter.clone(), vec![(String::new(), 1)]);
+    items.extend((0..300).map(|number| (format!("user:{number}"), 1)));
+    let mut rest: Pin<Box<dyn Future<Output = Answers> + Send>> =
+        Box::pin(async move { limiter.try_acquire_many(&items).await });
+    match may_block(|| rest.as_mut().poll(&mut Context::from_waker(Waker::noop()))) {
+        Poll::Ready(answers) => (Some(answers), rest),
+        Poll::Pending => (None, rest),
+    }
+}
+
+fn granted(answers: Answers) -> Vec<u64> {
+    answers.unwrap().into_iter().skip(1).map(|answer| answer.unwrap().granted).collect()
+}
+
+#[test]
+fn a_batch_is_answered_when_the_call_returns() {
+    let (server, runtime) = (Server::start(), runtime());
+    let limiter = limiter(&runtime, &server.url(), LimiterOptions::new(Rate::new(1, A_DAY).burst(1)));
+    let _context = runtime.enter();
+    warm_up(&runtime, &limiter);
+    server.cmd(&["SCRIPT", "FLUSH"]);
+    for each in [1, 0] {
+        let (at_once, _) = ask_many(&limiter);
+        assert_eq!(granted(at_once.expect("it is answered at once")), [each; 300]);
+    }
+    // The connection is as it was.
+    assert!(ask(&limiter, 1, Wait::Try).at_once.unwrap().unwrap().allowed);
+}
+
+#[test]
+fn a_batch_whose_answers_come_late_is_asked_for_once() {
+    let (server, runtime) = (Server::start(), runtime());
+    let proxy = Proxy::start(server.address());
+    let limiter = limiter(&runtime, &proxy.url(), LimiterOptions::new(Rate::new(1, A_DAY).burst(1)));
+    let _context = runtime.enter();
+    warm_up(&runtime, &limiter);
+    for pieces in [false, true] {
+        match pieces {
+            false => proxy.delay(Side::Replies, Duration::from_millis(70)),
+            true => proxy.throttle(Side::Replies, Some(60_000)),
+        }
+        let start = Instant::now();
+        let (at_once, rest) = ask_many(&limiter);
+        // 40 ms, and as much for a busy machine.
+        assert!(at_once.is_none() && start.elapsed() < Duration::from_millis(80), "{:?}", start.elapsed());
+        assert_eq!(granted(runtime.block_on(rest)), [u64::from(!pieces); 300]);
+        proxy.heal();
+        warm_up(&runtime, &limiter);
+    }
+}

@@ -189,7 +189,7 @@ impl Backend {
     ) -> Vec<Tried<S::Reply>> {
         const { assert!(!S::IDEMPOTENT, "a step whose reply was lost would have to be repeated") };
         match self {
-            Backend::Redis(redis) => redis.run_pipelined(items, deadline, alone).await,
+            Backend::Redis(redis) => redis.run_pipelined(items, deadline, alone, true).await,
             Backend::Cluster(cluster) => cluster.run_pipelined(items, deadline, alone).await,
             Backend::Quorum(quorum) => {
                 items.iter().map(|(name, _)| Some(Err(quorum.refuse(S::OP).on(name)))).collect()

@@ -101,6 +101,25 @@ impl Socket {
         }
     }
 
+    /// The next answer, a refusal too, to requests that were sent together. After a time-out what came of it is kept, and waiting
+    /// may go on.
+    pub(super) fn next_answer(&mut self) -> RedisResult<Value> {
+        self.parser.parse_value(&mut self.stream)
+    }
+
+    /// From `now` on the answers have so long; the former patience.
+    pub(super) fn wait_longer(&mut self, now: Tick, patience: Duration) -> RedisResult<Duration> {
+        let usual = self.stream.socket().set_patience(patience)?;
+        self.stream.socket().begin(now);
+        Ok(usual)
+    }
+
+    /// Ends what [`Socket::wait_longer`] began.
+    pub(super) fn wait_as_usual(&mut self, usual: Duration) -> RedisResult<()> {
+        self.stream.socket().set_patience(usual)?;
+        Ok(())
+    }
+
     /// After a time-out of [`Socket::call`]: waits for that answer for so long. What came of it already is kept.
     pub(super) fn go_on(&mut self, now: Tick, patience: Duration) -> RedisResult<Value> {
         let usual = self.stream.socket().set_patience(patience)?;

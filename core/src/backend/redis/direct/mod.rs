@@ -4,6 +4,7 @@
 //! same owner and the same first sending, if the step may be repeated; else another thread waits for the answer that is under way,
 //! up to `response_timeout`.
 
+mod pipelined;
 mod pool;
 mod several;
 

@@ -194,6 +194,28 @@ impl Loan {
         }
     }
 
+    /// Sends what `pack` writes, any number of requests.
+    pub(super) fn send_packed(&mut self, now: Tick, pack: impl FnOnce(&mut Vec<u8>)) -> RedisResult<()> {
+        self.socket.as_mut().expect("it is given back at the end").send(now, pack)
+    }
+
+    /// Adds the answers until there are so many.
+    pub(super) fn receive_all(&mut self, answers: &mut Vec<Value>, count: usize) -> RedisResult<()> {
+        let socket = self.socket.as_mut().expect("it is given back at the end");
+        while answers.len() < count {
+            answers.push(socket.next_answer()?);
+        }
+        Ok(())
+    }
+
+    /// After a time-out of [`Loan::receive_all`]: goes on for so long.
+    pub(super) fn go_on_all(&mut self, answers: &mut Vec<Value>, count: usize, left: Duration) -> RedisResult<()> {
+        let (now, socket) = (self.shared.clock.now(), self.socket.as_mut().expect("it is given back at the end"));
+        let usual = socket.wait_longer(now, left)?;
+        self.receive_all(answers, count)?;
+        self.socket.as_mut().expect("it is given back at the end").wait_as_usual(usual)
+    }
+
     /// For the next caller, unless the client has moved to another server since.
     pub(super) fn give_back(mut self, now: Tick) {
         let mut pool = self.shared.pool();
