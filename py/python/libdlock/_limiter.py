@@ -41,9 +41,7 @@ class RateLimiter(NamedLimiter):
         blocking, submit = _native.limiter_acquire_many, _native.submit_limiter_acquire_many
         return answered(ask(blocking, submit, self._number, items_given(items, self._name)))
 
-    def acquire(
-        self, cost: int = 1, wait: Seconds | None = None, *, key: str | None = None
-    ) -> Decision:
+    def acquire(self, cost: int = 1, wait: Seconds | None = None, *, key: str | None = None) -> Decision:
         """Takes `cost` tokens, waiting for them `wait` seconds at most (`None`: for ever, 0: not at all).
 
         All waiters, in all processes, are served in the order in which their requests reach the server; a wait that cannot
