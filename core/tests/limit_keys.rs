@@ -4,9 +4,9 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use common::settle;
+use common::{client, settle};
 use libdlock::limit::{Absent, LimiterOptions};
-use libdlock::{Client, Decision, ErrorKind, ManualClock, Rate, RateLimiter, Result, Wait};
+use libdlock::{Client, Decision, ErrorKind, Rate, RateLimiter, Result, Wait};
 use libdlock_testkit::{Cluster, Proxy, Server, Side};
 
 /// Long enough that no token comes back while a test runs.
@@ -223,11 +223,8 @@ async fn a_batch_is_sent_on_while_a_slot_is_being_moved() {
 }
 
 #[tokio::test]
-async fn nothing_is_kept_of_a_key_that_nobody_waits_for() {
-    let clock = ManualClock::new();
-    let mut config = libdlock::Config::from_url("memory://").unwrap();
-    config.clock(clock.clone()).unwrap();
-    let client = Client::connect_with(config).await.unwrap();
+async fn a_key_that_somebody_waits_for_is_one_for_all() {
+    let (client, clock) = client().await;
     let api = client.rate_limiter("api", Rate::new(1, Duration::from_secs(1))).unwrap();
     assert!(api.keyed("a").unwrap().try_acquire(1).await.unwrap().allowed);
     let waiting = tokio::spawn({
@@ -235,7 +232,7 @@ async fn nothing_is_kept_of_a_key_that_nobody_waits_for() {
         async move { key.acquire(1, Wait::Forever).await }
     });
     settle().await;
-    // Another object of the same key is behind the one that waits.
+    // Behind the one that waits.
     assert!(!api.keyed("a").unwrap().try_acquire(1).await.unwrap().allowed);
     clock.advance(Duration::from_secs(1));
     settle().await;

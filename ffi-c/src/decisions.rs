@@ -69,7 +69,8 @@ pub unsafe extern "C" fn dlock_rate_limiter_try_acquire_many(
                 decisions.put_each(each);
             }
             if let Some(errors) = errors {
-                errors.put_each(told.iter().map(|error| error.as_ref().map_or(dlock_error_t::EMPTY, dlock_error_t::of)));
+                errors
+                    .put_each(told.iter().map(|error| error.as_ref().map_or(dlock_error_t::EMPTY, dlock_error_t::of)));
             }
             Ok(())
         })

@@ -130,7 +130,9 @@ pub unsafe extern "C" fn dlock_rate_limiter_try_acquire(
 ) -> dlock_status_t {
     // SAFETY: the caller's promise, see the header.
     unsafe {
-        call("dlock_rate_limiter_try_acquire", error, |state| decide(state, id(limiter), None, cost, 0, None, out_decision))
+        call("dlock_rate_limiter_try_acquire", error, |state| {
+            decide(state, id(limiter), None, cost, 0, None, out_decision)
+        })
     }
 }
 
@@ -142,7 +144,9 @@ pub unsafe extern "C" fn dlock_rate_limiter_peek(
     error: *mut dlock_error_t,
 ) -> dlock_status_t {
     // SAFETY: the caller's promise, see the header.
-    unsafe { call("dlock_rate_limiter_peek", error, |state| decide(state, id(limiter), None, 0, 0, None, out_decision)) }
+    unsafe {
+        call("dlock_rate_limiter_peek", error, |state| decide(state, id(limiter), None, 0, 0, None, out_decision))
+    }
 }
 
 /// Fills the bucket, for everybody.
@@ -152,7 +156,9 @@ pub unsafe extern "C" fn dlock_rate_limiter_reset(
     error: *mut dlock_error_t,
 ) -> dlock_status_t {
     // SAFETY: the caller's promise, see the header.
-    unsafe { call("dlock_rate_limiter_reset", error, |state| state.wait(ops::limiter_reset(state, id(limiter), None), None)) }
+    unsafe {
+        call("dlock_rate_limiter_reset", error, |state| state.wait(ops::limiter_reset(state, id(limiter), None), None))
+    }
 }
 
 /// As dlock_rate_limiter_acquire(), of one key of many, such as a user's id: each has a bucket of its own, that of the limiter

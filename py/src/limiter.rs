@@ -69,9 +69,7 @@ pub(crate) fn submit_limiter_acquire(
     wait_ms: Option<i64>,
     of_key: Option<Vec<u8>>,
 ) -> PyResult<u64> {
-    submit(py, "submit_limiter_acquire", port, key, |state| {
-        ops::limiter_acquire(state, limiter, of_key, cost, wait_ms)
-    })
+    submit(py, "submit_limiter_acquire", port, key, |state| ops::limiter_acquire(state, limiter, of_key, cost, wait_ms))
 }
 
 #[pyfunction]

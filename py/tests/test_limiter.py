@@ -206,7 +206,7 @@ def test_what_is_no_key_is_refused_in_words(client: libdlock.Client, name: str) 
     ):
         for call in (limiter.try_acquire, limiter.acquire, limiter.peek, limiter.reset):
             with pytest.raises(libdlock.InvalidName, match=says):
-                call(key=key)  # type: ignore[operator]
+                call(key=key)
         (answer,) = limiter.try_acquire_many([(key, 1)])
         assert isinstance(answer, libdlock.Undecided)
         assert isinstance(answer.error, libdlock.InvalidName)

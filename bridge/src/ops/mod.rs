@@ -58,5 +58,6 @@ pub use self::snowflake::{
 };
 pub use self::stats::{Histogram, client_stats, counters, histograms};
 pub use crate::outcome::{
-    CountingSemaphoreInspection, Decision, Decisions, Granted, Held, Inspection, Outcome, RwLockInspection, SemaphoreInspection,
+    CountingSemaphoreInspection, Decision, Decisions, Granted, Held, Inspection, Outcome, RwLockInspection,
+    SemaphoreInspection,
 };

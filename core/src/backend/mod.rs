@@ -191,9 +191,7 @@ impl Backend {
         match self {
             Backend::Redis(redis) => redis.run_pipelined(items, deadline, alone, true).await,
             Backend::Cluster(cluster) => cluster.run_pipelined(items, deadline, alone).await,
-            Backend::Quorum(quorum) => {
-                items.iter().map(|(name, _)| Some(Err(quorum.refuse(S::OP).on(name)))).collect()
-            }
+            Backend::Quorum(quorum) => items.iter().map(|(name, _)| Some(Err(quorum.refuse(S::OP).on(name)))).collect(),
             Backend::Memory(memory) => {
                 items.iter().map(|(name, step)| Some(memory.run(name, *step).map_err(Failed::from))).collect()
             }

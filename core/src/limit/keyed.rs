@@ -54,3 +54,31 @@ impl RateLimiter {
         checked.map_err(|error| error.retold(LimitObject::KIND, format!("with this key, {}", error.message())))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use crate::client::Client;
+    use crate::limit::Rate;
+    use crate::wait::Wait;
+
+    #[tokio::test]
+    async fn nothing_is_kept_of_a_key_that_nobody_uses() {
+        let client = Client::connect("memory://").await.unwrap();
+        let api = client.rate_limiter("api", Rate::new(1, Duration::from_secs(3_600))).unwrap();
+        let known = || api.shared.client().objects.all().len();
+        let one = api.keyed("one").unwrap();
+        assert_eq!(known(), 2);
+        for number in 0..1_000 {
+            let key = api.keyed(&number.to_string()).unwrap();
+            assert!(key.try_acquire(1).await.unwrap().allowed);
+            assert!(!key.acquire(1, Wait::For(Duration::from_millis(1))).await.unwrap().allowed);
+        }
+        let keys: Vec<(String, u64)> = (0..1_000).map(|number| (number.to_string(), 1)).collect();
+        assert!(api.try_acquire_many(&keys).await.unwrap().iter().flatten().all(|decision| !decision.allowed));
+        assert_eq!(known(), 2);
+        drop(one);
+        assert_eq!(known(), 1);
+    }
+}

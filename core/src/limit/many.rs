@@ -131,11 +131,7 @@ impl RateLimiter {
         Ok(Item { at, key, cost, name, step: Gcra::new(self.rate, cost) })
     }
 
-    async fn ask_together(
-        &self,
-        items: &[Item<'_>],
-        asked_at: Tick,
-    ) -> Vec<Option<Result<Done<Judged>, Failed>>> {
+    async fn ask_together(&self, items: &[Item<'_>], asked_at: Tick) -> Vec<Option<Result<Done<Judged>, Failed>>> {
         let client = self.shared.client();
         let options = &client.options;
         let mut deadline = asked_at.plus(options.operation_timeout);
