@@ -1908,6 +1908,47 @@ dlock_status_t dlock_rate_limiter_peek(const struct dlock_rate_limiter_t *limite
 dlock_status_t dlock_rate_limiter_reset(const struct dlock_rate_limiter_t *limiter, struct dlock_error_t *error);
 
 /**
+ * As dlock_rate_limiter_acquire(), of one key of many, such as a user's id: each has a bucket of its own, that of the limiter
+ * `NAME:KEY`. Nothing is kept of a key that nobody waits for, so there may be millions of them. DLOCK_INVALID_NAME for a key
+ * that is empty, or with which that is no name: too long, not UTF-8, with a NUL or odd braces.
+ */
+dlock_status_t dlock_rate_limiter_acquire_keyed(const struct dlock_rate_limiter_t *limiter,
+                                                const char *key,
+                                                size_t key_len,
+                                                int64_t cost,
+                                                int64_t wait_ms,
+                                                const struct dlock_cancel_t *cancel,
+                                                struct dlock_decision_t *out_decision,
+                                                struct dlock_error_t *error);
+
+/**
+ * As dlock_rate_limiter_try_acquire(), of one key; see dlock_rate_limiter_acquire_keyed().
+ */
+dlock_status_t dlock_rate_limiter_try_acquire_keyed(const struct dlock_rate_limiter_t *limiter,
+                                                    const char *key,
+                                                    size_t key_len,
+                                                    int64_t cost,
+                                                    struct dlock_decision_t *out_decision,
+                                                    struct dlock_error_t *error);
+
+/**
+ * As dlock_rate_limiter_peek(), of one key; see dlock_rate_limiter_acquire_keyed().
+ */
+dlock_status_t dlock_rate_limiter_peek_keyed(const struct dlock_rate_limiter_t *limiter,
+                                             const char *key,
+                                             size_t key_len,
+                                             struct dlock_decision_t *out_decision,
+                                             struct dlock_error_t *error);
+
+/**
+ * As dlock_rate_limiter_reset(), of one key; see dlock_rate_limiter_acquire_keyed().
+ */
+dlock_status_t dlock_rate_limiter_reset_keyed(const struct dlock_rate_limiter_t *limiter,
+                                              const char *key,
+                                              size_t key_len,
+                                              struct dlock_error_t *error);
+
+/**
  * Makes a semaphore with a name of 1 to 512 bytes of UTF-8. No I/O. `permits`, 1 to 2147483647, is how many there are in all if
  * the first acquire makes it on the server; one that is there keeps its own number, see dlock_semaphore_set_permits(), and a
  * client that was given another one warns in its log events. `options` may be NULL. DLOCK_INVALID_NAME for a name that is
@@ -2648,6 +2689,30 @@ dlock_status_t dlock_submit_rate_limit_reset(const struct dlock_port_t *port,
                                              void *user_data,
                                              struct dlock_op_t **out_op,
                                              struct dlock_error_t *error);
+
+/**
+ * As dlock_submit_rate_limit(), of one key of many; see dlock_rate_limiter_acquire_keyed().
+ */
+dlock_status_t dlock_submit_rate_limit_keyed(const struct dlock_port_t *port,
+                                             const struct dlock_rate_limiter_t *limiter,
+                                             const char *key,
+                                             size_t key_len,
+                                             int64_t cost,
+                                             int64_t wait_ms,
+                                             void *user_data,
+                                             struct dlock_op_t **out_op,
+                                             struct dlock_error_t *error);
+
+/**
+ * As dlock_submit_rate_limit_reset(), of one key of many; see dlock_rate_limiter_acquire_keyed().
+ */
+dlock_status_t dlock_submit_rate_limit_reset_keyed(const struct dlock_port_t *port,
+                                                   const struct dlock_rate_limiter_t *limiter,
+                                                   const char *key,
+                                                   size_t key_len,
+                                                   void *user_data,
+                                                   struct dlock_op_t **out_op,
+                                                   struct dlock_error_t *error);
 
 /**
  * Gives a latch a count (see dlock_latch_try_set_count()); completes with DLOCK_COMPLETION_FLAG: whether it was open.

@@ -9,7 +9,7 @@ use std::process::Command;
 use cbindgen::{Builder, Config, DocumentationStyle, ExportConfig, Language, Style};
 
 /// The header's order: what a reader needs first comes first.
-const SOURCES: [&str; 29] = [
+const SOURCES: [&str; 30] = [
     "error.rs",
     "version.rs",
     "types.rs",
@@ -21,6 +21,7 @@ const SOURCES: [&str; 29] = [
     "held_all.rs",
     "decision.rs",
     "rate_limiter.rs",
+    "decisions.rs",
     "semaphore.rs",
     "rw_lock.rs",
     "latch.rs",

@@ -68,6 +68,10 @@
     X(dlock_rate_limiter_try_acquire, dlock_rate_limiter_try_acquire(NULL, 0, NULL, error))                            \
     X(dlock_rate_limiter_peek, dlock_rate_limiter_peek(NULL, NULL, error))                                             \
     X(dlock_rate_limiter_reset, dlock_rate_limiter_reset(NULL, error))                                                 \
+    X(dlock_rate_limiter_acquire_keyed, dlock_rate_limiter_acquire_keyed(NULL, NULL, 0, 0, 0, NULL, NULL, error))      \
+    X(dlock_rate_limiter_try_acquire_keyed, dlock_rate_limiter_try_acquire_keyed(NULL, NULL, 0, 0, NULL, error))       \
+    X(dlock_rate_limiter_peek_keyed, dlock_rate_limiter_peek_keyed(NULL, NULL, 0, NULL, error))                        \
+    X(dlock_rate_limiter_reset_keyed, dlock_rate_limiter_reset_keyed(NULL, NULL, 0, error))                            \
     X(dlock_semaphore_open, dlock_semaphore_open(NULL, NULL, 0, 0, NULL, NULL, error))                                 \
     X(dlock_semaphore_free, dlock_semaphore_free(NULL))                                                                \
     X(dlock_semaphore_name, dlock_semaphore_name(NULL, NULL, 0, NULL, error))                                          \
@@ -148,6 +152,9 @@
     X(dlock_submit_lock_all_acquire, dlock_submit_lock_all_acquire(NULL, NULL, NULL, NULL, NULL, error))               \
     X(dlock_submit_rate_limit, dlock_submit_rate_limit(NULL, NULL, 0, 0, NULL, NULL, error))                           \
     X(dlock_submit_rate_limit_reset, dlock_submit_rate_limit_reset(NULL, NULL, NULL, NULL, error))                     \
+    X(dlock_submit_rate_limit_keyed, dlock_submit_rate_limit_keyed(NULL, NULL, NULL, 0, 0, 0, NULL, NULL, error))      \
+    X(dlock_submit_rate_limit_reset_keyed,                                                                             \
+      dlock_submit_rate_limit_reset_keyed(NULL, NULL, NULL, 0, NULL, NULL, error))                                     \
     X(dlock_submit_latch_try_set_count, dlock_submit_latch_try_set_count(NULL, NULL, 0, NULL, NULL, error))            \
     X(dlock_submit_latch_count_down, dlock_submit_latch_count_down(NULL, NULL, 0, NULL, NULL, error))                  \
     X(dlock_submit_latch_count, dlock_submit_latch_count(NULL, NULL, NULL, NULL, error))                               \
