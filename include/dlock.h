@@ -798,6 +798,24 @@ typedef struct dlock_decision_t {
 } dlock_decision_t;
 
 /**
+ * An item of a batch: a key, and how many tokens are asked for.
+ */
+typedef struct dlock_keyed_cost_t {
+  /**
+   * Not NUL-terminated, or a NUL that does not count.
+   */
+  const char *key;
+  /**
+   * Bytes of the key.
+   */
+  size_t key_len;
+  /**
+   * How many tokens.
+   */
+  int64_t cost;
+} dlock_keyed_cost_t;
+
+/**
  * How to open a semaphore. Begin with DLOCK_SEMAPHORE_OPTIONS_INIT.
  */
 typedef struct dlock_semaphore_options_t {
@@ -1947,6 +1965,21 @@ dlock_status_t dlock_rate_limiter_reset_keyed(const struct dlock_rate_limiter_t 
                                               const char *key,
                                               size_t key_len,
                                               struct dlock_error_t *error);
+
+/**
+ * As dlock_rate_limiter_try_acquire_keyed() of each of `count` items, in one round trip for every 256 of them. 1 to 10000 items;
+ * a key may occur several times. DLOCK_OK says that each item was answered: `out_statuses`, an array of `count`, has for each what
+ * a single call would have returned, and so have `out_decisions` and `out_errors`, arrays of as many that may be NULL. Their
+ * first elements begin with DLOCK_DECISION_INIT and DLOCK_ERROR_INIT. What is wrong with one item is its own status, and no
+ * matter of the others. When a reply was lost, each item of that write has DLOCK_OUTCOME_UNKNOWN: count its tokens as spent.
+ */
+dlock_status_t dlock_rate_limiter_try_acquire_many(const struct dlock_rate_limiter_t *limiter,
+                                                   const struct dlock_keyed_cost_t *items,
+                                                   size_t count,
+                                                   dlock_status_t *out_statuses,
+                                                   struct dlock_decision_t *out_decisions,
+                                                   struct dlock_error_t *out_errors,
+                                                   struct dlock_error_t *error);
 
 /**
  * Makes a semaphore with a name of 1 to 512 bytes of UTF-8. No I/O. `permits`, 1 to 2147483647, is how many there are in all if

@@ -148,7 +148,14 @@ onBothBackends((context) => {
 
   it("answers each item of a batch by itself", async () => {
     const limiter = context.client.rateLimiter(freshName(), { tokens: 3, perMs: HOUR });
-    const items = [["a", 2], ["b", 4], ["a", 2], ["", 1], ["c", -1], ["a", 1]];
+    const items = [
+      ["a", 2],
+      ["b", 4],
+      ["a", 2],
+      ["", 1],
+      ["c", -1],
+      ["a", 1],
+    ];
     const answers = await limiter.tryAcquireMany(items);
     assert.deepEqual(
       answers.map(({ allowed }) => allowed),

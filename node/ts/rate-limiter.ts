@@ -1,7 +1,6 @@
 import type { Client } from "./client.js";
 import {
   type About,
-  type Read,
   type ReadersOf,
   abortSignal,
   duration,
@@ -184,11 +183,7 @@ export class RateLimiter {
    * so there may be millions of them.
    */
   tryAcquire(cost?: number, options?: { key?: string | undefined }): Promise<Decision>;
-  async tryAcquire(
-    cost?: number,
-    options?: { key?: string | undefined },
-    ...surplus: unknown[]
-  ): Promise<Decision> {
+  async tryAcquire(cost?: number, options?: { key?: string | undefined }, ...surplus: unknown[]): Promise<Decision> {
     refuseSurplus(surplus, "tryAcquire(cost, options) has no argument behind the options");
     return this.#ask(cost, 0, undefined, this.#key(options, "tryAcquire(cost, options)"));
   }

@@ -72,6 +72,8 @@
     X(dlock_rate_limiter_try_acquire_keyed, dlock_rate_limiter_try_acquire_keyed(NULL, NULL, 0, 0, NULL, error))       \
     X(dlock_rate_limiter_peek_keyed, dlock_rate_limiter_peek_keyed(NULL, NULL, 0, NULL, error))                        \
     X(dlock_rate_limiter_reset_keyed, dlock_rate_limiter_reset_keyed(NULL, NULL, 0, error))                            \
+    X(dlock_rate_limiter_try_acquire_many,                                                                             \
+      dlock_rate_limiter_try_acquire_many(NULL, NULL, 0, NULL, NULL, error, error))                                    \
     X(dlock_semaphore_open, dlock_semaphore_open(NULL, NULL, 0, 0, NULL, NULL, error))                                 \
     X(dlock_semaphore_free, dlock_semaphore_free(NULL))                                                                \
     X(dlock_semaphore_name, dlock_semaphore_name(NULL, NULL, 0, NULL, error))                                          \
