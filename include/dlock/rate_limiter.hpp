@@ -142,9 +142,8 @@ public:
     }
     /// As rate_limiter::reset().
     void reset() {
-        detail::check([&](auto* cause) {
-            return dlock_rate_limiter_reset_keyed(limiter_, key_.data(), key_.size(), cause);
-        });
+        detail::check(
+            [&](auto* cause) { return dlock_rate_limiter_reset_keyed(limiter_, key_.data(), key_.size(), cause); });
     }
     [[nodiscard]] const std::string& key() const noexcept { return key_; }
 
@@ -194,18 +193,19 @@ public:
     }
     /// How things stand for one token; spends nothing.
     [[nodiscard]] decision peek() const {
-        return detail::decide([&](auto* told, auto* cause) { return dlock_rate_limiter_peek(limiter_.get(), told, cause); });
+        return detail::decide(
+            [&](auto* told, auto* cause) { return dlock_rate_limiter_peek(limiter_.get(), told, cause); });
     }
     /// Fills the bucket, for everybody.
     void reset() {
         detail::check([&](auto* cause) { return dlock_rate_limiter_reset(limiter_.get(), cause); });
     }
-    /// One key of many, such as a user's id: a bucket of its own, that of the limiter `NAME:KEY`. Nothing is kept of a key
-    /// that nobody waits for, so there may be millions of them. Its calls throw dlock::invalid_name for a key that is empty,
-    /// or with which that is no name.
+    /// One key of many, such as a user's id: a bucket of its own, that of the limiter `NAME:KEY`. Nothing is kept of a
+    /// key that nobody waits for, so there may be millions of them. Its calls throw dlock::invalid_name for a key that
+    /// is empty, or with which that is no name.
     [[nodiscard]] keyed_limiter keyed(std::string_view key) const { return {limiter_.get(), key}; }
-    /// Takes tokens of several keys, with a cost for each, in one round trip for every 256 of them: an answer for each, in
-    /// the same order. 1 to 10000 items. What is wrong with one is its own answer, and no matter of the others.
+    /// Takes tokens of several keys, with a cost for each, in one round trip for every 256 of them: an answer for each,
+    /// in the same order. 1 to 10000 items. What is wrong with one is its own answer, and no matter of the others.
     [[nodiscard]] std::vector<answer> try_acquire_many(const std::vector<keyed_cost>& items) {
         std::vector<dlock_keyed_cost_t> asked;
         asked.reserve(items.size());

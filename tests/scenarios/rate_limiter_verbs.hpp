@@ -84,9 +84,7 @@ private:
         }
         return values().add("granted", granted);
     }
-    values peek(const step& step) {
-        return decided(has_key(step) ? key_of(step).peek() : limiter_of(step).peek());
-    }
+    values peek(const step& step) { return decided(has_key(step) ? key_of(step).peek() : limiter_of(step).peek()); }
     values counted(const step& step) {
         const auto limiter = client(step).stats().limiter;
         return values()

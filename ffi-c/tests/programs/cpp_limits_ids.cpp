@@ -86,8 +86,7 @@ void keys_have_buckets_of_their_own() {
     api.keyed("user:2").reset();
     CHECK(one.try_acquire(2) && one.key() == "user:1");
     CHECK(!one.try_acquire_for(1, 1ms) && !one.peek());
-    const auto answers =
-        api.try_acquire_many({{"user:2", 1}, {"user:1", 1}, {"", 1}, {"user:2", 3}, {"user:2", 1}});
+    const auto answers = api.try_acquire_many({{"user:2", 1}, {"user:1", 1}, {"", 1}, {"user:2", 3}, {"user:2", 1}});
     CHECK(answers.size() == 5 && answers[0] && !answers[1] && !answers[2] && !answers[3] && answers[4].allowed());
     CHECK(answers[1].decided() && !answers[1].failed() && answers[1].decided()->retry_after > 29min);
     CHECK(!answers[2].decided() && answers[2].failed()->code() == DLOCK_INVALID_NAME);
