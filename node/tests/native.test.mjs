@@ -30,6 +30,7 @@ const plausible = {
   number: 0,
   boolean: true,
   "string[]": ["k"],
+  "number[]": [0],
   "[string, string][]": [],
   Rate: rate,
   Float64Array: rows,
