@@ -185,9 +185,11 @@ public final class RateLimiter {
     }
 
     private Port.Submit manyOf(List<KeyedCost> items) {
+        Arguments.notNull(items, "items");
         List<byte[]> keys = new ArrayList<>(items.size());
         long[] costs = new long[items.size()];
         for (KeyedCost item : items) {
+            Arguments.notNull(item, "item");
             Arguments.notNull(item.key(), "key");
             costs[keys.size()] = item.cost();
             // The keys of a key have that before them.
