@@ -32,7 +32,7 @@ IMPLEMENTS = {"Decision": "Answer"}
 def header(of: str) -> str:
     """The comment and the components, laid out as the formatter does."""
     record = RECORDS[of]
-    ends = f") implements {IMPLEMENTS[of]} {{" if of in IMPLEMENTS else ") {"
+    ends = f")\n        implements {IMPLEMENTS[of]} {{" if of in IMPLEMENTS else ") {"
     lines = ["/**", *(f" * {line}" for line in wrapped(java_code(sentence(record.what)), 116)), " *"]
     for each in record.fields:
         first, *rest = wrapped(java_code(f"@param {name(each)} {each.phrase('java')}"), 116)

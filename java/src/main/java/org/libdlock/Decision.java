@@ -27,7 +27,8 @@ public record Decision(
         @Nullable Duration retryAfter,
         Duration resetAfter,
         long limit,
-        OptionalLong serverTimeUs) implements Answer {
+        OptionalLong serverTimeUs)
+        implements Answer {
     // </api:record>
     static Decision of(Object reply) {
         Judged judged = Replies.of(reply, Judged.class);

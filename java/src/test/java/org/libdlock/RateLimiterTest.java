@@ -68,7 +68,10 @@ class RateLimiterTest extends WithServer {
         assertThat(limiter.peek().remaining()).isEqualTo(2);
         assertThat(limiter.keyed("user").keyed("1").peek().remaining()).isZero();
         one.reset();
-        assertThat(limiter.keyed("user").tryAcquireMany(List.of(new KeyedCost("1", 2))).get(0).allowed())
+        assertThat(limiter.keyed("user")
+                        .tryAcquireMany(List.of(new KeyedCost("1", 2)))
+                        .get(0)
+                        .allowed())
                 .isTrue();
         assertThat(one.peek().remaining()).isZero();
     }
@@ -82,7 +85,8 @@ class RateLimiterTest extends WithServer {
             assertThatThrownBy(keyed::acquire).isInstanceOf(InvalidNameException.class);
             assertThatThrownBy(keyed::peek).isInstanceOf(InvalidNameException.class);
             assertThatThrownBy(keyed::reset).isInstanceOf(InvalidNameException.class);
-            Answer answer = limiter.tryAcquireMany(List.of(new KeyedCost(key, 1))).get(0);
+            Answer answer =
+                    limiter.tryAcquireMany(List.of(new KeyedCost(key, 1))).get(0);
             assertThat(answer.allowed()).isFalse();
             assertThat(((Undecided) answer).error()).isInstanceOf(InvalidNameException.class);
         }
@@ -94,7 +98,11 @@ class RateLimiterTest extends WithServer {
     void aBatchAnswersEachItemByItself() throws Exception {
         RateLimiter limiter = connect().rateLimiter(name, Rate.of(3, HOUR));
         List<KeyedCost> items = List.of(
-                new KeyedCost("a", 2), new KeyedCost("b", 4), new KeyedCost("a", 2), new KeyedCost("", 1), new KeyedCost("c", -1));
+                new KeyedCost("a", 2),
+                new KeyedCost("b", 4),
+                new KeyedCost("a", 2),
+                new KeyedCost("", 1),
+                new KeyedCost("c", -1));
         List<Answer> answers = limiter.tryAcquireMany(items);
         assertThat(answers).extracting(Answer::allowed).containsExactly(true, false, false, false, false);
         assertThat(((Decision) answers.get(2)).remaining()).isEqualTo(1);
