@@ -5,7 +5,7 @@ use std::time::Duration;
 use libdlock::event::Event;
 use libdlock::lease::LossReason;
 use libdlock_bridge::{self as bridge, HandleKind, Outcome, What};
-use napi::bindgen_prelude::Either9;
+use napi::bindgen_prelude::{BigInt64Array, Either10};
 use napi_derive::napi;
 
 use crate::answer::{Failure, give};
@@ -37,7 +37,7 @@ enum Tag {
 }
 
 /// What is no number.
-pub type Other = Either9<
+pub type Other = Either10<
     String,
     Inspection,
     Loss,
@@ -47,6 +47,7 @@ pub type Other = Either9<
     SemaphoreInspection,
     RwLockInspection,
     CountingSemaphoreInspection,
+    BigInt64Array,
 >;
 
 /// Writes completions into numbers that JavaScript reads: how many they are, then a row for each. To make an object and name
@@ -67,9 +68,9 @@ impl<'a> Rows<'a> {
     pub(crate) fn add(&mut self, completion: bridge::Completion) {
         let (tag, first, second) = match completion.what {
             What::Done(Ok(outcome)) => self.outcome(outcome),
-            What::Done(Err(error)) => self.other(Either9::E(Failure::from(&error))),
+            What::Done(Err(error)) => self.other(Either10::E(Failure::from(&error))),
             What::Log(event) => {
-                let (_, at, none) = self.other(Either9::F(LogEvent::from(event)));
+                let (_, at, none) = self.other(Either10::F(LogEvent::from(event)));
                 (Tag::Event, at, none)
             }
         };
@@ -98,7 +99,7 @@ impl<'a> Rows<'a> {
             // <api:scalars> written by `python3 api/write.py` from api/wire.json
             Outcome::Bool(answer) => (Tag::Bool, f64::from(u8::from(answer)), 0.0),
             Outcome::Number(answer) => (Tag::Number, answer as f64, 0.0),
-            Outcome::Text(answer) => self.other(Either9::A(answer)),
+            Outcome::Text(answer) => self.other(Either10::A(answer)),
             // </api:scalars>
             Outcome::Handle(client) => {
                 self.environment.lend(HandleKind::Client, client);
@@ -108,19 +109,19 @@ impl<'a> Rows<'a> {
                 self.environment.lend(HandleKind::Held, held.handle);
                 (Tag::Held, give(held.handle), held.token as f64)
             }
-            Outcome::Inspection(seen) => self.other(Either9::B(Inspection {
+            Outcome::Inspection(seen) => self.other(Either10::B(Inspection {
                 holder: seen.holder,
                 ours: seen.ours,
                 ttl_ms: seen.ttl.map(millis),
                 token: seen.token,
                 queued: seen.queued.cast_signed(),
             })),
-            Outcome::SemaphoreInspection(seen) => self.other(Either9::G(SemaphoreInspection {
+            Outcome::SemaphoreInspection(seen) => self.other(Either10::G(SemaphoreInspection {
                 permits: seen.permits.map(u64::cast_signed),
                 available: seen.available,
                 queued: seen.queued.cast_signed(),
             })),
-            Outcome::RwLockInspection(seen) => self.other(Either9::H(RwLockInspection {
+            Outcome::RwLockInspection(seen) => self.other(Either10::H(RwLockInspection {
                 writer: seen.writer,
                 ours: seen.ours,
                 readers: seen.readers.cast_signed(),
@@ -128,13 +129,14 @@ impl<'a> Rows<'a> {
                 token: seen.token,
                 queued: seen.queued.cast_signed(),
             })),
-            Outcome::CountingSemaphoreInspection(seen) => self.other(Either9::I(CountingSemaphoreInspection {
+            Outcome::CountingSemaphoreInspection(seen) => self.other(Either10::I(CountingSemaphoreInspection {
                 exists: seen.exists,
                 available: seen.available,
                 queued: seen.queued.cast_signed(),
             })),
-            Outcome::Loss(reason) => self.other(Either9::C(Loss::from(reason))),
-            Outcome::Decision(decision) => self.other(Either9::D(Decision {
+            Outcome::Ids(ids) => self.other(Either10::J(BigInt64Array::new(ids.0))),
+            Outcome::Loss(reason) => self.other(Either10::C(Loss::from(reason))),
+            Outcome::Decision(decision) => self.other(Either10::D(Decision {
                 allowed: decision.allowed,
                 granted: decision.granted.cast_signed(),
                 remaining: decision.remaining.cast_signed(),

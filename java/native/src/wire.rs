@@ -155,6 +155,12 @@ impl Bytes {
                 self.int64(*queued as i64);
             }
             Outcome::Decision(decision) => self.decision(decision),
+            Outcome::Ids(ids) => {
+                self.byte(IDS);
+                // A batch is of a million at most.
+                self.0.extend((ids.0.len() as u32).to_be_bytes());
+                ids.0.iter().for_each(|id| self.int64(*id));
+            }
             Outcome::Handle(handle) => {
                 self.byte(HANDLE);
                 self.int64(*handle as i64);

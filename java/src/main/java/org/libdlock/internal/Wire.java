@@ -123,6 +123,7 @@ public final class Wire {
                 case COUNTING_SEMAPHORE_INSPECTION ->
                     new CountingSemaphoreInspection(flag(), bytes.getLong(), bytes.getLong());
                 case HANDLE -> bytes.getLong();
+                case IDS -> ids();
                 case FAILURE -> failure();
                 case DECISION ->
                     new Judged(
@@ -136,6 +137,13 @@ public final class Wire {
                 default ->
                     throw new IllegalStateException("the native library is another version's: completion " + what);
             };
+        }
+
+        private long[] ids() {
+            long[] ids = new long[bytes.getInt()];
+            bytes.asLongBuffer().get(ids);
+            bytes.position(bytes.position() + ids.length * Long.BYTES);
+            return ids;
         }
 
         private Failure failure() {
