@@ -7,7 +7,8 @@ use std::time::Duration;
 use libdlock::lease::{Grant, HolderId};
 use libdlock::rw_lock::RwLockSide;
 use libdlock::{
-    CountingSemaphore, Error, ErrorKind, IdGenerator, Latch, Lock, LockAll, RateLimiter, Result, Semaphore, Snowflake, embed,
+    CountingSemaphore, Error, ErrorKind, IdGenerator, Latch, Lock, LockAll, RateLimiter, Result, Semaphore, Snowflake,
+    embed,
 };
 use tokio::sync::watch;
 

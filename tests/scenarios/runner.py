@@ -15,6 +15,7 @@ import libdlock
 from counting_semaphore_verbs import CountingSemaphoreVerbs
 from hold_verbs import HoldVerbs
 from ids_verbs import IdsVerbs
+from id_generator_verbs import IdGeneratorVerbs
 from latch_verbs import LatchVerbs
 from lock_all_verbs import LockAllVerbs
 from lock_verbs import LockVerbs
@@ -32,6 +33,7 @@ class Runner(
     CountingSemaphoreVerbs,
     RwLockVerbs,
     LatchVerbs,
+    IdGeneratorVerbs,
     RateLimiterVerbs,
     IdsVerbs,
 ):

@@ -61,5 +61,6 @@ pub use self::snowflake::{
 };
 pub use self::stats::{Histogram, client_stats, counters, histograms};
 pub use crate::outcome::{
-    CountingSemaphoreInspection, Decision, Granted, Held, Ids, Inspection, Outcome, RwLockInspection, SemaphoreInspection,
+    CountingSemaphoreInspection, Decision, Granted, Held, Ids, Inspection, Outcome, RwLockInspection,
+    SemaphoreInspection,
 };

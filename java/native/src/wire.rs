@@ -40,6 +40,8 @@ const RW_LOCK_INSPECTION: u8 = 11;
 const NUMBER: u8 = 12;
 /// What the server said about a counting semaphore.
 const COUNTING_SEMAPHORE_INSPECTION: u8 = 13;
+/// Ids: how many, and each.
+const IDS: u8 = 14;
 // </api:tags>
 
 /// Stands for a number that is not there; those that may be missing are never negative.

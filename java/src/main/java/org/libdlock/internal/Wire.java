@@ -51,6 +51,9 @@ public final class Wire {
     /** What the server said about a counting semaphore. */
     private static final byte COUNTING_SEMAPHORE_INSPECTION = 13;
 
+    /** Ids: how many, and each. */
+    private static final byte IDS = 14;
+
     // </api:tags>
 
     /** What an operation brings that has nothing to say but that it is done. */
