@@ -24,6 +24,7 @@ const SOURCES: [&str; 29] = [
     "semaphore.rs",
     "rw_lock.rs",
     "latch.rs",
+    "id_generator.rs",
     "counting_semaphore.rs",
     "snowflake.rs",
     "cancel.rs",
@@ -37,6 +38,7 @@ const SOURCES: [&str; 29] = [
     "submit/lock_all.rs",
     "submit/rate_limiter.rs",
     "submit/latch.rs",
+    "submit/id_generator.rs",
     "submit/counting_semaphore.rs",
     "shutdown.rs",
 ];

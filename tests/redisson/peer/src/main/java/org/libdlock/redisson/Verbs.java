@@ -91,6 +91,7 @@ final class Verbs {
         switch (kind) {
             case "permits" -> say.accept(PermitVerbs.run(client.getPermitExpirableSemaphore(name), verb, rest));
             case "counting" -> say.accept(CountingVerbs.run(client.getSemaphore(name), verb, rest));
+            case "ids" -> say.accept(IdVerbs.run(client.getIdGenerator(name), verb, rest));
             case "latch" -> say.accept(LatchVerbs.run(client.getCountDownLatch(name), verb, rest));
             default -> run(kind, name, verb, rest, say);
         }
