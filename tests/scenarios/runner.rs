@@ -2,8 +2,8 @@
 
 mod counting_semaphore_verbs;
 mod hold_verbs;
-mod ids_verbs;
 mod id_generator_verbs;
+mod ids_verbs;
 mod latch_verbs;
 mod lock_all_verbs;
 mod lock_verbs;
@@ -19,8 +19,8 @@ use libdlock::{Client, Result};
 
 use crate::counting_semaphore_verbs::CountingSemaphores;
 use crate::hold_verbs::Holds;
-use crate::ids_verbs::Generators;
 use crate::id_generator_verbs::IdGenerators;
+use crate::ids_verbs::Generators;
 use crate::latch_verbs::Latches;
 use crate::lock_all_verbs::Sets;
 use crate::rate_limiter_verbs::Limiters;
