@@ -38,7 +38,9 @@ def test_a_start_is_any_number_of_64_bits(client: libdlock.Client, name: str) ->
 def test_threads_share_a_generator_and_no_id(client: libdlock.Client, name: str) -> None:
     ids = client.id_generator(name, block=50)
     made: list[int] = []
-    threads = [threading.Thread(target=lambda: made.extend(ids.next_id() for _ in range(500))) for _ in range(4)]
+    threads = [
+        threading.Thread(target=lambda: made.extend(ids.next_id() for _ in range(500))) for _ in range(4)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -139,7 +141,9 @@ def test_a_child_has_no_part_in_a_block(python: Python, url: str, name: str) -> 
     assert out == "done\n", err
 
 
-async def test_tasks_share_a_generator_and_no_id(aio_client: aio.Client, aio_other: aio.Client, name: str) -> None:
+async def test_tasks_share_a_generator_and_no_id(
+    aio_client: aio.Client, aio_other: aio.Client, name: str
+) -> None:
     ids, theirs = aio_client.id_generator(name, block=10), aio_other.id_generator(name)
     assert repr(ids) == f"<libdlock.aio.IdGenerator {name!r}>"
 

@@ -23,9 +23,7 @@ def allocation(name: str) -> str:
     return f"{name}:allocation" if "{" in name else f"{{{name}}}:allocation"
 
 
-def test_both_sides_take_blocks_from_one_number(
-    ours: libdlock.Client, them: IdHolder, wire: Wire, name: str
-) -> None:
+def test_both_sides_take_blocks_from_one_number(ours: libdlock.Client, them: IdHolder, wire: Wire, name: str) -> None:
     assert them.init(name, 100, 10)
     ids = ours.id_generator(name, block=7, start=1)
     assert ids.next_id() == 100
@@ -46,9 +44,7 @@ def test_what_ours_has_begun_theirs_goes_on_with(ours: libdlock.Client, them: Id
     assert wire.number("PTTL", name) == wire.number("PTTL", allocation(name)) == -1
 
 
-def test_a_generator_that_nobody_has_begun_is_alike(
-    ours: libdlock.Client, them: IdHolder, wire: Wire, name: str
-) -> None:
+def test_a_generator_that_nobody_has_begun_is_alike(ours: libdlock.Client, them: IdHolder, wire: Wire, name: str) -> None:
     assert them.next(name) == [1]
     begun = [wire.text("GET", name), wire.text("GET", allocation(name))]
     assert them.delete(name)

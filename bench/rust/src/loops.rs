@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use libdlock::lease::HolderId;
 use libdlock::lock::{AcquireOptions, LockAll};
 use libdlock::semaphore::Semaphore;
-use libdlock::{Client, Held, Lock, Rate, RateLimiter, RwLock, Snowflake};
+use libdlock::{Client, Held, IdGenerator, Lock, Rate, RateLimiter, RwLock, Snowflake};
 
 use crate::acquires::Acquires;
 use crate::protocol;
@@ -31,6 +31,7 @@ enum Work {
     Decisions(RateLimiter),
     Ids(Snowflake),
     Batches(Snowflake, Vec<i64>),
+    IdBlocks(IdGenerator),
 }
 
 impl Work {
@@ -53,6 +54,7 @@ impl Work {
             "decisions" => Work::Decisions(client.rate_limiter("bench", Rate::new(1_000_000, Duration::from_secs(1)))?),
             "ids" => Work::Ids(Snowflake::new(1, 1)?),
             "batches" => Work::Batches(Snowflake::new(1, 1)?, vec![0; BATCH]),
+            "id_blocks" => Work::IdBlocks(client.id_generator("bench")?),
             other => return Err(format!("there is no {other:?}").into()),
         })
     }
@@ -80,6 +82,12 @@ impl Work {
             Work::Ids(ids) => {
                 for _ in 0..BATCH {
                     ids.next_id()?;
+                }
+                return Ok(BATCH);
+            }
+            Work::IdBlocks(ids) => {
+                for _ in 0..BATCH {
+                    ids.next_id().await?;
                 }
                 return Ok(BATCH);
             }

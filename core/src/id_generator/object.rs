@@ -92,7 +92,7 @@ impl Fetching {
         Fetching { object: object.clone(), is_over: false }
     }
 
-    /// Fetches until nobody waits.
+    /// Fetches until nobody waits, and more than a little is left.
     pub(super) async fn run(mut self, options: IdGeneratorOptions) {
         loop {
             let wanted = self.object.stock().wanted();

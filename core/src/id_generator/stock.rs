@@ -71,8 +71,11 @@ impl Stock {
 
     /// Whether it is time for a fetch that nobody waits for, by the clock that `now` reads.
     pub(super) fn is_low(&self, now: impl FnOnce() -> Tick) -> bool {
-        let low = |block: u64| self.left <= block / LEFT;
-        !self.fetching && self.block.is_some_and(low) && now() >= self.quiet_until
+        !self.fetching && self.has_few() && now() >= self.quiet_until
+    }
+
+    fn has_few(&self) -> bool {
+        self.block.is_some_and(|block| self.left <= block / LEFT)
     }
 
     /// True for whoever has to fetch from now on, until [`Stock::stop`].
@@ -91,7 +94,8 @@ impl Stock {
         all.saturating_sub(self.left)
     }
 
-    /// What a fetch brought. Serves those that wait, in their order, and says whether some still do.
+    /// What a fetch brought. Serves those that wait, in their order, and says whether another one should follow: some still wait,
+    /// or little is left for who comes next.
     pub(super) fn add(&mut self, fetched: &Fetched) -> bool {
         self.ids.push_back(Ids { next: fetched.first, left: fetched.count });
         self.left = self.left.saturating_add(fetched.count);
@@ -109,7 +113,7 @@ impl Stock {
             // If it goes away right now its ids are a gap.
             let _ = waiter.answer.send(Ok(ids));
         }
-        false
+        self.has_few()
     }
 
     /// A fetch failed: all that wait are told why, and nothing is fetched ahead for a while.

@@ -20,9 +20,13 @@ class NamedIdGenerator(UnheldObject):
 
     # What sequences, counters, and the generators of Redisson and of libdlock without a server call it.
     _elsewhere: ClassVar = {
-        **dict.fromkeys(("nextId", "nextval", "next", "incr", "get_id", "increment_and_get"), "`ids.next_id()`"),
+        **dict.fromkeys(
+            ("nextId", "nextval", "next", "incr", "get_id", "increment_and_get"), "`ids.next_id()`"
+        ),
         **dict.fromkeys(("nextIds", "take", "fill"), "`ids.next_ids(n)`"),
-        **dict.fromkeys(("tryInit", "try_init", "start"), "`client.id_generator(name, block=..., start=...)`"),
+        **dict.fromkeys(
+            ("tryInit", "try_init", "start"), "`client.id_generator(name, block=..., start=...)`"
+        ),
         **dict.fromkeys(("block", "allocation_size", "allocationSize"), "`ids.block_size`"),
     }
 
