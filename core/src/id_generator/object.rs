@@ -101,6 +101,8 @@ impl Fetching {
             match outcome {
                 Ok(fetched) if stock.add(&fetched) => continue,
                 Ok(_) => {}
+                // It was begun for nobody: those that have come since have their own time.
+                Err(error) if wanted == 0 && error.is_retryable() && stock.serve() => continue,
                 Err(error) => stock.fail(&error, self.object.context.clock.now().plus(QUIET)),
             }
             // Whoever waits from now on begins another.

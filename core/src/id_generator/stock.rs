@@ -94,12 +94,16 @@ impl Stock {
         all.saturating_sub(self.left)
     }
 
-    /// What a fetch brought. Serves those that wait, in their order, and says whether another one should follow: some still wait,
-    /// or little is left for who comes next.
+    /// What a fetch brought. Whether another one should follow: some still wait, or little is left for who comes next.
     pub(super) fn add(&mut self, fetched: &Fetched) -> bool {
         self.ids.push_back(Ids { next: fetched.first, left: fetched.count });
         self.left = self.left.saturating_add(fetched.count);
         self.block = Some(fetched.block);
+        self.serve() || self.has_few()
+    }
+
+    /// Serves those that wait, in their order; whether some still do.
+    pub(super) fn serve(&mut self) -> bool {
         while let Some(waiter) = self.waiters.pop_front() {
             if waiter.answer.is_closed() {
                 continue;
@@ -113,7 +117,7 @@ impl Stock {
             // If it goes away right now its ids are a gap.
             let _ = waiter.answer.send(Ok(ids));
         }
-        self.has_few()
+        false
     }
 
     /// A fetch failed: all that wait are told why, and nothing is fetched ahead for a while.
