@@ -41,7 +41,7 @@ fn pass(clocks: &Stepped, time: Duration, ppm: i64) {
 }
 
 #[test]
-fn a_generator_keeps_within_10_ms_of_a_clock_that_drifts_for_a_day() {
+fn a_day_of_drift_leaves_10_ms_at_most() {
     for ppm in [100, -100, 400, -400] {
         let clocks = Stepped::at_ms(NOW_MS);
         let ids = generator(&clocks);

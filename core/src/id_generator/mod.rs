@@ -189,7 +189,7 @@ impl IdGenerator {
         let mut stock = self.shared.stock();
         let taken = stock.take(ids);
         if taken {
-            self.shared.fetch_ahead(&mut stock, self.options);
+            self.shared.fetch_ahead(&mut stock, false, self.options);
         }
         Ok(taken)
     }

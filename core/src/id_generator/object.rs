@@ -39,9 +39,9 @@ impl IdGeneratorObject {
         self.stock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Fetches in the background if little is left.
-    pub(super) fn fetch_ahead(self: &Arc<Self>, stock: &mut Stock, options: IdGeneratorOptions) {
-        if stock.is_low(|| self.context.clock.now()) && stock.begin() {
+    /// Fetches in the background if little is left, or if callers still wait.
+    pub(super) fn fetch_ahead(self: &Arc<Self>, stock: &mut Stock, still_wait: bool, options: IdGeneratorOptions) {
+        if (still_wait || stock.is_low(|| self.context.clock.now())) && stock.begin() {
             self.context.tasks.spawn_operation(Fetching::new(self).run(options));
         }
     }
@@ -92,24 +92,25 @@ impl Fetching {
         Fetching { object: object.clone(), is_over: false }
     }
 
-    /// Fetches until nobody waits, and more than a little is left.
+    /// Fetches once, and serves those that wait. What then is still to be done goes on in the background: a caller that came here
+    /// on its own thread has its ids.
     pub(super) async fn run(mut self, options: IdGeneratorOptions) {
-        loop {
-            let wanted = self.object.stock().wanted();
-            let outcome = self.object.ask(wanted, options).await;
-            let mut stock = self.object.stock();
-            match outcome {
-                Ok(fetched) if stock.add(&fetched) => continue,
-                Ok(_) => {}
-                // It was begun for nobody: those that have come since have their own time.
-                Err(error) if wanted == 0 && error.is_retryable() && stock.serve() => continue,
-                Err(error) => stock.fail(&error, self.object.context.clock.now().plus(QUIET)),
+        let wanted = self.object.stock().wanted();
+        let outcome = self.object.ask(wanted, options).await;
+        self.is_over = true;
+        let object = &self.object;
+        let mut stock = object.stock();
+        stock.stop();
+        let still_wait = match outcome {
+            Ok(fetched) => stock.add(&fetched),
+            // It was begun for nobody: those that have come since have their own time.
+            Err(error) if wanted == 0 && error.is_retryable() && stock.serve() => true,
+            Err(error) => {
+                stock.fail(&error, object.context.clock.now().plus(QUIET));
+                false
             }
-            // Whoever waits from now on begins another.
-            stock.stop();
-            self.is_over = true;
-            return;
-        }
+        };
+        object.fetch_ahead(&mut stock, still_wait, options);
     }
 }
 

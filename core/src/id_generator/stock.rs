@@ -71,11 +71,8 @@ impl Stock {
 
     /// Whether it is time for a fetch that nobody waits for, by the clock that `now` reads.
     pub(super) fn is_low(&self, now: impl FnOnce() -> Tick) -> bool {
-        !self.fetching && self.has_few() && now() >= self.quiet_until
-    }
-
-    fn has_few(&self) -> bool {
-        self.block.is_some_and(|block| self.left <= block / LEFT)
+        let few = |block: u64| self.left <= block / LEFT;
+        !self.fetching && self.block.is_some_and(few) && now() >= self.quiet_until
     }
 
     /// True for whoever has to fetch from now on, until [`Stock::stop`].
@@ -94,12 +91,12 @@ impl Stock {
         all.saturating_sub(self.left)
     }
 
-    /// What a fetch brought. Whether another one should follow: some still wait, or little is left for who comes next.
+    /// What a fetch brought. Serves those that wait; whether some still do.
     pub(super) fn add(&mut self, fetched: &Fetched) -> bool {
         self.ids.push_back(Ids { next: fetched.first, left: fetched.count });
         self.left = self.left.saturating_add(fetched.count);
         self.block = Some(fetched.block);
-        self.serve() || self.has_few()
+        self.serve()
     }
 
     /// Serves those that wait, in their order; whether some still do.
