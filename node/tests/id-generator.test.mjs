@@ -43,9 +43,8 @@ onBothBackends((context) => {
       const { allowed } = await rejects(ids.nextIds(count), "INVALID_ARGUMENT");
       assert.equal(allowed, "1 to 1000000");
     }
-    await assert.rejects(ids.nextId(3), { name: "TypeError" });
     await assert.rejects(ids.nextIds(), { name: "TypeError" });
-    assert.throws(() => ids.nextval, /nextId/);
+    assert.throws(() => ids.nextval(), /nextId/);
     assert.equal(await ids.nextId(), 1n);
   });
 

@@ -63,9 +63,7 @@ export class IdGenerator {
    * within `operationTimeoutMs`: the call may be repeated, and never gets an id that somebody else has. With `DLOCK_UNSUPPORTED` when
    * the ids are used up, at 2^63 - 1, and with `DLOCK_WRONG_TYPE` when one of the keys holds something else.
    */
-  nextId(): Promise<bigint>;
-  async nextId(...surplus: unknown[]): Promise<bigint> {
-    refuseSurplus(surplus, "nextId() has no argument: nextIds(count) makes several");
+  async nextId(): Promise<bigint> {
     const [id] = await this.#next(1);
     return id as bigint;
   }
