@@ -23,13 +23,13 @@
 
 namespace dlock {
 
-/// A generator of ids by name: each is given out once among all processes. A process takes a block of them at a time and
-/// hands them out without asking the server; the next block is fetched when a fifth is left. What a process has of a
-/// block is lost when its client is closed, with its last generator of the name, and when it ends: there are gaps.
+/// A generator of ids by name: each is given out once among all processes. A process takes a block of them at a time
+/// and hands them out without asking the server; the next block is fetched when a fifth is left. What a process has of
+/// a block is lost when its client is closed, with its last generator of the name, and when it ends: there are gaps.
 class id_generator {
 public:
-    /// `block`, 1 to 2^53 - 1, is how many ids a process takes at a time, `start` the first of all. Both count only where
-    /// the server knows none; block_size() says what does.
+    /// `block`, 1 to 2^53 - 1, is how many ids a process takes at a time, `start` the first of all. Both count only
+    /// where the server knows none; block_size() says what does.
     id_generator(const client& client, std::string_view name, std::int64_t block = DLOCK_ID_BLOCK_DEFAULT,
                  std::int64_t start = 1) {
         detail::check([&](auto* cause) {
@@ -38,8 +38,8 @@ public:
         });
     }
 
-    /// The next id, mostly without asking the server. Throws dlock::connection_failed when none is left and the server did
-    /// not answer: the call may be repeated. dlock::unsupported when the ids are used up, at 2^63 - 1.
+    /// The next id, mostly without asking the server. Throws dlock::connection_failed when none is left and the server
+    /// did not answer: the call may be repeated. dlock::unsupported when the ids are used up, at 2^63 - 1.
     // NOLINTNEXTLINE(modernize-use-nodiscard): a call for its effect
     std::int64_t next_id() {
         std::int64_t made = 0;
@@ -54,7 +54,8 @@ public:
             [&](auto* cause) { return dlock_id_generator_next_ids(generator_.get(), made.data(), count, cause); });
         return made;
     }
-    /// How many ids a block has: what the server said with the last one, and the constructor's before the first. No I/O.
+    /// How many ids a block has: what the server said with the last one, and the constructor's before the first. No
+    /// I/O.
     [[nodiscard]] std::int64_t block_size() const {
         std::int64_t size = 0;
         detail::check([&](auto* cause) { return dlock_id_generator_block_size(generator_.get(), &size, cause); });

@@ -64,8 +64,8 @@ export class IdGenerator {
    * the ids are used up, at 2^63 - 1, and with `DLOCK_WRONG_TYPE` when one of the keys holds something else.
    */
   async nextId(): Promise<bigint> {
-    const [id] = await this.#next(1);
-    return id as bigint;
+    const [id] = (await this.#next(1)) as unknown as readonly [bigint];
+    return id;
   }
 
   /** The next `count` ids, 1 to 1,000,000, in increasing order, not always without gaps. Errors as `nextId`. */

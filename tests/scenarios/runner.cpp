@@ -13,8 +13,8 @@
 
 #include "counting_semaphore_verbs.hpp"
 #include "hold_verbs.hpp"
-#include "ids_verbs.hpp"
 #include "id_generator_verbs.hpp"
+#include "ids_verbs.hpp"
 #include "latch_verbs.hpp"
 #include "lock_all_verbs.hpp"
 #include "lock_verbs.hpp"
@@ -59,7 +59,8 @@ public:
 
 private:
     [[nodiscard]] std::vector<verbs*> kinds() {
-        return {&holds_, &locks_, &sets_, &rw_locks_, &semaphores_, &counting_, &latches_, &id_generators_, &limiters_, &ids_};
+        return {&holds_,    &locks_,   &sets_,          &rw_locks_, &semaphores_,
+                &counting_, &latches_, &id_generators_, &limiters_, &ids_};
     }
 
     values forget() {

@@ -14,8 +14,8 @@ from typing import Any
 import libdlock
 from counting_semaphore_verbs import CountingSemaphoreVerbs
 from hold_verbs import HoldVerbs
-from ids_verbs import IdsVerbs
 from id_generator_verbs import IdGeneratorVerbs
+from ids_verbs import IdsVerbs
 from latch_verbs import LatchVerbs
 from lock_all_verbs import LockAllVerbs
 from lock_verbs import LockVerbs

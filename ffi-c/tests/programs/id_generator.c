@@ -49,7 +49,8 @@ static void the_last_ids_are_given_and_then_an_error(void) {
     CHECK(next(ids) == INT64_MAX - 2 && next(ids) == INT64_MAX - 1);
     int64_t id = 0;
     dlock_error_t cause = DLOCK_ERROR_INIT;
-    CHECK(dlock_id_generator_next_id(ids, &id, &cause) == DLOCK_UNSUPPORTED && strstr(cause.message, "used up") != NULL);
+    CHECK(dlock_id_generator_next_id(ids, &id, &cause) == DLOCK_UNSUPPORTED &&
+          strstr(cause.message, "used up") != NULL);
     CHECK(dlock_id_generator_free(ids) == DLOCK_OK);
 }
 
