@@ -14,6 +14,7 @@ MODULES = {
     "counting_semaphore": "counting_semaphore",
     "free": "port",
     "holder": "port",
+    "id_generator": "id_generator",
     "id": "snowflake",
     "layout": "snowflake",
     "lock_all": "lock_all",

@@ -77,6 +77,11 @@
 #define DLOCK_HISTOGRAM_BUCKETS 40
 
 /**
+ * How many ids a block has if nobody says otherwise.
+ */
+#define DLOCK_ID_BLOCK_DEFAULT 5000
+
+/**
  * Bytes of an id as text in any base, its NUL included.
  */
 #define DLOCK_ID_TEXT_SIZE 20
@@ -107,6 +112,11 @@ typedef struct dlock_counting_semaphore_t dlock_counting_semaphore_t;
  * it was lost.
  */
 typedef struct dlock_held_t dlock_held_t;
+
+/**
+ * A generator of ids in blocks, by name.
+ */
+typedef struct dlock_id_generator_t dlock_id_generator_t;
 
 /**
  * A count-down latch, by name.
@@ -2287,6 +2297,61 @@ dlock_status_t dlock_latch_delete(const struct dlock_latch_t *latch,
                                   struct dlock_error_t *error);
 
 /**
+ * Makes a generator of ids with a name of 1 to 512 bytes of UTF-8. No I/O. `block`, 1 to 9007199254740991, is how many ids this
+ * process takes from the server at a time, and `start` the first id of all: as a rule DLOCK_ID_BLOCK_DEFAULT and 1. Both count
+ * only where the server knows none; dlock_id_generator_block_size() says what does. DLOCK_INVALID_NAME for a name that is
+ * refused.
+ */
+dlock_status_t dlock_id_generator_open(const struct dlock_client_t *client,
+                                       const char *name,
+                                       size_t name_len,
+                                       int64_t block,
+                                       int64_t start,
+                                       struct dlock_id_generator_t **out_generator,
+                                       struct dlock_error_t *error);
+
+/**
+ * Gives the handle up. With the last of a name and client, what the process has of a block is lost: a gap.
+ */
+dlock_status_t dlock_id_generator_free(struct dlock_id_generator_t *generator);
+
+/**
+ * Writes the generator's name and a NUL to `buffer`, and its bytes without the NUL to `out_len`. A buffer of DLOCK_NAME_SIZE is
+ * always large enough; one that is not is DLOCK_INVALID_ARGUMENT.
+ */
+dlock_status_t dlock_id_generator_name(const struct dlock_id_generator_t *generator,
+                                       char *buffer,
+                                       size_t buffer_size,
+                                       size_t *out_len,
+                                       struct dlock_error_t *error);
+
+/**
+ * How many ids a block has: what the server said with the last one that this client took, and `block` of
+ * dlock_id_generator_open() before the first. No I/O.
+ */
+dlock_status_t dlock_id_generator_block_size(const struct dlock_id_generator_t *generator,
+                                             int64_t *out_size,
+                                             struct dlock_error_t *error);
+
+/**
+ * The next id. From the block of this process, without asking the server, as long as that has one; the next block is fetched when
+ * a fifth is left. DLOCK_CONNECTION when there is none left and the server did not answer within operation_timeout: the call may
+ * be repeated. DLOCK_UNSUPPORTED when the ids are used up, at 2^63 - 1. DLOCK_WRONG_TYPE when the key holds something else.
+ */
+dlock_status_t dlock_id_generator_next_id(const struct dlock_id_generator_t *generator,
+                                          int64_t *out_id,
+                                          struct dlock_error_t *error);
+
+/**
+ * The next `count` ids, 1 to DLOCK_BATCH_MAX, in increasing order, into `out_ids`, which stays as it was after an
+ * error. Errors as dlock_id_generator_next_id().
+ */
+dlock_status_t dlock_id_generator_next_ids(const struct dlock_id_generator_t *generator,
+                                           int64_t *out_ids,
+                                           size_t count,
+                                           struct dlock_error_t *error);
+
+/**
  * Makes a counting semaphore with a name of 1 to 512 bytes of UTF-8. No I/O. One that is not on the server has no permits:
  * dlock_counting_semaphore_try_set_permits() makes it. DLOCK_INVALID_NAME for a name that is refused.
  */
@@ -2798,6 +2863,16 @@ dlock_status_t dlock_submit_latch_delete(const struct dlock_port_t *port,
                                          void *user_data,
                                          struct dlock_op_t **out_op,
                                          struct dlock_error_t *error);
+
+/**
+ * Asks for the next id (see dlock_id_generator_next_id()); completes with DLOCK_COMPLETION_NUMBER, at once as long as the process
+ * has one. Cancelled, it may leave a gap.
+ */
+dlock_status_t dlock_submit_id_generator_next_id(const struct dlock_port_t *port,
+                                                 const struct dlock_id_generator_t *generator,
+                                                 void *user_data,
+                                                 struct dlock_op_t **out_op,
+                                                 struct dlock_error_t *error);
 
 /**
  * Makes a counting semaphore (see dlock_counting_semaphore_try_set_permits()); completes with DLOCK_COMPLETION_FLAG: whether

@@ -20,6 +20,9 @@
  *     dlock::latch ready{client, "ready"};
  *     ready.wait();                                   // until others have counted it down
  *
+ *     dlock::id_generator ids{client, "orders"};
+ *     std::int64_t order = ids.next_id();             // given out once, mostly without asking the server
+ *
  * A dlock::mutex is held by a thread, like a std::recursive_timed_mutex, but across processes and machines, and only
  * for as long as its lease is renewed: ask held().valid() or wait for held().lost(). Errors are exceptions derived from
  * dlock::error, one type a kind. Every class may be used by several threads at once, moves apart; a dlock::port is
@@ -34,6 +37,7 @@
 #include "dlock/error.hpp"
 #include "dlock/held.hpp"
 #include "dlock/hold.hpp"
+#include "dlock/id_generator.hpp"
 #include "dlock/latch.hpp"
 #include "dlock/lock_all.hpp"
 #include "dlock/lockable.hpp"

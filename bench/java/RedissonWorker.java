@@ -6,20 +6,23 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Lock;
 import java.util.function.Function;
 import org.redisson.Redisson;
+import org.redisson.api.RIdGenerator;
 import org.redisson.api.RPermitExpirableSemaphore;
 import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
 import org.redisson.config.SingleServerConfig;
 
 /**
- * The peer of the Java worker: Redisson's locks, its semaphore with leased permits for `permits`, and its read-write lock for
- * `reads_and_writes`.
+ * The peer of the Java worker: Redisson's locks, its semaphore with leased permits for `permits`, its read-write lock for
+ * `reads_and_writes`, and its id generator for `id_blocks`.
  *
  * <pre>RedissonWorker RLock|RFencedLock WHAT URL CALLERS SECONDS</pre>
  *
  * {@code -Dsmall=true}: fewer threads and connections than by default, where many of these processes run at a time.
  */
 public final class RedissonWorker {
+    private static final int BATCH = 1000; // of what is quick between two looks at the clock
+
     private static final int AT_ONCE = 64; // acquires of `held` that are under way at a time
 
     private RedissonWorker() {}
@@ -68,6 +71,15 @@ public final class RedissonWorker {
             new Callers(count, Double.parseDouble(arguments[4])).permits(() -> {
                 semaphore.release(semaphore.acquire(30, TimeUnit.SECONDS));
                 return null;
+            });
+        } else if (what.equals("id_blocks")) {
+            // One object for all callers: each object takes a block of its own.
+            RIdGenerator ids = client.getIdGenerator("bench");
+            new Callers(count, Double.parseDouble(arguments[4])).loops(caller -> () -> {
+                for (int each = 0; each < BATCH; each++) {
+                    ids.nextId();
+                }
+                return BATCH;
             });
         } else if (what.equals("reads_and_writes")) {
             new Callers(count, Double.parseDouble(arguments[4])).readsAndWrites(client::getReadWriteLock);

@@ -9,6 +9,7 @@ import org.libdlock.Client;
 import org.libdlock.DistributedLock;
 import org.libdlock.DistributedSemaphore;
 import org.libdlock.Dlock;
+import org.libdlock.IdGenerator;
 import org.libdlock.Rate;
 import org.libdlock.RateLimiter;
 import org.libdlock.Snowflake;
@@ -44,6 +45,16 @@ public final class Worker {
     private static LongSupplier batches() {
         Snowflake ids = new Snowflake(1, 1);
         return () -> ids.nextIds(BATCH).length;
+    }
+
+    private static LongSupplier idBlocks(Client client) {
+        IdGenerator ids = client.idGenerator("bench");
+        return () -> {
+            for (int each = 0; each < BATCH; each++) {
+                ids.nextId();
+            }
+            return BATCH;
+        };
     }
 
     /** Lock and unlock what the thread holds: each thread takes it the first time it comes by. */
@@ -96,6 +107,7 @@ public final class Worker {
                 case "decisions" -> callers.loops(caller -> decisions(client));
                 case "ids" -> callers.loops(caller -> ids());
                 case "batches" -> callers.loops(caller -> batches());
+                case "id_blocks" -> callers.loops(caller -> idBlocks(client));
                 case "reentry" -> callers.loops(caller -> reentry(client, caller));
                 case "lost" -> lost(client, count);
                 case "permits" -> {

@@ -41,6 +41,8 @@ macro_rules! each_kind {
             Latch = 12 "latch" latches: crate::objects::LatchEntry;
             /// A counting semaphore of a client, by name.
             CountingSemaphore = 13 "counting semaphore" counting_semaphores: crate::objects::CountingSemaphoreEntry;
+            /// A generator of ids in blocks of a client, by name.
+            IdGenerator = 14 "id generator" id_generators: crate::objects::IdGeneratorEntry;
         }
     };
 }

@@ -7,7 +7,8 @@ use std::time::Duration;
 use libdlock::lease::{Grant, HolderId};
 use libdlock::rw_lock::RwLockSide;
 use libdlock::{
-    CountingSemaphore, Error, ErrorKind, Latch, Lock, LockAll, RateLimiter, Result, Semaphore, Snowflake, embed,
+    CountingSemaphore, Error, ErrorKind, IdGenerator, Latch, Lock, LockAll, RateLimiter, Result, Semaphore, Snowflake,
+    embed,
 };
 use tokio::sync::watch;
 
@@ -277,6 +278,12 @@ pub(crate) struct LatchEntry {
 /// A counting semaphore of a client.
 pub(crate) struct CountingSemaphoreEntry {
     pub(crate) semaphore: CountingSemaphore,
+    pub(crate) client: Arc<ClientEntry>,
+}
+
+/// A generator of ids in blocks of a client.
+pub(crate) struct IdGeneratorEntry {
+    pub(crate) ids: IdGenerator,
     pub(crate) client: Arc<ClientEntry>,
 }
 

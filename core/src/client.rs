@@ -10,6 +10,7 @@ use crate::config::Config;
 use crate::context::Context;
 use crate::counting_semaphore::{CountingSemaphore, CountingSemaphores};
 use crate::error::{Error, ErrorKind, Result};
+use crate::id_generator::{IdGenerator, IdGeneratorOptions};
 use crate::latch::{Latch, Latches};
 use crate::lease::HolderId;
 use crate::limit::{LimiterOptions, Limits, Rate, RateLimiter};
@@ -209,6 +210,24 @@ impl Client {
     /// (`redis+quorum`).
     pub fn latch(&self, name: &str) -> Result<Latch> {
         self.0.latches.open(name)
+    }
+
+    /// The generator of ids of this name, in blocks of [`DEFAULT_BLOCK`](crate::id_generator::DEFAULT_BLOCK) unless the server
+    /// knows another size. No I/O.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidName`] as [`Client::lock`]; [`ErrorKind::Unsupported`] with several independent servers
+    /// (`redis+quorum`).
+    pub fn id_generator(&self, name: &str) -> Result<IdGenerator> {
+        self.id_generator_with(name, IdGeneratorOptions::default())
+    }
+
+    /// The generator of ids of this name. No I/O.
+    ///
+    /// # Errors
+    /// As [`Client::id_generator`]; [`ErrorKind::InvalidArgument`] for the size of a block.
+    pub fn id_generator_with(&self, name: &str, options: IdGeneratorOptions) -> Result<IdGenerator> {
+        IdGenerator::open(self.context(), name, options)
     }
 
     /// The rate limiter of this name, without a policy for an absent server. No I/O.

@@ -37,6 +37,7 @@
 //! | [`lease`] | what a hold is: its fencing token, its validity, and why it was lost |
 //! | [`latch`] | [`Latch`]: wait until a count has come down to zero |
 //! | [`limit`] | [`RateLimiter`]: ask or wait for tokens, and what to answer while the server is away |
+//! | [`id_generator`] | [`IdGenerator`]: numbers from a sequence on the server, which a process takes in blocks |
 //! | [`id`] | [`Snowflake`]: layouts, single ids and batches, decoding, text |
 //! | [`error`], [`event`], [`stats`] | what went wrong, what a client says while it works, what it has counted |
 //!
@@ -66,6 +67,7 @@ mod ended;
 pub mod error;
 pub mod event;
 pub mod id;
+pub mod id_generator;
 pub mod latch;
 pub mod lease;
 pub mod limit;
@@ -86,6 +88,7 @@ pub use config::Config;
 pub use counting_semaphore::CountingSemaphore;
 pub use error::{Error, ErrorKind, Result};
 pub use id::Snowflake;
+pub use id_generator::IdGenerator;
 pub use latch::Latch;
 pub use limit::{Decision, Rate, RateLimiter};
 pub use lock::{Held, HeldAll, Lock, LockAll};

@@ -181,6 +181,8 @@ async fn every_kind_of_object_works_on_every_node() {
         assert!(latch.try_set_count(1).await.unwrap());
         latch.count_down().await.unwrap();
         latch.wait().await.unwrap();
+        let ids = client.id_generator(&name("ids")).unwrap();
+        assert_eq!(ids.next_ids(6_000).await.unwrap().last(), Some(&6_000));
         let limiter = client.rate_limiter(&name("rate"), Rate::new(1, Duration::from_secs(60))).unwrap();
         assert!(limiter.try_acquire(1).await.unwrap().allowed);
         assert!(!limiter.try_acquire(1).await.unwrap().allowed);

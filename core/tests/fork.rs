@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use libdlock::lease::{Grant, HoldState, HolderId, LossReason};
 use libdlock::lock::AcquireOptions;
-use libdlock::{Client, ErrorKind, Held, HeldAll, Latch, Lock, LockAll, Rate, Wait, embed};
+use libdlock::{Client, ErrorKind, Held, HeldAll, IdGenerator, Latch, Lock, LockAll, Rate, Wait, embed};
 use libdlock_testkit::Server;
 use tokio::runtime::Builder;
 
@@ -23,6 +23,8 @@ fn a_forked_child_is_refused_with_an_open_client_of_its_parent() {
     let held = client.block_on(lock.acquire()).unwrap();
     let (all, latch) = (client.lock_all(["one", "two"]).unwrap(), client.latch("ready").unwrap());
     let both = client.block_on(all.acquire()).unwrap();
+    let ids = client.id_generator("ids").unwrap();
+    assert_eq!(client.block_on(ids.next_id()).unwrap(), 1);
     assert!(client.block_on(latch.try_set_count(1)).unwrap());
     let waiter = runtime.spawn({
         let latch = latch.clone();
@@ -41,6 +43,7 @@ fn a_forked_child_is_refused_with_an_open_client_of_its_parent() {
             let url = server.url();
             let run = AssertUnwindSafe(|| {
                 several_and_a_latch(&all, both, &latch);
+                no_ids(&ids);
                 in_the_child(&url, client, lock, &other, held);
             });
             let code = catch_unwind(run).map_or(1, |()| 0);
@@ -58,6 +61,7 @@ fn a_forked_child_is_refused_with_an_open_client_of_its_parent() {
         assert_eq!(server.cmd(&["GET", "ready"]).text(), "1");
     }
     assert_eq!(client.block_on(latch.count_down()).unwrap(), 0);
+    assert_eq!(client.block_on(ids.next_ids(2)).unwrap(), [2, 3]);
     client.block_on(waiter).unwrap().unwrap();
     client.block_on(both.release()).unwrap();
     client.block_on(held.release()).unwrap();
@@ -81,6 +85,15 @@ fn several_and_a_latch(all: &LockAll, both: HeldAll, latch: &Latch) {
     forked(own.block_on(latch.wait()).unwrap_err().kind());
     forked(own.block_on(latch.wait_timeout(Duration::from_millis(10))).unwrap_err().kind());
     forked(own.block_on(latch.delete()).unwrap_err().kind());
+}
+
+/// Its parent would give out the same.
+fn no_ids(ids: &IdGenerator) {
+    let own = Builder::new_current_thread().enable_all().build().unwrap();
+    assert_eq!(own.block_on(ids.next_id()).unwrap_err().kind(), ErrorKind::Forked);
+    assert_eq!(own.block_on(ids.next_ids(9_000)).unwrap_err().kind(), ErrorKind::Forked);
+    assert_eq!((ids.block_size(), ids.name()), (5_000, "ids"));
+    drop(ids.clone());
 }
 
 fn in_the_child(url: &str, client: Client, lock: Lock, other: &Lock, held: Held) {

@@ -126,6 +126,7 @@ async fn only_locks_can_be_had_of_several_servers() {
         client.semaphore("permits", 3).err(),
         client.rw_lock("book").err(),
         client.latch("start").err(),
+        client.id_generator("ids").err(),
         client.rate_limiter("calls", Rate::new(5, second)).err(),
         client.counting_semaphore("permits").err(),
         client.lock_all(["a", "b"]).err(),

@@ -149,7 +149,8 @@ impl dlock_completion_t {
 
     fn fill_in(&mut self, outcome: Outcome) {
         match outcome {
-            Outcome::Unit | Outcome::Granted(_) => {}
+            // No operation of C brings several ids: dlock_id_generator_next_ids() has an array of its caller's.
+            Outcome::Unit | Outcome::Granted(_) | Outcome::Ids(_) => {}
             // <api:scalars> written by `python3 api/write.py` from api/wire.json
             Outcome::Bool(answer) => {
                 self.kind = DLOCK_COMPLETION_FLAG;

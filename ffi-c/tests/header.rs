@@ -9,7 +9,7 @@ use std::process::Command;
 use cbindgen::{Builder, Config, DocumentationStyle, ExportConfig, Language, Style};
 
 /// The header's order: what a reader needs first comes first.
-const SOURCES: [&str; 30] = [
+const SOURCES: [&str; 32] = [
     "error.rs",
     "version.rs",
     "types.rs",
@@ -25,6 +25,7 @@ const SOURCES: [&str; 30] = [
     "semaphore.rs",
     "rw_lock.rs",
     "latch.rs",
+    "id_generator.rs",
     "counting_semaphore.rs",
     "snowflake.rs",
     "cancel.rs",
@@ -38,6 +39,7 @@ const SOURCES: [&str; 30] = [
     "submit/lock_all.rs",
     "submit/rate_limiter.rs",
     "submit/latch.rs",
+    "submit/id_generator.rs",
     "submit/counting_semaphore.rs",
     "shutdown.rs",
 ];

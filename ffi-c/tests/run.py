@@ -24,14 +24,19 @@ from private_redis import PrivateRedis  # noqa: E402
 
 PROGRAMS = (
     *("lock", "lock_static", "lock_all", "semaphore", "counting_semaphore", "rw_lock", "latch"),
-    *("port", "misuse", "vectors", "limits", "ids", "fork"),
+    *("id_generator", "port", "misuse", "vectors", "limits", "ids", "fork"),
     *("cpp17", "cpp20", "cpp_lock_all", "cpp_semaphore", "cpp_counting_semaphore", "cpp_shared_mutex", "cpp_latch"),
-    *("cpp_limits_ids", "coroutines", "at_exit"),
+    *("cpp_id_generator", "cpp_limits_ids", "coroutines", "at_exit"),
 )
 # The others are left to `long`.
 UNDER_VALGRIND = (
-    *("misuse", "lock", "lock_all", "semaphore", "counting_semaphore", "rw_lock", "latch", "port", "limits", "ids"),
-    *("cpp17", "cpp_lock_all", "cpp_semaphore", "cpp_counting_semaphore", "cpp_shared_mutex", "cpp_latch"),
+    *("misuse", "lock", "lock_all", "semaphore", "counting_semaphore", "rw_lock", "latch", "id_generator"),
+    *("port", "limits", "ids", "cpp17", "cpp_lock_all", "cpp_semaphore", "cpp_counting_semaphore"),
+    *("cpp_shared_mutex", "cpp_latch", "cpp_id_generator"),
+)
+UNDER_ASAN = (
+    *("misuse", "lock_all", "semaphore", "counting_semaphore", "rw_lock", "latch", "id_generator"),
+    *("port", "limits", "ids"),
 )
 
 # valgrind runs one thread at a time; unless it is fair, a thread that looks again and again keeps the others from their turns: a
@@ -122,7 +127,7 @@ def through_pkg_config(tests: Tests, env: dict[str, str], redis: dict[str, str])
     sanitized = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
     # The library's own memory lives as long as the process by design; leaks are valgrind's part below.
     quiet = SLOWED | {"ASAN_OPTIONS": "detect_leaks=0"}
-    for name in ("misuse", "lock_all", "semaphore", "counting_semaphore", "rw_lock", "latch", "port", "limits", "ids"):
+    for name in UNDER_ASAN:
         program = BUILD / f"asan-{name}"
         source = HERE / "programs" / f"{name}.c"
         call("cc", "-std=c11", *common, *sanitized, source, "-o", program, f"-I{BUILD / 'generated'}", *flags, "-pthread")

@@ -34,6 +34,7 @@
 #include "error.hpp"
 #include "held.hpp"
 #include "hold.hpp"
+#include "id_generator.hpp"
 #include "latch.hpp"
 #include "lock_all.hpp"
 #include "mutex.hpp"
@@ -231,6 +232,12 @@ public:
         const std::int64_t wait_ms = wait ? detail::wait_ms(*wait) : -1;
         return begin<bool>([handle = of.get(), wait_ms](auto* to, auto* data, auto** op, auto* cause) {
             return dlock_submit_latch_wait(to, handle, wait_ms, data, op, cause);
+        });
+    }
+    /// The next id of a generator, at once as long as this process has one. Cancelled, it may leave a gap.
+    [[nodiscard]] auto next_id(const id_generator& of) const {
+        return begin<std::int64_t>([handle = of.get()](auto* to, auto* data, auto** op, auto* cause) {
+            return dlock_submit_id_generator_next_id(to, handle, data, op, cause);
         });
     }
     /// Takes a detached hold over, for the hold itself.

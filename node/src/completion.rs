@@ -5,7 +5,7 @@ use std::time::Duration;
 use libdlock::event::Event;
 use libdlock::lease::LossReason;
 use libdlock_bridge::{self as bridge, HandleKind, Outcome, What, ops};
-use napi::bindgen_prelude::{Either, Either10};
+use napi::bindgen_prelude::{BigInt64Array, Either, Either11};
 use napi_derive::napi;
 
 use crate::answer::{Failure, give};
@@ -37,7 +37,7 @@ enum Tag {
 }
 
 /// What is no number.
-pub type Other = Either10<
+pub type Other = Either11<
     String,
     Inspection,
     Loss,
@@ -48,6 +48,7 @@ pub type Other = Either10<
     RwLockInspection,
     CountingSemaphoreInspection,
     Vec<Either<Decision, Failure>>,
+    BigInt64Array,
 >;
 
 /// Writes completions into numbers that JavaScript reads: how many they are, then a row for each. To make an object and name
@@ -68,9 +69,9 @@ impl<'a> Rows<'a> {
     pub(crate) fn add(&mut self, completion: bridge::Completion) {
         let (tag, first, second) = match completion.what {
             What::Done(Ok(outcome)) => self.outcome(outcome),
-            What::Done(Err(error)) => self.other(Either10::E(Failure::from(&error))),
+            What::Done(Err(error)) => self.other(Either11::E(Failure::from(&error))),
             What::Log(event) => {
-                let (_, at, none) = self.other(Either10::F(LogEvent::from(event)));
+                let (_, at, none) = self.other(Either11::F(LogEvent::from(event)));
                 (Tag::Event, at, none)
             }
         };
@@ -109,19 +110,19 @@ impl<'a> Rows<'a> {
                 self.environment.lend(HandleKind::Held, held.handle);
                 (Tag::Held, give(held.handle), held.token as f64)
             }
-            Outcome::Inspection(seen) => self.other(Either10::B(Inspection {
+            Outcome::Inspection(seen) => self.other(Either11::B(Inspection {
                 holder: seen.holder,
                 ours: seen.ours,
                 ttl_ms: seen.ttl.map(millis),
                 token: seen.token,
                 queued: seen.queued.cast_signed(),
             })),
-            Outcome::SemaphoreInspection(seen) => self.other(Either10::G(SemaphoreInspection {
+            Outcome::SemaphoreInspection(seen) => self.other(Either11::G(SemaphoreInspection {
                 permits: seen.permits.map(u64::cast_signed),
                 available: seen.available,
                 queued: seen.queued.cast_signed(),
             })),
-            Outcome::RwLockInspection(seen) => self.other(Either10::H(RwLockInspection {
+            Outcome::RwLockInspection(seen) => self.other(Either11::H(RwLockInspection {
                 writer: seen.writer,
                 ours: seen.ours,
                 readers: seen.readers.cast_signed(),
@@ -129,20 +130,21 @@ impl<'a> Rows<'a> {
                 token: seen.token,
                 queued: seen.queued.cast_signed(),
             })),
-            Outcome::CountingSemaphoreInspection(seen) => self.other(Either10::I(CountingSemaphoreInspection {
+            Outcome::CountingSemaphoreInspection(seen) => self.other(Either11::I(CountingSemaphoreInspection {
                 exists: seen.exists,
                 available: seen.available,
                 queued: seen.queued.cast_signed(),
             })),
-            Outcome::Loss(reason) => self.other(Either10::C(Loss::from(reason))),
-            Outcome::Decision(decision) => self.other(Either10::D(Decision::from(decision))),
+            Outcome::Loss(reason) => self.other(Either11::C(Loss::from(reason))),
+            Outcome::Decision(decision) => self.other(Either11::D(Decision::from(decision))),
             Outcome::Decisions(answers) => {
                 let each = answers.0.into_iter().map(|answer| match answer {
                     Ok(decision) => Either::A(Decision::from(decision)),
                     Err(error) => Either::B(Failure::from(&error)),
                 });
-                self.other(Either10::J(each.collect()))
+                self.other(Either11::J(each.collect()))
             }
+            Outcome::Ids(ids) => self.other(Either11::K(BigInt64Array::new(ids.0))),
         }
     }
 }

@@ -11,6 +11,7 @@ mod completion;
 mod counting_semaphore;
 mod environment;
 mod held;
+mod id_generator;
 mod latch;
 mod limiter;
 mod lock;

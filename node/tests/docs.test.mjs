@@ -58,6 +58,7 @@ const SAID = {
     /^gave up: TimeoutError$/m,
     /^removed: true$/m,
   ],
+  "id-generator.md": [/^in order: true blocks of 5000$/m, /^at least 7000000: true$/m],
   "counting-semaphore.md": [
     /^made: true$/m,
     /^two more: false$/m,

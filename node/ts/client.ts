@@ -4,6 +4,7 @@ import { text } from "./convert.js";
 import { type CountingSemaphore, openCountingSemaphore } from "./counting-semaphore.js";
 import { unwrap } from "./error.js";
 import type { Held } from "./held.js";
+import { type IdGenerator, type IdGeneratorOptions, openIdGenerator } from "./id-generator.js";
 import { type Latch, openLatch } from "./latch.js";
 import { type LockAll, openLockAll } from "./lock-all.js";
 import { type Lock, type LockOptions, openAndRun, openLock } from "./lock.js";
@@ -114,6 +115,16 @@ export class Client implements AsyncDisposable {
   latch(name: string, ...surplus: unknown[]): Latch {
     refuseSurplus(surplus, "latch(name) has one argument: await latch.trySetCount(count) sets its count");
     return openLatch(this, this.#opened.handle, name);
+  }
+
+  /**
+   * The generator of ids of that name: numbers that the server counts, which a process takes in blocks. No I/O. The options count
+   * only where the server knows nothing yet; `IdGenerator.blockSize` says what does.
+   *
+   * Throws `DLOCK_INVALID_NAME`, `DLOCK_INVALID_ARGUMENT`, and `DLOCK_CLOSED` when the client is.
+   */
+  idGenerator(name: string, options?: IdGeneratorOptions): IdGenerator {
+    return openIdGenerator(this, this.#opened.handle, name, options);
   }
 
   /**

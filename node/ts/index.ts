@@ -26,6 +26,7 @@ export type { FencedHold } from "./fenced-hold.js";
 export type { Held } from "./held.js";
 export type { HeldAll } from "./held-all.js";
 export type { HeldPermits } from "./held-permits.js";
+export type { IdGenerator, IdGeneratorOptions } from "./id-generator.js";
 export type { Latch, LatchWaitOptions } from "./latch.js";
 export type { Inspection, Lock, LockOptions } from "./lock.js";
 export type { LockAll } from "./lock-all.js";

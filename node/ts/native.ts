@@ -229,6 +229,10 @@ export interface Environment {
   latchWait(id: Id, latch: Handle, waitMs?: number): Submitted;
   /** Brings a flag. */
   latchDelete(id: Id, latch: Handle): Submitted;
+  idGeneratorOpen(client: Handle, name: string, block: number, start: number): Answer<Handle>;
+  idGeneratorBlockSize(generator: Handle): Answer<number>;
+  /** Brings ids. */
+  idGeneratorNextIds(id: Id, generator: Handle, count: number): Submitted;
   countingSemaphoreOpen(client: Handle, name: string): Answer<Handle>;
   /** Brings a flag. */
   countingSemaphoreTrySetPermits(id: Id, semaphore: Handle, permits: number): Submitted;

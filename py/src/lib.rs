@@ -10,6 +10,7 @@ mod counting_semaphore;
 mod error;
 mod greenlets;
 mod held;
+mod id_generator;
 mod latch;
 mod limiter;
 mod lock;
@@ -44,6 +45,11 @@ mod _native {
     use crate::held::{
         Grant, HoldHandle, held_downgrade, held_extend, held_loss, held_lost_member, held_permits, held_remaining,
         held_tokens, held_valid, held_wait_lost,
+    };
+    #[pymodule_export]
+    use crate::id_generator::{
+        id_generator_block_size, id_generator_next_id, id_generator_next_ids, id_generator_open,
+        submit_id_generator_next_id, submit_id_generator_next_ids,
     };
     #[pymodule_export]
     use crate::latch::{

@@ -1,4 +1,4 @@
-//! Objects that nobody holds: rate limiters, latches, counting semaphores.
+//! Objects that nobody holds: rate limiters, latches, counting semaphores, generators of ids in blocks.
 
 use libdlock_bridge::{Handle, HandleKind, Process};
 use pyo3::prelude::*;

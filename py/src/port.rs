@@ -125,6 +125,7 @@ fn answer(py: Python<'_>, result: Result<Outcome, Error>) -> PyResult<Py<PyAny>>
         Outcome::Granted(granted) => Permits::new(granted).into_py_any(py),
         Outcome::Decision(decision) => decided(decision).into_py_any(py),
         Outcome::Decisions(answers) => each_decided(py, answers)?.into_py_any(py),
+        Outcome::Ids(ids) => ids.0.into_py_any(py),
         Outcome::Handle(client) => ClientHandle::new(client).into_py_any(py),
     }
 }

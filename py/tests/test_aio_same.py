@@ -47,6 +47,7 @@ COROUTINES = {
     "HeldAll": {"extend", "release"},
     "OwnedHoldAll": {"extend", "release", "detach"},
     "Latch": {"try_set_count", "count_down", "count", "wait", "delete"},
+    "IdGenerator": {"next_id", "next_ids"},
     "Lost": {"wait"},
     "RateLimiter": {"try_acquire", "try_acquire_many", "acquire", "peek", "reset"},
 }

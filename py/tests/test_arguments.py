@@ -51,6 +51,9 @@ def test_a_number_that_python_cannot_write_is_refused(client: libdlock.Client, n
         lambda n: client.semaphore(name, n),
         client.latch(name).count_down,
         client.latch(name).wait,
+        client.id_generator(name).next_ids,
+        lambda n: client.id_generator(name, block=n),
+        lambda n: client.id_generator(name, start=n),
         lambda n: client.lock(name).acquire(timeout=n),
         lambda n: client.lock(name, lease=n),
     ]

@@ -102,6 +102,10 @@ class Redisson:
         """A new thread in the JVM, for latches."""
         return LatchHolder(self._peer, f"{self._name}.{next(self._threads)}", self.id, "latch")
 
+    def ids(self) -> IdHolder:
+        """A new thread in the JVM, for id generators."""
+        return IdHolder(self._peer, f"{self._name}.{next(self._threads)}", self.id, "ids")
+
     def close(self) -> None:
         """Shuts the client down. What it holds stays for the rest of its lease."""
         assert self._peer.ask(f"close {self._name}", STARTED) == ["closed"]
@@ -332,3 +336,19 @@ class LatchHolder(Holder):
     def delete(self, name: str) -> bool:
         """`delete`."""
         return self._ask("latch-delete", name) == "true"
+
+
+class IdHolder(Holder):
+    """A thread of the JVM and the id generators that it can use: what `IdVerbs` of the peer can do."""
+
+    def init(self, name: str, value: int, size: int) -> bool:
+        """`tryInit`."""
+        return self._ask("ids-init", name, value, size) == "true"
+
+    def next(self, name: str, count: int = 1) -> list[int]:
+        """`nextId`, so often."""
+        return [int(one) for one in self._ask("ids-next", name, count).split(",")]
+
+    def delete(self, name: str) -> bool:
+        """`delete`."""
+        return self._ask("ids-delete", name) == "true"

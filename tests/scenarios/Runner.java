@@ -27,6 +27,7 @@ public final class Runner {
             new CountingSemaphoreVerbs(clients),
             new RwLockVerbs(clients, holds),
             new LatchVerbs(clients),
+            new IdGeneratorVerbs(clients),
             new RateLimiterVerbs(clients),
             new IdsVerbs());
     private final Map<String, Verbs.Verb> verbs = new HashMap<>();

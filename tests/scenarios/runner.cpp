@@ -13,6 +13,7 @@
 
 #include "counting_semaphore_verbs.hpp"
 #include "hold_verbs.hpp"
+#include "id_generator_verbs.hpp"
 #include "ids_verbs.hpp"
 #include "latch_verbs.hpp"
 #include "lock_all_verbs.hpp"
@@ -58,7 +59,8 @@ public:
 
 private:
     [[nodiscard]] std::vector<verbs*> kinds() {
-        return {&holds_, &locks_, &sets_, &rw_locks_, &semaphores_, &counting_, &latches_, &limiters_, &ids_};
+        return {&holds_,    &locks_,   &sets_,          &rw_locks_, &semaphores_,
+                &counting_, &latches_, &id_generators_, &limiters_, &ids_};
     }
 
     values forget() {
@@ -91,6 +93,7 @@ private:
     semaphore_verbs semaphores_{clients_, holds_};
     counting_semaphore_verbs counting_{clients_};
     latch_verbs latches_{clients_};
+    id_generator_verbs id_generators_{clients_};
     rate_limiter_verbs limiters_{clients_};
     ids_verbs ids_{clients_};
     verb_map all_;

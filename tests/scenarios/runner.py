@@ -14,6 +14,7 @@ from typing import Any
 import libdlock
 from counting_semaphore_verbs import CountingSemaphoreVerbs
 from hold_verbs import HoldVerbs
+from id_generator_verbs import IdGeneratorVerbs
 from ids_verbs import IdsVerbs
 from latch_verbs import LatchVerbs
 from lock_all_verbs import LockAllVerbs
@@ -32,6 +33,7 @@ class Runner(
     CountingSemaphoreVerbs,
     RwLockVerbs,
     LatchVerbs,
+    IdGeneratorVerbs,
     RateLimiterVerbs,
     IdsVerbs,
 ):

@@ -2,6 +2,7 @@
 
 mod counting_semaphore_verbs;
 mod hold_verbs;
+mod id_generator_verbs;
 mod ids_verbs;
 mod latch_verbs;
 mod lock_all_verbs;
@@ -18,6 +19,7 @@ use libdlock::{Client, Result};
 
 use crate::counting_semaphore_verbs::CountingSemaphores;
 use crate::hold_verbs::Holds;
+use crate::id_generator_verbs::IdGenerators;
 use crate::ids_verbs::Generators;
 use crate::latch_verbs::Latches;
 use crate::lock_all_verbs::Sets;
@@ -34,6 +36,7 @@ struct Objects {
     counting: CountingSemaphores,
     rw_locks: RwLocks,
     latches: Latches,
+    id_generators: IdGenerators,
     sets: Sets,
     limiters: Limiters,
     generators: Generators,
@@ -57,6 +60,9 @@ impl Objects {
             return Ok(values);
         }
         if let Some(values) = self.latches.run(clients, step).await? {
+            return Ok(values);
+        }
+        if let Some(values) = self.id_generators.run(clients, step).await? {
             return Ok(values);
         }
         if let Some(values) = self.sets.run(&mut self.holds, clients, step).await? {

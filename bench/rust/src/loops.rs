@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use libdlock::lease::HolderId;
 use libdlock::lock::{AcquireOptions, LockAll};
 use libdlock::semaphore::Semaphore;
-use libdlock::{Client, Held, Lock, Rate, RateLimiter, RwLock, Snowflake};
+use libdlock::{Client, Held, IdGenerator, Lock, Rate, RateLimiter, RwLock, Snowflake};
 
 use crate::acquires::Acquires;
 use crate::{keys, protocol};
@@ -32,6 +32,7 @@ enum Work {
     DecisionBatches(RateLimiter, Vec<(String, u64)>),
     Ids(Snowflake),
     Batches(Snowflake, Vec<i64>),
+    IdBlocks(IdGenerator),
 }
 
 impl Work {
@@ -58,6 +59,7 @@ impl Work {
             ),
             "ids" => Work::Ids(Snowflake::new(1, 1)?),
             "batches" => Work::Batches(Snowflake::new(1, 1)?, vec![0; BATCH]),
+            "id_blocks" => Work::IdBlocks(client.id_generator("bench")?),
             other => return Err(format!("there is no {other:?}").into()),
         })
     }
@@ -91,6 +93,12 @@ impl Work {
             Work::Ids(ids) => {
                 for _ in 0..BATCH {
                     ids.next_id()?;
+                }
+                return Ok(BATCH);
+            }
+            Work::IdBlocks(ids) => {
+                for _ in 0..BATCH {
+                    ids.next_id().await?;
                 }
                 return Ok(BATCH);
             }

@@ -7,6 +7,7 @@ mod args;
 mod client;
 mod counting_semaphore;
 mod held;
+mod id_generator;
 mod latch;
 mod limiter;
 mod lock;
@@ -29,6 +30,10 @@ pub use self::held::{
     Holding, held_detach, held_downgrade, held_extend, held_hold_count, held_loss, held_lost_member, held_owner,
     held_permits, held_reenter, held_release, held_remaining, held_token, held_token_of, held_tokens, held_valid,
     held_wait_lost,
+};
+pub use self::id_generator::{
+    id_generator_block_size, id_generator_key, id_generator_name, id_generator_next_id, id_generator_next_ids,
+    id_generator_open,
 };
 pub use self::latch::{
     latch_count, latch_count_down, latch_delete, latch_key, latch_name, latch_open, latch_try_set_count, latch_wait,
@@ -58,6 +63,6 @@ pub use self::snowflake::{
 };
 pub use self::stats::{Histogram, client_stats, counters, histograms};
 pub use crate::outcome::{
-    CountingSemaphoreInspection, Decision, Decisions, Granted, Held, Inspection, Outcome, RwLockInspection,
+    CountingSemaphoreInspection, Decision, Decisions, Granted, Held, Ids, Inspection, Outcome, RwLockInspection,
     SemaphoreInspection,
 };

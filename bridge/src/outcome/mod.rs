@@ -46,9 +46,15 @@ pub enum Outcome {
     Decisions(Decisions),
     /// Permits of a counting semaphore: the host has nothing to read of them.
     Granted(Granted),
+    /// Ids, any number of 64 bits each.
+    Ids(Ids),
     /// A new object.
     Handle(Handle),
 }
+
+/// The ids of one call, in increasing order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ids(pub Vec<i64>);
 
 impl Outcome {
     /// The handle that it brings, which has to be let go of when it reaches nobody.
@@ -57,7 +63,7 @@ impl Outcome {
             Outcome::Held(Held { handle, .. }) | Outcome::Handle(handle) => Some(*handle),
             Outcome::Unit | Outcome::Loss(_) | Outcome::Decision(_) | Outcome::Decisions(_) => None,
             Outcome::Inspection(_) | Outcome::SemaphoreInspection(_) | Outcome::RwLockInspection(_) => None,
-            Outcome::CountingSemaphoreInspection(_) | Outcome::Granted(_) => None,
+            Outcome::CountingSemaphoreInspection(_) | Outcome::Granted(_) | Outcome::Ids(_) => None,
             // <api:scalars-handle> written by `python3 api/write.py` from api/wire.json
             Outcome::Bool(_) => None,
             Outcome::Number(_) => None,
@@ -94,5 +100,6 @@ outcomes! {
     Decision => Outcome::Decision;
     Decisions => Outcome::Decisions;
     Granted => Outcome::Granted;
+    Ids => Outcome::Ids;
     Handle => Outcome::Handle;
 }

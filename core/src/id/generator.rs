@@ -26,8 +26,15 @@ const START_WAIT: Duration = Duration::from_secs(1);
 ///
 /// Every id is larger than all that this process made before it under the same layout and numbers, and none comes twice.
 ///
+/// # Clocks
+/// Its time is the wall clock's when it starts. From then on it never steps, and follows the wall clock at no more than 500
+/// millionths of the time that passes: faster than clocks drift apart, so that ids of a generator that ran for months still
+/// say when they were made, to a few milliseconds. A clock that was set by an hour is followed in 83 days; until then ids are
+/// early or late by the rest. A generator that is 10 s ahead or more warns, see [`on_event`](SnowflakeBuilder::on_event).
+///
 /// # Blocking
-/// `next_id` takes no lock, and makes no system call but to read the clock (which mostly is none). When the ids of a
+/// `next_id` takes no lock (but once a second, to look at the wall clock), and makes no system call but to read the clock
+/// (which mostly is none). When the ids of a
 /// millisecond are used up it sleeps until the next one: less than a millisecond, unless other threads are quicker. That is
 /// no more than a task may do between two awaits. [`next_ids`](Snowflake::next_ids) sleeps as often as it needs
 /// milliseconds, 244 of them for a million ids of the default layout: give a large batch to `spawn_blocking`.
@@ -114,9 +121,9 @@ impl SnowflakeBuilder {
         self
     }
 
-    /// Receives warnings, which go to `tracing` as well: the generator is far ahead of the wall clock (10 s), or the wall clock
-    /// jumped ahead of it (1 s), as after a suspension or a restored snapshot. Found out when ids are made, once a second at
-    /// most.
+    /// Receives warnings, which go to `tracing` as well: the generator is far ahead of the wall clock (10 s, and again at each
+    /// doubling), or the wall clock jumped ahead of it (1 s), as after a suspension or a restored snapshot. Found out when ids
+    /// are made, once a second at most.
     pub fn on_event(mut self, sink: EventSink) -> Self {
         self.events = Events(Some(sink));
         self
@@ -226,11 +233,14 @@ impl Inner {
         let shared = self.member.shared()?;
         let mut done = 0;
         while done < ids.len() {
-            let unix_ms = shared.timeline.now_ms();
-            if shared.watch.is_due(unix_ms)
-                && let Some(message) = shared.watch.look(&shared.timeline)
-            {
-                self.events.emit(Level::Warn, None, format!("worker {}: {message}", self.worker));
+            // In this order: see `watch.rs`.
+            let due_ms = shared.watch.due_ms();
+            let mut unix_ms = shared.timeline.now_ms();
+            if unix_ms >= due_ms {
+                if let Some(message) = shared.watch.look(&shared.timeline) {
+                    self.events.emit(Level::Warn, None, format!("worker {}: {message}", self.worker));
+                }
+                unix_ms = shared.timeline.now_ms();
             }
             let now_ms = self.fields.since_epoch(unix_ms)?;
             let newest_ms = (now_ms + self.borrow_ms).min(self.fields.last_ms());
@@ -253,8 +263,9 @@ impl Inner {
     fn wait(&self, shared: &Shared, next_ms: u64) -> Result<()> {
         // Read anew: this thread may have stood still since it last looked, while others went on.
         let now_ms = self.fields.since_epoch(shared.timeline.now_ms())?;
-        // Ahead of the clock by what one millisecond and a borrowing brother explain. More is a clock that went back.
-        let most_ms = MAX_BORROW.as_millis() as u64 + 1;
+        // Ahead of the clock by what one millisecond, a borrowing brother and a look that moved the time back explain. More is
+        // a clock that went back.
+        let most_ms = MAX_BORROW.as_millis() as u64 + 2;
         if next_ms > now_ms + most_ms {
             let behind = next_ms - now_ms;
             let message = format!("the monotonic clock went back: it is {behind} ms behind the last id");

@@ -19,8 +19,8 @@
 //! is the larger of "one more than the last" and "the first of this millisecond", taken by one atomic compare-and-exchange.
 //! So slots only ever grow, whatever the clock says.
 //!
-//! The clock is the wall clock when the generator starts, and from then on a monotonic one (`timeline.rs`): a running
-//! generator never sees a step. A start looks at what this process has used before under the same identity (`identity.rs`) and
+//! The clock is the wall clock when the generator starts, and from then on a monotonic one (`timeline.rs`) that follows the wall
+//! clock slowly (`watch.rs`): a running generator never sees a step. A start looks at what this process has used before under the same identity (`identity.rs`) and
 //! waits until the wall clock is past it, or refuses.
 //!
 //! # What it takes from you
@@ -28,11 +28,13 @@
 //! A datacenter and worker number belongs to one process at a time. Two processes that use the same one make duplicates, and
 //! nothing here can see it. A process that starts again within a millisecond of its predecessor's end (10 more if that borrowed
 //! ahead), or after the clock was set back at any time since that *started*, is a second process too: the predecessor went on
-//! by the clock that it started with. Let it wait for as long as the clock was set back, or give it another number.
+//! by the clock that it started with, and followed the new one at 500 millionths. Let it wait for as long as the clock was set back, or give it another number.
 //!
 //! What generators of one process share, they share within one loaded copy of the library. Two copies, as two class loaders
 //! of a JVM load them, are two processes.
 
+#[cfg(test)]
+mod clock_tests;
 mod generator;
 mod identity;
 mod layout;

@@ -249,9 +249,9 @@ fn a_monotonic_clock_that_goes_back_is_refused() {
     let world = World::new();
     let ids = world.worker(1);
     let last = ids.next_id().unwrap();
-    world.clocks.break_tick_ms(-12);
+    world.clocks.break_tick_ms(-13);
     let error = ids.next_id().unwrap_err();
-    says(&error, ErrorKind::Clock, &["12 ms", "went back"]);
+    says(&error, ErrorKind::Clock, &["13 ms", "went back"]);
     assert_eq!((error.retry_after(), error.is_retryable()), (Some(Duration::from_millis(1)), true));
     world.clocks.break_tick_ms(9);
     assert!(ids.next_id().unwrap() > last, "a few milliseconds are waited for, as if they had been borrowed");

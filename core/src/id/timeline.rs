@@ -1,7 +1,9 @@
-//! A generator's time: the wall clock when it starts, and from then on a monotonic clock. Never a step.
+//! A generator's time: the wall clock when it starts, and from then on a monotonic clock, which `watch.rs` moves slowly
+//! towards the wall clock. Never a step.
 
 #[cfg(test)]
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use crate::time::{Clock, Tick};
@@ -51,7 +53,7 @@ impl Machine {
 pub(super) struct Timeline {
     machine: Machine,
     /// What to add to the monotonic clock to get nanoseconds since 1970.
-    offset: u64,
+    offset: AtomicU64,
 }
 
 impl Timeline {
@@ -60,7 +62,7 @@ impl Timeline {
         // The wall clock first: a pause between the two makes the timeline late by as much. Early it must never be: a
         // process that starts after this one's end, under the same numbers, would be given ids of this one's.
         let wall = machine.wall();
-        let offset = wall.wrapping_sub(machine.now().0);
+        let offset = AtomicU64::new(wall.wrapping_sub(machine.now().0));
         Timeline { machine, offset }
     }
 
@@ -69,19 +71,26 @@ impl Timeline {
         self.now() / NANOS_PER_MS
     }
 
-    /// What the wall clock shows now, in milliseconds since 1970.
-    pub(super) fn wall_ms(&self) -> u64 {
-        self.machine.wall() / NANOS_PER_MS
+    /// Nanoseconds since 1970.
+    pub(super) fn now(&self) -> u64 {
+        // Relaxed: who must not miss a shift has read something that was written after it, see `Watch::due_ms`.
+        self.machine.now().0.wrapping_add(self.offset.load(Ordering::Relaxed))
+    }
+
+    /// What the wall clock shows now, in nanoseconds since 1970.
+    pub(super) fn wall(&self) -> u64 {
+        self.machine.wall()
+    }
+
+    /// Moves this time by so many nanoseconds, for good. Only `watch.rs` knows by how much it may be.
+    pub(super) fn shift(&self, nanos: i64) {
+        self.offset.fetch_add(nanos as u64, Ordering::Relaxed);
     }
 
     /// Blocks the thread until `now_ms() >= at_ms`, or a little short of it.
     pub(super) fn sleep_until(&self, at_ms: u64) {
         let rest = at_ms.saturating_mul(NANOS_PER_MS).saturating_sub(self.now());
         self.machine.sleep(Duration::from_nanos(rest));
-    }
-
-    fn now(&self) -> u64 {
-        self.machine.now().0.wrapping_add(self.offset)
     }
 }
 
@@ -130,6 +139,11 @@ pub(super) mod tests {
             self.wall.fetch_add((ms * NANOS_PER_MS as i64) as u64, Ordering::Relaxed);
         }
 
+        /// The wall clock and the monotonic clock drift apart, by so many nanoseconds more of the wall clock.
+        pub(in crate::id) fn drift(&self, nanos: i64) {
+            self.wall.fetch_add(nanos as u64, Ordering::Relaxed);
+        }
+
         /// What must never happen: a monotonic clock that goes back.
         pub(in crate::id) fn break_tick_ms(&self, ms: i64) {
             self.tick.fetch_add((ms * NANOS_PER_MS as i64) as u64, Ordering::Relaxed);
@@ -145,7 +159,7 @@ pub(super) mod tests {
             Duration::from_nanos(self.slept.load(Ordering::Relaxed))
         }
 
-        pub(super) fn wall(&self) -> u64 {
+        pub(in crate::id) fn wall(&self) -> u64 {
             let reading = self.wall.load(Ordering::Relaxed);
             self.pass(Duration::from_nanos(self.stall.swap(0, Ordering::Relaxed)));
             reading
@@ -159,7 +173,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_timeline_follows_the_monotonic_clock_and_not_the_wall() {
+    fn between_two_looks_only_the_monotonic_clock_counts() {
         let clocks = Stepped::at_ms(1_000_000);
         let timeline = Timeline::start(clocks.machine());
         assert_eq!(timeline.now_ms(), 1_000_000);
@@ -170,6 +184,10 @@ pub(super) mod tests {
         timeline.sleep_until(1_000_007);
         assert_eq!(timeline.now_ms(), 1_000_007);
         timeline.sleep_until(3);
+        assert_eq!(timeline.now_ms(), 1_000_007);
+        timeline.shift(-1_500_000);
+        assert_eq!(timeline.now(), 1_000_005_500_000);
+        timeline.sleep_until(1_000_007);
         assert_eq!(timeline.now_ms(), 1_000_007);
     }
 

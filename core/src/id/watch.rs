@@ -1,90 +1,127 @@
-//! Looks, now and then, whether a generator's time and the wall clock still agree, and says so when they do not.
+//! Looks, now and then, at the wall clock: the generator's time follows it slowly, and says so when the two are far apart.
 //!
-//! The generator never follows the wall clock: its own time cannot step, so its ids stay unique and in order. But two things
-//! make duplicates *between* processes possible, and only the wall clock shows them:
+//! A generator's time never steps, whatever the wall clock does, so its ids stay unique and in order. At each look, once a
+//! second at most, it is moved towards the wall clock by at most 500 millionths ([`SLEW_PPM`]) of the time since the last look.
+//! That is more than clocks drift apart, so a generator keeps within a millisecond of a clock that runs steadily. A wall clock
+//! that was *set* is followed at the same pace: 2,000 s for a second, 83 days for an hour.
+//!
+//! No id is ever taken at a time that a shift has left behind: a caller first reads when to look, then the time. If it is not
+//! time to look, the shift of the last look was in what it read; if it is, it waits for whoever looks, and reads the time anew.
+//! So no time that is read is further behind the last id than one millisecond's ids, a borrowing brother, and half a
+//! millisecond of shift explain, even if an hour without ids has made the shift a second long.
+//!
+//! Two things make duplicates *between* processes possible, only the wall clock shows them, and following it slowly does not
+//! cure them at once. So they are reported:
 //! - the generator's time is far ahead: a process that starts next under the same numbers would begin before the last id;
 //! - the wall clock jumped ahead: the clock was set forward, or the process was suspended, and may have been copied (a restored
 //!   snapshot).
 
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use super::timeline::Timeline;
+use super::timeline::{NANOS_PER_MS, Timeline};
 
 /// How often the wall clock is read, at most.
 const EVERY_MS: u64 = 1_000;
+/// By how many nanoseconds in a million the generator's time may run fast or slow to follow the wall clock: as Linux and NTP
+/// bound the correction of a clock's rate.
+const SLEW_PPM: i64 = 500;
 /// A wall clock that moves ahead by so much between two looks jumped: no drift does that.
-const JUMP_MS: i64 = 1_000;
-/// A generator that is so far ahead of the wall clock says so, and again at each doubling. Clocks drift by a few seconds a
-/// month.
-const FAR_MS: i64 = 10_000;
-/// A look that took longer than this was interrupted, and says nothing.
-const QUICK_MS: u64 = 100;
+const JUMP: i64 = 1_000 * NANOS_PER_MS as i64;
+/// A generator that is so far ahead of the wall clock says so, and again at each doubling.
+const FAR: i64 = 10_000 * NANOS_PER_MS as i64;
+/// A look that took longer than this was interrupted. It says nothing and moves nothing.
+const QUICK: u64 = 100 * NANOS_PER_MS;
 
 #[derive(Debug)]
 pub(super) struct Watch {
-    /// When to look next, in ms since 1970 on the generator's time.
+    /// When to look next, in ms since 1970 on the generator's time. Written after a shift (release), and read before the time
+    /// (acquire).
     due_ms: AtomicU64,
-    /// Wall clock minus generator, in ms, at the last look.
-    lead_ms: AtomicI64,
-    /// What the generator has to be ahead by to be reported.
-    report_ms: AtomicI64,
+    seen: Mutex<Seen>,
+}
+
+/// What the last look left behind, in nanoseconds.
+#[derive(Debug)]
+struct Seen {
+    /// When it was, on the generator's time.
+    at: u64,
+    /// Wall clock minus generator.
+    lead: i64,
+    /// What the generator has to be ahead by to be reported: twice of what it was since the last report at the least.
+    report: i64,
 }
 
 impl Watch {
     pub(super) fn start(now_ms: u64) -> Watch {
-        Watch {
-            due_ms: AtomicU64::new(now_ms + EVERY_MS),
-            lead_ms: AtomicI64::new(0),
-            report_ms: AtomicI64::new(FAR_MS),
-        }
+        let seen = Seen { at: now_ms * NANOS_PER_MS, lead: 0, report: FAR };
+        Watch { due_ms: AtomicU64::new(now_ms + EVERY_MS), seen: Mutex::new(seen) }
     }
 
-    /// Whether it is time to look. One load: this is asked for every id.
-    pub(super) fn is_due(&self, now_ms: u64) -> bool {
-        now_ms >= self.due_ms.load(Ordering::Relaxed)
+    /// From when on it is time to look, on the generator's time. One load: this is asked for every id, before the time is read.
+    pub(super) fn due_ms(&self) -> u64 {
+        self.due_ms.load(Ordering::Acquire)
     }
 
-    /// Compares the clocks. `Some` when there is something to say, to one of the threads that look at the same time.
+    /// Compares the clocks, and moves the generator's time towards the wall clock. `Some` when there is something to say, to one
+    /// of the threads that look at the same time; the others wait for it. The time has to be read anew then.
     #[cold]
     pub(super) fn look(&self, timeline: &Timeline) -> Option<String> {
-        let now_ms = timeline.now_ms();
-        let due_ms = self.due_ms.load(Ordering::Relaxed);
-        let next_ms = now_ms + EVERY_MS;
-        if now_ms < due_ms
-            || self.due_ms.compare_exchange(due_ms, next_ms, Ordering::Relaxed, Ordering::Relaxed).is_err()
-        {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = timeline.now();
+        if before / NANOS_PER_MS < self.due_ms.load(Ordering::Relaxed) {
             return None;
         }
-        let wall_ms = timeline.wall_ms();
-        if timeline.now_ms().saturating_sub(now_ms) > QUICK_MS {
-            return None;
-        }
-        let lead_ms = wall_ms as i64 - now_ms as i64;
-        let jumped_ms = lead_ms - self.lead_ms.swap(lead_ms, Ordering::Relaxed);
-        let ahead_ms = -lead_ms;
-        let report_ms = self.report_ms.load(Ordering::Relaxed);
-        if ahead_ms < report_ms / 2 {
-            self.report_ms.store(FAR_MS, Ordering::Relaxed);
-        }
+        let wall = timeline.wall();
+        let after = timeline.now();
+        let said =
+            (after.saturating_sub(before) <= QUICK).then(|| seen.compare(timeline, before, wall, after)).flatten();
+        self.due_ms.store(timeline.now_ms() + EVERY_MS, Ordering::Release);
+        said
+    }
+}
+
+impl Seen {
+    /// The wall clock showed `wall` at some time between `before` and `after`.
+    fn compare(&mut self, timeline: &Timeline, before: u64, wall: u64, after: u64) -> Option<String> {
+        // The nearest to zero that it can be: what the reading took is no reason to move.
+        let (least, most) = (wall.wrapping_sub(after) as i64, wall.wrapping_sub(before) as i64);
+        let lead = if least > 0 { least } else { most.min(0) };
+        let since = i64::try_from(before.saturating_sub(self.at)).unwrap_or(i64::MAX);
+        let pace = since / 1_000_000 * SLEW_PPM;
+        let shift = lead.clamp(-pace, pace);
+        timeline.shift(shift);
+        self.at = before.wrapping_add_signed(shift);
+        let jumped = lead - std::mem::replace(&mut self.lead, lead - shift);
+        self.report(lead, jumped)
+    }
+
+    fn report(&mut self, lead: i64, jumped: i64) -> Option<String> {
+        let ahead = -lead;
         // A clock that was behind and is set right jumps too, which is no news.
-        if jumped_ms >= JUMP_MS && lead_ms >= JUMP_MS {
+        if jumped >= JUMP && lead >= JUMP {
             return Some(format!(
                 "the wall clock jumped {:?} ahead of this id generator: the clock was set forward, or the process was \
-                 suspended or restored from a snapshot. If a copy of it may be running, or have run, its ids are duplicates of these; open generators after a restore, \
-                 each copy under a worker number of its own",
-                Duration::from_millis(jumped_ms as u64)
+                 suspended or restored from a snapshot. If a copy of it may be running, or have run, its ids are duplicates of \
+                 these; open generators after a restore, each copy under a worker number of its own",
+                whole_ms(jumped)
             ));
         }
-        if ahead_ms >= report_ms {
-            self.report_ms.store(ahead_ms.saturating_mul(2), Ordering::Relaxed);
+        let far = std::mem::replace(&mut self.report, ahead.saturating_mul(2).max(FAR));
+        if ahead >= far {
             return Some(format!(
-                "this id generator is {:?} ahead of the wall clock, which was set back or runs slow; a process that starts \
-                 under the same worker number before the wall clock has caught up makes duplicates of its ids. Set the clock \
-                 right, or give the next process another number",
-                Duration::from_millis(ahead_ms as u64)
+                "this id generator is {:?} ahead of the wall clock, which was set back; a process that starts under the same \
+                 worker number before the wall clock has caught up makes duplicates of its ids. Set the clock right, or give the \
+                 next process another number",
+                whole_ms(ahead)
             ));
         }
+        self.report = self.report.min(far);
         None
     }
+}
+
+fn whole_ms(nanos: i64) -> Duration {
+    Duration::from_millis(nanos.unsigned_abs() / NANOS_PER_MS)
 }

@@ -4,6 +4,7 @@
 mod client;
 mod counting_semaphore;
 mod held;
+mod id_generator;
 mod latch;
 mod lock;
 mod lock_all;
@@ -20,6 +21,7 @@ use libdlock_bridge::{Outcome, State};
 pub use self::client::*;
 pub use self::counting_semaphore::*;
 pub use self::held::*;
+pub use self::id_generator::*;
 pub use self::latch::*;
 pub use self::lock::*;
 pub use self::lock_all::*;

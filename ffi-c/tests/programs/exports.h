@@ -107,6 +107,12 @@
     X(dlock_latch_count, dlock_latch_count(NULL, NULL, error))                                                         \
     X(dlock_latch_wait, dlock_latch_wait(NULL, 0, NULL, NULL, error))                                                  \
     X(dlock_latch_delete, dlock_latch_delete(NULL, NULL, error))                                                       \
+    X(dlock_id_generator_open, dlock_id_generator_open(NULL, NULL, 0, 0, 0, NULL, error))                              \
+    X(dlock_id_generator_free, dlock_id_generator_free(NULL))                                                          \
+    X(dlock_id_generator_name, dlock_id_generator_name(NULL, NULL, 0, NULL, error))                                    \
+    X(dlock_id_generator_block_size, dlock_id_generator_block_size(NULL, NULL, error))                                 \
+    X(dlock_id_generator_next_id, dlock_id_generator_next_id(NULL, NULL, error))                                       \
+    X(dlock_id_generator_next_ids, dlock_id_generator_next_ids(NULL, NULL, 0, error))                                  \
     X(dlock_counting_semaphore_open, dlock_counting_semaphore_open(NULL, NULL, 0, NULL, error))                        \
     X(dlock_counting_semaphore_free, dlock_counting_semaphore_free(NULL))                                              \
     X(dlock_counting_semaphore_name, dlock_counting_semaphore_name(NULL, NULL, 0, NULL, error))                        \
@@ -162,6 +168,7 @@
     X(dlock_submit_latch_count, dlock_submit_latch_count(NULL, NULL, NULL, NULL, error))                               \
     X(dlock_submit_latch_wait, dlock_submit_latch_wait(NULL, NULL, 0, NULL, NULL, error))                              \
     X(dlock_submit_latch_delete, dlock_submit_latch_delete(NULL, NULL, NULL, NULL, error))                             \
+    X(dlock_submit_id_generator_next_id, dlock_submit_id_generator_next_id(NULL, NULL, NULL, NULL, error))             \
     X(dlock_submit_counting_semaphore_try_set_permits,                                                                 \
       dlock_submit_counting_semaphore_try_set_permits(NULL, NULL, 0, NULL, NULL, error))                               \
     X(dlock_submit_counting_semaphore_acquire,                                                                         \

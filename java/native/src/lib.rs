@@ -12,6 +12,7 @@ mod call;
 mod client;
 mod counting_semaphore;
 mod held;
+mod id_generator;
 mod latch;
 mod limiter;
 mod lock;

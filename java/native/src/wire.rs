@@ -42,6 +42,8 @@ const NUMBER: u8 = 12;
 const COUNTING_SEMAPHORE_INSPECTION: u8 = 13;
 /// A limiter's answers to a batch: how many, then each as its own completion.
 const DECISIONS: u8 = 14;
+/// Ids: how many, and each.
+const IDS: u8 = 15;
 // </api:tags>
 
 /// Stands for a number that is not there; those that may be missing are never negative.
@@ -174,6 +176,12 @@ impl Bytes {
                         }
                     }
                 }
+            }
+            Outcome::Ids(ids) => {
+                self.byte(IDS);
+                // A batch is of a million at most.
+                self.0.extend((ids.0.len() as u32).to_be_bytes());
+                ids.0.iter().for_each(|id| self.int64(*id));
             }
             Outcome::Handle(handle) => {
                 self.byte(HANDLE);

@@ -36,6 +36,7 @@ from ._errors import (
 )
 from ._held import Held, Lost
 from ._hold import Inspection
+from ._id_generator import IdGenerator
 from ._latch import Latch
 from ._limiter import RateLimiter
 from ._lock import Lock
@@ -80,6 +81,7 @@ __all__ = [
     "HeldAll",
     "Histogram",
     "HoldEnded",
+    "IdGenerator",
     "Inspection",
     "InternalError",
     "InvalidArgument",

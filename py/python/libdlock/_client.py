@@ -13,6 +13,8 @@ from ._convert import Seconds, utf8
 from ._counting import OpensCountingSemaphores
 from ._counting_semaphore import CountingSemaphore
 from ._decision import OpensLimiters
+from ._id_generator import IdGenerator
+from ._id_generators import OpensIdGenerators
 from ._latch import Latch
 from ._latches import OpensLatches
 from ._limiter import RateLimiter
@@ -57,6 +59,7 @@ class Client(
     OpensCountingSemaphores[CountingSemaphore],
     OpensRwLocks[RwLock],
     OpensLatches[Latch],
+    OpensIdGenerators[IdGenerator],
     OpensLimiters[RateLimiter],
 ):
     """A connected client, made by `connect`. Safe to share between threads; not across a fork.
@@ -71,6 +74,7 @@ class Client(
     _counting_semaphore_class = CountingSemaphore
     _rw_lock_class = RwLock
     _latch_class = Latch
+    _id_generator_class = IdGenerator
     _limiter_class = RateLimiter
 
     def synchronized(

@@ -1,4 +1,4 @@
-"""What rate limiters, latches and counting semaphores share: they have a name, and nobody holds them."""
+"""What rate limiters, latches, counting semaphores and id generators share: they have a name, and nobody holds them."""
 
 from __future__ import annotations
 

@@ -51,6 +51,7 @@ from .._stats import (
 from ._client import Client, Connecting, connect
 from ._counting_semaphore import CountingSemaphore
 from ._held import Held, Lost
+from ._id_generator import IdGenerator
 from ._latch import Latch
 from ._limiter import RateLimiter
 from ._lock import Lock
@@ -81,6 +82,7 @@ __all__ = [
     "HeldAll",
     "Histogram",
     "HoldEnded",
+    "IdGenerator",
     "Inspection",
     "InternalError",
     "InvalidArgument",

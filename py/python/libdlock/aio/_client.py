@@ -12,6 +12,7 @@ from .. import _log, _native
 from .._convert import Seconds, utf8
 from .._counting import OpensCountingSemaphores
 from .._decision import OpensLimiters
+from .._id_generators import OpensIdGenerators
 from .._latches import OpensLatches
 from .._lock_set import OpensLockAlls
 from .._named import OpensLocks
@@ -19,6 +20,7 @@ from .._options import lists_options, texts_of
 from .._permits import OpensSemaphores
 from .._sides import OpensRwLocks
 from ._counting_semaphore import CountingSemaphore
+from ._id_generator import IdGenerator
 from ._latch import Latch
 from ._limiter import RateLimiter
 from ._lock import Lock
@@ -86,6 +88,7 @@ class Client(
     OpensCountingSemaphores[CountingSemaphore],
     OpensRwLocks[RwLock],
     OpensLatches[Latch],
+    OpensIdGenerators[IdGenerator],
     OpensLimiters[RateLimiter],
 ):
     """A connected client, made by `connect`. May be shared between tasks, also of several loops; not across a fork.
@@ -101,6 +104,7 @@ class Client(
     _counting_semaphore_class = CountingSemaphore
     _rw_lock_class = RwLock
     _latch_class = Latch
+    _id_generator_class = IdGenerator
     _limiter_class = RateLimiter
 
     def synchronized(

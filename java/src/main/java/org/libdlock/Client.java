@@ -211,6 +211,49 @@ public final class Client implements AutoCloseable {
     }
 
     /**
+     * The generator of ids of that name, in blocks of {@link IdGenerator#DEFAULT_BLOCK} unless the server knows another size. Costs no I/O;
+     * make it again where you need it: all of one client and name are the same generator, as long as one of them is in use.
+     *
+     * @param name as for {@link #lock(String)}
+     * @return a generator that has asked nobody yet
+     * @throws InvalidNameException when the name cannot be used
+     */
+    public IdGenerator idGenerator(String name) {
+        return idGenerator(name, IdGenerator.DEFAULT_BLOCK);
+    }
+
+    /**
+     * The generator of ids of that name. Costs no I/O.
+     *
+     * @param name as for {@link #lock(String)}
+     * @param block how many ids a process takes at a time, 1 to 2<sup>53</sup> - 1; counts only where the server knows none
+     * @return a generator that has asked nobody yet
+     * @throws InvalidArgumentException for the block
+     */
+    public IdGenerator idGenerator(String name, long block) {
+        return idGenerator(name, block, 1);
+    }
+
+    /**
+     * The generator of ids of that name. Costs no I/O.
+     *
+     * @param name as for {@link #lock(String)}
+     * @param block how many ids a process takes at a time, 1 to 2<sup>53</sup> - 1; counts only where the server knows none
+     * @param start the first id of all; counts only where the server knows none
+     * @return a generator that has asked nobody yet
+     * @throws InvalidArgumentException for the block
+     */
+    public IdGenerator idGenerator(String name, long block, long start) {
+        Arguments.notNull(name, "name");
+        byte[] bytes = Arguments.nameBytes(name, "id generator");
+        try {
+            return new IdGenerator(this, name, Native.idGeneratorOpen(handle, bytes, block, start));
+        } finally {
+            Reference.reachabilityFence(this);
+        }
+    }
+
+    /**
      * The read-write lock of that name, as the client's options say. Costs no I/O; make it again where you need it: all of one client and
      * name are the same lock.
      *

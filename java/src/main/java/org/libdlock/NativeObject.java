@@ -4,6 +4,7 @@ import java.lang.ref.Reference;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.LongUnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.libdlock.internal.Native;
 import org.libdlock.internal.NativeWait;
@@ -39,6 +40,15 @@ final class NativeObject {
 
         /** What {@link #block} would have answered. */
         boolean answer(Object reply);
+    }
+
+    /** Asks what costs no I/O. */
+    long ask(LongUnaryOperator question) {
+        try {
+            return question.applyAsLong(handle);
+        } finally {
+            Reference.reachabilityFence(this);
+        }
     }
 
     /** Runs an operation; an interrupt is kept for later. */

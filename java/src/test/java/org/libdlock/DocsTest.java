@@ -47,6 +47,8 @@ class DocsTest extends WithServer {
             List.of("available: 1\n", "drained: 5\n", "acquired in time: true"),
             "latch.md",
             List.of("left: 0\n", "left then: 0\n", "loaded in time: true", "two rounds"),
+            "id-generator.md",
+            List.of("in order: true, blocks of 5000", "at least 7000000: true"),
             "lock-all.md",
             List.of(
                     "account/42: true\naccount/7: true\n",

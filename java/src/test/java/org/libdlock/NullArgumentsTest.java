@@ -57,6 +57,7 @@ class NullArgumentsTest {
                     client.lockAll("handle-of", "all").acquire(),
                     client.countingSemaphore("counting"),
                     client.latch("latch"),
+                    client.idGenerator("generator"),
                     client.rwLock("rw"),
                     client.rwLock("rw").readLock(),
                     client.rwLock("rw").writeLock().acquire(),

@@ -171,6 +171,16 @@ public final class Native {
     /** Brings a flag. */
     public static native long latchDelete(long port, long id, long latch);
 
+    public static native long idGeneratorOpen(long client, byte[] name, long block, long start);
+
+    public static native long idGeneratorBlockSize(long generator);
+
+    /** Brings a number. */
+    public static native long idGeneratorNextId(long port, long id, long generator);
+
+    /** Brings ids. */
+    public static native long idGeneratorNextIds(long port, long id, long generator, long count);
+
     public static native long countingSemaphoreOpen(long client, byte[] name);
 
     /** Brings a flag. */

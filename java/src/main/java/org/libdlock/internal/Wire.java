@@ -54,6 +54,9 @@ public final class Wire {
     /** A limiter's answers to a batch: how many, then each as its own completion. */
     private static final byte DECISIONS = 14;
 
+    /** Ids: how many, and each. */
+    private static final byte IDS = 15;
+
     // </api:tags>
 
     /** What an operation brings that has nothing to say but that it is done. */
@@ -126,6 +129,7 @@ public final class Wire {
                 case COUNTING_SEMAPHORE_INSPECTION ->
                     new CountingSemaphoreInspection(flag(), bytes.getLong(), bytes.getLong());
                 case HANDLE -> bytes.getLong();
+                case IDS -> ids();
                 case FAILURE -> failure();
                 case DECISION ->
                     new Judged(
@@ -146,6 +150,13 @@ public final class Wire {
                 default ->
                     throw new IllegalStateException("the native library is another version's: completion " + what);
             };
+        }
+
+        private long[] ids() {
+            long[] ids = new long[bytes.getInt()];
+            bytes.asLongBuffer().get(ids);
+            bytes.position(bytes.position() + ids.length * Long.BYTES);
+            return ids;
         }
 
         private Failure failure() {

@@ -10,6 +10,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.redisson.Redisson;
 import org.redisson.api.RFencedLock;
+import org.redisson.api.RIdGenerator;
 import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
 import org.redisson.config.ClusterServersConfig;
@@ -42,6 +43,9 @@ final class Verbs {
     private final RedissonClient client;
     /** An RLock object remembers its last lease, so a test's calls go to one object, as a program's would. */
     private final Map<String, RLock> locks = new ConcurrentHashMap<>();
+
+    /** Each object has a block of its own, and a program would make one. */
+    private final Map<String, RIdGenerator> generators = new ConcurrentHashMap<>();
 
     private Verbs(RedissonClient client) {
         this.client = client;
@@ -91,6 +95,7 @@ final class Verbs {
         switch (kind) {
             case "permits" -> say.accept(PermitVerbs.run(client.getPermitExpirableSemaphore(name), verb, rest));
             case "counting" -> say.accept(CountingVerbs.run(client.getSemaphore(name), verb, rest));
+            case "ids" -> say.accept(IdVerbs.run(generators.computeIfAbsent(name, client::getIdGenerator), verb, rest));
             case "latch" -> say.accept(LatchVerbs.run(client.getCountDownLatch(name), verb, rest));
             default -> run(kind, name, verb, rest, say);
         }
