@@ -85,7 +85,7 @@ pub use client::Client;
 pub use config::Config;
 pub use counting_semaphore::CountingSemaphore;
 pub use error::{Error, ErrorKind, Result};
-pub use id::Snowflake;
+pub use id::{Snowflake, Worker};
 pub use latch::Latch;
 pub use limit::{Decision, Rate, RateLimiter};
 pub use lock::{Held, HeldAll, Lock, LockAll};

@@ -42,7 +42,9 @@ mod tests;
 mod text;
 mod timeline;
 mod watch;
+pub(crate) mod worker;
 
 pub use generator::{MAX_BATCH, MAX_BORROW, MAX_START_WAIT, Snowflake, SnowflakeBuilder};
 pub use layout::{Layout, Parts};
 pub use text::{encode, parse};
+pub use worker::{MAX_BITS, Worker, WorkerOptions};

@@ -10,6 +10,8 @@ use crate::time::{Clock, Tick};
 #[derive(Clone, Debug)]
 pub(super) enum Machine {
     Real,
+    /// With the monotonic clock of a client, which a test may move.
+    Of(Clock),
     /// Moved by a test.
     #[cfg(test)]
     Stepped(Arc<tests::Stepped>),
@@ -19,7 +21,7 @@ impl Machine {
     /// The wall clock, in nanoseconds since 1970; 0 before that.
     pub(super) fn wall(&self) -> u64 {
         match self {
-            Machine::Real => {
+            Machine::Real | Machine::Of(_) => {
                 let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
                 u64::try_from(since_1970.as_nanos()).unwrap_or(u64::MAX)
             }
@@ -31,6 +33,7 @@ impl Machine {
     pub(super) fn now(&self) -> Tick {
         match self {
             Machine::Real => Clock::System.now(),
+            Machine::Of(clock) => clock.now(),
             #[cfg(test)]
             Machine::Stepped(stepped) => stepped.now(),
         }
@@ -39,7 +42,7 @@ impl Machine {
     /// Blocks the thread for about that long.
     pub(super) fn sleep(&self, duration: Duration) {
         match self {
-            Machine::Real => std::thread::sleep(duration),
+            Machine::Real | Machine::Of(_) => std::thread::sleep(duration),
             #[cfg(test)]
             Machine::Stepped(stepped) => stepped.pass(duration),
         }
@@ -62,6 +65,11 @@ impl Timeline {
         let wall = machine.wall();
         let offset = wall.wrapping_sub(machine.now().0);
         Timeline { machine, offset }
+    }
+
+    /// Shows `unix_ms`, of milliseconds since 1970, at the instant `at`, and no wall clock.
+    pub(super) fn from(machine: Machine, unix_ms: u64, at: Tick) -> Timeline {
+        Timeline { machine, offset: (unix_ms * NANOS_PER_MS).wrapping_sub(at.0) }
     }
 
     /// Milliseconds since 1970.

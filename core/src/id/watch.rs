@@ -40,6 +40,11 @@ impl Watch {
         }
     }
 
+    /// Of a generator that has nothing to do with the wall clock.
+    pub(super) fn never() -> Watch {
+        Watch { due_ms: AtomicU64::new(u64::MAX), ..Watch::start(0) }
+    }
+
     /// Whether it is time to look. One load: this is asked for every id.
     pub(super) fn is_due(&self, now_ms: u64) -> bool {
         now_ms >= self.due_ms.load(Ordering::Relaxed)
