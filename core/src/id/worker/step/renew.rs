@@ -74,7 +74,7 @@ impl Step for Renew {
         _outbox: &mut Outbox<'_>,
     ) -> Result<Renewed, WrongType> {
         let (ms, lease) = (now.millis(), millis(self.lease));
-        let fields = state.main.fields()?;
+        let Ok(fields) = state.main.fields() else { return Ok(Renewed::WrongType) };
         let held = fields.is_some_and(|fields| fields.contains_key(&self.owner));
         let Some(expiry) = state.leases.value.get(&self.owner).copied().filter(|expiry| held && *expiry > ms) else {
             return Ok(Renewed::Gone);
