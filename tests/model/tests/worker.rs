@@ -17,7 +17,7 @@ fn needs(rule: &str, config: Config, without: Rules, property: &'static str) {
 #[test]
 fn a_number_goes_from_one_holder_to_the_next() {
     holds("one number", Config { rounds: 2, ..C });
-    holds("two numbers for three", Config { processes: 3, numbers: 2, ticks: 1, ..C });
+    holds("two numbers", Config { numbers: 2, rounds: 2, ticks: 2, ..C });
 }
 
 #[test]
