@@ -37,7 +37,7 @@
 //! | [`lease`] | what a hold is: its fencing token, its validity, and why it was lost |
 //! | [`latch`] | [`Latch`]: wait until a count has come down to zero |
 //! | [`limit`] | [`RateLimiter`]: ask or wait for tokens, and what to answer while the server is away |
-//! | [`id`] | [`Snowflake`]: layouts, single ids and batches, decoding, text |
+//! | [`id`] | [`Snowflake`]: layouts, single ids and batches, decoding, text; [`Worker`]: numbers under leases for it |
 //! | [`error`], [`event`], [`stats`] | what went wrong, what a client says while it works, what it has counted |
 //!
 //! `memory://` needs no server and [`ManualClock`] no sleep: for tests. `rediss://` has TLS ([`Config::from_url`]), unless the

@@ -49,7 +49,7 @@ fn refused(answer: Answer) -> (String, String) {
 }
 
 #[test]
-fn a_number_is_free_again_when_the_lease_of_a_killed_process_ends() {
+fn a_killed_processs_number_is_free_when_its_lease_ends() {
     const LEASE_MS: u64 = 1_000;
     let server = Server::start();
     let peer = || Peer::start(worker!(), &server.url());

@@ -26,7 +26,7 @@ use pool::Pool;
 pub(crate) use step::WorkerState;
 use tenancy::Tenancy;
 
-use super::generator::{Leased, Snowflake};
+use super::generator::{Leased, NumberLease, Snowflake};
 use super::layout::{Layout, refuse};
 use crate::context::Context;
 use crate::ended::{cut_off, while_open};
@@ -46,6 +46,11 @@ const OP: &str = "worker";
 /// The client renews the lease. When the last clone and the last generator that was made by it are gone, the number is given
 /// back in the background; [`Worker::release`] gives it back at once. The number of a process that died is free again when its
 /// lease is over.
+///
+/// # Fork and snapshots
+/// A forked child has no part in its parent's number: all calls fail with [`ErrorKind::Forked`](crate::ErrorKind::Forked) there.
+/// A copy of a process that shares its memory's past, as after a restored snapshot, renews the same lease and makes the same ids:
+/// connect anew after a restore.
 ///
 /// ```
 /// # let client = libdlock::Client::blocking_connect("memory://")?;
@@ -120,7 +125,6 @@ impl Worker {
                 format!("at most {room} with this layout, as many as its datacenter and worker have together");
             return Err(refuse("snowflake", what, allowed).on(self.key()));
         }
-        use super::generator::NumberLease;
         self.tenancy.last_ms().map_err(|error| error.renamed("snowflake"))?;
         let shared = self.tenancy.slots(&fields);
         fields.since_epoch(shared.timeline.now_ms())?;
