@@ -15,7 +15,7 @@ from libdlock import aio
 
 # What asks the server or waits. Everything else answers at once in both packages.
 COROUTINES = {
-    "Client": {"close"},
+    "Client": {"close", "worker"},
     "Lock": {
         "acquire",
         "release",
@@ -47,6 +47,7 @@ COROUTINES = {
     "HeldAll": {"extend", "release"},
     "OwnedHoldAll": {"extend", "release", "detach"},
     "Latch": {"try_set_count", "count_down", "count", "wait", "delete"},
+    "Worker": {"release"},
     "Lost": {"wait"},
     "RateLimiter": {"try_acquire", "acquire", "peek", "reset"},
 }

@@ -22,6 +22,7 @@ from rate_limiter_verbs import RateLimiterVerbs
 from rw_lock_verbs import RwLockVerbs
 from semaphore_verbs import SemaphoreVerbs
 from verbs import answer
+from worker_verbs import WorkerVerbs
 
 
 class Runner(
@@ -34,6 +35,7 @@ class Runner(
     LatchVerbs,
     RateLimiterVerbs,
     IdsVerbs,
+    WorkerVerbs,
 ):
     """All verbs."""
 

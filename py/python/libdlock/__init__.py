@@ -58,6 +58,7 @@ from ._stats import (
     SemaphoreStats,
     Stats,
 )
+from ._worker import Worker
 
 # </api:exports>
 
@@ -117,6 +118,7 @@ __all__ = [
     "Unavailable",
     "Unsupported",
     "UsageError",
+    "Worker",
     "WrongType",
     "__version__",
     "connect",

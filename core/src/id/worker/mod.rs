@@ -31,7 +31,7 @@ use super::layout::{Layout, refuse};
 use crate::context::Context;
 use crate::ended::{cut_off, while_open};
 use crate::error::Result;
-use crate::lease::{HoldState, LossReason};
+use crate::lease::{Grant, HoldState, LossReason};
 use crate::wait::Wait;
 
 /// The most bits that the numbers of a pool can have.
@@ -133,8 +133,13 @@ impl Worker {
         Snowflake::leased(fields, parts, Leased { lease: self.tenancy.clone(), shared })
     }
 
+    /// What it is to its client: for hosts that have one kind of hold for all.
+    pub(crate) fn grant(&self) -> &Grant {
+        self.tenancy.grant()
+    }
+
     /// Whether ids may be made under it: false exactly from the end of validity on, from the moment a release begins, and once the
-    /// hold was taken away. See [`Grant::is_valid`](crate::lease::Grant::is_valid).
+    /// hold was taken away. See [`Grant::is_valid`].
     pub fn is_valid(&self) -> bool {
         self.tenancy.grant().is_valid()
     }

@@ -58,6 +58,7 @@ from ._lock_all import HeldAll, LockAll, OwnedHoldAll
 from ._owned import OwnedHold
 from ._rw_lock import OwnedRwHold, RwHeld, RwLock, RwLockSide
 from ._semaphore import Semaphore
+from ._worker import Worker
 
 # </api:exports>
 
@@ -118,6 +119,7 @@ __all__ = [
     "Unavailable",
     "Unsupported",
     "UsageError",
+    "Worker",
     "WrongType",
     "__version__",
     "connect",
