@@ -25,8 +25,6 @@ pub struct Rules {
     pub starts_after: bool,
     /// A renewal says how far its holder's time will go, instead of the server adding a lease to what its clock shows.
     pub promises: bool,
-    /// A holder makes nothing beyond what was confirmed.
-    pub capped: bool,
     /// A holder stops believing before the server does.
     pub margin: bool,
     /// An id is looked at once more before it is given out.
@@ -42,7 +40,6 @@ impl Rules {
     pub const PROTOCOL: Rules = Rules {
         starts_after: true,
         promises: true,
-        capped: true,
         margin: true,
         looks_again: true,
         stops_first: true,
@@ -61,13 +58,11 @@ pub struct Config {
     pub ticks: u8,
     /// How often each process leases a number.
     pub rounds: u8,
-    /// How many processes crash, replies to acquires are lost, renewals are sent again, clocks of processes miss a tick,
-    /// and times the server's clock is set ahead or back, at most.
+    /// How many processes crash, replies to acquires are lost, clocks of processes miss a tick, and times the server's clock is
+    /// set ahead or back, at most.
     pub crashes: u8,
     /// See [`Config::crashes`].
     pub lost_replies: u8,
-    /// See [`Config::crashes`].
-    pub retries: u8,
     /// See [`Config::crashes`].
     pub slow: u8,
     /// See [`Config::crashes`].
@@ -90,7 +85,6 @@ impl Config {
             rounds: 1,
             crashes: 0,
             lost_replies: 0,
-            retries: 0,
             slow: 0,
             ahead: 0,
             back: 0,
@@ -114,6 +108,8 @@ pub mod name {
     pub const ALONE: &str = "a number has one holder at a time";
     /// Nothing is given out that a holder is not sure of.
     pub const IN_TIME: &str = "no id is given out once the lease is over by the holder's clock";
+    /// The server has taken down how far a holder goes before it goes there.
+    pub const TAKEN_DOWN: &str = "no id is later than what the server has taken down";
     /// A repeat takes no second number.
     pub const ONE_EACH: &str = "a process that asks once takes one number";
 }
@@ -184,9 +180,9 @@ pub struct State {
     /// The earliest and the latest time of the ids of each lease, by the order of their grants.
     made: Vec<(usize, Option<(u8, u8)>)>,
     late: bool,
+    beyond: bool,
     crashes: u8,
     lost_replies: u8,
-    retries: u8,
     slow: u8,
     ahead: u8,
     back: u8,
@@ -207,8 +203,6 @@ pub enum Action {
     Granted(usize),
     /// A renewal is made.
     Renew(usize),
-    /// It is sent once more, because it was not answered.
-    Resend(usize),
     /// The server runs it.
     Run(usize),
     /// Its reply arrives.
@@ -243,8 +237,8 @@ impl Process {
     }
 
     /// Whether it may make an id of this time.
-    fn may_use(&self, rules: Rules, time: u8) -> bool {
-        self.is_valid() && self.lease.as_ref().is_some_and(|lease| !rules.capped || time <= lease.until)
+    fn may_use(&self, time: u8) -> bool {
+        self.is_valid() && self.lease.as_ref().is_some_and(|lease| time <= lease.until)
     }
 
     fn end(&mut self) {
@@ -315,9 +309,9 @@ impl Model for Config {
             ticks: self.ticks,
             made: Vec::new(),
             late: false,
+            beyond: false,
             crashes: self.crashes,
             lost_replies: self.lost_replies,
-            retries: self.retries,
             slow: self.slow,
             ahead: self.ahead,
             back: self.back,
@@ -343,9 +337,6 @@ impl Model for Config {
                         None => {}
                         Some(Renewal { answer: None, .. }) => {
                             actions.push(Action::Run(at));
-                            if state.retries > 0 {
-                                actions.push(Action::Resend(at));
-                            }
                         }
                         Some(_) => actions.push(Action::Hear(at)),
                     }
@@ -406,11 +397,6 @@ impl Model for Config {
                 let promise = process.time()? + LEASE;
                 process.renewal = Some(Renewal { promise, sent: process.clock, answer: None });
             }
-            Action::Resend(at) => {
-                state.retries -= 1;
-                let process = &mut state.processes[at];
-                process.renewal.as_mut()?.sent = process.clock;
-            }
             Action::Run(at) => {
                 let promise = state.processes[at].renewal.as_ref()?.promise;
                 let answer = state.renew(rules, at, promise);
@@ -433,16 +419,17 @@ impl Model for Config {
             }
             Action::Take(at) => {
                 let process = &mut state.processes[at];
-                let time = process.time().filter(|time| process.may_use(rules, *time))?;
+                let time = process.time().filter(|time| process.may_use(*time))?;
                 process.taken = Some(time);
             }
             Action::Give(at) => {
                 let process = &mut state.processes[at];
                 let time = process.taken.take()?;
-                let order = process.lease.as_ref()?.order;
-                let sure = process.may_use(rules, time);
+                let Lease { order, number, .. } = *process.lease.as_ref()?;
+                let sure = process.may_use(time);
                 if sure || !rules.looks_again {
                     state.late |= !sure;
+                    state.beyond |= time > state.numbers[number].used;
                     state.made(order, time);
                 }
             }
@@ -511,6 +498,7 @@ impl Model for Config {
                 state.disturbed || (0..config.numbers).all(|number| holders(number) <= 1)
             }),
             Property::always(name::IN_TIME, |_: &Config, state: &State| !state.late),
+            Property::always(name::TAKEN_DOWN, |config: &Config, state: &State| config.empties > 0 || !state.beyond),
             Property::always(name::ONE_EACH, |_: &Config, state: &State| {
                 let current = |process: usize| {
                     let owner = state.owner(process);

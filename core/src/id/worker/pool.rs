@@ -43,7 +43,6 @@ impl Pool {
         let client = self.client();
         let begun = client.clock.now();
         let lease = options.lease.unwrap_or(client.options.lease);
-        let mut late = None;
         for _ in 0..=TOO_LATE_IN_A_ROW {
             let step = Acquire { owner: client.next_owner(), lease, size: options.size() };
             let done = match client.operate(&self.name, &step).await {
@@ -65,13 +64,9 @@ impl Pool {
                     self.undo(&step.owner, lease, done.echo_until);
                     return Err(self.exhausted(options, taken, first_ms.map(Duration::from_millis)));
                 }
-                Leased::TooLate { .. } => {
-                    self.undo(&step.owner, lease, done.echo_until);
-                    late = late.or(Some(()));
-                }
+                Leased::TooLate { .. } => self.undo(&step.owner, lease, done.echo_until),
             }
         }
-        debug_assert!(late.is_some());
         let message = "the server's clock jumps back and forth; check its time synchronisation";
         Err(Error::new(ErrorKind::Clock, OP, message).temporary().on(self.name.as_str()))
     }
@@ -150,7 +145,7 @@ impl Pool {
     }
 
     /// Releases, in the background, what an attempt without an answer may have taken, once its bytes can no longer take effect.
-    fn undo(self: &Arc<Self>, owner: &str, lease: Duration, echo_until: Option<Tick>) {
+    pub(super) fn undo(self: &Arc<Self>, owner: &str, lease: Duration, echo_until: Option<Tick>) {
         let Some(until) = echo_until else { return };
         let (pool, step) = (self.clone(), Release { owner: owner.to_owned(), used_ms: 0 });
         let at = until.plus(self.client().backend.attempt_budget());

@@ -16,6 +16,7 @@ use crate::lease::{Grant, GrantSpec, LossReason, Source};
 use crate::objects::Releasing;
 use crate::step::Step;
 use crate::task::Life;
+use crate::time::Tick;
 
 /// Lives as long as a worker or a generator has it, and is released with the last of them.
 pub(super) struct Tenancy {
@@ -84,6 +85,12 @@ impl Tenancy {
             let step = Release { owner: grant.owner().to_owned(), used_ms };
             let freed = pool.client().operate(pool.name(), &step).await;
             grant.release();
+            // Bytes of an attempt without an answer may still lease it, for nobody.
+            let client = pool.client();
+            let arriving = |until: &Tick| until.plus(client.backend.attempt_budget()) > client.clock.now();
+            if grant.echo_until().as_ref().is_some_and(arriving) {
+                pool.undo(grant.owner(), grant.lease(), grant.echo_until());
+            }
             match freed {
                 // A repeat that finds nothing: an attempt before it has freed the number.
                 Ok(done) if done.reply || done.echo_until.is_some() => Ok(()),
