@@ -16,9 +16,9 @@ _Self = TypeVar("_Self", bound="Worker")
 class Worker(WorkerView):
     """A worker number that this process has leased, made by `Client.worker`. May be shared between threads.
 
-    No other process has the number as long as it is valid, so ids that are made under it are unique. The client renews the lease.
-    The number is given back by `release`, at the end of a `with`, or in the background when this object and its generators are
-    collected.
+    No other process has the number as long as it is valid, so ids that are made under it are unique. The client renews the
+    lease. The number is given back by `release`, at the end of a `with`, or in the background when this object and its
+    generators are collected.
 
         with client.worker("orders") as worker:
             ids = worker.snowflake()

@@ -47,12 +47,12 @@ class WorkerView:
     def snowflake(self, layout: Layout | LayoutName | None = None) -> Snowflake:
         """A generator of ids under this number. Costs no I/O.
 
-        The low bits of the number are the layout's worker, those above them its datacenter; `InvalidArgument` when it has more
-        bits than these. Generators of one layout share their state. Each keeps the number until it is collected.
+        The low bits of the number are the layout's worker, those above them its datacenter; `InvalidArgument` when it has
+        more bits than these. Generators of one layout share their state. Each keeps the number until it is collected.
 
-        Its ids are unique whatever the clocks of the machines do: its time begins at the server's, or behind the last id of the
-        number's holders before, and goes on by a monotonic clock. When the lease is over it raises `LockLost`, also in the middle of
-        a batch, and after `release` `NotHeld`.
+        Its ids are unique whatever the clocks of the machines do: its time begins at the server's, or behind the last id of
+        the number's holders before, and goes on by a monotonic clock. When the lease is over it raises `LockLost`, also in
+        the middle of a batch, and after `release` `NotHeld`.
         """
         return Snowflake._under(self._grant.handle, layout)
 

@@ -177,10 +177,9 @@ fn storm(processes: usize, turns: usize, batch: usize) -> (usize, usize) {
     let mut under_way: BTreeMap<usize, u64> = BTreeMap::new();
     while peers.iter().any(|(_, done)| *done < turns) {
         // All that have none ask for a number; those that get one make ids, all at the same time.
-        let asked: Vec<(usize, u64)> = (0..peers.len())
-            .filter(|at| peers[*at].1 < turns)
-            .map(|at| (at, peers[at].0.request("lease orders 6 2000")))
-            .collect();
+        let wanting = peers.iter_mut().enumerate().filter(|(_, (_, done))| *done < turns);
+        let asked: Vec<(usize, u64)> =
+            wanting.map(|(at, (peer, _))| (at, peer.request("lease orders 6 2000"))).collect();
         for (at, id) in asked {
             match peers[at].0.answer(id, 3 * SOON) {
                 Ok(_) => {

@@ -131,10 +131,10 @@ class Client(
     async def worker(self, pool: str, bits: int = 10, *, lease: Seconds | None = None) -> Worker:
         """Leases the lowest free worker number of this pool, for ids that differ among all who use the pool.
 
-        A pool has 1 to 22 bits, 10 by default: 0 to 1,023. `AcquireTimeout` when all are taken, which says how many are, and when
-        the next may be free (`retry_after`). The lease, by default the client's, is 0.1 s to 24 h and renewed at a third of it: so
-        long a number stays taken when its process dies. When the task is cancelled while it waits, nothing
-        stays leased.
+        A pool has 1 to 22 bits, 10 by default: 0 to 1,023. `AcquireTimeout` when all are taken, which says how many are, and
+        when the next may be free (`retry_after`). The lease, the client's unless given, is 0.1 s to 24 h, renewed at a third
+        of it: so long a number stays taken when its process dies. When the task is cancelled while it waits, nothing stays
+        leased.
         """
         arguments = leasing(self, pool, bits, lease)
         return Worker(self, pool, await running_port().call(_native.submit_worker_lease, *arguments))
