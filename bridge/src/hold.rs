@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use libdlock::embed::{self, Members};
 use libdlock::lease::{Grant, HolderId, LossReason};
-use libdlock::{Result, Wait};
+use libdlock::{Result, Wait, Worker};
 
 use crate::leased::{Granting, Leased};
 
@@ -48,6 +48,14 @@ impl Hold {
         match self {
             Hold::One { .. } => Vec::new(),
             Hold::Set { members, .. } => members.tokens().map(|(name, token)| (name.to_owned(), token)).collect(),
+        }
+    }
+
+    /// The worker number that is held, if it is one.
+    pub(crate) fn worker(&self) -> Option<&Worker> {
+        match self {
+            Hold::One { of, .. } => of.worker(),
+            Hold::Set { .. } => None,
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use libdlock::lease::{Grant, HolderId};
-use libdlock::{Error, ErrorKind, Result};
+use libdlock::{Error, ErrorKind, Result, Worker};
 
 use crate::client::ClientEntry;
 
@@ -48,6 +48,10 @@ pub(crate) trait Granting: Leased {
     /// The ids of the permits of a hold; of a kind that has no permits none.
     fn permits(&self, _grant: &Grant) -> Vec<String> {
         Vec::new()
+    }
+    /// The worker number that is held, if it is one.
+    fn worker(&self) -> Option<&Worker> {
+        None
     }
     /// Lets a hold of a thread or a task outlive the last handle of its object.
     fn keep_while_held(&self, grant: &Grant);

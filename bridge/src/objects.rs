@@ -8,7 +8,7 @@ use libdlock::lease::{Grant, HolderId};
 use libdlock::rw_lock::RwLockSide;
 use libdlock::{
     CountingSemaphore, Error, ErrorKind, IdGenerator, Latch, Lock, LockAll, RateLimiter, Result, Semaphore, Snowflake,
-    embed,
+    Worker, embed,
 };
 use tokio::sync::watch;
 
@@ -254,6 +254,69 @@ impl Granting for SemaphoreEntry {
     fn release_in_background(&self, holder: HolderId, token: u64) {
         embed::release_permits_in_background(&self.semaphore, holder, token);
     }
+}
+
+/// A worker number of a client: held by nothing but its hold, and by its generators.
+pub(crate) struct WorkerEntry {
+    pub(crate) worker: Worker,
+    pub(crate) client: Arc<ClientEntry>,
+}
+
+impl WorkerEntry {
+    fn refuse<T>(&self, op: &'static str, message: &str) -> Result<T> {
+        Err(Error::new(ErrorKind::InvalidArgument, op, message).on(self.worker.key()))
+    }
+}
+
+/// Each hold has an object of its own, so that it does not matter who asks.
+impl Leased for WorkerEntry {
+    fn client(&self) -> &Arc<ClientEntry> {
+        &self.client
+    }
+
+    fn key(&self) -> &str {
+        self.worker.key()
+    }
+
+    fn hold_count(&self, _holder: HolderId) -> u32 {
+        self.worker.is_valid().into()
+    }
+
+    fn reenter(&self, _holder: HolderId) -> Result<()> {
+        self.refuse("acquire", "a worker number is leased once: lease another one")
+    }
+
+    fn release(&self, _holder: HolderId) -> Asking<'_, ()> {
+        Box::pin(self.worker.release())
+    }
+
+    fn extend(&self, _holder: HolderId, _lease: Duration) -> Asking<'_, ()> {
+        let message = "the lease of a worker number is renewed: give the lease when you lease one";
+        Box::pin(async move { self.refuse("extend", message) })
+    }
+
+    fn detach(&self, _holder: HolderId) -> Asking<'_, String> {
+        let message = "a worker number cannot be handed to another process: lease one there";
+        Box::pin(async move { self.refuse("detach", message) })
+    }
+
+    /// With the hold goes what keeps the number, unless a generator keeps it: then it is given back.
+    fn abandon(&self, _holder: HolderId) {}
+}
+
+impl Granting for WorkerEntry {
+    fn token(&self, _grant: &Grant) -> u64 {
+        0
+    }
+
+    fn worker(&self) -> Option<&Worker> {
+        Some(&self.worker)
+    }
+
+    fn keep_while_held(&self, _grant: &Grant) {}
+
+    /// As [`Leased::abandon`].
+    fn release_in_background(&self, _holder: HolderId, _token: u64) {}
 }
 
 /// A hold, seen through what granted it.

@@ -70,6 +70,7 @@ fn kinds() -> Vec<Kind> {
         kind::<crate::latch::LatchState>("latch", &["latch/step", "step/once.lua"]),
         kind::<crate::id_generator::IdGeneratorState>("id generator", &["id_generator/step"]),
         kind::<crate::limit::LimitState>("rate limiter", &["limit/step"]),
+        kind::<crate::id/worker::WorkerState>("worker", &["id/worker/step"]),
         // </api:kinds>
     ]
 }

@@ -10,6 +10,7 @@ use crate::config::Config;
 use crate::context::Context;
 use crate::counting_semaphore::{CountingSemaphore, CountingSemaphores};
 use crate::error::{Error, ErrorKind, Result};
+use crate::id::{Worker, WorkerOptions};
 use crate::id_generator::{IdGenerator, IdGeneratorOptions};
 use crate::latch::{Latch, Latches};
 use crate::lease::HolderId;
@@ -245,6 +246,32 @@ impl Client {
     /// As [`Client::rate_limiter`].
     pub fn rate_limiter_with(&self, name: &str, options: LimiterOptions) -> Result<RateLimiter> {
         self.0.limits.open(name, options)
+    }
+
+    /// Leases a worker number of this pool, the lowest that is free, of 10 bits: 0 to 1,023. All processes whose ids have to differ
+    /// use one pool. No two have the same number at a time, so that none has to be handed out.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Busy`] when all are taken; it says how many are, and when the next may be free, which
+    /// [`Error::retry_after`] has too. [`ErrorKind::InvalidName`] as [`Client::lock`]; [`ErrorKind::Unsupported`] with several
+    /// independent servers (`redis+quorum`). [`ErrorKind::Connection`] and [`ErrorKind::OutcomeUnknown`] when the server did not
+    /// answer within `operation_timeout`: what it has leased all the same is given back in the background.
+    /// [`ErrorKind::WrongType`], [`ErrorKind::NoPermission`], [`ErrorKind::OutOfMemory`] and [`ErrorKind::Server`] as the server
+    /// says; [`ErrorKind::Clock`] when its clock jumps back and forth; [`ErrorKind::Closed`], [`ErrorKind::Forked`] and
+    /// [`ErrorKind::Internal`] as the client has ended.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves nothing leased: what the server has leased meanwhile is given back in the background.
+    pub async fn worker(&self, pool: &str) -> Result<Worker> {
+        self.worker_with(pool, WorkerOptions::default()).await
+    }
+
+    /// Leases a worker number of this pool.
+    ///
+    /// # Errors and cancel safety
+    /// As [`Client::worker`]; [`ErrorKind::InvalidArgument`] for the bits or the lease.
+    pub async fn worker_with(&self, pool: &str, options: WorkerOptions) -> Result<Worker> {
+        Worker::lease(self.context(), pool, options).await
     }
 
     /// The key on the server of an object of this name, as errors and events say it: with the client's key prefix. No I/O.

@@ -9,6 +9,7 @@ pub use crate::blocking::may_block;
 use crate::client::Client;
 use crate::config::Range;
 use crate::error::{Error, Result};
+use crate::id::Worker;
 use crate::lease::{Grant, HolderId};
 use crate::limit::RateLimiter;
 pub use crate::lock::all::Members;
@@ -35,6 +36,11 @@ pub const fn holder_number(holder: HolderId) -> u64 {
 /// The bare grant of a hold, which then ends by [`Lock::release_as`], or is abandoned with the last [`Lock`] of its name.
 pub fn into_grant(held: Held) -> Grant {
     held.into_grant()
+}
+
+/// The bare grant of a worker number, whose hold still ends with the last [`Worker`] and its generators.
+pub fn worker_grant(worker: &Worker) -> Grant {
+    worker.grant().clone()
 }
 
 /// Lets the hold of this grant outlive the last [`Lock`] of its name: until it is released, lost, or abandoned with its holder

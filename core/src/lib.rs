@@ -38,7 +38,7 @@
 //! | [`latch`] | [`Latch`]: wait until a count has come down to zero |
 //! | [`limit`] | [`RateLimiter`]: ask or wait for tokens, and what to answer while the server is away |
 //! | [`id_generator`] | [`IdGenerator`]: numbers from a sequence on the server, which a process takes in blocks |
-//! | [`id`] | [`Snowflake`]: layouts, single ids and batches, decoding, text |
+//! | [`id`] | [`Snowflake`]: layouts, single ids and batches, decoding, text; [`Worker`]: numbers under leases for it |
 //! | [`error`], [`event`], [`stats`] | what went wrong, what a client says while it works, what it has counted |
 //!
 //! `memory://` needs no server and [`ManualClock`] no sleep: for tests. `rediss://` has TLS ([`Config::from_url`]), unless the
@@ -87,7 +87,7 @@ pub use client::Client;
 pub use config::Config;
 pub use counting_semaphore::CountingSemaphore;
 pub use error::{Error, ErrorKind, Result};
-pub use id::Snowflake;
+pub use id::{Snowflake, Worker};
 pub use id_generator::IdGenerator;
 pub use latch::Latch;
 pub use limit::{Decision, Rate, RateLimiter};

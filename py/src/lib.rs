@@ -24,6 +24,7 @@ mod semaphore;
 mod snowflake;
 mod stats;
 mod submit;
+mod worker;
 
 use pyo3::prelude::*;
 
@@ -103,6 +104,8 @@ mod _native {
         submit_lock_detach, submit_lock_extend, submit_lock_force_release, submit_lock_inspect, submit_lock_release,
         submit_lock_take,
     };
+    #[pymodule_export]
+    use crate::worker::{submit_worker_lease, worker_lease, worker_number, worker_release};
 
     use pyo3::prelude::*;
 

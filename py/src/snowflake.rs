@@ -24,7 +24,9 @@ pub(crate) struct Generator {
 
 #[pymethods]
 impl Generator {
+    /// With `leased`, the handle of a worker number's hold, the numbers are those of that.
     #[new]
+    #[expect(clippy::too_many_arguments, reason = "what crosses is flat")]
     fn new(
         py: Python<'_>,
         datacenter: i64,
@@ -32,9 +34,13 @@ impl Generator {
         layout: Option<LayoutArgs>,
         borrow_ahead_ms: i64,
         start_wait_ms: Option<i64>,
+        leased: Option<u64>,
     ) -> PyResult<Self> {
         let handle = quick(py, "Generator.__new__", |state| {
             let layout = layout.map(layout_of).transpose()?;
+            if let Some(held) = leased {
+                return ops::worker_snowflake(state, held, layout);
+            }
             let given = SnowflakeArgs { datacenter, worker, layout, borrow_ahead_ms, start_wait_ms };
             ops::snowflake_open(state, given)
         })?;

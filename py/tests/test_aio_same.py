@@ -15,7 +15,7 @@ from libdlock import aio
 
 # What asks the server or waits. Everything else answers at once in both packages.
 COROUTINES = {
-    "Client": {"close"},
+    "Client": {"close", "worker"},
     "Lock": {
         "acquire",
         "release",
@@ -48,6 +48,7 @@ COROUTINES = {
     "OwnedHoldAll": {"extend", "release", "detach"},
     "Latch": {"try_set_count", "count_down", "count", "wait", "delete"},
     "IdGenerator": {"next_id", "next_ids"},
+    "Worker": {"release"},
     "Lost": {"wait"},
     "RateLimiter": {"try_acquire", "try_acquire_many", "acquire", "peek", "reset"},
 }

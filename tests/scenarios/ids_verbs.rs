@@ -13,6 +13,11 @@ use crate::step::{Step, Values};
 pub(crate) struct Generators(HashMap<String, Snowflake>);
 
 impl Generators {
+    /// A generator that another verb has made.
+    pub(crate) fn insert(&mut self, name: &str, ids: Snowflake) {
+        self.0.insert(name.to_owned(), ids);
+    }
+
     /// What the step answers; none if its verb is another's.
     pub(crate) fn run(&mut self, step: &Step<'_>) -> Result<Option<Values>> {
         let nothing = Values::default;

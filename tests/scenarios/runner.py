@@ -23,6 +23,7 @@ from rate_limiter_verbs import RateLimiterVerbs
 from rw_lock_verbs import RwLockVerbs
 from semaphore_verbs import SemaphoreVerbs
 from verbs import answer
+from worker_verbs import WorkerVerbs
 
 
 class Runner(
@@ -36,6 +37,7 @@ class Runner(
     IdGeneratorVerbs,
     RateLimiterVerbs,
     IdsVerbs,
+    WorkerVerbs,
 ):
     """All verbs."""
 

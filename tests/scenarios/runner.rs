@@ -11,6 +11,7 @@ mod rate_limiter_verbs;
 mod rw_lock_verbs;
 mod semaphore_verbs;
 mod step;
+mod worker_verbs;
 
 use std::error::Error;
 use std::io::{BufRead, stdin};
@@ -27,6 +28,7 @@ use crate::rate_limiter_verbs::Limiters;
 use crate::rw_lock_verbs::RwLocks;
 use crate::semaphore_verbs::Semaphores;
 use crate::step::{Clients, Step, Values};
+use crate::worker_verbs::Workers;
 
 /// The objects of a scenario that its clients have made.
 #[derive(Default)]
@@ -40,6 +42,7 @@ struct Objects {
     sets: Sets,
     limiters: Limiters,
     generators: Generators,
+    workers: Workers,
 }
 
 impl Objects {
@@ -69,6 +72,9 @@ impl Objects {
             return Ok(values);
         }
         if let Some(values) = self.limiters.run(clients, step).await? {
+            return Ok(values);
+        }
+        if let Some(values) = self.workers.run(&mut self.generators, clients, step).await? {
             return Ok(values);
         }
         Ok(self.generators.run(step)?.unwrap_or_else(|| panic!("there is no verb {}", step.verb)))

@@ -16,6 +16,7 @@ mod rw_lock;
 mod semaphore;
 mod snowflake;
 mod stats;
+mod worker;
 
 pub use self::args::{check_wait, given};
 pub use self::client::{LogTo, client_abandon, client_close, client_is_closed, client_open};
@@ -62,6 +63,7 @@ pub use self::snowflake::{
     snowflake_next_id, snowflake_next_ids, snowflake_open,
 };
 pub use self::stats::{Histogram, client_stats, counters, histograms};
+pub use self::worker::{worker_lease, worker_number, worker_snowflake};
 pub use crate::outcome::{
     CountingSemaphoreInspection, Decision, Decisions, Granted, Held, Ids, Inspection, Outcome, RwLockInspection,
     SemaphoreInspection,

@@ -21,7 +21,7 @@ pub const MAX_START_WAIT: Duration = Duration::from_secs(60);
 /// Long enough for the step of a clock that is kept in time, short enough to be waited for in a constructor.
 const START_WAIT: Duration = Duration::from_secs(1);
 
-/// A generator of ids for one datacenter and worker. Cheap to clone; clones and other generators of the same layout and
+/// A generator of ids for one datacenter and worker: numbers that are given, or leased by a [`Worker`](super::Worker). Cheap to clone; clones and other generators of the same layout and
 /// numbers in this process share their state, so that they make no duplicates either.
 ///
 /// Every id is larger than all that this process made before it under the same layout and numbers, and none comes twice.
@@ -61,9 +61,48 @@ struct Inner {
     /// The bits of both in an id.
     place: u64,
     borrow_ms: u64,
-    member: Member,
+    number: Number,
     /// Its sink never sees a panic go by, and nothing of it is left halfway.
     events: AssertUnwindSafe<Events>,
+}
+
+/// Where a generator's number comes from.
+enum Number {
+    /// From its user, who says that nobody else has it.
+    Given(Member),
+    Leased(Leased),
+}
+
+/// A number under a lease, and the slots that were used during it.
+pub(super) struct Leased {
+    pub(super) lease: Arc<dyn NumberLease>,
+    pub(super) shared: Arc<Shared>,
+}
+
+/// The lease of a number, as a generator sees it.
+pub(super) trait NumberLease: Send + Sync {
+    /// The last millisecond since 1970 that may be used, as far as is known now.
+    ///
+    /// # Errors
+    /// `Lost` once the lease is over, `NotHeld` once the number was given back, `Forked`.
+    fn last_ms(&self) -> Result<u64>;
+}
+
+impl Number {
+    fn shared(&self) -> Result<&Shared> {
+        match self {
+            Number::Given(member) => member.shared(),
+            Number::Leased(leased) => Ok(&leased.shared),
+        }
+    }
+
+    /// See [`NumberLease::last_ms`].
+    fn last_ms(&self) -> Result<u64> {
+        match self {
+            Number::Given(_) => Ok(u64::MAX),
+            Number::Leased(leased) => leased.lease.last_ms(),
+        }
+    }
 }
 
 /// How to make a [`Snowflake`]; begun by [`Snowflake::builder`].
@@ -149,7 +188,8 @@ impl SnowflakeBuilder {
         let member = identities.join(Identity { fields, place }, machine, self.start_wait, borrow_ms)?;
         let Self { datacenter, worker, .. } = self;
         let events = AssertUnwindSafe(self.events);
-        Ok(Snowflake(Arc::new(Inner { fields, datacenter, worker, place, borrow_ms, member, events })))
+        let number = Number::Given(member);
+        Ok(Snowflake(Arc::new(Inner { fields, datacenter, worker, place, borrow_ms, number, events })))
     }
 }
 
@@ -174,10 +214,18 @@ impl Snowflake {
         }
     }
 
+    /// One for a number under a lease.
+    pub(super) fn leased(fields: Fields, (datacenter, worker): (u64, u64), leased: Leased) -> Result<Snowflake> {
+        let place = fields.place(datacenter, worker)?;
+        let (number, events) = (Number::Leased(leased), AssertUnwindSafe(Events::default()));
+        Ok(Snowflake(Arc::new(Inner { fields, datacenter, worker, place, borrow_ms: 0, number, events })))
+    }
+
     /// The next id. Callable from any thread; see "Blocking" above.
     ///
     /// # Errors
-    /// [`ErrorKind::Clock`] past the end of the layout's time; [`ErrorKind::Forked`].
+    /// [`ErrorKind::Clock`] past the end of the layout's time; [`ErrorKind::Forked`]. Of a [worker](super::Worker)'s generator also
+    /// [`ErrorKind::Lost`] once its lease is over, and [`ErrorKind::NotHeld`] once it was released.
     pub fn next_id(&self) -> Result<i64> {
         let mut id = 0;
         self.0.fill(std::slice::from_mut(&mut id))?;
@@ -230,7 +278,8 @@ impl Snowflake {
 
 impl Inner {
     fn fill(&self, ids: &mut [i64]) -> Result<()> {
-        let shared = self.member.shared()?;
+        let shared = self.number.shared()?;
+        let epoch_ms = self.fields.layout.epoch_ms as u64;
         let mut done = 0;
         while done < ids.len() {
             // In this order: see `watch.rs`.
@@ -243,7 +292,8 @@ impl Inner {
                 unix_ms = shared.timeline.now_ms();
             }
             let now_ms = self.fields.since_epoch(unix_ms)?;
-            let newest_ms = (now_ms + self.borrow_ms).min(self.fields.last_ms());
+            let last_ms = self.number.last_ms()?.saturating_sub(epoch_ms);
+            let newest_ms = (now_ms + self.borrow_ms).min(self.fields.last_ms()).min(last_ms);
             match shared.slots.take((ids.len() - done) as u64, now_ms, newest_ms) {
                 Ok(taken) => {
                     let slots = taken.first..taken.first + taken.count;
@@ -255,7 +305,8 @@ impl Inner {
                 Err(used_up) => self.wait(shared, used_up.next_ms)?,
             }
         }
-        Ok(())
+        // This thread may have stood still since: what it has is its own only as long as the number is.
+        self.number.last_ms().map(drop)
     }
 
     /// Until `next_ms` may be used.

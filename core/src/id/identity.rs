@@ -42,6 +42,13 @@ pub(super) struct Shared {
     first_ms: u64,
 }
 
+impl Shared {
+    /// Of a number that nobody else has, whose time is not the wall clock's.
+    pub(super) fn apart(timeline: Timeline, sequence_bits: u32) -> Shared {
+        Shared { timeline, slots: Slots::starting_at(0, sequence_bits), watch: Watch::never(), first_ms: 0 }
+    }
+}
+
 /// The identities of one process.
 #[derive(Default)]
 pub(super) struct Identities(Mutex<Known>);

@@ -1,4 +1,19 @@
-//! Ids without a server: 64-bit numbers that grow with time and that no two workers ever share.
+//! Ids: 64-bit numbers that grow with time and that no two workers ever share, made without asking a server for each.
+//!
+//! A worker needs a number that nobody else has. [`Client::worker`](crate::Client::worker) leases one, and is the recommended
+//! way: numbers need not be handed out, and are free again when a process dies.
+//!
+//! ```
+//! # let client = libdlock::Client::blocking_connect("memory://")?;
+//! # client.block_on(async {
+//! let worker = client.worker("orders").await?;
+//! let ids = worker.snowflake(libdlock::id::Layout::DEFAULT)?;
+//! assert!(ids.next_id()? < ids.next_id()?);
+//! # Ok::<(), libdlock::Error>(()) })?;
+//! # Ok::<(), libdlock::Error>(())
+//! ```
+//!
+//! A program that has numbers of its own to give, such as the ordinal of a pod, needs no server at all:
 //!
 //! ```
 //! use libdlock::id::{Snowflake, encode, parse};
@@ -25,7 +40,7 @@
 //!
 //! # What it takes from you
 //!
-//! A datacenter and worker number belongs to one process at a time. Two processes that use the same one make duplicates, and
+//! What follows is about numbers that are given, not leased. A datacenter and worker number belongs to one process at a time. Two processes that use the same one make duplicates, and
 //! nothing here can see it. A process that starts again within a millisecond of its predecessor's end (10 more if that borrowed
 //! ahead), or after the clock was set back at any time since that *started*, is a second process too: the predecessor went on
 //! by the clock that it started with, and followed the new one at 500 millionths. Let it wait for as long as the clock was set back, or give it another number.
@@ -44,7 +59,9 @@ mod tests;
 mod text;
 mod timeline;
 mod watch;
+pub(crate) mod worker;
 
 pub use generator::{MAX_BATCH, MAX_BORROW, MAX_START_WAIT, Snowflake, SnowflakeBuilder};
 pub use layout::{Layout, Parts};
 pub use text::{encode, parse};
+pub use worker::{MAX_BITS, Worker, WorkerOptions};

@@ -12,6 +12,8 @@ use crate::time::{Clock, Tick};
 #[derive(Clone, Debug)]
 pub(super) enum Machine {
     Real,
+    /// With the monotonic clock of a client, which a test may move.
+    Of(Clock),
     /// Moved by a test.
     #[cfg(test)]
     Stepped(Arc<tests::Stepped>),
@@ -21,7 +23,7 @@ impl Machine {
     /// The wall clock, in nanoseconds since 1970; 0 before that.
     pub(super) fn wall(&self) -> u64 {
         match self {
-            Machine::Real => {
+            Machine::Real | Machine::Of(_) => {
                 let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
                 u64::try_from(since_1970.as_nanos()).unwrap_or(u64::MAX)
             }
@@ -33,6 +35,7 @@ impl Machine {
     pub(super) fn now(&self) -> Tick {
         match self {
             Machine::Real => Clock::System.now(),
+            Machine::Of(clock) => clock.now(),
             #[cfg(test)]
             Machine::Stepped(stepped) => stepped.now(),
         }
@@ -41,7 +44,7 @@ impl Machine {
     /// Blocks the thread for about that long.
     pub(super) fn sleep(&self, duration: Duration) {
         match self {
-            Machine::Real => std::thread::sleep(duration),
+            Machine::Real | Machine::Of(_) => std::thread::sleep(duration),
             #[cfg(test)]
             Machine::Stepped(stepped) => stepped.pass(duration),
         }
@@ -64,6 +67,11 @@ impl Timeline {
         let wall = machine.wall();
         let offset = AtomicU64::new(wall.wrapping_sub(machine.now().0));
         Timeline { machine, offset }
+    }
+
+    /// Shows `unix_ms`, of milliseconds since 1970, at the instant `at`, and no wall clock.
+    pub(super) fn from(machine: Machine, unix_ms: u64, at: Tick) -> Timeline {
+        Timeline { machine, offset: AtomicU64::new((unix_ms * NANOS_PER_MS).wrapping_sub(at.0)) }
     }
 
     /// Milliseconds since 1970.

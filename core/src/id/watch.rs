@@ -64,6 +64,11 @@ impl Watch {
         self.due_ms.load(Ordering::Acquire)
     }
 
+    /// Of a generator that has nothing to do with the wall clock.
+    pub(super) fn never() -> Watch {
+        Watch { due_ms: AtomicU64::new(u64::MAX), ..Watch::start(0) }
+    }
+
     /// Compares the clocks, and moves the generator's time towards the wall clock. `Some` when there is something to say, to one
     /// of the threads that look at the same time; the others wait for it. The time has to be read anew then.
     #[cold]

@@ -1,5 +1,6 @@
 //! One grant of a lease, as its holder sees it.
 
+use std::any::Any;
 use std::fmt;
 use std::pin::pin;
 use std::sync::{Arc, Weak};
@@ -80,6 +81,11 @@ impl GrantSpec {
 pub(crate) trait Source: Send + Sync {
     /// The grant was lost. Called once, without a lock of the keeper or the grant.
     fn lost(self: Arc<Self>, grant: &Grant, reason: LossReason);
+
+    /// What the step that renews its grants needs beyond them.
+    fn renewal_data(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        None
+    }
 }
 
 pub(super) struct Inner {
@@ -217,6 +223,11 @@ impl Grant {
 
     pub(crate) fn name(&self) -> &ObjectName {
         &self.inner.tenure.name
+    }
+
+    /// See [`Source::renewal_data`]; none when the source is gone, or has other data.
+    pub(crate) fn renewal_data<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        self.inner.tenure.source.upgrade()?.renewal_data()?.downcast().ok()
     }
 
     pub(crate) fn echo_until(&self) -> Option<Tick> {

@@ -147,6 +147,11 @@ fn margin(lease: Duration, percent: u8) -> Duration {
     Duration::from_millis(10) + lease * u32::from(percent) / 100
 }
 
+/// Until when a holder may believe in a lease that the watchdog renews and that was asked for at `sent`.
+pub(crate) fn believed_until(sent: Tick, lease: Duration, clock_drift: u8) -> Tick {
+    tenure::valid_until(sent, lease, true, clock_drift)
+}
+
 /// How long before the end of validity the lost signal fires, so that it is delivered in time.
 fn warning(lease: Duration) -> Duration {
     Duration::from_millis(25).min(lease / 8)

@@ -20,6 +20,9 @@ pub(crate) trait Renewal: BatchStep<Reply = Renewed> {
     /// Whether its holds have fencing tokens.
     const FENCED: bool = true;
 
+    /// Whether a step of it wants to hear what the server said to it.
+    const HEARS: bool = false;
+
     /// How many ordinary holds make a script as much work as the hold of this owner.
     fn weight(_owner: &str) -> usize {
         1
@@ -27,6 +30,9 @@ pub(crate) trait Renewal: BatchStep<Reply = Renewed> {
 
     /// For `lease` from when the server carries it out.
     fn of(grant: &Grant, lease: Duration) -> Self;
+
+    /// What the server said to it, before anybody acts on it; where [`Renewal::HEARS`].
+    fn hear(&self, _reply: Renewed) {}
 
     /// Renews holds at several servers, of which a majority has to renew each.
     fn at_several(
@@ -130,8 +136,17 @@ fn send<'a, R: Renewal>(backend: &'a Backend, holds: &[ToRenew], deadline: Tick)
         let holds = holds.to_vec();
         return Box::pin(async move { R::at_several(quorum, &holds, deadline).await });
     }
-    let items = holds.iter().map(|(grant, lease)| (grant.name().clone(), R::of(grant, *lease))).collect();
-    Box::pin(backend.run_batch(Batch { items }, deadline))
+    let items: Vec<_> = holds.iter().map(|(grant, lease)| (grant.name().clone(), R::of(grant, *lease))).collect();
+    if !R::HEARS {
+        return Box::pin(backend.run_batch(Batch { items }, deadline));
+    }
+    let steps: Vec<R> = items.iter().map(|(_, step)| step.clone()).collect();
+    let sending = backend.run_batch(Batch { items }, deadline);
+    Box::pin(async move {
+        let done = sending.await?;
+        steps.iter().zip(&done.reply).for_each(|(step, reply)| step.hear(*reply));
+        Ok(done)
+    })
 }
 
 /// By the step: there may be several values for one.

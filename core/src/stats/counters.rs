@@ -18,6 +18,7 @@ pub(crate) struct Counters {
     pub(crate) rw_lock: HoldCounts,
     pub(crate) counting: GrantCounts,
     pub(crate) latch: LatchCounts,
+    pub(crate) worker: HoldCounts,
     /// Of the kind that tests make up.
     #[cfg(test)]
     pub(crate) permits: HoldCounts,

@@ -59,6 +59,7 @@ from ._stats import (
     SemaphoreStats,
     Stats,
 )
+from ._worker import Worker
 
 # </api:exports>
 
@@ -120,6 +121,7 @@ __all__ = [
     "Undecided",
     "Unsupported",
     "UsageError",
+    "Worker",
     "WrongType",
     "__version__",
     "connect",

@@ -27,6 +27,8 @@ from ._permits import OpensSemaphores
 from ._rw_lock import RwLock
 from ._semaphore import Semaphore
 from ._sides import OpensRwLocks
+from ._worker import Worker
+from ._workers import leasing
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -100,6 +102,18 @@ class Client(
             return locked
 
         return decorate
+
+    def worker(self, pool: str, bits: int = 10, *, lease: Seconds | None = None) -> Worker:
+        """Leases the lowest free worker number of this pool, for ids that differ among all who use the pool.
+
+        A pool has 1 to 22 bits, 10 by default: 0 to 1,023. `AcquireTimeout` when all are taken, which says how many are, and
+        when the next may be free (`retry_after`). The lease, the client's unless given, is 0.1 s to 24 h, renewed at a third
+        of it: so long a number stays taken when its process dies.
+        """
+        arguments = leasing(self, pool, bits, lease)
+        return Worker(
+            self, pool, _greenlets.ask(_native.worker_lease, _native.submit_worker_lease, *arguments)
+        )
 
     def close(self, release: bool = False) -> None:
         """Closes the client: every waiter gets `Closed`, renewals stop, and held locks run out with their leases.

@@ -58,6 +58,8 @@ class Snowflake(_native.Generator):
     identity share their state within a process, as far as that has one copy of this library. May be shared between threads;
     a forked child makes its own, under a number of its own.
 
+    Where numbers need not be given, lease one: `Client.worker`.
+
     `InvalidArgument` for numbers that do not fit the layout. `ClockError` when the clock was set back since an earlier
     generator of this identity and does not come up within `start_wait` (1 s, up to 60 s), for which this blocks. With
     `borrow_ahead`, up to 0.01 s, ids run so far ahead of the clock rather than wait for the next millisecond.
@@ -86,7 +88,15 @@ class Snowflake(_native.Generator):
             None if layout is None else _carried(layout),
             milliseconds(borrow_ahead, "borrow_ahead", op=op),
             optional_ms(start_wait, "start_wait", op=op),
+            None,
         )
+
+    @classmethod
+    def _under(cls: type[_Self], held: int, layout: Layout | LayoutName | None) -> _Self:
+        """One for a worker number, by the handle of its hold."""
+        if isinstance(layout, str):
+            layout = Layout.named(layout)
+        return super().__new__(cls, 0, 0, None if layout is None else _carried(layout), 0, None, held)
 
     def next_ids(self, count: int) -> list[int]:
         """The next `count` ids in increasing order, 1 to 1,000,000.

@@ -28,6 +28,7 @@ pub mod server;
 pub mod sets;
 pub mod state;
 pub mod symmetry;
+pub mod worker;
 
 pub use config::{Config, Kinds, Rules};
 pub use model::Action;

@@ -59,6 +59,7 @@ from ._lock_all import HeldAll, LockAll, OwnedHoldAll
 from ._owned import OwnedHold
 from ._rw_lock import OwnedRwHold, RwHeld, RwLock, RwLockSide
 from ._semaphore import Semaphore
+from ._worker import Worker
 
 # </api:exports>
 
@@ -121,6 +122,7 @@ __all__ = [
     "Undecided",
     "Unsupported",
     "UsageError",
+    "Worker",
     "WrongType",
     "__version__",
     "connect",

@@ -19,6 +19,7 @@ from .._named import OpensLocks
 from .._options import lists_options, texts_of
 from .._permits import OpensSemaphores
 from .._sides import OpensRwLocks
+from .._workers import leasing
 from ._counting_semaphore import CountingSemaphore
 from ._id_generator import IdGenerator
 from ._latch import Latch
@@ -28,6 +29,7 @@ from ._lock_all import LockAll
 from ._port import running_port
 from ._rw_lock import RwLock
 from ._semaphore import Semaphore
+from ._worker import Worker
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -129,6 +131,17 @@ class Client(
             return locked
 
         return decorate
+
+    async def worker(self, pool: str, bits: int = 10, *, lease: Seconds | None = None) -> Worker:
+        """Leases the lowest free worker number of this pool, for ids that differ among all who use the pool.
+
+        A pool has 1 to 22 bits, 10 by default: 0 to 1,023. `AcquireTimeout` when all are taken, which says how many are, and
+        when the next may be free (`retry_after`). The lease, the client's unless given, is 0.1 s to 24 h, renewed at a third
+        of it: so long a number stays taken when its process dies. When the task is cancelled while it waits, nothing stays
+        leased.
+        """
+        arguments = leasing(self, pool, bits, lease)
+        return Worker(self, pool, await running_port().call(_native.submit_worker_lease, *arguments))
 
     async def close(self, release: bool = False) -> None:
         """Closes the client: every waiter gets `Closed`, renewals stop, and held locks run out with their leases.

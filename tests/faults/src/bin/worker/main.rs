@@ -4,6 +4,7 @@
 //! The verbs are those of the modules, and `wall-clock`, `close`.
 
 mod locks;
+mod numbers;
 mod others;
 mod resources;
 mod semaphores;
@@ -18,7 +19,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use libdlock::{Client, HeldAll, Lock, Permits, RwHeld};
+use libdlock::{Client, HeldAll, Lock, Permits, RwHeld, Snowflake, Worker};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -47,6 +48,7 @@ async fn main() -> ExitCode {
         taken: Kept::default(),
         sides: Kept::default(),
         sets: Kept::default(),
+        number: Mutex::default(),
         check: Default::default(),
         is_over: AtomicBool::new(false),
     });
@@ -71,6 +73,8 @@ struct Process {
     taken: Kept<Permits>,
     sides: Kept<RwHeld>,
     sets: Kept<HeldAll>,
+    /// The worker number that was leased last.
+    number: Mutex<Option<(Worker, Snowflake)>>,
     /// What the first look at a hold after a stop of this process saw.
     check: tokio::sync::Mutex<Option<JoinHandle<bool>>>,
     /// Whether those who take part are to come to an end.
@@ -114,6 +118,9 @@ impl Process {
             return Ok(values);
         }
         if let Some(values) = sets::run(self, &words).await? {
+            return Ok(values);
+        }
+        if let Some(values) = numbers::run(self, &words).await? {
             return Ok(values);
         }
         if let Some(values) = others::run(self, &words).await? {

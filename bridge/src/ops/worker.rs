@@ -1,0 +1,76 @@
+//! Worker numbers: leased from a pool, and generators of ids under them. What else can be done with one is what can be done with
+//! any hold (`held.rs`).
+
+use std::sync::Arc;
+
+use libdlock::id::{Layout, WorkerOptions};
+use libdlock::{Error, ErrorKind, Result, embed};
+
+use super::held::keep;
+use super::{Holding, args};
+use crate::client::ClientEntry;
+use crate::handle::Handle;
+use crate::near::Freed;
+use crate::objects::{HeldEntry, SnowflakeEntry, WorkerEntry};
+use crate::outcome::Held;
+use crate::state::State;
+
+/// Leases the lowest free number of a pool whose numbers have `bits` bits, none are core's default, for a lease of `lease_ms`
+/// that is renewed, none is the client's. The hold is the handle's own: when that is given up the number is given back, unless a
+/// generator still has it.
+///
+/// # Errors
+/// `Busy` when all are taken; `InvalidName`, `InvalidArgument`; those of the server.
+///
+/// # Cancel safety
+/// Dropping the future leaves nothing leased.
+pub async fn worker_lease(
+    state: &'static State,
+    client: Handle,
+    pool: Vec<u8>,
+    bits: Option<i64>,
+    lease_ms: Option<i64>,
+) -> Result<Held> {
+    const OP: &str = "worker";
+    let client = state.get::<ClientEntry>(client, OP)?;
+    let pool = embed::name_from_utf8(&pool)?;
+    let mut options = WorkerOptions::default();
+    if let Some(bits) = bits {
+        let bits = args::count(bits, "number of bits", "1 to 22", OP)?;
+        // What does not fit is too many either way, and core says so.
+        options.bits = u32::try_from(bits).unwrap_or(u32::MAX);
+    }
+    options.lease = args::watchdog_lease(lease_ms, OP)?;
+    let worker = client.client.worker_with(pool, options).await?;
+    let (holding, grant) = (Holding::ByHandle, embed::worker_grant(&worker));
+    keep(state, Arc::new(WorkerEntry { worker, client }), holding, holding.holder(), grant)
+}
+
+/// The number that is held.
+///
+/// # Errors
+/// `InvalidArgument` for a hold of anything else.
+pub fn worker_number(state: &State, held: Handle) -> Result<i64> {
+    const OP: &str = "number";
+    let held = state.get::<HeldEntry>(held, OP)?;
+    let number = held.hold.worker().ok_or_else(|| no_worker(&held, OP))?.number();
+    // Of 22 bits at most.
+    Ok(number.cast_signed())
+}
+
+/// A generator of ids under the number, with a handle of its own. Layout none is core's default. No I/O.
+///
+/// # Errors
+/// `InvalidArgument` for the layout, for numbers of more bits than it has room for, and for a hold of anything else; `Lost`,
+/// `NotHeld`, `Clock`.
+pub fn worker_snowflake(state: &State, held: Handle, layout: Option<Layout>) -> Result<Handle> {
+    const OP: &str = "snowflake";
+    let held = state.get::<HeldEntry>(held, OP)?;
+    let worker = held.hold.worker().ok_or_else(|| no_worker(&held, OP))?;
+    let ids = worker.snowflake(layout.unwrap_or(Layout::DEFAULT))?;
+    state.insert(Arc::new(SnowflakeEntry { ids, freed: Freed::default() }))
+}
+
+fn no_worker(held: &HeldEntry, op: &'static str) -> Error {
+    Error::new(ErrorKind::InvalidArgument, op, "this hold is no worker number").on(held.hold.of().key())
+}
