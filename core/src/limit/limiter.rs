@@ -9,7 +9,8 @@ use super::decision::Decision;
 use super::limits::Limits;
 use super::object::LimitObject;
 use super::options::LimiterOptions;
-use super::rate::Rate;
+use super::rate::{Algorithm, Rate};
+use super::redisson::{RedissonState, Terms};
 use super::step::{Gcra, LimitState, Reset};
 use crate::error::{Error, Result};
 use crate::objects::ObjectKind;
@@ -45,7 +46,10 @@ pub struct RateLimiter {
 impl Limits {
     /// The limiter of this name. No I/O.
     pub(crate) fn open(self: &Arc<Self>, name: &str, options: LimiterOptions) -> Result<RateLimiter> {
-        let name = self.context().name_of::<LimitState>(LimitObject::KIND, name)?;
+        let name = match options.rate.kept_by() {
+            Algorithm::Gcra => self.context().name_of::<LimitState>(LimitObject::KIND, name)?,
+            Algorithm::Redisson { .. } => self.context().name_of::<RedissonState>(LimitObject::KIND, name)?,
+        };
         let make = || LimitObject::new(name.clone(), self.clone());
         RateLimiter::new(self.context().objects.get_or_insert(&name, make), options)
     }
@@ -92,9 +96,24 @@ impl RateLimiter {
     /// Dropping the future may have spent the tokens.
     pub async fn try_acquire(&self, cost: u64) -> Result<Decision> {
         let asked_at = self.shared.client().clock.now();
-        let decision = self.decide(cost, asked_at).await?;
+        let decision = self.decide_now(cost, asked_at).await?;
         self.count(cost, asked_at, &decision);
         Ok(decision)
+    }
+
+    async fn decide_now(&self, cost: u64, asked_at: Tick) -> Result<Decision> {
+        match self.terms() {
+            None => self.decide(cost, asked_at).await,
+            Some(terms) => self.decide_by_log(terms, cost, asked_at).await,
+        }
+    }
+
+    /// Those of a limiter that is kept as Redisson's.
+    fn terms(&self) -> Option<Terms> {
+        match self.rate.kept_by() {
+            Algorithm::Gcra => None,
+            Algorithm::Redisson { per_client } => Some(Terms::of(self.rate, per_client)),
+        }
     }
 
     /// Takes `cost` tokens, waiting for them at most as long as `wait` says. All that wait, in all processes, are served in the
@@ -113,11 +132,17 @@ impl RateLimiter {
         let client = self.shared.client();
         let asked_at = client.clock.now();
         let decision = match wait.until(asked_at).filter(|_| cost > 0) {
-            None => self.decide(cost, asked_at).await?,
+            None => self.decide_now(cost, asked_at).await?,
             Some(until) => {
-                self.check(cost)?;
+                let terms = self.terms();
+                if terms.is_none() {
+                    self.check(cost)?;
+                }
                 let _waiting = client.counters.limiter.waits();
-                self.while_open(Gcra::OP, pin!(self.wait_until(until, cost, asked_at))).await??
+                match terms {
+                    None => self.while_open(Gcra::OP, pin!(self.wait_until(until, cost, asked_at))).await??,
+                    Some(terms) => self.while_open(Gcra::OP, pin!(self.wait_by_log(terms, cost, until))).await??,
+                }
             }
         };
         self.count(cost, asked_at, &decision);
@@ -159,6 +184,9 @@ impl RateLimiter {
     /// # Cancel safety
     /// Dropping the future may leave it done or not done.
     pub async fn reset(&self) -> Result<()> {
+        if self.terms().is_some() {
+            return self.reset_log().await;
+        }
         self.shared.client().check_open(Reset::OP).map_err(|error| error.on(self.key()))?;
         let reset = self.shared.client().operate(self.shared.name(), &Reset);
         self.while_open(Reset::OP, pin!(reset)).await?.map(drop).map_err(|failed| failed.error)

@@ -22,6 +22,7 @@ mod options;
 #[cfg(test)]
 mod oracle_test;
 mod rate;
+mod redisson;
 mod reservations;
 mod shares;
 mod step;
@@ -32,6 +33,8 @@ pub use decision::Decision;
 pub use limiter::RateLimiter;
 pub(crate) use limits::Limits;
 pub use options::LimiterOptions;
-pub use rate::Rate;
+pub use rate::{Algorithm, Rate};
+#[cfg(test)]
+pub(crate) use redisson::RedissonState;
 #[cfg(test)]
 pub(crate) use step::LimitState;
