@@ -192,18 +192,12 @@ impl Model for RedissonState {
             }
             Action::Log { client, members, permits, ahead_ms, number } => {
                 let score = pair.now.millis().saturating_add_signed(*ahead_ms);
-                for at in 0..*members {
-                    add(
-                        pair,
-                        id(*client),
-                        score + u64::from(at % 3),
-                        member(random(number.wrapping_add(at)), *permits),
-                    );
-                }
+                let entry = |at: u32| (score + u64::from(at % 3), member(random(number.wrapping_add(at)), *permits));
+                add(pair, id(*client), (0..*members).map(entry).collect());
             }
             Action::Foreign { client, member } => {
                 let score = pair.now.millis();
-                add(pair, id(*client), score, member.as_bytes().to_vec());
+                add(pair, id(*client), vec![(score, member.as_bytes().to_vec())]);
             }
             Action::Forget { client } => {
                 let keys = ["value", "permits"].map(|what| key(&pair.name, what, id(*client)));
@@ -228,11 +222,14 @@ impl Model for RedissonState {
 }
 
 /// ZADD by somebody else.
-fn add(pair: &mut Pair<RedissonState>, client: &str, score: u64, member: Vec<u8>) {
-    let text = std::str::from_utf8(&member).unwrap().to_owned();
-    let key = key(&pair.name, "permits", client);
-    pair.command(&["ZADD", &key, &score.to_string(), &text]);
-    pair.state.buckets.entry(client.to_owned()).or_default().log.add(score, member);
+fn add(pair: &mut Pair<RedissonState>, client: &str, members: Vec<(u64, Vec<u8>)>) {
+    let mut words = vec!["ZADD".to_owned(), key(&pair.name, "permits", client)];
+    let log = &mut pair.state.buckets.entry(client.to_owned()).or_default().log;
+    for (score, member) in members {
+        words.extend([score.to_string(), String::from_utf8(member.clone()).unwrap()]);
+        log.add(score, member);
+    }
+    pair.command(&words.iter().map(String::as_str).collect::<Vec<_>>());
 }
 
 fn read_log(pair: &mut Pair<RedissonState>, key: &str) -> Log {
