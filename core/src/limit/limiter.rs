@@ -86,7 +86,8 @@ impl RateLimiter {
     /// waits, is allowed when one token could be had now, and `retry_after` says when else.
     ///
     /// # Errors
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a cost above the burst, which could never be granted.
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a cost above the burst, which could never be granted; under
+    /// [`Algorithm::Redisson`] for one above the rate on the server.
     /// [`OutcomeUnknown`](crate::ErrorKind::OutcomeUnknown) when the reply was lost: count the tokens as spent.
     /// [`Connection`](crate::ErrorKind::Connection) when the server was not reached: nothing was spent. Neither comes under a
     /// policy other than [`Absent::Fail`](super::Absent::Fail). [`WrongType`](crate::ErrorKind::WrongType) when the key holds
@@ -127,7 +128,8 @@ impl RateLimiter {
     ///
     /// # Cancel safety
     /// Dropping the future gives the tokens back, to callers behind it in this client first. When other processes have reserved
-    /// since, they stay with this client, for its next caller.
+    /// since, they stay with this client, for its next caller. Under [`Algorithm::Redisson`] a wait reserves nothing, and
+    /// dropping the future while it asks may have spent the tokens.
     pub async fn acquire(&self, cost: u64, wait: Wait) -> Result<Decision> {
         let client = self.shared.client();
         let asked_at = client.clock.now();

@@ -42,6 +42,11 @@ impl LimitObject {
         &self.reservations
     }
 
+    /// What the client knows of those that are kept as Redisson's.
+    pub(super) fn known(&self) -> &redisson::Known {
+        &self.limits.known
+    }
+
     /// For those that are kept as Redisson's.
     pub(super) fn redisson(&self) -> &redisson::Shared {
         &self.redisson

@@ -86,14 +86,14 @@ impl RateLimiter {
     }
 
     async fn ask_log(&self, terms: Terms, permits: u32, asked_at: Tick, end: Tick) -> Result<Decision> {
-        let shared = self.shared.redisson();
+        let (known, name) = (self.shared.known(), self.shared.name());
         let client = self.shared.client().id().to_owned();
-        let step = Acquire { terms, permits, random: random(), client, settled: shared.settled() };
+        let step = Acquire { terms, permits, random: random(), client, settled: known.settled(name) };
         match self.ask(step, asked_at, end).await {
             Ok(Done { reply, .. }) => {
                 self.policy.server_is_back(&self.shared);
                 if permits > 0 {
-                    shared.note(&reply);
+                    known.note(name, &reply);
                 }
                 self.warn_of_other_terms(terms, reply.terms);
                 self.read_log(permits, reply)
@@ -134,7 +134,7 @@ impl RateLimiter {
     }
 
     fn warn_of_other_terms(&self, given: Terms, found: Terms) {
-        if self.shared.redisson().is_surprised(given, found) {
+        if self.shared.known().is_surprised(self.shared.name(), given, found) {
             let message = format!("the rate on the server counts, {found}, and not the given one, {given}");
             self.shared.client().events.emit(Level::Warn, Some(self.key()), message);
         }

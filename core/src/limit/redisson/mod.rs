@@ -17,6 +17,6 @@ mod terms;
 #[cfg(test)]
 mod tests;
 
-pub(super) use shared::Shared;
+pub(super) use shared::{Known, Shared};
 pub(crate) use step::RedissonState;
 pub(super) use terms::Terms;
