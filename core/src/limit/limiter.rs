@@ -21,7 +21,8 @@ use crate::wait::Wait;
 /// A named rate limiter. Cheap to clone; all limiters that any process makes of one name share one bucket.
 ///
 /// Whoever shares a name should give the same [`Rate`]: each call is judged by the rate it comes with, and one whose burst
-/// refills sooner forgives what lies beyond its own horizon.
+/// refills sooner forgives what lies beyond its own horizon. Under [`Algorithm::Redisson`] the rate on the server counts, for
+/// all.
 ///
 /// ```
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {

@@ -6,6 +6,8 @@
 //! reach: a reservation. Everything is judged by the server's clock, in exact fractions of a microsecond (`tat.rs`), so a
 //! limiter neither drifts nor depends on who asks.
 //!
+//! A limiter that is shared with Redisson has the algorithm and the keys of that, a log: see `redisson`.
+//!
 //! A decision is never asked for twice: one whose reply was lost counts as spent. `docs/protocol` tells what stands on
 //! the server.
 

@@ -75,6 +75,22 @@ impl Rate {
     }
 
     /// The same rate, kept by this algorithm.
+    ///
+    /// ```
+    /// # let client = libdlock::Client::blocking_connect("memory://")?;
+    /// # client.block_on(async {
+    /// use std::time::Duration;
+    ///
+    /// use libdlock::Rate;
+    /// use libdlock::limit::Algorithm;
+    ///
+    /// // The RRateLimiter of this name, of all clients together.
+    /// let shared = Rate::new(100, Duration::from_secs(1)).algorithm(Algorithm::Redisson { per_client: false });
+    /// let decision = client.rate_limiter("api", shared)?.try_acquire(1).await?;
+    /// assert!(decision.allowed && decision.remaining == 99);
+    /// # Ok::<(), libdlock::Error>(()) })?;
+    /// # Ok::<(), libdlock::Error>(())
+    /// ```
     #[must_use]
     pub const fn algorithm(self, algorithm: Algorithm) -> Rate {
         Rate { algorithm, ..self }

@@ -163,7 +163,7 @@ proptest! {
     }
 
     #[test]
-    fn a_clock_set_back_locks_nobody_out_for_longer_than_an_interval(
+    fn a_clock_set_back_locks_nobody_out_beyond_an_interval(
         terms in terms(),
         calls in calls(),
         back in 1..7_200_000_000u64,
