@@ -27,6 +27,10 @@ def program(of: Primitive) -> str:
 
 def parts() -> list[Part]:
     return [
-        Part("core/src/access_test.rs", "".join(kind(each.module, state) for each in PRIMITIVES for state in each.states), "kinds"),
+        Part(
+            "core/src/access_test.rs",
+            "".join(kind(each.module, state) for each in PRIMITIVES for state in each.states),
+            "kinds",
+        ),
         Part("examples/Cargo.toml", "\n".join(map(program, PRIMITIVES)), "programs"),
     ]

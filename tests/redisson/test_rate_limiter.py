@@ -218,7 +218,8 @@ def test_their_keep_alive_time_is_honoured(ours: Limits, them: RateHolder, wire:
     limiter = ours.limiter(name, 5, 1_000)
     wire.command("PEXPIRE", name, "2000")
     keys = [name, f"{{{name}}}:value", f"{{{name}}}:permits"]
-    for take in [lambda: limiter.take().allowed, lambda: them.take(name)]:
+    takes: list[Callable[[], bool]] = [lambda: limiter.take().allowed, lambda: them.take(name)]
+    for take in takes:
         assert take()
         assert all(4_000 < wire.number("PTTL", key) <= 5_000 for key in keys)
         for key in keys:

@@ -39,9 +39,7 @@ def refusal(them: RateHolder, name: str, permits: int) -> str:
     return ""
 
 
-def test_a_rate_that_another_client_raises(
-    ours: Limits, them: RateHolder, peer_client: Redisson, name: str
-) -> None:
+def test_a_rate_that_another_client_raises(ours: Limits, them: RateHolder, peer_client: Redisson, name: str) -> None:
     assert them.try_set(name, 2, HOUR, "PER_CLIENT")
     limiter = ours.limiter(name, 2, HOUR, "PER_CLIENT")
     assert limiter.take(1).allowed

@@ -78,22 +78,22 @@ if stored and string.byte(text) == 45 then
   stored = -stored
 end
 
--- What is over by now.
+-- What is over by now. By rank: an offset into a range of scores is counted off entry by entry.
 local all = redis.call('ZCARD', log_key)
-local limit = math.floor(us / 1000) - interval
 local newest = all > 0 and tonumber(redis.call('ZRANGE', log_key, -1, -1, 'WITHSCORES')[2])
+local gone = all > 0 and redis.call('ZCOUNT', log_key, '-inf', math.floor(us / 1000) - interval) or 0
 local over, freed = 0, 0
-if newest and newest <= limit then
+if gone == all then
   over = all
-elseif newest then
-  repeat
-    local members = redis.call('ZRANGEBYSCORE', log_key, '-inf', limit, 'LIMIT', over, CHUNK)
+else
+  while over < gone and (over == 0 or (stored or 0) + freed < need) do
+    local members = redis.call('ZRANGE', log_key, over, math.min(over + CHUNK, gone) - 1)
     local permits_over = sum(members)
     if not permits_over then
       return wrong_type()
     end
     over, freed = over + #members, freed + permits_over
-  until #members < CHUNK or (stored or 0) + freed >= need
+  end
 end
 
 -- What is available: by the stored number, or by the log where that is missing, cannot be right, or may be of another rate.

@@ -46,7 +46,7 @@ impl Expires for RedissonState {
 
 impl State for RedissonState {
     const ACCESS: &'static str = "~<name> ~*:value ~*:permits ~*:value:* ~*:permits:* +eval +evalsha +time +ping +info \
-        +get +set +exists +unlink +pexpire +pttl +hmget +hset +zadd +zcard +zrange +zrangebyscore +zremrangebyrank";
+        +get +set +exists +unlink +pexpire +pttl +hmget +hset +zadd +zcard +zcount +zrange +zrangebyscore +zremrangebyrank";
 
     fn main_key(name: &ObjectName) -> String {
         name.as_str().to_owned()
