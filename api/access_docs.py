@@ -9,11 +9,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from parts import ROOT, Part
-from primitives import PRIMITIVES, Primitive
+from primitives import PRIMITIVES, State
 
 PAGE = "docs/operations.md"
 RIGHTS: dict[str, Any] = json.loads((ROOT / "tests/vectors/access.json").read_text())
-KINDS = [each for each in PRIMITIVES if each.rights]
+KINDS = [state for each in PRIMITIVES for state in each.states]
 #: What only those need who listen to channels.
 LISTENING = ["subscribe", "unsubscribe"]
 #: What only a database other than 0 needs.
@@ -24,7 +24,7 @@ OF_REPLICAS = ["wait"]
 NOBODY = "ACL SETUSER libdlock on >password resetkeys resetchannels -@all"
 
 
-def scripts(of: Primitive) -> list[str]:
+def scripts(of: State) -> list[str]:
     """The commands that its scripts call, in the order of the list of all."""
     paths = [ROOT / "core/src" / path for path in of.scripts]
     files = [file for path in paths for file in (sorted(path.rglob("*.lua")) if path.is_dir() else [path])]
@@ -40,7 +40,7 @@ def lines(marked: dict[str, Iterable[str]]) -> str:
     return "".join(f"  {line}\n" for row in wrapped for line in row)
 
 
-def places(of: list[Primitive], sort: str) -> list[str]:
+def places(of: list[State], sort: str) -> list[str]:
     """Their keys or channels, each once. The reader has a pattern for the names of all objects."""
     found = dict.fromkeys(place for each in of for place in RIGHTS[each.rights][sort])
     return [place.replace("<name>", "<names>") for place in found]
@@ -52,7 +52,7 @@ def everything() -> str:
     return f"{NOBODY}\n{commands}{lines({'~': keys, '&': places(KINDS, 'channels')})}"
 
 
-def of_one(each: Primitive) -> str:
+def of_one(each: State) -> str:
     keys, channels = (places([each], sort) for sort in ("keys", "channels"))
     commands = [*(LISTENING if channels else []), *scripts(each)]
     return f"{each.rights}\n" + lines({"+": commands, "~": keys, "&": channels})

@@ -16,6 +16,17 @@ Exports = dict[str, list[str]]
 
 
 @dataclass(frozen=True)
+class State:
+    """What a primitive has on the server, under one word in tests/vectors/access.json."""
+
+    #: The state in the primitive's folder.
+    state: str
+    rights: str
+    #: Where below core/src its scripts are.
+    scripts: list[str]
+
+
+@dataclass(frozen=True)
 class Primitive:
     """One primitive. Its name is that of its page in each folder of docs/ and of its folder in examples/."""
 
@@ -34,6 +45,8 @@ class Primitive:
     state: str = ""
     rights: str = ""
     scripts: list[str] = field(default_factory=list)
+    #: Further states, of a primitive that may keep its objects in other keys.
+    other_states: list[dict[str, Any]] = field(default_factory=list)
     #: What Python's packages export: from modules that they share, and from modules that each has.
     python: Exports = field(default_factory=dict)
     python_each: Exports = field(default_factory=dict)
@@ -44,6 +57,12 @@ class Primitive:
         assert bool(self.state) == bool(self.rights) == bool(self.scripts), (
             f"{self.name}: a state, rights and scripts, or none"
         )
+
+    @property
+    def states(self) -> list[State]:
+        """All of them."""
+        own = [State(self.state, self.rights, self.scripts)] if self.state else []
+        return own + [State(**row) for row in self.other_states]
 
     def has_page(self, folder: str) -> bool:
         """Whether it has one in that folder of docs/."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from parts import Part
-from primitives import PRIMITIVES, Primitive
+from primitives import PRIMITIVES, Primitive, State
 
 
-def kind(of: Primitive) -> str:
+def kind(module: str, of: State) -> str:
     """Laid out as rustfmt does."""
     scripts = ", ".join(f'"{path}"' for path in of.scripts)
-    begin, rights, listed = f"kind::<crate::{of.module}::{of.state}>(", f'"{of.rights}"', f"&[{scripts}]"
+    begin, rights, listed = f"kind::<crate::{module.replace('/', '::')}::{of.state}>(", f'"{of.rights}"', f"&[{scripts}]"
     line = f"        {begin}{rights}, {listed}),\n"
     if len(line) <= 121:
         return line
@@ -27,6 +27,10 @@ def program(of: Primitive) -> str:
 
 def parts() -> list[Part]:
     return [
-        Part("core/src/access_test.rs", "".join(kind(each) for each in PRIMITIVES if each.state), "kinds"),
+        Part(
+            "core/src/access_test.rs",
+            "".join(kind(each.module, state) for each in PRIMITIVES for state in each.states),
+            "kinds",
+        ),
         Part("examples/Cargo.toml", "\n".join(map(program, PRIMITIVES)), "programs"),
     ]

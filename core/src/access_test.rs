@@ -70,7 +70,8 @@ fn kinds() -> Vec<Kind> {
         kind::<crate::latch::LatchState>("latch", &["latch/step", "step/once.lua"]),
         kind::<crate::id_generator::IdGeneratorState>("id generator", &["id_generator/step"]),
         kind::<crate::limit::LimitState>("rate limiter", &["limit/step"]),
-        kind::<crate::id/worker::WorkerState>("worker", &["id/worker/step"]),
+        kind::<crate::limit::RedissonState>("rate limiter of Redisson", &["limit/redisson/step"]),
+        kind::<crate::id::worker::WorkerState>("worker", &["id/worker/step"]),
         // </api:kinds>
     ]
 }
@@ -140,10 +141,10 @@ fn the_documented_rights_are_those_that_scripts_use() {
     }
 }
 
-/// Redisson chose these for its semaphore: the name itself, and the name in braces with a word behind it, which could also be
-/// the name of another object.
+/// Redisson chose these for its semaphore and its limiter: the name itself, and the name in braces with a word behind it, which
+/// could also be the name of another object.
 fn is_redissons(key: &str, name: &str) -> bool {
-    key == name || key.ends_with(":timeout")
+    key == name || [":timeout", ":value", ":permits"].iter().any(|what| key.ends_with(what))
 }
 
 /// Of two kinds with one name, only the key of that name itself may be the same, which makes one exclude the other, that of

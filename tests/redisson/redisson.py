@@ -8,6 +8,7 @@ import subprocess
 import threading
 from collections import defaultdict
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import quote
 
 from helpers import SOON
@@ -105,6 +106,10 @@ class Redisson:
     def ids(self) -> IdHolder:
         """A new thread in the JVM, for id generators."""
         return IdHolder(self._peer, f"{self._name}.{next(self._threads)}", self.id, "ids")
+
+    def rate(self) -> RateHolder:
+        """A new thread in the JVM, for rate limiters."""
+        return RateHolder(self._peer, f"{self._name}.{next(self._threads)}", self.id, "rate")
 
     def close(self) -> None:
         """Shuts the client down. What it holds stays for the rest of its lease."""
@@ -352,3 +357,70 @@ class IdHolder(Holder):
     def delete(self, name: str) -> bool:
         """`delete`."""
         return self._ask("ids-delete", name) == "true"
+
+
+class Delay(NamedTuple):
+    """What a waiter of Redisson is told: how long it sleeps (ms), None when it has its permits; and between which times of the
+    JVM's clock it asked (ms of Unix time)."""
+
+    ms: int | None
+    before: int
+    after: int
+
+
+class RateHolder(Holder):
+    """A thread of the JVM and the rate limiters that it can use: what `RateVerbs` of the peer can do."""
+
+    def try_set(self, name: str, rate: int, interval_ms: int, kind: str = "OVERALL", keep_ms: int = 0) -> bool:
+        """`trySetRate`."""
+        return self._ask("rate-try-set", name, kind, rate, interval_ms, keep_ms) == "true"
+
+    def set(self, name: str, rate: int, interval_ms: int, kind: str = "OVERALL", keep_ms: int = 0) -> None:
+        """`setRate`, which forgets what was acquired."""
+        self._ask("rate-set", name, kind, rate, interval_ms, keep_ms)
+
+    def update(self, name: str, rate: int, interval_ms: int, kind: str = "OVERALL") -> bool:
+        """`updateRate`, which keeps what was acquired."""
+        return self._ask("rate-update", name, kind, rate, interval_ms) == "true"
+
+    def tell_take(self, name: str, permits: int = 1, wait_ms: int = 0) -> None:
+        """Starts to acquire for that long, for ever with -1; `taken` waits for it."""
+        self._tell("rate-take", name, permits, wait_ms)
+
+    def taken(self, bound: float = SOON) -> int | None:
+        """When they were acquired, us; None for busy."""
+        kind, at = self._words(bound)
+        return int(at) if kind == "acquired" else None
+
+    def take(self, name: str, permits: int = 1, wait_ms: int = 0) -> bool:
+        """`tryAcquire`."""
+        self.tell_take(name, permits, wait_ms)
+        return self.taken(SOON + wait_ms / 1000) is not None
+
+    def delay(self, name: str, permits: int = 1) -> Delay:
+        """Asks once as its waiters do."""
+        self._tell("rate-ask", name, permits)
+        delay, before, after = self._words()
+        return Delay(None if delay == "none" else int(delay), int(before), int(after))
+
+    def give(self, name: str, permits: int) -> None:
+        """`release`."""
+        self._ask("rate-give", name, permits)
+
+    def available(self, name: str) -> int:
+        """`availablePermits`."""
+        return int(self._ask("rate-available", name))
+
+    def config(self, name: str) -> tuple[str, int, int]:
+        """`getConfig`: the type, the rate and the interval in ms."""
+        self._tell("rate-config", name)
+        kind, rate, interval_ms = self._words()
+        return kind, int(rate), int(interval_ms)
+
+    def expire(self, name: str, ms: int) -> bool:
+        """`expire`."""
+        return self._ask("rate-expire", name, ms) == "true"
+
+    def delete(self, name: str) -> bool:
+        """`delete`."""
+        return self._ask("rate-delete", name) == "true"

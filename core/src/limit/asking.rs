@@ -70,7 +70,7 @@ impl RateLimiter {
 
     /// The server's answer to what was asked at `asked_at`, and is over at `end`, or none as soon as the server is known to be
     /// away and the limiter has an answer of its own: it does not make its caller wait for a server that is away.
-    pub(super) async fn ask(&self, step: Gcra, asked_at: Tick, end: Tick) -> Result<Done<Judged>, Failed> {
+    pub(super) async fn ask<S: Step>(&self, step: S, asked_at: Tick, end: Tick) -> Result<Done<S::Reply>, Failed> {
         let (client, name) = (self.shared.client(), self.shared.name());
         let options = &client.options;
         let deadline = asked_at.plus(options.operation_timeout);
@@ -110,7 +110,7 @@ impl RateLimiter {
 }
 
 /// When it is worth to ask again after a decision that was heard of at `heard`.
-fn again_at(decision: &Decision, until: Tick, heard: Tick) -> Option<Tick> {
+pub(super) fn again_at(decision: &Decision, until: Tick, heard: Tick) -> Option<Tick> {
     let pause = decision.retry_after.filter(|_| !decision.allowed)?;
     Some(heard.plus(pause)).filter(|next| *next <= until)
 }

@@ -9,7 +9,8 @@ use super::decision::Decision;
 use super::limits::Limits;
 use super::object::LimitObject;
 use super::options::LimiterOptions;
-use super::rate::Rate;
+use super::rate::{Algorithm, Rate};
+use super::redisson::{RedissonState, Terms};
 use super::step::{Gcra, LimitState, Reset};
 use crate::error::{Error, Result};
 use crate::objects::ObjectKind;
@@ -20,7 +21,8 @@ use crate::wait::Wait;
 /// A named rate limiter. Cheap to clone; all limiters that any process makes of one name share one bucket.
 ///
 /// Whoever shares a name should give the same [`Rate`]: each call is judged by the rate it comes with, and one whose burst
-/// refills sooner forgives what lies beyond its own horizon.
+/// refills sooner forgives what lies beyond its own horizon. Under [`Algorithm::Redisson`] the rate on the server counts, for
+/// all.
 ///
 /// ```
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -45,7 +47,10 @@ pub struct RateLimiter {
 impl Limits {
     /// The limiter of this name. No I/O.
     pub(crate) fn open(self: &Arc<Self>, name: &str, options: LimiterOptions) -> Result<RateLimiter> {
-        let name = self.context().name_of::<LimitState>(LimitObject::KIND, name)?;
+        let name = match options.rate.kept_by() {
+            Algorithm::Gcra => self.context().name_of::<LimitState>(LimitObject::KIND, name)?,
+            Algorithm::Redisson { .. } => self.context().name_of::<RedissonState>(LimitObject::KIND, name)?,
+        };
         let make = || LimitObject::new(name.clone(), self.clone());
         RateLimiter::new(self.context().objects.get_or_insert(&name, make), options)
     }
@@ -82,7 +87,8 @@ impl RateLimiter {
     /// waits, is allowed when one token could be had now, and `retry_after` says when else.
     ///
     /// # Errors
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a cost above the burst, which could never be granted.
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a cost above the burst, which could never be granted; under
+    /// [`Algorithm::Redisson`] for one above the rate on the server.
     /// [`OutcomeUnknown`](crate::ErrorKind::OutcomeUnknown) when the reply was lost: count the tokens as spent.
     /// [`Connection`](crate::ErrorKind::Connection) when the server was not reached: nothing was spent. Neither comes under a
     /// policy other than [`Absent::Fail`](super::Absent::Fail). [`WrongType`](crate::ErrorKind::WrongType) when the key holds
@@ -92,9 +98,24 @@ impl RateLimiter {
     /// Dropping the future may have spent the tokens.
     pub async fn try_acquire(&self, cost: u64) -> Result<Decision> {
         let asked_at = self.shared.client().clock.now();
-        let decision = self.decide(cost, asked_at).await?;
+        let decision = self.decide_now(cost, asked_at).await?;
         self.count(cost, asked_at, &decision);
         Ok(decision)
+    }
+
+    async fn decide_now(&self, cost: u64, asked_at: Tick) -> Result<Decision> {
+        match self.terms() {
+            None => self.decide(cost, asked_at).await,
+            Some(terms) => self.decide_by_log(terms, cost, asked_at).await,
+        }
+    }
+
+    /// Those of a limiter that is kept as Redisson's.
+    fn terms(&self) -> Option<Terms> {
+        match self.rate.kept_by() {
+            Algorithm::Gcra => None,
+            Algorithm::Redisson { per_client } => Some(Terms::of(self.rate, per_client)),
+        }
     }
 
     /// Takes `cost` tokens, waiting for them at most as long as `wait` says. All that wait, in all processes, are served in the
@@ -108,16 +129,23 @@ impl RateLimiter {
     ///
     /// # Cancel safety
     /// Dropping the future gives the tokens back, to callers behind it in this client first. When other processes have reserved
-    /// since, they stay with this client, for its next caller.
+    /// since, they stay with this client, for its next caller. Under [`Algorithm::Redisson`] a wait reserves nothing, and
+    /// dropping the future while it asks may have spent the tokens.
     pub async fn acquire(&self, cost: u64, wait: Wait) -> Result<Decision> {
         let client = self.shared.client();
         let asked_at = client.clock.now();
         let decision = match wait.until(asked_at).filter(|_| cost > 0) {
-            None => self.decide(cost, asked_at).await?,
+            None => self.decide_now(cost, asked_at).await?,
             Some(until) => {
-                self.check(cost)?;
+                let terms = self.terms();
+                if terms.is_none() {
+                    self.check(cost)?;
+                }
                 let _waiting = client.counters.limiter.waits();
-                self.while_open(Gcra::OP, pin!(self.wait_until(until, cost, asked_at))).await??
+                match terms {
+                    None => self.while_open(Gcra::OP, pin!(self.wait_until(until, cost, asked_at))).await??,
+                    Some(terms) => self.while_open(Gcra::OP, pin!(self.wait_by_log(terms, cost, until))).await??,
+                }
             }
         };
         self.count(cost, asked_at, &decision);
@@ -159,6 +187,9 @@ impl RateLimiter {
     /// # Cancel safety
     /// Dropping the future may leave it done or not done.
     pub async fn reset(&self) -> Result<()> {
+        if self.terms().is_some() {
+            return self.reset_log().await;
+        }
         self.shared.client().check_open(Reset::OP).map_err(|error| error.on(self.key()))?;
         let reset = self.shared.client().operate(self.shared.name(), &Reset);
         self.while_open(Reset::OP, pin!(reset)).await?.map(drop).map_err(|failed| failed.error)

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::redisson::Known;
 use super::shares::Shares;
 use crate::context::Context;
 
@@ -9,11 +10,12 @@ use crate::context::Context;
 pub(crate) struct Limits {
     context: Arc<Context>,
     pub(super) shares: Shares,
+    pub(super) known: Known,
 }
 
 impl Limits {
     pub(crate) fn new(context: &Arc<Context>) -> Arc<Limits> {
-        Arc::new(Limits { context: context.clone(), shares: Shares::default() })
+        Arc::new(Limits { context: context.clone(), shares: Shares::default(), known: Known::default() })
     }
 
     pub(super) fn context(&self) -> &Context {

@@ -6,6 +6,8 @@
 //! reach: a reservation. Everything is judged by the server's clock, in exact fractions of a microsecond (`tat.rs`), so a
 //! limiter neither drifts nor depends on who asks.
 //!
+//! A limiter that is shared with Redisson has the algorithm and the keys of that, a log: see `redisson`.
+//!
 //! A decision is never asked for twice: one whose reply was lost counts as spent. `docs/protocol` tells what stands on
 //! the server.
 
@@ -24,6 +26,7 @@ mod options;
 #[cfg(test)]
 mod oracle_test;
 mod rate;
+mod redisson;
 mod reservations;
 mod shares;
 mod step;
@@ -34,6 +37,8 @@ pub use decision::Decision;
 pub use limiter::RateLimiter;
 pub(crate) use limits::Limits;
 pub use options::LimiterOptions;
-pub use rate::Rate;
+pub use rate::{Algorithm, Rate};
+#[cfg(test)]
+pub(crate) use redisson::RedissonState;
 #[cfg(test)]
 pub(crate) use step::LimitState;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::limits::Limits;
+use super::redisson;
 use super::reservations::{By, Reservations, Reserved};
 use super::shares::Shares;
 use super::step::GiveBack;
@@ -16,11 +17,12 @@ pub(crate) struct LimitObject {
     name: ObjectName,
     limits: Arc<Limits>,
     reservations: Reservations,
+    redisson: redisson::Shared,
 }
 
 impl LimitObject {
     pub(super) fn new(name: ObjectName, limits: Arc<Limits>) -> LimitObject {
-        LimitObject { name, limits, reservations: Reservations::default() }
+        LimitObject { name, limits, reservations: Reservations::default(), redisson: redisson::Shared::default() }
     }
 
     pub(super) fn name(&self) -> &ObjectName {
@@ -43,6 +45,16 @@ impl LimitObject {
 
     pub(super) fn reservations(&self) -> &Reservations {
         &self.reservations
+    }
+
+    /// What the client knows of those that are kept as Redisson's.
+    pub(super) fn known(&self) -> &redisson::Known {
+        &self.limits.known
+    }
+
+    /// For those that are kept as Redisson's.
+    pub(super) fn redisson(&self) -> &redisson::Shared {
+        &self.redisson
     }
 
     /// Whether the tokens could be given back, to the one that charged them. Asked once: a repeat could give them back twice.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::object::LimitObject;
+use super::redisson::Terms;
 use super::tat::Span;
 use crate::error::{Error, ErrorKind, Result};
 use crate::objects::ObjectKind;
@@ -34,18 +35,70 @@ pub struct Rate {
     tokens: u64,
     per: Duration,
     burst: u64,
+    algorithm: Algorithm,
+}
+
+/// How a rate is kept, and in which keys.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Algorithm {
+    /// A token bucket: no more than the burst, and what the rate brings, in any interval.
+    #[default]
+    Gcra,
+    /// That of Redisson's `RRateLimiter`, on its keys, for fleets that share limiters with Redisson: at most the rate in any
+    /// interval of the period.
+    ///
+    /// The rate stands on the server. A limiter that is not there is made with the given one, as by `trySetRate`, and ends a
+    /// day and a period after its last use. Of one that is there the rate on the server counts, whoever has set it; where the
+    /// given one differs, an event says so, once.
+    ///
+    /// Tokens: 1 to 2^32 - 1. Period: 1 ms to 100 years, in whole milliseconds. Its burst is its tokens.
+    ///
+    /// Its price on the server is some 100 bytes for each acquire within the last period. Its waiters ask again when their
+    /// tokens should be there: in order within one client, and against other clients as it comes.
+    Redisson {
+        /// Whether each client has the rate for itself (`PER_CLIENT`), and not all together (`OVERALL`).
+        per_client: bool,
+    },
 }
 
 impl Rate {
     /// `tokens` in each period of `per`, with a burst of as many.
     pub const fn new(tokens: u64, per: Duration) -> Rate {
-        Rate { tokens, per, burst: tokens }
+        Rate { tokens, per, burst: tokens, algorithm: Algorithm::Gcra }
     }
 
     /// The same rate with another burst.
     #[must_use]
     pub const fn burst(self, burst: u64) -> Rate {
         Rate { burst, ..self }
+    }
+
+    /// The same rate, kept by this algorithm.
+    ///
+    /// ```
+    /// # let client = libdlock::Client::blocking_connect("memory://")?;
+    /// # client.block_on(async {
+    /// use std::time::Duration;
+    ///
+    /// use libdlock::Rate;
+    /// use libdlock::limit::Algorithm;
+    ///
+    /// // The RRateLimiter of this name, of all clients together.
+    /// let shared = Rate::new(100, Duration::from_secs(1)).algorithm(Algorithm::Redisson { per_client: false });
+    /// let decision = client.rate_limiter("api", shared)?.try_acquire(1).await?;
+    /// assert!(decision.allowed && decision.remaining == 99);
+    /// # Ok::<(), libdlock::Error>(()) })?;
+    /// # Ok::<(), libdlock::Error>(())
+    /// ```
+    #[must_use]
+    pub const fn algorithm(self, algorithm: Algorithm) -> Rate {
+        Rate { algorithm, ..self }
+    }
+
+    /// The algorithm that keeps it.
+    pub const fn kept_by(&self) -> Algorithm {
+        self.algorithm
     }
 
     /// The tokens of one period.
@@ -67,7 +120,10 @@ impl Rate {
         let refuse = |what: String, allowed: String| {
             Err(Error::refused(ErrorKind::InvalidArgument, LimitObject::KIND, what, allowed))
         };
-        let Rate { tokens, per, burst } = *self;
+        let Rate { tokens, per, burst, algorithm } = *self;
+        if matches!(algorithm, Algorithm::Redisson { .. }) {
+            return Terms::check(*self);
+        }
         if tokens > MAX_TOKENS {
             return refuse(format!("rate of {tokens} tokens is out of range"), format!("0 to {MAX_TOKENS}"));
         }

@@ -88,7 +88,8 @@ fn among(pattern: &str) -> Option<&str> {
 /// Whether an object of this kind with this name may have this key.
 fn may_have<S: State>(name: &ObjectName, key: &str) -> bool {
     let patterns = S::ACCESS.split_whitespace().filter_map(|word| word.strip_prefix('~'));
-    let behind = key.strip_prefix(&name.suffixed_parts("").concat());
+    // From the colon on, which a pattern may begin with.
+    let behind = key.strip_prefix(name.suffixed_parts("").concat().trim_end_matches(':'));
     patterns.filter_map(among).any(|part| behind.is_some_and(|behind| behind.contains(part)))
         || keys_of::<S>(name).contains(key)
 }
