@@ -70,7 +70,7 @@ impl RateLimiter {
 
     /// The server's answer to what was asked at `asked_at`, and is over at `end`, or none as soon as the server is known to be
     /// away and the limiter has an answer of its own: it does not make its caller wait for a server that is away.
-    async fn ask(&self, step: Gcra, asked_at: Tick, end: Tick) -> Result<Done<Judged>, Failed> {
+    pub(super) async fn ask<S: Step>(&self, step: S, asked_at: Tick, end: Tick) -> Result<Done<S::Reply>, Failed> {
         let (client, name) = (self.shared.client(), self.shared.name());
         let options = &client.options;
         let deadline = asked_at.plus(options.operation_timeout);

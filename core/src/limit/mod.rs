@@ -21,6 +21,7 @@ mod object;
 mod options;
 #[cfg(test)]
 mod oracle_test;
+mod prefetch;
 mod rate;
 mod reservations;
 mod shares;

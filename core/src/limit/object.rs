@@ -1,8 +1,9 @@
-//! What the limiters of one name share in one client: the callers that wait.
+//! What the limiters of one name share in one client: the callers that wait, and what was fetched ahead.
 
 use std::sync::Arc;
 
 use super::limits::Limits;
+use super::prefetch::Pockets;
 use super::reservations::{By, Reservations, Reserved};
 use super::shares::Shares;
 use super::step::GiveBack;
@@ -16,11 +17,12 @@ pub(crate) struct LimitObject {
     name: ObjectName,
     limits: Arc<Limits>,
     reservations: Reservations,
+    pockets: Pockets,
 }
 
 impl LimitObject {
     pub(super) fn new(name: ObjectName, limits: Arc<Limits>) -> LimitObject {
-        LimitObject { name, limits, reservations: Reservations::default() }
+        LimitObject { name, limits, reservations: Reservations::default(), pockets: Pockets::default() }
     }
 
     pub(super) fn name(&self) -> &ObjectName {
@@ -38,6 +40,11 @@ impl LimitObject {
 
     pub(super) fn reservations(&self) -> &Reservations {
         &self.reservations
+    }
+
+    /// What was fetched ahead.
+    pub(super) fn pockets(&self) -> &Pockets {
+        &self.pockets
     }
 
     /// Whether the tokens could be given back, to the one that charged them. Asked once: a repeat could give them back twice.
@@ -61,14 +68,16 @@ impl ObjectKind for LimitObject {
     const KIND: &'static str = "rate limiter";
 }
 
-/// The client has next to nothing to do, since nothing is held.
+/// The client has little to do, since nothing is held.
 impl Object for LimitObject {
     fn name(&self) -> &ObjectName {
         &self.name
     }
 
-    /// Each caller waits for the end of the client itself.
-    fn refuse_waiters(&self, _error: &Error) {}
+    /// Each caller waits for the end of the client itself. What was fetched ahead is given back.
+    fn refuse_waiters(&self, _error: &Error) {
+        self.pockets.all().iter().for_each(|pocket| pocket.close());
+    }
 
     /// Callers wait for a time that the server gave them, not for a message.
     fn look_again(&self) {}
