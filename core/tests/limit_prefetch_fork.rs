@@ -2,6 +2,7 @@
 //!
 //! One test in a process of its own: a fork takes only the calling thread along.
 
+use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use libdlock::limit::LimiterOptions;
@@ -23,7 +24,7 @@ fn a_child_uses_nothing_that_its_parent_has_fetched() {
     if child == 0 {
         // SAFETY: no handler is installed, so the signal ends a child that hangs.
         unsafe { libc::alarm(20) };
-        let code = std::panic::catch_unwind(|| in_the_child(&client, limiter)).map_or(1, |()| 0);
+        let code = std::panic::catch_unwind(AssertUnwindSafe(|| in_the_child(&client, limiter))).map_or(1, |()| 0);
         // SAFETY: ends the child without running the parent's exit handlers.
         unsafe { libc::_exit(code) };
     }

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::time::{Duration, Instant};
 
 use libdlock::lease::HolderId;
+use libdlock::limit::LimiterOptions;
 use libdlock::lock::{AcquireOptions, LockAll};
 use libdlock::semaphore::Semaphore;
 use libdlock::{Client, Held, Lock, Rate, RateLimiter, RwLock, Snowflake};
@@ -29,6 +30,7 @@ enum Work {
     Reads(RwLock),
     Reentry(Lock, HolderId, #[expect(dead_code, reason = "holds the lock")] Held),
     Decisions(RateLimiter),
+    Prefetched(RateLimiter),
     Ids(Snowflake),
     Batches(Snowflake, Vec<i64>),
 }
@@ -51,6 +53,10 @@ impl Work {
             }
             // So many that nobody is refused.
             "decisions" => Work::Decisions(client.rate_limiter("bench", Rate::new(1_000_000, Duration::from_secs(1)))?),
+            "prefetched" => {
+                let rate = Rate::new(1_000_000_000, Duration::from_secs(1));
+                Work::Prefetched(client.rate_limiter_with("bench", LimiterOptions::new(rate).prefetch(0.5))?)
+            }
             "ids" => Work::Ids(Snowflake::new(1, 1)?),
             "batches" => Work::Batches(Snowflake::new(1, 1)?, vec![0; BATCH]),
             other => return Err(format!("there is no {other:?}").into()),
@@ -77,6 +83,12 @@ impl Work {
                 return Ok(BATCH);
             }
             Work::Decisions(limiter) => assert!(limiter.try_acquire(1).await?.allowed),
+            Work::Prefetched(limiter) => {
+                for _ in 0..BATCH {
+                    assert!(limiter.try_acquire(1).await?.allowed);
+                }
+                return Ok(BATCH);
+            }
             Work::Ids(ids) => {
                 for _ in 0..BATCH {
                     ids.next_id()?;

@@ -55,8 +55,8 @@ impl LimiterOptions {
     /// - Fairness among clients. One that has fetched its share goes on while another one is refused, for 80 ms or so. A client
     ///   that is refused asks again after 22 to 34 ms, and is refused without being asked for until then, though others may
     ///   have given something back meanwhile; [`Decision::retry_after`](super::Decision::retry_after) says so.
-    /// - What [`RateLimiter::peek`](super::RateLimiter::peek) and clients without this option see as remaining is less by what
-    ///   others have fetched.
+    /// - What [`RateLimiter::peek`](super::RateLimiter::peek) and other clients see as remaining is less by what has been
+    ///   fetched and not used. Decisions of this client count what it has itself.
     /// - After a [`RateLimiter::reset`](super::RateLimiter::reset), or when the server loses its data or its clock jumps, what
     ///   other clients have fetched comes on top, for a second at most.
     ///
