@@ -88,25 +88,26 @@ async fn what_a_killed_process_had_is_back_within_a_second() {
     let server = Server::start();
     let folder = libdlock_testkit::temp::TempDir::new();
     let file = folder.path().join("times");
-    // 500 tokens are the share: half a second's.
-    let rate = Rate::new(1_000, SECOND);
+    // 500 tokens are the share.
+    let rate = Rate::new(1_000, SECOND).burst(100_000);
     let others = client(&server.url()).await.rate_limiter("api", rate).expect("a limiter");
     let mut peer = Peer::start(worker!(), &server.url());
-    use_up(&mut peer, rate, 0.5, 10_000, &file);
-    eventually(SOON, "it has some", || times(&file).len() > 900);
+    use_up(&mut peer, rate, 0.005, 10_000, &file);
+    eventually(SOON, "it has used some", || times(&file).len() > 3_000);
     peer.process().kill();
-    let killed = Instant::now();
-    let mut admitted = times(&file);
-    let missing = others.peek().await.expect("answered");
-    assert!(missing.reset_after <= SECOND, "{missing:?}");
-    let full = async {
-        while others.peek().await.expect("answered").remaining < 1_000 {
+    let mut used = times(&file);
+    check(rate, &mut used);
+    let left = 100_000 - used.len() as u64;
+    let remaining = others.peek().await.expect("answered").remaining;
+    println!("{} tokens went with the process", left - remaining);
+    assert!(remaining < left && remaining + 500 >= left, "{remaining} of {left}");
+    // What it used comes back meanwhile, as it would have without the rest.
+    let as_if_never_fetched = async {
+        while others.peek().await.expect("answered").remaining < left {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    bounded(SECOND + SLACK, "the bucket is full", full).await;
-    println!("full {:?} after the kill of a process that had used {}", killed.elapsed(), admitted.len());
-    check(rate, &mut admitted);
+    bounded(SECOND, "what it had is back", as_if_never_fetched).await;
 }
 
 /// With as much as is wanted, and with less.

@@ -19,7 +19,7 @@ use crate::time::Tick;
 impl RateLimiter {
     /// Decides without I/O if it can: by what was fetched, or by what the server said a moment ago.
     pub(in super::super) fn look(&self, cost: u64, now: Tick) -> Option<Decision> {
-        let pocket = self.pocket.as_ref().filter(|_| cost > 0)?;
+        let pocket = self.pocket.as_ref().filter(|_| (1..=self.rate.limit()).contains(&cost))?;
         if self.shared.client().tasks.life() != Life::Open {
             return None;
         }
@@ -124,8 +124,12 @@ impl RateLimiter {
             let deadline = now.plus(limiter.shared.client().options.response_timeout);
             // No less than one token. A failure is nothing to tell: the next call that finds nothing asks for itself.
             let (name, step) = (limiter.shared.name(), Fetch::new(limiter.rate, 1, wanted));
-            if let Ok(Done { reply, sent, .. }) = limiter.shared.client().backend.run(name, &step, deadline).await {
-                pocket.put(&reply, wanted, 0, sent, limiter.shared.client().clock.now());
+            let client = limiter.shared.client();
+            match client.backend.run(name, &step, deadline).await {
+                Ok(Done { reply, sent, .. }) => {
+                    pocket.put(&reply, wanted, 0, sent, client.clock.now());
+                }
+                Err(_) => pocket.hold_off(client.clock.now()),
             }
         });
     }

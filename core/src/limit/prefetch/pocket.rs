@@ -45,6 +45,8 @@ struct Inside {
     rest: u128,
     /// When half of the time of what was fetched last is over.
     half_at: Tick,
+    /// Until then nothing is fetched ahead.
+    hold_off: Tick,
     /// Counts requests that failed.
     failures: u64,
     /// A task waits for the calls to end.
@@ -74,7 +76,7 @@ impl Inside {
         if self.stretches.take(rate, work, now) {
             self.demand.used(work);
             let left = self.stretches.left(rate, now);
-            let more = (left < self.demand.low() || now >= self.half_at) && now >= self.again_at;
+            let more = (left < self.demand.low() || now >= self.half_at) && now >= self.again_at.max(self.hold_off);
             return Now::Granted(known.granted(rate, cost, left, now), more);
         }
         self.demand.ran_dry();
@@ -141,6 +143,11 @@ impl Pocket {
 
     pub(super) fn failed(&self) {
         self.inside().failures += 1;
+    }
+
+    /// A fetch ahead has failed: the next call that finds too little asks for itself.
+    pub(super) fn hold_off(&self, now: Tick) {
+        self.inside().hold_off = now.plus(IDLE);
     }
 
     /// What to ask for, for a call of this cost, or ahead of the next calls; `None` when there is no room for more.
