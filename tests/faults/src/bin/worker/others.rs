@@ -7,7 +7,7 @@ use std::io::Write;
 use std::time::{Duration, Instant, SystemTime};
 
 use libdlock::limit::LimiterOptions;
-use libdlock::{Client, Rate, RateLimiter, Wait};
+use libdlock::{Client, ErrorKind, Rate, RateLimiter, Wait};
 use libdlock_testkit::wait::monotonic_us;
 
 use crate::Process;
@@ -85,7 +85,11 @@ async fn ask(limiter: RateLimiter, wait: bool, until: Instant) -> libdlock::Resu
 async fn use_up(limiter: &RateLimiter, until: Instant, mut file: File) -> libdlock::Result<u64> {
     let mut taken = 0;
     while Instant::now() < until {
-        let decision = limiter.try_acquire(1).await?;
+        let decision = match limiter.try_acquire(1).await {
+            // Of a request that was under way when this process was stopped.
+            Err(error) if error.kind() == ErrorKind::OutcomeUnknown => continue,
+            decision => decision?,
+        };
         if decision.allowed {
             let at = decision.server_time.expect("no policy decides").duration_since(SystemTime::UNIX_EPOCH);
             let us = at.expect("after 1970").as_micros() as u64;
