@@ -1,10 +1,10 @@
-"""Decisions of one rate limiter."""
+"""Decisions of one rate limiter, by the server and by tokens that were fetched ahead."""
 
 from __future__ import annotations
 
 from driver.bench import Bench, Runs, run
-from driver.goals import Goal
-from driver.programs import OURS, floor
+from driver.goals import Goal, at_least, at_most
+from driver.programs import OURS, RUST, floor
 from driver.server import Server
 from driver.tables import print_table
 
@@ -12,7 +12,7 @@ SOCKETS, PIPELINE = floor("sockets"), floor("pipeline")
 
 
 def measure(bench: Bench) -> list[Goal]:
-    """One caller, and 64."""
+    """One caller, and 64; and one that hardly ever asks the server."""
     for callers in (1, 64):
         programs = [SOCKETS, *([PIPELINE] if callers > 1 else []), *OURS]
         runs = Runs()
@@ -34,4 +34,23 @@ def measure(bench: Bench) -> list[Goal]:
         ]
         header = ["", "decisions/s", "of floor", "in requests", "server CPU", "client CPU"]
         print_table(f"Decisions of one rate limiter, {callers} caller{'s' if callers > 1 else ''}", header, rows)
-    return []
+    return prefetched(bench)
+
+
+def prefetched(bench: Bench) -> list[Goal]:
+    """One caller of a limiter that fetches ahead."""
+    runs = Runs()
+    with Server() as server:
+        for number in range(bench.rounds(3)):
+            bench.say(f"prefetched decisions, round {number + 1}")
+            runs.add(RUST.name, run(RUST, "prefetched", server, 1, bench.seconds(2.0)))
+    each = 1e3 * runs.median(RUST, lambda found: found.each_us)
+    per_second = runs.median(RUST, lambda found: found.per_second)
+    scripts = runs.median(RUST, lambda found: found.requests * found.per_second)
+    rows = [[RUST.name, f"{per_second:.0f}", f"{each:.0f} ns", f"{scripts:.1f}"]]
+    header = ["", "decisions/s", "each", "scripts/s"]
+    print_table("Decisions of one rate limiter that fetches ahead, 1 caller", header, rows)
+    return [
+        at_least("prefetched decisions, Rust: in a second", 5_000_000, per_second),
+        at_most("prefetched decisions, Rust: scripts in a second", 50, scripts),
+    ]

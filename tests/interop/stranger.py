@@ -170,7 +170,7 @@ if rank <= 1 then up(rank, true, ARGV[1]) end
 return {0, us, 1}
 """
 
-#: Both steps of a limiter (rate-limiter.md): reads the key into `us`, `part`, `at`; `keep` stores.
+#: The steps of a limiter (rate-limiter.md): reads the key into `us`, `part`, `at`; `keep` stores.
 LIMIT = """
 local t = redis.call('TIME')
 local unix = t[1] * 1000000 + t[2]
@@ -225,6 +225,34 @@ local left, left_part = tonumber(ARGV[6]), tonumber(ARGV[7])
 if not text or later(left, left_part, us, part) then return 1 end
 local soon, soon_part = plus(now, 0, cost, cost_part)
 if later(us, part, left, left_part) or later(soon, soon_part, left, left_part) then return 0 end
+us, part = us - cost, part - cost_part
+if part < 0 then us, part = us - 1, part + unit end
+settle()
+keep()
+return 1
+"""
+
+
+FETCH = """
+LIMIT
+settle()
+local least, least_part = plus(us, part, cost, cost_part)
+if later(least, least_part, top, top_part) then return {0, unix, us, part, us, part} end
+local from, from_part = us, part
+local most, most_part = plus(us, part, tonumber(ARGV[9]), tonumber(ARGV[10]))
+us, part = plus(us, part, tonumber(ARGV[6]), tonumber(ARGV[7]))
+if later(now + tonumber(ARGV[8]), 0, us, part) then us, part = now + tonumber(ARGV[8]), 0 end
+if later(us, part, most, most_part) then us, part = most, most_part end
+if later(us, part, top, top_part) then us, part = top, top_part end
+keep()
+return {1, unix, from, from_part, us, part}
+"""
+
+PUT_BACK = """
+LIMIT
+local left, left_part = tonumber(ARGV[6]), tonumber(ARGV[7])
+if not text or later(left, left_part, us, part) then return 1 end
+if later(us, part, left, left_part) then return 0 end
 us, part = us - cost, part - cost_part
 if part < 0 then us, part = us - 1, part + unit end
 settle()
@@ -304,6 +332,17 @@ class Stranger:
     def give_back(self, bucket: Bucket, cost: int, tat: list[int]) -> int:
         """Gives back what left that TAT."""
         return int(str(self._limit(GIVE_BACK, bucket, cost, *map(str, tat))))
+
+    def fetch(self, bucket: Bucket, wanted: int) -> list[int]:
+        """Fetches up to so many tokens, one at least: whether it did, when that was, and the TAT before and after it."""
+        span = bucket.span(wanted)
+        reply = self._limit(FETCH, bucket, 1, *span, "0", *span)
+        assert isinstance(reply, list)
+        return [int(str(number)) for number in reply]
+
+    def put_back(self, bucket: Bucket, unused: int, tat: list[int]) -> int:
+        """Gives back the last tokens of what was fetched, which left that TAT."""
+        return int(str(self._limit(PUT_BACK, bucket, unused, *map(str, tat))))
 
     def _limit(self, script: str, bucket: Bucket, cost: int, *more: str) -> Reply:
         arguments = [str(bucket.tokens), *bucket.span(cost), *bucket.span(bucket.burst), *more]

@@ -71,3 +71,18 @@ def test_the_texts_of_the_key_are_read_by_both(stranger: Stranger, client: libdl
     assert stranger.give_back(bucket, 1, theirs[2:]) == 1
     after = limiter.peek()
     assert after.reset_after == pytest.approx(2 * 3600 / TOKENS, abs=SOON)
+
+
+def test_what_is_fetched_and_put_back_counts_for_both(stranger: Stranger, client: libdlock.Client) -> None:
+    bucket = Bucket("stranger-fetch", TOKENS, 3_600_000_000, 7)
+    limiter = client.rate_limiter(bucket.name, rate=TOKENS, per=3600, burst=7)
+    granted, _, *before, us, part = stranger.fetch(bucket, 5)
+    assert granted == 1 and before != [us, part]
+    assert limiter.peek().remaining == 2
+    # Two of them were used.
+    assert stranger.put_back(bucket, 3, [us, part]) == 1
+    assert limiter.peek().remaining == 5
+    fetched = stranger.fetch(bucket, 4)
+    assert fetched[0] == 1 and limiter.acquire(1)
+    assert stranger.put_back(bucket, 4, fetched[4:]) == 0, "ours is behind it"
+    assert not limiter.peek() and stranger.fetch(bucket, 1)[0] == 0

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::time::{Duration, Instant};
 
 use libdlock::lease::HolderId;
+use libdlock::limit::LimiterOptions;
 use libdlock::lock::{AcquireOptions, LockAll};
 use libdlock::semaphore::Semaphore;
 use libdlock::{Client, Held, IdGenerator, Lock, Rate, RateLimiter, RwLock, Snowflake};
@@ -30,6 +31,7 @@ enum Work {
     Reentry(Lock, HolderId, #[expect(dead_code, reason = "holds the lock")] Held),
     Decisions(RateLimiter),
     DecisionBatches(RateLimiter, Vec<(String, u64)>),
+    Prefetched(RateLimiter),
     Ids(Snowflake),
     Batches(Snowflake, Vec<i64>),
     IdBlocks(IdGenerator),
@@ -57,6 +59,10 @@ impl Work {
                 client.rate_limiter("bench", Rate::new(1_000_000, Duration::from_secs(1)))?,
                 keys::batch("user", 0),
             ),
+            "prefetched" => {
+                let rate = Rate::new(1_000_000_000, Duration::from_secs(1));
+                Work::Prefetched(client.rate_limiter_with("bench", LimiterOptions::new(rate).prefetch(0.5))?)
+            }
             "ids" => Work::Ids(Snowflake::new(1, 1)?),
             "batches" => Work::Batches(Snowflake::new(1, 1)?, vec![0; BATCH]),
             "id_blocks" => Work::IdBlocks(client.id_generator("bench")?),
@@ -89,6 +95,12 @@ impl Work {
                     assert!(answer?.allowed);
                 }
                 return Ok(batch.len());
+            }
+            Work::Prefetched(limiter) => {
+                for _ in 0..BATCH {
+                    assert!(limiter.try_acquire(1).await?.allowed);
+                }
+                return Ok(BATCH);
             }
             Work::Ids(ids) => {
                 for _ in 0..BATCH {

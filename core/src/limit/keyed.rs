@@ -10,7 +10,8 @@ use crate::objects::ObjectKind;
 const SEPARATOR: &str = ":";
 
 impl RateLimiter {
-    /// The limiter of one key of many, such as a user or an address: a bucket of its own with the same rate and policy. It is
+    /// The limiter of one key of many, such as a user or an address: a bucket of its own with the same rate and policy,
+    /// without a [prefetch](super::LimiterOptions::prefetch), which is for one key that is asked for all the time. It is
     /// the limiter of the name `NAME:KEY`, so every call that a limiter has works on a key, and whoever opens a limiter by that
     /// name shares the bucket: the key `b:c` of the limiter `a` is the key `c` of the limiter `a:b`.
     ///
@@ -39,7 +40,7 @@ impl RateLimiter {
         let name = self.name_of_key(key)?;
         let make = || LimitObject::new(name.clone(), self.shared.limits().clone());
         let shared = self.shared.client().objects.get_or_insert(&name, make);
-        Ok(RateLimiter { shared, rate: self.rate, policy: self.policy })
+        Ok(RateLimiter { shared, rate: self.rate, policy: self.policy, pocket: None })
     }
 
     /// The name of the limiter of a key.

@@ -3,12 +3,14 @@
 use std::fmt;
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::absent::CheckedPolicy;
 use super::decision::Decision;
 use super::limits::Limits;
 use super::object::LimitObject;
 use super::options::LimiterOptions;
+use super::prefetch::{Pocket, Pockets};
 use super::rate::{Algorithm, Rate};
 use super::redisson::{RedissonState, Terms};
 use super::step::{Gcra, LimitState, Reset};
@@ -42,6 +44,8 @@ pub struct RateLimiter {
     pub(super) shared: Arc<LimitObject>,
     pub(super) rate: Rate,
     pub(super) policy: CheckedPolicy,
+    /// What was fetched ahead, if it fetches ahead.
+    pub(super) pocket: Option<Arc<Pocket>>,
 }
 
 impl Limits {
@@ -61,7 +65,9 @@ impl RateLimiter {
         let on = |error: Error| error.on(shared.name().as_str());
         options.rate.check().map_err(on)?;
         let policy = CheckedPolicy::new(options.absent, options.rate).map_err(on)?;
-        Ok(RateLimiter { shared, rate: options.rate, policy })
+        let pocket = options.prefetch.map(|share| Pockets::open(&shared, options.rate, share));
+        let pocket = pocket.transpose().map_err(on)?.flatten();
+        Ok(RateLimiter { shared, rate: options.rate, policy, pocket })
     }
 
     /// The name that it was made with. On the server the client's `key_prefix` stands before it, and so it does in errors and
@@ -98,20 +104,47 @@ impl RateLimiter {
     /// Dropping the future may have spent the tokens.
     pub async fn try_acquire(&self, cost: u64) -> Result<Decision> {
         let asked_at = self.shared.client().clock.now();
-        let decision = self.decide_now(cost, asked_at).await?;
+        if let Some(decision) = self.look(cost, asked_at) {
+            self.count_at_once(&decision);
+            return Ok(decision);
+        }
+        let decision = match self.terms() {
+            None => self.decide_or_fetch(cost, asked_at).await?,
+            Some(terms) => self.decide_by_log(terms, cost, asked_at).await?,
+        };
         self.count(cost, asked_at, &decision);
         Ok(decision)
     }
 
-    async fn decide_now(&self, cost: u64, asked_at: Tick) -> Result<Decision> {
-        match self.terms() {
-            None => self.decide(cost, asked_at).await,
-            Some(terms) => self.decide_by_log(terms, cost, asked_at).await,
-        }
+    /// [`RateLimiter::try_acquire`] as far as it needs no server, in a fraction of a microsecond: the decision, if
+    /// [prefetched](super::LimiterOptions::prefetch) tokens or what the server said a moment ago allow one. `None` says that
+    /// the server has to be asked, or that there is an error to tell; nothing was spent. For callers outside of
+    /// asynchronous code, and hosts of other languages.
+    ///
+    /// ```
+    /// # let client = libdlock::Client::blocking_connect("memory://")?;
+    /// use std::time::Duration;
+    ///
+    /// use libdlock::limit::LimiterOptions;
+    /// use libdlock::Rate;
+    ///
+    /// let rate = Rate::new(1_000_000, Duration::from_secs(1));
+    /// let api = client.rate_limiter_with("api", LimiterOptions::new(rate).prefetch(0.1))?;
+    /// let decision = match api.try_acquire_now(1) {
+    ///     Some(decision) => decision,
+    ///     None => client.block_on(api.try_acquire(1))?,
+    /// };
+    /// assert!(decision.allowed);
+    /// # Ok::<(), libdlock::Error>(())
+    /// ```
+    pub fn try_acquire_now(&self, cost: u64) -> Option<Decision> {
+        let decision = self.look(cost, self.shared.client().clock.now())?;
+        self.count_at_once(&decision);
+        Some(decision)
     }
 
     /// Those of a limiter that is kept as Redisson's.
-    fn terms(&self) -> Option<Terms> {
+    pub(super) fn terms(&self) -> Option<Terms> {
         match self.rate.kept_by() {
             Algorithm::Gcra => None,
             Algorithm::Redisson { per_client } => Some(Terms::of(self.rate, per_client)),
@@ -134,20 +167,21 @@ impl RateLimiter {
     pub async fn acquire(&self, cost: u64, wait: Wait) -> Result<Decision> {
         let client = self.shared.client();
         let asked_at = client.clock.now();
-        let decision = match wait.until(asked_at).filter(|_| cost > 0) {
-            None => self.decide_now(cost, asked_at).await?,
-            Some(until) => {
-                let terms = self.terms();
-                if terms.is_none() {
-                    self.check(cost)?;
-                }
-                let _waiting = client.counters.limiter.waits();
-                match terms {
-                    None => self.while_open(Gcra::OP, pin!(self.wait_until(until, cost, asked_at))).await??,
-                    Some(terms) => self.while_open(Gcra::OP, pin!(self.wait_by_log(terms, cost, until))).await??,
-                }
+        let Some(until) = wait.until(asked_at).filter(|_| cost > 0) else { return self.try_acquire(cost).await };
+        let terms = self.terms();
+        if terms.is_none() {
+            if let Some(decision) = self.take_or_fetch(cost, asked_at).await? {
+                self.count(cost, asked_at, &decision);
+                return Ok(decision);
             }
+            self.check(cost)?;
+        }
+        let waiting = client.counters.limiter.waits();
+        let decision = match terms {
+            None => self.while_open(Gcra::OP, pin!(self.wait_until(until, cost, asked_at))).await??,
+            Some(terms) => self.while_open(Gcra::OP, pin!(self.wait_by_log(terms, cost, until))).await??,
         };
+        drop(waiting);
         self.count(cost, asked_at, &decision);
         Ok(decision)
     }
@@ -168,6 +202,15 @@ impl RateLimiter {
         }
     }
 
+    /// As [`RateLimiter::count`], of a decision without I/O.
+    fn count_at_once(&self, decision: &Decision) {
+        let counts = &self.shared.client().counters.limiter;
+        match decision.allowed {
+            true => counts.granted(decision.granted, Duration::ZERO),
+            false => counts.refused(),
+        }
+    }
+
     /// Says how things stand for one token, and spends nothing: `allowed` when it could be had now.
     ///
     /// # Errors
@@ -179,7 +222,8 @@ impl RateLimiter {
         self.try_acquire(0).await
     }
 
-    /// Fills the bucket, for everybody. For operators and tests. Those that wait already keep their times.
+    /// Fills the bucket, for everybody. For operators and tests. Those that wait already keep their times, and what other
+    /// clients have [prefetched](super::LimiterOptions::prefetch) can be used for another second at most.
     ///
     /// # Errors
     /// [`OutcomeUnknown`](crate::ErrorKind::OutcomeUnknown) when no reply came (it is not sent twice); else as the server says.
@@ -192,7 +236,10 @@ impl RateLimiter {
         }
         self.shared.client().check_open(Reset::OP).map_err(|error| error.on(self.key()))?;
         let reset = self.shared.client().operate(self.shared.name(), &Reset);
-        self.while_open(Reset::OP, pin!(reset)).await?.map(drop).map_err(|failed| failed.error)
+        let done = self.while_open(Reset::OP, pin!(reset)).await?.map(drop).map_err(|failed| failed.error);
+        // What was fetched before is not charged any more. A request that is under way may bring more of it.
+        self.shared.pockets().all().iter().for_each(|pocket| pocket.empty());
+        done
     }
 
     pub(super) fn check(&self, cost: u64) -> Result<()> {

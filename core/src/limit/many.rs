@@ -46,6 +46,8 @@ impl RateLimiter {
     /// [`Closed`](ErrorKind::Closed). Of one item: as [`RateLimiter::keyed`] and [`RateLimiter::try_acquire`]. When the reply to
     /// a write is lost, each item of it has [`OutcomeUnknown`](ErrorKind::OutcomeUnknown): count its tokens as spent.
     ///
+    /// Items of Redisson's algorithm are asked for one after the other.
+    ///
     /// # Cancel safety
     /// Dropping the future may have spent the tokens of any item.
     ///
@@ -67,6 +69,9 @@ impl RateLimiter {
         client.check_open(Gcra::OP).map_err(|error| error.on(self.key()))?;
         self.check_batch(items.len())?;
         let asked_at = client.clock.now();
+        if self.terms().is_some() {
+            return Ok(self.ask_one_by_one(items).await);
+        }
         let answers = self.while_open(Gcra::OP, pin!(self.judge_many(items, asked_at))).await?;
         for ((_, cost), answer) in items.iter().zip(&answers) {
             answer.iter().for_each(|decision| self.count(*cost, asked_at, decision));
@@ -81,6 +86,18 @@ impl RateLimiter {
         let what = format!("a batch of {items} was asked for");
         let allowed = format!("1 to {MAX_BATCH} items");
         Err(Error::refused(ErrorKind::InvalidArgument, Gcra::OP, what, allowed).on(self.key()))
+    }
+
+    /// Those of Redisson's algorithm, which needs a script of several keys for each.
+    async fn ask_one_by_one<K: AsRef<str>>(&self, items: &[(K, u64)]) -> Vec<Result<Decision>> {
+        let mut answers = Vec::with_capacity(items.len());
+        for (key, cost) in items {
+            answers.push(match self.keyed(key.as_ref()) {
+                Ok(limiter) => Box::pin(limiter.try_acquire(*cost)).await,
+                Err(refused) => Err(refused),
+            });
+        }
+        answers
     }
 
     async fn judge_many<K: AsRef<str>>(&self, items: &[(K, u64)], asked_at: Tick) -> Vec<Result<Decision>> {

@@ -25,6 +25,7 @@ mod object;
 mod options;
 #[cfg(test)]
 mod oracle_test;
+mod prefetch;
 mod rate;
 mod redisson;
 mod reservations;

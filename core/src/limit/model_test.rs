@@ -5,7 +5,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::Rate;
-use super::step::{Gcra, GiveBack, LimitState, Reset};
+use super::step::{Fetch, Gcra, GiveBack, LimitState, PutBack, Reset, Wanted};
 use super::tat::{Span, Stored};
 use crate::step::MainKey;
 use crate::step::model::{Model, Pair, Sequences, drive};
@@ -21,6 +21,17 @@ pub(crate) enum Action {
     GiveBack {
         rate: Rate,
         cost: u64,
+        since_us: u64,
+    },
+    Fetch {
+        rate: Rate,
+        least: u64,
+        wanted: Wanted,
+    },
+    /// The last parts of a stretch that ended `since` before the last charge.
+    PutBack {
+        rate: Rate,
+        unused: u128,
         since_us: u64,
     },
     Reset,
@@ -68,6 +79,18 @@ fn actions() -> impl Strategy<Value = (Action, i64)> {
         cost: cost(rate, some),
         since_us,
     });
+    let wanted = (0..2_000u64, prop_oneof![Just(0), 0..1_000_000u64], 0..3_000u64);
+    let fetch = (rates(), 0..1_000u64, wanted).prop_map(move |(rate, some, (wanted, lasting_us, most))| {
+        // In thirds of a token, so that stretches end anywhere.
+        let [work, most] = [wanted, most].map(|thirds| rate.work(thirds % (3 * rate.limit().max(1))) / 3);
+        Action::Fetch { rate, least: cost(rate, some).max(1), wanted: Wanted { work, lasting_us, most } }
+    });
+    let since_us = prop_oneof![3 => Just(0), 1 => 0..1_000u64];
+    let put_back = (rates(), 0..1_000u64, since_us).prop_map(move |(rate, thirds, since_us)| Action::PutBack {
+        rate,
+        unused: rate.work(thirds % (3 * rate.limit().max(1))) / 3,
+        since_us,
+    });
     let value = prop_oneof![
         Just("".to_owned()),
         Just("7.5".to_owned()),
@@ -83,8 +106,15 @@ fn actions() -> impl Strategy<Value = (Action, i64)> {
         Just("31536000000000+1/30000000000000000".to_owned()),
     ];
     let foreign = (value, prop::option::of(1..5_000u64)).prop_map(|(value, ttl_ms)| Action::Foreign { value, ttl_ms });
-    let action =
-        prop_oneof![20 => ask, 6 => give_back, 1 => Just(Action::Reset), 1 => foreign, 1 => Just(Action::Other)];
+    let action = prop_oneof![
+        20 => ask,
+        6 => give_back,
+        12 => fetch,
+        6 => put_back,
+        1 => Just(Action::Reset),
+        1 => foreign,
+        1 => Just(Action::Other)
+    ];
     let shift_us = prop_oneof![
         4 => 0..1_000i64,
         4 => 0..500_000i64,
@@ -96,6 +126,13 @@ fn actions() -> impl Strategy<Value = (Action, i64)> {
     (action, shift_us)
 }
 
+/// A theoretical arrival time so long before the stored one, such as the server could have answered.
+fn before_last(pair: &Pair<LimitState>, rate: Rate, since_us: u64) -> Span {
+    let text = pair.state.main.text().ok().flatten();
+    let stored = text.and_then(|text| Stored::parse(text, rate.unit())).unwrap_or_default();
+    Span { us: stored.tat.us.min(1 << 52), ..stored.tat }.minus(Span { us: since_us, part: 0 }, rate.unit())
+}
+
 impl Model for LimitState {
     type Action = Action;
 
@@ -103,13 +140,13 @@ impl Model for LimitState {
         match action {
             Action::Ask { rate, cost, wait } => pair.step(&Gcra::new(*rate, *cost).within(*wait), false),
             Action::GiveBack { rate, cost, since_us } => {
-                let unit = rate.unit();
-                let text = pair.state.main.text().ok().flatten();
-                let stored = text.and_then(|text| Stored::parse(text, unit)).unwrap_or_default();
-                // Such as the server could have answered.
-                let tat =
-                    Span { us: stored.tat.us.min(1 << 52), ..stored.tat }.minus(Span { us: *since_us, part: 0 }, unit);
+                let tat = before_last(pair, *rate, *since_us);
                 pair.step(&GiveBack::new(*rate, *cost, tat), false);
+            }
+            Action::Fetch { rate, least, wanted } => pair.step(&Fetch::new(*rate, *least, *wanted), false),
+            Action::PutBack { rate, unused, since_us } => {
+                let tat = before_last(pair, *rate, *since_us);
+                pair.step(&PutBack::new(*rate, *unused, tat), false);
             }
             Action::Reset => pair.step(&Reset, false),
             Action::Foreign { value, ttl_ms } => {

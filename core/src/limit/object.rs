@@ -1,8 +1,9 @@
-//! What the limiters of one name share in one client: the callers that wait.
+//! What the limiters of one name share in one client: the callers that wait, and what was fetched ahead.
 
 use std::sync::Arc;
 
 use super::limits::Limits;
+use super::prefetch::Pockets;
 use super::redisson;
 use super::reservations::{By, Reservations, Reserved};
 use super::shares::Shares;
@@ -18,11 +19,13 @@ pub(crate) struct LimitObject {
     limits: Arc<Limits>,
     reservations: Reservations,
     redisson: redisson::Shared,
+    pockets: Pockets,
 }
 
 impl LimitObject {
     pub(super) fn new(name: ObjectName, limits: Arc<Limits>) -> LimitObject {
-        LimitObject { name, limits, reservations: Reservations::default(), redisson: redisson::Shared::default() }
+        let (reservations, redisson, pockets) = Default::default();
+        LimitObject { name, limits, reservations, redisson, pockets }
     }
 
     pub(super) fn name(&self) -> &ObjectName {
@@ -57,6 +60,11 @@ impl LimitObject {
         &self.redisson
     }
 
+    /// What was fetched ahead.
+    pub(super) fn pockets(&self) -> &Pockets {
+        &self.pockets
+    }
+
     /// Whether the tokens could be given back, to the one that charged them. Asked once: a repeat could give them back twice.
     pub(super) async fn give_back(&self, reserved: &Reserved) -> bool {
         let rate = reserved.rate;
@@ -78,14 +86,16 @@ impl ObjectKind for LimitObject {
     const KIND: &'static str = "rate limiter";
 }
 
-/// The client has next to nothing to do, since nothing is held.
+/// The client has little to do, since nothing is held.
 impl Object for LimitObject {
     fn name(&self) -> &ObjectName {
         &self.name
     }
 
-    /// Each caller waits for the end of the client itself.
-    fn refuse_waiters(&self, _error: &Error) {}
+    /// Each caller waits for the end of the client itself. What was fetched ahead is given back.
+    fn refuse_waiters(&self, _error: &Error) {
+        self.pockets.all().iter().for_each(|pocket| pocket.close());
+    }
 
     /// Callers wait for a time that the server gave them, not for a message.
     fn look_again(&self) {}

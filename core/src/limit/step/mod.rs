@@ -1,14 +1,18 @@
 //! The limiter's state on the server and its transitions, one file each.
 
+mod fetch;
 mod gcra;
 mod give_back;
+mod put_back;
 mod reset;
 mod scale;
 
 use std::mem::swap;
 
+pub(crate) use fetch::{Fetch, Fetched, Wanted};
 pub(crate) use gcra::{Gcra, Judged};
 pub(crate) use give_back::GiveBack;
+pub(crate) use put_back::PutBack;
 pub(crate) use reset::Reset;
 
 use super::tat::{Span, Stored};

@@ -1,9 +1,13 @@
-//! What nobody holds. Limiters: `ask LIMITER TOKENS PER_US BURST ASKERS MS` (answers with the server's time of every token got).
+//! What nobody holds. Limiters: `ask LIMITER TOKENS PER_US BURST ASKERS MS` (answers with the server's time of every token got),
+//! `prefetch LIMITER TOKENS PER_US BURST SHARE MS FILE` (writes them into a file, each before the next call).
 //! Latches: `count-down NAME` (answers with what is left), `wait-for NAME WAIT_MS` (with whether it is open, and when it ended).
 
+use std::fs::File;
+use std::io::Write;
 use std::time::{Duration, Instant, SystemTime};
 
-use libdlock::{Client, Rate, RateLimiter, Wait};
+use libdlock::limit::LimiterOptions;
+use libdlock::{Client, ErrorKind, Rate, RateLimiter, Wait};
 use libdlock_testkit::wait::monotonic_us;
 
 use crate::Process;
@@ -30,6 +34,15 @@ pub async fn run(process: &Process, words: &[&str]) -> Result<Option<String>, Fa
                 times.extend(asker.await.expect("asking does not panic").map_err(failure)?);
             }
             times.join(" ")
+        }
+        ["prefetch", name, tokens, per_us, burst, share, ms, file] => {
+            let rate = Rate::new(number(tokens) as u64, Duration::from_micros(number(per_us) as u64));
+            let rate = rate.burst(number(burst) as u64);
+            let options = LimiterOptions::new(rate).prefetch(share.parse().expect("a share"));
+            let limiter = process.client.rate_limiter_with(name, options).map_err(failure)?;
+            let until = Instant::now() + Duration::from_millis(number(ms) as u64);
+            let file = File::create(file).expect("a file");
+            use_up(&limiter, until, file).await.map_err(failure)?.to_string()
         }
         ["count-down", name] => {
             let latch = process.client.latch(name).map_err(failure)?;
@@ -65,4 +78,27 @@ async fn ask(limiter: RateLimiter, wait: bool, until: Instant) -> libdlock::Resu
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     }
+}
+
+/// Takes one token after the other until `until`; how many. What was taken is in the file before the next is asked for, also
+/// when the process is killed.
+async fn use_up(limiter: &RateLimiter, until: Instant, mut file: File) -> libdlock::Result<u64> {
+    let mut taken = 0;
+    while Instant::now() < until {
+        let decision = match limiter.try_acquire(1).await {
+            // Of a request that was under way when this process was stopped.
+            Err(error) if error.kind() == ErrorKind::OutcomeUnknown => continue,
+            decision => decision?,
+        };
+        if decision.allowed {
+            let at = decision.server_time.expect("no policy decides").duration_since(SystemTime::UNIX_EPOCH);
+            let us = at.expect("after 1970").as_micros() as u64;
+            file.write_all(&us.to_le_bytes()).expect("written");
+            taken += 1;
+        } else {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        tokio::task::yield_now().await;
+    }
+    Ok(taken)
 }

@@ -1,0 +1,115 @@
+use super::super::rate::{LONGEST_US, Rate};
+use super::super::tat::{Span, Stored};
+use super::scale::Scale;
+use super::{KIND, LimitState, lua};
+use crate::name::ObjectName;
+use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
+use crate::time::ServerTime;
+
+/// Charges as many tokens as there are, up to what is wanted: a stretch of the theoretical time, from the present
+/// theoretical arrival time on, that nobody else is given. See `fetch.lua`.
+#[derive(Clone, Debug)]
+pub(crate) struct Fetch {
+    /// With the least that is of use.
+    scale: Scale,
+    wanted: Span,
+    /// How far ahead of now the stretch is to reach at least, in us.
+    lasting_us: u64,
+    /// As long as the stretch may be.
+    most: Span,
+}
+
+/// What came of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fetched {
+    pub(crate) granted: bool,
+    pub(crate) now: ServerTime,
+    /// Where the stretch begins, never before now.
+    pub(crate) from: Span,
+    /// Where it ends: the theoretical arrival time after it. Refused, it is where it begins.
+    pub(crate) tat: Span,
+}
+
+/// What a stretch is to be like, in parts of the rate's unit.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Wanted {
+    /// This much.
+    pub(crate) work: u128,
+    /// Or as much as reaches so far ahead of now, in us.
+    pub(crate) lasting_us: u64,
+    /// But no more than this.
+    pub(crate) most: u128,
+}
+
+impl Fetch {
+    /// No less than `least` tokens.
+    pub(crate) fn new(rate: Rate, least: u64, wanted: Wanted) -> Fetch {
+        let (scale, unit) = (Scale::new(rate, least), rate.unit());
+        let span = |work: u128| Span::of(work, unit).max(scale.cost);
+        let lasting_us = wanted.lasting_us.min(LONGEST_US);
+        Fetch { scale, wanted: span(wanted.work), lasting_us, most: span(wanted.most) }
+    }
+
+    /// The algorithm on bare numbers: whether it is granted, where the stretch begins and ends, and what is to be stored, if
+    /// anything.
+    fn judge(&self, stored: Stored, now: Span) -> (bool, Span, Span, Option<Stored>) {
+        let Scale { unit, cost, .. } = self.scale;
+        let top = self.scale.top(now);
+        let (from, moved) = self.scale.settle(stored, now);
+        if from.plus(cost, unit) > top {
+            return (false, from, from, moved.then(|| self.scale.stored(from, now)));
+        }
+        let lasting = now.plus(Span { us: self.lasting_us, part: 0 }, unit);
+        let end = from.plus(self.wanted, unit).max(lasting).min(from.plus(self.most, unit)).min(top);
+        (true, from, end, Some(self.scale.stored(end, now)))
+    }
+}
+
+impl Step for Fetch {
+    type State = LimitState;
+    type Reply = Fetched;
+
+    const OP: &'static str = "rate limit";
+    const IDEMPOTENT: bool = false;
+
+    fn apply(
+        &self,
+        _name: &ObjectName,
+        _attempt: Attempt,
+        state: &mut LimitState,
+        now: ServerTime,
+        _outbox: &mut Outbox<'_>,
+    ) -> Result<Fetched, WrongType> {
+        let stored = state.stored(self.scale.unit)?.unwrap_or_default();
+        let (granted, from, tat, write) = self.judge(stored, Span::at(now));
+        if let Some(write) = write {
+            state.store(write, self.scale.unit, now);
+        }
+        Ok(Fetched { granted, now, from, tat })
+    }
+
+    fn script() -> &'static Script {
+        static SCRIPT: Script = Script::new(lua!("read", "settle", "fetch", "store"));
+        &SCRIPT
+    }
+
+    fn encode(&self, name: &ObjectName, _attempt: Attempt, call: &mut Call) {
+        call.keys.join(name.companion_parts(KIND));
+        self.scale.encode(call);
+        let numbers = [self.wanted.us, self.wanted.part, self.lasting_us, self.most.us, self.most.part];
+        numbers.into_iter().for_each(|number| call.args.number(number));
+    }
+
+    fn decode(reply: Reply) -> Result<Fetched, Malformed> {
+        let items = wire::list(reply)?;
+        let span = |at: usize| -> Result<Span, Malformed> {
+            Ok(Span { us: wire::unsigned(items.get(at))?, part: wire::unsigned(items.get(at + 1))? })
+        };
+        let granted = wire::int(items.first())? == 1;
+        Ok(Fetched { granted, now: wire::time(items.get(1))?, from: span(2)?, tat: span(4)? })
+    }
+
+    fn server_time(reply: &Fetched) -> Option<ServerTime> {
+        Some(reply.now)
+    }
+}
