@@ -21,6 +21,7 @@ class DocsTest extends WithServer {
     private static final Pattern PROGRAM = Pattern.compile("^```java\n(.*?)^```$", Pattern.DOTALL | Pattern.MULTILINE);
     private static final List<String> IMPORTS = List.of(
             "java.time.Duration",
+            "java.util.List",
             "java.util.concurrent.CompletableFuture",
             "java.util.concurrent.TimeUnit",
             "org.libdlock.*");
