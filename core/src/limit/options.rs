@@ -60,9 +60,9 @@ impl LimiterOptions {
     /// - After a [`RateLimiter::reset`](super::RateLimiter::reset), or when the server loses its data or its clock jumps, what
     ///   other clients have fetched comes on top, for a second at most.
     ///
-    /// A client asks the server some 25 times a second for a limiter that is in demand, up to 45 times when there is less than is
-    /// wanted; more often only if its share of the burst lasts for less than 60 ms at the rate. A share of less than two
-    /// tokens, and one that takes more than 0.9 s to come, changes nothing.
+    /// A client asks the server some 25 times a second for a limiter that is in demand, up to 45 times when there is less
+    /// than is wanted; more often only if its share of the burst lasts for less than 60 ms at the rate. It changes nothing
+    /// where the share has less than two tokens, or fewer than two come in 0.9 s.
     ///
     /// ```
     /// # let client = libdlock::Client::blocking_connect("memory://")?;
