@@ -139,10 +139,10 @@ fn the_documented_rights_are_those_that_scripts_use() {
     }
 }
 
-/// Redisson chose these for its semaphore: the name itself, and the name in braces with a word behind it, which could also be
-/// the name of another object.
+/// Redisson chose these for its semaphore and its id generator: the name itself, and the name in braces with a word behind it,
+/// which could also be the name of another object.
 fn is_redissons(key: &str, name: &str) -> bool {
-    key == name || key.ends_with(":timeout")
+    key == name || key.ends_with(":timeout") || key.ends_with(":allocation")
 }
 
 /// Of two kinds with one name, only the key of that name itself may be the same, which makes one exclude the other, that of
