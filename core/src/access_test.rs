@@ -141,10 +141,10 @@ fn the_documented_rights_are_those_that_scripts_use() {
     }
 }
 
-/// Redisson chose these for its semaphore and its limiter: the name itself, and the name in braces with a word behind it, which
-/// could also be the name of another object.
+/// Redisson chose these for its semaphore, its limiter and its id generator: the name itself, and the name in braces with a word
+/// behind it, which could also be the name of another object.
 fn is_redissons(key: &str, name: &str) -> bool {
-    key == name || [":timeout", ":value", ":permits"].iter().any(|what| key.ends_with(what))
+    key == name || [":timeout", ":value", ":permits", ":allocation"].iter().any(|what| key.ends_with(what))
 }
 
 /// Of two kinds with one name, only the key of that name itself may be the same, which makes one exclude the other, that of

@@ -90,8 +90,9 @@ impl IdGeneratorOptions {
 /// The size of a block and the first id are kept on the server. Whoever asks first, or Redisson's `tryInit`, decides; options
 /// that come later change nothing. [`IdGenerator::block_size`] says what counts.
 ///
-/// A server that loses its data begins anew, at the start, and makes ids that were given out before. Where that must not
-/// happen, have the server write its data to disk, and give a generator whose keys are lost a higher start.
+/// A server that loses its data begins anew, at the start, and makes ids that were given out before; a replica that takes over
+/// without the last writes gives those blocks out again. Where that must not happen, have the server write its data to disk,
+/// and give a generator whose keys are lost a higher start.
 ///
 /// ```
 /// # let client = libdlock::Client::blocking_connect("memory://")?;

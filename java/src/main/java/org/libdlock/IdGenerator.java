@@ -88,8 +88,7 @@ public final class IdGenerator {
      * @return the ids; cancelling the future may leave a gap
      */
     public CompletableFuture<long[]> nextIdsAsync(int count) {
-        return inner.start(
-                (port, id, of) -> Native.idGeneratorNextIds(port, id, of, count), Replies.to(long[].class));
+        return inner.start((port, id, of) -> Native.idGeneratorNextIds(port, id, of, count), Replies.to(long[].class));
     }
 
     /** The name, for logs and debuggers. */

@@ -27,7 +27,9 @@ class IdGeneratorTest extends WithServer {
         assertThat(theirs.nextId()).isEqualTo(11);
         assertThat(theirs.blockSize()).isEqualTo(10);
         assertThat(ids.nextIds(3)).containsExactly(2, 3, 4);
-        assertThat(client.idGenerator(name).nextId()).as("one client, one block").isEqualTo(5);
+        assertThat(client.idGenerator(name).nextId())
+                .as("one client, one block")
+                .isEqualTo(5);
         assertThat(server.command("GET", name)).isEqualTo("21");
         assertThat(server.command("GET", "{" + name + "}:allocation")).isEqualTo("10");
     }
@@ -38,11 +40,13 @@ class IdGeneratorTest extends WithServer {
         ExecutorService threads = Executors.newFixedThreadPool(4);
         try {
             List<Future<long[]>> taken = IntStream.range(0, 4)
-                    .mapToObj(n -> threads.submit(() -> LongStream.generate(ids::nextId).limit(500).toArray()))
+                    .mapToObj(n -> threads.submit(
+                            () -> LongStream.generate(ids::nextId).limit(500).toArray()))
                     .toList();
             long[] all = new long[0];
             for (Future<long[]> each : taken) {
-                all = LongStream.concat(Arrays.stream(all), Arrays.stream(each.get())).toArray();
+                all = LongStream.concat(Arrays.stream(all), Arrays.stream(each.get()))
+                        .toArray();
             }
             Arrays.sort(all);
             assertThat(all).isEqualTo(LongStream.rangeClosed(1, 2_000).toArray());
@@ -55,10 +59,12 @@ class IdGeneratorTest extends WithServer {
     void eachVerbHasAFuture() {
         IdGenerator ids = connect().idGenerator(name, 1);
         assertThat(ids.nextIdAsync()).succeedsWithin(Duration.ofSeconds(5)).isEqualTo(1L);
-        assertThat(ids.nextIdsAsync(1_000)).succeedsWithin(Duration.ofSeconds(5)).satisfies(made -> {
-            assertThat(made).hasSize(1_000).isSorted();
-            assertThat(made[0]).isEqualTo(2);
-        });
+        assertThat(ids.nextIdsAsync(1_000))
+                .succeedsWithin(Duration.ofSeconds(5))
+                .satisfies(made -> {
+                    assertThat(made).hasSize(1_000).isSorted();
+                    assertThat(made[0]).isEqualTo(2);
+                });
     }
 
     @Test
@@ -66,7 +72,8 @@ class IdGeneratorTest extends WithServer {
         IdGenerator ids = connect().idGenerator(name, 2, Long.MAX_VALUE - 2);
         assertThat(ids.nextIds(2)).containsExactly(Long.MAX_VALUE - 2, Long.MAX_VALUE - 1);
         assertThatThrownBy(ids::nextId).isInstanceOf(UnsupportedException.class).hasMessageContaining("used up");
-        assertThat(connect().idGenerator(name + "-low", 5, Long.MIN_VALUE).nextId()).isEqualTo(Long.MIN_VALUE);
+        assertThat(connect().idGenerator(name + "-low", 5, Long.MIN_VALUE).nextId())
+                .isEqualTo(Long.MIN_VALUE);
     }
 
     @Test
