@@ -9,7 +9,7 @@ from primitives import PRIMITIVES, Primitive
 def kind(of: Primitive) -> str:
     """Laid out as rustfmt does."""
     scripts = ", ".join(f'"{path}"' for path in of.scripts)
-    begin, rights, listed = f"kind::<crate::{of.module}::{of.state}>(", f'"{of.rights}"', f"&[{scripts}]"
+    begin, rights, listed = f"kind::<crate::{of.module.replace('/', '::')}::{of.state}>(", f'"{of.rights}"', f"&[{scripts}]"
     line = f"        {begin}{rights}, {listed}),\n"
     if len(line) <= 121:
         return line

@@ -69,7 +69,7 @@ fn kinds() -> Vec<Kind> {
         ),
         kind::<crate::latch::LatchState>("latch", &["latch/step", "step/once.lua"]),
         kind::<crate::limit::LimitState>("rate limiter", &["limit/step"]),
-        kind::<crate::id/worker::WorkerState>("worker", &["id/worker/step"]),
+        kind::<crate::id::worker::WorkerState>("worker", &["id/worker/step"]),
         // </api:kinds>
     ]
 }
