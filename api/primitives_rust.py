@@ -9,7 +9,8 @@ from primitives import PRIMITIVES, Primitive, State
 def kind(module: str, of: State) -> str:
     """Laid out as rustfmt does."""
     scripts = ", ".join(f'"{path}"' for path in of.scripts)
-    begin, rights, listed = f"kind::<crate::{module.replace('/', '::')}::{of.state}>(", f'"{of.rights}"', f"&[{scripts}]"
+    path = module.replace("/", "::")
+    begin, rights, listed = f"kind::<crate::{path}::{of.state}>(", f'"{of.rights}"', f"&[{scripts}]"
     line = f"        {begin}{rights}, {listed}),\n"
     if len(line) <= 121:
         return line

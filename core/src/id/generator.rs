@@ -21,8 +21,9 @@ pub const MAX_START_WAIT: Duration = Duration::from_secs(60);
 /// Long enough for the step of a clock that is kept in time, short enough to be waited for in a constructor.
 const START_WAIT: Duration = Duration::from_secs(1);
 
-/// A generator of ids for one datacenter and worker: numbers that are given, or leased by a [`Worker`](super::Worker). Cheap to clone; clones and other generators of the same layout and
-/// numbers in this process share their state, so that they make no duplicates either.
+/// A generator of ids for one datacenter and worker: numbers that are given, or leased by a [`Worker`](super::Worker). Cheap to
+/// clone; clones and other generators of the same layout and numbers in this process share their state, so that they make no
+/// duplicates either. Numbers that are given and leased ones do not share it.
 ///
 /// Every id is larger than all that this process made before it under the same layout and numbers, and none comes twice.
 ///
