@@ -100,7 +100,7 @@ impl<'a> Rows<'a> {
             // <api:scalars> written by `python3 api/write.py` from api/wire.json
             Outcome::Bool(answer) => (Tag::Bool, f64::from(u8::from(answer)), 0.0),
             Outcome::Number(answer) => (Tag::Number, answer as f64, 0.0),
-            Outcome::Text(answer) => self.other(Either10::A(answer)),
+            Outcome::Text(answer) => self.other(Either11::A(answer)),
             // </api:scalars>
             Outcome::Handle(client) => {
                 self.environment.lend(HandleKind::Client, client);

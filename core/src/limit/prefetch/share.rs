@@ -46,7 +46,12 @@ impl Pockets {
         share.check()?;
         if rate.kept_by() != Algorithm::Gcra {
             let what = "a prefetch was given with Redisson's algorithm";
-            return Err(Error::refused(ErrorKind::InvalidArgument, LimitObject::KIND, what, "a prefetch with Gcra alone"));
+            return Err(Error::refused(
+                ErrorKind::InvalidArgument,
+                LimitObject::KIND,
+                what,
+                "a prefetch with Gcra alone",
+            ));
         }
         let Some(most) = demand::most(rate, share.get()) else { return Ok(None) };
         let mut pockets = shared.pockets().0.lock().unwrap_or_else(PoisonError::into_inner);
