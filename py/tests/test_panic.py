@@ -79,6 +79,8 @@ def threads():
         latch = client.latch("l")
         assert latch.try_set_count(3) and latch.count_down() == 2 and latch.count() == 2
         assert not latch.wait(0) and latch.delete()
+        with client.worker("w") as worker:
+            assert worker.number >= 0 and worker.valid and worker.snowflake().next_id()
         slots = client.counting_semaphore("c")
         slots.try_set_permits(0)  # the store, and the key in it, may have outlived the last client
         slots.add_permits(3)
@@ -133,6 +135,8 @@ async def tasks():
         latch = client.latch("l")
         assert await latch.try_set_count(3) and await latch.count_down() == 2 and await latch.count() == 2
         assert not await latch.wait(0) and await latch.delete()
+        async with await client.worker("w") as worker:
+            assert worker.number >= 0 and worker.valid and worker.snowflake().next_id()
         slots = client.counting_semaphore("c")
         await slots.try_set_permits(0)
         await slots.add_permits(3)
