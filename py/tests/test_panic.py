@@ -79,8 +79,13 @@ def threads():
         latch = client.latch("l")
         assert latch.try_set_count(3) and latch.count_down() == 2 and latch.count() == 2
         assert not latch.wait(0) and latch.delete()
+<<<<<<< HEAD
         ids = client.id_generator("i", block=5)
         assert ids.next_id() < ids.next_ids(3)[0] and ids.block_size == 5
+=======
+        with client.worker("w") as worker:
+            assert worker.number >= 0 and worker.valid and worker.snowflake().next_id()
+>>>>>>> workers
         slots = client.counting_semaphore("c")
         slots.try_set_permits(0)  # the store, and the key in it, may have outlived the last client
         slots.add_permits(3)
@@ -135,8 +140,13 @@ async def tasks():
         latch = client.latch("l")
         assert await latch.try_set_count(3) and await latch.count_down() == 2 and await latch.count() == 2
         assert not await latch.wait(0) and await latch.delete()
+<<<<<<< HEAD
         ids = client.id_generator("i", block=5)
         assert await ids.next_id() < (await ids.next_ids(3))[0] and ids.block_size == 5
+=======
+        async with await client.worker("w") as worker:
+            assert worker.number >= 0 and worker.valid and worker.snowflake().next_id()
+>>>>>>> workers
         slots = client.counting_semaphore("c")
         await slots.try_set_permits(0)
         await slots.add_permits(3)
