@@ -134,6 +134,8 @@ fn methods() -> Box<[NativeMethod<'static>]> {
         "idGeneratorOpen" "(J[BJJ)J" id_generator::id_generator_open,
         "idGeneratorBlockSize" "(J)J" id_generator::id_generator_block_size,
         "idGeneratorNextId" "(JJJ)J" id_generator::id_generator_next_id,
+        "idGeneratorNextIdBlocking" "(J)J" id_generator::id_generator_next_id_blocking,
+        "idGeneratorNextIdsBlocking" "(JJ)[J" id_generator::id_generator_next_ids_blocking,
         "idGeneratorNextIds" "(JJJJ)J" id_generator::id_generator_next_ids,
         "countingSemaphoreOpen" "(J[B)J" counting_semaphore::counting_semaphore_open,
         "countingSemaphoreTrySetPermits" "(JJJJ)J" counting_semaphore::counting_semaphore_try_set_permits,

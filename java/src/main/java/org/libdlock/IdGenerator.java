@@ -2,6 +2,7 @@ package org.libdlock;
 
 import java.util.concurrent.CompletableFuture;
 import org.libdlock.internal.Native;
+import org.libdlock.internal.Threads;
 
 /**
  * A generator of ids of one name, made by {@link Client#idGenerator(String)}: numbers that the server counts, each given out once among all
@@ -58,7 +59,10 @@ public final class IdGenerator {
      * @throws ClosedException when the client is closed
      */
     public long nextId() {
-        return inner.call(Native::idGeneratorNextId, Long.class);
+        // A virtual thread must not hold its carrier up, should it have to wait.
+        return Threads.mayBlock()
+                ? inner.ask(Native::idGeneratorNextIdBlocking)
+                : inner.call(Native::idGeneratorNextId, Long.class);
     }
 
     /**
@@ -69,7 +73,9 @@ public final class IdGenerator {
      * @throws InvalidArgumentException for any other number; else as {@link #nextId()}
      */
     public long[] nextIds(int count) {
-        return inner.call((port, id, of) -> Native.idGeneratorNextIds(port, id, of, count), long[].class);
+        return Threads.mayBlock()
+                ? inner.ask(of -> Native.idGeneratorNextIdsBlocking(of, count))
+                : inner.call((port, id, of) -> Native.idGeneratorNextIds(port, id, of, count), long[].class);
     }
 
     /**

@@ -4,7 +4,7 @@ import java.lang.ref.Reference;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import java.util.function.Function;
-import java.util.function.LongUnaryOperator;
+import java.util.function.LongFunction;
 import org.jspecify.annotations.Nullable;
 import org.libdlock.internal.Native;
 import org.libdlock.internal.NativeWait;
@@ -42,10 +42,10 @@ final class NativeObject {
         boolean answer(Object reply);
     }
 
-    /** Asks what costs no I/O. */
-    long ask(LongUnaryOperator question) {
+    /** Asks on the calling thread, which native code may block. */
+    <T> T ask(LongFunction<T> question) {
         try {
-            return question.applyAsLong(handle);
+            return question.apply(handle);
         } finally {
             Reference.reachabilityFence(this);
         }

@@ -178,6 +178,12 @@ public final class Native {
     /** Brings a number. */
     public static native long idGeneratorNextId(long port, long id, long generator);
 
+    /** Waits in native code; not at all as long as the process has an id. */
+    public static native long idGeneratorNextIdBlocking(long generator);
+
+    /** Waits in native code, as {@code idGeneratorNextIdBlocking} does. */
+    public static native long[] idGeneratorNextIdsBlocking(long generator, long count);
+
     /** Brings ids. */
     public static native long idGeneratorNextIds(long port, long id, long generator, long count);
 
