@@ -79,13 +79,10 @@ def threads():
         latch = client.latch("l")
         assert latch.try_set_count(3) and latch.count_down() == 2 and latch.count() == 2
         assert not latch.wait(0) and latch.delete()
-<<<<<<< HEAD
         ids = client.id_generator("i", block=5)
         assert ids.next_id() < ids.next_ids(3)[0] and ids.block_size == 5
-=======
         with client.worker("w") as worker:
             assert worker.number >= 0 and worker.valid and worker.snowflake().next_id()
->>>>>>> workers
         slots = client.counting_semaphore("c")
         slots.try_set_permits(0)  # the store, and the key in it, may have outlived the last client
         slots.add_permits(3)
@@ -93,7 +90,7 @@ def threads():
         slots.release()
         assert slots.inspect().available == 3 and slots.drain() == 3
         limiter = client.rate_limiter("k", rate=5, per=1)
-        assert limiter.acquire()
+        assert limiter.acquire() and limiter.try_acquire_many([("a", 1)])
         limiter.reset()
     ids = libdlock.Snowflake(1, 1)
     assert ids.decode(ids.next_id()) and ids.next_ids(2) and ids.parse(ids.encode(5, 62), 62) == 5
@@ -140,13 +137,10 @@ async def tasks():
         latch = client.latch("l")
         assert await latch.try_set_count(3) and await latch.count_down() == 2 and await latch.count() == 2
         assert not await latch.wait(0) and await latch.delete()
-<<<<<<< HEAD
         ids = client.id_generator("i", block=5)
         assert await ids.next_id() < (await ids.next_ids(3))[0] and ids.block_size == 5
-=======
         async with await client.worker("w") as worker:
             assert worker.number >= 0 and worker.valid and worker.snowflake().next_id()
->>>>>>> workers
         slots = client.counting_semaphore("c")
         await slots.try_set_permits(0)
         await slots.add_permits(3)
@@ -154,7 +148,7 @@ async def tasks():
         await slots.release()
         assert (await slots.inspect()).available == 3 and await slots.drain() == 3
         limiter = client.rate_limiter("k", rate=5, per=1)
-        assert await limiter.acquire()
+        assert await limiter.acquire() and await limiter.try_acquire_many([("a", 1)])
         await limiter.reset()
 
 threads()
