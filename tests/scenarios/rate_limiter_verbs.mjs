@@ -2,12 +2,10 @@
 
 import { number } from "./words.mjs";
 
-const us = (lengthMs) =>
-  lengthMs === undefined ? undefined : Math.round(lengthMs * 1000);
+const us = (lengthMs) => (lengthMs === undefined ? undefined : Math.round(lengthMs * 1000));
 
 // A share is an object, every other policy a word.
-const policy = (absent, shareOf) =>
-  shareOf === undefined ? absent : { localShare: Number(shareOf) };
+const policy = (absent, shareOf) => (shareOf === undefined ? absent : { localShare: Number(shareOf) });
 
 const decided = (decision) => ({
   allowed: decision.allowed,
@@ -19,47 +17,29 @@ const decided = (decision) => ({
 });
 
 export const verbs = (clients, things) => ({
-  limiter(
-    [client, name, limiter],
-    { tokens, per_us, burst, absent, share_of },
-  ) {
+  limiter([client, name, limiter], { tokens, per_us, burst, absent, share_of }) {
     const rate = {
       tokens: Number(tokens),
       perMs: Number(per_us) / 1000,
       burst: number(burst),
     };
-    things.set(
-      limiter,
-      clients
-        .get(client)
-        .rateLimiter(name, { ...rate, absent: policy(absent, share_of) }),
-    );
+    things.set(limiter, clients.get(client).rateLimiter(name, { ...rate, absent: policy(absent, share_of) }));
   },
   async spend([limiter], { cost, wait_ms = "0", key }) {
-    return decided(
-      await things
-        .get(limiter)
-        .acquire(Number(cost), { waitMs: Number(wait_ms), key }),
-    );
+    return decided(await things.get(limiter).acquire(Number(cost), { waitMs: Number(wait_ms), key }));
   },
   async spend_many([limiter], { items }) {
     const pairs = items.split(",").map((item) => item.split("*"));
-    const answers = await things
-      .get(limiter)
-      .tryAcquireMany(pairs.map(([key, cost]) => [key, Number(cost)]));
+    const answers = await things.get(limiter).tryAcquireMany(pairs.map(([key, cost]) => [key, Number(cost)]));
     return {
-      granted: answers
-        .map((answer) => answer.error?.kind ?? answer.granted)
-        .join(","),
+      granted: answers.map((answer) => answer.error?.kind ?? answer.granted).join(","),
     };
   },
   async peek([limiter], { key }) {
     return decided(await things.get(limiter).peek({ key }));
   },
   counted_decisions([client]) {
-    const { granted, refused, tokens, byPolicy, waiting, waitTime } = clients
-      .get(client)
-      .stats().limiter;
+    const { granted, refused, tokens, byPolicy, waiting, waitTime } = clients.get(client).stats().limiter;
     return {
       granted,
       refused,

@@ -76,7 +76,8 @@ enum Number {
 
 /// A number under a lease, and the slots that were used during it.
 pub(super) struct Leased {
-    pub(super) lease: Arc<dyn NumberLease>,
+    /// Read from, and never left halfway.
+    pub(super) lease: AssertUnwindSafe<Arc<dyn NumberLease>>,
     pub(super) shared: Arc<Shared>,
 }
 

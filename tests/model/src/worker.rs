@@ -481,12 +481,13 @@ impl Model for Config {
     fn properties(&self) -> Vec<Property<Config>> {
         vec![
             Property::always(name::GROWS, |_: &Config, state: &State| {
-                let later = |(at, (number, span)): (usize, &(usize, Option<(u8, u8)>))| {
+                let later = |at: usize| {
+                    let (number, span) = &state.made[at];
                     let before = state.made[..at].iter().filter(|(other, _)| other == number);
                     let latest = before.filter_map(|(_, span)| *span).map(|(_, high)| high).max();
                     span.is_none_or(|(low, _)| latest.is_none_or(|latest| latest < low))
                 };
-                state.made.iter().enumerate().all(later)
+                (0..state.made.len()).all(later)
             }),
             Property::always(name::ALONE, |config: &Config, state: &State| {
                 let holders = |number: usize| {

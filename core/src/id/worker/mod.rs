@@ -17,6 +17,7 @@ mod tenancy;
 mod tests;
 
 use std::fmt;
+use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -130,7 +131,7 @@ impl Worker {
         fields.since_epoch(shared.timeline.now_ms())?;
         let number = self.number();
         let parts = (number >> layout.worker_bits, number & ((1 << layout.worker_bits) - 1));
-        Snowflake::leased(fields, parts, Leased { lease: self.tenancy.clone(), shared })
+        Snowflake::leased(fields, parts, Leased { lease: AssertUnwindSafe(self.tenancy.clone()), shared })
     }
 
     /// What it is to its client: for hosts that have one kind of hold for all.

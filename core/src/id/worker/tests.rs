@@ -1,5 +1,6 @@
 //! What a worker number does, on `memory://` and on a real server.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -296,7 +297,7 @@ fn a_batch_whose_lease_ends_meanwhile_gives_nothing_out() {
     let now = Clock::System.now();
     let timeline = Timeline::from(Machine::Of(Clock::System), D.epoch_ms as u64 + 1_000, now);
     let shared = Arc::new(Shared::apart(timeline, D.sequence_bits));
-    let leased = Leased { lease: Arc::new(Brief(AtomicU64::new(0))), shared };
+    let leased = Leased { lease: AssertUnwindSafe(Arc::new(Brief(AtomicU64::new(0)))), shared };
     let ids = Snowflake::leased(D.fields().unwrap(), (0, 7), leased).unwrap();
     assert_eq!(ids.next_ids(10).unwrap_err().kind(), ErrorKind::Lost);
 }

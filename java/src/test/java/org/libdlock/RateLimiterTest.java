@@ -77,6 +77,7 @@ class RateLimiterTest extends WithServer {
     }
 
     @Test
+    @SuppressWarnings("NullAway") // for a key that is null
     void whatCanBeNoKeyIsRefusedInWords() {
         RateLimiter limiter = connect().rateLimiter(name, Rate.of(2, HOUR));
         for (String key : List.of("", "k".repeat(10_000), "{", "{}", "a\0", "\ud800")) {
