@@ -372,11 +372,15 @@ impl Grant {
     /// Ends the hold as lost; false when it was over before, or is being released. `tell` runs before anybody is woken by the
     /// loss, so that a program which ends when it hears of it has the event too.
     pub(crate) fn lose(&self, reason: LossReason, tell: impl FnOnce()) -> bool {
-        let lost = self.advance(Stage::Lost(reason), |stage| stage == Stage::Held, tell);
-        if lost {
-            self.inner.tenure.source.upgrade().into_iter().for_each(|source| source.lost(self, reason));
-        }
-        lost
+        // The object first: who is woken by the loss may use the object at once.
+        self.advance(
+            Stage::Lost(reason),
+            |stage| stage == Stage::Held,
+            || {
+                self.inner.tenure.source.upgrade().into_iter().for_each(|source| source.lost(self, reason));
+                tell();
+            },
+        )
     }
 
     fn advance(&self, to: Stage, from: impl FnOnce(Stage) -> bool, before_waking: impl FnOnce()) -> bool {
