@@ -26,7 +26,6 @@ pub(crate) struct Generator {
 impl Generator {
     /// With `leased`, the handle of a worker number's hold, the numbers are those of that.
     #[new]
-    #[expect(clippy::too_many_arguments, reason = "what crosses is flat")]
     fn new(
         py: Python<'_>,
         datacenter: i64,

@@ -20,7 +20,7 @@ pub async fn keys(client: &Client, count: usize) -> Result<(), Box<dyn Error>> {
     protocol::ready()?;
     let (begun, mut done) = (Instant::now(), 0);
     while done < count {
-        if done / BATCH % BY_ITSELF == 0 {
+        if (done / BATCH).is_multiple_of(BY_ITSELF) {
             for (key, cost) in batch("user", done) {
                 assert!(limiter.keyed(&key)?.try_acquire(cost).await?.allowed);
             }
