@@ -1,7 +1,8 @@
 //! A batch: many keys of one limiter, judged in one round trip.
 //!
-//! The requests are those that single calls send, written at once. So a batch needs no script of its own, whatever the
-//! algorithm, and what one of its items meets (a key of another kind, a node that has changed) is no matter of the others.
+//! The requests are those that single calls send, written at once. So a batch needs no script of its own, and what one of its
+//! items meets (a key of another kind, a node that has changed) is no matter of the others. Only with Redisson's algorithm the
+//! keys are asked for one after the other.
 
 use std::pin::pin;
 
@@ -88,7 +89,7 @@ impl RateLimiter {
         Err(Error::refused(ErrorKind::InvalidArgument, Gcra::OP, what, allowed).on(self.key()))
     }
 
-    /// Those of Redisson's algorithm, which needs a script of several keys for each.
+    /// With Redisson's algorithm, whose requests depend on what the client knows of each key.
     async fn ask_one_by_one<K: AsRef<str>>(&self, items: &[(K, u64)]) -> Vec<Result<Decision>> {
         let mut answers = Vec::with_capacity(items.len());
         for (key, cost) in items {
