@@ -9,6 +9,7 @@ from words import item
 CPP = {
     "flag": "bool {} = false;",
     "count": "std::int64_t {} = 0;",
+    "count?": "std::optional<std::int64_t> {};",
     "duration": "std::chrono::microseconds {}{{0}};",
     "duration?": "std::optional<std::chrono::microseconds> {};",
     "time?": "std::optional<std::chrono::time_point<std::chrono::system_clock, std::chrono::microseconds>> {};",
@@ -19,7 +20,7 @@ INDENT = "    "
 
 def name(field: Field) -> str:
     """Lengths and points in time are whole microseconds, and say so."""
-    return field.name + ("" if field.type in ("flag", "count") else "_us")
+    return field.name + ("" if field.type in ("flag", "count", "count?") else "_us")
 
 
 def struct() -> str:
@@ -32,7 +33,7 @@ def value(field: Field) -> str:
     """Out of the bridge's decision."""
     of = f"decision.{name(field)}"
     if field.type.endswith("?"):
-        return f"{of}.map_or(-1, |us| us as i64)"
+        return f"{of}.map_or(-1, |number| number as i64)"
     return of if field.type == "flag" else f"{of} as i64"
 
 

@@ -14,7 +14,7 @@ use crate::id::{Worker, WorkerOptions};
 use crate::id_generator::{IdGenerator, IdGeneratorOptions};
 use crate::latch::{Latch, Latches};
 use crate::lease::HolderId;
-use crate::limit::{LimiterOptions, Limits, Rate, RateLimiter};
+use crate::limit::{LimiterOptions, Limits, RateLimiter, Rates};
 use crate::lock::{Lock, LockAll, LockOptions, Locks, Renew};
 use crate::name::ObjectName;
 use crate::rw_lock::{self, RwLock, RwLockOptions, RwLocks};
@@ -231,13 +231,14 @@ impl Client {
         IdGenerator::open(self.context(), name, options)
     }
 
-    /// The rate limiter of this name, without a policy for an absent server. No I/O.
+    /// The rate limiter of this name, with one [`Rate`](crate::Rate) or several, without a policy for an absent server. No I/O.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidName`] as [`Client::lock`]; [`ErrorKind::InvalidArgument`] for a rate out of range, see [`Rate`];
+    /// [`ErrorKind::InvalidName`] as [`Client::lock`]; [`ErrorKind::InvalidArgument`] for a rate out of range, see
+    /// [`Rate`](crate::Rate), and for rates that contradict each other, see [`Rates`];
     /// [`ErrorKind::Unsupported`] with several independent servers (`redis+quorum`).
-    pub fn rate_limiter(&self, name: &str, rate: Rate) -> Result<RateLimiter> {
-        self.rate_limiter_with(name, LimiterOptions::new(rate))
+    pub fn rate_limiter(&self, name: &str, rates: impl Into<Rates>) -> Result<RateLimiter> {
+        self.rate_limiter_with(name, LimiterOptions::new(rates))
     }
 
     /// The rate limiter of this name. No I/O.

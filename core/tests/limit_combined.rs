@@ -10,7 +10,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 #[tokio::test]
 async fn keys_and_batches_work_with_the_algorithm_of_redisson() {
     let client = Client::connect("memory://").await.unwrap();
-    let rate = Rate::new(2, MINUTE).algorithm(Algorithm::Redisson { per_client: false });
+    let rate = Rate::new(2, MINUTE).by(Algorithm::Redisson { per_client: false });
     let api = client.rate_limiter("api", rate).unwrap();
     assert!(api.keyed("a").unwrap().try_acquire(2).await.unwrap().allowed);
     let answers = api.try_acquire_many(&[("a", 1), ("b", 2), ("b", 1), ("", 1), ("c", 3)]).await.unwrap();
@@ -24,7 +24,7 @@ async fn keys_and_batches_work_with_the_algorithm_of_redisson() {
 #[tokio::test]
 async fn a_prefetch_is_for_the_own_algorithm_alone() {
     let client = Client::connect("memory://").await.unwrap();
-    let rate = Rate::new(1_000, MINUTE).algorithm(Algorithm::Redisson { per_client: false });
+    let rate = Rate::new(1_000, MINUTE).by(Algorithm::Redisson { per_client: false });
     let refused = client.rate_limiter_with("api", LimiterOptions::new(rate).prefetch(0.5)).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::InvalidArgument);
     assert!(refused.to_string().contains("Gcra"), "{refused}");

@@ -62,6 +62,11 @@ struct decision {
     std::chrono::microseconds reset_after{0};
     /// The most that can be had at once: the burst, or this client's share of it when a policy granted that.
     std::int64_t limit = 0;
+    /// Which of the limiter's rates is the last to have the tokens of a request that was refused, counted from 0;
+    /// nothing when it was granted, and when a block or a policy refused it.
+    std::optional<std::int64_t> refused_by;
+    /// How long until the tokens that were granted may be used: zero except after `reserve`.
+    std::chrono::microseconds usable_after{0};
     /// When it was decided, or from when on the tokens that were waited for may be used, on the server's clock, in
     /// microseconds since 1970; nothing when a policy decided without the server.
     std::optional<std::chrono::time_point<std::chrono::system_clock, std::chrono::microseconds>> server_time;
@@ -69,8 +74,9 @@ struct decision {
 
     explicit decision(const dlock_decision_t& told)
         : allowed(told.allowed), granted(told.granted), remaining(told.remaining), reset_after(told.reset_after_us),
-          limit(told.limit) {
+          limit(told.limit), usable_after(told.usable_after_us) {
         if (told.retry_after_us >= 0) retry_after.emplace(told.retry_after_us);
+        if (told.refused_by >= 0) refused_by = told.refused_by;
         if (told.server_time_us >= 0) server_time.emplace(std::chrono::microseconds(told.server_time_us));
     }
     [[nodiscard]] explicit operator bool() const noexcept { return allowed; }

@@ -207,6 +207,8 @@ pub struct Decision {
     pub retry_after_ms: Option<f64>,
     pub reset_after_ms: f64,
     pub limit: i64,
+    pub refused_by: Option<i64>,
+    pub usable_after_ms: f64,
     pub server_time_us: Option<u64>,
 }
 
@@ -219,6 +221,8 @@ impl From<ops::Decision> for Decision {
             retry_after_ms: decision.retry_after_us.map(micros),
             reset_after_ms: micros(decision.reset_after_us),
             limit: decision.limit.cast_signed(),
+            refused_by: decision.refused_by.map(u64::cast_signed),
+            usable_after_ms: micros(decision.usable_after_us),
             server_time_us: decision.server_time_us,
         }
     }

@@ -119,6 +119,8 @@ export interface NativeDecision {
   readonly retryAfterMs?: number | null;
   readonly resetAfterMs: number;
   readonly limit: number;
+  readonly refusedBy?: number | null;
+  readonly usableAfterMs: number;
   readonly serverTimeUs?: bigint | null;
   // </api:decision>
 }

@@ -46,6 +46,13 @@ export interface Decision {
   /** The most that can be had at once: the burst, or this client's share of it when a policy granted that. */
   readonly limit: number;
   /**
+   * Which of the limiter's rates is the last to have the tokens of a request that was refused, counted from 0;
+   * undefined when it was granted, and when a block or a policy refused it.
+   */
+  readonly refusedBy: number | undefined;
+  /** How long until the tokens that were granted may be used: zero except after `reserve`. */
+  readonly usableAfterMs: number;
+  /**
    * When it was decided, or from when on the tokens that were waited for may be used, on the server's clock, in
    * microseconds since 1970; undefined when a policy decided without the server.
    */
@@ -70,6 +77,8 @@ class Decided implements Decision {
   readonly retryAfterMs: number | undefined;
   readonly resetAfterMs: number;
   readonly limit: number;
+  readonly refusedBy: number | undefined;
+  readonly usableAfterMs: number;
   readonly serverTimeUs: bigint | undefined;
 
   constructor(decision: NativeDecision) {
@@ -79,6 +88,8 @@ class Decided implements Decision {
     this.retryAfterMs = decision.retryAfterMs ?? undefined;
     this.resetAfterMs = decision.resetAfterMs;
     this.limit = decision.limit;
+    this.refusedBy = decision.refusedBy ?? undefined;
+    this.usableAfterMs = decision.usableAfterMs;
     this.serverTimeUs = decision.serverTimeUs ?? undefined;
   }
   // </api:decided>

@@ -95,9 +95,9 @@ pub(crate) fn submit_limiter_reset(
     submit(py, "submit_limiter_reset", port, key, |state| ops::limiter_reset(state, limiter, of_key))
 }
 
-/// Allowed, granted, remaining, seconds to the next try (none: never), seconds until full, the limit, and the server's time
-/// in microseconds (none when a policy decided).
-pub(crate) type Decided = (bool, u64, u64, Option<f64>, f64, u64, Option<u64>);
+/// Allowed, granted, remaining, seconds to the next try (none: never), seconds until full, the limit, which rate refused (none:
+/// none did), seconds until what was granted may be used, and the server's time in microseconds (none when a policy decided).
+pub(crate) type Decided = (bool, u64, u64, Option<f64>, f64, u64, Option<u64>, f64, Option<u64>);
 
 pub(crate) fn decided(decision: Decision) -> Decided {
     let seconds = |us: u64| us as f64 / 1e6;
@@ -108,6 +108,8 @@ pub(crate) fn decided(decision: Decision) -> Decided {
         decision.retry_after_us.map(seconds),
         seconds(decision.reset_after_us),
         decision.limit,
+        decision.refused_by,
+        seconds(decision.usable_after_us),
         decision.server_time_us,
     )
 }

@@ -19,6 +19,10 @@ pub struct Decision {
     pub reset_after_us: u64,
     /// The burst.
     pub limit: u64,
+    /// Which of the limiter's rates is the last to have the tokens, from 0 on; none when they were granted, or nobody's rate refused.
+    pub refused_by: Option<u64>,
+    /// Microseconds until what was granted may be used.
+    pub usable_after_us: u64,
     /// When, on the server's clock, in microseconds of Unix time; none when a policy decided.
     pub server_time_us: Option<u64>,
 }
@@ -33,6 +37,8 @@ impl From<libdlock::Decision> for Decision {
             retry_after_us: decision.retry_after.map(us),
             reset_after_us: us(decision.reset_after),
             limit: decision.limit,
+            refused_by: decision.refused_by,
+            usable_after_us: us(decision.usable_after),
             server_time_us: decision.server_time.and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok()).map(us),
         }
     }

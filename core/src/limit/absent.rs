@@ -5,12 +5,15 @@ use std::time::Duration;
 use super::answer::Answer;
 use super::decision::Decision;
 use super::object::LimitObject;
-use super::rate::Rate;
+use super::rate::{Algorithm, Rate};
+use super::rates::Rates;
 use super::reservations::By;
-use super::step::Gcra;
+use super::shares::instant;
+use super::step::Judge;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Level;
 use crate::objects::ObjectKind;
+use crate::step::WrongType;
 use crate::time::Tick;
 
 /// The policy of a limiter for the time in which its server cannot be reached, loses a reply, or refuses for now (it loads its
@@ -26,8 +29,8 @@ pub enum Absent {
     Deny,
     /// Grants without counting.
     Allow,
-    /// Grants this client's share: a bucket of its own with one `of`th of the rate and of the burst (of which one token at
-    /// least). 1 to 1,000,000.
+    /// Grants this client's share, which it counts by itself in the same way: one `of`th of each rate and of its burst (of which
+    /// one token at least); by GCRA where the limiter is kept as Redisson's. 1 to 1,000,000.
     LocalShare {
         /// Among how many clients the rate is shared.
         of: u32,
@@ -36,27 +39,42 @@ pub enum Absent {
 
 const MOST_SHARES: u32 = 1_000_000;
 
-/// A policy that has been checked, with the rate that it needs.
-#[derive(Clone, Copy, Debug)]
+/// One `of`th of a rate.
+fn share(rate: &Rate, of: u32) -> Rate {
+    let longer =
+        |per: Duration, times: u64| per.checked_mul(u32::try_from(times).unwrap_or(u32::MAX)).unwrap_or(Duration::MAX);
+    let (tokens, parts) = (rate.tokens(), u64::from(of));
+    match rate.algorithm() {
+        // Redisson's log has no twin in the client.
+        Algorithm::Gcra | Algorithm::Redisson { .. } => {
+            Rate::new(tokens, longer(rate.per(), parts)).burst((rate.limit() / parts).max(1))
+        }
+        by if tokens == 0 || tokens >= parts => Rate::new(tokens / parts, rate.per()).by(by),
+        // Less than one token in a period.
+        by => Rate::new(1, longer(rate.per(), parts.div_ceil(tokens))).by(by),
+    }
+}
+
+/// A policy that has been checked, with the rates that it needs.
+#[derive(Clone, Debug)]
 pub(super) struct CheckedPolicy {
     policy: Absent,
-    rate: Rate,
+    rates: Rates,
 }
 
 impl CheckedPolicy {
-    pub(super) fn new(policy: Absent, rate: Rate) -> Result<CheckedPolicy> {
+    pub(super) fn new(policy: Absent, rates: &Rates) -> Result<CheckedPolicy> {
         let Absent::LocalShare { of } = policy else {
-            return Ok(CheckedPolicy { policy, rate });
+            return Ok(CheckedPolicy { policy, rates: rates.clone() });
         };
         if !(1..=MOST_SHARES).contains(&of) {
             let what = format_args!("local share of one in {of} is out of range");
             let allowed = format!("one in 1 to {MOST_SHARES}");
             return Err(Error::refused(ErrorKind::InvalidArgument, LimitObject::KIND, what, allowed));
         }
-        let per = rate.per().checked_mul(of).unwrap_or(Duration::MAX);
-        let share = Rate::new(rate.tokens(), per).burst((rate.limit() / u64::from(of)).max(1));
-        share.check()?;
-        Ok(CheckedPolicy { policy, rate: share })
+        let rates = Rates::from(rates.iter().map(|rate| share(rate, of)).collect::<Vec<Rate>>());
+        rates.iter().try_for_each(Rate::check)?;
+        Ok(CheckedPolicy { policy, rates })
     }
 
     /// Whether there is an answer without a server.
@@ -75,13 +93,15 @@ impl CheckedPolicy {
     ) -> Result<Answer> {
         let answer = match self.policy {
             Absent::Fail => return Err(error),
-            Absent::Deny => Answer::Decided(Decision::deny(self.rate, cost)),
-            Absent::Allow => Answer::Decided(Decision::allow(self.rate, cost)),
-            Absent::LocalShare { .. } if cost > self.rate.limit() => Answer::Decided(Decision::deny(self.rate, cost)),
+            Absent::Deny => Answer::Decided(Decision::deny(&self.rates, cost)),
+            Absent::Allow => Answer::Decided(Decision::allow(&self.rates, cost)),
             Absent::LocalShare { .. } => {
-                let step = Gcra::new(self.rate, cost).within(wait);
-                let (allowed, at, tat) = shared.shares().charge(shared.name(), self.rate, &step, now);
-                Answer::of(self.rate, cost, allowed, at, tat, By::Share, now)
+                let step = Judge::new(&self.rates, cost).within(wait);
+                match shared.shares().run(shared.name(), &step, now) {
+                    Ok(judged) => Answer::of(&self.rates, cost, judged, instant(now), By::Share, now),
+                    // Limiters of one name that count in different ways.
+                    Err(WrongType) => Answer::Decided(Decision::deny(&self.rates, cost)),
+                }
             }
         };
         if shared.shares().set_alone(true) {

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::decision::Decision;
-use super::rate::Rate;
+use super::rates::Rates;
 use super::reservations::{By, Reserved};
-use super::tat::Span;
+use super::step::Judged;
 use crate::time::Tick;
 
 pub(super) enum Answer {
@@ -15,19 +15,17 @@ pub(super) enum Answer {
 }
 
 impl Answer {
-    /// What follows from a theoretical arrival time after a request at `now`, whose answer came at `heard`.
-    pub(super) fn of(rate: Rate, cost: u64, allowed: bool, now: Span, tat: Span, by: By, heard: Tick) -> Answer {
-        let unit = rate.unit();
-        let used = tat.work(unit).saturating_sub(now.work(unit));
-        let later = used.saturating_sub(rate.work(rate.limit()));
-        if !allowed || cost == 0 || later == 0 {
-            return Answer::Decided(Decision::from_used(rate, cost, allowed, used));
+    /// What follows from what was judged, whose answer came at `heard`; `now` in us since 2025.
+    pub(super) fn of(rates: &Rates, cost: u64, judged: Judged, now: u64, by: By, heard: Tick) -> Answer {
+        let later = judged.at.saturating_sub(now);
+        if !judged.allowed || cost == 0 || later == 0 {
+            return Answer::Decided(Decision::of(rates, cost, &judged, now));
         }
         // From when the answer came, not from when the question was sent: never sooner than on the clock that it was judged by.
-        let wait = Duration::from_micros(u64::try_from(later.div_ceil(u128::from(unit))).unwrap_or(u64::MAX));
-        let then = Span { us: now.us.saturating_add(wait.as_micros() as u64), part: now.part };
-        let decision = Decision::from_used(rate, cost, true, tat.work(unit).saturating_sub(then.work(unit)));
-        Answer::Reserved(Reserved { due: heard.plus(wait), wait, decision, rate, cost, tat, by })
+        let wait = Duration::from_micros(later);
+        let decision = Decision::of(rates, cost, &judged, judged.at);
+        let (rates, then) = (rates.clone(), judged.standings);
+        Answer::Reserved(Reserved { due: heard.plus(wait), wait, decision, rates, cost, then, by })
     }
 
     /// The same, decided on the server's clock.

@@ -9,20 +9,20 @@ use super::answer::Answer;
 use super::decision::Decision;
 use super::limiter::RateLimiter;
 use super::reservations::{By, Reservations, Waiter};
-use super::step::{Gcra, Judged};
-use super::tat::Span;
+use super::step::{Judge, Judged};
+use super::tat;
 use crate::backend::{Done, Failed};
 use crate::ended::{cut_off, while_open};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::step::Step;
 use crate::time::Tick;
 
 impl RateLimiter {
     /// Asks once, for tokens that are there now.
     pub(super) async fn decide(&self, cost: u64, asked_at: Tick) -> Result<Decision> {
-        self.check(cost)?;
-        let asking = pin!(self.ask(Gcra::new(self.rate, cost), asked_at, Tick::NEVER));
-        let judged = self.while_open(Gcra::OP, asking).await?;
+        self.check_open(Judge::OP)?;
+        let asking = pin!(self.ask(Judge::new(&self.rates, cost), asked_at, Tick::NEVER));
+        let judged = self.while_open(Judge::OP, asking).await?;
         match self.answer(cost, None, judged, self.shared.client().clock.now())? {
             Answer::Decided(decision) => Ok(decision),
             // Only what waits is told of a later time.
@@ -36,16 +36,16 @@ impl RateLimiter {
         let (client, clock) = (self.shared.client(), &self.shared.client().clock);
         let mut now = asked_at;
         loop {
-            if let Some(waiter) = Waiter::left_over(&self.shared, (self.rate, cost), arrival, until, now) {
+            if let Some(waiter) = Waiter::left_over(&self.shared, &(self.rates.clone(), cost), arrival, until, now) {
                 return Ok(waiter.wait(clock).await);
             }
             let Some(mut asked) = client.tasks.operation(self.asking(cost, until, now)).await else {
-                return Err(cut_off(Gcra::OP, &client.tasks, "the decision").on(self.key()));
+                return Err(cut_off(Judge::OP, &client.tasks, "the decision").on(self.key()));
             };
             let heard = asked.heard;
             match asked.take()? {
                 Answer::Reserved(reserved) => {
-                    let waiter = Waiter::with(&self.shared, (self.rate, cost), arrival, reserved, heard);
+                    let waiter = Waiter::with(&self.shared, &(self.rates.clone(), cost), arrival, reserved, heard);
                     return Ok(waiter.wait(clock).await);
                 }
                 Answer::Decided(decision) => match again_at(&decision, until, heard) {
@@ -62,7 +62,7 @@ impl RateLimiter {
         let limiter = self.clone();
         let longest = until.max(now.plus(self.shared.client().options.response_timeout));
         async move {
-            let judged = limiter.ask(Gcra::new(limiter.rate, cost).within(until.since(now)), now, longest).await;
+            let judged = limiter.ask(Judge::new(&limiter.rates, cost).within(until.since(now)), now, longest).await;
             let heard = limiter.shared.client().clock.now();
             Asked { answer: Some(limiter.answer(cost, Some(until), judged, heard)), heard, limiter, cost }
         }
@@ -90,10 +90,15 @@ impl RateLimiter {
         heard: Tick,
     ) -> Result<Answer> {
         match judged {
-            Ok(Done { reply: Judged { allowed, now, tat }, .. }) => {
+            Ok(Done { reply: judged, .. }) if judged.standings.len() == self.rates.len() => {
                 self.policy.server_is_back(&self.shared);
-                let at = SystemTime::UNIX_EPOCH + Duration::from_micros(now.0);
-                Ok(Answer::of(self.rate, cost, allowed, Span::at(now), tat, By::Server, heard).on_server(at))
+                let (now, at) =
+                    (tat::since_2025(judged.now), SystemTime::UNIX_EPOCH + Duration::from_micros(judged.now.0));
+                Ok(Answer::of(&self.rates, cost, judged, now, By::Server, heard).on_server(at))
+            }
+            Ok(_) => {
+                let message = "the server answered for another number of rates, as no version of libdlock does";
+                Err(Error::new(ErrorKind::Server, Judge::OP, message).on(self.key()).permanent())
             }
             Err(failed) if failed.away => {
                 // Asking has taken its part of the wait.
@@ -135,7 +140,7 @@ impl Drop for Asked {
         if let Some(Ok(Answer::Reserved(reserved))) = self.answer.take()
             && !self.limiter.shared.client().tasks.is_forked()
         {
-            Reservations::give_back(&self.limiter.shared, (self.limiter.rate, self.cost), reserved);
+            Reservations::give_back(&self.limiter.shared, &(self.limiter.rates.clone(), self.cost), reserved);
         }
     }
 }

@@ -40,7 +40,7 @@ impl RateLimiter {
         let name = self.name_of_key(key)?;
         let make = || LimitObject::new(name.clone(), self.shared.limits().clone());
         let shared = self.shared.client().objects.get_or_insert(&name, make);
-        Ok(RateLimiter { shared, rate: self.rate, policy: self.policy, pocket: None })
+        Ok(RateLimiter { shared, rates: self.rates.clone(), policy: self.policy.clone(), pocket: None })
     }
 
     /// The name of the limiter of a key.

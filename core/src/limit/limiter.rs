@@ -12,8 +12,9 @@ use super::object::LimitObject;
 use super::options::LimiterOptions;
 use super::prefetch::{Pocket, Pockets};
 use super::rate::{Algorithm, Rate};
+use super::rates::Rates;
 use super::redisson::{RedissonState, Terms};
-use super::step::{Gcra, LimitState, Reset};
+use super::step::{Judge, LimitState, Reset};
 use crate::error::{Error, Result};
 use crate::objects::ObjectKind;
 use crate::step::Step;
@@ -42,7 +43,7 @@ use crate::wait::Wait;
 #[derive(Clone)]
 pub struct RateLimiter {
     pub(super) shared: Arc<LimitObject>,
-    pub(super) rate: Rate,
+    pub(super) rates: Rates,
     pub(super) policy: CheckedPolicy,
     /// What was fetched ahead, if it fetches ahead.
     pub(super) pocket: Option<Arc<Pocket>>,
@@ -51,9 +52,9 @@ pub struct RateLimiter {
 impl Limits {
     /// The limiter of this name. No I/O.
     pub(crate) fn open(self: &Arc<Self>, name: &str, options: LimiterOptions) -> Result<RateLimiter> {
-        let name = match options.rate.kept_by() {
-            Algorithm::Gcra => self.context().name_of::<LimitState>(LimitObject::KIND, name)?,
-            Algorithm::Redisson { .. } => self.context().name_of::<RedissonState>(LimitObject::KIND, name)?,
+        let name = match options.rates.first().map(Rate::algorithm) {
+            Some(Algorithm::Redisson { .. }) => self.context().name_of::<RedissonState>(LimitObject::KIND, name)?,
+            _ => self.context().name_of::<LimitState>(LimitObject::KIND, name)?,
         };
         let make = || LimitObject::new(name.clone(), self.clone());
         RateLimiter::new(self.context().objects.get_or_insert(&name, make), options)
@@ -63,11 +64,11 @@ impl Limits {
 impl RateLimiter {
     fn new(shared: Arc<LimitObject>, options: LimiterOptions) -> Result<RateLimiter> {
         let on = |error: Error| error.on(shared.name().as_str());
-        options.rate.check().map_err(on)?;
-        let policy = CheckedPolicy::new(options.absent, options.rate).map_err(on)?;
-        let pocket = options.prefetch.map(|share| Pockets::open(&shared, options.rate, share));
+        options.rates.check().map_err(on)?;
+        let policy = CheckedPolicy::new(options.absent, &options.rates).map_err(on)?;
+        let pocket = options.prefetch.map(|share| Pockets::open(&shared, &options.rates, share));
         let pocket = pocket.transpose().map_err(on)?.flatten();
-        Ok(RateLimiter { shared, rate: options.rate, policy, pocket })
+        Ok(RateLimiter { shared, rates: options.rates, policy, pocket })
     }
 
     /// The name that it was made with. On the server the client's `key_prefix` stands before it, and so it does in errors and
@@ -81,20 +82,18 @@ impl RateLimiter {
         self.shared.name().as_str()
     }
 
-    /// What it lets through.
-    pub fn rate(&self) -> Rate {
-        self.rate
+    /// What it lets through: one rate, or several.
+    pub fn rates(&self) -> &[Rate] {
+        &self.rates
     }
 
-    /// Takes `cost` tokens if they are there now. Does not wait, and is refused while others wait. A rate of 0 tokens refuses
-    /// every cost.
+    /// Takes `cost` tokens if they are there now. Does not wait, and is refused while others wait. A cost that can never be
+    /// granted is refused with `retry_after` `None`: one above the burst, and any under a rate of 0 tokens.
     ///
     /// A cost of 0 asks how things stand for one token, in every call as in [`RateLimiter::peek`]: it spends nothing, never
     /// waits, is allowed when one token could be had now, and `retry_after` says when else.
     ///
     /// # Errors
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a cost above the burst, which could never be granted; under
-    /// [`Algorithm::Redisson`] for one above the rate on the server.
     /// [`OutcomeUnknown`](crate::ErrorKind::OutcomeUnknown) when the reply was lost: count the tokens as spent.
     /// [`Connection`](crate::ErrorKind::Connection) when the server was not reached: nothing was spent. Neither comes under a
     /// policy other than [`Absent::Fail`](super::Absent::Fail). [`WrongType`](crate::ErrorKind::WrongType) when the key holds
@@ -145,9 +144,9 @@ impl RateLimiter {
 
     /// Those of a limiter that is kept as Redisson's.
     pub(super) fn terms(&self) -> Option<Terms> {
-        match self.rate.kept_by() {
-            Algorithm::Gcra => None,
-            Algorithm::Redisson { per_client } => Some(Terms::of(self.rate, per_client)),
+        match self.rates[0].algorithm() {
+            Algorithm::Redisson { per_client } => Some(Terms::of(self.rates[0], per_client)),
+            _ => None,
         }
     }
 
@@ -174,12 +173,12 @@ impl RateLimiter {
                 self.count(cost, asked_at, &decision);
                 return Ok(decision);
             }
-            self.check(cost)?;
+            self.check_open(Judge::OP)?;
         }
         let waiting = client.counters.limiter.waits();
         let decision = match terms {
-            None => self.while_open(Gcra::OP, pin!(self.wait_until(until, cost, asked_at))).await??,
-            Some(terms) => self.while_open(Gcra::OP, pin!(self.wait_by_log(terms, cost, until))).await??,
+            None => self.while_open(Judge::OP, pin!(self.wait_until(until, cost, asked_at))).await??,
+            Some(terms) => self.while_open(Judge::OP, pin!(self.wait_by_log(terms, cost, until))).await??,
         };
         drop(waiting);
         self.count(cost, asked_at, &decision);
@@ -222,8 +221,8 @@ impl RateLimiter {
         self.try_acquire(0).await
     }
 
-    /// Fills the bucket, for everybody. For operators and tests. Those that wait already keep their times, and what other
-    /// clients have [prefetched](super::LimiterOptions::prefetch) can be used for another second at most.
+    /// Forgets what was taken, and a block, for everybody. For operators and tests. Those that wait already keep their times, and
+    /// what other clients have [prefetched](super::LimiterOptions::prefetch) can be used for another second at most.
     ///
     /// # Errors
     /// [`OutcomeUnknown`](crate::ErrorKind::OutcomeUnknown) when no reply came (it is not sent twice); else as the server says.
@@ -234,17 +233,17 @@ impl RateLimiter {
         if self.terms().is_some() {
             return self.reset_log().await;
         }
-        self.shared.client().check_open(Reset::OP).map_err(|error| error.on(self.key()))?;
-        let reset = self.shared.client().operate(self.shared.name(), &Reset);
+        self.check_open(Reset::OP)?;
+        let step = Reset::new(&self.rates);
+        let reset = self.shared.client().operate(self.shared.name(), &step);
         let done = self.while_open(Reset::OP, pin!(reset)).await?.map(drop).map_err(|failed| failed.error);
         // What was fetched before is not charged any more. A request that is under way may bring more of it.
         self.shared.pockets().all().iter().for_each(|pocket| pocket.empty());
         done
     }
 
-    pub(super) fn check(&self, cost: u64) -> Result<()> {
-        self.shared.client().check_open(Gcra::OP).map_err(|error| error.on(self.key()))?;
-        self.rate.check_cost(Gcra::OP, cost).map_err(|error| error.on(self.key()))
+    pub(super) fn check_open(&self, op: &'static str) -> Result<()> {
+        self.shared.client().check_open(op).map_err(|error| error.on(self.key()))
     }
 }
 
@@ -256,6 +255,6 @@ impl Drop for RateLimiter {
 
 impl fmt::Debug for RateLimiter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RateLimiter").field("name", self.shared.name()).field("rate", &self.rate).finish()
+        f.debug_struct("RateLimiter").field("name", self.shared.name()).field("rates", &&*self.rates).finish()
     }
 }

@@ -9,7 +9,7 @@ use std::pin::pin;
 use super::answer::Answer;
 use super::decision::Decision;
 use super::limiter::RateLimiter;
-use super::step::{Gcra, Judged};
+use super::step::{Judge, Judged};
 use crate::backend::{Done, Failed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::name::ObjectName;
@@ -30,7 +30,7 @@ struct Item<'a> {
     key: &'a str,
     cost: u64,
     name: ObjectName,
-    step: Gcra,
+    step: Judge,
 }
 
 impl RateLimiter {
@@ -38,8 +38,8 @@ impl RateLimiter {
     /// 256 of them: an answer for each, in the same order. 1 to 10,000 items; a key may occur several times, and its items are
     /// judged in their order, unless the server refused one of them for now and had to be asked again.
     ///
-    /// Each item has its own bucket, and its own answer: what is wrong with one, such as a key that is no name or a cost above
-    /// the burst, is an error in its place and no matter of the others. So the key of one user cannot fail a batch of
+    /// Each item has its own bucket, and its own answer: what is wrong with one, such as a key that is no name, is an
+    /// error in its place and no matter of the others. So the key of one user cannot fail a batch of
     /// a hundred users.
     ///
     /// # Errors
@@ -67,13 +67,13 @@ impl RateLimiter {
     /// ```
     pub async fn try_acquire_many<K: AsRef<str>>(&self, items: &[(K, u64)]) -> Result<Vec<Result<Decision>>> {
         let client = self.shared.client();
-        client.check_open(Gcra::OP).map_err(|error| error.on(self.key()))?;
+        client.check_open(Judge::OP).map_err(|error| error.on(self.key()))?;
         self.check_batch(items.len())?;
         let asked_at = client.clock.now();
         if self.terms().is_some() {
             return Ok(self.ask_one_by_one(items).await);
         }
-        let answers = self.while_open(Gcra::OP, pin!(self.judge_many(items, asked_at))).await?;
+        let answers = self.while_open(Judge::OP, pin!(self.judge_many(items, asked_at))).await?;
         for ((_, cost), answer) in items.iter().zip(&answers) {
             answer.iter().for_each(|decision| self.count(*cost, asked_at, decision));
         }
@@ -86,7 +86,7 @@ impl RateLimiter {
         }
         let what = format!("a batch of {items} was asked for");
         let allowed = format!("1 to {MAX_BATCH} items");
-        Err(Error::refused(ErrorKind::InvalidArgument, Gcra::OP, what, allowed).on(self.key()))
+        Err(Error::refused(ErrorKind::InvalidArgument, Judge::OP, what, allowed).on(self.key()))
     }
 
     /// With Redisson's algorithm, whose requests depend on what the client knows of each key.
@@ -145,8 +145,7 @@ impl RateLimiter {
 
     fn item<'a>(&self, at: usize, key: &'a str, cost: u64) -> Result<Item<'a>> {
         let name = self.name_of_key(key)?;
-        self.rate.check_cost(Gcra::OP, cost).map_err(|error| error.on(name.as_str()))?;
-        Ok(Item { at, key, cost, name, step: Gcra::new(self.rate, cost) })
+        Ok(Item { at, key, cost, name, step: Judge::new(&self.rates, cost) })
     }
 
     async fn ask_together(&self, items: &[Item<'_>], asked_at: Tick) -> Vec<Option<Result<Done<Judged>, Failed>>> {

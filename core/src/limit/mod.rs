@@ -12,6 +12,7 @@
 //! the server.
 
 mod absent;
+mod adjust;
 mod answer;
 mod asking;
 mod decision;
@@ -25,8 +26,11 @@ mod object;
 mod options;
 #[cfg(test)]
 mod oracle_test;
+#[cfg(test)]
+mod oracles_test;
 mod prefetch;
 mod rate;
+mod rates;
 mod redisson;
 mod reservations;
 mod shares;
@@ -39,6 +43,7 @@ pub use limiter::RateLimiter;
 pub(crate) use limits::Limits;
 pub use options::LimiterOptions;
 pub use rate::{Algorithm, Rate};
+pub use rates::Rates;
 #[cfg(test)]
 pub(crate) use redisson::RedissonState;
 #[cfg(test)]

@@ -4,24 +4,29 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::Rate;
-use super::step::{Fetch, Gcra, GiveBack, LimitState, PutBack, Reset, Wanted};
+use super::step::{Block, Fetch, GiveBack, Judge, LimitState, PutBack, Reset, Reward, Wanted};
 use super::tat::{Span, Stored};
-use crate::step::MainKey;
+use super::{Algorithm, Rate, Rates};
+use crate::step::keys::{Key, Value};
 use crate::step::model::{Model, Pair, Sequences, drive};
+use crate::step::{Attempt, MainKey, Outbox, Step};
 
 #[derive(Clone, Debug)]
 pub(crate) enum Action {
     Ask {
-        rate: Rate,
+        rates: Rates,
         cost: u64,
         wait: Duration,
     },
-    /// Of what was charged `since` before the last.
+    /// Of what was charged last, or so much before it.
     GiveBack {
-        rate: Rate,
+        rates: Rates,
         cost: u64,
-        since_us: u64,
+        less: u64,
+    },
+    Reward {
+        rates: Rates,
+        tokens: u64,
     },
     Fetch {
         rate: Rate,
@@ -34,17 +39,29 @@ pub(crate) enum Action {
         unused: u128,
         since_us: u64,
     },
-    Reset,
-    /// An object of another kind.
-    Other,
-    /// What others leave in the key.
-    Foreign {
-        value: String,
-        ttl_ms: Option<u64>,
-    },
+    Block(Duration),
+    Reset(Rates),
+    /// What others leave in the key: texts, lists, hashes of all algorithms, and of none.
+    Foreign(MainKey, Option<u64>),
 }
 
-fn rates() -> impl Strategy<Value = Rate> {
+/// The periods of limiters with several rates, in us: each has a key.
+const PERIODS: [u64; 3] = [50_000, 1_000_000, 60_000_000];
+
+/// What algorithms other than GCRA are asked with: few tokens, so that they are soon gone, and many.
+fn windows(by: Algorithm) -> impl Strategy<Value = Rate> {
+    let most = if by == Algorithm::SlidingLog { 100_000 } else { 1_000_000_000_000 };
+    let rate = |(tokens, us)| Rate::new(tokens, Duration::from_micros(us));
+    prop_oneof![
+        8 => (1..40u64, prop_oneof![Just(1_000_000), Just(50_000), Just(700_001)]).prop_map(rate),
+        1 => (0..40u64, 1..10_000_000u64).prop_map(rate),
+        1 => Just(rate((most, 100 * 31_557_600 * 1_000_000))),
+        1 => Just(rate((most, 1))),
+    ]
+    .prop_map(move |rate| rate.by(by))
+}
+
+fn buckets() -> impl Strategy<Value = Rate> {
     let seconds = Duration::from_secs;
     prop_oneof![
         Just(Rate::new(3, seconds(1))),
@@ -61,37 +78,48 @@ fn rates() -> impl Strategy<Value = Rate> {
     ]
 }
 
-fn actions() -> impl Strategy<Value = (Action, i64)> {
-    let cost = |rate: Rate, some: u64| if rate.limit() == 0 { some } else { some % (rate.limit().min(25) + 1) };
-    let wait = prop_oneof![
-        2 => Just(Duration::ZERO),
-        2 => (0..10_000_000u64).prop_map(Duration::from_micros),
-        1 => Just(Duration::MAX),
-    ];
-    let ask = (rates(), 0..1_000u64, wait).prop_map(move |(rate, some, wait)| Action::Ask {
-        rate,
-        cost: cost(rate, some),
-        wait,
-    });
-    let since_us = prop_oneof![Just(0), 0..1_000u64, 0..2_000_000u64];
-    let give_back = (rates(), 0..1_000u64, since_us).prop_map(move |(rate, some, since_us)| Action::GiveBack {
-        rate,
-        cost: cost(rate, some),
-        since_us,
-    });
-    let wanted = (0..2_000u64, prop_oneof![Just(0), 0..1_000_000u64], 0..3_000u64);
-    let fetch = (rates(), 0..1_000u64, wanted).prop_map(move |(rate, some, (wanted, lasting_us, most))| {
-        // In thirds of a token, so that stretches end anywhere.
-        let [work, most] = [wanted, most].map(|thirds| rate.work(thirds % (3 * rate.limit().max(1))) / 3);
-        Action::Fetch { rate, least: cost(rate, some).max(1), wanted: Wanted { work, lasting_us, most } }
-    });
-    let since_us = prop_oneof![3 => Just(0), 1 => 0..1_000u64];
-    let put_back = (rates(), 0..1_000u64, since_us).prop_map(move |(rate, thirds, since_us)| Action::PutBack {
-        rate,
-        unused: rate.work(thirds % (3 * rate.limit().max(1))) / 3,
-        since_us,
-    });
-    let value = prop_oneof![
+/// One rate of this algorithm.
+fn one(by: Algorithm) -> BoxedStrategy<Rates> {
+    match by {
+        Algorithm::Gcra => buckets().prop_map(Rates::from).boxed(),
+        _ => windows(by).prop_map(Rates::from).boxed(),
+    }
+}
+
+/// Two or three rates, the algorithm of each of which goes with its period: a key belongs to one algorithm.
+fn several() -> BoxedStrategy<Rates> {
+    let [short, middle, long] = PERIODS.map(Duration::from_micros);
+    prop_oneof![
+        Just(vec![Rate::new(4, middle), Rate::new(9, long).by(Algorithm::SlidingLog)]),
+        Just(vec![Rate::new(9, long).by(Algorithm::SlidingLog), Rate::new(3, short).by(Algorithm::FixedWindow)]),
+        Just(vec![
+            Rate::new(2, short).by(Algorithm::FixedWindow),
+            Rate::new(7, middle).burst(5),
+            Rate::new(30, long).by(Algorithm::SlidingLog)
+        ]),
+    ]
+    .prop_map(Rates::from)
+    .boxed()
+}
+
+/// Several, in other algorithms.
+fn several_others() -> BoxedStrategy<Rates> {
+    let [short, middle, long] = PERIODS.map(Duration::from_micros);
+    prop_oneof![
+        Just(vec![Rate::new(4, middle).by(Algorithm::SlidingCounter), Rate::new(9, long).by(Algorithm::AlignedWindow)]),
+        Just(vec![
+            Rate::new(2, short).by(Algorithm::SlidingLog),
+            Rate::new(5, middle).by(Algorithm::SlidingCounter),
+            Rate::new(20, long).by(Algorithm::AlignedWindow)
+        ]),
+    ]
+    .prop_map(Rates::from)
+    .boxed()
+}
+
+/// What nobody should write, and what others do.
+fn foreign() -> impl Strategy<Value = MainKey> {
+    let text = prop_oneof![
         Just("".to_owned()),
         Just("7.5".to_owned()),
         Just("text".to_owned()),
@@ -104,17 +132,95 @@ fn actions() -> impl Strategy<Value = (Action, i64)> {
         Just("31536605000000+20031536600000000/30000000000000000".to_owned()),
         Just(format!("{}+00031535999000000/10000000000000000", "9".repeat(60))),
         Just("31536000000000+1/30000000000000000".to_owned()),
+        Just("31536000000000:3:31535999000000".to_owned()),
+        Just("31536605000000:2:31536600000000".to_owned()),
+        Just(format!("{nines}:{nines}:{nines}", nines = "9".repeat(60))),
+        Just(format!("{}:1:31536000000000", "9".repeat(60))),
+        Just("1:2:3:4".to_owned()),
+        Just("1:2".to_owned()),
+    ]
+    .prop_map(|text| MainKey::of_text(text, None));
+    let number = prop_oneof![
+        Just("31536000000000".to_owned()),
+        Just("31536600000000".to_owned()),
+        Just("3".to_owned()),
+        Just("9".repeat(60)),
+        Just("x".to_owned()),
     ];
-    let foreign = (value, prop::option::of(1..5_000u64)).prop_map(|(value, ttl_ms)| Action::Foreign { value, ttl_ms });
+    let hash = prop::array::uniform4(number).prop_map(|[start, before, taken, written]| {
+        MainKey::of_fields([("start", &start), ("before", &before), ("taken", &taken), ("written", &written)], None)
+    });
+    let part = Just(MainKey::of_fields([("before", "1")], None));
+    let entry = prop_oneof![
+        Just("31535999500000 3 1"),
+        Just("31535999900000 4 1"),
+        Just("31536005000000 6 2 31535999000000 0"),
+        Just("31536605000000 8 2 31536604000000 5000000"),
+        Just("31536000000000 2 5"),
+        Just("1 2 3  4"),
+        Just("1 2 3 "),
+        Just("x"),
+        Just(""),
+    ];
+    let list = prop::collection::vec(entry, 1..9).prop_map(|entries| {
+        let value = Value::List(entries.into_iter().map(str::to_owned).collect());
+        MainKey(Some(Key { value, deadline: None }))
+    });
+    prop_oneof![4 => text, 2 => hash, 1 => part, 3 => list]
+}
+
+/// What clients do that fetch ahead, which GCRA alone has.
+fn prefetching() -> BoxedStrategy<Action> {
+    // In thirds of a token, so that stretches end anywhere.
+    let part = |rate: Rate, thirds: u64| rate.work(thirds % (3 * rate.limit().max(1))) / 3;
+    let wanted = (0..2_000u64, prop_oneof![Just(0), 0..1_000_000u64], 0..3_000u64);
+    let fetch = (buckets(), 0..1_000u64, wanted).prop_map(move |(rate, some, (wanted, lasting_us, most))| {
+        let (least, work, most) = (1 + some % rate.limit().clamp(1, 25), part(rate, wanted), part(rate, most));
+        Action::Fetch { rate, least, wanted: Wanted { work, lasting_us, most } }
+    });
+    let since_us = prop_oneof![3 => Just(0), 1 => 0..1_000u64];
+    let put_back = (buckets(), 0..1_000u64, since_us).prop_map(move |(rate, thirds, since_us)| Action::PutBack {
+        rate,
+        unused: part(rate, thirds),
+        since_us,
+    });
+    prop_oneof![2 => fetch, 1 => put_back].boxed()
+}
+
+/// What is done to limiters with these rates, and, of each 50, `others` others.
+fn actions(
+    rates: BoxedStrategy<Rates>,
+    (others, other): (u32, BoxedStrategy<Action>),
+) -> impl Strategy<Value = (Action, i64)> {
+    let wait = prop_oneof![
+        2 => Just(Duration::ZERO),
+        2 => (0..10_000_000u64).prop_map(Duration::from_micros),
+        1 => Just(Duration::MAX),
+    ];
+    let cost = |rates: &Rates, some: u64| some % (rates.limit().min(25) + 2);
+    let ask =
+        (rates.clone(), prop_oneof![2 => 0..4u64, 1 => 0..1_000u64], wait).prop_map(move |(rates, some, wait)| {
+            let cost = cost(&rates, some);
+            Action::Ask { rates, cost, wait }
+        });
+    let less = prop_oneof![3 => Just(0), 1 => 0..1_000u64, 1 => 0..2_000_000u64];
+    let give_back = (rates.clone(), 0..1_000u64, less).prop_map(move |(rates, some, less)| {
+        let cost = cost(&rates, some).clamp(1, rates.limit().max(1));
+        Action::GiveBack { rates, cost, less }
+    });
+    let reward =
+        (rates.clone(), 1..12u64).prop_map(|(rates, some)| Action::Reward { tokens: some.min(rates.limit()), rates });
+    let block = (0..3_000_000u64).prop_map(|us| Action::Block(Duration::from_micros(us)));
+    let foreign = (foreign(), prop::option::of(1..5_000u64)).prop_map(|(key, ttl_ms)| Action::Foreign(key, ttl_ms));
     let action = prop_oneof![
-        20 => ask,
+        24 => ask,
         6 => give_back,
-        12 => fetch,
-        6 => put_back,
-        1 => Just(Action::Reset),
-        1 => foreign,
-        1 => Just(Action::Other)
+        3 => reward,
+        1 => prop_oneof![1 => block, 1 => Just(Action::Block(Duration::ZERO))],
+        1 => rates.prop_map(Action::Reset),
+        2 => foreign,
     ];
+    let action = prop_oneof![50 - others => action, others => other];
     let shift_us = prop_oneof![
         4 => 0..1_000i64,
         4 => 0..500_000i64,
@@ -138,36 +244,69 @@ impl Model for LimitState {
 
     fn act(pair: &mut Pair<LimitState>, action: &Action) {
         match action {
-            Action::Ask { rate, cost, wait } => pair.step(&Gcra::new(*rate, *cost).within(*wait), false),
-            Action::GiveBack { rate, cost, since_us } => {
-                let tat = before_last(pair, *rate, *since_us);
-                pair.step(&GiveBack::new(*rate, *cost, tat), false);
+            Action::Ask { rates, cost, wait } => pair.step(&Judge::new(rates, *cost).within(*wait), false),
+            Action::GiveBack { rates, cost, less } => {
+                // Such as the server could have answered.
+                let (attempt, mut state) = (Attempt { not_after: pair.now }, pair.state.clone());
+                let look = Judge::new(rates, 0);
+                let now = look.apply(&pair.name, attempt, &mut state, pair.now, &mut Outbox::new(&|_| false));
+                let Ok(mut now) = now else { return };
+                now.standings.iter_mut().for_each(|standing| {
+                    standing.iter_mut().for_each(|number| *number = (*number).min(1 << 52));
+                    standing[0] = standing[0].saturating_sub(*less);
+                });
+                pair.step(&GiveBack::new(rates, *cost, now.standings), false);
             }
             Action::Fetch { rate, least, wanted } => pair.step(&Fetch::new(*rate, *least, *wanted), false),
             Action::PutBack { rate, unused, since_us } => {
                 let tat = before_last(pair, *rate, *since_us);
                 pair.step(&PutBack::new(*rate, *unused, tat), false);
             }
-            Action::Reset => pair.step(&Reset, false),
-            Action::Foreign { value, ttl_ms } => {
-                pair.set_main(MainKey::of_text(value.clone(), pair.deadline(*ttl_ms)));
+            Action::Reward { rates, tokens } => pair.step(&Reward::new(rates, *tokens), false),
+            Action::Block(length) => pair.step(&Block::new(*length), false),
+            Action::Reset(rates) => pair.step(&Reset::new(rates), false),
+            Action::Foreign(key, ttl_ms) => {
+                let deadline = pair.deadline(*ttl_ms);
+                pair.set_main(MainKey(key.0.clone().map(|key| Key { deadline, ..key })));
             }
-            Action::Other => pair.set_main(MainKey::of_fields([("field", "1")], pair.deadline(Some(1_500)))),
         }
     }
 
     fn read_back(pair: &mut Pair<LimitState>) -> LimitState {
-        LimitState { main: pair.read_main() }
+        let block = pair.name.companion("dlock_limit_block");
+        let mut state = LimitState { main: pair.read_main(), block: pair.read_text(&block), ..LimitState::default() };
+        for period in PERIODS {
+            let key = pair.read_key(&pair.name.companion(&format!("dlock_limit_{period}")));
+            if key.is_there() {
+                state.each.insert(period, key);
+            }
+        }
+        state
+    }
+}
+
+/// All algorithms in turn, alone and several at once; now and then, another one than the key belongs to.
+fn drive_all(sequences: impl Fn() -> Sequences) {
+    for by in Algorithm::OWN {
+        println!("{}", by.as_str());
+        let others = prop::sample::select(&Algorithm::OWN[..]).prop_flat_map(one);
+        let fetches = if by == Algorithm::Gcra { 20 } else { 1 };
+        let rates = prop_oneof![25 => one(by), 1 => others].boxed();
+        drive::<LimitState>(sequences(), actions(rates, (fetches, prefetching())));
+    }
+    for several in [several(), several_others()] {
+        println!("several");
+        drive::<LimitState>(sequences(), actions(several, (1, prefetching())));
     }
 }
 
 #[test]
 fn the_scripts_do_what_the_specification_does() {
-    drive::<LimitState>(Sequences::normal(), actions());
+    drive_all(|| Sequences::normal().one_in(5));
 }
 
 #[test]
 #[ignore = "long: make check-long"]
 fn the_scripts_do_what_the_specification_does_for_long() {
-    drive::<LimitState>(Sequences::long(), actions());
+    drive_all(|| Sequences::long().one_in(3));
 }

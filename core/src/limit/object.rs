@@ -67,10 +67,9 @@ impl LimitObject {
 
     /// Whether the tokens could be given back, to the one that charged them. Asked once: a repeat could give them back twice.
     pub(super) async fn give_back(&self, reserved: &Reserved) -> bool {
-        let rate = reserved.rate;
-        let step = GiveBack::new(rate, reserved.cost, reserved.tat);
+        let step = GiveBack::new(&reserved.rates, reserved.cost, reserved.then.clone());
         match reserved.by {
-            By::Share => self.shares().give_back(&self.name, rate, &step, self.client().clock.now()),
+            By::Share => self.shares().run(&self.name, &step, self.client().clock.now()).unwrap_or(true),
             By::Server => {
                 let deadline = self.client().clock.now().plus(self.client().options.response_timeout);
                 match self.client().backend.run(&self.name, &step, deadline).await {

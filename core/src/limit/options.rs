@@ -2,7 +2,7 @@
 
 use super::absent::Absent;
 use super::prefetch::Share;
-use super::rate::Rate;
+use super::rates::Rates;
 
 /// How a [`RateLimiter`](super::RateLimiter) is made.
 ///
@@ -18,11 +18,11 @@ use super::rate::Rate;
 /// let api = client.rate_limiter_with("api", LimiterOptions::new(rate).absent(Absent::LocalShare { of: 4 }))?;
 /// # Ok::<(), libdlock::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LimiterOptions {
     /// What it lets through.
-    pub rate: Rate,
+    pub rates: Rates,
     /// What it answers while the server cannot be reached; an error by default.
     pub absent: Absent,
     /// See [`LimiterOptions::prefetch`].
@@ -30,9 +30,9 @@ pub struct LimiterOptions {
 }
 
 impl LimiterOptions {
-    /// This rate, an error while the server cannot be reached, and every decision the server's.
-    pub fn new(rate: Rate) -> LimiterOptions {
-        LimiterOptions { rate, absent: Absent::default(), prefetch: None }
+    /// This [`Rate`](super::Rate), or these, an error while the server cannot be reached, and every decision the server's.
+    pub fn new(rates: impl Into<Rates>) -> LimiterOptions {
+        LimiterOptions { rates: rates.into(), absent: Absent::default(), prefetch: None }
     }
 
     /// Sets what it answers while the server cannot be reached.

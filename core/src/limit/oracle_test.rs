@@ -4,11 +4,12 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
+use smallvec::SmallVec;
 
 use super::answer::Answer;
 use super::reservations::By;
-use super::step::{Gcra, GiveBack, LimitState};
-use super::tat::Span;
+use super::step::{GiveBack, Judge, Judged, LimitState, Standing};
+use super::tat::{Span, since_2025};
 use super::{Decision, Rate};
 use crate::name::ObjectName;
 use crate::step::{Attempt, Expires, Outbox, Step};
@@ -31,13 +32,21 @@ impl Limiter {
         Limiter { rate, state: LimitState::default(), now: START }
     }
 
-    fn ask(&mut self, cost: u64) -> Decision {
+    fn run<S: Step<State = LimitState>>(&mut self, step: &S) -> S::Reply {
         let (name, now) = (ObjectName::new("", "any").unwrap(), ServerTime(self.now));
         self.state.expire(now);
-        let judged = Gcra::new(self.rate, cost)
-            .apply(&name, Attempt { not_after: now }, &mut self.state, now, &mut Outbox::new(&|_| false))
-            .unwrap();
-        match Answer::of(self.rate, cost, judged.allowed, Span::at(now), judged.tat, By::Server, Tick(0)) {
+        step.apply(&name, Attempt { not_after: now }, &mut self.state, now, &mut Outbox::new(&|_| false)).unwrap()
+    }
+
+    /// The present in parts of us since 2025.
+    fn present(&self) -> u128 {
+        u128::from(since_2025(ServerTime(self.now))) * u128::from(self.rate.unit())
+    }
+
+    fn ask(&mut self, cost: u64) -> Decision {
+        let rates = self.rate.into();
+        let judged = self.run(&Judge::new(&rates, cost));
+        match Answer::of(&rates, cost, judged, since_2025(ServerTime(self.now)), By::Server, Tick(0)) {
             Answer::Decided(decision) => decision,
             Answer::Reserved(_) => panic!("nobody waits"),
         }
@@ -45,22 +54,16 @@ impl Limiter {
 
     /// Asks for tokens within so many us: what was charged, and from when on it may be used, in parts of us since 2025.
     fn reserve(&mut self, cost: u64, wait_us: u64) -> Option<Charged> {
-        let (name, now) = (ObjectName::new("", "any").unwrap(), ServerTime(self.now));
-        self.state.expire(now);
-        let step = Gcra::new(self.rate, cost).within(Duration::from_micros(wait_us));
-        let judged =
-            step.apply(&name, Attempt { not_after: now }, &mut self.state, now, &mut Outbox::new(&|_| false)).unwrap();
-        let unit = self.rate.unit();
-        let due = judged.tat.work(unit).saturating_sub(self.rate.work(self.rate.limit()));
-        let due = due.max(Span::at(now).work(unit));
-        judged.allowed.then_some(Charged { cost, due, tat: judged.tat })
+        let step = Judge::new(&self.rate.into(), cost).within(Duration::from_micros(wait_us));
+        let Judged { allowed, standings, .. } = self.run(&step);
+        // Exactly; a caller waits until the next whole us.
+        let tat = Span { us: standings[0][0], part: standings[0][1] }.work(self.rate.unit());
+        let due = tat.saturating_sub(self.rate.work(self.rate.limit())).max(self.present());
+        allowed.then_some(Charged { cost, due, then: standings })
     }
 
     fn give_back(&mut self, charged: &Charged) -> bool {
-        let (name, now) = (ObjectName::new("", "any").unwrap(), ServerTime(self.now));
-        self.state.expire(now);
-        let step = GiveBack::new(self.rate, charged.cost, charged.tat);
-        step.apply(&name, Attempt { not_after: now }, &mut self.state, now, &mut Outbox::new(&|_| false)).unwrap()
+        self.run(&GiveBack::new(&self.rate.into(), charged.cost, charged.then.clone()))
     }
 }
 
@@ -68,7 +71,7 @@ impl Limiter {
 struct Charged {
     cost: u64,
     due: u128,
-    tat: Span,
+    then: SmallVec<[Standing; 1]>,
 }
 
 /// A bucket: its level in 1/period of a token.
@@ -163,7 +166,7 @@ proptest! {
         let mut admitted: Vec<Charged> = Vec::new();
         for (pause, some, what, wait_us) in calls {
             limiter.now += pause;
-            let now = Span::at(ServerTime(limiter.now)).work(rate.unit());
+            let now = limiter.present();
             let cost = 1 + some % rate.limit();
             match what {
                 0 => admitted.extend(limiter.reserve(cost, 0)),
@@ -206,7 +209,7 @@ proptest! {
             limiter.reserve(cost, wait_us);
             let before = limiter.ask(0);
             if let Some(charged) = limiter.reserve(cost, wait_us)
-                && charged.due > Span::at(ServerTime(limiter.now)).work(rate.unit())
+                && charged.due > limiter.present()
             {
                 prop_assert!(limiter.give_back(&charged));
                 prop_assert_eq!(limiter.ask(0), before);

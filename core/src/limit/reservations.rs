@@ -12,26 +12,27 @@ use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use smallvec::SmallVec;
 use tokio::sync::Notify;
 
 use super::decision::Decision;
 use super::object::LimitObject;
-use super::rate::Rate;
-use super::tat::Span;
+use super::rates::Rates;
+use super::step::Standing;
 use crate::time::{Clock, Tick};
 
 /// Tokens that were charged, and when they may be used.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Reserved {
     pub(super) due: Tick,
     /// How long that was ahead when it was reserved.
     pub(super) wait: Duration,
     /// What the caller is answered then.
     pub(super) decision: Decision,
-    /// The rate that they were charged by, how many, and the theoretical arrival time that this left.
-    pub(super) rate: Rate,
+    /// The rates that they were charged by, how many, and how that left the rates.
+    pub(super) rates: Rates,
     pub(super) cost: u64,
-    pub(super) tat: Span,
+    pub(super) then: SmallVec<[Standing; 1]>,
     pub(super) by: By,
 }
 
@@ -44,7 +45,7 @@ pub(super) enum By {
 }
 
 /// What interchangeable callers ask for.
-pub(super) type Demand = (Rate, u64);
+pub(super) type Demand = (Rates, u64);
 
 /// Below this many demands, none are dropped.
 const FEW: usize = 16;
@@ -99,7 +100,7 @@ impl Reservations {
     }
 
     /// Leaves a time to the next caller that asks for the same, or to others if it can be given back.
-    pub(super) fn give_back(shared: &Arc<LimitObject>, demand: Demand, reserved: Reserved) {
+    pub(super) fn give_back(shared: &Arc<LimitObject>, demand: &Demand, reserved: Reserved) {
         let now = shared.client().clock.now();
         let mut demands = shared.reservations().demands();
         let waiters = demands.waiters(demand, now);
@@ -109,9 +110,9 @@ impl Reservations {
     }
 
     /// The last time that has no caller; without one the task that gives them back is over.
-    fn to_give_back(&self, demand: Demand) -> Option<Reserved> {
+    fn to_give_back(&self, demand: &Demand) -> Option<Reserved> {
         let mut demands = self.demands();
-        let waiters = demands.by_demand.get_mut(&demand)?;
+        let waiters = demands.by_demand.get_mut(demand)?;
         if waiters.times.len() > waiters.callers.len() {
             return waiters.times.pop_back();
         }
@@ -127,33 +128,33 @@ impl Reservations {
 
 impl Demands {
     /// The waiters of this demand, none at first.
-    fn waiters(&mut self, demand: Demand, now: Tick) -> &mut Waiters {
-        if self.by_demand.len() >= self.sweep_at.max(FEW) && !self.by_demand.contains_key(&demand) {
+    fn waiters(&mut self, demand: &Demand, now: Tick) -> &mut Waiters {
+        if self.by_demand.len() >= self.sweep_at.max(FEW) && !self.by_demand.contains_key(demand) {
             self.by_demand.retain(|_, waiters| waiters.matter(now));
             self.sweep_at = 2 * self.by_demand.len();
         }
-        self.by_demand.entry(demand).or_default()
+        self.by_demand.entry(demand.clone()).or_default()
     }
 
-    fn tidy(&mut self, demand: Demand) {
-        if self.by_demand.get(&demand).is_some_and(|waiters| waiters.times.is_empty() && !waiters.giving) {
-            self.by_demand.remove(&demand);
+    fn tidy(&mut self, demand: &Demand) {
+        if self.by_demand.get(demand).is_some_and(|waiters| waiters.times.is_empty() && !waiters.giving) {
+            self.by_demand.remove(demand);
         }
     }
 }
 
 impl Waiters {
     /// In the background, the last first and one at a time: only the last charge of all can be given back.
-    fn give_back(&mut self, shared: &Arc<LimitObject>, demand: Demand) {
+    fn give_back(&mut self, shared: &Arc<LimitObject>, demand: &Demand) {
         if mem::replace(&mut self.giving, true) {
             return;
         }
-        let shared = shared.clone();
+        let (shared, demand) = (shared.clone(), demand.clone());
         shared.client().tasks.clone().spawn_operation(async move {
-            while let Some(last) = shared.reservations().to_give_back(demand) {
+            while let Some(last) = shared.reservations().to_give_back(&demand) {
                 if !shared.give_back(&last).await {
                     let mut demands = shared.reservations().demands();
-                    let waiters = demands.by_demand.entry(demand).or_default();
+                    let waiters = demands.by_demand.entry(demand.clone()).or_default();
                     waiters.add(last);
                     waiters.giving = false;
                     break;
@@ -195,33 +196,34 @@ impl Waiter {
     /// With a time of its own.
     pub(super) fn with(
         shared: &Arc<LimitObject>,
-        demand: Demand,
+        demand: &Demand,
         arrival: u64,
         reserved: Reserved,
         now: Tick,
     ) -> Waiter {
         let mut demands = shared.reservations().demands();
         let waiters = demands.waiters(demand, now);
+        let due = reserved.due;
         waiters.add(reserved);
-        Waiter::enter(shared, demand, (reserved.due, arrival), waiters)
+        Waiter::enter(shared, demand.clone(), (due, arrival), waiters)
     }
 
     /// With a time that somebody else has left, no later than `until`.
     pub(super) fn left_over(
         shared: &Arc<LimitObject>,
-        demand: Demand,
+        demand: &Demand,
         arrival: u64,
         until: Tick,
         now: Tick,
     ) -> Option<Waiter> {
         let mut demands = shared.reservations().demands();
-        let waiters = demands.by_demand.get_mut(&demand)?;
+        let waiters = demands.by_demand.get_mut(demand)?;
         if waiters.callers.is_empty() {
             // Tokens that nobody took in time may have flown over.
             waiters.times.retain(|reserved| reserved.due >= now);
         }
         let left = waiters.times.get(waiters.callers.len()).map(|reserved| reserved.due).filter(|due| *due <= until);
-        let waiter = left.map(|due| Waiter::enter(shared, demand, (due, arrival), waiters));
+        let waiter = left.map(|due| Waiter::enter(shared, demand.clone(), (due, arrival), waiters));
         demands.tidy(demand);
         waiter
     }
@@ -252,15 +254,18 @@ impl Waiter {
         if !waiters.is_first(self.position) {
             return Readiness::Behind;
         }
-        let Some(first) = waiters.times.front().copied() else { return Readiness::Behind };
-        if first.due > now {
-            return Readiness::NotBefore(first.due);
+        let Some(first) = waiters.times.front().map(|first| (first.due, first.decision)) else {
+            return Readiness::Behind;
+        };
+        let (due, decision) = first;
+        if due > now {
+            return Readiness::NotBefore(due);
         }
         waiters.times.pop_front();
         waiters.leave(self.position);
-        demands.tidy(self.demand);
+        demands.tidy(&self.demand);
         self.taken = true;
-        Readiness::Ready(first.decision)
+        Readiness::Ready(decision)
     }
 }
 
@@ -275,7 +280,7 @@ impl Drop for Waiter {
         let mut demands = self.shared.reservations().demands();
         let Some(waiters) = demands.by_demand.get_mut(&self.demand) else { return };
         waiters.leave(self.position);
-        waiters.give_back(&self.shared, self.demand);
+        waiters.give_back(&self.shared, &self.demand);
     }
 }
 
@@ -284,7 +289,8 @@ mod tests {
     use super::*;
     use crate::client::Client;
     use crate::config::Config;
-    use crate::limit::step::Gcra;
+    use crate::limit::Rate;
+    use crate::limit::step::Judge;
     use crate::time::ManualClock;
 
     const SECOND: Duration = Duration::from_secs(1);
@@ -295,16 +301,16 @@ mod tests {
         config.clock(clock.clone()).unwrap();
         let client = Client::connect_with(config).await.unwrap();
         let shared = client.rate_limiter("api", Rate::new(1, SECOND)).unwrap().shared.clone();
-        let step = Gcra::new(Rate::new(1, SECOND), 1);
-        shared.shares().charge(shared.name(), Rate::new(1, SECOND), &step, shared.client().clock.now());
+        let step = Judge::new(&Rate::new(1, SECOND).into(), 1);
+        shared.shares().run(shared.name(), &step, shared.client().clock.now()).unwrap();
         (shared, clock)
     }
 
     /// Tokens that were charged before others, so that they cannot be given back.
     fn reserved(shared: &LimitObject, cost: u64, wait: Duration) -> Reserved {
-        let (rate, tat, by) = (Rate::new(1, SECOND), Span::default(), By::Share);
+        let (rates, then, by) = (Rates::from(Rate::new(1, SECOND)), SmallVec::from_buf([[0; 3]]), By::Share);
         let due = shared.client().clock.now().plus(wait);
-        Reserved { due, wait, decision: Decision::allow(rate, cost), rate, cost, tat, by }
+        Reserved { due, wait, decision: Decision::allow(&rates, cost), rates, cost, then, by }
     }
 
     async fn settle() {
@@ -316,11 +322,11 @@ mod tests {
     #[tokio::test]
     async fn a_late_answer_takes_no_time_of_another_caller() {
         let (shared, clock) = limit().await;
-        let demand = (Rate::new(1, SECOND), 1);
+        let demand = (Rates::from(Rate::new(1, SECOND)), 1);
         let wait = |arrival: u64, ms: u64| {
             let reserved = reserved(&shared, 1, Duration::from_millis(ms));
             let clock = shared.client().clock.clone();
-            let waiter = Waiter::with(&shared, demand, arrival, reserved, clock.now());
+            let waiter = Waiter::with(&shared, &demand, arrival, reserved, clock.now());
             tokio::spawn(async move { waiter.wait(&clock).await })
         };
         let (first, second) = (shared.reservations().arrive(), shared.reservations().arrive());
@@ -339,13 +345,13 @@ mod tests {
     #[tokio::test]
     async fn a_time_that_is_left_wakes_the_first_caller() {
         let (shared, clock) = limit().await;
-        let demand = (Rate::new(1, SECOND), 1);
+        let demand = (Rates::from(Rate::new(1, SECOND)), 1);
         let its_clock = shared.client().clock.clone();
         let (arrival, reserved_late) = (shared.reservations().arrive(), reserved(&shared, 1, 30 * SECOND));
-        let waiter = Waiter::with(&shared, demand, arrival, reserved_late, its_clock.now());
+        let waiter = Waiter::with(&shared, &demand, arrival, reserved_late, its_clock.now());
         let waiting = tokio::spawn(async move { waiter.wait(&its_clock).await });
         settle().await;
-        Reservations::give_back(&shared, demand, reserved(&shared, 1, SECOND));
+        Reservations::give_back(&shared, &demand, reserved(&shared, 1, SECOND));
         clock.advance(SECOND);
         settle().await;
         assert!(waiting.is_finished());
@@ -355,7 +361,7 @@ mod tests {
     async fn times_that_are_over_are_forgotten() {
         let (shared, clock) = limit().await;
         for cost in 1..=1_000 {
-            Reservations::give_back(&shared, (Rate::new(1, SECOND), cost), reserved(&shared, cost, SECOND));
+            Reservations::give_back(&shared, &(Rate::new(1, SECOND).into(), cost), reserved(&shared, cost, SECOND));
             settle().await;
             clock.advance(2 * SECOND);
         }

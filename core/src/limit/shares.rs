@@ -4,12 +4,13 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use super::rate::Rate;
-use super::step::{Gcra, GiveBack};
-use super::tat::{Span, Stored};
+use super::step::LimitState;
+use super::tat;
 use crate::name::ObjectName;
-use crate::time::Tick;
+use crate::step::{Attempt, Expires, Outbox, Step, WrongType};
+use crate::time::{ServerTime, Tick};
 
 /// When there are so many, those that are full again are dropped: they say no more than one that is not there.
 const SWEEP_AT: usize = 1024;
@@ -24,42 +25,30 @@ pub(super) struct Shares {
 
 #[derive(Default)]
 struct Buckets {
-    by_name: HashMap<ObjectName, Share>,
+    by_name: HashMap<ObjectName, LimitState>,
     sweep_at: usize,
 }
 
-/// A theoretical arrival time on the client's clock, in the unit of the rate that wrote it.
-#[derive(Clone, Copy, Default)]
-struct Share {
-    stored: Stored,
-    unit: u64,
-}
-
-impl Share {
-    fn in_unit(self, unit: u64) -> Stored {
-        Stored { tat: self.stored.tat.into_unit(self.unit, unit), ..self.stored }
-    }
-}
-
 impl Shares {
-    /// Charges the bucket of `name`: whether it did, and what the server would answer, with a `now` of the client's clock.
-    pub(super) fn charge(&self, name: &ObjectName, rate: Rate, step: &Gcra, now: Tick) -> (bool, Span, Span) {
-        let now = span(now);
+    /// Runs a step on the state of `name` that this client has for itself, by its own clock: see [`instant`].
+    pub(super) fn run<S: Step<State = LimitState>>(
+        &self,
+        name: &ObjectName,
+        step: &S,
+        now: Tick,
+    ) -> Result<S::Reply, WrongType> {
+        let now = server_time(now);
         let mut buckets = self.buckets();
-        let share = buckets.by_name.get(name).copied().unwrap_or_default();
-        let (allowed, tat, write) = step.judge(share.in_unit(rate.unit()), now);
-        buckets.write(name, rate, write, now);
-        (allowed, now, tat)
-    }
-
-    /// See [`GiveBack`].
-    pub(super) fn give_back(&self, name: &ObjectName, rate: Rate, step: &GiveBack, now: Tick) -> bool {
-        let now = span(now);
-        let mut buckets = self.buckets();
-        let Some(share) = buckets.by_name.get(name).copied() else { return true };
-        let (given, write) = step.judge(share.in_unit(rate.unit()), now);
-        buckets.write(name, rate, write, now);
-        given
+        let mut state = buckets.by_name.remove(name).unwrap_or_default();
+        state.expire(now);
+        let kept = state.clone();
+        let reply = step.apply(name, Attempt { not_after: now }, &mut state, now, &mut Outbox::new(&|_| false));
+        let mut state = if reply.is_ok() { state } else { kept };
+        if !state.expire(now) {
+            buckets.by_name.insert(name.clone(), state);
+            buckets.sweep(now);
+        }
+        reply
     }
 
     fn buckets(&self) -> MutexGuard<'_, Buckets> {
@@ -78,21 +67,20 @@ impl Shares {
     }
 }
 
-fn span(now: Tick) -> Span {
-    Span { us: now.0 / 1_000, part: 0 }
+/// The client's clock as if it were a server's.
+fn server_time(now: Tick) -> ServerTime {
+    ServerTime(tat::EPOCH_US + 1).plus(Duration::from_nanos(now.0))
+}
+
+/// What a step that was run on it at `now` takes for the present, in us since 2025.
+pub(super) fn instant(now: Tick) -> u64 {
+    tat::since_2025(server_time(now))
 }
 
 impl Buckets {
-    fn write(&mut self, name: &ObjectName, rate: Rate, stored: Option<Stored>, now: Span) {
-        if let Some(stored) = stored {
-            self.by_name.insert(name.clone(), Share { stored, unit: rate.unit() });
-            self.sweep(now);
-        }
-    }
-
-    fn sweep(&mut self, now: Span) {
+    fn sweep(&mut self, now: ServerTime) {
         if self.by_name.len() >= self.sweep_at.max(SWEEP_AT) {
-            self.by_name.retain(|_, share| share.stored.tat > now);
+            self.by_name.retain(|_, state| !state.expire(now));
             self.sweep_at = self.by_name.len() * 2;
         }
     }

@@ -7,7 +7,7 @@
 use crate::time::ServerTime;
 
 /// 2025-01-01 in microseconds of Unix time: what the limiter counts from, to keep numbers small.
-const EPOCH_US: u64 = 1_735_689_600_000_000;
+pub(super) const EPOCH_US: u64 = 1_735_689_600_000_000;
 
 /// An instant in us since 2025, or a length of time: whole microseconds and `part / unit` of one. Which unit goes without
 /// saying: that of the rate at hand.
@@ -26,7 +26,7 @@ impl Span {
 
     /// An instant on the server's clock; one before 2025 counts as 2025.
     pub(super) fn at(now: ServerTime) -> Span {
-        Span { us: now.0.saturating_sub(EPOCH_US), part: 0 }
+        Span { us: since_2025(now), part: 0 }
     }
 
     pub(super) fn plus(self, other: Span, unit: u64) -> Span {
@@ -56,6 +56,11 @@ impl Span {
             false => self,
         }
     }
+}
+
+/// An instant on the server's clock, in us since 2025; one before counts as 2025.
+pub(super) fn since_2025(now: ServerTime) -> u64 {
+    now.0.saturating_sub(EPOCH_US)
 }
 
 /// What the key holds.

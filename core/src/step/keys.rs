@@ -5,7 +5,7 @@
 //! `memory://` keeps these keys once for each name, so that objects of different kinds with one name exclude each other, and
 //! follow each other, as they do on a server.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::WrongType;
 use crate::time::ServerTime;
@@ -31,6 +31,7 @@ pub(crate) type Scores = Key<BTreeMap<String, u64>>;
 pub(crate) enum Value {
     Text(String),
     Hash(Fields),
+    List(VecDeque<String>),
 }
 
 /// The key that has the name of the object itself, of whatever type; or nothing.
@@ -111,6 +112,23 @@ impl MainKey {
     pub(crate) fn fields_mut(&mut self) -> Option<&mut Fields> {
         match &mut self.0 {
             Some(Key { value: Value::Hash(fields), .. }) => Some(fields),
+            _ => None,
+        }
+    }
+
+    /// The list that it holds; `None` when the key is gone.
+    pub(crate) fn list(&self) -> Result<Option<&VecDeque<String>>, WrongType> {
+        match &self.0 {
+            None => Ok(None),
+            Some(Key { value: Value::List(list), .. }) => Ok(Some(list)),
+            Some(_) => Err(WrongType),
+        }
+    }
+
+    /// The list; `None` when the key is gone, or holds something else.
+    pub(crate) fn list_mut(&mut self) -> Option<&mut VecDeque<String>> {
+        match &mut self.0 {
+            Some(Key { value: Value::List(list), .. }) => Some(list),
             _ => None,
         }
     }

@@ -38,6 +38,11 @@ impl Sequences {
     pub(crate) fn long() -> Sequences {
         Sequences { count: 500 * number_of("REPEATS").unwrap_or(20), seed: 2 }
     }
+
+    /// A part of them, for a test that runs several times so many.
+    pub(crate) fn one_in(self, parts: u32) -> Sequences {
+        Sequences { count: (self.count / parts).max(1), ..self }
+    }
 }
 
 fn number_of(variable: &str) -> Option<u32> {
@@ -71,7 +76,7 @@ pub(crate) trait Model: State + Debug + PartialEq {
 /// All keys of the object of this kind with this name, by the access rules of the kind.
 pub(crate) fn keys_of<S: State>(name: &ObjectName) -> BTreeSet<String> {
     let patterns = S::ACCESS.split_whitespace().filter_map(|word| word.strip_prefix('~'));
-    let patterns = patterns.filter(|pattern| among(pattern).is_none());
+    let patterns = patterns.filter(|pattern| among(pattern).is_none() && kinds(pattern).is_none());
     let key = |pattern: &str| match (pattern.strip_suffix(":*"), pattern.strip_prefix("*:")) {
         (Some(kind), _) => name.companion(kind),
         (None, Some(what)) => name.suffixed_parts(what).concat(),
@@ -85,12 +90,21 @@ fn among(pattern: &str) -> Option<&str> {
     pattern.strip_prefix('*')?.strip_suffix('*')
 }
 
+/// What is common to the kinds of keys of which an object may have any number.
+fn kinds(pattern: &str) -> Option<&str> {
+    pattern.strip_suffix("*:*")
+}
+
 /// Whether an object of this kind with this name may have this key.
 fn may_have<S: State>(name: &ObjectName, key: &str) -> bool {
     let patterns = S::ACCESS.split_whitespace().filter_map(|word| word.strip_prefix('~'));
     // From the colon on, which a pattern may begin with.
     let behind = key.strip_prefix(name.suffixed_parts("").concat().trim_end_matches(':'));
-    patterns.filter_map(among).any(|part| behind.is_some_and(|behind| behind.contains(part)))
+    let is_of = |kinds: &str| {
+        key.starts_with(kinds) && key.split_once(':').is_some_and(|(kind, _)| name.companion(kind) == key)
+    };
+    patterns.clone().filter_map(among).any(|part| behind.is_some_and(|behind| behind.contains(part)))
+        || patterns.filter_map(kinds).any(is_of)
         || keys_of::<S>(name).contains(key)
 }
 
@@ -179,7 +193,7 @@ impl<M: Model> Pair<M> {
         self.state.exchange(&mut keys);
     }
 
-    /// Has the object's own key on the server hold this. A hash has to have fields.
+    /// Has the object's own key on the server hold this. A hash has to have fields, a list entries.
     pub(crate) fn write_main(&mut self, main: &MainKey) {
         let key = M::main_key(&self.name);
         self.command(&["DEL", &key]);
@@ -188,6 +202,10 @@ impl<M: Model> Pair<M> {
             Some(Value::Hash(fields)) => {
                 let words = fields.iter().flat_map(|(field, value)| [field.as_str(), value.as_str()]);
                 self.command(&["HSET", &key].into_iter().chain(words).collect::<Vec<_>>());
+            }
+            Some(Value::List(list)) => {
+                let words = list.iter().map(String::as_str);
+                self.command(&["RPUSH", &key].into_iter().chain(words).collect::<Vec<_>>());
             }
             None => {}
         }
@@ -199,17 +217,26 @@ impl<M: Model> Pair<M> {
     /// What the server has in the object's own key.
     pub(crate) fn read_main(&mut self) -> MainKey {
         let key = M::main_key(&self.name);
-        let value = match self.server.cmd(&["TYPE", &key]).unwrap().text() {
+        self.read_key(&key)
+    }
+
+    /// What the server has in a key.
+    pub(crate) fn read_key(&mut self, key: &str) -> MainKey {
+        let value = match self.server.cmd(&["TYPE", key]).unwrap().text() {
             "none" => return MainKey::default(),
-            "string" => Value::Text(self.server.cmd(&["GET", &key]).unwrap().text().to_owned()),
+            "string" => Value::Text(self.server.cmd(&["GET", key]).unwrap().text().to_owned()),
             "hash" => {
-                let words = self.server.cmd(&["HGETALL", &key]).unwrap();
+                let words = self.server.cmd(&["HGETALL", key]).unwrap();
                 let words: Vec<String> = words.array().iter().map(|word| word.text().to_owned()).collect();
                 Value::Hash(words.chunks(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect())
             }
+            "list" => {
+                let words = self.server.cmd(&["LRANGE", key, "0", "-1"]).unwrap();
+                Value::List(words.array().iter().map(|word| word.text().to_owned()).collect())
+            }
             other => panic!("{key} is a {other}"),
         };
-        MainKey(Some(Key { value, deadline: self.server_deadline(&key) }))
+        MainKey(Some(Key { value, deadline: self.server_deadline(key) }))
     }
 
     /// What the server has in a key that holds a text.

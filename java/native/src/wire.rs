@@ -74,13 +74,15 @@ pub(crate) fn failure(error: &Error) -> Vec<u8> {
 }
 
 /// A decision's numbers, in the order of `org.libdlock.internal.Judged`.
-pub(crate) fn decision(given: &Decision) -> [i64; 6] {
+pub(crate) fn decision(given: &Decision) -> [i64; 8] {
     [
         given.granted as i64,
         given.remaining as i64,
         given.retry_after_us.map_or(NONE, |us| us as i64),
         given.reset_after_us as i64,
         given.limit as i64,
+        given.refused_by.map_or(NONE, |which| which as i64),
+        given.usable_after_us as i64,
         given.server_time_us.map_or(NONE, |us| us as i64),
     ]
 }

@@ -31,6 +31,12 @@ class Decision:
     """How long until the bucket is full again."""
     limit: int
     """The most that can be had at once: the burst, or this client's share of it when a policy granted that."""
+    refused_by: int | None
+    """Which of the limiter's rates is the last to have the tokens of a request that was refused, counted from 0;
+    `None` when it was granted, and when a block or a policy refused it.
+    """
+    usable_after: float
+    """How long until the tokens that were granted may be used: zero except after `reserve`."""
     server_time: int | None
     """When it was decided, or from when on the tokens that were waited for may be used, on the server's clock, in
     microseconds since 1970; `None` when a policy decided without the server.

@@ -160,7 +160,7 @@ __version__: str
 
 # <api:records> written by `python3 api/write.py` from api/records.json
 _Times: TypeAlias = tuple[int, float, float, float, float, float, list[int]]
-_Decided: TypeAlias = tuple[bool, int, int, float | None, float, int, int | None]
+_Decided: TypeAlias = tuple[bool, int, int, float | None, float, int, int | None, float, int | None]
 _Inspected: TypeAlias = tuple[str | None, bool, float | None, int | None, int]
 _SeenPermits: TypeAlias = tuple[int | None, int, int]
 _SeenSides: TypeAlias = tuple[str | None, bool, int, float | None, int | None, int]

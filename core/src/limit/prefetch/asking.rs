@@ -19,7 +19,7 @@ use crate::time::Tick;
 impl RateLimiter {
     /// Decides without I/O if it can: by what was fetched, or by what the server said a moment ago.
     pub(in super::super) fn look(&self, cost: u64, now: Tick) -> Option<Decision> {
-        let pocket = self.pocket.as_ref().filter(|_| (1..=self.rate.limit()).contains(&cost))?;
+        let pocket = self.pocket.as_ref().filter(|_| (1..=self.rates.limit()).contains(&cost))?;
         if self.shared.client().tasks.life() != Life::Open {
             return None;
         }
@@ -39,7 +39,7 @@ impl RateLimiter {
     pub(in super::super) async fn decide_or_fetch(&self, cost: u64, asked_at: Tick) -> Result<Decision> {
         match &self.pocket {
             Some(pocket) if cost > 0 && pocket.holds(cost) => {
-                self.check(cost)?;
+                self.check_open(Fetch::OP)?;
                 let fetching = pin!(self.fetch_in_turn(pocket, cost, asked_at));
                 self.while_open(Fetch::OP, fetching).await?
             }
@@ -53,7 +53,7 @@ impl RateLimiter {
         if let Some(decision) = self.look(cost, asked_at) {
             return Ok(Some(decision).filter(|decision| decision.allowed));
         }
-        self.check(cost)?;
+        self.check_open(Fetch::OP)?;
         let fetching = pin!(self.fetch_in_turn(pocket, cost, asked_at));
         let decision = self.while_open(Fetch::OP, fetching).await??;
         Ok(Some(decision).filter(|decision| decision.allowed))
@@ -86,7 +86,7 @@ impl RateLimiter {
 
     async fn fetch(&self, pocket: &Arc<Pocket>, cost: u64, wanted: Wanted, now: Tick) -> Result<Decision> {
         let clock = &self.shared.client().clock;
-        match self.ask(Fetch::new(self.rate, cost, wanted), now, Tick::NEVER).await {
+        match self.ask(Fetch::new(pocket.rate, cost, wanted), now, Tick::NEVER).await {
             Ok(Done { reply, sent, .. }) => {
                 self.policy.server_is_back(&self.shared);
                 match pocket.put(&reply, wanted, cost, sent, clock.now()) {
@@ -123,7 +123,7 @@ impl RateLimiter {
             let _asking = asking;
             let deadline = now.plus(limiter.shared.client().options.response_timeout);
             // No less than one token. A failure is nothing to tell: the next call that finds nothing asks for itself.
-            let (name, step) = (limiter.shared.name(), Fetch::new(limiter.rate, 1, wanted));
+            let (name, step) = (limiter.shared.name(), Fetch::new(pocket.rate, 1, wanted));
             let client = limiter.shared.client();
             match client.backend.run(name, &step, deadline).await {
                 Ok(Done { reply, sent, .. }) => {

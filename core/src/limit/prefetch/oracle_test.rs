@@ -4,8 +4,8 @@
 use proptest::prelude::*;
 
 use super::super::rate::Rate;
-use super::super::step::{Fetch, Fetched, Gcra, LimitState, PutBack, Wanted};
-use super::super::tat::Span;
+use super::super::step::{Fetch, Fetched, Judge, LimitState, PutBack, Wanted};
+use super::super::tat::{Span, since_2025};
 use super::stretch::Stretches;
 use crate::name::ObjectName;
 use crate::step::{Attempt, Expires, Outbox, Step};
@@ -45,7 +45,7 @@ impl World {
     }
 
     fn parts(&self) -> u128 {
-        Span::at(ServerTime(self.now)).work(self.rate.unit())
+        u128::from(since_2025(ServerTime(self.now))) * u128::from(self.rate.unit())
     }
 
     fn tick(&self, client: usize) -> Tick {
@@ -94,8 +94,8 @@ impl World {
 
     /// How far ahead the theoretical arrival time is, in parts.
     fn ahead(&mut self) -> u128 {
-        let judged = self.run(&Gcra::new(self.rate, 0));
-        judged.tat.work(self.rate.unit()) - self.parts()
+        let [us, part, _] = self.run(&Judge::new(&self.rate.into(), 0)).standings[0];
+        Span { us, part }.work(self.rate.unit()) - self.parts()
     }
 }
 
@@ -133,11 +133,12 @@ proptest! {
                 2 => {
                     world.put_back(client, ways[0]);
                 }
-                3 if world.run(&Gcra::new(rate, cost)).allowed => world.used(cost),
+                3 if world.run(&Judge::new(&rate.into(), cost)).allowed => world.used(cost),
                 4 => {
-                    let judged = world.run(&Gcra::new(rate, cost).within(std::time::Duration::from_micros(lasting_us)));
+                    let judged = world.run(&Judge::new(&rate.into(), cost).within(std::time::Duration::from_micros(lasting_us)));
                     if judged.allowed {
-                        let due = judged.tat.work(rate.unit()).saturating_sub(rate.work(rate.limit()));
+                        let [us, part, _] = judged.standings[0];
+                        let due = Span { us, part }.work(rate.unit()).saturating_sub(rate.work(rate.limit()));
                         world.uses.push((due.max(world.parts()), rate.work(cost)));
                     }
                 }
@@ -190,7 +191,7 @@ fn what_has_others_behind_it_stays_charged() {
 fn nothing_is_used_after_a_second() {
     let rate = Rate::new(10, std::time::Duration::from_secs(1)).burst(1_000);
     let mut world = World::new(rate, &[1000]);
-    assert!(world.run(&Gcra::new(rate, 900)).allowed);
+    assert!(world.run(&Judge::new(&rate.into(), 900)).allowed);
     assert!(world.fetch(0, 1, Wanted { work: rate.work(9), lasting_us: 0, most: rate.work(9) }, [0, 0]).granted);
     world.now += 999_999;
     assert!(world.take(0, 1));

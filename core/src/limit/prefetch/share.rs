@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::super::object::LimitObject;
-use super::super::rate::{Algorithm, Rate};
+use super::super::rate::Algorithm;
+use super::super::rates::Rates;
 use super::demand;
 use super::pocket::Pocket;
 use crate::error::{Error, ErrorKind, Result};
@@ -35,6 +36,11 @@ impl Share {
     }
 }
 
+fn no_prefetch(with: &str) -> Error {
+    let what = format_args!("a prefetch was given with {with}");
+    Error::refused(ErrorKind::InvalidArgument, LimitObject::KIND, what, "a prefetch with one rate by gcra")
+}
+
 /// The pockets of the limiters of one name.
 #[derive(Default)]
 pub(crate) struct Pockets(Mutex<Vec<(Share, Weak<Pocket>)>>);
@@ -42,16 +48,11 @@ pub(crate) struct Pockets(Mutex<Vec<(Share, Weak<Pocket>)>>);
 impl Pockets {
     /// The pocket for this rate and share. `None` where the share is too small to hold two tokens, or they come too seldom:
     /// then every decision is the server's.
-    pub(crate) fn open(shared: &Arc<LimitObject>, rate: Rate, share: Share) -> Result<Option<Arc<Pocket>>> {
+    pub(crate) fn open(shared: &Arc<LimitObject>, rates: &Rates, share: Share) -> Result<Option<Arc<Pocket>>> {
         share.check()?;
-        if rate.kept_by() != Algorithm::Gcra {
-            let what = "a prefetch was given with Redisson's algorithm";
-            return Err(Error::refused(
-                ErrorKind::InvalidArgument,
-                LimitObject::KIND,
-                what,
-                "a prefetch with Gcra alone",
-            ));
+        let &[rate] = &**rates else { return Err(no_prefetch("several rates")) };
+        if rate.algorithm() != Algorithm::Gcra {
+            return Err(no_prefetch(rate.algorithm().as_str()));
         }
         let Some(most) = demand::most(rate, share.get()) else { return Ok(None) };
         let mut pockets = shared.pockets().0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -6,9 +6,9 @@ use std::time::{Duration, SystemTime};
 use uuid::Uuid;
 
 use super::step::{Acquire, Judged, Reset, Verdict};
-use super::terms::{MAX_PERMITS, Terms};
+use super::terms::Terms;
 use crate::backend::Done;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::event::Level;
 use crate::limit::answer::Answer;
 use crate::limit::asking::again_at;
@@ -38,13 +38,13 @@ fn random() -> [u8; 16] {
 impl RateLimiter {
     /// Asks once, for permits that are available now.
     pub(in crate::limit) async fn decide_by_log(&self, terms: Terms, cost: u64, asked_at: Tick) -> Result<Decision> {
-        let permits = self.permits(cost)?;
-        self.while_open(Acquire::OP, pin!(self.ask_log(terms, permits, asked_at, Tick::NEVER))).await?
+        self.shared.client().check_open(Acquire::OP).map_err(|error| error.on(self.key()))?;
+        self.while_open(Acquire::OP, pin!(self.ask_log(terms, cost, asked_at, Tick::NEVER))).await?
     }
 
     /// Asks when the permits should be there, until `until`, while others of this client wait behind it.
     pub(in crate::limit) async fn wait_by_log(&self, terms: Terms, cost: u64, until: Tick) -> Result<Decision> {
-        let permits = self.permits(cost)?;
+        self.shared.client().check_open(Acquire::OP).map_err(|error| error.on(self.key()))?;
         let clock = &self.shared.client().clock;
         let Some(_turn) = by_deadline(clock, until, pin!(self.shared.redisson().turn.lock())).await else {
             return self.refuse_by_log(terms).await;
@@ -52,7 +52,7 @@ impl RateLimiter {
         loop {
             let now = clock.now();
             let longest = until.max(now.plus(self.shared.client().options.response_timeout));
-            let decision = self.ask_log(terms, permits, now, longest).await?;
+            let decision = self.ask_log(terms, cost, now, longest).await?;
             match again_at(&decision, until, clock.now()) {
                 Some(next) => clock.sleep_until(next).await,
                 None => return Ok(decision),
@@ -69,14 +69,6 @@ impl RateLimiter {
         self.while_open(Reset::OP, pin!(reset)).await?.map(drop).map_err(|failed| failed.error)
     }
 
-    fn permits(&self, cost: u64) -> Result<u32> {
-        self.shared.client().check_open(Acquire::OP).map_err(|error| error.on(self.key()))?;
-        u32::try_from(cost).map_err(|_| {
-            let what = format!("a cost of {cost} is out of range for a limiter of Redisson");
-            Error::refused(ErrorKind::InvalidArgument, Acquire::OP, what, format!("0 to {MAX_PERMITS}")).on(self.key())
-        })
-    }
-
     /// The answer to a caller whose turn did not come: nobody can say more than when one permit is there.
     async fn refuse_by_log(&self, terms: Terms) -> Result<Decision> {
         let now = self.shared.client().clock.now();
@@ -85,7 +77,20 @@ impl RateLimiter {
         Ok(Decision { allowed: false, granted: 0, ..decision })
     }
 
-    async fn ask_log(&self, terms: Terms, permits: u32, asked_at: Tick, end: Tick) -> Result<Decision> {
+    /// Asks once. A cost that can never be granted, under the rate on the server, is the same as a look, with that answer.
+    async fn ask_log(&self, terms: Terms, cost: u64, asked_at: Tick, end: Tick) -> Result<Decision> {
+        if let Ok(permits) = u32::try_from(cost) {
+            let (decision, is_too_many) = self.ask_log_for(terms, permits, asked_at, end).await?;
+            if !is_too_many {
+                return Ok(decision);
+            }
+        }
+        let (looked, _) = self.ask_log_for(terms, 0, asked_at, end).await?;
+        Ok(Decision { allowed: false, granted: 0, retry_after: None, refused_by: Some(0), ..looked })
+    }
+
+    /// And whether it was asked for more than the rate on the server.
+    async fn ask_log_for(&self, terms: Terms, permits: u32, asked_at: Tick, end: Tick) -> Result<(Decision, bool)> {
         let (known, name) = (self.shared.known(), self.shared.name());
         let client = self.shared.client().id().to_owned();
         let step = Acquire { terms, permits, random: random(), client, settled: known.settled(name) };
@@ -96,41 +101,18 @@ impl RateLimiter {
                     known.note(name, &reply);
                 }
                 self.warn_of_other_terms(terms, reply.terms);
-                self.read_log(permits, reply)
+                Ok((read_log(permits, &reply), reply.verdict == Verdict::TooMany))
             }
             Err(failed) if failed.away => {
                 let now = self.shared.client().clock.now();
                 match self.policy.decide(&self.shared, permits.into(), Duration::ZERO, now, failed.error)? {
-                    Answer::Decided(decision) => Ok(decision),
+                    Answer::Decided(decision) => Ok((decision, false)),
                     // Only what waits is told of a later time.
-                    Answer::Reserved(reserved) => Ok(reserved.decision),
+                    Answer::Reserved(reserved) => Ok((reserved.decision, false)),
                 }
             }
             Err(failed) => Err(failed.error),
         }
-    }
-
-    fn read_log(&self, permits: u32, judged: Judged) -> Result<Decision> {
-        let Judged { verdict, now, available, due_ms, full_ms, terms } = judged;
-        if verdict == Verdict::TooMany {
-            let what = format!("a cost of {permits} can never be granted: the rate on the server is {terms}");
-            let allowed = format!("0 to {}", terms.permits);
-            return Err(Error::refused(ErrorKind::InvalidArgument, Acquire::OP, what, allowed).on(self.key()));
-        }
-        let until = |ms: u64| Duration::from_micros((ms * 1_000).saturating_sub(now.0));
-        let allowed = verdict == Verdict::Granted;
-        Ok(Decision {
-            allowed,
-            granted: if allowed { permits.into() } else { 0 },
-            remaining: available,
-            retry_after: match allowed {
-                true => Some(Duration::ZERO),
-                false => (due_ms > 0).then(|| until(due_ms).max(SOONEST)),
-            },
-            reset_after: until(full_ms),
-            limit: terms.permits,
-            server_time: Some(SystemTime::UNIX_EPOCH + Duration::from_micros(now.0)),
-        })
     }
 
     fn warn_of_other_terms(&self, given: Terms, found: Terms) {
@@ -138,5 +120,25 @@ impl RateLimiter {
             let message = format!("the rate on the server counts, {found}, and not the given one, {given}");
             self.shared.client().events.emit(Level::Warn, Some(self.key()), message);
         }
+    }
+}
+
+fn read_log(permits: u32, judged: &Judged) -> Decision {
+    let Judged { verdict, now, available, due_ms, full_ms, terms } = *judged;
+    let until = |ms: u64| Duration::from_micros((ms * 1_000).saturating_sub(now.0));
+    let allowed = verdict == Verdict::Granted;
+    Decision {
+        allowed,
+        granted: if allowed { permits.into() } else { 0 },
+        remaining: available,
+        retry_after: match allowed {
+            true => Some(Duration::ZERO),
+            false => (due_ms > 0).then(|| until(due_ms).max(SOONEST)),
+        },
+        reset_after: until(full_ms),
+        limit: terms.permits,
+        refused_by: (!allowed).then_some(0),
+        usable_after: Duration::ZERO,
+        server_time: Some(SystemTime::UNIX_EPOCH + Duration::from_micros(now.0)),
     }
 }

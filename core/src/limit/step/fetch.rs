@@ -1,7 +1,8 @@
 use super::super::rate::{LONGEST_US, Rate};
-use super::super::tat::{Span, Stored};
-use super::scale::Scale;
-use super::{KIND, LimitState, lua};
+use super::super::tat::{self, Span};
+use super::algorithm::{Asked, Held, bucket, top};
+use super::numbers::Numbers;
+use super::{LimitState, lua, push_keys};
 use crate::name::ObjectName;
 use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
 use crate::time::ServerTime;
@@ -10,8 +11,9 @@ use crate::time::ServerTime;
 /// theoretical arrival time on, that nobody else is given. See `fetch.lua`.
 #[derive(Clone, Debug)]
 pub(crate) struct Fetch {
-    /// With the least that is of use.
-    scale: Scale,
+    rate: Rate,
+    /// The least that is of use.
+    least: u64,
     wanted: Span,
     /// How far ahead of now the stretch is to reach at least, in us.
     lasting_us: u64,
@@ -44,24 +46,9 @@ pub(crate) struct Wanted {
 impl Fetch {
     /// No less than `least` tokens.
     pub(crate) fn new(rate: Rate, least: u64, wanted: Wanted) -> Fetch {
-        let (scale, unit) = (Scale::new(rate, least), rate.unit());
-        let span = |work: u128| Span::of(work, unit).max(scale.cost);
+        let span = |work: u128| Span::of(work, rate.unit()).max(rate.span(least));
         let lasting_us = wanted.lasting_us.min(LONGEST_US);
-        Fetch { scale, wanted: span(wanted.work), lasting_us, most: span(wanted.most) }
-    }
-
-    /// The algorithm on bare numbers: whether it is granted, where the stretch begins and ends, and what is to be stored, if
-    /// anything.
-    fn judge(&self, stored: Stored, now: Span) -> (bool, Span, Span, Option<Stored>) {
-        let Scale { unit, cost, .. } = self.scale;
-        let top = self.scale.top(now);
-        let (from, moved) = self.scale.settle(stored, now);
-        if from.plus(cost, unit) > top {
-            return (false, from, from, moved.then(|| self.scale.stored(from, now)));
-        }
-        let lasting = now.plus(Span { us: self.lasting_us, part: 0 }, unit);
-        let end = from.plus(self.wanted, unit).max(lasting).min(from.plus(self.most, unit)).min(top);
-        (true, from, end, Some(self.scale.stored(end, now)))
+        Fetch { rate, least, wanted: span(wanted.work), lasting_us, most: span(wanted.most) }
     }
 }
 
@@ -80,22 +67,33 @@ impl Step for Fetch {
         now: ServerTime,
         _outbox: &mut Outbox<'_>,
     ) -> Result<Fetched, WrongType> {
-        let stored = state.stored(self.scale.unit)?.unwrap_or_default();
-        let (granted, from, tat, write) = self.judge(stored, Span::at(now));
-        if let Some(write) = write {
-            state.store(write, self.scale.unit, now);
+        let us = tat::since_2025(now);
+        let numbers = Numbers::new(&self.rate, self.least);
+        let asked = Asked { numbers: &numbers, cost: self.least, now: us };
+        let (mut bucket, moved) = bucket(&state.main, asked)?;
+        let granted = state.blocked_until(now, us).max(bucket.due(asked)) <= us;
+        let (from, unit) = (bucket.tat, numbers.tokens);
+        if granted {
+            let lasting = Span { us: us + self.lasting_us, part: 0 };
+            let end = from.plus(self.wanted, unit).max(lasting);
+            bucket.tat = end.min(from.plus(self.most, unit)).min(top(asked));
+        }
+        let tat = bucket.tat;
+        if granted || moved {
+            Held::Gcra(bucket).store(&mut state.main, asked, now);
         }
         Ok(Fetched { granted, now, from, tat })
     }
 
     fn script() -> &'static Script {
-        static SCRIPT: Script = Script::new(lua!("read", "settle", "fetch", "store"));
+        static SCRIPT: Script = Script::new(lua!("fetch", "algorithm/gcra_store", "fetched"));
         &SCRIPT
     }
 
     fn encode(&self, name: &ObjectName, _attempt: Attempt, call: &mut Call) {
-        call.keys.join(name.companion_parts(KIND));
-        self.scale.encode(call);
+        push_keys(name, &self.rate.into(), call);
+        [self.least, 0].into_iter().for_each(|number| call.args.number(number));
+        Numbers::new(&self.rate, self.least).encode(call);
         let numbers = [self.wanted.us, self.wanted.part, self.lasting_us, self.most.us, self.most.part];
         numbers.into_iter().for_each(|number| call.args.number(number));
     }

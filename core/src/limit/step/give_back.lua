@@ -1,25 +1,34 @@
--- Gives back tokens of a rate limiter that were reserved and are not wanted any more, if nothing was charged since. Between
--- read.lua and settle.lua.
---
--- KEYS[1]  the TAT, and ARGV[1] to ARGV[5] as in read.lua
--- ARGV[6]  the TAT as the reservation left it: whole us, and ARGV[7] parts
---
--- Reply    1 nothing is charged any more, 0 it has to stay charged
---
--- Keeps the same as gcra.lua: what was charged since keeps its time, before which the bucket could be full without this
--- one. Not idempotent: a repeat could give back what others paid.
-local cost_us, cost_part = tonumber(ARGV[2]), tonumber(ARGV[3])
-local left_us, left_part = tonumber(ARGV[6]), tonumber(ARGV[7])
-if not text or us < left_us or (us == left_us and part < left_part) then
-  -- A reset, or a step of the clock.
-  return 1
+  -- How the rate stood when the tokens were charged, behind the words of all rates.
+  local marks = count * 6 + i * 3
+  local one, two, three = tonumber(ARGV[marks]), tonumber(ARGV[marks + 1]), tonumber(ARGV[marks + 2])
+  local same, gone
+  if kind == 'g' then
+    gone = u[i] < one or (u[i] == one and v[i] < two)
+    local soon_us, soon_part = now + second, tonumber(ARGV[i * 6])
+    same = u[i] == one and v[i] == two and (one > soon_us or (one == soon_us and two >= soon_part))
+  elseif kind == 'l' then
+    gone = v[i] == z[i]
+    same = v[i] == three and u[i] + second - w[i] == two and y[i] == cost
+  elseif kind == 'c' then
+    gone = w[i] == 0
+    same = u[i] == one and v[i] == two and w[i] == three
+  else
+    gone = v[i] == 0
+    same = u[i] == one and v[i] == two
+  end
+  all_gone, all_same = all_gone and gone, all_same and same and not gone
 end
-local soon_us = now + cost_us
-if us > left_us or part > left_part or left_us < soon_us or (left_us == soon_us and left_part < cost_part) then
-  return 0
+
+-- Gives back tokens that were reserved and are not wanted any more, if nothing was charged since. Reply: 1 nothing is charged any
+-- more, 0 it has to stay charged.
+--
+-- What was charged since keeps its time, before which there could be more room without this charge than it may fill. Not
+-- idempotent: a repeat could give back what others paid.
+if not all_same then
+  return all_gone and 1 or 0
 end
-us, part = us - cost_us, part - cost_part
-if part < 0 then
-  us, part = us - 1, part + unit
-end
-local write, reply = true, 1
+for i = 1, count do
+  local key, kind = KEYS[i + 1], ARGV[i * 6 - 3]
+  local first, second = tonumber(ARGV[i * 6 - 2]), tonumber(ARGV[i * 6 - 1])
+  local write = true
+  if write then

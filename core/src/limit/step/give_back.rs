@@ -1,40 +1,30 @@
-use super::super::rate::Rate;
-use super::super::tat::{Span, Stored};
-use super::scale::Scale;
-use super::{KIND, LimitState, lua};
+use smallvec::SmallVec;
+
+use super::super::rates::Rates;
+use super::super::tat;
+use super::algorithm::Asked;
+use super::judge::{numbers, read};
+use super::{LimitState, Standing, lua, push_keys};
 use crate::name::ObjectName;
 use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
 use crate::time::ServerTime;
 
 /// Gives tokens back that were reserved and are not wanted any more; false when they have to stay charged. See
 /// `give_back.lua`.
+///
+/// Only the last charge can be taken back. What was charged since keeps its time, which was reckoned with this one in front
+/// of it: without it there could be room before that time, and what flows over cannot be given to others.
 #[derive(Clone, Debug)]
 pub(crate) struct GiveBack {
-    scale: Scale,
-    /// The theoretical arrival time as the reservation left it.
-    tat: Span,
+    rates: Rates,
+    cost: u64,
+    /// How the rates stood when it was charged.
+    then: SmallVec<[Standing; 1]>,
 }
 
 impl GiveBack {
-    pub(crate) fn new(rate: Rate, cost: u64, tat: Span) -> GiveBack {
-        GiveBack { scale: Scale::new(rate, cost), tat }
-    }
-
-    /// The algorithm on bare numbers: whether nothing is charged any more, and what is to be stored, if anything.
-    ///
-    /// Only the last charge can be taken back. What was charged since keeps its time, which was reckoned with this one in front
-    /// of it: without it the bucket could be full before that time, and what flows over cannot be given to others.
-    pub(crate) fn judge(&self, stored: Stored, now: Span) -> (bool, Option<Stored>) {
-        let Scale { unit, cost, .. } = self.scale;
-        if stored.tat < self.tat {
-            // A reset, or a step of the clock.
-            return (true, None);
-        }
-        if stored.tat > self.tat || self.tat < now.plus(cost, unit) {
-            return (false, None);
-        }
-        let (tat, _) = self.scale.settle(Stored { tat: stored.tat.minus(cost, unit), ..stored }, now);
-        (true, Some(self.scale.stored(tat, now)))
+    pub(crate) fn new(rates: &Rates, cost: u64, then: SmallVec<[Standing; 1]>) -> GiveBack {
+        GiveBack { rates: rates.clone(), cost, then }
     }
 }
 
@@ -53,23 +43,46 @@ impl Step for GiveBack {
         now: ServerTime,
         _outbox: &mut Outbox<'_>,
     ) -> Result<bool, WrongType> {
-        let Some(stored) = state.stored(self.scale.unit)? else { return Ok(true) };
-        let (given, write) = self.judge(stored, Span::at(now));
-        if let Some(write) = write {
-            state.store(write, self.scale.unit, now);
+        let us = tat::since_2025(now);
+        let numbers = numbers(&self.rates, self.cost);
+        let held = read(state, &self.rates, &numbers, self.cost, us)?;
+        let asked = |at: usize| Asked { numbers: &numbers[at], cost: self.cost, now: us };
+        let since = held.iter().zip(&self.then).enumerate().map(|(at, ((held, _), then))| held.since(asked(at), *then));
+        let (mut all_gone, mut all_same) = (true, true);
+        for (gone, same) in since {
+            (all_gone, all_same) = (all_gone && gone, all_same && same && !gone);
         }
-        Ok(given)
+        if !all_same {
+            return Ok(all_gone);
+        }
+        for (at, (mut held, _)) in held.into_iter().enumerate() {
+            held.take_back(asked(at));
+            held.store(state.key(&self.rates, at), asked(at), now);
+        }
+        Ok(true)
     }
 
     fn script() -> &'static Script {
-        static SCRIPT: Script = Script::new(lua!("read", "give_back", "settle", "store"));
+        static SCRIPT: Script = Script::new(lua!(
+            "give_back",
+            "algorithm/gcra_take_back",
+            "algorithm/window_take_back",
+            "algorithm/counter_take_back",
+            "algorithm/log_take_back",
+            "algorithm/gcra_store",
+            "algorithm/window_store",
+            "algorithm/counter_store",
+            "algorithm/log_store",
+            "done"
+        ));
         &SCRIPT
     }
 
     fn encode(&self, name: &ObjectName, _attempt: Attempt, call: &mut Call) {
-        call.keys.join(name.companion_parts(KIND));
-        self.scale.encode(call);
-        [self.tat.us, self.tat.part].into_iter().for_each(|number| call.args.number(number));
+        push_keys(name, &self.rates, call);
+        [self.cost, 0].into_iter().for_each(|number| call.args.number(number));
+        numbers(&self.rates, self.cost).iter().for_each(|numbers| numbers.encode(call));
+        self.then.iter().flatten().for_each(|number| call.args.number(*number));
     }
 
     fn decode(reply: Reply) -> Result<bool, Malformed> {

@@ -1,64 +1,97 @@
-//! The limiter's state on the server and its transitions, one file each.
+//! The limiter's state on the server and its transitions, one file each; how each algorithm counts is in `algorithm`.
 
+mod algorithm;
+mod block;
 mod fetch;
-mod gcra;
 mod give_back;
+mod judge;
+mod numbers;
 mod put_back;
 mod reset;
-mod scale;
+mod reward;
 
+use std::collections::BTreeMap;
 use std::mem::swap;
 
+pub(super) use algorithm::outlook;
+pub(crate) use block::Block;
 pub(crate) use fetch::{Fetch, Fetched, Wanted};
-pub(crate) use gcra::{Gcra, Judged};
 pub(crate) use give_back::GiveBack;
+pub(crate) use judge::{Judge, Judged};
 pub(crate) use put_back::PutBack;
 pub(crate) use reset::Reset;
+pub(crate) use reward::Reward;
 
-use super::tat::{Span, Stored};
+use super::rates::Rates;
 use crate::name::ObjectName;
-use crate::step::{Expires, MainKey, SharedKeys, State, WrongType};
+use crate::step::keys::expire_text;
+use crate::step::{Call, Expires, MainKey, SharedKeys, State, Text};
 use crate::time::ServerTime;
 
-/// The kind of key of a GCRA limiter: its theoretical arrival time.
+/// The kind of key of a limiter with one rate. One with several has a key for each, of this kind, `_` and the period in us.
 const KIND: &str = "dlock_limit";
 
-/// A script of these parts, what they share of the theoretical arrival time among them.
+/// The kind of key that is there while a limiter is blocked.
+const BLOCK: &str = "dlock_limit_block";
+
+/// Of each rate the three numbers that say how it stands, see the scripts.
+pub(crate) type Standing = [u64; 3];
+
+/// A script of what all of them share, the algorithms, and these parts.
 macro_rules! lua {
     ($($part:literal),+) => {
-        concat!($(include_str!(concat!($part, ".lua"))),+)
+        concat!(
+            include_str!("begin.lua"),
+            include_str!("algorithm/gcra.lua"),
+            include_str!("algorithm/window.lua"),
+            include_str!("algorithm/counter.lua"),
+            include_str!("algorithm/log.lua"),
+            $(include_str!(concat!($part, ".lua"))),+
+        )
     };
 }
 use lua;
 
-/// The limiter's one key.
+/// The keys of a limiter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LimitState {
-    /// The theoretical arrival time.
+    /// What a limiter with one rate has counted.
     pub(crate) main: MainKey,
+    /// What one with several has, by their periods in us.
+    pub(crate) each: BTreeMap<u64, MainKey>,
+    /// There while it is blocked.
+    pub(crate) block: Option<Text>,
 }
 
 impl LimitState {
-    fn stored(&self, unit: u64) -> Result<Option<Stored>, WrongType> {
-        self.main.text()?.map(|text| Stored::parse(text, unit).ok_or(WrongType)).transpose()
+    /// The key of the `at`-th of these rates.
+    fn key(&mut self, rates: &Rates, at: usize) -> &mut MainKey {
+        match rates.len() {
+            1 => &mut self.main,
+            _ => self.each.entry(rates[at].per_us()).or_default(),
+        }
     }
+}
 
-    /// Kept just long enough: a key that is gone means a full bucket, and so does an instant that has passed.
-    fn store(&mut self, stored: Stored, unit: u64, now: ServerTime) {
-        let ahead = stored.tat.us + u64::from(stored.tat.part > 0) - Span::at(now).us;
-        let deadline = now.millis() + ahead.div_ceil(1_000) + 1;
-        self.main = MainKey::of_text(stored.text(unit), Some(deadline));
+/// The keys of a limiter with these rates: of its block, and of each rate.
+fn push_keys(name: &ObjectName, rates: &Rates, call: &mut Call) {
+    call.keys.join(name.companion_parts(BLOCK));
+    match &**rates {
+        [_] => call.keys.join(name.companion_parts(KIND)),
+        rates => rates.iter().for_each(|rate| call.keys.push(&name.companion(&format!("{KIND}_{}", rate.per_us())))),
     }
 }
 
 impl Expires for LimitState {
     fn expire(&mut self, now: ServerTime) -> bool {
-        self.main.expire(now)
+        self.each.retain(|_, key| !key.expire(now));
+        self.main.expire(now) & expire_text(&mut self.block, now) && self.each.is_empty()
     }
 }
 
 impl State for LimitState {
-    const ACCESS: &'static str = "~dlock_limit:* +eval +evalsha +time +ping +info +get +set +del +type";
+    const ACCESS: &'static str = "~dlock_limit:* ~dlock_limit_*:* +eval +evalsha +time +ping +info +get +set +del +exists \
+        +pttl +pexpire +hmget +hset +lindex +llen +lset +ltrim +rpop +rpush";
 
     fn main_key(name: &ObjectName) -> String {
         name.companion(KIND)

@@ -1,26 +1,19 @@
+end
+
 -- Gives back the end of a stretch of a rate limiter's time that fetch.lua charged and that was not used, if nothing was charged
--- behind it. Between read.lua and settle.lua.
+-- behind it.
 --
--- KEYS[1]  the TAT, and ARGV[1] to ARGV[5] as in read.lua: the cost is what is given back
--- ARGV[6]  the TAT as fetch.lua left it: whole us, and ARGV[7] parts
+-- ARGV[5]  what is given back: whole us, and ARGV[6] parts
+-- ARGV[9]  the TAT as fetch.lua left it: whole us, and ARGV[10] parts
 --
--- Reply    1 nothing is charged any more, 0 it has to stay charged
+-- Reply    1 nothing is charged any more, 0 it has to stay charged, or all of it has passed
 --
--- Keeps the same as gcra.lua: what was charged behind it keeps its place. Not idempotent: a repeat could give back what
+-- Keeps the same as a decision: what was charged behind it keeps its place. Not idempotent: a repeat could give back what
 -- others paid.
-local left_us, left_part = tonumber(ARGV[6]), tonumber(ARGV[7])
-if not text or us < left_us or (us == left_us and part < left_part) then
-  -- A reset, or a step of the clock.
-  return 1
+local left_us, left_part = tonumber(ARGV[9]), tonumber(ARGV[10])
+if u[1] ~= left_us or v[1] ~= left_part then
+  return (u[1] < left_us or (u[1] == left_us and v[1] < left_part)) and 1 or 0
 end
-if us > left_us or part > left_part then
-  return 0
-end
-us, part = us - ARGV[2], part - ARGV[3]
-if part < 0 then
-  us, part = us - 1, part + unit
-end
-if us < 0 then
-  us, part = 0, 0
-end
-local write, reply = true, 1
+local i, key, kind = 1, KEYS[2], ARGV[3]
+local first, second = tonumber(ARGV[4]), tonumber(ARGV[5])
+do

@@ -1,16 +1,21 @@
 use super::super::rate::Rate;
-use super::super::tat::{Span, Stored};
-use super::scale::Scale;
-use super::{KIND, LimitState, lua};
+use super::super::tat::{self, Span};
+use super::algorithm::{Asked, Held, bucket};
+use super::numbers::Numbers;
+use super::{LimitState, lua, push_keys};
 use crate::name::ObjectName;
 use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
 use crate::time::ServerTime;
 
 /// Gives back the end of a stretch that was fetched and not used; false when it has to stay charged. See `put_back.lua`.
+///
+/// Only what lies behind all other charges: those behind it keep their places, and if the bucket were fuller by this much,
+/// it could be full before their times, while they are still to be used.
 #[derive(Clone, Debug)]
 pub(crate) struct PutBack {
-    /// With what is given back for the cost.
-    scale: Scale,
+    rate: Rate,
+    /// What is given back.
+    length: Span,
     /// Where the stretch ends.
     tat: Span,
 }
@@ -18,26 +23,7 @@ pub(crate) struct PutBack {
 impl PutBack {
     /// The last `unused` parts before `tat`, the theoretical arrival time that a [`Fetch`](super::Fetch) has left.
     pub(crate) fn new(rate: Rate, unused: u128, tat: Span) -> PutBack {
-        let scale = Scale { cost: Span::of(unused, rate.unit()), ..Scale::new(rate, 0) };
-        PutBack { scale, tat }
-    }
-
-    /// The algorithm on bare numbers: whether nothing is charged any more, and what is to be stored, if anything.
-    ///
-    /// Only what lies behind all other charges: those behind it keep their places, and if the bucket were fuller by this much,
-    /// it could be full before their times, while they are still to be used.
-    fn judge(&self, stored: Stored, now: Span) -> (bool, Option<Stored>) {
-        if stored.tat < self.tat {
-            // A reset, or a step of the clock.
-            return (true, None);
-        }
-        if stored.tat > self.tat {
-            return (false, None);
-        }
-        let tat = stored.tat.minus(self.scale.cost, self.scale.unit);
-        // What has passed meanwhile has come back by itself.
-        let (tat, _) = self.scale.settle(Stored { tat, ..stored }, now);
-        (true, Some(self.scale.stored(tat, now)))
+        PutBack { rate, length: Span::of(unused, rate.unit()), tat }
     }
 }
 
@@ -56,22 +42,28 @@ impl Step for PutBack {
         now: ServerTime,
         _outbox: &mut Outbox<'_>,
     ) -> Result<bool, WrongType> {
-        let Some(stored) = state.stored(self.scale.unit)? else { return Ok(true) };
-        let (given, write) = self.judge(stored, Span::at(now));
-        if let Some(write) = write {
-            state.store(write, self.scale.unit, now);
+        let numbers = Numbers::of_length(&self.rate, self.length);
+        let asked = Asked { numbers: &numbers, cost: 1, now: tat::since_2025(now) };
+        let (mut bucket, _) = bucket(&state.main, asked)?;
+        if bucket.tat != self.tat {
+            // Sooner: a reset, or a step of the clock. Later: somebody else's charge, or all of it has passed.
+            return Ok(bucket.tat < self.tat);
         }
-        Ok(given)
+        bucket.take_back(asked);
+        Held::Gcra(bucket).store(&mut state.main, asked, now);
+        Ok(true)
     }
 
     fn script() -> &'static Script {
-        static SCRIPT: Script = Script::new(lua!("read", "put_back", "settle", "store"));
+        static SCRIPT: Script =
+            Script::new(lua!("put_back", "algorithm/gcra_take_back", "algorithm/gcra_store", "put"));
         &SCRIPT
     }
 
     fn encode(&self, name: &ObjectName, _attempt: Attempt, call: &mut Call) {
-        call.keys.join(name.companion_parts(KIND));
-        self.scale.encode(call);
+        push_keys(name, &self.rate.into(), call);
+        [1, 0].into_iter().for_each(|number| call.args.number(number));
+        Numbers::of_length(&self.rate, self.length).encode(call);
         [self.tat.us, self.tat.part].into_iter().for_each(|number| call.args.number(number));
     }
 

@@ -1,12 +1,8 @@
--- Fills the bucket of a rate limiter.
+-- Forgets all that a rate limiter has counted, and a block.
 --
--- KEYS[1]  the theoretical arrival time: STRING
+-- KEYS     the key of the block, and those of its rates: STRING, LIST or HASH
 --
--- Reply    1 it was not full, 0 it was
+-- Reply    1 there was something, 0 there was nothing
 --
 -- Not idempotent: a repeat could give back what others have spent since.
-local kind = redis.call('TYPE', KEYS[1]).ok
-if kind ~= 'string' and kind ~= 'none' then
-  return redis.error_reply('WRONGTYPE the key is no rate limiter')
-end
-return redis.call('DEL', KEYS[1])
+return math.min(1, redis.call('DEL', unpack(KEYS)))

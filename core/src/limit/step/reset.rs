@@ -1,11 +1,20 @@
-use super::{KIND, LimitState};
+use super::super::rates::Rates;
+use super::{LimitState, push_keys};
 use crate::name::ObjectName;
 use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
 use crate::time::ServerTime;
 
-/// Fills the bucket; true when it was not full. See `reset.lua`.
+/// Forgets what the rates have counted, and a block; true when there was something. See `reset.lua`.
 #[derive(Clone, Debug)]
-pub(crate) struct Reset;
+pub(crate) struct Reset {
+    rates: Rates,
+}
+
+impl Reset {
+    pub(crate) fn new(rates: &Rates) -> Reset {
+        Reset { rates: rates.clone() }
+    }
+}
 
 impl Step for Reset {
     type State = LimitState;
@@ -22,8 +31,13 @@ impl Step for Reset {
         _now: ServerTime,
         _outbox: &mut Outbox<'_>,
     ) -> Result<bool, WrongType> {
-        state.main.text()?;
-        Ok(std::mem::take(state).main.is_there())
+        let mut any = state.block.take().is_some();
+        for at in 0..self.rates.len() {
+            let key = state.key(&self.rates, at);
+            any |= key.is_there();
+            key.delete();
+        }
+        Ok(any)
     }
 
     fn script() -> &'static Script {
@@ -32,7 +46,7 @@ impl Step for Reset {
     }
 
     fn encode(&self, name: &ObjectName, _attempt: Attempt, call: &mut Call) {
-        call.keys.join(name.companion_parts(KIND));
+        push_keys(name, &self.rates, call);
     }
 
     fn decode(reply: Reply) -> Result<bool, Malformed> {

@@ -17,6 +17,9 @@ import org.libdlock.internal.Judged;
  *     null} for never
  * @param resetAfter how long until the bucket is full again
  * @param limit the most that can be had at once: the burst, or this client's share of it when a policy granted that
+ * @param refusedBy which of the limiter's rates is the last to have the tokens of a request that was refused, counted
+ *     from 0; empty when it was granted, and when a block or a policy refused it
+ * @param usableAfter how long until the tokens that were granted may be used: zero except after {@code reserve}
  * @param serverTimeUs when it was decided, or from when on the tokens that were waited for may be used, on the
  *     server's clock, in microseconds since 1970; empty when a policy decided without the server
  */
@@ -27,6 +30,8 @@ public record Decision(
         @Nullable Duration retryAfter,
         Duration resetAfter,
         long limit,
+        OptionalLong refusedBy,
+        Duration usableAfter,
         OptionalLong serverTimeUs)
         implements Answer {
     // </api:record>
@@ -39,6 +44,8 @@ public record Decision(
                 judged.retryAfterMicros() < 0 ? null : Duration.of(judged.retryAfterMicros(), ChronoUnit.MICROS),
                 Duration.of(judged.resetAfterMicros(), ChronoUnit.MICROS),
                 judged.limit(),
+                judged.refusedBy() < 0 ? OptionalLong.empty() : OptionalLong.of(judged.refusedBy()),
+                Duration.of(judged.usableAfterMicros(), ChronoUnit.MICROS),
                 judged.serverTimeMicros() < 0 ? OptionalLong.empty() : OptionalLong.of(judged.serverTimeMicros()));
     }
 }

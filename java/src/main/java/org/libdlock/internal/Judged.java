@@ -9,6 +9,8 @@ package org.libdlock.internal;
  * @param retryAfterMicros until the same cost can be granted
  * @param resetAfterMicros until the bucket is full
  * @param limit the burst
+ * @param refusedBy which rate refused
+ * @param usableAfterMicros until what was granted may be used
  * @param serverTimeMicros when, in Unix time
  */
 public record Judged(
@@ -18,9 +20,11 @@ public record Judged(
         long retryAfterMicros,
         long resetAfterMicros,
         long limit,
+        long refusedBy,
+        long usableAfterMicros,
         long serverTimeMicros) {
     /** How many numbers there are besides the answer. */
-    public static final int NUMBERS = 6;
+    public static final int NUMBERS = 8;
 
     /**
      * As {@link Native#limiterAcquireBlocking} gives it.
@@ -30,6 +34,7 @@ public record Judged(
      * @return both together
      */
     public static Judged of(boolean allowed, long[] numbers) {
-        return new Judged(allowed, numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5]);
+        return new Judged(
+                allowed, numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5], numbers[6], numbers[7]);
     }
 }

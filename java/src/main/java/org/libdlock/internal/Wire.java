@@ -139,6 +139,8 @@ public final class Wire {
                             bytes.getLong(),
                             bytes.getLong(),
                             bytes.getLong(),
+                            bytes.getLong(),
+                            bytes.getLong(),
                             bytes.getLong());
                 case DECISIONS -> {
                     Object[] answers = new Object[Math.toIntExact(bytes.getLong())];

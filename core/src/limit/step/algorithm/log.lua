@@ -1,0 +1,71 @@
+  -- Sliding log: a list with an entry for each charge, `time total cost`: from when on its tokens may be used, in the log's own time,
+  -- and how many were taken since the log began, these included. `u` is the last entry's time, `v` its total, `y` its cost; `w` is how
+  -- far the log's time is ahead of the clock, `x` how many entries are over, and `z` what was taken until then.
+  --
+  -- Its numbers: the most tokens in any interval, and the interval's length in us. An entry that was written at another time, because
+  -- its tokens are reserved, or when the log's time was ahead, since the clock was set back, has both behind it: `time total cost
+  -- written ahead`. The key is gone when the last entry is over.
+  if kind == 'l' then
+    local function read(entry)
+      local time, total, cost, written, ahead = string.match(entry or '', '^(%d+) (%d+) (%d+) ?(%d*) ?(%d*)$')
+      if not time then
+        return nil
+      end
+      time, total, cost = tonumber(time), tonumber(total), tonumber(cost)
+      local most = math.max(time, total, cost, tonumber(written) or 0, tonumber(ahead) or 0)
+      if most > LARGEST or cost > total then
+        return nil
+      end
+      return time, total - cost, total, tonumber(written) or time, tonumber(ahead) or 0, cost
+    end
+    u[i], v[i], w[i], x[i], y[i], z[i] = 0, 0, 0, 0, 0, 0
+    due = now
+    local length = redis.call('LLEN', key)
+    if length > 0 then
+      local last, _, total, written, ahead, last_cost = read(redis.call('LINDEX', key, -1))
+      if not last then
+        return redis.error_reply('WRONGTYPE the key holds no sliding log')
+      end
+      if written > now + ahead then
+        -- The clock stepped back, and the log's time goes on.
+        ahead, moved[i] = written - now, true
+      end
+      -- The first entry, from `low` on, that is later than `time` and has at least `before` tokens in front of it.
+      local function first_of(low, time, before)
+        local step, high = 1, low
+        while high < length do
+          local its, front = read(redis.call('LINDEX', key, high))
+          if its and its > time and front >= before then
+            break
+          end
+          low, high, step = high + 1, high + step, step * 2
+        end
+        high = math.min(high, length)
+        while low < high do
+          local middle = math.floor((low + high) / 2)
+          local its, front = read(redis.call('LINDEX', key, middle))
+          if its and its > time and front >= before then
+            high = middle
+          else
+            low = middle + 1
+          end
+        end
+        return low
+      end
+      local over = first_of(0, now + ahead - second, 0)
+      if over == length then
+        -- Nothing counts any more, and a new log begins.
+        x[i], moved[i] = over, nil
+      else
+        local _, front = read(redis.call('LINDEX', key, over))
+        u[i], v[i], w[i], x[i], y[i], z[i] = last, total, ahead, over, last_cost, math.min(front or 0, total)
+        due = math.max(now, last - ahead)
+        local need = total + asked - first
+        local free = first_of(over, -1, need)
+        if free > over then
+          local its = read(redis.call('LINDEX', key, free - 1))
+          due = math.max(due, (its or 0) + second - ahead)
+        end
+      end
+    end
+  end

@@ -1,0 +1,3 @@
+  end
+end
+return 1

@@ -1,0 +1,169 @@
+use std::time::Duration;
+
+use smallvec::SmallVec;
+
+use super::super::rate::LONGEST_US;
+use super::super::rates::Rates;
+use super::super::tat;
+use super::algorithm::{Asked, Held};
+use super::numbers::Numbers;
+use super::{LimitState, Standing, lua, push_keys};
+use crate::name::ObjectName;
+use crate::step::{Attempt, Call, MainKey, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
+use crate::time::ServerTime;
+
+/// Judges one request and, if all rates grant it, charges all of them. See `judge.lua`.
+#[derive(Clone, Debug)]
+pub(crate) struct Judge {
+    pub(super) rates: Rates,
+    /// Of 0: it only looks, for one token.
+    cost: u64,
+    /// For how long the tokens may be waited for; granted then means reserved. In us.
+    wait_us: u64,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Judged {
+    /// Charged, for now or for later.
+    pub(crate) allowed: bool,
+    pub(crate) now: ServerTime,
+    /// From when on the tokens may be used, or asked for again, in us since 2025.
+    pub(crate) at: u64,
+    /// Which rate says so, from 1 on; 0 for now, one more than there are rates for a block.
+    pub(crate) which: u64,
+    pub(crate) standings: SmallVec<[Standing; 1]>,
+}
+
+impl Judge {
+    /// For tokens that are there now.
+    pub(crate) fn new(rates: &Rates, cost: u64) -> Judge {
+        Judge { rates: rates.clone(), cost: rates.grantable(cost), wait_us: 0 }
+    }
+
+    /// For tokens that are there within `wait`.
+    pub(crate) fn within(self, wait: Duration) -> Judge {
+        Judge { wait_us: u64::try_from(wait.as_micros()).unwrap_or(u64::MAX).min(LONGEST_US), ..self }
+    }
+}
+
+/// What the state holds of each of these rates.
+pub(super) fn read(
+    state: &LimitState,
+    rates: &Rates,
+    numbers: &[Numbers],
+    cost: u64,
+    now: u64,
+) -> Result<Vec<(Held, bool)>, WrongType> {
+    let read = |(at, numbers)| Held::read(state.read(rates, at), Asked { numbers, cost, now });
+    numbers.iter().enumerate().map(read).collect()
+}
+
+pub(super) fn numbers(rates: &Rates, cost: u64) -> SmallVec<[Numbers; 1]> {
+    rates.iter().map(|rate| Numbers::new(rate, cost)).collect()
+}
+
+impl Step for Judge {
+    type State = LimitState;
+    type Reply = Judged;
+
+    const OP: &'static str = "rate limit";
+    const IDEMPOTENT: bool = false;
+
+    fn apply(
+        &self,
+        _name: &ObjectName,
+        _attempt: Attempt,
+        state: &mut LimitState,
+        now: ServerTime,
+        _outbox: &mut Outbox<'_>,
+    ) -> Result<Judged, WrongType> {
+        let us = tat::since_2025(now);
+        let numbers = numbers(&self.rates, self.cost);
+        let held = read(state, &self.rates, &numbers, self.cost, us)?;
+        let asked = |at: usize| Asked { numbers: &numbers[at], cost: self.cost, now: us };
+        let (mut at, mut which) = (us, 0);
+        let blocked_until = state.blocked_until(now, us);
+        if blocked_until > at {
+            (at, which) = (blocked_until, self.rates.len() as u64 + 1);
+        }
+        for (number, (held, _)) in held.iter().enumerate() {
+            let due = held.due(asked(number));
+            if due > at {
+                (at, which) = (due, number as u64 + 1);
+            }
+        }
+        let allowed = at <= us + self.wait_us;
+        let mut standings = SmallVec::new();
+        for (number, (mut held, moved)) in held.into_iter().enumerate() {
+            if allowed && self.cost > 0 {
+                held.charge(asked(number), at);
+            }
+            standings.push(held.standing(asked(number)));
+            if self.cost > 0 && (allowed || moved) {
+                held.store(state.key(&self.rates, number), asked(number), now);
+            }
+        }
+        Ok(Judged { allowed, now, at, which, standings })
+    }
+
+    fn script() -> &'static Script {
+        static SCRIPT: Script = Script::new(lua!(
+            "judge",
+            "algorithm/gcra_charge",
+            "algorithm/window_charge",
+            "algorithm/counter_charge",
+            "algorithm/log_charge",
+            "store",
+            "algorithm/gcra_store",
+            "algorithm/window_store",
+            "algorithm/counter_store",
+            "algorithm/log_store",
+            "say"
+        ));
+        &SCRIPT
+    }
+
+    fn encode(&self, name: &ObjectName, _attempt: Attempt, call: &mut Call) {
+        push_keys(name, &self.rates, call);
+        [self.cost, self.wait_us].into_iter().for_each(|number| call.args.number(number));
+        numbers(&self.rates, self.cost).iter().for_each(|numbers| numbers.encode(call));
+    }
+
+    fn decode(reply: Reply) -> Result<Judged, Malformed> {
+        let items = wire::list(reply)?;
+        let (head, rest) = items.split_at_checked(4).ok_or(Malformed)?;
+        let numbers: Vec<u64> = rest.iter().map(|item| wire::unsigned(Some(item))).collect::<Result<_, _>>()?;
+        let standings: SmallVec<_> = numbers.chunks_exact(3).map(|three| [three[0], three[1], three[2]]).collect();
+        if standings.is_empty() {
+            return Err(Malformed);
+        }
+        Ok(Judged {
+            allowed: wire::int(head.first())? == 1,
+            now: wire::time(head.get(1))?,
+            at: wire::unsigned(head.get(2))?,
+            which: wire::unsigned(head.get(3))?,
+            standings,
+        })
+    }
+
+    fn server_time(reply: &Judged) -> Option<ServerTime> {
+        Some(reply.now)
+    }
+}
+
+impl LimitState {
+    /// Until when it is blocked, in us since 2025; now when it is not.
+    pub(super) fn blocked_until(&self, now: ServerTime, us: u64) -> u64 {
+        us + self.block.as_ref().map_or(0, |block| block.ttl(now).max(0) as u64 * 1_000)
+    }
+
+    /// What the key of the `at`-th of these rates holds.
+    fn read(&self, rates: &Rates, at: usize) -> &MainKey {
+        static NOTHING: MainKey = MainKey(None);
+        match rates.len() {
+            1 => &self.main,
+            _ => self.each.get(&rates[at].per_us()).unwrap_or(&NOTHING),
+        }
+    }
+}
