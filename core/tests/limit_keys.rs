@@ -29,7 +29,7 @@ async fn each_key_has_a_bucket_of_its_own_in_every_call() {
     let server = Server::start();
     for api in limiters(&server, 2).await {
         let (one, two) = (api.keyed("user:1").unwrap(), api.keyed("user:2").unwrap());
-        assert_eq!((one.name(), one.key(), one.rate()), ("api:user:1", "api:user:1", api.rate()));
+        assert_eq!((one.name(), one.key(), one.rates()), ("api:user:1", "api:user:1", api.rates()));
         assert!(one.try_acquire(2).await.unwrap().allowed);
         assert!(!one.acquire(1, Wait::For(Duration::from_secs(1))).await.unwrap().allowed);
         assert_eq!(two.peek().await.unwrap().remaining, 2);

@@ -16,18 +16,23 @@ local cost, wait = tonumber(ARGV[1]), tonumber(ARGV[2])
 local asked = math.max(cost, 1)
 local count = #KEYS - 1
 
+-- The texts of all keys at once; false for a key that is gone, and for one that is no STRING.
+local texts = redis.call('MGET', unpack(KEYS))
+
 -- From when on the tokens may be used, and which rate says so: none for now, one more than there are rates for a block.
 local at, which = now, 0
-local block = redis.call('PTTL', KEYS[1])
-if block > 0 then
-  at, which = now + block * 1000, count + 1
+if texts[1] then
+  at, which = now + math.max(0, redis.call('PTTL', KEYS[1])) * 1000, count + 1
 end
 
--- The state of each rate, up to six numbers; `moved`: a step of the clock has changed it.
-local u, v, w, x, y, z, moved = {}, {}, {}, {}, {}, {}, {}
+-- The state of a rate, in up to six numbers; `moved`: a step of the clock has changed it. Of several, each has its own in `held`: of
+-- one alone no table is made.
+local u, v, w, x, y, z, moved
+local held = count > 1 and {}
 local all_gone, all_same = true, true
 for i = 1, count do
   local key, kind = KEYS[i + 1], ARGV[i * 6 - 3]
   local first, second = tonumber(ARGV[i * 6 - 2]), tonumber(ARGV[i * 6 - 1])
+  u, v, w, x, y, z, moved = 0, 0, 0, 0, 0, 0, false
   -- When this rate has the tokens.
   local due

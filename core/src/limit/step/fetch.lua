@@ -1,8 +1,3 @@
-  if due > at then
-    at = due
-  end
-end
-
 -- Charges as many tokens of a limiter with one rate, by GCRA, as there are now, up to what is wanted.
 --
 -- ARGV[1]  the least that is of use, no 0
@@ -16,7 +11,7 @@ end
 -- idempotent: a repeat is charged again.
 local i, key, kind = 1, KEYS[2], ARGV[3]
 local first, second = tonumber(ARGV[4]), tonumber(ARGV[5])
-local from_us, from_part = u[1], v[1]
+local from_us, from_part = u, v
 local granted = at <= now
 if granted then
   local end_us, end_part = from_us + ARGV[9], from_part + ARGV[10]
@@ -38,6 +33,6 @@ if granted then
   if end_us > top_us or (end_us == top_us and end_part > top_part) then
     end_us, end_part = top_us, top_part
   end
-  u[1], v[1] = end_us, end_part
+  u, v = end_us, end_part
 end
-if granted or moved[1] then
+if granted or moved then

@@ -86,7 +86,7 @@ impl Step for Fetch {
     }
 
     fn script() -> &'static Script {
-        static SCRIPT: Script = Script::new(lua!("fetch", "algorithm/gcra_store", "fetched"));
+        static SCRIPT: Script = Script::new(lua!("rated", "fetch", "algorithm/gcra_store", "fetched"));
         &SCRIPT
     }
 

@@ -1,2 +1,2 @@
 end
-return { granted and 1 or 0, unix, from_us, from_part, u[1], v[1] }
+return { granted and 1 or 0, unix, from_us, from_part, u, v }

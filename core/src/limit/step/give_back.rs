@@ -64,7 +64,11 @@ impl Step for GiveBack {
 
     fn script() -> &'static Script {
         static SCRIPT: Script = Script::new(lua!(
+            "marks",
+            "rated",
             "give_back",
+            "next",
+            "taken_back",
             "algorithm/gcra_take_back",
             "algorithm/window_take_back",
             "algorithm/counter_take_back",

@@ -109,7 +109,10 @@ impl Step for Judge {
 
     fn script() -> &'static Script {
         static SCRIPT: Script = Script::new(lua!(
+            "rated",
             "judge",
+            "next",
+            "charge",
             "algorithm/gcra_charge",
             "algorithm/window_charge",
             "algorithm/counter_charge",

@@ -91,7 +91,7 @@ impl Expires for LimitState {
 
 impl State for LimitState {
     const ACCESS: &'static str = "~dlock_limit:* ~dlock_limit_*:* +eval +evalsha +time +ping +info +get +set +del +exists \
-        +pttl +pexpire +hmget +hset +lindex +llen +lset +ltrim +rpop +rpush";
+        +pttl +pexpire +mget +hmget +hset +lindex +llen +lset +ltrim +rpop +rpush";
 
     fn main_key(name: &ObjectName) -> String {
         name.companion(KIND)

@@ -1,5 +1,3 @@
-end
-
 -- Gives back the end of a stretch of a rate limiter's time that fetch.lua charged and that was not used, if nothing was charged
 -- behind it.
 --
@@ -11,8 +9,8 @@ end
 -- Keeps the same as a decision: what was charged behind it keeps its place. Not idempotent: a repeat could give back what
 -- others paid.
 local left_us, left_part = tonumber(ARGV[9]), tonumber(ARGV[10])
-if u[1] ~= left_us or v[1] ~= left_part then
-  return (u[1] < left_us or (u[1] == left_us and v[1] < left_part)) and 1 or 0
+if u ~= left_us or v ~= left_part then
+  return (u < left_us or (u == left_us and v < left_part)) and 1 or 0
 end
 local i, key, kind = 1, KEYS[2], ARGV[3]
 local first, second = tonumber(ARGV[4]), tonumber(ARGV[5])

@@ -56,7 +56,7 @@ impl Step for PutBack {
 
     fn script() -> &'static Script {
         static SCRIPT: Script =
-            Script::new(lua!("put_back", "algorithm/gcra_take_back", "algorithm/gcra_store", "put"));
+            Script::new(lua!("rated", "put_back", "algorithm/gcra_take_back", "algorithm/gcra_store", "put"));
         &SCRIPT
     }
 

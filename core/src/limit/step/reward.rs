@@ -51,7 +51,10 @@ impl Step for Reward {
 
     fn script() -> &'static Script {
         static SCRIPT: Script = Script::new(lua!(
+            "rated",
             "reward",
+            "next",
+            "taken_back",
             "algorithm/gcra_take_back",
             "algorithm/window_take_back",
             "algorithm/counter_take_back",

@@ -1,7 +1,7 @@
   end
-  local one, two, three = u[i], v[i], w[i] or 0
+  local one, two, three = u, v, w
   if kind == 'l' then
-    one, two, three = v[i] - z[i], math.max(now, u[i] + second - w[i]), v[i]
+    one, two, three = v - z, math.max(now, u + second - w), v
   end
   reply[i * 3 + 2], reply[i * 3 + 3], reply[i * 3 + 4] = one, two, three
 end

@@ -59,7 +59,7 @@ async fn answer(client: &Client, verb: &str, words: &[&str]) -> Result<String> {
     let limiter = |rate: i64, period_ms: i64, kind: i64| -> Result<RateLimiter> {
         let algorithm = Algorithm::Redisson { per_client: kind == 1 };
         let period = Duration::from_millis(period_ms.unsigned_abs());
-        client.rate_limiter(name, Rate::new(rate.unsigned_abs(), period).algorithm(algorithm))
+        client.rate_limiter(name, Rate::new(rate.unsigned_abs(), period).by(algorithm))
     };
     match (verb, numbers.as_slice()) {
         ("acquire", &[rate, period_ms, kind, cost, wait_ms]) => {

@@ -18,7 +18,7 @@
       local begun, written = numbers[1], numbers[4]
       if written > now then
         -- The clock stepped back: the windows are as far ahead as they were.
-        begun, moved[i] = math.max(0, begun - ((written - written % second) - start)), true
+        begun, moved = math.max(0, begun - ((written - written % second) - start)), true
       end
       begun = math.min(begun, now + LONGEST)
       if begun + second > start then
@@ -27,7 +27,7 @@
         before = numbers[3]
       end
     end
-    u[i], v[i], w[i] = start, before, taken
+    u, v, w = start, before, taken
     local room = first - taken - asked
     if room < 0 then
       -- Not in this window.

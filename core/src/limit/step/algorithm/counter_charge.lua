@@ -1,8 +1,8 @@
   if kind == 'c' then
     local start = at - at % second
-    if start > u[i] then
-      v[i] = start < u[i] + 2 * second and w[i] or 0
-      u[i], w[i] = start, 0
+    if start > u then
+      v = start < u + 2 * second and w or 0
+      u, w = start, 0
     end
-    w[i] = w[i] + cost
+    w = w + cost
   end

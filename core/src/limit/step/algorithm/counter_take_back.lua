@@ -1,4 +1,4 @@
   if kind == 'c' then
-    local rest = math.max(0, cost - w[i])
-    w[i], v[i] = math.max(0, w[i] - cost), math.max(0, v[i] - rest)
+    local rest = math.max(0, cost - w)
+    w, v = math.max(0, w - cost), math.max(0, v - rest)
   end

@@ -8,7 +8,7 @@
     local horizon_us = tonumber(ARGV[i * 6 + 1])
     local top_us, top_part = now + horizon_us, horizon_part
     local us, part, written = 0, 0, nil
-    local text = redis.call('GET', key)
+    local text = texts[i + 1] or redis.call('GET', key)
     if text then
       local whole, parts, in_unit = string.match(text, '^(%d+)%+(%d+)/(%d+)$')
       us = tonumber(whole or string.match(text, '^%d+$'))
@@ -27,22 +27,22 @@
     end
     if written and written > now then
       -- The clock stepped back: reservations are as far ahead as they were.
-      us, moved[i] = us - (written - now), true
+      us, moved = us - (written - now), true
       if us < 0 then
         us, part = 0, 0
       end
     elseif not written and (us > top_us or (us == top_us and part > top_part)) then
       -- No reservations: it is what a step of the clock, or another rate, has left there, and is pulled back.
-      us, part, moved[i] = top_us, top_part, true
+      us, part, moved = top_us, top_part, true
     end
     local most = top_us + LONGEST
     if us > most or (us == most and part > top_part) then
-      us, part, moved[i] = most, top_part, true
+      us, part, moved = most, top_part, true
     end
     if us < now then
       us, part = now, 0
     end
-    u[i], v[i] = us, part
+    u, v = us, part
     local due_part = part + tonumber(ARGV[i * 6]) - horizon_part
     due = us + second - horizon_us
     if due_part >= unit then

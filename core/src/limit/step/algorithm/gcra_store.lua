@@ -1,5 +1,5 @@
   if kind == 'g' then
-    local us, part, unit = u[i], v[i], first
+    local us, part, unit = u, v, first
     local top_us, top_part = now + tonumber(ARGV[i * 6 + 1]), tonumber(ARGV[i * 6 + 2])
     local text = string.format('%.0f', us)
     if us > top_us or (us == top_us and part > top_part) then

@@ -18,7 +18,6 @@
       end
       return time, total - cost, total, tonumber(written) or time, tonumber(ahead) or 0, cost
     end
-    u[i], v[i], w[i], x[i], y[i], z[i] = 0, 0, 0, 0, 0, 0
     due = now
     local length = redis.call('LLEN', key)
     if length > 0 then
@@ -28,7 +27,7 @@
       end
       if written > now + ahead then
         -- The clock stepped back, and the log's time goes on.
-        ahead, moved[i] = written - now, true
+        ahead, moved = written - now, true
       end
       -- The first entry, from `low` on, that is later than `time` and has at least `before` tokens in front of it.
       local function first_of(low, time, before)
@@ -55,10 +54,10 @@
       local over = first_of(0, now + ahead - second, 0)
       if over == length then
         -- Nothing counts any more, and a new log begins.
-        x[i], moved[i] = over, nil
+        x, moved = over, false
       else
         local _, front = read(redis.call('LINDEX', key, over))
-        u[i], v[i], w[i], x[i], y[i], z[i] = last, total, ahead, over, last_cost, math.min(front or 0, total)
+        u, v, w, x, y, z = last, total, ahead, over, last_cost, math.min(front or 0, total)
         due = math.max(now, last - ahead)
         local need = total + asked - first
         local free = first_of(over, -1, need)

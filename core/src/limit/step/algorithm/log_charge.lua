@@ -1,9 +1,9 @@
   if kind == 'l' then
-    if x[i] > 0 then
-      redis.call('LTRIM', key, x[i], -1)
+    if x > 0 then
+      redis.call('LTRIM', key, x, -1)
     end
-    u[i], v[i], y[i] = at + w[i], v[i] + cost, cost
+    u, v, y = at + w, v + cost, cost
     -- The entry gets its text where it is stored.
     redis.call('RPUSH', key, '')
-    moved[i] = true
+    moved = true
   end

@@ -8,7 +8,7 @@
     if kind == 'a' then
       start = now - now % second
     end
-    local text = redis.call('GET', key)
+    local text = texts[i + 1] or redis.call('GET', key)
     if text then
       local begun, before, written = string.match(text, '^(%d+):(%d+):(%d+)$')
       if not begun then
@@ -22,14 +22,14 @@
         if kind == 'a' then
           back = (written - written % second) - start
         end
-        begun, moved[i] = math.max(0, begun - back), true
+        begun, moved = math.max(0, begun - back), true
       end
       begun = math.min(begun, now + LONGEST)
       if begun + second > now then
         start, taken = begun, before
       end
     end
-    u[i], v[i] = start, taken
+    u, v = start, taken
     due = start
     if taken + asked > first then
       due = start + second

@@ -1,9 +1,9 @@
   if kind == 'w' or kind == 'a' then
-    if v[i] == 0 or at >= u[i] + second then
-      u[i], v[i] = at, 0
+    if v == 0 or at >= u + second then
+      u, v = at, 0
       if kind == 'a' then
-        u[i] = at - at % second
+        u = at - at % second
       end
     end
-    v[i] = v[i] + cost
+    v = v + cost
   end

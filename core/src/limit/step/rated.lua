@@ -1,0 +1,7 @@
+  if due > at then
+    at, which = due, i
+  end
+  if held then
+    held[i] = { u, v, w, x, y, z, moved }
+  end
+end

@@ -1,0 +1,2 @@
+  local write = redis.call('EXISTS', key) == 1
+  if write then
