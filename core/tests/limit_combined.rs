@@ -16,9 +16,9 @@ async fn keys_and_batches_work_with_the_algorithm_of_redisson() {
     let answers = api.try_acquire_many(&[("a", 1), ("b", 2), ("b", 1), ("", 1), ("c", 3)]).await.unwrap();
     let allowed: Vec<Option<bool>> =
         answers.iter().map(|answer| answer.as_ref().ok().map(|decision| decision.allowed)).collect();
-    assert_eq!(allowed, [Some(false), Some(true), Some(false), None, None]);
+    assert_eq!(allowed, [Some(false), Some(true), Some(false), None, Some(false)]);
     assert_eq!(answers[3].as_ref().unwrap_err().kind(), ErrorKind::InvalidName);
-    assert_eq!(answers[4].as_ref().unwrap_err().kind(), ErrorKind::InvalidArgument);
+    assert_eq!(answers[4].as_ref().unwrap().retry_after, None, "more than the rate");
 }
 
 #[tokio::test]
@@ -27,7 +27,7 @@ async fn a_prefetch_is_for_the_own_algorithm_alone() {
     let rate = Rate::new(1_000, MINUTE).by(Algorithm::Redisson { per_client: false });
     let refused = client.rate_limiter_with("api", LimiterOptions::new(rate).prefetch(0.5)).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::InvalidArgument);
-    assert!(refused.to_string().contains("Gcra"), "{refused}");
+    assert!(refused.to_string().contains("gcra"), "{refused}");
 }
 
 #[tokio::test]

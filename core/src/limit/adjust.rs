@@ -35,11 +35,13 @@ impl RateLimiter {
     /// ```
     ///
     /// # Errors
-    /// As [`RateLimiter::try_acquire`].
+    /// As [`RateLimiter::try_acquire`]; [`InvalidArgument`](crate::ErrorKind::InvalidArgument) under
+    /// [`Algorithm::Redisson`](super::Algorithm::Redisson), which has no reservations.
     ///
     /// # Cancel safety
     /// Dropping the future may have taken the tokens.
     pub async fn reserve(&self, cost: u64, wait: Wait) -> Result<Decision> {
+        self.check_own("reserve")?;
         self.check_open(Judge::OP)?;
         let clock = &self.shared.client().clock;
         let asked_at = clock.now();
@@ -63,7 +65,8 @@ impl RateLimiter {
     /// cost more than it was let in for, or that deserves to be slowed down.
     ///
     /// # Errors
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for 0 tokens, or more than can be had at once;
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for 0 tokens, or more than can be had at once, and under
+    /// [`Algorithm::Redisson`](super::Algorithm::Redisson);
     /// [`OutcomeUnknown`](crate::ErrorKind::OutcomeUnknown) when no reply came (it is not sent twice); else as the server says.
     /// No policy for an absent server applies.
     ///
@@ -94,12 +97,14 @@ impl RateLimiter {
     /// Zero to 100 years; a part of a millisecond counts as one.
     ///
     /// # Errors
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a longer time; else as the server says. A call without a reply
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a longer time, and under
+    /// [`Algorithm::Redisson`](super::Algorithm::Redisson); else as the server says. A call without a reply
     /// is sent again.
     ///
     /// # Cancel safety
     /// Dropping the future may leave it done or not done.
     pub async fn block(&self, length: Duration) -> Result<()> {
+        self.check_own(Block::OP)?;
         if length.as_micros() > u128::from(LONGEST_US) {
             let what = format_args!("a block of {length:?} is out of range");
             let refused = Error::refused(ErrorKind::InvalidArgument, Block::OP, what, "zero to 100 years");
@@ -108,7 +113,18 @@ impl RateLimiter {
         self.tell(Block::OP, Block::new(length)).await
     }
 
+    /// Redisson's keys have no place for any of this.
+    fn check_own(&self, op: &'static str) -> Result<()> {
+        if self.terms().is_none() {
+            return Ok(());
+        }
+        let what = format_args!("a limiter that is kept as Redisson's has no {op}");
+        let allowed = "a limiter by any other algorithm";
+        Err(Error::refused(ErrorKind::InvalidArgument, op, what, allowed).on(self.key()))
+    }
+
     fn check_tokens(&self, op: &'static str, tokens: u64) -> Result<()> {
+        self.check_own(op)?;
         let most = self.rates.limit();
         if (1..=most).contains(&tokens) {
             return Ok(());

@@ -18,7 +18,8 @@ impl Answer {
     /// What follows from what was judged, whose answer came at `heard`; `now` in us since 2025.
     pub(super) fn of(rates: &Rates, cost: u64, judged: Judged, now: u64, by: By, heard: Tick) -> Answer {
         let later = judged.at.saturating_sub(now);
-        if !judged.allowed || cost == 0 || later == 0 {
+        // What can never be granted has only been looked at.
+        if !judged.allowed || rates.grantable(cost) == 0 || later == 0 {
             return Answer::Decided(Decision::of(rates, cost, &judged, now));
         }
         // From when the answer came, not from when the question was sent: never sooner than on the clock that it was judged by.
