@@ -4,7 +4,7 @@ use std::ops::Deref;
 
 use smallvec::SmallVec;
 
-use super::rate::{Rate, refuse};
+use super::rate::{Algorithm, Rate, refuse};
 use crate::error::Result;
 
 /// The most rates that a limiter may have: each makes every decision longer.
@@ -12,7 +12,7 @@ const MOST: usize = 8;
 
 /// What a limiter lets through: one [`Rate`], or several, all of which must grant a request for any of them to be charged.
 ///
-/// 1 to 8 rates. None of them may be one that another makes pointless: of two, the one with the longer period has more tokens.
+/// 1 to 8 rates. None of them may be one that another makes pointless: of two, the one with the longer period has more tokens. One by [`Algorithm::Redisson`] is alone.
 /// Checked where a limiter is made.
 ///
 /// ```
@@ -40,6 +40,10 @@ impl Rates {
             return refuse(format!("{} rates were given", self.len()), allowed());
         }
         self.iter().try_for_each(Rate::check)?;
+        if self.len() > 1 && self.iter().any(|rate| matches!(rate.algorithm(), Algorithm::Redisson { .. })) {
+            let what = format!("{} rates were given, one of them by redisson", self.len());
+            return refuse(what, "one rate by redisson, or several by other algorithms".to_owned());
+        }
         for (at, rate) in self.iter().enumerate() {
             let others = self.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, other)| other);
             if let Some(other) = others.into_iter().find(|other| rate.never_exceeds(other)) {
