@@ -22,6 +22,7 @@ const JUDGE: &str = parts!(
     "algorithm/gcra_charge",
     "store",
     "algorithm/gcra_store",
+    "set",
     "say"
 );
 
@@ -47,7 +48,7 @@ impl Decisions {
 
 impl Work for Decisions {
     fn round(&mut self) -> io::Result<usize> {
-        let mut words = vec!["EVALSHA", &self.script, "2", "dlock_limit_block:{bench}", "dlock_limit:{bench}"];
+        let mut words = vec!["EVALSHA", &self.script, "1", "dlock_limit:{bench}"];
         words.extend(ONE);
         for _ in 0..self.callers {
             self.connection.push(&words);

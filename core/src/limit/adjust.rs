@@ -94,7 +94,7 @@ impl RateLimiter {
     /// Refuses everybody for so long from now on, whatever the rates would allow; zero ends it. Those that wait, or come to
     /// wait, get their tokens after it; those that have reserved already keep their times. The last call counts.
     ///
-    /// Zero to 100 years; a part of a millisecond counts as one.
+    /// Zero to 100 years, in whole microseconds.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a longer time, and under
@@ -110,7 +110,7 @@ impl RateLimiter {
             let refused = Error::refused(ErrorKind::InvalidArgument, Block::OP, what, "zero to 100 years");
             return Err(refused.on(self.key()));
         }
-        self.tell(Block::OP, Block::new(length)).await
+        self.tell(Block::OP, Block::new(&self.rates, length)).await
     }
 
     /// Redisson's keys have no place for any of this.

@@ -39,7 +39,7 @@ pub(crate) enum Action {
         unused: u128,
         since_us: u64,
     },
-    Block(Duration),
+    Block(Rates, Duration),
     Reset(Rates),
     /// What others leave in the key: texts, lists, hashes of all algorithms, and of none.
     Foreign(MainKey, Option<u64>),
@@ -147,10 +147,17 @@ fn foreign() -> impl Strategy<Value = MainKey> {
         Just("9".repeat(60)),
         Just("x".to_owned()),
     ];
-    let hash = prop::array::uniform4(number).prop_map(|[start, before, taken, written]| {
-        MainKey::of_fields([("start", &start), ("before", &before), ("taken", &taken), ("written", &written)], None)
-    });
-    let part = Just(MainKey::of_fields([("before", "1")], None));
+    let counter = prop::array::uniform4(number).prop_map(|numbers| MainKey::of_text(numbers.join(":"), None));
+    let marked = prop_oneof![
+        Just("31536000000000!31536001000000:31535999000000"),
+        Just("31536000000000+1/3!31536605000000:31536604000000"),
+        Just("31536000000000:3:31535999000000!31536600000000:31536000000000"),
+        Just("31536000000000!31536600000000"),
+        Just("31536000000000!x:1"),
+        Just("!31536600000000:31536000000000"),
+    ];
+    let marked = marked.prop_map(|text| MainKey::of_text(text.to_owned(), None));
+    let hash = Just(MainKey::of_fields([("before", "1")], None));
     let entry = prop_oneof![
         Just("31535999500000 3 1"),
         Just("31535999900000 4 1"),
@@ -158,6 +165,10 @@ fn foreign() -> impl Strategy<Value = MainKey> {
         Just("31536605000000 8 2 31536604000000 5000000"),
         Just("31536000000000 2 5"),
         Just("1 2 3  4"),
+        Just("31535999900000 4 1!31536600000000:31535999900000"),
+        Just("31535999900000 4 1!1:2!31536600000000:31535999900000"),
+        Just("!31536600000000:31535999900000"),
+        Just("31535999900000 4 1!x"),
         Just("1 2 3 "),
         Just("x"),
         Just(""),
@@ -166,7 +177,7 @@ fn foreign() -> impl Strategy<Value = MainKey> {
         let value = Value::List(entries.into_iter().map(str::to_owned).collect());
         MainKey(Some(Key { value, deadline: None }))
     });
-    prop_oneof![4 => text, 2 => hash, 1 => part, 3 => list]
+    prop_oneof![4 => text, 2 => counter, 2 => marked, 1 => hash, 3 => list]
 }
 
 /// What clients do that fetch ahead, which GCRA alone has.
@@ -210,13 +221,14 @@ fn actions(
     });
     let reward =
         (rates.clone(), 1..12u64).prop_map(|(rates, some)| Action::Reward { tokens: some.min(rates.limit()), rates });
-    let block = (0..3_000_000u64).prop_map(|us| Action::Block(Duration::from_micros(us)));
+    let length = prop_oneof![1 => 0..3_000_000u64, 1 => Just(0), 1 => Just(7_200_000_000)];
+    let block = (rates.clone(), length).prop_map(|(rates, us)| Action::Block(rates, Duration::from_micros(us)));
     let foreign = (foreign(), prop::option::of(1..5_000u64)).prop_map(|(key, ttl_ms)| Action::Foreign(key, ttl_ms));
     let action = prop_oneof![
         24 => ask,
         6 => give_back,
         3 => reward,
-        1 => prop_oneof![1 => block, 1 => Just(Action::Block(Duration::ZERO))],
+        2 => block,
         1 => rates.prop_map(Action::Reset),
         2 => foreign,
     ];
@@ -263,7 +275,7 @@ impl Model for LimitState {
                 pair.step(&PutBack::new(*rate, *unused, tat), false);
             }
             Action::Reward { rates, tokens } => pair.step(&Reward::new(rates, *tokens), false),
-            Action::Block(length) => pair.step(&Block::new(*length), false),
+            Action::Block(rates, length) => pair.step(&Block::new(rates, *length), false),
             Action::Reset(rates) => pair.step(&Reset::new(rates), false),
             Action::Foreign(key, ttl_ms) => {
                 let deadline = pair.deadline(*ttl_ms);
@@ -273,8 +285,7 @@ impl Model for LimitState {
     }
 
     fn read_back(pair: &mut Pair<LimitState>) -> LimitState {
-        let block = pair.name.companion("dlock_limit_block");
-        let mut state = LimitState { main: pair.read_main(), block: pair.read_text(&block), ..LimitState::default() };
+        let mut state = LimitState { main: pair.read_main(), ..LimitState::default() };
         for period in PERIODS {
             let key = pair.read_key(&pair.name.companion(&format!("dlock_limit_{period}")));
             if key.is_there() {

@@ -125,14 +125,6 @@ impl MainKey {
         }
     }
 
-    /// The list; `None` when the key is gone, or holds something else.
-    pub(crate) fn list_mut(&mut self) -> Option<&mut VecDeque<String>> {
-        match &mut self.0 {
-            Some(Key { value: Value::List(list), .. }) => Some(list),
-            _ => None,
-        }
-    }
-
     /// When it ends; `None` also when it is gone.
     pub(crate) fn deadline(&self) -> Option<u64> {
         self.0.as_ref().and_then(|key| key.deadline)

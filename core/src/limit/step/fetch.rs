@@ -1,6 +1,6 @@
 use super::super::rate::{LONGEST_US, Rate};
 use super::super::tat::{self, Span};
-use super::algorithm::{Asked, Held, bucket, top};
+use super::algorithm::{Asked, Held, top};
 use super::numbers::Numbers;
 use super::{LimitState, lua, push_keys};
 use crate::name::ObjectName;
@@ -70,8 +70,9 @@ impl Step for Fetch {
         let us = tat::since_2025(now);
         let numbers = Numbers::new(&self.rate, self.least);
         let asked = Asked { numbers: &numbers, cost: self.least, now: us };
-        let (mut bucket, moved) = bucket(&state.main, asked)?;
-        let granted = state.blocked_until(now, us).max(bucket.due(asked)) <= us;
+        let mut held = Held::read(&state.main, asked)?;
+        let (blocked_until, moved, bucket) = (held.blocked_until, held.moved, held.bucket()?);
+        let granted = blocked_until.max(bucket.due(asked)) <= us;
         let (from, unit) = (bucket.tat, numbers.tokens);
         if granted {
             let lasting = Span { us: us + self.lasting_us, part: 0 };
@@ -80,13 +81,13 @@ impl Step for Fetch {
         }
         let tat = bucket.tat;
         if granted || moved {
-            Held::Gcra(bucket).store(&mut state.main, asked, now);
+            held.store(&mut state.main, asked, now);
         }
         Ok(Fetched { granted, now, from, tat })
     }
 
     fn script() -> &'static Script {
-        static SCRIPT: Script = Script::new(lua!("rated", "fetch", "algorithm/gcra_store", "fetched"));
+        static SCRIPT: Script = Script::new(lua!("rated", "fetch", "algorithm/gcra_store", "set", "fetched"));
         &SCRIPT
     }
 

@@ -47,7 +47,7 @@ impl Step for GiveBack {
         let numbers = numbers(&self.rates, self.cost);
         let held = read(state, &self.rates, &numbers, self.cost, us)?;
         let asked = |at: usize| Asked { numbers: &numbers[at], cost: self.cost, now: us };
-        let since = held.iter().zip(&self.then).enumerate().map(|(at, ((held, _), then))| held.since(asked(at), *then));
+        let since = held.iter().zip(&self.then).enumerate().map(|(at, (held, then))| held.since(asked(at), *then));
         let (mut all_gone, mut all_same) = (true, true);
         for (gone, same) in since {
             (all_gone, all_same) = (all_gone && gone, all_same && same && !gone);
@@ -55,7 +55,7 @@ impl Step for GiveBack {
         if !all_same {
             return Ok(all_gone);
         }
-        for (at, (mut held, _)) in held.into_iter().enumerate() {
+        for (at, mut held) in held.into_iter().enumerate() {
             held.take_back(asked(at));
             held.store(state.key(&self.rates, at), asked(at), now);
         }
@@ -77,6 +77,7 @@ impl Step for GiveBack {
             "algorithm/window_store",
             "algorithm/counter_store",
             "algorithm/log_store",
+            "set",
             "done"
         ));
         &SCRIPT

@@ -54,7 +54,7 @@ pub(super) fn read(
     numbers: &[Numbers],
     cost: u64,
     now: u64,
-) -> Result<Vec<(Held, bool)>, WrongType> {
+) -> Result<Vec<Held>, WrongType> {
     let read = |(at, numbers)| Held::read(state.read(rates, at), Asked { numbers, cost, now });
     numbers.iter().enumerate().map(read).collect()
 }
@@ -83,11 +83,10 @@ impl Step for Judge {
         let held = read(state, &self.rates, &numbers, self.cost, us)?;
         let asked = |at: usize| Asked { numbers: &numbers[at], cost: self.cost, now: us };
         let (mut at, mut which) = (us, 0);
-        let blocked_until = state.blocked_until(now, us);
-        if blocked_until > at {
-            (at, which) = (blocked_until, self.rates.len() as u64 + 1);
-        }
-        for (number, (held, _)) in held.iter().enumerate() {
+        for (number, held) in held.iter().enumerate() {
+            if held.blocked_until > at {
+                (at, which) = (held.blocked_until, self.rates.len() as u64 + 1);
+            }
             let due = held.due(asked(number));
             if due > at {
                 (at, which) = (due, number as u64 + 1);
@@ -95,12 +94,12 @@ impl Step for Judge {
         }
         let allowed = at <= us + self.wait_us;
         let mut standings = SmallVec::new();
-        for (number, (mut held, moved)) in held.into_iter().enumerate() {
+        for (number, mut held) in held.into_iter().enumerate() {
             if allowed && self.cost > 0 {
                 held.charge(asked(number), at);
             }
             standings.push(held.standing(asked(number)));
-            if self.cost > 0 && (allowed || moved) {
+            if self.cost > 0 && (allowed || held.moved) {
                 held.store(state.key(&self.rates, number), asked(number), now);
             }
         }
@@ -122,6 +121,7 @@ impl Step for Judge {
             "algorithm/window_store",
             "algorithm/counter_store",
             "algorithm/log_store",
+            "set",
             "say"
         ));
         &SCRIPT
@@ -156,11 +156,6 @@ impl Step for Judge {
 }
 
 impl LimitState {
-    /// Until when it is blocked, in us since 2025; now when it is not.
-    pub(super) fn blocked_until(&self, now: ServerTime, us: u64) -> u64 {
-        us + self.block.as_ref().map_or(0, |block| block.ttl(now).max(0) as u64 * 1_000)
-    }
-
     /// What the key of the `at`-th of these rates holds.
     fn read(&self, rates: &Rates, at: usize) -> &MainKey {
         static NOTHING: MainKey = MainKey(None);

@@ -24,15 +24,11 @@ pub(crate) use reward::Reward;
 
 use super::rates::Rates;
 use crate::name::ObjectName;
-use crate::step::keys::expire_text;
-use crate::step::{Call, Expires, MainKey, SharedKeys, State, Text};
+use crate::step::{Call, Expires, MainKey, SharedKeys, State};
 use crate::time::ServerTime;
 
 /// The kind of key of a limiter with one rate. One with several has a key for each, of this kind, `_` and the period in us.
 const KIND: &str = "dlock_limit";
-
-/// The kind of key that is there while a limiter is blocked.
-const BLOCK: &str = "dlock_limit_block";
 
 /// Of each rate the three numbers that say how it stands, see the scripts.
 pub(crate) type Standing = [u64; 3];
@@ -59,8 +55,6 @@ pub(crate) struct LimitState {
     pub(crate) main: MainKey,
     /// What one with several has, by their periods in us.
     pub(crate) each: BTreeMap<u64, MainKey>,
-    /// There while it is blocked.
-    pub(crate) block: Option<Text>,
 }
 
 impl LimitState {
@@ -73,9 +67,8 @@ impl LimitState {
     }
 }
 
-/// The keys of a limiter with these rates: of its block, and of each rate.
+/// The keys of a limiter with these rates, one of each.
 fn push_keys(name: &ObjectName, rates: &Rates, call: &mut Call) {
-    call.keys.join(name.companion_parts(BLOCK));
     match &**rates {
         [_] => call.keys.join(name.companion_parts(KIND)),
         rates => rates.iter().for_each(|rate| call.keys.push(&name.companion(&format!("{KIND}_{}", rate.per_us())))),
@@ -85,13 +78,13 @@ fn push_keys(name: &ObjectName, rates: &Rates, call: &mut Call) {
 impl Expires for LimitState {
     fn expire(&mut self, now: ServerTime) -> bool {
         self.each.retain(|_, key| !key.expire(now));
-        self.main.expire(now) & expire_text(&mut self.block, now) && self.each.is_empty()
+        self.main.expire(now) && self.each.is_empty()
     }
 }
 
 impl State for LimitState {
     const ACCESS: &'static str = "~dlock_limit:* ~dlock_limit_*:* +eval +evalsha +time +ping +info +get +set +del +exists \
-        +pttl +pexpire +mget +hmget +hset +lindex +llen +lset +ltrim +rpop +rpush";
+        +pexpire +lindex +llen +lset +ltrim +rpop +rpush";
 
     fn main_key(name: &ObjectName) -> String {
         name.companion(KIND)

@@ -12,6 +12,6 @@ local left_us, left_part = tonumber(ARGV[9]), tonumber(ARGV[10])
 if u ~= left_us or v ~= left_part then
   return (u < left_us or (u == left_us and v < left_part)) and 1 or 0
 end
-local i, key, kind = 1, KEYS[2], ARGV[3]
+local i, key, kind = 1, KEYS[1], ARGV[3]
 local first, second = tonumber(ARGV[4]), tonumber(ARGV[5])
 do

@@ -1,6 +1,6 @@
 use super::super::rate::Rate;
 use super::super::tat::{self, Span};
-use super::algorithm::{Asked, Held, bucket};
+use super::algorithm::{Asked, Held};
 use super::numbers::Numbers;
 use super::{LimitState, lua, push_keys};
 use crate::name::ObjectName;
@@ -44,19 +44,20 @@ impl Step for PutBack {
     ) -> Result<bool, WrongType> {
         let numbers = Numbers::of_length(&self.rate, self.length);
         let asked = Asked { numbers: &numbers, cost: 1, now: tat::since_2025(now) };
-        let (mut bucket, _) = bucket(&state.main, asked)?;
+        let mut held = Held::read(&state.main, asked)?;
+        let bucket = held.bucket()?;
         if bucket.tat != self.tat {
             // Sooner: a reset, or a step of the clock. Later: somebody else's charge, or all of it has passed.
             return Ok(bucket.tat < self.tat);
         }
         bucket.take_back(asked);
-        Held::Gcra(bucket).store(&mut state.main, asked, now);
+        held.store(&mut state.main, asked, now);
         Ok(true)
     }
 
     fn script() -> &'static Script {
         static SCRIPT: Script =
-            Script::new(lua!("rated", "put_back", "algorithm/gcra_take_back", "algorithm/gcra_store", "put"));
+            Script::new(lua!("rated", "put_back", "algorithm/gcra_take_back", "algorithm/gcra_store", "set", "put"));
         &SCRIPT
     }
 

@@ -2,6 +2,6 @@
     at, which = due, i
   end
   if held then
-    held[i] = { u, v, w, x, y, z, moved }
+    held[i] = { u, v, w, x, y, z, b, moved }
   end
 end

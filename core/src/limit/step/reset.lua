@@ -1,6 +1,6 @@
 -- Forgets all that a rate limiter has counted, and a block.
 --
--- KEYS     the key of the block, and those of its rates: STRING, LIST or HASH
+-- KEYS     those of its rates: STRING or LIST
 --
 -- Reply    1 there was something, 0 there was nothing
 --

@@ -31,7 +31,7 @@ impl Step for Reset {
         _now: ServerTime,
         _outbox: &mut Outbox<'_>,
     ) -> Result<bool, WrongType> {
-        let mut any = state.block.take().is_some();
+        let mut any = false;
         for at in 0..self.rates.len() {
             let key = state.key(&self.rates, at);
             any |= key.is_there();

@@ -38,7 +38,7 @@ impl Step for Reward {
         let us = tat::since_2025(now);
         let numbers = numbers(&self.rates, self.tokens);
         let held = read(state, &self.rates, &numbers, self.tokens, us)?;
-        for (at, (mut held, _)) in held.into_iter().enumerate() {
+        for (at, mut held) in held.into_iter().enumerate() {
             let asked = Asked { numbers: &numbers[at], cost: self.tokens, now: us };
             let key = state.key(&self.rates, at);
             if key.is_there() {
@@ -63,6 +63,7 @@ impl Step for Reward {
             "algorithm/window_store",
             "algorithm/counter_store",
             "algorithm/log_store",
+            "set",
             "done"
         ));
         &SCRIPT

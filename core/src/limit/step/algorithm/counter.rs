@@ -1,8 +1,8 @@
 use super::super::Standing;
 use super::super::numbers::{LARGEST, Numbers};
-use super::window::number;
+use super::window::numbers;
 use super::{Asked, LONGEST};
-use crate::step::{MainKey, WrongType};
+use crate::step::WrongType;
 
 /// The last window that tokens were taken of: how many in the one before it, and how many in it.
 #[derive(Clone, Debug)]
@@ -13,16 +13,13 @@ pub(in super::super) struct Counter {
 }
 
 impl Counter {
-    pub(super) fn read(key: &MainKey, asked: Asked<'_>) -> Result<(Counter, bool), WrongType> {
+    pub(super) fn read(text: Option<&str>, asked: Asked<'_>) -> Result<(Counter, bool), WrongType> {
         let (per, now) = (asked.numbers.per_us, asked.now);
         let current = now - now % per;
-        let Some(fields) = key.fields()? else {
+        let Some(text) = text else {
             return Ok((Counter { start: current, before: 0, taken: 0 }, false));
         };
-        let field = |name: &str| fields.get(name).and_then(|digits| number(digits)).map(|number| number.min(LARGEST));
-        let [begun, before, taken, written] = ["start", "before", "taken", "written"].map(field);
-        let (begun, before, taken) = (begun.ok_or(WrongType)?, before.ok_or(WrongType)?, taken.ok_or(WrongType)?);
-        let written = written.ok_or(WrongType)?;
+        let [begun, before, taken, written] = numbers(text).ok_or(WrongType)?;
         let moved = written > now;
         // The clock stepped back: the windows are as far ahead as they were.
         let back = if moved { (written - written % per).saturating_sub(current) } else { 0 };
@@ -73,10 +70,8 @@ impl Counter {
         self.before = self.before.saturating_sub(rest);
     }
 
-    pub(super) fn fields(&self, asked: Asked<'_>) -> [(&'static str, String); 4] {
-        let Counter { start, before, taken } = *self;
-        [("start", start), ("before", before), ("taken", taken), ("written", asked.now)]
-            .map(|(field, number)| (field, number.to_string()))
+    pub(super) fn text(&self, asked: Asked<'_>) -> String {
+        format!("{}:{}:{}:{}", self.start, self.before, self.taken, asked.now)
     }
 
     /// For how long it matters.

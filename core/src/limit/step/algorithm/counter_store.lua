@@ -1,10 +1,4 @@
   if kind == 'c' then
-    redis.call(
-      'HSET', key,
-      'start', string.format('%.0f', u),
-      'before', string.format('%.0f', v),
-      'taken', string.format('%.0f', w),
-      'written', string.format('%.0f', now)
-    )
-    redis.call('PEXPIRE', key, string.format('%.0f', math.ceil((u + 2 * second - now) / 1000) + 1))
+    text = string.format('%.0f:%.0f:%.0f:%.0f', u, v, w, now)
+    ahead = u + 2 * second - now
   end

@@ -8,7 +8,6 @@
     local horizon_us = tonumber(ARGV[i * 6 + 1])
     local top_us, top_part = now + horizon_us, horizon_part
     local us, part, written = 0, 0, nil
-    local text = texts[i + 1] or redis.call('GET', key)
     if text then
       local whole, parts, in_unit = string.match(text, '^(%d+)%+(%d+)/(%d+)$')
       us = tonumber(whole or string.match(text, '^%d+$'))

@@ -3,7 +3,7 @@ use super::super::super::tat::{Span, Stored};
 use super::super::Standing;
 use super::super::numbers::Numbers;
 use super::{Asked, LONGEST};
-use crate::step::{MainKey, WrongType};
+use crate::step::WrongType;
 
 /// A theoretical arrival time, no sooner than now.
 #[derive(Clone, Debug)]
@@ -14,9 +14,9 @@ pub(in super::super) struct Bucket {
 impl Bucket {
     /// Beyond the horizon lie reservations. Else it is what a step of the server's clock, or another rate, has left there, and
     /// is pulled back. Reservations move with a clock that steps back: all of them are as far ahead as they were.
-    pub(super) fn read(key: &MainKey, asked: Asked<'_>) -> Result<(Bucket, bool), WrongType> {
+    pub(super) fn read(text: Option<&str>, asked: Asked<'_>) -> Result<(Bucket, bool), WrongType> {
         let Asked { numbers: Numbers { tokens: unit, .. }, now, .. } = asked;
-        let stored = key.text()?.map(|text| Stored::parse(text, *unit).ok_or(WrongType)).transpose()?;
+        let stored = text.map(|text| Stored::parse(text, *unit).ok_or(WrongType)).transpose()?;
         let Stored { tat, at } = stored.unwrap_or_default();
         let top = top(asked);
         let most = Span { us: top.us.saturating_add(LONGEST), ..top };

@@ -4,10 +4,10 @@
   --
   -- Its numbers: the most tokens in any interval, and the interval's length in us. An entry that was written at another time, because
   -- its tokens are reserved, or when the log's time was ahead, since the clock was set back, has both behind it: `time total cost
-  -- written ahead`. The key is gone when the last entry is over.
+  -- written ahead`. A mark of a block counts on the last entry alone. The key is gone when the last entry is over.
   if kind == 'l' then
     local function read(entry)
-      local time, total, cost, written, ahead = string.match(entry or '', '^(%d+) (%d+) (%d+) ?(%d*) ?(%d*)$')
+      local time, total, cost, written, ahead = string.match(entry or '', '^(%d+) (%d+) (%d+) ?(%d*) ?(%d*)!?[%d:]*$')
       if not time then
         return nil
       end
@@ -20,14 +20,18 @@
     end
     due = now
     local length = redis.call('LLEN', key)
-    if length > 0 then
-      local last, _, total, written, ahead, last_cost = read(redis.call('LINDEX', key, -1))
+    if length > 0 and not text then
+      -- Nothing but a block.
+      x = length
+    elseif length > 0 then
+      local last, _, total, written, ahead, last_cost = read(text)
       if not last then
         return redis.error_reply('WRONGTYPE the key holds no sliding log')
       end
+      local stepped = false
       if written > now + ahead then
         -- The clock stepped back, and the log's time goes on.
-        ahead, moved = written - now, true
+        ahead, stepped = written - now, true
       end
       -- The first entry, from `low` on, that is later than `time` and has at least `before` tokens in front of it.
       local function first_of(low, time, before)
@@ -54,9 +58,10 @@
       local over = first_of(0, now + ahead - second, 0)
       if over == length then
         -- Nothing counts any more, and a new log begins.
-        x, moved = over, false
+        x = over
       else
         local _, front = read(redis.call('LINDEX', key, over))
+        moved = moved or stepped
         u, v, w, x, y, z = last, total, ahead, over, last_cost, math.min(front or 0, total)
         due = math.max(now, last - ahead)
         local need = total + asked - first

@@ -4,7 +4,7 @@ use super::super::Standing;
 use super::super::numbers::LARGEST;
 use super::Asked;
 use super::window::number;
-use crate::step::{MainKey, WrongType};
+use crate::step::WrongType;
 
 /// The log's entries, as the key holds them, and what the last says.
 #[derive(Clone, Debug, Default)]
@@ -37,6 +37,11 @@ struct Entry {
 
 impl Entry {
     fn read(text: &str) -> Option<Entry> {
+        // A mark of a block that was written with it.
+        let (text, mark) = text.split_once('!').unwrap_or((text, ""));
+        if !mark.bytes().all(|byte| byte.is_ascii_digit() || byte == b':') {
+            return None;
+        }
         let mut words = text.splitn(5, ' ');
         let mut one = || words.next().map(number);
         let (time, total, cost) = (one()??, one()??, one()??);
@@ -60,9 +65,14 @@ impl Entry {
 }
 
 impl Log {
-    pub(super) fn read(key: &MainKey, asked: Asked<'_>) -> Result<(Log, bool), WrongType> {
-        let Some(entries) = key.list()?.cloned() else { return Ok((Log::default(), false)) };
-        let last = entries.back().and_then(|text| Entry::read(text)).ok_or(WrongType)?;
+    /// What a list holds whose last entry is this text, without a mark behind it.
+    pub(super) fn read(
+        entries: VecDeque<String>,
+        text: Option<&str>,
+        asked: Asked<'_>,
+    ) -> Result<(Log, bool), WrongType> {
+        let Some(text) = text else { return Ok((Log { over: entries.len(), entries, ..Log::default() }, false)) };
+        let last = Entry::read(text).ok_or(WrongType)?;
         let mut log = Log { entries, last: last.own, ahead: last.ahead, ..Log::default() };
         // The clock stepped back, and the log's time goes on.
         let moved = last.written > asked.now + last.ahead;
@@ -151,25 +161,25 @@ impl Log {
         (!self.is_empty()).then(|| end.saturating_sub(asked.now + self.ahead))
     }
 
-    /// As they are to be stored.
-    pub(super) fn entries(mut self, asked: Asked<'_>) -> VecDeque<String> {
+    /// The last entry is to be written, whatever has changed.
+    pub(super) fn rewrite(&mut self) {
+        self.rewrite = true;
+    }
+
+    /// As they are to be stored, with a mark behind the last. None when nothing counts any more.
+    pub(super) fn entries(mut self, asked: Asked<'_>, moved: bool, mark: &str) -> VecDeque<String> {
+        if self.is_empty() {
+            return if mark.is_empty() { VecDeque::new() } else { [mark.to_owned()].into() };
+        }
         let Last { time, total, cost } = self.last;
-        if let Some(last) = self.entries.back_mut().filter(|_| self.rewrite) {
+        if let Some(last) = self.entries.back_mut().filter(|_| self.rewrite || moved) {
             *last = format!("{time} {total} {cost}");
             if self.ahead > 0 || time != asked.now {
                 *last = format!("{last} {} {}", asked.now + self.ahead, self.ahead);
             }
+            last.push_str(mark);
         }
         self.entries
-    }
-
-    /// Nothing in it counts: what is over stays until the key is gone.
-    pub(super) fn leave(self, key: &mut MainKey) {
-        if self.entries.is_empty() {
-            key.delete();
-        } else if let Some(list) = key.list_mut() {
-            *list = self.entries;
-        }
     }
 
     pub(super) fn standing(&self, asked: Asked<'_>) -> Standing {

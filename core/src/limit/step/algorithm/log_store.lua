@@ -1,10 +1,12 @@
-  if kind == 'l' and v > z then
-    if moved then
-      local entry = string.format('%.0f %.0f %.0f', u, v, y)
-      if w > 0 or u ~= now then
-        entry = string.format('%s %.0f %.0f', entry, now + w, w)
+  if kind == 'l' then
+    text, ahead = '', 0
+    if v > z then
+      ahead = math.max(0, u + second - now - w)
+      if moved then
+        text = string.format('%.0f %.0f %.0f', u, v, y)
+        if w > 0 or u ~= now then
+          text = string.format('%s %.0f %.0f', text, now + w, w)
+        end
       end
-      redis.call('LSET', key, -1, entry)
     end
-    redis.call('PEXPIRE', key, string.format('%.0f', math.ceil(math.max(0, u + second - now - w) / 1000) + 1))
   end

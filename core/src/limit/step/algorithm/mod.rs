@@ -14,7 +14,7 @@ use window::Window;
 use super::super::rate::Algorithm;
 use super::super::tat::Span;
 use super::Standing;
-use super::numbers::Numbers;
+use super::numbers::{LARGEST, Numbers};
 use crate::step::keys::{Key, Value};
 use crate::step::{MainKey, WrongType};
 use crate::time::ServerTime;
@@ -24,7 +24,17 @@ const LONGEST: u64 = super::super::rate::LONGEST_US;
 
 /// Where a rate stands at an instant.
 #[derive(Clone, Debug)]
-pub(super) enum Held {
+pub(super) struct Held {
+    pub(super) count: Count,
+    /// Until when nothing is granted, in us since 2025; 0 when it is not blocked.
+    pub(super) blocked_until: u64,
+    /// Whether a step of the clock has changed it.
+    pub(super) moved: bool,
+}
+
+/// What an algorithm has counted.
+#[derive(Clone, Debug)]
+pub(super) enum Count {
     Gcra(Bucket),
     Window(Window),
     Counter(Counter),
@@ -47,101 +57,139 @@ impl Asked<'_> {
 }
 
 impl Held {
-    /// Reads what a key holds, with steps of the clock made good; whether there was one.
-    pub(super) fn read(key: &MainKey, asked: Asked<'_>) -> Result<(Held, bool), WrongType> {
-        match asked.numbers.algorithm {
-            Algorithm::Gcra => Bucket::read(key, asked).map(|(held, moved)| (Held::Gcra(held), moved)),
+    /// Reads what a key holds, with steps of the clock made good.
+    pub(super) fn read(key: &MainKey, asked: Asked<'_>) -> Result<Held, WrongType> {
+        let is_log = asked.numbers.algorithm == Algorithm::SlidingLog;
+        let text = if is_log { key.list()?.and_then(|list| list.back()).map(String::as_str) } else { key.text()? };
+        let mark = text.map(|text| Mark::split(text, asked.now)).transpose()?;
+        let text = mark.as_ref().and_then(|mark| mark.rest);
+        let (count, moved) = match asked.numbers.algorithm {
+            Algorithm::Gcra => Bucket::read(text, asked).map(|(held, moved)| (Count::Gcra(held), moved)),
             Algorithm::FixedWindow | Algorithm::AlignedWindow => {
-                Window::read(key, asked).map(|(held, moved)| (Held::Window(held), moved))
+                Window::read(text, asked).map(|(held, moved)| (Count::Window(held), moved))
             }
-            Algorithm::SlidingCounter => Counter::read(key, asked).map(|(held, moved)| (Held::Counter(held), moved)),
-            Algorithm::SlidingLog => Log::read(key, asked).map(|(held, moved)| (Held::Log(held), moved)),
+            Algorithm::SlidingCounter => Counter::read(text, asked).map(|(held, moved)| (Count::Counter(held), moved)),
+            Algorithm::SlidingLog => {
+                let entries = key.list()?.cloned().unwrap_or_default();
+                Log::read(entries, text, asked).map(|(held, moved)| (Count::Log(held), moved))
+            }
             Algorithm::Redisson { .. } => unreachable!("its limiters have steps of their own"),
-        }
+        }?;
+        let (blocked_until, block_moved) = mark.map_or((0, false), |mark| (mark.until, mark.moved));
+        Ok(Held { count, blocked_until, moved: moved || block_moved })
     }
 
     /// When there are the tokens that are asked for.
     pub(super) fn due(&self, asked: Asked<'_>) -> u64 {
-        match self {
-            Held::Gcra(bucket) => bucket.due(asked),
-            Held::Window(window) => window.due(asked),
-            Held::Counter(counter) => counter.due(asked),
-            Held::Log(log) => log.due(asked),
+        match &self.count {
+            Count::Gcra(bucket) => bucket.due(asked),
+            Count::Window(window) => window.due(asked),
+            Count::Counter(counter) => counter.due(asked),
+            Count::Log(log) => log.due(asked),
+        }
+    }
+
+    /// The bucket of a limiter by GCRA.
+    pub(super) fn bucket(&mut self) -> Result<&mut Bucket, WrongType> {
+        match &mut self.count {
+            Count::Gcra(bucket) => Ok(bucket),
+            _ => Err(WrongType),
         }
     }
 
     /// Takes the tokens, for use at `at`.
     pub(super) fn charge(&mut self, asked: Asked<'_>, at: u64) {
-        match self {
-            Held::Gcra(bucket) => bucket.charge(asked, at),
-            Held::Window(window) => window.charge(asked, at),
-            Held::Counter(counter) => counter.charge(asked, at),
-            Held::Log(log) => log.charge(asked, at),
+        match &mut self.count {
+            Count::Gcra(bucket) => bucket.charge(asked, at),
+            Count::Window(window) => window.charge(asked, at),
+            Count::Counter(counter) => counter.charge(asked, at),
+            Count::Log(log) => log.charge(asked, at),
         }
     }
 
     /// As if the last so many tokens had not been taken.
     pub(super) fn take_back(&mut self, asked: Asked<'_>) {
-        match self {
-            Held::Gcra(bucket) => bucket.take_back(asked),
-            Held::Window(window) => window.take_back(asked),
-            Held::Counter(counter) => counter.take_back(asked),
-            Held::Log(log) => log.take_back(asked),
+        match &mut self.count {
+            Count::Gcra(bucket) => bucket.take_back(asked),
+            Count::Window(window) => window.take_back(asked),
+            Count::Counter(counter) => counter.take_back(asked),
+            Count::Log(log) => log.take_back(asked),
+        }
+    }
+
+    /// Refuses everything for so many us from now on.
+    pub(super) fn block(&mut self, asked: Asked<'_>, us: u64) {
+        self.blocked_until = asked.now + us;
+        if let Count::Log(log) = &mut self.count {
+            log.rewrite();
         }
     }
 
     pub(super) fn store(self, key: &mut MainKey, asked: Asked<'_>, now: ServerTime) {
+        let blocked_us = self.blocked_until.saturating_sub(asked.now);
+        let mark = if blocked_us > 0 { format!("!{}:{}", self.blocked_until, asked.now) } else { String::new() };
         // The deadline of a key that lives for so many us: whole ms, rounded up, and one more.
-        let for_us = |ahead: u64| Some(now.millis() + ahead.div_ceil(1_000) + 1);
-        match self {
-            Held::Gcra(bucket) => {
-                let ahead = bucket.tat.us + u64::from(bucket.tat.part > 0) - asked.now;
-                *key = MainKey::of_text(bucket.text(asked), for_us(ahead));
+        let for_us = |ahead: u64| Some(now.millis() + ahead.max(blocked_us).div_ceil(1_000) + 1);
+        let (text, ahead) = match self.count {
+            Count::Gcra(bucket) => (bucket.text(asked), bucket.tat.us + u64::from(bucket.tat.part > 0) - asked.now),
+            Count::Window(window) => (window.text(asked), window.ahead(asked)),
+            Count::Counter(counter) => (counter.text(asked), counter.ahead(asked)),
+            Count::Log(log) => {
+                let ahead = log.ahead(asked).unwrap_or(0);
+                let list = log.entries(asked, self.moved, &mark);
+                let deadline = for_us(ahead);
+                *key = MainKey((!list.is_empty()).then(|| Key { value: Value::List(list), deadline }));
+                return;
             }
-            Held::Window(window) => *key = MainKey::of_text(window.text(asked), for_us(window.ahead(asked))),
-            Held::Counter(counter) => {
-                let fields = counter.fields(asked);
-                let fields = fields.each_ref().map(|(field, text)| (*field, text.as_str()));
-                *key = MainKey::of_fields(fields, for_us(counter.ahead(asked)));
-            }
-            Held::Log(log) => match log.ahead(asked) {
-                Some(ahead) => {
-                    *key = MainKey(Some(Key { value: Value::List(log.entries(asked)), deadline: for_us(ahead) }))
-                }
-                None => log.leave(key),
-            },
-        }
+        };
+        *key = MainKey::of_text(text + &mark, for_us(ahead));
     }
 
     /// The three numbers of the reply.
     pub(super) fn standing(&self, asked: Asked<'_>) -> Standing {
-        match self {
-            Held::Gcra(bucket) => [bucket.tat.us, bucket.tat.part, 0],
-            Held::Window(window) => [window.start, window.taken, 0],
-            Held::Counter(counter) => [counter.start, counter.before, counter.taken],
-            Held::Log(log) => log.standing(asked),
+        match &self.count {
+            Count::Gcra(bucket) => [bucket.tat.us, bucket.tat.part, 0],
+            Count::Window(window) => [window.start, window.taken, 0],
+            Count::Counter(counter) => [counter.start, counter.before, counter.taken],
+            Count::Log(log) => log.standing(asked),
         }
     }
 
     /// Whether nothing is left of the charge after which it stood so, and whether nothing was charged since.
     pub(super) fn since(&self, asked: Asked<'_>, then: Standing) -> (bool, bool) {
-        match self {
-            Held::Gcra(bucket) => {
+        match &self.count {
+            Count::Gcra(bucket) => {
                 let Numbers { cost, tokens, .. } = *asked.numbers;
                 let then = Span { us: then[0], part: then[1] };
                 let ahead = then >= Span { us: asked.now, part: 0 }.plus(cost, tokens);
                 (bucket.tat < then, bucket.tat == then && ahead)
             }
-            Held::Window(window) => (window.taken == 0, [window.start, window.taken] == then[..2]),
-            Held::Counter(counter) => (counter.taken == 0, self.standing(asked) == then),
-            Held::Log(log) => (log.is_empty(), log.standing(asked)[1..] == then[1..] && log.last_cost() == asked.cost),
+            Count::Window(window) => (window.taken == 0, [window.start, window.taken] == then[..2]),
+            Count::Counter(counter) => (counter.taken == 0, self.standing(asked) == then),
+            Count::Log(log) => (log.is_empty(), log.standing(asked)[1..] == then[1..] && log.last_cost() == asked.cost),
         }
     }
 }
 
-/// Reads what the key of a limiter by GCRA holds; whether a step of the clock was made good.
-pub(super) fn bucket(key: &MainKey, asked: Asked<'_>) -> Result<(Bucket, bool), WrongType> {
-    Bucket::read(key, asked)
+/// What stands behind that which a key holds, while its limiter is blocked: `!until:written`.
+struct Mark<'a> {
+    rest: Option<&'a str>,
+    until: u64,
+    moved: bool,
+}
+
+impl<'a> Mark<'a> {
+    fn split(text: &'a str, now: u64) -> Result<Mark<'a>, WrongType> {
+        let Some((rest, times)) = text.rsplit_once('!') else {
+            return Ok(Mark { rest: Some(text), until: 0, moved: false });
+        };
+        let number = |digits| window::number(digits).map(|number| number.min(LARGEST));
+        let times = times.split_once(':').and_then(|(until, written)| Some((number(until)?, number(written)?)));
+        let (until, written) = times.ok_or(WrongType)?;
+        // The clock stepped back: the block is as far ahead as it was.
+        let until = until.saturating_sub(written.saturating_sub(now)).min(now + LONGEST);
+        Ok(Mark { rest: Some(rest).filter(|rest| !rest.is_empty()), until, moved: written > now })
+    }
 }
 
 /// Up to where a bucket has tokens now.

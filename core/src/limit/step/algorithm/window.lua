@@ -8,7 +8,6 @@
     if kind == 'a' then
       start = now - now % second
     end
-    local text = texts[i + 1] or redis.call('GET', key)
     if text then
       local begun, before, written = string.match(text, '^(%d+):(%d+):(%d+)$')
       if not begun then

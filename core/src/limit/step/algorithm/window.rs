@@ -2,7 +2,7 @@ use super::super::super::rate::Algorithm;
 use super::super::Standing;
 use super::super::numbers::{LARGEST, Numbers};
 use super::{Asked, LONGEST};
-use crate::step::{MainKey, WrongType};
+use crate::step::WrongType;
 
 /// The last window that tokens were taken of, and how many.
 #[derive(Clone, Debug)]
@@ -12,11 +12,11 @@ pub(in super::super) struct Window {
 }
 
 impl Window {
-    pub(super) fn read(key: &MainKey, asked: Asked<'_>) -> Result<(Window, bool), WrongType> {
+    pub(super) fn read(text: Option<&str>, asked: Asked<'_>) -> Result<(Window, bool), WrongType> {
         let (per, now) = (asked.numbers.per_us, asked.now);
         let fresh = Window { start: begin(asked.numbers, now), taken: 0 };
-        let Some(text) = key.text()? else { return Ok((fresh, false)) };
-        let [begun, taken, written] = parse(text).ok_or(WrongType)?;
+        let Some(text) = text else { return Ok((fresh, false)) };
+        let [begun, taken, written] = numbers(text).ok_or(WrongType)?;
         let moved = written > now;
         // The clock stepped back: the window is as far ahead as it was.
         let back = if moved { begin(asked.numbers, written).saturating_sub(fresh.start) } else { 0 };
@@ -59,10 +59,11 @@ fn begin(numbers: &Numbers, at: u64) -> u64 {
     if numbers.algorithm == Algorithm::AlignedWindow { at - at % numbers.per_us } else { at }
 }
 
-fn parse(text: &str) -> Option<[u64; 3]> {
-    let mut numbers = text.split(':').map(|digits| number(digits).map(|number| number.min(LARGEST)));
-    let all = [numbers.next()??, numbers.next()??, numbers.next()??];
-    numbers.next().is_none().then_some(all)
+/// So many numbers between colons.
+pub(super) fn numbers<const N: usize>(text: &str) -> Option<[u64; N]> {
+    let all: Option<Vec<u64>> =
+        text.split(':').map(|digits| number(digits).map(|number| number.min(LARGEST))).collect();
+    all?.try_into().ok()
 }
 
 /// A number of any length; one that is too large for us is as good as endless.

@@ -1,0 +1,2 @@
+  b, moved = now + wait, true
+  do
