@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What is too slow for every run: repeats, exits, soak; the tests between languages and the demo's verdict REPEATS=20 times in a row,
 # of which `make test` is the first for the tests. Fewer REPEATS also shorten property tests, hand-overs and the soak in proportion.
-# And what `make test` runs on one server, on the oldest and the newest, 50 failovers and the largest models, unless REPEATS is 1.
+# And what `make test` runs on one server, on the oldest and the newest, and the longest tests, unless REPEATS is 1.
 # Ends with one line of totals.
 #   scripts/check-long.sh           everything
 #   scripts/check-long.sh GROUP...  only these groups: rust c python node java interop redisson demo soak; rust@redis-6.2 is that group
@@ -11,8 +11,11 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/groups.sh
 
-# Minutes each, of what the normal run does in small: failovers one by one, and the model that no code speaks yet.
-rare=$([ "${REPEATS:-20}" != 1 ] || echo "--skip fifty_failovers --skip quorum_")
+# A minute and more each, of what the normal run does in small: failovers and moves one by one, tens of thousands of locks, the
+# largest spaces of the models, and sequences of the model tests that differ from the normal ones by their seed.
+skipped="fifty_ quorum_ larger:: ten_thousand a_minute_of_moves processes_that_wait_for_more_than_a_minute
+    the_scripts_do_what_the_specification_does_for_long"
+rare=$([ "${REPEATS:-20}" != 1 ] || printf -- '--skip %s ' $skipped)
 # `{only}`: the names of single tests, see scripts/totals.py.
 declare -A command=(
     [rust]="cargo test --quiet --no-fail-fast -- --ignored $rare {only}"
