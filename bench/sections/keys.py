@@ -27,9 +27,9 @@ class Known:
     server_bytes_each: float
 
 
-def ask_for(program: Program, count: int) -> Known:
+def ask_for(program: Program, count: int, what: str = "keys") -> Known:
     """One decision of each key; nine of ten in batches of a hundred."""
-    with Server() as server, Worker(program.start("keys", server, count, 0)) as worker:
+    with Server() as server, Worker(program.start(what, server, count, 0)) as worker:
         worker.ready()
         before, memory = worker.status("VmRSS"), used_memory(server)
         worker.go()

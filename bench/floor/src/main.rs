@@ -76,7 +76,10 @@ fn main() -> io::Result<()> {
                 Box::new(Rounds::new(&addresses, first, count, what == "pairs")?)
             }
             "pairs" => Box::new(Pairs::new(connection()?, first, count)?),
-            "decisions" => Box::new(Decisions::new(connection()?, count)?),
+            "decisions" => Box::new(Decisions::new(connection()?, count, "gcra")?),
+            of if of.starts_with("decisions:") => {
+                Box::new(Decisions::new(connection()?, count, &of["decisions:".len()..])?)
+            }
             "pings" => Box::new(Pings(connection()?)),
             other => return Err(io::Error::other(format!("there is no {other:?}"))),
         };

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::time::{Duration, Instant};
 
+use libdlock::limit::Algorithm;
 use libdlock::{Client, Rate};
 
 use crate::protocol;
@@ -13,9 +14,28 @@ pub const BATCH: usize = 100;
 /// One key of so many is asked for by itself.
 const BY_ITSELF: usize = 10;
 
+/// A rate by the algorithm of this name.
+fn by(algorithm: &str, tokens: u64, period: Duration) -> Result<Rate, String> {
+    let all = [
+        Algorithm::Gcra,
+        Algorithm::FixedWindow,
+        Algorithm::AlignedWindow,
+        Algorithm::SlidingLog,
+        Algorithm::SlidingCounter,
+        Algorithm::Redisson { per_client: false },
+    ];
+    let found = all.into_iter().find(|one| one.as_str() == algorithm);
+    Ok(Rate::new(tokens, period).by(found.ok_or_else(|| format!("there is no algorithm {algorithm:?}"))?))
+}
+
+/// So many tokens that nobody is refused.
+pub fn plenty(algorithm: &str) -> Result<Rate, String> {
+    by(algorithm, if algorithm == "sliding_log" { 100_000 } else { 1_000_000 }, Duration::from_secs(1))
+}
+
 /// Asks for so many keys, nine of ten in batches.
-pub async fn keys(client: &Client, count: usize) -> Result<(), Box<dyn Error>> {
-    let limiter = client.rate_limiter("bench", Rate::new(1, Duration::from_secs(24 * 3600)))?;
+pub async fn keys(client: &Client, count: usize, algorithm: &str) -> Result<(), Box<dyn Error>> {
+    let limiter = client.rate_limiter("bench", by(algorithm, 1, Duration::from_secs(24 * 3600))?)?;
     limiter.try_acquire_many(&batch("warm", 0)).await?;
     protocol::ready()?;
     let (begun, mut done) = (Instant::now(), 0);

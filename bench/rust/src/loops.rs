@@ -54,7 +54,10 @@ impl Work {
                 Work::Reentry(lock, holder, held)
             }
             // So many that nobody is refused.
-            "decisions" => Work::Decisions(client.rate_limiter("bench", Rate::new(1_000_000, Duration::from_secs(1)))?),
+            "decisions" => Work::Decisions(client.rate_limiter("bench", keys::plenty("gcra")?)?),
+            of if of.starts_with("decisions:") => {
+                Work::Decisions(client.rate_limiter("bench", keys::plenty(&of["decisions:".len()..])?)?)
+            }
             "decision_batches" => Work::DecisionBatches(
                 client.rate_limiter("bench", Rate::new(1_000_000, Duration::from_secs(1)))?,
                 keys::batch("user", 0),
