@@ -34,6 +34,21 @@ def decisions(client: libdlock.Client) -> threads.Work:
     return work
 
 
+def prefetched(client: libdlock.Client) -> threads.Work:
+    """Of one that hardly ever asks the server."""
+    limiter = client.rate_limiter("bench", rate=1_000_000_000, per=1, prefetch=0.5)
+
+    def work(end: float) -> int:
+        done = 0
+        while time.monotonic() < end:
+            for _ in range(BATCH):
+                assert limiter.try_acquire().allowed
+            done += BATCH
+        return done
+
+    return work
+
+
 def decision_batches(client: libdlock.Client) -> threads.Work:
     """The same, of a hundred keys at once."""
     limiter = client.rate_limiter("bench", rate=1_000_000, per=1)
