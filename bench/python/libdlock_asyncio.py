@@ -67,8 +67,9 @@ async def main(what: str, url: str, count: str, length: str) -> None:
     """Speaks the worker protocol."""
     callers, seconds = int(count), float(length)
     async with libdlock.aio.connect(url) as client:
-        if what == "decisions":
-            await tasks.loops([decisions(client) for _ in range(callers)], seconds)
+        if what in ("decisions", "prefetched"):
+            of = decisions if what == "decisions" else prefetched
+            await tasks.loops([of(client) for _ in range(callers)], seconds)
         elif what == "lost":
             await lost(client, callers)
         else:

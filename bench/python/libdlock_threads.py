@@ -155,6 +155,8 @@ def main(what: str, url: str, count: str, length: str) -> None:
     with libdlock.connect(url) as client:
         if what == "decisions":
             threads.loops([decisions(client) for _ in range(callers)], seconds)
+        elif what == "prefetched":
+            threads.loops([prefetched(client) for _ in range(callers)], seconds)
         elif what == "decision_batches":
             threads.loops([decision_batches(client) for _ in range(callers)], seconds)
         elif what == "keys":

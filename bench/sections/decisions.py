@@ -46,7 +46,14 @@ def prefetched(bench: Bench) -> list[Goal]:
                 bench.say(f"prefetched decisions, round {number + 1}, {program.name}")
                 runs.add(program.name, run(program, "prefetched", server, 1, bench.seconds(2.0)))
     rows, goals = [], []
-    for program, bound in ((RUST, 5_000_000), (C, 1_000_000), (PY, 500_000), (AIO, 500_000), (NODE, 500_000), (JVM, 1_000_000)):
+    for program, bound in (
+        (RUST, 5_000_000),
+        (C, 1_000_000),
+        (PY, 500_000),
+        (AIO, 500_000),
+        (NODE, 500_000),
+        (JVM, 1_000_000),
+    ):
         each = 1e3 * runs.median(program, lambda found: found.each_us)
         per_second = runs.median(program, lambda found: found.per_second)
         scripts = runs.median(program, lambda found: found.requests * found.per_second)

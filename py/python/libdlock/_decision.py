@@ -117,11 +117,12 @@ class OpensLimiters(OpenedClient, Generic[_R]):
         (`"deny"`), a permission (`"allow"`), or one by this process's own count of one `share_of`th of the rate
         (`"local_share"`).
 
-        `prefetch` is the largest part of the burst that this client may fetch ahead, more than 0 and at most 1, for a name that
-        is asked for thousands of times a second. While it has tokens, a decision takes about a microsecond and no round trip;
-        the server is asked some 25 times a second, up to 45 when there is less than is wanted. The rate is kept as without
-        it. The price: a client that has fetched its share goes on for 80 ms or so while another is refused, and what a process
-        has that dies, never more than the rate brings in 0.9 s, is lost. Calls with a `key` fetch nothing ahead.
+        `prefetch` is the largest part of the burst that this client may fetch ahead, more than 0 and at most 1, for
+        a name that is asked for thousands of times a second. While it has tokens, `try_acquire` takes about a
+        microsecond and no round trip; the server is asked some 25 times a second, up to 45 when there is less than is
+        wanted. The rate is kept as without it. The price: a client that has fetched its share goes on for 80 ms or so
+        while another is refused, and what a process has that dies, never more than the rate brings in 0.9 s, is lost.
+        Calls with a `key` fetch nothing ahead.
         """
         return self._limiter_class(self, name, rate, per, burst, absent, share_of, prefetch)
 
