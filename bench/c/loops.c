@@ -111,7 +111,8 @@ static int prepare(struct caller* caller, const char* what, dlock_client_t* clie
     } else if (strcmp(what, "prefetched") == 0) {
         dlock_rate_limiter_options_t ahead = DLOCK_RATE_LIMITER_OPTIONS_INIT;
         ahead.prefetch = 0.5;
-        check(dlock_rate_limiter_open(client, "bench", 5, 1000000000, 1000000, &ahead, &caller->limiter, &error), &error);
+        check(dlock_rate_limiter_open(client, "bench", 5, 1000000000, 1000000, &ahead, &caller->limiter, &error),
+              &error);
         caller->work = prefetched;
     } else {
         check(dlock_snowflake_open(1, 1, NULL, &caller->ids, &error), &error);

@@ -163,8 +163,8 @@ private:
 /// A rate limiter by name. Whoever shares a name should give the same rate.
 class rate_limiter {
 public:
-    /// `prefetch` is the largest part of the burst that this client may fetch ahead, more than 0 and at most 1; 0 fetches
-    /// nothing ahead: see dlock_rate_limiter_options_t.
+    /// `prefetch` is the largest part of the burst that this client may fetch ahead, more than 0 and at most 1; 0
+    /// fetches nothing ahead: see dlock_rate_limiter_options_t.
     rate_limiter(const client& client, std::string_view name, const rate& rate, const absent& absent = {},
                  double prefetch = 0) {
         dlock_rate_limiter_options_t how = DLOCK_RATE_LIMITER_OPTIONS_INIT;

@@ -16,8 +16,11 @@ RATE = 2_000
 
 def scripts(server: RedisServer) -> int:
     """How many scripts the server has run."""
-    stats = bytes(server.command("INFO", "commandstats")).decode()
-    lines = [line for line in stats.splitlines() if line.startswith(("cmdstat_evalsha:", "cmdstat_eval:"))]
+    stats = server.command("INFO", "commandstats")
+    assert isinstance(stats, bytes)
+    lines = [
+        line for line in stats.decode().splitlines() if line.startswith(("cmdstat_evalsha:", "cmdstat_eval:"))
+    ]
     return sum(int(line.split("calls=")[1].split(",")[0]) for line in lines)
 
 
