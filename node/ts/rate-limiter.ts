@@ -277,10 +277,10 @@ export class RateLimiter {
       allowed: answer === GRANTED,
       granted,
       remaining,
-      retryAfterMs: retryAfterMs < 0 ? undefined : retryAfterMs,
+      retryAfterMs: retryAfterMs < 0 ? null : retryAfterMs,
       resetAfterMs,
       limit,
-      serverTimeUs: serverTimeUs < 0 ? undefined : BigInt(serverTimeUs),
+      serverTimeUs: serverTimeUs < 0 ? null : BigInt(serverTimeUs),
     });
   }
 
