@@ -766,6 +766,14 @@ typedef struct dlock_rate_limiter_options_t {
    * With DLOCK_ABSENT_LOCAL_SHARE: among how many clients the rate is shared then, 1 to 1000000.
    */
   int64_t share_of;
+  /**
+   * The largest part of the burst that this client may fetch ahead, more than 0 and at most 1; 0 fetches nothing ahead. A
+   * client that has tokens decides in less than a microsecond, and asks the server some 25 times a second, up to 45 when
+   * there is less than is wanted. The rate is kept as without it. The price: a client that has fetched its share goes on
+   * for 80 ms or so while another is refused, and what a process has that dies, never more than the rate brings in 0.9 s,
+   * is lost. A key of the limiter fetches nothing ahead.
+   */
+  double prefetch;
 } dlock_rate_limiter_options_t;
 
 /**
@@ -1916,7 +1924,8 @@ dlock_status_t dlock_rate_limiter_acquire(const struct dlock_rate_limiter_t *lim
                                           struct dlock_error_t *error);
 
 /**
- * Takes `cost` tokens if they are there now. Otherwise as dlock_rate_limiter_acquire().
+ * Takes `cost` tokens if they are there now. Otherwise as dlock_rate_limiter_acquire(). Does not ask the server for what a
+ * limiter with `prefetch` can decide by itself.
  */
 dlock_status_t dlock_rate_limiter_try_acquire(const struct dlock_rate_limiter_t *limiter,
                                               int64_t cost,
@@ -3048,7 +3057,7 @@ dlock_status_t dlock_shutdown(struct dlock_error_t *error);
   }
 #define DLOCK_RATE_LIMITER_OPTIONS_INIT \
   { \
-    sizeof(dlock_rate_limiter_options_t), false, 0, DLOCK_ABSENT_FAIL, 0 \
+    sizeof(dlock_rate_limiter_options_t), false, 0, DLOCK_ABSENT_FAIL, 0, 0 \
   }
 #define DLOCK_LAYOUT_INIT \
   { \

@@ -69,6 +69,12 @@ static long decision(struct caller* caller) {
     return 1;
 }
 
+/* Of a limiter that hardly ever asks the server. */
+static long prefetched(struct caller* caller) {
+    for (int i = 0; i < BATCH; i++) decision(caller);
+    return BATCH;
+}
+
 static long one_by_one(struct caller* caller) {
     dlock_error_t error = DLOCK_ERROR_INIT;
     int64_t id;
@@ -102,6 +108,12 @@ static int prepare(struct caller* caller, const char* what, dlock_client_t* clie
         /* So wide that nobody is refused. */
         check(dlock_rate_limiter_open(client, "bench", 5, 1000000, 1000000, NULL, &caller->limiter, &error), &error);
         caller->work = decision;
+    } else if (strcmp(what, "prefetched") == 0) {
+        dlock_rate_limiter_options_t ahead = DLOCK_RATE_LIMITER_OPTIONS_INIT;
+        ahead.prefetch = 0.5;
+        check(dlock_rate_limiter_open(client, "bench", 5, 1000000000, 1000000, &ahead, &caller->limiter, &error),
+              &error);
+        caller->work = prefetched;
     } else {
         check(dlock_snowflake_open(1, 1, NULL, &caller->ids, &error), &error);
         caller->work = strcmp(what, "ids") == 0 ? one_by_one : strcmp(what, "batches") == 0 ? batch : NULL;

@@ -5,6 +5,7 @@ import java.util.Locale;
 import java.util.StringJoiner;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.LongSupplier;
+import org.libdlock.Absent;
 import org.libdlock.Client;
 import org.libdlock.DistributedLock;
 import org.libdlock.DistributedSemaphore;
@@ -30,6 +31,19 @@ public final class Worker {
     private static LongSupplier decisions(Client client) {
         RateLimiter limiter = client.rateLimiter("bench", Rate.of(1_000_000, Duration.ofSeconds(1)));
         return () -> limiter.tryAcquire().granted();
+    }
+
+    /** Of one that hardly ever asks the server. */
+    private static LongSupplier prefetched(Client client) {
+        Rate rate = Rate.of(1_000_000_000, Duration.ofSeconds(1));
+        RateLimiter limiter = client.rateLimiter("bench", rate, Absent.FAIL, 0.5);
+        return () -> {
+            long granted = 0;
+            for (int each = 0; each < BATCH; each++) {
+                granted += limiter.tryAcquire().granted();
+            }
+            return granted;
+        };
     }
 
     private static LongSupplier ids() {
@@ -105,6 +119,7 @@ public final class Worker {
         try (Client client = Dlock.connect(arguments[1])) {
             switch (what) {
                 case "decisions" -> callers.loops(caller -> decisions(client));
+                case "prefetched" -> callers.loops(caller -> prefetched(client));
                 case "ids" -> callers.loops(caller -> ids());
                 case "batches" -> callers.loops(caller -> batches());
                 case "id_blocks" -> callers.loops(caller -> idBlocks(client));

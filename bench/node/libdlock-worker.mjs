@@ -26,6 +26,21 @@ function decisions() {
   };
 }
 
+// Of one that hardly ever asks the server.
+function prefetched() {
+  const limiter = client.rateLimiter("bench", { tokens: 1_000_000_000, perMs: 1000, prefetch: 0.5 });
+  return async (end) => {
+    let done = 0;
+    while (performance.now() < end) {
+      for (let each = 0; each < BATCH; each++) {
+        if (!(await limiter.tryAcquire()).allowed) throw new Error("refused");
+      }
+      done += BATCH;
+    }
+    return done;
+  };
+}
+
 function ids() {
   const generator = new Snowflake({ datacenter: 1, worker: 1 });
   return (end) => {
@@ -67,7 +82,7 @@ async function lost() {
   process.exit(0); // nothing is left to release
 }
 
-const works = { decisions, ids, batches };
+const works = { decisions, prefetched, ids, batches };
 if (what === "lost") await lost();
 else if (what in works) await loops(Array.from({ length: callers }, works[what]), seconds);
 else if (what === "permits") await run(what, (name) => client.semaphore(name, PERMITS), callers, seconds);

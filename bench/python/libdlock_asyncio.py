@@ -10,6 +10,9 @@ import libdlock.aio
 import tasks
 from protocol import answer, ready
 
+#: So many of what is quick between two looks at the clock, in every language.
+BATCH = 1000
+
 #: Seconds between two acquires of `lost`, so that the leases end one after the other.
 APART = 0.005
 
@@ -23,6 +26,21 @@ def decisions(client: libdlock.aio.Client) -> tasks.Work:
         while time.monotonic() < end:
             assert (await limiter.try_acquire()).allowed
             done += 1
+        return done
+
+    return work
+
+
+def prefetched(client: libdlock.aio.Client) -> tasks.Work:
+    """Of one that hardly ever asks the server."""
+    limiter = client.rate_limiter("bench", rate=1_000_000_000, per=1, prefetch=0.5)
+
+    async def work(end: float) -> int:
+        done = 0
+        while time.monotonic() < end:
+            for _ in range(BATCH):
+                assert (await limiter.try_acquire()).allowed
+            done += BATCH
         return done
 
     return work
@@ -49,8 +67,9 @@ async def main(what: str, url: str, count: str, length: str) -> None:
     """Speaks the worker protocol."""
     callers, seconds = int(count), float(length)
     async with libdlock.aio.connect(url) as client:
-        if what == "decisions":
-            await tasks.loops([decisions(client) for _ in range(callers)], seconds)
+        if what in ("decisions", "prefetched"):
+            of = decisions if what == "decisions" else prefetched
+            await tasks.loops([of(client) for _ in range(callers)], seconds)
         elif what == "lost":
             await lost(client, callers)
         else:

@@ -34,6 +34,21 @@ def decisions(client: libdlock.Client) -> threads.Work:
     return work
 
 
+def prefetched(client: libdlock.Client) -> threads.Work:
+    """Of one that hardly ever asks the server."""
+    limiter = client.rate_limiter("bench", rate=1_000_000_000, per=1, prefetch=0.5)
+
+    def work(end: float) -> int:
+        done = 0
+        while time.monotonic() < end:
+            for _ in range(BATCH):
+                assert limiter.try_acquire().allowed
+            done += BATCH
+        return done
+
+    return work
+
+
 def decision_batches(client: libdlock.Client) -> threads.Work:
     """The same, of a hundred keys at once."""
     limiter = client.rate_limiter("bench", rate=1_000_000, per=1)
@@ -140,6 +155,8 @@ def main(what: str, url: str, count: str, length: str) -> None:
     with libdlock.connect(url) as client:
         if what == "decisions":
             threads.loops([decisions(client) for _ in range(callers)], seconds)
+        elif what == "prefetched":
+            threads.loops([prefetched(client) for _ in range(callers)], seconds)
         elif what == "decision_batches":
             threads.loops([decision_batches(client) for _ in range(callers)], seconds)
         elif what == "keys":

@@ -8,7 +8,7 @@ use libdlock::Result;
 use crate::handle::Handle;
 use crate::kinds::Entry;
 use crate::near::{Freed, Near};
-use crate::objects::{LockEntry, SnowflakeEntry};
+use crate::objects::{LimiterEntry, LockEntry, SnowflakeEntry};
 use crate::state::State;
 
 /// An object that has short calls.
@@ -36,6 +36,7 @@ macro_rules! nearby {
     };
 }
 
+nearby!(LimiterEntry);
 nearby!(LockEntry);
 nearby!(SnowflakeEntry);
 

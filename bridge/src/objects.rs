@@ -330,6 +330,7 @@ pub(crate) struct HeldEntry {
 /// A rate limiter of a client.
 pub(crate) struct LimiterEntry {
     pub(crate) limiter: RateLimiter,
+    pub(crate) freed: Freed,
 }
 
 /// A count-down latch of a client.

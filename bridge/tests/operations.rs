@@ -323,7 +323,7 @@ fn a_limiter_answers_in_numbers_and_refuses_what_cannot_be() {
     let state = enter().unwrap();
     let client = client(state, None);
     let rate = RateArgs { tokens: 3, per_us: 1_000_000, burst: None };
-    let limiter = ops::limiter_open(state, client, b"api", rate, Absent::Fail).unwrap();
+    let limiter = ops::limiter_open(state, client, b"api", rate, Absent::Fail, None).unwrap();
     let ask = |cost, wait_ms| state.wait(ops::limiter_acquire(state, limiter, None, cost, wait_ms), None);
     let first = ask(2, Some(0)).unwrap();
     assert_eq!((first.allowed, first.granted, first.remaining, first.limit), (true, 2, 1, 3));
@@ -353,7 +353,7 @@ fn a_limiter_answers_in_numbers_and_refuses_what_cannot_be() {
 
     for (tokens, per_us, burst) in [(-1, 1, None), (1, 0, None), (1, -1, None), (1, 1, Some(0)), (1, 1, Some(-5))] {
         let rate = RateArgs { tokens, per_us, burst };
-        let error = ops::limiter_open(state, client, b"api", rate, Absent::Fail).unwrap_err();
+        let error = ops::limiter_open(state, client, b"api", rate, Absent::Fail, None).unwrap_err();
         assert_eq!((error.kind(), error.name()), (ErrorKind::InvalidArgument, Some("api")), "{rate:?}");
     }
     assert_eq!(ops::absent("local_share", Some(4)).unwrap(), Absent::LocalShare { of: 4 });

@@ -58,7 +58,8 @@ async fn a_server_that_restarts_again_and_again_stops_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn two_thousand_locks_beside_a_hung_server_leave_nothing() {
     let servers = Servers::start(3);
-    let client = servers.ready_client(&format!("{KEPT}&lease=60s")).await;
+    // A slow machine takes more than the default second to answer 2,000 requests that are made at once.
+    let client = servers.ready_client(&format!("{KEPT}&lease=60s&response_timeout=8s")).await;
     servers.servers[2].pause();
     let take = |number| {
         let lock = client.lock(&format!("held-{number}")).unwrap();

@@ -43,6 +43,12 @@ pub struct dlock_rate_limiter_options_t {
     pub absent: dlock_absent_t,
     /// With DLOCK_ABSENT_LOCAL_SHARE: among how many clients the rate is shared then, 1 to 1000000.
     pub share_of: i64,
+    /// The largest part of the burst that this client may fetch ahead, more than 0 and at most 1; 0 fetches nothing ahead. A
+    /// client that has tokens decides in less than a microsecond, and asks the server some 25 times a second, up to 45 when
+    /// there is less than is wanted. The rate is kept as without it. The price: a client that has fetched its share goes on
+    /// for 80 ms or so while another is refused, and what a process has that dies, never more than the rate brings in 0.9 s,
+    /// is lost. A key of the limiter fetches nothing ahead.
+    pub prefetch: f64,
 }
 
 /// Makes a limiter of `tokens` (0 to 10^12; 0 refuses everything) in each `per_us` microseconds (1 to 100 years), shared by
@@ -64,13 +70,15 @@ pub unsafe extern "C" fn dlock_rate_limiter_open(
         call(op, error, |state| {
             let out = Out::required(out_limiter, "out_limiter", op)?;
             let name = text::name(name, name_len, op)?;
-            let (mut rate, mut policy) = (RateArgs { tokens, per_us, burst: None }, Absent::default());
+            let (mut rate, mut policy, mut prefetch) =
+                (RateArgs { tokens, per_us, burst: None }, Absent::default(), None);
             if !options.is_null() {
                 let given = sized(options, "options", op)?;
                 rate.burst = given.has_burst.then_some(given.burst);
                 policy = absent(given.absent, given.share_of, op)?;
+                prefetch = (given.prefetch != 0.0).then_some(given.prefetch);
             }
-            out.put(handle(ops::limiter_open(state, id(client), name, rate, policy)?));
+            out.put(handle(ops::limiter_open(state, id(client), name, rate, policy, prefetch)?));
             Ok(())
         })
     }
@@ -120,7 +128,8 @@ pub unsafe extern "C" fn dlock_rate_limiter_acquire(
     }
 }
 
-/// Takes `cost` tokens if they are there now. Otherwise as dlock_rate_limiter_acquire().
+/// Takes `cost` tokens if they are there now. Otherwise as dlock_rate_limiter_acquire(). Does not ask the server for what a
+/// limiter with `prefetch` can decide by itself.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlock_rate_limiter_try_acquire(
     limiter: *const dlock_rate_limiter_t,
@@ -257,8 +266,17 @@ unsafe fn decide(
         // SAFETY: passed on.
         Some(unsafe { sized_out(out_decision, "out_decision", "rate limit")? })
     };
-    let deciding = ops::limiter_acquire(state, limiter, key.map(<[u8]>::to_vec), cost, wait(wait_ms));
-    let decision = state.wait(state.with_cancel(cancel, deciding), None)?;
+    let at_once = match (key, wait_ms) {
+        (None, 0) => ops::limiter_try_acquire_now(state, limiter, cost)?,
+        _ => None,
+    };
+    let decision = match at_once {
+        Some(decision) => decision,
+        None => {
+            let deciding = ops::limiter_acquire(state, limiter, key.map(<[u8]>::to_vec), cost, wait(wait_ms));
+            state.wait(state.with_cancel(cancel, deciding), None)?
+        }
+    };
     if let Some(out) = out {
         out.put(dlock_decision_t::of(&decision));
     }

@@ -169,12 +169,16 @@ private:
 /// A rate limiter by name. Whoever shares a name should give the same rate.
 class rate_limiter {
 public:
-    rate_limiter(const client& client, std::string_view name, const rate& rate, const absent& absent = {}) {
+    /// `prefetch` is the largest part of the burst that this client may fetch ahead, more than 0 and at most 1; 0
+    /// fetches nothing ahead: see dlock_rate_limiter_options_t.
+    rate_limiter(const client& client, std::string_view name, const rate& rate, const absent& absent = {},
+                 double prefetch = 0) {
         dlock_rate_limiter_options_t how = DLOCK_RATE_LIMITER_OPTIONS_INIT;
         how.has_burst = rate.burst.has_value();
         how.burst = rate.burst.value_or(0);
         how.absent = absent.policy;
         how.share_of = absent.share_of;
+        how.prefetch = prefetch;
         detail::check([&](auto* cause) {
             return dlock_rate_limiter_open(client.get(), name.data(), name.size(), rate.tokens, rate.per.count(), &how,
                                            limiter_.out(), cause);

@@ -2,7 +2,7 @@
 
 use libdlock_bridge::HandleKind;
 use libdlock_bridge::ops::{self, RateArgs};
-use napi::bindgen_prelude::Utf16String;
+use napi::bindgen_prelude::{Float64ArraySlice, Utf16String};
 use napi_derive::napi;
 
 use crate::answer::{Answer, Given, answer, give, handle};
@@ -27,12 +27,13 @@ impl Environment {
         rate: Rate,
         absent: String,
         share_of: Option<i64>,
+        prefetch: Option<f64>,
     ) -> Answer<Given> {
         answer("limiterOpen", |state| {
             let Rate { tokens, per_us, burst } = rate;
             let rate = RateArgs { tokens, per_us, burst };
             let absent = ops::absent(&absent, share_of)?;
-            let limiter = ops::limiter_open(state, handle(client), name.as_bytes(), rate, absent)?;
+            let limiter = ops::limiter_open(state, handle(client), name.as_bytes(), rate, absent, prefetch)?;
             self.inner.lend(HandleKind::Limiter, limiter);
             Ok(give(limiter))
         })
@@ -49,6 +50,32 @@ impl Environment {
     ) -> Answer<Given> {
         let of_key = of_key.map(String::into_bytes);
         self.submit("limiterAcquire", id, |state| ops::limiter_acquire(state, handle(limiter), of_key, cost, wait_ms))
+    }
+
+    /// Without the server, as far as that goes: 0 when it has to be asked, 1 for a refusal, 2 for a grant. `numbers` gets the
+    /// six numbers of the decision; those that are not there are -1.
+    #[napi(catch_unwind)]
+    pub fn limiter_try_acquire_now(
+        &self,
+        limiter: Given,
+        cost: i64,
+        mut numbers: Float64ArraySlice<'_>,
+    ) -> Answer<u32> {
+        // SAFETY: no JavaScript runs before this returns, so nobody else looks at the array or detaches it.
+        let numbers = unsafe { numbers.as_mut() };
+        answer("limiterTryAcquireNow", |state| {
+            let Some(decision) = ops::limiter_try_acquire_now(state, handle(limiter), cost)? else { return Ok(0) };
+            let told = [
+                decision.granted as f64,
+                decision.remaining as f64,
+                decision.retry_after_us.map_or(-1.0, |us| us as f64 / 1_000.0),
+                decision.reset_after_us as f64 / 1_000.0,
+                decision.limit as f64,
+                decision.server_time_us.map_or(-1.0, |us| us as f64),
+            ];
+            numbers.iter_mut().zip(told).for_each(|(into, number)| *into = number);
+            Ok(1 + u32::from(decision.allowed))
+        })
     }
 
     /// As many costs as keys.

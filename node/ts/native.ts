@@ -275,11 +275,20 @@ export interface Environment {
   heldDetach(id: Id, held: Handle): Submitted;
   /** Brings a hold of the read side. */
   heldDowngrade(id: Id, held: Handle): Submitted;
-  limiterOpen(client: Handle, name: string, rate: Rate, absent: string, shareOf?: number): Answer<Handle>;
+  limiterOpen(
+    client: Handle,
+    name: string,
+    rate: Rate,
+    absent: string,
+    shareOf?: number,
+    prefetch?: number,
+  ): Answer<Handle>;
   /** Brings a decision. */
   limiterAcquire(id: Id, limiter: Handle, cost: number, waitMs?: number, ofKey?: string): Submitted;
   /** Brings an answer to each item. */
   limiterAcquireMany(id: Id, limiter: Handle, keys: string[], costs: number[]): Submitted;
+  /** 0 when the server has to be asked, 1 for a refusal, 2 for a grant; the decision's numbers to the array. */
+  limiterTryAcquireNow(limiter: Handle, cost: number, numbers: Float64Array): Answer<number>;
   limiterReset(id: Id, limiter: Handle, ofKey?: string): Submitted;
   // </api:natives>
 }

@@ -28,6 +28,14 @@ export interface RateLimiterOptions {
    * permission, or one by a share of the rate that this client counts by itself, as one of `localShare` clients.
    */
   absent?: "fail" | "deny" | "allow" | { readonly localShare: number } | undefined;
+  /**
+   * The largest part of the burst that this client may fetch ahead, more than 0 and at most 1, for a name that is asked for
+   * thousands of times a second; without it nothing. While the client has tokens, `tryAcquire` decides in about a microsecond
+   * without a round trip; the server is asked some 25 times a second, up to 45 when there is less than is wanted. The rate is
+   * kept as without it. The price: a client that has fetched its share goes on for 80 ms or so while another is refused, and
+   * what a process has that dies, never more than the rate brings in 0.9 s, is lost. Calls with a `key` fetch nothing ahead.
+   */
+  prefetch?: number | undefined;
 }
 
 /** A limiter's answer. Lengths of time are in milliseconds, with their fraction. */
@@ -105,9 +113,11 @@ export function openLimiter(client: Client, handle: Handle, name: string, option
   const wanted = objectName(name, op);
   if ((options as unknown) === undefined) throw wrongType("options", "an object with tokens and perMs", options);
   const about = { op, object: wanted };
-  const { tokens, perMs: perUs, burst, absent } = readOptions(options, OPEN, "rateLimiter(name, options)", about);
+  const { tokens, perMs: perUs, burst, absent, prefetch } = readOptions(options, OPEN, "rateLimiter(name, options)", about);
   const rate = { tokens, perUs, burst };
-  return new RateLimiter(client, wanted, unwrap(native.limiterOpen(handle, wanted, rate, ...absent)));
+  const [word, shareOf] = absent;
+  const limiter = unwrap(native.limiterOpen(handle, wanted, rate, word, shareOf, prefetch));
+  return new RateLimiter(client, wanted, limiter, prefetch !== undefined);
 }
 
 const OP = "rate limit";
@@ -133,12 +143,25 @@ function policyWord(word: string, { op, object }: About): string {
   throw invalidArgument(op, `absent: ${JSON.stringify(word)} given`, allowed, object);
 }
 
+/** Its range is the core's to check. */
+function share(value: number, what: string): number {
+  if (typeof value !== "number") throw wrongType(what, "a number", value);
+  return value;
+}
+
 const OPEN = {
   tokens: integer,
   perMs: (value: number, what: string, { op, object }: About) => microseconds(value, what, op, object),
   burst: optional(integer),
   absent: policy,
+  prefetch: optional(share),
 } satisfies ReadersOf<RateLimiterOptions>;
+
+/** Where the native module writes the numbers of a decision that needed no server. */
+const NUMBERS = new Float64Array(6);
+type SixNumbers = [number, number, number, number, number, number];
+const ASK = 0;
+const GRANTED = 2;
 
 interface AcquireOptions {
   waitMs?: number | undefined;
@@ -179,12 +202,14 @@ export class RateLimiter {
   /** The client, which lives as long as its limiters. */
   readonly client: Client;
   readonly #handle: Handle;
+  readonly #prefetches: boolean;
 
   /** @internal */
-  constructor(client: Client, name: string, handle: Handle) {
+  constructor(client: Client, name: string, handle: Handle, prefetches: boolean) {
     this.client = client;
     this.name = name;
     this.#handle = handle;
+    this.#prefetches = prefetches;
     freeWith(this, handle);
   }
 
@@ -196,7 +221,9 @@ export class RateLimiter {
   tryAcquire(cost?: number, options?: { key?: string | undefined }): Promise<Decision>;
   async tryAcquire(cost?: number, options?: { key?: string | undefined }, ...surplus: unknown[]): Promise<Decision> {
     refuseSurplus(surplus, "tryAcquire(cost, options) has no argument behind the options");
-    return this.#ask(cost, 0, undefined, this.#key(options, "tryAcquire(cost, options)"));
+    const key = this.#key(options, "tryAcquire(cost, options)");
+    const decision = this.#prefetches && key === undefined ? this.#atOnce(cost) : undefined;
+    return decision ?? this.#ask(cost, 0, undefined, key);
   }
 
   /**
@@ -249,6 +276,23 @@ export class RateLimiter {
 
   #key(options: { key?: string | undefined } | undefined, call: string): string | undefined {
     return options === undefined ? undefined : readOptions(options, KEY, call, { op: OP, object: this.name }).key;
+  }
+
+  /** The decision, if the tokens that were fetched ahead allow one without the server. */
+  #atOnce(cost: number | undefined): Decided | undefined {
+    const tokens = cost === undefined ? 1 : whole(cost, "cost", OP, this.name);
+    const answer = unwrap(native.limiterTryAcquireNow(this.#handle, tokens, NUMBERS));
+    if (answer === ASK) return undefined;
+    const [granted, remaining, retryAfterMs, resetAfterMs, limit, serverTimeUs] = NUMBERS as unknown as SixNumbers;
+    return new Decided({
+      allowed: answer === GRANTED,
+      granted,
+      remaining,
+      retryAfterMs: retryAfterMs < 0 ? null : retryAfterMs,
+      resetAfterMs,
+      limit,
+      serverTimeUs: serverTimeUs < 0 ? null : BigInt(serverTimeUs),
+    });
   }
 
   async #ask(

@@ -1,7 +1,7 @@
 //! Rate limiters: opened by name and rate, asked; their answers as plain values.
 
-use libdlock_bridge::HandleKind;
 use libdlock_bridge::ops::{self, Decision, Decisions, RateArgs};
+use libdlock_bridge::{HandleKind, enter, guard};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 
@@ -12,6 +12,7 @@ use crate::port::Port;
 
 /// `absent` is the policy for an absent server: a word, and for `local_share` among how many.
 #[pyfunction]
+#[pyo3(signature = (client, name, tokens, per_us, burst, absent, prefetch))]
 pub(crate) fn limiter_open(
     py: Python<'_>,
     client: u64,
@@ -20,11 +21,12 @@ pub(crate) fn limiter_open(
     per_us: i64,
     burst: Option<i64>,
     absent: (String, Option<i64>),
+    prefetch: Option<f64>,
 ) -> PyResult<ObjectHandle> {
     let handle = quick(py, "limiter_open", |state| {
         let (word, share_of) = absent;
         let absent = ops::absent(&word, share_of)?;
-        ops::limiter_open(state, client, &name, RateArgs { tokens, per_us, burst }, absent)
+        ops::limiter_open(state, client, &name, RateArgs { tokens, per_us, burst }, absent, prefetch)
     })?;
     Ok(ObjectHandle::new(HandleKind::Limiter, handle))
 }
@@ -39,6 +41,13 @@ pub(crate) fn limiter_acquire(
     of_key: Option<Vec<u8>>,
 ) -> PyResult<Decided> {
     blocking(py, "limiter_acquire", |state| ops::limiter_acquire(state, limiter, of_key, cost, wait_ms)).map(decided)
+}
+
+/// Keeps the interpreter lock: it is over before the lock could be given away.
+#[pyfunction]
+pub(crate) fn limiter_try_acquire_now(py: Python<'_>, limiter: u64, cost: i64) -> PyResult<Option<Decided>> {
+    let answer = guard("limiter_try_acquire_now", || ops::limiter_try_acquire_now(enter()?, limiter, cost));
+    answer.map(|decision| decision.map(decided)).map_err(|error| exception(py, &error))
 }
 
 /// What each item was answered: numbers, or the exception that it has met.

@@ -92,6 +92,7 @@ def threads():
         limiter = client.rate_limiter("k", rate=5, per=1)
         assert limiter.acquire() and limiter.try_acquire_many([("a", 1)])
         limiter.reset()
+        assert client.rate_limiter("f", rate=5000, per=1, prefetch=0.5).try_acquire()
     ids = libdlock.Snowflake(1, 1)
     assert ids.decode(ids.next_id()) and ids.next_ids(2) and ids.parse(ids.encode(5, 62), 62) == 5
     assert libdlock.Layout.named("default") == ids.layout and ids.layout.decode(5)

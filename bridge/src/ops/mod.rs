@@ -41,6 +41,7 @@ pub use self::latch::{
 };
 pub use self::limiter::{
     RateArgs, absent, limiter_acquire, limiter_acquire_many, limiter_key, limiter_name, limiter_open, limiter_reset,
+    limiter_try_acquire_now,
 };
 pub use self::lock::{
     lock_acquire, lock_attach, lock_detach, lock_extend, lock_force_release, lock_held, lock_hold_count, lock_inspect,

@@ -1,4 +1,6 @@
 /* Rate limiters in C: waits, policies, the asynchronous form, bad arguments. tests/scenarios checks the decisions. */
+#include <math.h>
+
 #include "threads.h"
 
 #define SECOND INT64_C(1000000)
@@ -184,6 +186,62 @@ static void decisions_come_through_a_port(void) {
     CHECK(dlock_port_free(port) == DLOCK_OK);
 }
 
+static void shares_that_cannot_be_are_refused(void) {
+    const double shares[] = {-0.1, 1.1, 1e300, NAN};
+    for (size_t at = 0; at < sizeof shares / sizeof *shares; at++) {
+        dlock_rate_limiter_options_t options = DLOCK_RATE_LIMITER_OPTIONS_INIT;
+        dlock_rate_limiter_t* limiter = NULL;
+        dlock_error_t error = DLOCK_ERROR_INIT;
+        options.prefetch = shares[at];
+        CHECK(dlock_rate_limiter_open(client, "x", 1, 1, SECOND, &options, &limiter, &error) == DLOCK_INVALID_ARGUMENT);
+        CHECK(strstr(error.message, "prefetch") != NULL);
+    }
+}
+
+/* Two clients, one in the blocking and one in the asynchronous form. */
+static void clients_that_fetch_ahead_use_the_rate_and_no_more(void) {
+    dlock_rate_limiter_options_t options = DLOCK_RATE_LIMITER_OPTIONS_INIT;
+    options.prefetch = 0.5;
+    dlock_rate_limiter_t* ours = open_limiter("l", 2000, SECOND, &options);
+    char name[DLOCK_NAME_SIZE];
+    size_t length = 0;
+    OK(dlock_rate_limiter_name(ours, name, sizeof name, &length, error));
+    dlock_client_t* other = open_client();
+    dlock_rate_limiter_t* theirs = NULL;
+    OK(dlock_rate_limiter_open(other, name, length, 2000, SECOND, &options, &theirs, error));
+    dlock_port_t* port = NULL;
+    OK(dlock_port_new(&port, error));
+    int64_t asked = 0, granted = 0, first = INT64_MAX, last = 0, begun = now_ms();
+    while (now_ms() - begun < 1000) {
+        dlock_decision_t told = DLOCK_DECISION_INIT;
+        dlock_error_t error = DLOCK_ERROR_INIT;
+        dlock_status_t status = dlock_rate_limiter_try_acquire(ours, 1, &told, &error);
+        CHECK(status == DLOCK_OK || (status == DLOCK_LIMITED && strstr(error.name, name) != NULL));
+        dlock_completion_t got;
+        OK(dlock_submit_rate_limit(port, theirs, 1, 0, NULL, NULL, error));
+        collect(port, &got, 1);
+        CHECK(got.kind == DLOCK_COMPLETION_DECISION);
+        dlock_decision_t both[] = {told, got.decision};
+        asked += 2;
+        for (int at = 0; at < 2; at++) {
+            if (!both[at].allowed) continue;
+            granted++;
+            if (both[at].server_time_us < first) first = both[at].server_time_us;
+            if (both[at].server_time_us > last) last = both[at].server_time_us;
+        }
+    }
+    /* A slow machine may ask for less than there is. */
+    CHECK(granted >= (asked < 2000 ? asked : 2000) / 2 && granted <= 2001 + 2000 * (last - first) / SECOND);
+    dlock_decision_t told = DLOCK_DECISION_INIT;
+    dlock_error_t error = DLOCK_ERROR_INIT;
+    CHECK(dlock_rate_limiter_try_acquire(ours, 2001, &told, &error) == DLOCK_INVALID_ARGUMENT);
+    OK(dlock_client_close(other, false, error));
+    CHECK(dlock_rate_limiter_try_acquire(theirs, 1, &told, &error) == DLOCK_CLOSED);
+    CHECK(dlock_port_free(port) == DLOCK_OK && dlock_client_free(other) == DLOCK_OK);
+    CHECK(dlock_rate_limiter_free(theirs) == DLOCK_OK && dlock_rate_limiter_free(ours) == DLOCK_OK);
+    CHECK(dlock_rate_limiter_try_acquire(ours, 1, &told, &error) == DLOCK_CLOSED);
+}
+
 int main(void) {
     client = open_client();
     RUN(names_and_policies_that_cannot_be_are_refused);
@@ -194,6 +252,8 @@ int main(void) {
     RUN(a_wait_ends_when_the_tokens_are_there);
     RUN(a_wait_can_be_cancelled);
     RUN(decisions_come_through_a_port);
+    RUN(shares_that_cannot_be_are_refused);
+    RUN(clients_that_fetch_ahead_use_the_rate_and_no_more);
     OK(dlock_client_close(client, false, error));
     CHECK(dlock_client_free(client) == DLOCK_OK);
     return 0;

@@ -1,7 +1,7 @@
 //! Rate limiters.
 
 use jni::objects::{JByteArray, JClass, JLongArray};
-use jni::sys::{jboolean, jlong};
+use jni::sys::{jboolean, jint, jlong};
 use jni::{Env, EnvUnowned, jni_mangle};
 use libdlock::{Error, ErrorKind, Result};
 use libdlock_bridge::ops::{self, RateArgs, given};
@@ -9,7 +9,8 @@ use libdlock_bridge::ops::{self, RateArgs, given};
 use crate::call::{NOT_GIVEN, bytes, jvm_refused, start, token, with_env};
 use crate::wire;
 
-/// `burst` counts only where there is one. `absent` is a policy's word, `share_of` what goes with it.
+/// `burst` counts only where there is one. `absent` is a policy's word, `share_of` what goes with it. `prefetch` has the bits of a
+/// double, 0 for none.
 #[jni_mangle("org.libdlock.internal.Native")]
 pub fn limiter_open<'local>(
     env: EnvUnowned<'local>,
@@ -22,6 +23,7 @@ pub fn limiter_open<'local>(
     burst: jlong,
     absent: JByteArray<'local>,
     share_of: jlong,
+    prefetch: jlong,
 ) -> jlong {
     with_env(env, "limiterOpen", |state, env| {
         let name = bytes(env, &name)?;
@@ -29,7 +31,8 @@ pub fn limiter_open<'local>(
             .map_err(|_| Error::new(ErrorKind::InvalidArgument, "rate limiter", "the policy is no UTF-8"))?;
         let absent = ops::absent(&absent, given(share_of, NOT_GIVEN))?;
         let rate = RateArgs { tokens, per_us, burst: has_burst.then_some(burst) };
-        ops::limiter_open(state, client as u64, &name, rate, absent).map(|limiter| limiter as jlong)
+        let prefetch = (prefetch != 0).then(|| f64::from_bits(prefetch as u64));
+        ops::limiter_open(state, client as u64, &name, rate, absent, prefetch).map(|limiter| limiter as jlong)
     })
 }
 
@@ -48,6 +51,23 @@ pub fn limiter_acquire<'local>(
     with_env(env, "limiterAcquire", |state, env| {
         let (of_key, wait_ms) = (key(env, &of_key)?, given(wait_ms, NOT_GIVEN));
         start(state, port, id, ops::limiter_acquire(state, limiter as u64, of_key, cost, wait_ms))
+    })
+}
+
+/// Without the server, as far as that goes: 0 when it has to be asked, 1 for a refusal, 2 for a grant. `numbers` gets what
+/// [`wire::decision`] gives.
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn limiter_try_acquire_now<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    limiter: jlong,
+    cost: jlong,
+    numbers: JLongArray<'local>,
+) -> jint {
+    with_env(env, "limiterTryAcquireNow", |state, env| {
+        let Some(decision) = ops::limiter_try_acquire_now(state, limiter as u64, cost)? else { return Ok(0) };
+        numbers.set_region(env, 0, &wire::decision(&decision)).map_err(jvm_refused)?;
+        Ok(1 + jint::from(decision.allowed))
     })
 }
 

@@ -72,6 +72,7 @@ class NamedLimiter(UnheldObject):
         burst: int | None,
         absent: Absent,
         share_of: int | None,
+        prefetch: float | None,
     ) -> None:
         op = "rate limiter"
         encoded = name_bytes(name, op=op)
@@ -83,8 +84,15 @@ class NamedLimiter(UnheldObject):
             microseconds(per, "per", op=op, name=name),
             None if burst is None else whole(burst, "burst", op=op, name=name),
             (utf8(absent, "absent", op=op), share),
+            _share_given(prefetch),
         )
         super().__init__(client, name, handle)
+        self._prefetches = prefetch is not None
+
+    def _at_once(self, cost: int) -> Decision | None:
+        """The decision, if the tokens that were fetched ahead allow one without the server."""
+        told = _native.limiter_try_acquire_now(self._number, cost_given(cost, self._name))
+        return None if told is None else Decision(*told)
 
 
 _R = TypeVar("_R", bound=NamedLimiter)
@@ -105,6 +113,7 @@ class OpensLimiters(OpenedClient, Generic[_R]):
         burst: int | None = None,
         absent: Absent = "fail",
         share_of: int | None = None,
+        prefetch: float | None = None,
     ) -> _R:
         """The rate limiter of that name: `rate` tokens in `per` seconds (1 us to 100 years). Costs no I/O.
 
@@ -113,8 +122,22 @@ class OpensLimiters(OpenedClient, Generic[_R]):
         `absent` says what is answered while the server cannot be reached: an error (`"fail"`, the default), a refusal
         (`"deny"`), a permission (`"allow"`), or one by this process's own count of one `share_of`th of the rate
         (`"local_share"`).
+
+        `prefetch` is the largest part of the burst that this client may fetch ahead, more than 0 and at most 1, for
+        a name that is asked for thousands of times a second. While it has tokens, `try_acquire` takes about a
+        microsecond and no round trip; the server is asked some 25 times a second, up to 45 when there is less than is
+        wanted. The rate is kept as without it. The price: a client that has fetched its share goes on for 80 ms or so
+        while another is refused, and what a process has that dies, never more than the rate brings in 0.9 s, is lost.
+        Calls with a `key` fetch nothing ahead.
         """
-        return self._limiter_class(self, name, rate, per, burst, absent, share_of)
+        return self._limiter_class(self, name, rate, per, burst, absent, share_of, prefetch)
+
+
+def _share_given(prefetch: float | None) -> float | None:
+    """A share for the core."""
+    if prefetch is None or (isinstance(prefetch, (int, float)) and not isinstance(prefetch, bool)):
+        return prefetch
+    raise TypeError(f"prefetch must be a number, not {type(prefetch).__name__}")
 
 
 def cost_given(cost: int, name: str) -> int:

@@ -150,11 +150,13 @@ async fn nothing_is_kept_by_a_client_that_is_idle_or_closed() {
     for closes in [false, true, false, true] {
         let client = client(&server.url()).await;
         let limiter = prefetching(&client, rate, 0.5);
+        let before = scripts(&server);
         for _ in 0..2_000 {
             used += limiter.try_acquire(1).await.expect("answered").granted;
         }
-        let kept = others.peek().await.expect("answered").remaining;
-        assert!(kept < 100_000 - used, "some was fetched ahead");
+        // Told by the requests: on a slow machine the rate brings what was fetched before anybody looks at the bucket.
+        let asked = scripts(&server) - before;
+        assert!(asked < 1_000, "some was fetched ahead: {asked} requests for 2,000 calls");
         if closes {
             client.close().await;
             assert!(others.peek().await.expect("answered").remaining >= 100_000 - used);

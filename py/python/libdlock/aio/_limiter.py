@@ -28,6 +28,10 @@ class RateLimiter(NamedLimiter):
         `InvalidArgument` for a cost above the burst, which could never be granted. `InvalidName` for a key that is empty, or
         makes a name that is too long or holds NUL or odd braces.
         """
+        if self._prefetches and key is None:
+            decision = self._at_once(cost)
+            if decision is not None:
+                return decision
         return await self._ask(cost, DO_NOT_WAIT, key)
 
     async def try_acquire_many(self, items: Iterable[tuple[str, int]]) -> list[Decision | Undecided]:

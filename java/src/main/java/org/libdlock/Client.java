@@ -318,6 +318,32 @@ public final class Client implements AutoCloseable {
      * @throws InvalidArgumentException for a rate or policy out of bounds
      */
     public RateLimiter rateLimiter(String name, Rate rate, Absent absent) {
+        return limiter(name, rate, absent, 0);
+    }
+
+    /**
+     * The rate limiter of that name, of which this client fetches tokens ahead: for a name that is asked for thousands of times a
+     * second. Costs no I/O.
+     *
+     * <p>While the client has tokens, {@link RateLimiter#tryAcquire} decides in less than a microsecond, without a round trip; the
+     * server is asked some 25 times a second, up to 45 when there is less than is wanted. The rate is kept as without it. The
+     * price: a client that has fetched its share goes on for 80 ms or so while another is refused, and what a process has that dies,
+     * never more than the rate brings in 0.9 s, is lost. A {@linkplain RateLimiter#keyed key} of the limiter fetches nothing ahead.
+     *
+     * @param name as for {@link #lock(String)}
+     * @param rate what it lets through; whoever shares the name should give the same
+     * @param absent what it answers while the server cannot be reached
+     * @param prefetch the largest part of the burst that this client may fetch ahead, more than 0 and at most 1
+     * @return a limiter
+     * @throws InvalidNameException when the name cannot be used
+     * @throws InvalidArgumentException for a rate, policy or share out of bounds
+     */
+    public RateLimiter rateLimiter(String name, Rate rate, Absent absent, double prefetch) {
+        // The bits of 0.0 stand for none; those of -0.0 are refused as 0 is.
+        return limiter(name, rate, absent, Double.doubleToRawLongBits(prefetch == 0 ? -0.0 : prefetch));
+    }
+
+    private RateLimiter limiter(String name, Rate rate, Absent absent, long prefetch) {
         Arguments.notNull(name, "name");
         Arguments.notNull(rate, "rate");
         Arguments.notNull(absent, "absent");
@@ -331,8 +357,9 @@ public final class Client implements AutoCloseable {
                     rate.burst() != null,
                     rate.burst() == null ? 0 : rate.burst(),
                     absent.word(),
-                    absent.shareOf());
-            return new RateLimiter(this, name, limiter);
+                    absent.shareOf(),
+                    prefetch);
+            return new RateLimiter(this, name, limiter, prefetch != 0);
         } finally {
             Reference.reachabilityFence(this);
         }

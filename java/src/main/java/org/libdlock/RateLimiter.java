@@ -31,10 +31,14 @@ public final class RateLimiter {
 
     private final byte @Nullable [] key;
 
-    RateLimiter(Client client, String name, long handle) {
+    /** Whether a call may be decided without the server. */
+    private final boolean prefetches;
+
+    RateLimiter(Client client, String name, long handle, boolean prefetches) {
         this.client = client;
         this.name = name;
         this.handle = handle;
+        this.prefetches = prefetches;
         whole = null;
         key = null;
         Client.CLEANER.register(this, () -> Native.free(handle));
@@ -44,6 +48,7 @@ public final class RateLimiter {
         client = of.client;
         name = of.name + ":" + key;
         handle = of.handle;
+        prefetches = false;
         whole = of.whole == null ? of : of.whole;
         this.key = Arguments.keyBytes(name.substring(whole.name.length() + 1));
     }
@@ -88,6 +93,10 @@ public final class RateLimiter {
      * @throws InvalidArgumentException for a cost above the burst, which could never be granted
      */
     public Decision tryAcquire(long cost) {
+        Decision atOnce = prefetches ? atOnce(cost) : null;
+        if (atOnce != null) {
+            return atOnce;
+        }
         if (!Threads.mayBlock()) {
             return Decision.of(call((port, id) -> Native.limiterAcquire(port, id, handle, cost, 0, key)));
         }
@@ -154,7 +163,8 @@ public final class RateLimiter {
      * @return the decision
      */
     public CompletableFuture<Decision> tryAcquireAsync(long cost) {
-        return acquireAsync(cost, Duration.ZERO);
+        Decision atOnce = prefetches ? atOnce(cost) : null;
+        return atOnce == null ? acquireAsync(cost, Duration.ZERO) : CompletableFuture.completedFuture(atOnce);
     }
 
     /**
@@ -220,6 +230,17 @@ public final class RateLimiter {
     /** Fills the bucket, for everybody: for operators and tests. */
     public void reset() {
         Replies.check(call((port, id) -> Native.limiterReset(port, id, handle, key)));
+    }
+
+    /** The decision, if the tokens that were fetched ahead allow one without the server. */
+    private @Nullable Decision atOnce(long cost) {
+        long[] numbers = new long[Judged.NUMBERS];
+        try {
+            int answer = Native.limiterTryAcquireNow(handle, cost, numbers);
+            return answer == 0 ? null : Decision.of(Judged.of(answer == 2, numbers));
+        } finally {
+            Reference.reachabilityFence(this);
+        }
     }
 
     private boolean acquireBlocking(long cost, long waitMillis, long cancel, long[] numbers) {

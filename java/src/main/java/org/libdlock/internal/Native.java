@@ -275,7 +275,7 @@ public final class Native {
     /** Brings a hold of the read side. */
     public static native long heldDowngrade(long port, long id, long held);
 
-    /** {@code burst} counts only where there is one. */
+    /** {@code burst} counts only where there is one. {@code prefetch} has the bits of a double, 0 for none. */
     public static native long limiterOpen(
             long client,
             byte[] name,
@@ -284,7 +284,8 @@ public final class Native {
             boolean hasBurst,
             long burst,
             byte[] absent,
-            long shareOf);
+            long shareOf,
+            long prefetch);
 
     /** Brings a decision. */
     public static native long limiterAcquire(
@@ -299,6 +300,12 @@ public final class Native {
      */
     public static native boolean limiterAcquireBlocking(
             long limiter, long cost, long waitMs, byte @Nullable [] ofKey, long cancel, long[] numbers);
+
+    /**
+     * 0 when the server has to be asked, 1 for a refusal, 2 for a grant. {@code numbers} gets what {@link Judged} has
+     * besides the answer.
+     */
+    public static native int limiterTryAcquireNow(long limiter, long cost, long[] numbers);
 
     public static native long limiterReset(long port, long id, long limiter, byte @Nullable [] ofKey);
 
