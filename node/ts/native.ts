@@ -160,6 +160,8 @@ export interface Rate {
   readonly tokens: number;
   readonly perUs: number;
   readonly burst?: number | undefined;
+  readonly algorithm: string;
+  readonly perClient: boolean;
 }
 
 /** The native side of one JavaScript environment (the main thread, a worker). */
@@ -275,12 +277,17 @@ export interface Environment {
   heldDetach(id: Id, held: Handle): Submitted;
   /** Brings a hold of the read side. */
   heldDowngrade(id: Id, held: Handle): Submitted;
-  limiterOpen(client: Handle, name: string, rate: Rate, absent: string, shareOf?: number): Answer<Handle>;
+  limiterOpen(client: Handle, name: string, rates: Rate[], absent: string, shareOf?: number): Answer<Handle>;
   /** Brings a decision. */
   limiterAcquire(id: Id, limiter: Handle, cost: number, waitMs?: number, ofKey?: string): Submitted;
   /** Brings an answer to each item. */
   limiterAcquireMany(id: Id, limiter: Handle, keys: string[], costs: number[]): Submitted;
   limiterReset(id: Id, limiter: Handle, ofKey?: string): Submitted;
+  /** Brings a decision. */
+  limiterReserve(id: Id, limiter: Handle, cost: number, waitMs?: number, ofKey?: string): Submitted;
+  limiterPenalty(id: Id, limiter: Handle, tokens: number, ofKey?: string): Submitted;
+  limiterReward(id: Id, limiter: Handle, tokens: number, ofKey?: string): Submitted;
+  limiterBlock(id: Id, limiter: Handle, lengthMs: number, ofKey?: string): Submitted;
   // </api:natives>
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use libdlock::limit::{Absent, LimiterOptions};
+use libdlock::limit::{Absent, Algorithm, LimiterOptions};
 use libdlock::{Error, ErrorKind, Rate, RateLimiter, Result, embed};
 
 use super::args;
@@ -25,6 +25,35 @@ pub struct RateArgs {
     pub per_us: i64,
     /// The most tokens at once; none is the tokens of one period.
     pub burst: Option<i64>,
+    /// How it counts.
+    pub algorithm: Algorithm,
+}
+
+/// An algorithm by its word; `per_client` belongs to `redisson`.
+///
+/// # Errors
+/// `InvalidArgument` for any other word, and for `per_client` with another one.
+pub fn algorithm(word: &str, per_client: bool) -> Result<Algorithm> {
+    let refuse =
+        |what: String, allowed: &str| Err(Error::refused(ErrorKind::InvalidArgument, "rate limiter", what, allowed));
+    let algorithm = match word {
+        "gcra" => Algorithm::Gcra,
+        "fixed_window" => Algorithm::FixedWindow,
+        "aligned_window" => Algorithm::AlignedWindow,
+        "sliding_log" => Algorithm::SlidingLog,
+        "sliding_counter" => Algorithm::SlidingCounter,
+        "redisson" => return Ok(Algorithm::Redisson { per_client }),
+        _ => {
+            let allowed = "gcra, fixed_window, aligned_window, sliding_log, sliding_counter and redisson";
+            return refuse(format!("there is no algorithm {word:?}"), allowed);
+        }
+    };
+    match per_client {
+        false => Ok(algorithm),
+        true => {
+            refuse(format!("a rate per client was given with the algorithm {word}"), "per client with redisson alone")
+        }
+    }
 }
 
 /// A policy for an absent server by its word: `fail`, `deny`, `allow`, or `local_share`, and for that alone `share_of`, among
@@ -59,13 +88,13 @@ pub fn absent(word: &str, share_of: Option<i64>) -> Result<Absent> {
 ///
 /// # Errors
 /// `InvalidName`, `InvalidArgument`, `Closed`.
-pub fn limiter_open(state: &State, client: Handle, name: &[u8], rate: RateArgs, absent: Absent) -> Result<Handle> {
+pub fn limiter_open(state: &State, client: Handle, name: &[u8], rates: &[RateArgs], absent: Absent) -> Result<Handle> {
     let op = "rate limiter";
     let client = state.get::<ClientEntry>(client, op)?;
     let name = libdlock::embed::name_from_utf8(name)?;
     let key = client.client.key_of(name)?;
-    let rate = read_rate(rate, op).map_err(|error| error.on(&key))?;
-    let options = LimiterOptions::new(rate).absent(absent);
+    let rates: Result<Vec<Rate>> = rates.iter().map(|rate| read_rate(*rate, op)).collect();
+    let options = LimiterOptions::new(rates.map_err(|error| error.on(&key))?).absent(absent);
     let limiter = client.client.rate_limiter_with(name, options)?;
     state.insert(Arc::new(LimiterEntry { limiter }))
 }
@@ -73,7 +102,7 @@ pub fn limiter_open(state: &State, client: Handle, name: &[u8], rate: RateArgs, 
 fn read_rate(given: RateArgs, op: &'static str) -> Result<Rate> {
     let tokens = args::count(given.tokens, "rate", "0 to 1000000000000 tokens", op)?;
     let per = Duration::from_micros(args::count(given.per_us, "period", "1 us to 100 years", op)?);
-    let rate = Rate::new(tokens, per);
+    let rate = Rate::new(tokens, per).by(given.algorithm);
     match given.burst {
         None => Ok(rate),
         Some(burst) => Ok(rate.burst(args::count(burst, "burst", "1 to 1000000000000 tokens", op)?)),
@@ -146,6 +175,61 @@ pub async fn limiter_acquire_many(
 /// Fills the bucket, for everybody: that of a `key` if one is given.
 pub async fn limiter_reset(state: &'static State, limiter: Handle, key: Option<Vec<u8>>) -> Result<()> {
     of_key(&find(state, limiter, "reset rate limit")?.limiter, key.as_deref())?.reset().await
+}
+
+/// Takes `cost` tokens now, for use when they are there, within `wait_ms` (none is for ever): `usable_after_us` of the decision.
+///
+/// # Errors
+/// As `RateLimiter::keyed` and `RateLimiter::reserve` of core. A refusal is no error.
+///
+/// # Cancel safety
+/// As `RateLimiter::reserve` of core.
+pub async fn limiter_reserve(
+    state: &'static State,
+    limiter: Handle,
+    key: Option<Vec<u8>>,
+    cost: i64,
+    wait_ms: Option<i64>,
+) -> Result<Decision> {
+    let op = "reserve";
+    let limiter = of_key(&find(state, limiter, op)?.limiter, key.as_deref())?;
+    let on = |error: Error| error.on(limiter.key());
+    let cost = args::count(cost, "cost", "0 to the burst", op).map_err(on)?;
+    let wait = args::wait(wait_ms, op).map_err(on)?;
+    Ok(limiter.reserve(cost, wait).await?.into())
+}
+
+/// Takes `tokens` whether or not they are there.
+///
+/// # Errors
+/// As `RateLimiter::keyed` and `RateLimiter::penalty` of core.
+pub async fn limiter_penalty(state: &'static State, limiter: Handle, key: Option<Vec<u8>>, tokens: i64) -> Result<()> {
+    let limiter = of_key(&find(state, limiter, "penalty")?.limiter, key.as_deref())?;
+    limiter.penalty(read_tokens(&limiter, tokens, "penalty")?).await
+}
+
+/// Gives `tokens` back, as if they had not been taken.
+///
+/// # Errors
+/// As `RateLimiter::keyed` and `RateLimiter::reward` of core.
+pub async fn limiter_reward(state: &'static State, limiter: Handle, key: Option<Vec<u8>>, tokens: i64) -> Result<()> {
+    let limiter = of_key(&find(state, limiter, "reward")?.limiter, key.as_deref())?;
+    limiter.reward(read_tokens(&limiter, tokens, "reward")?).await
+}
+
+/// Refuses everybody for so long from now on; 0 ends it.
+///
+/// # Errors
+/// As `RateLimiter::keyed` and `RateLimiter::block` of core.
+pub async fn limiter_block(state: &'static State, limiter: Handle, key: Option<Vec<u8>>, length_ms: i64) -> Result<()> {
+    let op = "block";
+    let limiter = of_key(&find(state, limiter, op)?.limiter, key.as_deref())?;
+    let length = args::millis(length_ms, "block of", "zero to 100 years", op);
+    limiter.block(length.map_err(|error| error.on(limiter.key()))?).await
+}
+
+fn read_tokens(limiter: &RateLimiter, tokens: i64, op: &'static str) -> Result<u64> {
+    args::count(tokens, "tokens", "1 to the burst", op).map_err(|error| error.on(limiter.key()))
 }
 
 fn of_key(limiter: &RateLimiter, key: Option<&[u8]>) -> Result<RateLimiter> {

@@ -40,7 +40,8 @@ pub use self::latch::{
     latch_count, latch_count_down, latch_delete, latch_key, latch_name, latch_open, latch_try_set_count, latch_wait,
 };
 pub use self::limiter::{
-    RateArgs, absent, limiter_acquire, limiter_acquire_many, limiter_key, limiter_name, limiter_open, limiter_reset,
+    RateArgs, absent, algorithm, limiter_acquire, limiter_acquire_many, limiter_block, limiter_key, limiter_name,
+    limiter_open, limiter_penalty, limiter_reserve, limiter_reset, limiter_reward,
 };
 pub use self::lock::{
     lock_acquire, lock_attach, lock_detach, lock_extend, lock_force_release, lock_held, lock_hold_count, lock_inspect,

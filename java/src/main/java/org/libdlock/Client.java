@@ -321,18 +321,46 @@ public final class Client implements AutoCloseable {
         Arguments.notNull(name, "name");
         Arguments.notNull(rate, "rate");
         Arguments.notNull(absent, "absent");
+        return rateLimiter(name, List.of(rate), absent);
+    }
+
+    /**
+     * The rate limiter of that name, of whose rates each decision needs all: when one of them refuses, none is charged. An error while
+     * the server cannot be reached. Costs no I/O.
+     *
+     * @param name as for {@link #lock(String)}
+     * @param rates 1 to 8; of two, the one with the longer period has more tokens. Whoever shares the name should give the same
+     * @return a limiter
+     * @throws InvalidNameException when the name cannot be used
+     * @throws InvalidArgumentException for a rate out of bounds, and for rates that contradict each other
+     */
+    public RateLimiter rateLimiter(String name, List<Rate> rates) {
+        return rateLimiter(name, rates, Absent.FAIL);
+    }
+
+    /**
+     * As {@link #rateLimiter(String, List)}, with a policy for an absent server.
+     *
+     * @param name as for {@link #lock(String)}
+     * @param rates as for {@link #rateLimiter(String, List)}
+     * @param absent what it answers while the server cannot be reached
+     * @return a limiter
+     * @throws InvalidNameException when the name cannot be used
+     * @throws InvalidArgumentException for a rate or policy out of bounds, and for rates that contradict each other
+     */
+    public RateLimiter rateLimiter(String name, List<Rate> rates, Absent absent) {
+        Arguments.notNull(name, "name");
+        Arguments.notNull(rates, "rates");
+        Arguments.notNull(absent, "absent");
         byte[] bytes = Arguments.nameBytes(name, "rate limiter");
+        rates.forEach(rate -> Arguments.notNull(rate, "rate"));
+        List<Rate> given = List.copyOf(rates);
+        byte[] algorithms = Wire.pack(
+                given.stream().map(rate -> rate.algorithm().word()).toList());
+        long[] numbers = given.stream().flatMapToLong(Rate::numbers).toArray();
         try {
-            long limiter = Native.limiterOpen(
-                    handle,
-                    bytes,
-                    rate.tokens(),
-                    Arguments.micros(rate.per()),
-                    rate.burst() != null,
-                    rate.burst() == null ? 0 : rate.burst(),
-                    absent.word(),
-                    absent.shareOf());
-            return new RateLimiter(this, name, limiter);
+            long limiter = Native.limiterOpen(handle, bytes, numbers, algorithms, absent.word(), absent.shareOf());
+            return new RateLimiter(this, name, limiter, given);
         } finally {
             Reference.reachabilityFence(this);
         }
