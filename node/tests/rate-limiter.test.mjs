@@ -117,7 +117,10 @@ onBothBackends((context) => {
     assert.equal((await limiter.tryAcquire(2)).allowed, true);
     assert.equal((await limiter.tryAcquire()).refusedBy, 0);
     // The second was not charged for what the first refused: one is left of its three.
-    const longer = context.client.rateLimiter(name, { rates: [daily, { tokens: 9, perMs: 48 * HOUR }], absent: "deny" });
+    const longer = context.client.rateLimiter(name, {
+      rates: [daily, { tokens: 9, perMs: 48 * HOUR }],
+      absent: "deny",
+    });
     assert.equal((await longer.peek()).remaining, 1);
   });
 

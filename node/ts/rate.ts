@@ -61,7 +61,8 @@ export function readRates(rates: readonly Rate[], what: string, about: About): N
   if (!Array.isArray(rates)) throw wrongType(what, "an array of rates", rates);
   // By index: what an array lacks is refused too.
   return Array.from(rates as readonly Rate[], (rate, at) => {
-    if ((rate as unknown) === undefined) throw wrongType(`${what}[${String(at)}]`, "an object with tokens and perMs", rate);
+    if ((rate as unknown) === undefined)
+      throw wrongType(`${what}[${String(at)}]`, "an object with tokens and perMs", rate);
     return nativeRate(readOptions(rate, RATE, `${what}[${String(at)}]`, about));
   });
 }

@@ -224,7 +224,7 @@ pub async fn limiter_reward(state: &'static State, limiter: Handle, key: Option<
 pub async fn limiter_block(state: &'static State, limiter: Handle, key: Option<Vec<u8>>, length_ms: i64) -> Result<()> {
     let op = "block";
     let limiter = of_key(&find(state, limiter, op)?.limiter, key.as_deref())?;
-    let length = args::millis(length_ms, "block of", "zero to 100 years", op);
+    let length = args::millis(length_ms, "block length", "zero to 100 years", op);
     limiter.block(length.map_err(|error| error.on(limiter.key()))?).await
 }
 

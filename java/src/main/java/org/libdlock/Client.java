@@ -355,8 +355,8 @@ public final class Client implements AutoCloseable {
         byte[] bytes = Arguments.nameBytes(name, "rate limiter");
         rates.forEach(rate -> Arguments.notNull(rate, "rate"));
         List<Rate> given = List.copyOf(rates);
-        byte[] algorithms = Wire.pack(
-                given.stream().map(rate -> rate.algorithm().word()).toList());
+        byte[] algorithms =
+                Wire.pack(given.stream().map(rate -> rate.algorithm().word()).toList());
         long[] numbers = given.stream().flatMapToLong(Rate::numbers).toArray();
         try {
             long limiter = Native.limiterOpen(handle, bytes, numbers, algorithms, absent.word(), absent.shareOf());

@@ -166,7 +166,10 @@ class RateLimiterTest extends WithServer {
     void redissonsRateIsOfEachClientOrOfAll() {
         for (Algorithm algorithm : List.of(Algorithm.REDISSON, Algorithm.REDISSON_PER_CLIENT)) {
             Rate rate = Rate.of(1, HOUR).by(algorithm);
-            assertThat(connect().rateLimiter(name + algorithm, rate).tryAcquire().allowed())
+            assertThat(connect()
+                            .rateLimiter(name + algorithm, rate)
+                            .tryAcquire()
+                            .allowed())
                     .isTrue();
             RateLimiter other = connect().rateLimiter(name + algorithm, rate);
             assertThat(other.tryAcquire().allowed()).isEqualTo(algorithm == Algorithm.REDISSON_PER_CLIENT);
@@ -187,17 +190,19 @@ class RateLimiterTest extends WithServer {
         assertThat(limiter.tryAcquire(2).allowed()).isTrue();
         assertThat(limiter.tryAcquire().refusedBy()).hasValue(0);
         RateLimiter longer = client.rateLimiter(name, List.of(daily, Rate.of(9, Duration.ofDays(2))));
-        assertThat(longer.peek().remaining()).as("not charged for what the first refused").isEqualTo(1);
+        assertThat(longer.peek().remaining())
+                .as("not charged for what the first refused")
+                .isEqualTo(1);
         assertThat(longer.tryAcquire(2).refusedBy()).hasValue(0);
-        List<List<Rate>> wrong =
-                List.of(List.of(), List.of(daily, daily), Collections.nCopies(9, Rate.of(1, HOUR)));
+        List<List<Rate>> wrong = List.of(List.of(), List.of(daily, daily), Collections.nCopies(9, Rate.of(1, HOUR)));
         for (List<Rate> none : wrong) {
             assertThatThrownBy(() -> client.rateLimiter(name, none)).isInstanceOf(InvalidArgumentException.class);
         }
         assertThatThrownBy(() -> client.rateLimiter(name, Collections.singletonList(null)))
                 .isInstanceOf(NullPointerException.class)
                 .hasMessage("rate is null");
-        assertThat(client.rateLimiter(name, rates, Absent.DENY).peek().allowed()).isFalse();
+        assertThat(client.rateLimiter(name, rates, Absent.DENY).peek().allowed())
+                .isFalse();
     }
 
     @Test
