@@ -64,13 +64,14 @@ pub unsafe extern "C" fn dlock_rate_limiter_open(
         call(op, error, |state| {
             let out = Out::required(out_limiter, "out_limiter", op)?;
             let name = text::name(name, name_len, op)?;
-            let (mut rate, mut policy) = (RateArgs { tokens, per_us, burst: None }, Absent::default());
+            let algorithm = ops::algorithm("gcra")?;
+            let (mut rate, mut policy) = (RateArgs { tokens, per_us, burst: None, algorithm }, Absent::default());
             if !options.is_null() {
                 let given = sized(options, "options", op)?;
                 rate.burst = given.has_burst.then_some(given.burst);
                 policy = absent(given.absent, given.share_of, op)?;
             }
-            out.put(handle(ops::limiter_open(state, id(client), name, rate, policy)?));
+            out.put(handle(ops::limiter_open(state, id(client), name, &[rate], policy)?));
             Ok(())
         })
     }

@@ -30,9 +30,9 @@ impl Environment {
     ) -> Answer<Given> {
         answer("limiterOpen", |state| {
             let Rate { tokens, per_us, burst } = rate;
-            let rate = RateArgs { tokens, per_us, burst };
+            let rate = RateArgs { tokens, per_us, burst, algorithm: ops::algorithm("gcra")? };
             let absent = ops::absent(&absent, share_of)?;
-            let limiter = ops::limiter_open(state, handle(client), name.as_bytes(), rate, absent)?;
+            let limiter = ops::limiter_open(state, handle(client), name.as_bytes(), &[rate], absent)?;
             self.inner.lend(HandleKind::Limiter, limiter);
             Ok(give(limiter))
         })

@@ -24,7 +24,8 @@ pub(crate) fn limiter_open(
     let handle = quick(py, "limiter_open", |state| {
         let (word, share_of) = absent;
         let absent = ops::absent(&word, share_of)?;
-        ops::limiter_open(state, client, &name, RateArgs { tokens, per_us, burst }, absent)
+        let rate = RateArgs { tokens, per_us, burst, algorithm: ops::algorithm("gcra")? };
+        ops::limiter_open(state, client, &name, &[rate], absent)
     })?;
     Ok(ObjectHandle::new(HandleKind::Limiter, handle))
 }

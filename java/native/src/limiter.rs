@@ -28,8 +28,9 @@ pub fn limiter_open<'local>(
         let absent = String::from_utf8(bytes(env, &absent)?)
             .map_err(|_| Error::new(ErrorKind::InvalidArgument, "rate limiter", "the policy is no UTF-8"))?;
         let absent = ops::absent(&absent, given(share_of, NOT_GIVEN))?;
-        let rate = RateArgs { tokens, per_us, burst: has_burst.then_some(burst) };
-        ops::limiter_open(state, client as u64, &name, rate, absent).map(|limiter| limiter as jlong)
+        let algorithm = ops::algorithm("gcra")?;
+        let rate = RateArgs { tokens, per_us, burst: has_burst.then_some(burst), algorithm };
+        ops::limiter_open(state, client as u64, &name, &[rate], absent).map(|limiter| limiter as jlong)
     })
 }
 
