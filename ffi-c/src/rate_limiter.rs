@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 use std::time::Duration;
 
-use libdlock::limit::{Absent, Algorithm};
+use libdlock::limit::Absent;
 use libdlock::{Error, ErrorKind, Result};
 use libdlock_bridge::ops::{self, Decision, RateArgs};
 use libdlock_bridge::{Handle, HandleKind, State};
@@ -64,8 +64,8 @@ pub unsafe extern "C" fn dlock_rate_limiter_open(
         call(op, error, |state| {
             let out = Out::required(out_limiter, "out_limiter", op)?;
             let name = text::name(name, name_len, op)?;
-            let mut rate = RateArgs { tokens, per_us, burst: None, algorithm: Algorithm::Gcra };
-            let mut policy = Absent::default();
+            let algorithm = ops::algorithm("gcra")?;
+            let (mut rate, mut policy) = (RateArgs { tokens, per_us, burst: None, algorithm }, Absent::default());
             if !options.is_null() {
                 let given = sized(options, "options", op)?;
                 rate.burst = given.has_burst.then_some(given.burst);

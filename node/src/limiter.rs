@@ -16,12 +16,11 @@ pub struct Rate {
     pub burst: Option<i64>,
     /// Its word.
     pub algorithm: String,
-    pub per_client: bool,
 }
 
 impl Rate {
     fn read(&self) -> libdlock::Result<RateArgs> {
-        let algorithm = ops::algorithm(&self.algorithm, self.per_client)?;
+        let algorithm = ops::algorithm(&self.algorithm)?;
         Ok(RateArgs { tokens: self.tokens, per_us: self.per_us, burst: self.burst, algorithm })
     }
 }

@@ -346,7 +346,7 @@ describe("nonsense", () => {
       "Client.rateLimiter(name)": (x) => client.rateLimiter(x, rate),
       "Client.rateLimiter(options)": (x) => client.rateLimiter("k", x),
       ...Object.fromEntries(
-        ["tokens", "perMs", "burst", "algorithm", "perClient", "rates", "absent"].map((name) => [
+        ["tokens", "perMs", "burst", "algorithm", "rates", "absent"].map((name) => [
           `Client.rateLimiter(${name})`,
           (x) => client.rateLimiter("k", { ...rate, [name]: x }),
         ]),

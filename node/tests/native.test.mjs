@@ -21,7 +21,7 @@ const source = (folder) =>
 const [declaration] = /export interface Environment \{[^]*?^\}/m.exec(
   readFileSync(join(ROOT, "node/ts/native.ts"), "utf8"),
 );
-const rate = { tokens: 1, perUs: 1000, algorithm: "gcra", perClient: false };
+const rate = { tokens: 1, perUs: 1000, algorithm: "gcra" };
 const rows = new Float64Array(5); // room for one
 const plausible = {
   Id: 1,

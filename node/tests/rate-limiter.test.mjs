@@ -9,7 +9,15 @@ import { connect } from "libdlock";
 import { Proxy, freshName, onBothBackends, rejects, throws, useServer } from "./kit/index.mjs";
 
 const HOUR = 3_600_000;
-const ALGORITHMS = ["gcra", "fixed_window", "aligned_window", "sliding_log", "sliding_counter", "redisson"];
+const ALGORITHMS = [
+  "gcra",
+  "fixed_window",
+  "aligned_window",
+  "sliding_log",
+  "sliding_counter",
+  "redisson",
+  "redisson_per_client",
+];
 
 onBothBackends((context) => {
   it("refuses rates that are none, with the value and the range", () => {
@@ -79,8 +87,7 @@ onBothBackends((context) => {
     it(`grants its tokens and no more by ${algorithm}`, async () => {
       const rate = { tokens: 5, perMs: HOUR, algorithm };
       const limiter = context.client.rateLimiter(freshName(), rate);
-      const perClient = algorithm === "redisson" ? { perClient: false } : {};
-      assert.deepEqual(limiter.rates, [{ ...rate, burst: 5, ...perClient }]);
+      assert.deepEqual(limiter.rates, [{ ...rate, burst: 5 }]);
       assert.equal((await limiter.tryAcquire(3)).remaining, 2);
       assert.equal((await limiter.tryAcquire(2)).allowed, true);
       const refused = await limiter.tryAcquire();
@@ -92,18 +99,20 @@ onBothBackends((context) => {
   }
 
   it("counts by Redisson's algorithm for each client, or for all", async () => {
-    for (const perClient of [true, false, undefined]) {
+    for (const algorithm of ["redisson", "redisson_per_client"]) {
       const name = freshName();
-      const options = { tokens: 1, perMs: HOUR, algorithm: "redisson", perClient };
+      const options = { tokens: 1, perMs: HOUR, algorithm };
       assert.equal((await context.client.rateLimiter(name, options).tryAcquire()).allowed, true);
       const again = context.client.rateLimiter(name, options);
       assert.equal((await again.tryAcquire()).allowed, false);
+      const other = (await context.open()).rateLimiter(name, options);
+      assert.equal((await other.tryAcquire()).allowed, algorithm === "redisson_per_client");
+      await other.client.close();
       for (const call of [again.reserve(), again.penalty(1), again.reward(1), again.block(1)]) {
         const error = await rejects(call, "INVALID_ARGUMENT");
         assert.equal(error.allowed, "a limiter by any other algorithm");
       }
     }
-    throws(() => context.client.rateLimiter("k", { tokens: 1, perMs: 1, perClient: true }), "INVALID_ARGUMENT");
   });
 
   it("charges several rates all or none", async () => {

@@ -161,7 +161,6 @@ export interface Rate {
   readonly perUs: number;
   readonly burst?: number | undefined;
   readonly algorithm: string;
-  readonly perClient: boolean;
 }
 
 /** The native side of one JavaScript environment (the main thread, a worker). */

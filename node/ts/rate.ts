@@ -1,6 +1,6 @@
 // What a rate limiter lets through: its rates, and how each of them counts.
 
-import { type About, type ReadersOf, boolean, integer, optional, readOptions } from "./arguments.js";
+import { type About, type ReadersOf, integer, optional, readOptions } from "./arguments.js";
 import { microseconds, wrongType } from "./convert.js";
 import type { Rate as NativeRate } from "./native.js";
 
@@ -15,10 +15,12 @@ import type { Rate as NativeRate } from "./native.js";
  * - `"sliding_log"`: at most `tokens` in any interval of `perMs`, exactly. The server keeps an entry for each request that was
  *   granted in the last period, so it has 100,000 tokens at most.
  * - `"sliding_counter"`: as a sliding log in about, in four numbers on the server; less than twice `tokens` in any interval.
- * - `"redisson"`: that of Redisson's `RRateLimiter`, on its keys, for those who share a limiter with it. It has no `reserve`,
- *   `penalty`, `reward` and `block`.
+ * - `"redisson"`: that of Redisson's `RRateLimiter`, on its keys, for those who share a limiter with it: all clients together
+ *   (`OVERALL`). It has no `reserve`, `penalty`, `reward` and `block`.
+ * - `"redisson_per_client"`: the same, and each client has the rate for itself (`PER_CLIENT`).
  */
-export type Algorithm = "gcra" | "fixed_window" | "aligned_window" | "sliding_log" | "sliding_counter" | "redisson";
+export type Algorithm =
+  "gcra" | "fixed_window" | "aligned_window" | "sliding_log" | "sliding_counter" | "redisson" | "redisson_per_client";
 
 /** `tokens` in `perMs`, and at most `burst` of them at once. */
 export interface Rate {
@@ -30,8 +32,6 @@ export interface Rate {
   burst?: number | undefined;
   /** How it counts; `"gcra"` without it. */
   algorithm?: Algorithm | undefined;
-  /** With `"redisson"` alone: each client has the rate for itself (`PER_CLIENT`), and not all together (`OVERALL`). */
-  perClient?: boolean | undefined;
 }
 
 function word(value: Algorithm | undefined, what: string): string {
@@ -46,14 +46,13 @@ export const RATE = {
   perMs: (value: number, what: string, { op, object }: About) => microseconds(value, what, op, object),
   burst: optional(integer),
   algorithm: word,
-  perClient: boolean,
 } satisfies ReadersOf<Rate>;
 
 type ReadRate = { readonly [K in keyof typeof RATE]: ReturnType<(typeof RATE)[K]> };
 
 /** As it crosses. @internal */
-export function nativeRate({ tokens, perMs: perUs, burst, algorithm, perClient = false }: ReadRate): NativeRate {
-  return { tokens, perUs, burst, algorithm, perClient };
+export function nativeRate({ tokens, perMs: perUs, burst, algorithm }: ReadRate): NativeRate {
+  return { tokens, perUs, burst, algorithm };
 }
 
 /** How many there may be is the core's to say. @internal */
@@ -68,7 +67,6 @@ export function readRates(rates: readonly Rate[], what: string, about: About): N
 }
 
 /** A rate as a user gave it, for `limiter.rates`: frozen, with all that was not given. @internal */
-export function givenRate({ tokens, perUs, burst, algorithm, perClient }: NativeRate): Readonly<Rate> {
-  const given = { tokens, perMs: perUs / 1000, burst: burst ?? tokens, algorithm: algorithm as Algorithm };
-  return Object.freeze(algorithm === "redisson" ? { ...given, perClient } : given);
+export function givenRate({ tokens, perUs, burst, algorithm }: NativeRate): Readonly<Rate> {
+  return Object.freeze({ tokens, perMs: perUs / 1000, burst: burst ?? tokens, algorithm: algorithm as Algorithm });
 }

@@ -1,6 +1,5 @@
 //! Rate limiters: opened by name and rate, asked; their answers as plain values.
 
-use libdlock::limit::Algorithm;
 use libdlock_bridge::HandleKind;
 use libdlock_bridge::ops::{self, Decision, Decisions, RateArgs};
 use pyo3::IntoPyObjectExt;
@@ -25,7 +24,7 @@ pub(crate) fn limiter_open(
     let handle = quick(py, "limiter_open", |state| {
         let (word, share_of) = absent;
         let absent = ops::absent(&word, share_of)?;
-        let rate = RateArgs { tokens, per_us, burst, algorithm: Algorithm::Gcra };
+        let rate = RateArgs { tokens, per_us, burst, algorithm: ops::algorithm("gcra")? };
         ops::limiter_open(state, client, &name, &[rate], absent)
     })?;
     Ok(ObjectHandle::new(HandleKind::Limiter, handle))

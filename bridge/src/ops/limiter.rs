@@ -1,4 +1,4 @@
-//! Rate limiters: opened by name and rate, asked.
+//! Rate limiters: opened by name and rates, asked.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,33 +25,28 @@ pub struct RateArgs {
     pub per_us: i64,
     /// The most tokens at once; none is the tokens of one period.
     pub burst: Option<i64>,
-    /// How it counts.
+    /// How it counts; see [`algorithm`].
     pub algorithm: Algorithm,
 }
 
-/// An algorithm by its word; `per_client` belongs to `redisson`.
+/// How a rate counts, by its word: those of `Algorithm::as_str` of core, and `redisson_per_client`.
 ///
 /// # Errors
-/// `InvalidArgument` for any other word, and for `per_client` with another one.
-pub fn algorithm(word: &str, per_client: bool) -> Result<Algorithm> {
-    let refuse =
-        |what: String, allowed: &str| Err(Error::refused(ErrorKind::InvalidArgument, "rate limiter", what, allowed));
-    let algorithm = match word {
-        "gcra" => Algorithm::Gcra,
-        "fixed_window" => Algorithm::FixedWindow,
-        "aligned_window" => Algorithm::AlignedWindow,
-        "sliding_log" => Algorithm::SlidingLog,
-        "sliding_counter" => Algorithm::SlidingCounter,
-        "redisson" => return Ok(Algorithm::Redisson { per_client }),
+/// `InvalidArgument` for any other word.
+pub fn algorithm(word: &str) -> Result<Algorithm> {
+    match word {
+        "gcra" => Ok(Algorithm::Gcra),
+        "fixed_window" => Ok(Algorithm::FixedWindow),
+        "aligned_window" => Ok(Algorithm::AlignedWindow),
+        "sliding_log" => Ok(Algorithm::SlidingLog),
+        "sliding_counter" => Ok(Algorithm::SlidingCounter),
+        "redisson" => Ok(Algorithm::Redisson { per_client: false }),
+        "redisson_per_client" => Ok(Algorithm::Redisson { per_client: true }),
         _ => {
-            let allowed = "gcra, fixed_window, aligned_window, sliding_log, sliding_counter and redisson";
-            return refuse(format!("there is no algorithm {word:?}"), allowed);
-        }
-    };
-    match per_client {
-        false => Ok(algorithm),
-        true => {
-            refuse(format!("a rate per client was given with the algorithm {word}"), "per client with redisson alone")
+            let what = format!("there is no algorithm {word:?}");
+            let allowed =
+                "gcra, fixed_window, aligned_window, sliding_log, sliding_counter, redisson and redisson_per_client";
+            Err(Error::refused(ErrorKind::InvalidArgument, "rate limiter", what, allowed))
         }
     }
 }
@@ -84,7 +79,7 @@ pub fn absent(word: &str, share_of: Option<i64>) -> Result<Absent> {
     }
 }
 
-/// The limiter `name` of `client`. No I/O.
+/// The limiter `name` of `client`, with one rate or several. No I/O.
 ///
 /// # Errors
 /// `InvalidName`, `InvalidArgument`, `Closed`.
@@ -137,7 +132,7 @@ pub async fn limiter_acquire(
     let op = "rate limit";
     let limiter = of_key(&find(state, limiter, op)?.limiter, key.as_deref())?;
     let on = |error: Error| error.on(limiter.key());
-    let cost = args::count(cost, "cost", "0 to the burst", op).map_err(on)?;
+    let cost = args::count(cost, "cost", "0 or more", op).map_err(on)?;
     let wait = args::wait(wait_ms, op).map_err(on)?;
     Ok(limiter.acquire(cost, wait).await?.into())
 }
@@ -157,7 +152,7 @@ pub async fn limiter_acquire_many(
     let read = |(key, cost): &'_ (Vec<u8>, i64)| -> Result<u64> {
         let key = read_key(&limiter, key)?;
         let on = |error: Error| error.on(&[limiter.key(), ":", key].concat());
-        args::count(*cost, "cost", "0 to the burst", op).map_err(on)
+        args::count(*cost, "cost", "0 or more", op).map_err(on)
     };
     let costs: Vec<Result<u64>> = items.iter().map(read).collect();
     let asked = items.iter().zip(&costs).filter_map(|((key, _), cost)| {
@@ -177,62 +172,7 @@ pub async fn limiter_reset(state: &'static State, limiter: Handle, key: Option<V
     of_key(&find(state, limiter, "reset rate limit")?.limiter, key.as_deref())?.reset().await
 }
 
-/// Takes `cost` tokens now, for use when they are there, within `wait_ms` (none is for ever): `usable_after_us` of the decision.
-///
-/// # Errors
-/// As `RateLimiter::keyed` and `RateLimiter::reserve` of core. A refusal is no error.
-///
-/// # Cancel safety
-/// As `RateLimiter::reserve` of core.
-pub async fn limiter_reserve(
-    state: &'static State,
-    limiter: Handle,
-    key: Option<Vec<u8>>,
-    cost: i64,
-    wait_ms: Option<i64>,
-) -> Result<Decision> {
-    let op = "reserve";
-    let limiter = of_key(&find(state, limiter, op)?.limiter, key.as_deref())?;
-    let on = |error: Error| error.on(limiter.key());
-    let cost = args::count(cost, "cost", "0 to the burst", op).map_err(on)?;
-    let wait = args::wait(wait_ms, op).map_err(on)?;
-    Ok(limiter.reserve(cost, wait).await?.into())
-}
-
-/// Takes `tokens` whether or not they are there.
-///
-/// # Errors
-/// As `RateLimiter::keyed` and `RateLimiter::penalty` of core.
-pub async fn limiter_penalty(state: &'static State, limiter: Handle, key: Option<Vec<u8>>, tokens: i64) -> Result<()> {
-    let limiter = of_key(&find(state, limiter, "penalty")?.limiter, key.as_deref())?;
-    limiter.penalty(read_tokens(&limiter, tokens, "penalty")?).await
-}
-
-/// Gives `tokens` back, as if they had not been taken.
-///
-/// # Errors
-/// As `RateLimiter::keyed` and `RateLimiter::reward` of core.
-pub async fn limiter_reward(state: &'static State, limiter: Handle, key: Option<Vec<u8>>, tokens: i64) -> Result<()> {
-    let limiter = of_key(&find(state, limiter, "reward")?.limiter, key.as_deref())?;
-    limiter.reward(read_tokens(&limiter, tokens, "reward")?).await
-}
-
-/// Refuses everybody for so long from now on; 0 ends it.
-///
-/// # Errors
-/// As `RateLimiter::keyed` and `RateLimiter::block` of core.
-pub async fn limiter_block(state: &'static State, limiter: Handle, key: Option<Vec<u8>>, length_ms: i64) -> Result<()> {
-    let op = "block";
-    let limiter = of_key(&find(state, limiter, op)?.limiter, key.as_deref())?;
-    let length = args::millis(length_ms, "block length", "zero to 100 years", op);
-    limiter.block(length.map_err(|error| error.on(limiter.key()))?).await
-}
-
-fn read_tokens(limiter: &RateLimiter, tokens: i64, op: &'static str) -> Result<u64> {
-    args::count(tokens, "tokens", "1 to the burst", op).map_err(|error| error.on(limiter.key()))
-}
-
-fn of_key(limiter: &RateLimiter, key: Option<&[u8]>) -> Result<RateLimiter> {
+pub(super) fn of_key(limiter: &RateLimiter, key: Option<&[u8]>) -> Result<RateLimiter> {
     match key {
         None => Ok(limiter.clone()),
         Some(key) => limiter.keyed(read_key(limiter, key)?),
@@ -243,6 +183,6 @@ fn read_key<'key>(limiter: &RateLimiter, key: &'key [u8]) -> Result<&'key str> {
     embed::name_from_utf8(key).map_err(|error| error.on(limiter.key()))
 }
 
-fn find(state: &State, limiter: Handle, op: &'static str) -> Result<Arc<LimiterEntry>> {
+pub(super) fn find(state: &State, limiter: Handle, op: &'static str) -> Result<Arc<LimiterEntry>> {
     state.get(limiter, op)
 }

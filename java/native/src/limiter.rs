@@ -9,8 +9,8 @@ use libdlock_bridge::ops::{self, RateArgs, given};
 use crate::call::{NOT_GIVEN, bytes, jvm_refused, start, token, with_env};
 use crate::wire;
 
-/// Tokens, microseconds, whether it has a burst, the burst, and whether it is each client's.
-const NUMBERS_OF_RATE: usize = 5;
+/// Tokens, microseconds, whether it has a burst, and the burst.
+const NUMBERS_OF_RATE: usize = 4;
 
 /// `rates` has [`NUMBERS_OF_RATE`] for each, `algorithms` their words as packed texts. `absent` is a policy's word, `share_of`
 /// what goes with it.
@@ -34,7 +34,7 @@ pub fn limiter_open<'local>(
         let mut numbers = vec![0; words.len() * NUMBERS_OF_RATE];
         rates.get_region(env, 0, &mut numbers).map_err(jvm_refused)?;
         let read = |(word, numbers): (&Vec<u8>, &[jlong])| -> Result<RateArgs> {
-            let algorithm = ops::algorithm(&String::from_utf8_lossy(word), numbers[4] != 0)?;
+            let algorithm = ops::algorithm(&String::from_utf8_lossy(word))?;
             let burst = (numbers[2] != 0).then_some(numbers[3]);
             Ok(RateArgs { tokens: numbers[0], per_us: numbers[1], burst, algorithm })
         };

@@ -39,11 +39,6 @@ public enum Algorithm {
 
     /** The core's word for it. */
     byte[] word() {
-        String word = this == REDISSON_PER_CLIENT ? "redisson" : name().toLowerCase(Locale.ROOT);
-        return word.getBytes(StandardCharsets.US_ASCII);
-    }
-
-    boolean isPerClient() {
-        return this == REDISSON_PER_CLIENT;
+        return name().toLowerCase(Locale.ROOT).getBytes(StandardCharsets.US_ASCII);
     }
 }

@@ -60,10 +60,8 @@ public record Rate(long tokens, Duration per, @Nullable Long burst, Algorithm al
         return new Rate(tokens, per, burst, algorithm);
     }
 
-    /** As it crosses: tokens, microseconds, whether it has a burst, the burst, and whether it is each client's. */
+    /** As it crosses: tokens, microseconds, whether it has a burst, and the burst. */
     LongStream numbers() {
-        long hasBurst = burst == null ? 0 : 1;
-        return LongStream.of(
-                tokens, Arguments.micros(per), hasBurst, burst == null ? 0 : burst, algorithm.isPerClient() ? 1 : 0);
+        return LongStream.of(tokens, Arguments.micros(per), burst == null ? 0 : 1, burst == null ? 0 : burst);
     }
 }

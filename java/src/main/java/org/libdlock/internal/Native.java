@@ -276,8 +276,8 @@ public final class Native {
     public static native long heldDowngrade(long port, long id, long held);
 
     /**
-     * Each rate is tokens, microseconds, whether it has a burst, the burst, and whether it is each client's; the words
-     * of the algorithms are packed texts.
+     * Each rate is tokens, microseconds, whether it has a burst, and the burst; the words of the algorithms are packed
+     * texts.
      */
     public static native long limiterOpen(
             long client, byte[] name, long[] rates, byte[] algorithms, byte[] absent, long shareOf);
