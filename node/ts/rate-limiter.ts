@@ -282,7 +282,7 @@ export class RateLimiter {
 
   /**
    * Takes `tokens`, 1 to the burst, whether or not they are there: who comes next waits the longer for it. For a request that turned
-   * out to cost more than it was let in for. Always the server's: no policy for an absent one applies.
+   * out to cost more than it was let in for. Always asks the server: no policy for an absent one applies.
    */
   async penalty(tokens: number, options?: { key?: string | undefined }): Promise<void> {
     const key = this.#key(options, "penalty(tokens, options)");

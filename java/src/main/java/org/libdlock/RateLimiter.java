@@ -264,7 +264,7 @@ public final class RateLimiter {
 
     /**
      * Takes tokens whether or not they are there: who comes next waits the longer for it. For a request that turned out to cost more than
-     * it was let in for. Always the server's: no policy for an absent one applies.
+     * it was let in for. Always asks the server: no policy for an absent one applies.
      *
      * @param tokens 1 to the burst
      * @throws InvalidArgumentException for any other number, and for {@link Algorithm#REDISSON}
