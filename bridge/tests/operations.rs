@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use libdlock::ErrorKind;
 use libdlock::lease::{HolderId, LossReason};
-use libdlock::limit::Absent;
-use libdlock_bridge::ops::{self, Holding, LogTo, RateArgs};
+use libdlock_bridge::ops::{self, Holding, LogTo};
 use libdlock_bridge::{Handle, HandleKind, Interrupt, Outcome, State, What, enter, this_thread};
 
 /// What events of the tests' clients carry.
@@ -316,52 +315,6 @@ fn the_statistics_of_a_client_outlive_its_end() {
     assert_eq!(ops::counters(&all)[9], 1, "`lost` is the tenth");
     assert_eq!(ops::histograms(&all)[0].count, 1, "`lock.wait_time` is the first");
     state.free(HandleKind::Held, held.handle).unwrap();
-}
-
-#[test]
-fn a_limiter_answers_in_numbers_and_refuses_what_cannot_be() {
-    let state = enter().unwrap();
-    let client = client(state, None);
-    let rate = RateArgs { tokens: 3, per_us: 1_000_000, burst: None };
-    let limiter = ops::limiter_open(state, client, b"api", rate, Absent::Fail, None).unwrap();
-    let ask = |cost, wait_ms| state.wait(ops::limiter_acquire(state, limiter, None, cost, wait_ms), None);
-    let first = ask(2, Some(0)).unwrap();
-    assert_eq!((first.allowed, first.granted, first.remaining, first.limit), (true, 2, 1, 3));
-    assert_eq!(first.retry_after_us, Some(0));
-    assert!(first.reset_after_us == 666_667 && first.server_time_us.is_some());
-    let refused = ask(3, Some(0)).unwrap();
-    assert!(!refused.allowed && refused.granted == 0 && refused.retry_after_us > Some(0));
-    assert_eq!(ask(0, Some(0)).unwrap().granted, 0);
-    state.wait(ops::limiter_reset(state, limiter, None), None).unwrap();
-    assert_eq!(ask(3, None).unwrap().granted, 3);
-    for cost in [-1, 4, i64::MAX] {
-        let error = ask(cost, Some(0)).unwrap_err();
-        assert_eq!((error.kind(), error.name()), (ErrorKind::InvalidArgument, Some("api")));
-        assert!(error.message().contains(&cost.to_string()), "{error}");
-    }
-    let error = ask(1, Some(-2)).unwrap_err();
-    assert_eq!((error.kind(), error.name()), (ErrorKind::InvalidArgument, Some("api")));
-
-    let directly = |cost, wait_ms| state.wait(ops::limiter_acquire(state, limiter, None, cost, wait_ms), None);
-    state.wait(ops::limiter_reset(state, limiter, None), None).unwrap();
-    assert_eq!(directly(3, None).unwrap().granted, 3);
-    assert!(directly(1, Some(5_000)).unwrap().allowed, "it waits for its token");
-    for (cost, wait_ms) in [(-1, Some(0)), (1, Some(-2)), (4, None)] {
-        let error = directly(cost, wait_ms).unwrap_err();
-        assert_eq!((error.kind(), error.name()), (ErrorKind::InvalidArgument, Some("api")));
-    }
-
-    for (tokens, per_us, burst) in [(-1, 1, None), (1, 0, None), (1, -1, None), (1, 1, Some(0)), (1, 1, Some(-5))] {
-        let rate = RateArgs { tokens, per_us, burst };
-        let error = ops::limiter_open(state, client, b"api", rate, Absent::Fail, None).unwrap_err();
-        assert_eq!((error.kind(), error.name()), (ErrorKind::InvalidArgument, Some("api")), "{rate:?}");
-    }
-    assert_eq!(ops::absent("local_share", Some(4)).unwrap(), Absent::LocalShare { of: 4 });
-    assert_eq!(ops::absent("local_share", Some(-1)).unwrap_err().kind(), ErrorKind::InvalidArgument);
-    assert_eq!(ops::absent("allow", Some(4)).unwrap_err().kind(), ErrorKind::InvalidArgument);
-    assert!(ops::absent("maybe", None).unwrap_err().message().contains("maybe"));
-    state.free(HandleKind::Limiter, limiter).unwrap();
-    assert_eq!(ask(1, Some(0)).unwrap_err().kind(), ErrorKind::Closed);
 }
 
 #[test]

@@ -70,15 +70,16 @@ pub unsafe extern "C" fn dlock_rate_limiter_open(
         call(op, error, |state| {
             let out = Out::required(out_limiter, "out_limiter", op)?;
             let name = text::name(name, name_len, op)?;
+            let algorithm = ops::algorithm("gcra")?;
             let (mut rate, mut policy, mut prefetch) =
-                (RateArgs { tokens, per_us, burst: None }, Absent::default(), None);
+                (RateArgs { tokens, per_us, burst: None, algorithm }, Absent::default(), None);
             if !options.is_null() {
                 let given = sized(options, "options", op)?;
                 rate.burst = given.has_burst.then_some(given.burst);
                 policy = absent(given.absent, given.share_of, op)?;
                 prefetch = (given.prefetch != 0.0).then_some(given.prefetch);
             }
-            out.put(handle(ops::limiter_open(state, id(client), name, rate, policy, prefetch)?));
+            out.put(handle(ops::limiter_open(state, id(client), name, &[rate], policy, prefetch)?));
             Ok(())
         })
     }

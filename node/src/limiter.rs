@@ -14,6 +14,15 @@ pub struct Rate {
     pub tokens: i64,
     pub per_us: i64,
     pub burst: Option<i64>,
+    /// Its word.
+    pub algorithm: String,
+}
+
+impl Rate {
+    fn read(&self) -> libdlock::Result<RateArgs> {
+        let algorithm = ops::algorithm(&self.algorithm)?;
+        Ok(RateArgs { tokens: self.tokens, per_us: self.per_us, burst: self.burst, algorithm })
+    }
 }
 
 #[napi]
@@ -24,16 +33,15 @@ impl Environment {
         &self,
         client: Given,
         name: String,
-        rate: Rate,
+        rates: Vec<Rate>,
         absent: String,
         share_of: Option<i64>,
         prefetch: Option<f64>,
     ) -> Answer<Given> {
         answer("limiterOpen", |state| {
-            let Rate { tokens, per_us, burst } = rate;
-            let rate = RateArgs { tokens, per_us, burst };
+            let rates: Vec<RateArgs> = rates.iter().map(Rate::read).collect::<libdlock::Result<_>>()?;
             let absent = ops::absent(&absent, share_of)?;
-            let limiter = ops::limiter_open(state, handle(client), name.as_bytes(), rate, absent, prefetch)?;
+            let limiter = ops::limiter_open(state, handle(client), name.as_bytes(), &rates, absent, prefetch)?;
             self.inner.lend(HandleKind::Limiter, limiter);
             Ok(give(limiter))
         })
@@ -95,6 +103,37 @@ impl Environment {
     pub fn limiter_reset(&self, id: i64, limiter: Given, of_key: Option<String>) -> Answer<Given> {
         let of_key = of_key.map(String::into_bytes);
         self.submit("limiterReset", id, |state| ops::limiter_reset(state, handle(limiter), of_key))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn limiter_reserve(
+        &self,
+        id: i64,
+        limiter: Given,
+        cost: i64,
+        wait_ms: Option<i64>,
+        of_key: Option<String>,
+    ) -> Answer<Given> {
+        let of_key = of_key.map(String::into_bytes);
+        self.submit("limiterReserve", id, |state| ops::limiter_reserve(state, handle(limiter), of_key, cost, wait_ms))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn limiter_penalty(&self, id: i64, limiter: Given, tokens: i64, of_key: Option<String>) -> Answer<Given> {
+        let of_key = of_key.map(String::into_bytes);
+        self.submit("limiterPenalty", id, |state| ops::limiter_penalty(state, handle(limiter), of_key, tokens))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn limiter_reward(&self, id: i64, limiter: Given, tokens: i64, of_key: Option<String>) -> Answer<Given> {
+        let of_key = of_key.map(String::into_bytes);
+        self.submit("limiterReward", id, |state| ops::limiter_reward(state, handle(limiter), of_key, tokens))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn limiter_block(&self, id: i64, limiter: Given, length_ms: i64, of_key: Option<String>) -> Answer<Given> {
+        let of_key = of_key.map(String::into_bytes);
+        self.submit("limiterBlock", id, |state| ops::limiter_block(state, handle(limiter), of_key, length_ms))
     }
 }
 

@@ -346,7 +346,7 @@ describe("nonsense", () => {
       "Client.rateLimiter(name)": (x) => client.rateLimiter(x, rate),
       "Client.rateLimiter(options)": (x) => client.rateLimiter("k", x),
       ...Object.fromEntries(
-        ["tokens", "perMs", "burst", "absent"].map((name) => [
+        ["tokens", "perMs", "burst", "algorithm", "rates", "absent"].map((name) => [
           `Client.rateLimiter(${name})`,
           (x) => client.rateLimiter("k", { ...rate, [name]: x }),
         ]),
@@ -411,6 +411,14 @@ describe("nonsense", () => {
       "RateLimiter.tryAcquireMany(cost)": (x) => limiter.tryAcquireMany([["k", x]]),
       "RateLimiter.peek(options)": (x) => limiter.peek(x),
       "RateLimiter.reset(options)": (x) => limiter.reset(x),
+      "RateLimiter.reserve(cost)": (x) => limiter.reserve(x),
+      "RateLimiter.reserve(options)": (x) => limiter.reserve(1, x),
+      "RateLimiter.penalty(tokens)": (x) => limiter.penalty(x),
+      "RateLimiter.penalty(options)": (x) => limiter.penalty(1, x),
+      "RateLimiter.reward(tokens)": (x) => limiter.reward(x),
+      "RateLimiter.reward(options)": (x) => limiter.reward(1, x),
+      "RateLimiter.block(lengthMs)": (x) => limiter.block(x),
+      "RateLimiter.block(options)": (x) => limiter.block(0, x),
       "RateLimiter.acquire(cost)": (x) => limiter.acquire(x),
       "RateLimiter.acquire(options)": (x) => limiter.acquire(1, x),
       "RateLimiter.acquire(waitMs)": (x) => limiter.acquire(1, { waitMs: x }),

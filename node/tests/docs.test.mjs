@@ -65,7 +65,7 @@ const SAID = {
     /^gave up: TimeoutError$/m,
     /^true: 3 available, 0 processes wait$/m,
   ],
-  "rate-limiter.md": [/^go, and 19 more at once$/m, /^paced: true 20$/m],
+  "rate-limiter.md": [/^go, and 19 more at once$/m, /^paced: true 20$/m, /^true 0$/m, /^send it$/m],
   "ids.md": [/^the same: true$/m, /^id of worker 7 made just now$/m],
 };
 

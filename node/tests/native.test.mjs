@@ -21,7 +21,7 @@ const source = (folder) =>
 const [declaration] = /export interface Environment \{[^]*?^\}/m.exec(
   readFileSync(join(ROOT, "node/ts/native.ts"), "utf8"),
 );
-const rate = { tokens: 1, perUs: 1000 };
+const rate = { tokens: 1, perUs: 1000, algorithm: "gcra" };
 const rows = new Float64Array(5); // room for one
 const plausible = {
   Id: 1,
@@ -32,7 +32,7 @@ const plausible = {
   "string[]": ["k"],
   "number[]": [0],
   "[string, string][]": [],
-  Rate: rate,
+  "Rate[]": [rate],
   Float64Array: rows,
 };
 const parameters = Object.fromEntries(

@@ -9,6 +9,15 @@ import { connect } from "libdlock";
 import { Proxy, freshName, onBothBackends, rejects, throws, useServer } from "./kit/index.mjs";
 
 const HOUR = 3_600_000;
+const ALGORITHMS = [
+  "gcra",
+  "fixed_window",
+  "aligned_window",
+  "sliding_log",
+  "sliding_counter",
+  "redisson",
+  "redisson_per_client",
+];
 
 onBothBackends((context) => {
   it("refuses rates that are none, with the value and the range", () => {
@@ -52,11 +61,138 @@ onBothBackends((context) => {
     );
   });
 
-  it("refuses costs that could never be granted, and waits that are none", async () => {
+  it("refuses costs and waits that are none", async () => {
     const limiter = context.client.rateLimiter(freshName(), { tokens: 5, perMs: 1_000 });
     for (const cost of [0.5, NaN, Infinity, 2 ** 53]) await rejects(limiter.tryAcquire(cost), "INVALID_ARGUMENT");
     for (const waitMs of [-1, 0.5, NaN]) await rejects(limiter.acquire(1, { waitMs }), "INVALID_ARGUMENT");
     for (const cost of ["1", null, 1n]) await assert.rejects(limiter.tryAcquire(cost), TypeError);
+  });
+
+  // A decision is an answer, also that it can never be: whoever passes the cost of a request hears no in one way.
+  it("answers a cost above the burst with never", async () => {
+    const limiter = context.client.rateLimiter(freshName(), { tokens: 5, perMs: 1_000 });
+    for (const ask of [
+      () => limiter.tryAcquire(6),
+      () => limiter.tryAcquire(2 ** 53 - 1),
+      () => limiter.acquire(6),
+      () => limiter.reserve(6),
+    ]) {
+      const { allowed, retryAfterMs, refusedBy } = await ask();
+      assert.deepEqual({ allowed, retryAfterMs, refusedBy }, { allowed: false, retryAfterMs: undefined, refusedBy: 0 });
+    }
+    assert.equal((await limiter.peek()).remaining, 5);
+  });
+
+  for (const algorithm of ALGORITHMS) {
+    it(`grants its tokens and no more by ${algorithm}`, async () => {
+      const rate = { tokens: 5, perMs: HOUR, algorithm };
+      const limiter = context.client.rateLimiter(freshName(), rate);
+      assert.deepEqual(limiter.rates, [{ ...rate, burst: 5 }]);
+      assert.equal((await limiter.tryAcquire(3)).remaining, 2);
+      assert.equal((await limiter.tryAcquire(2)).allowed, true);
+      const refused = await limiter.tryAcquire();
+      assert.deepEqual([refused.allowed, refused.refusedBy], [false, 0]);
+      assert.ok(refused.retryAfterMs > 0 && refused.retryAfterMs <= 2 * HOUR, `${refused.retryAfterMs}`);
+      if (algorithm === "gcra") return;
+      throws(() => context.client.rateLimiter("k", { ...rate, burst: 4 }), "INVALID_ARGUMENT");
+    });
+  }
+
+  it("counts by Redisson's algorithm for each client, or for all", async () => {
+    for (const algorithm of ["redisson", "redisson_per_client"]) {
+      const name = freshName();
+      const options = { tokens: 1, perMs: HOUR, algorithm };
+      assert.equal((await context.client.rateLimiter(name, options).tryAcquire()).allowed, true);
+      const again = context.client.rateLimiter(name, options);
+      assert.equal((await again.tryAcquire()).allowed, false);
+      const other = (await context.open()).rateLimiter(name, options);
+      assert.equal((await other.tryAcquire()).allowed, algorithm === "redisson_per_client");
+      await other.client.close();
+      for (const call of [again.reserve(), again.penalty(1), again.reward(1), again.block(1)]) {
+        const error = await rejects(call, "INVALID_ARGUMENT");
+        assert.equal(error.allowed, "a limiter by any other algorithm");
+      }
+    }
+  });
+
+  it("charges several rates all or none", async () => {
+    const name = freshName();
+    const daily = { tokens: 3, perMs: 24 * HOUR, algorithm: "sliding_log" };
+    const limiter = context.client.rateLimiter(name, { rates: [{ tokens: 2, perMs: HOUR }, daily], tokens: undefined });
+    assert.deepEqual(limiter.rates, [
+      { tokens: 2, perMs: HOUR, burst: 2, algorithm: "gcra" },
+      { ...daily, burst: 3 },
+    ]);
+    assert.equal((await limiter.tryAcquire(2)).allowed, true);
+    assert.equal((await limiter.tryAcquire()).refusedBy, 0);
+    // The second was not charged for what the first refused: one is left of its three.
+    const longer = context.client.rateLimiter(name, {
+      rates: [daily, { tokens: 9, perMs: 48 * HOUR }],
+      absent: "deny",
+    });
+    assert.equal((await longer.peek()).remaining, 1);
+  });
+
+  it("refuses rates that contradict each other, and what is no list of rates", () => {
+    const open = (rates, more) => context.client.rateLimiter("k", { rates, ...more });
+    const rate = { tokens: 10, perMs: 1_000 };
+    const nine = Array.from({ length: 9 }, (_, n) => ({ tokens: 10 * (n + 1), perMs: 1_000 * (n + 1) }));
+    for (const rates of [[], [rate, rate], [rate, { tokens: 5, perMs: 60_000 }], nine]) {
+      throws(() => open(rates), "INVALID_ARGUMENT");
+    }
+    const nonsense = throws(() => open([{ ...rate, algorithm: "leaky" }]), "INVALID_ARGUMENT");
+    assert.match(nonsense.allowed, /sliding_log/);
+    for (const rates of [5, null, "gcra", rate, [5], [undefined], Array(1), [{ ...rate, algorithm: 5 }]]) {
+      assert.throws(() => open(rates), TypeError);
+    }
+    assert.throws(() => open([rate], { burst: 5 }), /with rates has no option "burst"/);
+    assert.throws(() => open([{ ...rate, absent: "deny" }]), /rates\[0\] has no option "absent"/);
+  });
+
+  it("reserves tokens, and says when they may be used", async () => {
+    const limiter = context.client.rateLimiter(freshName(), { tokens: 1, perMs: HOUR });
+    assert.equal((await limiter.reserve(1, { waitMs: 0 })).usableAfterMs, 0);
+    assert.equal((await limiter.reserve(1, { waitMs: 60_000 })).allowed, false);
+    const later = await limiter.reserve();
+    assert.equal(later.allowed, true);
+    assert.ok(later.usableAfterMs > 0.9 * HOUR && later.usableAfterMs <= HOUR, `${later.usableAfterMs}`);
+    assert.equal((await limiter.reserve(1, { waitMs: 0, key: "user" })).usableAfterMs, 0);
+    await rejects(limiter.reserve(-1), "INVALID_ARGUMENT");
+    await rejects(limiter.reserve(1, { waitMs: -1 }), "INVALID_ARGUMENT");
+  });
+
+  it("takes and gives back tokens outside of decisions", async () => {
+    const limiter = context.client.rateLimiter(freshName(), { tokens: 5, perMs: HOUR });
+    for (const options of [undefined, { key: "user" }]) {
+      const remaining = async () => (await limiter.peek(options)).remaining;
+      await limiter.penalty(3, options);
+      assert.equal(await remaining(), 2);
+      await limiter.reward(2, options);
+      assert.equal(await remaining(), 4);
+      await limiter.reward(5, options);
+      assert.equal(await remaining(), 5);
+      for (const tokens of [0, -1, 6, 0.5, 2 ** 53]) {
+        await rejects(limiter.penalty(tokens, options), "INVALID_ARGUMENT");
+        await rejects(limiter.reward(tokens, options), "INVALID_ARGUMENT");
+      }
+    }
+  });
+
+  it("blocks everybody until it ends", async () => {
+    const limiter = context.client.rateLimiter(freshName(), { tokens: 5, perMs: HOUR });
+    await limiter.block(HOUR);
+    const refused = await limiter.tryAcquire();
+    assert.deepEqual([refused.allowed, refused.refusedBy], [false, undefined]);
+    assert.ok(refused.retryAfterMs > 0.9 * HOUR && refused.retryAfterMs <= HOUR, `${refused.retryAfterMs}`);
+    assert.equal((await limiter.tryAcquire(1, { key: "user" })).allowed, true);
+    await limiter.block(HOUR, { key: "user" });
+    assert.equal((await limiter.tryAcquire(1, { key: "user" })).allowed, false);
+    await limiter.block(50);
+    assert.equal((await limiter.acquire(1, { waitMs: 10_000 })).allowed, true);
+    await limiter.block(HOUR);
+    await limiter.block(0);
+    assert.equal((await limiter.tryAcquire()).allowed, true);
+    for (const length of [-1, 0.5, NaN, 2 ** 53 - 1]) await rejects(limiter.block(length), "INVALID_ARGUMENT");
   });
 
   it("waits its turn, in the order of asking, and not longer than it is told to", async () => {
@@ -163,9 +299,9 @@ onBothBackends((context) => {
     );
     assert.deepEqual(
       answers.map(({ error }) => error?.kind),
-      [undefined, "INVALID_ARGUMENT", undefined, "INVALID_NAME", "INVALID_ARGUMENT", undefined],
+      [undefined, undefined, undefined, "INVALID_NAME", "INVALID_ARGUMENT", undefined],
     );
-    assert.equal(answers[2].remaining, 1);
+    assert.deepEqual([answers[1].retryAfterMs, answers[2].remaining], [undefined, 1]);
     for (const wrong of [[], Array(10_001).fill(["a", 1])]) {
       const error = await rejects(limiter.tryAcquireMany(wrong), "INVALID_ARGUMENT");
       assert.equal(error.allowed, "1 to 10000 items");

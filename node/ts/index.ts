@@ -33,6 +33,7 @@ export type { LockAll } from "./lock-all.js";
 export type { Lockable } from "./lockable.js";
 export type { Layout, LogEvent, LossReason, Parts } from "./native.js";
 export type { ConnectOptions, LockDefaults } from "./options.js";
+export type { Algorithm, Rate } from "./rate.js";
 export type { Decision, RateLimiter, RateLimiterOptions, Undecided } from "./rate-limiter.js";
 export type { RwHeld } from "./rw-held.js";
 export type { RwLock, RwLockInspection, RwLockOptions, RwLockSide } from "./rw-lock.js";

@@ -160,6 +160,7 @@ export interface Rate {
   readonly tokens: number;
   readonly perUs: number;
   readonly burst?: number | undefined;
+  readonly algorithm: string;
 }
 
 /** The native side of one JavaScript environment (the main thread, a worker). */
@@ -278,7 +279,7 @@ export interface Environment {
   limiterOpen(
     client: Handle,
     name: string,
-    rate: Rate,
+    rates: Rate[],
     absent: string,
     shareOf?: number,
     prefetch?: number,
@@ -290,6 +291,11 @@ export interface Environment {
   /** 0 when the server has to be asked, 1 for a refusal, 2 for a grant; the decision's numbers to the array. */
   limiterTryAcquireNow(limiter: Handle, cost: number, numbers: Float64Array): Answer<number>;
   limiterReset(id: Id, limiter: Handle, ofKey?: string): Submitted;
+  /** Brings a decision. */
+  limiterReserve(id: Id, limiter: Handle, cost: number, waitMs?: number, ofKey?: string): Submitted;
+  limiterPenalty(id: Id, limiter: Handle, tokens: number, ofKey?: string): Submitted;
+  limiterReward(id: Id, limiter: Handle, tokens: number, ofKey?: string): Submitted;
+  limiterBlock(id: Id, limiter: Handle, lengthMs: number, ofKey?: string): Submitted;
   // </api:natives>
 }
 

@@ -9,20 +9,15 @@ import {
   readOptions,
   refuseSurplus,
 } from "./arguments.js";
-import { microseconds, objectName, whole, wrongType } from "./convert.js";
+import { milliseconds, objectName, whole, wrongType } from "./convert.js";
 import { DlockError, invalidArgument, invalidName, isFailure, unwrap } from "./error.js";
 import { jsonFields } from "./json.js";
 import type { Failure, Handle, NativeDecision } from "./native.js";
 import { freeWith, native, submit, unlessAborted } from "./port.js";
+import { RATE, type Rate, givenRate, nativeRate, readRates } from "./rate.js";
 
-/** What a limiter lets through: `tokens` in `perMs`, and at most `burst` of them at once. */
-export interface RateLimiterOptions {
-  /** Tokens of one period; 0 refuses everything. */
-  tokens: number;
-  /** The period in milliseconds, from 0.001 in steps of 0.001 (whole microseconds) to 100 years. */
-  perMs: number;
-  /** The most tokens at once, the whole bucket; without it as many as `tokens`. */
-  burst?: number | undefined;
+/** What a limiter is, besides its rates. */
+interface Policy {
   /**
    * What is answered while the server cannot be reached or refuses for now: an error (`"fail"`, the default), a refusal, a
    * permission, or one by a share of the rate that this client counts by itself, as one of `localShare` clients.
@@ -37,6 +32,18 @@ export interface RateLimiterOptions {
    */
   prefetch?: number | undefined;
 }
+
+/** Several rates, each as one alone would be given. */
+interface Several extends Policy, Partial<Record<keyof Rate, undefined>> {
+  /**
+   * 1 to 8 rates, of which each decision needs all: when one of them refuses, none is charged. Of two, the one with the longer
+   * period has more tokens.
+   */
+  rates: readonly Rate[];
+}
+
+/** What a limiter lets through: one rate, or several as `rates`. */
+export type RateLimiterOptions = (Rate & Policy & { rates?: undefined }) | Several;
 
 /** A limiter's answer. Lengths of time are in milliseconds, with their fraction. */
 export interface Decision {
@@ -112,12 +119,9 @@ export function openLimiter(client: Client, handle: Handle, name: string, option
   const op = "rate limiter";
   const wanted = objectName(name, op);
   if ((options as unknown) === undefined) throw wrongType("options", "an object with tokens and perMs", options);
-  const about = { op, object: wanted };
-  const { tokens, perMs: perUs, burst, absent, prefetch } = readOptions(options, OPEN, "rateLimiter(name, options)", about);
-  const rate = { tokens, perUs, burst };
-  const [word, shareOf] = absent;
-  const limiter = unwrap(native.limiterOpen(handle, wanted, rate, word, shareOf, prefetch));
-  return new RateLimiter(client, wanted, limiter, prefetch !== undefined);
+  const { rates, absent, prefetch } = readOpening(options, { op, object: wanted });
+  const opened = unwrap(native.limiterOpen(handle, wanted, rates, ...absent, prefetch));
+  return new RateLimiter(client, wanted, opened, Object.freeze(rates.map(givenRate)), prefetch !== undefined);
 }
 
 const OP = "rate limit";
@@ -149,13 +153,26 @@ function share(value: number, what: string): number {
   return value;
 }
 
-const OPEN = {
-  tokens: integer,
-  perMs: (value: number, what: string, { op, object }: About) => microseconds(value, what, op, object),
-  burst: optional(integer),
-  absent: policy,
-  prefetch: optional(share),
-} satisfies ReadersOf<RateLimiterOptions>;
+// `rates` is among them to be named to those who mistype it.
+const ONE = { ...RATE, rates: () => undefined, absent: policy, prefetch: optional(share) } satisfies ReadersOf<
+  Rate & Policy & { rates: undefined }
+>;
+const SEVERAL = { rates: readRates, absent: policy, prefetch: optional(share) } satisfies ReadersOf<
+  Pick<Several, "rates" | "absent" | "prefetch">
+>;
+
+function readOpening(
+  options: RateLimiterOptions,
+  about: About,
+): { rates: ReturnType<typeof readRates>; absent: ReturnType<typeof policy>; prefetch: number | undefined } {
+  const call = "rateLimiter(name, options)";
+  if ((options as RateLimiterOptions | null)?.rates !== undefined) {
+    const given = Object.entries(options).filter(([, value]) => value !== undefined);
+    return readOptions(Object.fromEntries(given), SEVERAL, `${call} with rates`, about);
+  }
+  const { absent, prefetch, ...rate } = readOptions(options, ONE, call, about);
+  return { rates: [nativeRate(rate)], absent, prefetch };
+}
 
 /** Where the native module writes the numbers of a decision that needed no server. */
 const NUMBERS = new Float64Array(6);
@@ -170,6 +187,7 @@ interface AcquireOptions {
 }
 
 const KEY = { key: optional(keyOf) } satisfies ReadersOf<Pick<AcquireOptions, "key">>;
+const RESERVE = { waitMs: duration, ...KEY } satisfies ReadersOf<Omit<AcquireOptions, "signal">>;
 const ACQUIRE = { waitMs: duration, signal: abortSignal, ...KEY } satisfies ReadersOf<AcquireOptions>;
 
 /** The items of a batch, if they are pairs. */
@@ -201,20 +219,30 @@ export class RateLimiter {
   readonly name: string;
   /** The client, which lives as long as its limiters. */
   readonly client: Client;
+  /** What it lets through, as it was given here: one rate or several. */
+  readonly rates: readonly Readonly<Rate>[];
   readonly #handle: Handle;
   readonly #prefetches: boolean;
 
   /** @internal */
-  constructor(client: Client, name: string, handle: Handle, prefetches: boolean) {
+  constructor(
+    client: Client,
+    name: string,
+    handle: Handle,
+    rates: readonly Readonly<Rate>[],
+    prefetches: boolean,
+  ) {
     this.client = client;
     this.name = name;
+    this.rates = rates;
     this.#handle = handle;
     this.#prefetches = prefetches;
     freeWith(this, handle);
   }
 
   /**
-   * Takes `cost` tokens if they are there now. A refusal is a decision, not an error. With a `key`, such as a user's id, those of
+   * Takes `cost` tokens if they are there now. A refusal is a decision, not an error, also for a cost that can never be granted:
+   * one above the burst has `retryAfterMs` undefined. With a `key`, such as a user's id, those of
    * the bucket of that key: each key has one, under the name `NAME:KEY`. The client keeps nothing of a key that nobody waits for,
    * so there may be millions of them.
    */
@@ -228,7 +256,7 @@ export class RateLimiter {
 
   /**
    * Takes tokens of several keys, with a cost for each, in one round trip for every 256 of them: an answer for each, in the same
-   * order. 1 to 10,000 pairs. What is wrong with one, such as a key of 10 kB or a cost above the burst, is its own answer, with
+   * order. 1 to 10,000 pairs. What is wrong with one, such as a key of 10 kB or a cost below 0, is its own answer, with
    * an `error` and `allowed: false`, and no matter of the others. When a reply was lost, each item of that write has
    * `DLOCK_OUTCOME_UNKNOWN`. A key may occur several times.
    */
@@ -268,7 +296,53 @@ export class RateLimiter {
     return this.#ask(0, 0, undefined, this.#key(options, "peek(options)"));
   }
 
-  /** Fills the bucket, for everybody; with a `key`, that of the key. */
+  /**
+   * Takes `cost` tokens now, for use when they are there, within `waitMs` (none is for ever): `usableAfterMs` of the decision says
+   * how long that is. Refused when it would be longer. Nothing waits here; the caller keeps to that time, and gives back with
+   * `reward` what is not wanted after all. A `key` is as in `tryAcquire`.
+   */
+  async reserve(cost?: number, options?: { waitMs?: number | undefined; key?: string | undefined }): Promise<Decision> {
+    const { waitMs, key } = readOptions(options, RESERVE, "reserve(cost, options)", {
+      op: "reserve",
+      object: this.name,
+    });
+    const tokens = cost === undefined ? 1 : whole(cost, "cost", "reserve", this.name);
+    const ask = (id: number): ReturnType<typeof native.limiterReserve> =>
+      native.limiterReserve(id, this.#handle, tokens, waitMs, key);
+    return new Decided(unwrap(await submit<NativeDecision>(this, ask)));
+  }
+
+  /**
+   * Takes `tokens`, 1 to the burst, whether or not they are there: who comes next waits the longer for it. For a request that turned
+   * out to cost more than it was let in for. Always asks the server: no policy for an absent one applies.
+   */
+  async penalty(tokens: number, options?: { key?: string | undefined }): Promise<void> {
+    const key = this.#key(options, "penalty(tokens, options)");
+    const taken = whole(tokens, "tokens", "penalty", this.name);
+    unwrap(await submit(this, (id) => native.limiterPenalty(id, this.#handle, taken, key)));
+  }
+
+  /**
+   * Gives `tokens`, 1 to the burst, back as if they had not been taken: never more than were. For a request that turned out to cost
+   * less, or that failed. Those that wait already keep their times.
+   */
+  async reward(tokens: number, options?: { key?: string | undefined }): Promise<void> {
+    const key = this.#key(options, "reward(tokens, options)");
+    const given = whole(tokens, "tokens", "reward", this.name);
+    unwrap(await submit(this, (id) => native.limiterReward(id, this.#handle, given, key)));
+  }
+
+  /**
+   * Refuses everybody for `lengthMs` from now on, whatever the rates would allow; 0 ends it. The last call counts. Those that wait
+   * get their tokens after it; those that have reserved keep their times. Whole milliseconds, up to 100 years.
+   */
+  async block(lengthMs: number, options?: { key?: string | undefined }): Promise<void> {
+    const key = this.#key(options, "block(lengthMs, options)");
+    const length = milliseconds(lengthMs, "lengthMs", "block", this.name);
+    unwrap(await submit(this, (id) => native.limiterBlock(id, this.#handle, length, key)));
+  }
+
+  /** Forgets what was taken, and a block, for everybody; with a `key`, of that key. */
   async reset(options?: { key?: string | undefined }): Promise<void> {
     const key = this.#key(options, "reset(options)");
     unwrap(await submit(this, (id) => native.limiterReset(id, this.#handle, key)));
@@ -291,6 +365,9 @@ export class RateLimiter {
       retryAfterMs: retryAfterMs < 0 ? null : retryAfterMs,
       resetAfterMs,
       limit,
+      // What fetches ahead has one rate, and reserves nothing.
+      refusedBy: answer === GRANTED ? null : 0,
+      usableAfterMs: 0,
       serverTimeUs: serverTimeUs < 0 ? null : BigInt(serverTimeUs),
     });
   }

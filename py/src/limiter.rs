@@ -26,7 +26,8 @@ pub(crate) fn limiter_open(
     let handle = quick(py, "limiter_open", |state| {
         let (word, share_of) = absent;
         let absent = ops::absent(&word, share_of)?;
-        ops::limiter_open(state, client, &name, RateArgs { tokens, per_us, burst }, absent, prefetch)
+        let rate = RateArgs { tokens, per_us, burst, algorithm: ops::algorithm("gcra")? };
+        ops::limiter_open(state, client, &name, &[rate], absent, prefetch)
     })?;
     Ok(ObjectHandle::new(HandleKind::Limiter, handle))
 }

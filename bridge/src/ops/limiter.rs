@@ -1,9 +1,9 @@
-//! Rate limiters: opened by name and rate, asked.
+//! Rate limiters: opened by name and rates, asked.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use libdlock::limit::{Absent, LimiterOptions};
+use libdlock::limit::{Absent, Algorithm, LimiterOptions};
 use libdlock::{Error, ErrorKind, Rate, RateLimiter, Result, embed};
 
 use super::args;
@@ -31,6 +31,30 @@ pub struct RateArgs {
     pub per_us: i64,
     /// The most tokens at once; none is the tokens of one period.
     pub burst: Option<i64>,
+    /// How it counts; see [`algorithm`].
+    pub algorithm: Algorithm,
+}
+
+/// How a rate counts, by its word: those of `Algorithm::as_str` of core, and `redisson_per_client`.
+///
+/// # Errors
+/// `InvalidArgument` for any other word.
+pub fn algorithm(word: &str) -> Result<Algorithm> {
+    match word {
+        "gcra" => Ok(Algorithm::Gcra),
+        "fixed_window" => Ok(Algorithm::FixedWindow),
+        "aligned_window" => Ok(Algorithm::AlignedWindow),
+        "sliding_log" => Ok(Algorithm::SlidingLog),
+        "sliding_counter" => Ok(Algorithm::SlidingCounter),
+        "redisson" => Ok(Algorithm::Redisson { per_client: false }),
+        "redisson_per_client" => Ok(Algorithm::Redisson { per_client: true }),
+        _ => {
+            let what = format!("there is no algorithm {word:?}");
+            let allowed =
+                "gcra, fixed_window, aligned_window, sliding_log, sliding_counter, redisson and redisson_per_client";
+            Err(Error::refused(ErrorKind::InvalidArgument, "rate limiter", what, allowed))
+        }
+    }
 }
 
 /// A policy for an absent server by its word: `fail`, `deny`, `allow`, or `local_share`, and for that alone `share_of`, among
@@ -61,7 +85,8 @@ pub fn absent(word: &str, share_of: Option<i64>) -> Result<Absent> {
     }
 }
 
-/// The limiter `name` of `client`. No I/O. `prefetch`: see `LimiterOptions::prefetch` of core; none fetches nothing ahead.
+/// The limiter `name` of `client`, with one rate or several. No I/O. `prefetch`: see `LimiterOptions::prefetch` of core; none fetches
+/// nothing ahead.
 ///
 /// # Errors
 /// `InvalidName`, `InvalidArgument`, `Closed`.
@@ -69,7 +94,7 @@ pub fn limiter_open(
     state: &State,
     client: Handle,
     name: &[u8],
-    rate: RateArgs,
+    rates: &[RateArgs],
     absent: Absent,
     prefetch: Option<f64>,
 ) -> Result<Handle> {
@@ -77,8 +102,8 @@ pub fn limiter_open(
     let client = state.get::<ClientEntry>(client, op)?;
     let name = libdlock::embed::name_from_utf8(name)?;
     let key = client.client.key_of(name)?;
-    let rate = read_rate(rate, op).map_err(|error| error.on(&key))?;
-    let mut options = LimiterOptions::new(rate).absent(absent);
+    let rates: Result<Vec<Rate>> = rates.iter().map(|rate| read_rate(*rate, op)).collect();
+    let mut options = LimiterOptions::new(rates.map_err(|error| error.on(&key))?).absent(absent);
     if let Some(share) = prefetch {
         options = options.prefetch(share);
     }
@@ -89,7 +114,7 @@ pub fn limiter_open(
 fn read_rate(given: RateArgs, op: &'static str) -> Result<Rate> {
     let tokens = args::count(given.tokens, "rate", "0 to 1000000000000 tokens", op)?;
     let per = Duration::from_micros(args::count(given.per_us, "period", "1 us to 100 years", op)?);
-    let rate = Rate::new(tokens, per);
+    let rate = Rate::new(tokens, per).by(given.algorithm);
     match given.burst {
         None => Ok(rate),
         Some(burst) => Ok(rate.burst(args::count(burst, "burst", "1 to 1000000000000 tokens", op)?)),
@@ -124,7 +149,7 @@ pub async fn limiter_acquire(
     let op = "rate limit";
     let limiter = of_key(&find(state, limiter, op)?.limiter, key.as_deref())?;
     let on = |error: Error| error.on(limiter.key());
-    let cost = args::count(cost, "cost", "0 to the burst", op).map_err(on)?;
+    let cost = args::count(cost, "cost", "0 or more", op).map_err(on)?;
     let wait = args::wait(wait_ms, op).map_err(on)?;
     Ok(limiter.acquire(cost, wait).await?.into())
 }
@@ -155,7 +180,7 @@ pub async fn limiter_acquire_many(
     let read = |(key, cost): &'_ (Vec<u8>, i64)| -> Result<u64> {
         let key = read_key(&limiter, key)?;
         let on = |error: Error| error.on(&[limiter.key(), ":", key].concat());
-        args::count(*cost, "cost", "0 to the burst", op).map_err(on)
+        args::count(*cost, "cost", "0 or more", op).map_err(on)
     };
     let costs: Vec<Result<u64>> = items.iter().map(read).collect();
     let asked = items.iter().zip(&costs).filter_map(|((key, _), cost)| {
@@ -175,7 +200,7 @@ pub async fn limiter_reset(state: &'static State, limiter: Handle, key: Option<V
     of_key(&find(state, limiter, "reset rate limit")?.limiter, key.as_deref())?.reset().await
 }
 
-fn of_key(limiter: &RateLimiter, key: Option<&[u8]>) -> Result<RateLimiter> {
+pub(super) fn of_key(limiter: &RateLimiter, key: Option<&[u8]>) -> Result<RateLimiter> {
     match key {
         None => Ok(limiter.clone()),
         Some(key) => limiter.keyed(read_key(limiter, key)?),
@@ -186,6 +211,6 @@ fn read_key<'key>(limiter: &RateLimiter, key: &'key [u8]) -> Result<&'key str> {
     embed::name_from_utf8(key).map_err(|error| error.on(limiter.key()))
 }
 
-fn find(state: &State, limiter: Handle, op: &'static str) -> Result<Arc<LimiterEntry>> {
+pub(super) fn find(state: &State, limiter: Handle, op: &'static str) -> Result<Arc<LimiterEntry>> {
     state.get(limiter, op)
 }

@@ -10,6 +10,7 @@ mod held;
 mod id_generator;
 mod latch;
 mod limiter;
+mod limiter_adjust;
 mod lock;
 mod lock_all;
 mod rw_lock;
@@ -40,9 +41,10 @@ pub use self::latch::{
     latch_count, latch_count_down, latch_delete, latch_key, latch_name, latch_open, latch_try_set_count, latch_wait,
 };
 pub use self::limiter::{
-    RateArgs, absent, limiter_acquire, limiter_acquire_many, limiter_key, limiter_name, limiter_open, limiter_reset,
-    limiter_try_acquire_now,
+    RateArgs, absent, algorithm, limiter_acquire, limiter_acquire_many, limiter_key, limiter_name, limiter_open,
+    limiter_reset, limiter_try_acquire_now,
 };
+pub use self::limiter_adjust::{limiter_block, limiter_penalty, limiter_reserve, limiter_reward};
 pub use self::lock::{
     lock_acquire, lock_attach, lock_detach, lock_extend, lock_force_release, lock_held, lock_hold_count, lock_inspect,
     lock_name, lock_open, lock_reenter, lock_release, lock_release_reentry,

@@ -106,7 +106,7 @@ impl RateLimiter {
     pub async fn block(&self, length: Duration) -> Result<()> {
         self.check_own(Block::OP)?;
         if length.as_micros() > u128::from(LONGEST_US) {
-            let what = format_args!("a block of {length:?} is out of range");
+            let what = format_args!("block length {length:?} is out of range");
             let refused = Error::refused(ErrorKind::InvalidArgument, Block::OP, what, "zero to 100 years");
             return Err(refused.on(self.key()));
         }

@@ -9,18 +9,19 @@ use libdlock_bridge::ops::{self, RateArgs, given};
 use crate::call::{NOT_GIVEN, bytes, jvm_refused, start, token, with_env};
 use crate::wire;
 
-/// `burst` counts only where there is one. `absent` is a policy's word, `share_of` what goes with it. `prefetch` has the bits of a
-/// double, 0 for none.
+/// Tokens, microseconds, whether it has a burst, and the burst.
+const NUMBERS_OF_RATE: usize = 4;
+
+/// `rates` has [`NUMBERS_OF_RATE`] for each, `algorithms` their words as packed texts. `absent` is a policy's word, `share_of`
+/// what goes with it. `prefetch` has the bits of a double, 0 for none.
 #[jni_mangle("org.libdlock.internal.Native")]
 pub fn limiter_open<'local>(
     env: EnvUnowned<'local>,
     _: JClass<'local>,
     client: jlong,
     name: JByteArray<'local>,
-    tokens: jlong,
-    per_us: jlong,
-    has_burst: jboolean,
-    burst: jlong,
+    rates: JLongArray<'local>,
+    algorithms: JByteArray<'local>,
     absent: JByteArray<'local>,
     share_of: jlong,
     prefetch: jlong,
@@ -30,9 +31,18 @@ pub fn limiter_open<'local>(
         let absent = String::from_utf8(bytes(env, &absent)?)
             .map_err(|_| Error::new(ErrorKind::InvalidArgument, "rate limiter", "the policy is no UTF-8"))?;
         let absent = ops::absent(&absent, given(share_of, NOT_GIVEN))?;
-        let rate = RateArgs { tokens, per_us, burst: has_burst.then_some(burst) };
+        let words = wire::packed(&bytes(env, &algorithms)?)?;
+        let mut numbers = vec![0; words.len() * NUMBERS_OF_RATE];
+        rates.get_region(env, 0, &mut numbers).map_err(jvm_refused)?;
+        let read = |(word, numbers): (&Vec<u8>, &[jlong])| -> Result<RateArgs> {
+            let algorithm = ops::algorithm(&String::from_utf8_lossy(word))?;
+            let burst = (numbers[2] != 0).then_some(numbers[3]);
+            Ok(RateArgs { tokens: numbers[0], per_us: numbers[1], burst, algorithm })
+        };
+        let rates: Vec<RateArgs> =
+            words.iter().zip(numbers.chunks(NUMBERS_OF_RATE)).map(read).collect::<Result<_>>()?;
         let prefetch = (prefetch != 0).then(|| f64::from_bits(prefetch as u64));
-        ops::limiter_open(state, client as u64, &name, rate, absent, prefetch).map(|limiter| limiter as jlong)
+        ops::limiter_open(state, client as u64, &name, &rates, absent, prefetch).map(|limiter| limiter as jlong)
     })
 }
 
@@ -125,6 +135,71 @@ pub fn limiter_reset<'local>(
     with_env(env, "limiterReset", |state, env| {
         let of_key = key(env, &of_key)?;
         start(state, port, id, ops::limiter_reset(state, limiter as u64, of_key))
+    })
+}
+
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn limiter_reserve<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    port: jlong,
+    id: jlong,
+    limiter: jlong,
+    cost: jlong,
+    wait_ms: jlong,
+    of_key: JByteArray<'local>,
+) -> jlong {
+    with_env(env, "limiterReserve", |state, env| {
+        let (of_key, wait_ms) = (key(env, &of_key)?, given(wait_ms, NOT_GIVEN));
+        start(state, port, id, ops::limiter_reserve(state, limiter as u64, of_key, cost, wait_ms))
+    })
+}
+
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn limiter_penalty<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    port: jlong,
+    id: jlong,
+    limiter: jlong,
+    tokens: jlong,
+    of_key: JByteArray<'local>,
+) -> jlong {
+    with_env(env, "limiterPenalty", |state, env| {
+        let of_key = key(env, &of_key)?;
+        start(state, port, id, ops::limiter_penalty(state, limiter as u64, of_key, tokens))
+    })
+}
+
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn limiter_reward<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    port: jlong,
+    id: jlong,
+    limiter: jlong,
+    tokens: jlong,
+    of_key: JByteArray<'local>,
+) -> jlong {
+    with_env(env, "limiterReward", |state, env| {
+        let of_key = key(env, &of_key)?;
+        start(state, port, id, ops::limiter_reward(state, limiter as u64, of_key, tokens))
+    })
+}
+
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn limiter_block<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    port: jlong,
+    id: jlong,
+    limiter: jlong,
+    length_ms: jlong,
+    of_key: JByteArray<'local>,
+) -> jlong {
+    with_env(env, "limiterBlock", |state, env| {
+        let of_key = key(env, &of_key)?;
+        start(state, port, id, ops::limiter_block(state, limiter as u64, of_key, length_ms))
     })
 }
 

@@ -318,7 +318,8 @@ public final class Client implements AutoCloseable {
      * @throws InvalidArgumentException for a rate or policy out of bounds
      */
     public RateLimiter rateLimiter(String name, Rate rate, Absent absent) {
-        return limiter(name, rate, absent, 0);
+        Arguments.notNull(rate, "rate");
+        return limiter(name, List.of(rate), absent, 0);
     }
 
     /**
@@ -340,26 +341,52 @@ public final class Client implements AutoCloseable {
      */
     public RateLimiter rateLimiter(String name, Rate rate, Absent absent, double prefetch) {
         // The bits of 0.0 stand for none; those of -0.0 are refused as 0 is.
-        return limiter(name, rate, absent, Double.doubleToRawLongBits(prefetch == 0 ? -0.0 : prefetch));
+        Arguments.notNull(rate, "rate");
+        return limiter(name, List.of(rate), absent, Double.doubleToRawLongBits(prefetch == 0 ? -0.0 : prefetch));
     }
 
-    private RateLimiter limiter(String name, Rate rate, Absent absent, long prefetch) {
+    /**
+     * The rate limiter of that name, of whose rates each decision needs all: when one of them refuses, none is charged. An error while
+     * the server cannot be reached. Costs no I/O.
+     *
+     * @param name as for {@link #lock(String)}
+     * @param rates 1 to 8; of two, the one with the longer period has more tokens. Whoever shares the name should give the same
+     * @return a limiter
+     * @throws InvalidNameException when the name cannot be used
+     * @throws InvalidArgumentException for a rate out of bounds, and for rates that contradict each other
+     */
+    public RateLimiter rateLimiter(String name, List<Rate> rates) {
+        return rateLimiter(name, rates, Absent.FAIL);
+    }
+
+    /**
+     * As {@link #rateLimiter(String, List)}, with a policy for an absent server.
+     *
+     * @param name as for {@link #lock(String)}
+     * @param rates as for {@link #rateLimiter(String, List)}
+     * @param absent what it answers while the server cannot be reached
+     * @return a limiter
+     * @throws InvalidNameException when the name cannot be used
+     * @throws InvalidArgumentException for a rate or policy out of bounds, and for rates that contradict each other
+     */
+    public RateLimiter rateLimiter(String name, List<Rate> rates, Absent absent) {
+        return limiter(name, rates, absent, 0);
+    }
+
+    /** {@code prefetch} has the bits of a double, 0 for none. */
+    private RateLimiter limiter(String name, List<Rate> rates, Absent absent, long prefetch) {
         Arguments.notNull(name, "name");
-        Arguments.notNull(rate, "rate");
+        Arguments.notNull(rates, "rates");
         Arguments.notNull(absent, "absent");
         byte[] bytes = Arguments.nameBytes(name, "rate limiter");
+        rates.forEach(rate -> Arguments.notNull(rate, "rate"));
+        List<Rate> given = List.copyOf(rates);
+        byte[] algorithms =
+                Wire.pack(given.stream().map(rate -> rate.algorithm().word()).toList());
+        long[] numbers = given.stream().flatMapToLong(Rate::numbers).toArray();
         try {
-            long limiter = Native.limiterOpen(
-                    handle,
-                    bytes,
-                    rate.tokens(),
-                    Arguments.micros(rate.per()),
-                    rate.burst() != null,
-                    rate.burst() == null ? 0 : rate.burst(),
-                    absent.word(),
-                    absent.shareOf(),
-                    prefetch);
-            return new RateLimiter(this, name, limiter, prefetch != 0);
+            long limiter = Native.limiterOpen(handle, bytes, numbers, algorithms, absent.word(), absent.shareOf(), prefetch);
+            return new RateLimiter(this, name, limiter, given, prefetch != 0);
         } finally {
             Reference.reachabilityFence(this);
         }

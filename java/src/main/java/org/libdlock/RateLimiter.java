@@ -25,6 +25,7 @@ public final class RateLimiter {
     private final Client client;
     private final String name;
     private final long handle;
+    private final List<Rate> rates;
 
     /** The one whose handle it is, if this is a key of that. */
     private final @Nullable RateLimiter whole;
@@ -34,10 +35,11 @@ public final class RateLimiter {
     /** Whether a call may be decided without the server. */
     private final boolean prefetches;
 
-    RateLimiter(Client client, String name, long handle, boolean prefetches) {
+    RateLimiter(Client client, String name, long handle, List<Rate> rates, boolean prefetches) {
         this.client = client;
         this.name = name;
         this.handle = handle;
+        this.rates = rates;
         this.prefetches = prefetches;
         whole = null;
         key = null;
@@ -49,6 +51,7 @@ public final class RateLimiter {
         name = of.name + ":" + key;
         handle = of.handle;
         prefetches = false;
+        rates = of.rates;
         whole = of.whole == null ? of : of.whole;
         this.key = Arguments.keyBytes(name.substring(whole.name.length() + 1));
     }
@@ -77,6 +80,15 @@ public final class RateLimiter {
     }
 
     /**
+     * What it lets through.
+     *
+     * @return one rate or several, as they were given here
+     */
+    public List<Rate> rates() {
+        return rates;
+    }
+
+    /**
      * Takes one token if it is there now.
      *
      * @return the decision; a refusal is no exception
@@ -88,9 +100,9 @@ public final class RateLimiter {
     /**
      * Takes tokens if they are there now. Does not wait, and is refused while others wait.
      *
-     * @param cost 0 (asks how things stand for one token, and never waits) to the burst
-     * @return the decision; a refusal is no exception
-     * @throws InvalidArgumentException for a cost above the burst, which could never be granted
+     * @param cost 0 (asks how things stand for one token, and never waits) or more
+     * @return the decision; a refusal is no exception, also for a cost above the burst, which can never be granted: its
+     *     {@code retryAfter} is {@code null}
      */
     public Decision tryAcquire(long cost) {
         Decision atOnce = prefetches ? atOnce(cost) : null;
@@ -118,10 +130,9 @@ public final class RateLimiter {
      * Takes tokens, waiting for them. All that wait, in all processes, are served in the order in which their requests reach the
      * server; a wait that cannot be long enough is refused at once.
      *
-     * @param cost 0 (asks how things stand for one token, and never waits) to the burst
+     * @param cost as for {@link #tryAcquire(long)}; one that can never be granted is refused at once
      * @param wait zero or less does not wait; {@code null} waits for ever
      * @return the decision; a refusal is no exception
-     * @throws InvalidArgumentException for a cost above the burst, which could never be granted
      * @throws InterruptedException when interrupted before or while waiting; the tokens may have been spent just then
      */
     public Decision acquire(long cost, @Nullable Duration wait) throws InterruptedException {
@@ -142,7 +153,7 @@ public final class RateLimiter {
     /**
      * As {@link #acquire(long, Duration)}, without holding up the calling thread.
      *
-     * @param cost 0 (asks how things stand for one token, and never waits) to the burst
+     * @param cost as for {@link #tryAcquire(long)}; one that can never be granted is refused at once
      * @param wait zero or less does not wait; {@code null} waits for ever
      * @return the decision; cancelling the future gives up the place in the line, and may have spent the tokens just then
      */
@@ -159,7 +170,7 @@ public final class RateLimiter {
     /**
      * As {@link #tryAcquire(long)}, without holding up the calling thread.
      *
-     * @param cost 0 (asks how things stand for one token, and never waits) to the burst
+     * @param cost as for {@link #tryAcquire(long)}
      * @return the decision
      */
     public CompletableFuture<Decision> tryAcquireAsync(long cost) {
@@ -169,7 +180,7 @@ public final class RateLimiter {
 
     /**
      * Takes tokens of several {@linkplain #keyed keys}, with a cost for each, in one round trip for every 256 of them. What is wrong
-     * with one, such as a key of 10 kB or a cost above the burst, is its own answer, an {@link Undecided}, and no matter of the others.
+     * with one, such as a key of 10 kB or a cost below 0, is its own answer, an {@link Undecided}, and no matter of the others.
      * When a reply was lost, each item of that write has an {@link OutcomeUnknownException}.
      *
      * @param items 1 to 10,000; a key may occur several times
@@ -227,7 +238,110 @@ public final class RateLimiter {
         return tryAcquire(0);
     }
 
-    /** Fills the bucket, for everybody: for operators and tests. */
+    /**
+     * Takes tokens now, for use when they are there: {@code usableAfter} of the decision says how long that is. Refused when it would be
+     * longer than {@code wait}. Nothing waits here; the caller keeps to that time, and gives back with {@link #reward} what is not wanted
+     * after all.
+     *
+     * @param cost as for {@link #tryAcquire(long)}
+     * @param wait the longest time until they may be used: zero or less for now, {@code null} for any
+     * @return the decision; a refusal is no exception
+     * @throws InvalidArgumentException for {@link Algorithm#REDISSON}, which has no reservations
+     */
+    public Decision reserve(long cost, @Nullable Duration wait) {
+        return Decision.of(call(reserving(cost, wait)));
+    }
+
+    /**
+     * As {@link #reserve(long, Duration)}, without holding up the calling thread.
+     *
+     * @param cost as for {@link #tryAcquire(long)}
+     * @param wait as for {@link #reserve(long, Duration)}
+     * @return the decision; cancelling the future may have taken the tokens
+     */
+    public CompletableFuture<Decision> reserveAsync(long cost, @Nullable Duration wait) {
+        try {
+            return client.port().start(reserving(cost, wait), Decision::of, taken -> {});
+        } finally {
+            Reference.reachabilityFence(this);
+        }
+    }
+
+    private Port.Submit reserving(long cost, @Nullable Duration wait) {
+        long millis = Arguments.waitMillis(wait);
+        return (port, id) -> Native.limiterReserve(port, id, handle, cost, millis, key);
+    }
+
+    /**
+     * Takes tokens whether or not they are there: who comes next waits the longer for it. For a request that turned out to cost more than
+     * it was let in for. Always asks the server: no policy for an absent one applies.
+     *
+     * @param tokens 1 to the burst
+     * @throws InvalidArgumentException for any other number, and for {@link Algorithm#REDISSON}
+     */
+    public void penalty(long tokens) {
+        Replies.check(call((port, id) -> Native.limiterPenalty(port, id, handle, tokens, key)));
+    }
+
+    /**
+     * As {@link #penalty(long)}, without holding up the calling thread.
+     *
+     * @param tokens 1 to the burst
+     * @return completes when it is done; cancelling the future may leave it done or not
+     */
+    public CompletableFuture<@Nullable Void> penaltyAsync(long tokens) {
+        return start((port, id) -> Native.limiterPenalty(port, id, handle, tokens, key));
+    }
+
+    /**
+     * Gives tokens back as if they had not been taken: never more than were. For a request that turned out to cost less, or that failed.
+     * Those that wait already keep their times.
+     *
+     * @param tokens 1 to the burst
+     * @throws InvalidArgumentException as {@link #penalty(long)}
+     */
+    public void reward(long tokens) {
+        Replies.check(call((port, id) -> Native.limiterReward(port, id, handle, tokens, key)));
+    }
+
+    /**
+     * As {@link #reward(long)}, without holding up the calling thread.
+     *
+     * @param tokens 1 to the burst
+     * @return completes when it is done; cancelling the future may leave it done or not
+     */
+    public CompletableFuture<@Nullable Void> rewardAsync(long tokens) {
+        return start((port, id) -> Native.limiterReward(port, id, handle, tokens, key));
+    }
+
+    /**
+     * Refuses everybody for so long from now on, whatever the rates would allow. The last call counts. Those that wait get their tokens
+     * after it; those that have reserved keep their times.
+     *
+     * @param length up to 100 years; zero ends a block, and a part of a millisecond counts as one
+     * @throws InvalidArgumentException for a longer or a negative time, and for {@link Algorithm#REDISSON}
+     */
+    public void block(Duration length) {
+        Replies.check(call(blocking(length)));
+    }
+
+    /**
+     * As {@link #block(Duration)}, without holding up the calling thread.
+     *
+     * @param length as for {@link #block(Duration)}
+     * @return completes when it is done; cancelling the future may leave it done or not
+     */
+    public CompletableFuture<@Nullable Void> blockAsync(Duration length) {
+        return start(blocking(length));
+    }
+
+    private Port.Submit blocking(Duration length) {
+        Arguments.notNull(length, "length");
+        long millis = Arguments.millis(length);
+        return (port, id) -> Native.limiterBlock(port, id, handle, millis, key);
+    }
+
+    /** Forgets what was taken, and a block, for everybody: for operators and tests. */
     public void reset() {
         Replies.check(call((port, id) -> Native.limiterReset(port, id, handle, key)));
     }
@@ -246,6 +360,14 @@ public final class RateLimiter {
     private boolean acquireBlocking(long cost, long waitMillis, long cancel, long[] numbers) {
         try {
             return Native.limiterAcquireBlocking(handle, cost, waitMillis, key, cancel, numbers);
+        } finally {
+            Reference.reachabilityFence(this);
+        }
+    }
+
+    private CompletableFuture<@Nullable Void> start(Port.Submit call) {
+        try {
+            return client.port().<@Nullable Void>start(call, Replies.NOTHING, done -> {});
         } finally {
             Reference.reachabilityFence(this);
         }

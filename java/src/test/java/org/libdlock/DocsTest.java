@@ -58,7 +58,7 @@ class DocsTest extends WithServer {
                     "stop everything: DELETED",
                     "lost: account/42"),
             "rate-limiter.md",
-            List.of("5 granted, "),
+            List.of("5 granted, ", "true OptionalLong\\[0\\]\n", "send it in PT0S\n"),
             "ids.md",
             List.of("made by worker 7", "fits a double: true"));
 

@@ -35,6 +35,14 @@ public record Judged(
      */
     public static Judged of(boolean allowed, long[] numbers) {
         return new Judged(
-                allowed, numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5], numbers[6], numbers[7]);
+                allowed,
+                numbers[0],
+                numbers[1],
+                numbers[2],
+                numbers[3],
+                numbers[4],
+                numbers[5],
+                numbers[6],
+                numbers[7]);
     }
 }

@@ -275,17 +275,12 @@ public final class Native {
     /** Brings a hold of the read side. */
     public static native long heldDowngrade(long port, long id, long held);
 
-    /** {@code burst} counts only where there is one. {@code prefetch} has the bits of a double, 0 for none. */
+    /**
+     * Each rate is tokens, microseconds, whether it has a burst, and the burst; the words of the algorithms are packed
+     * texts. {@code prefetch} has the bits of a double, 0 for none.
+     */
     public static native long limiterOpen(
-            long client,
-            byte[] name,
-            long tokens,
-            long perMicros,
-            boolean hasBurst,
-            long burst,
-            byte[] absent,
-            long shareOf,
-            long prefetch);
+            long client, byte[] name, long[] rates, byte[] algorithms, byte[] absent, long shareOf, long prefetch);
 
     /** Brings a decision. */
     public static native long limiterAcquire(
@@ -308,6 +303,16 @@ public final class Native {
     public static native int limiterTryAcquireNow(long limiter, long cost, long[] numbers);
 
     public static native long limiterReset(long port, long id, long limiter, byte @Nullable [] ofKey);
+
+    /** Brings a decision. */
+    public static native long limiterReserve(
+            long port, long id, long limiter, long cost, long waitMs, byte @Nullable [] ofKey);
+
+    public static native long limiterPenalty(long port, long id, long limiter, long tokens, byte @Nullable [] ofKey);
+
+    public static native long limiterReward(long port, long id, long limiter, long tokens, byte @Nullable [] ofKey);
+
+    public static native long limiterBlock(long port, long id, long limiter, long lengthMs, byte @Nullable [] ofKey);
 
     /** A layout is its epoch and the bits of time, datacenter, worker and sequence; null for the default. */
     public static native long snowflakeOpen(
