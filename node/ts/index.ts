@@ -48,4 +48,5 @@ export type {
   SemaphoreStats,
   Stats,
 } from "./stats.js";
+export type { Worker, WorkerOptions } from "./worker.js";
 // </api:exports>

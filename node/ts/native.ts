@@ -279,6 +279,10 @@ export interface Environment {
   /** Brings an answer to each item. */
   limiterAcquireMany(id: Id, limiter: Handle, keys: string[], costs: number[]): Submitted;
   limiterReset(id: Id, limiter: Handle, ofKey?: string): Submitted;
+  /** No lease is the client's. Brings a hold. */
+  workerLease(id: Id, client: Handle, pool: string, bits?: number, leaseMs?: number): Submitted;
+  workerNumber(held: Handle): Answer<number>;
+  workerBits(held: Handle): Answer<number>;
   // </api:natives>
 }
 
@@ -298,6 +302,7 @@ export interface Binding {
     borrowAheadMs: number,
     startWaitMs?: number,
   ): Generator | Failure;
+  workerSnowflake(held: Handle, layout: string | Layout): Generator | Failure;
   idDecode(id: bigint, layout: string | Layout): Parts | Failure;
   idEncode(id: bigint, base: number): string | Failure;
   idParse(text: string, base: number): Answer<bigint>;
