@@ -43,14 +43,16 @@ const OPEN = {
 /** What a generator keeps from being collected. */
 const kept = new WeakMap<Snowflake, object>();
 
-/** @internal A worker number that is leased, by the handle of its hold. */
-export class Leased {
-  constructor(
-    readonly handle: Handle,
-    /** Lives as long as the generator: the hold's client among it, whose end would end the hold. */
-    readonly keeps: object,
-    readonly layout: LayoutName | Layout | undefined,
-  ) {}
+/** @internal Known to worker numbers only. */
+export const LEASED = Symbol("leased");
+
+/** @internal A worker number that is leased. */
+export interface Leased {
+  /** Of its hold. */
+  readonly [LEASED]: Handle;
+  /** Lives as long as the generator: the hold's client among it, whose end would end the hold. */
+  readonly keeps: object;
+  readonly layout: LayoutName | Layout | undefined;
 }
 
 /**
@@ -71,10 +73,10 @@ export class Snowflake {
   // eslint-disable-next-line @typescript-eslint/unified-signatures -- the declarations have the first one only
   constructor(options: SnowflakeOptions | Leased);
   constructor(options: SnowflakeOptions | Leased) {
-    if (options instanceof Leased) {
+    if (isLeased(options)) {
       this.#layout = checkedLayout(options.layout);
       kept.set(this, options.keeps);
-      this.#generator = unwrap(binding.workerSnowflake(options.handle, this.#layout));
+      this.#generator = unwrap(binding.workerSnowflake(options[LEASED], this.#layout));
       return;
     }
     if ((options as unknown) === undefined) throw wrongType("options", "an object with datacenter and worker", options);
@@ -116,6 +118,10 @@ export class Snowflake {
   static parse(written: string, base: Base): bigint {
     return unwrap(binding.idParse(text(written, "id", "parse"), whole(base, "base", "parse")));
   }
+}
+
+function isLeased(options: SnowflakeOptions | Leased): options is Leased {
+  return typeof options === "object" && (options as unknown) !== null && LEASED in options;
 }
 
 /** An id has 64 bits; what has more does not fit what crosses. */

@@ -6,7 +6,7 @@ import { unwrap } from "./error.js";
 import { HANDLE, Hold } from "./hold.js";
 import type { Handle, Layout, LossReason } from "./native.js";
 import { type Grant, discard, native, submit, unlessAborted } from "./port.js";
-import { type LayoutName, Leased, Snowflake } from "./snowflake.js";
+import { LEASED, type LayoutName, Snowflake } from "./snowflake.js";
 
 /** How a worker number is leased. */
 export interface WorkerOptions {
@@ -105,7 +105,7 @@ export class Worker implements AsyncDisposable {
    * batch, and after `release` `DLOCK_NOT_HELD`.
    */
   snowflake(layout?: LayoutName | Layout): Snowflake {
-    return new Snowflake(new Leased(this.#hold[HANDLE], this.#hold, layout));
+    return new Snowflake({ [LEASED]: this.#hold[HANDLE], keeps: this.#hold, layout });
   }
 
   /**
