@@ -34,7 +34,7 @@ export async function leaseWorker(
   pool: string,
   options: WorkerOptions | undefined,
 ): Promise<Worker> {
-  const name = objectName(pool, "worker");
+  const name = objectName(pool, "worker", "pool");
   const { bits, leaseMs, signal } = readOptions(options, LEASE, "worker(pool, options)", {
     op: "worker",
     object: name,
