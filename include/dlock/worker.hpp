@@ -50,8 +50,8 @@ namespace detail {
 
 /// A worker number that no other process has as long as it is valid, so ids that are made under it are unique. The
 /// client renews its lease. Its end gives the number back, with one round trip, and says nothing if that fails;
-/// release() does. Generators made under it make no ids from then on. Moved from or released it holds nothing. Any
-/// thread may use it.
+/// release() does. Generators made under it make no ids from then on. Released it still says which number it was; moved
+/// from it is empty. Any thread may use it.
 class worker : private hold {
 public:
     /// Leases the lowest free number of the pool. All processes whose ids have to differ use one pool. Throws
@@ -68,11 +68,11 @@ public:
 
     using hold::get;
     using hold::lost;
-    using hold::release;
     using hold::remaining;
     using hold::valid;
     using hold::view;
     using hold::wait_lost;
+    /// False when it was moved from.
     using hold::operator bool;
 
     /// The number, from 0.
@@ -105,7 +105,12 @@ public:
     /// The number would be given back before the generator's first id.
     dlock::snowflake snowflake(const std::optional<layout>& layout = std::nullopt) && = delete;
 
-    /// The hold of the number, for who keeps holds of several kinds.
+    /// Gives the number back now; its generators make no ids from then on. Throws dlock::not_held when it was released
+    /// before, or lost.
+    void release() {
+        detail::check([&](auto* cause) { return dlock_held_release(get(), cause); });
+    }
+    /// The hold of the number, to keep it among holds of other kinds.
     [[nodiscard]] hold into_hold() && noexcept { return std::move(*this); }
 
 private:
