@@ -629,6 +629,52 @@ typedef struct dlock_latch_stats_t {
 } dlock_latch_stats_t;
 
 /**
+ * What the worker numbers of a client have counted. Begin with DLOCK_WORKER_STATS_INIT.
+ */
+typedef struct dlock_worker_stats_t {
+  /**
+   * `sizeof(dlock_worker_stats_t)`.
+   */
+  size_t struct_size;
+  /**
+   * Numbers leased.
+   */
+  uint64_t acquired;
+  /**
+   * Leases that were refused because all numbers were taken.
+   */
+  uint64_t refused;
+  /**
+   * Leases prolonged by the watchdog, one for each number and time.
+   */
+  uint64_t renewals;
+  /**
+   * Renewals that got no answer or a passing error, and were tried again while the lease lasted.
+   */
+  uint64_t renewal_failures;
+  /**
+   * Numbers that were lost.
+   */
+  uint64_t lost;
+  /**
+   * Numbers that were given back.
+   */
+  uint64_t released;
+  /**
+   * Numbers that are looked after now.
+   */
+  uint64_t held;
+  /**
+   * From the call to the number: as many as `acquired`.
+   */
+  struct dlock_histogram_t wait_time;
+  /**
+   * From the lease of a number to the beginning of its release: as many as `released`.
+   */
+  struct dlock_histogram_t hold_time;
+} dlock_worker_stats_t;
+
+/**
  * How to open a lock. Begin with DLOCK_LOCK_OPTIONS_INIT.
  */
 typedef struct dlock_lock_options_t {
@@ -1532,6 +1578,14 @@ dlock_status_t dlock_client_counting_semaphore_stats(const struct dlock_client_t
 dlock_status_t dlock_client_latch_stats(const struct dlock_client_t *client,
                                         struct dlock_latch_stats_t *out_stats,
                                         struct dlock_error_t *error);
+
+/**
+ * What the worker numbers of the client have counted since it was opened. No I/O; also of a client that was closed. Begin the
+ * answer with DLOCK_WORKER_STATS_INIT.
+ */
+dlock_status_t dlock_client_worker_stats(const struct dlock_client_t *client,
+                                         struct dlock_worker_stats_t *out_stats,
+                                         struct dlock_error_t *error);
 
 /**
  * Makes a lock with a name of 1 to 512 bytes of UTF-8. No I/O. `options` may be NULL. DLOCK_INVALID_NAME for a name that
@@ -3136,6 +3190,10 @@ dlock_status_t dlock_shutdown(struct dlock_error_t *error);
 #define DLOCK_LATCH_STATS_INIT \
   { \
     sizeof(dlock_latch_stats_t), 0, 0, 0, 0, 0, { 0, 0, 0, 0, 0, 0, {0} } \
+  }
+#define DLOCK_WORKER_STATS_INIT \
+  { \
+    sizeof(dlock_worker_stats_t), 0, 0, 0, 0, 0, 0, 0, {0, 0, 0, 0, 0, 0, {0}}, { 0, 0, 0, 0, 0, 0, {0} } \
   }
 #define DLOCK_DETACHED_INIT \
   { \

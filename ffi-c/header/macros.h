@@ -82,6 +82,10 @@
   { \
     sizeof(dlock_latch_stats_t), 0, 0, 0, 0, 0, { 0, 0, 0, 0, 0, 0, {0} } \
   }
+#define DLOCK_WORKER_STATS_INIT \
+  { \
+    sizeof(dlock_worker_stats_t), 0, 0, 0, 0, 0, 0, 0, {0, 0, 0, 0, 0, 0, {0}}, { 0, 0, 0, 0, 0, 0, {0} } \
+  }
 #define DLOCK_DETACHED_INIT \
   { \
     sizeof(dlock_detached_t), 0, { 0 } \

@@ -5,6 +5,7 @@ import org.libdlock.Layout;
 import org.libdlock.Snowflake;
 import org.libdlock.Worker;
 import org.libdlock.WorkerOptions;
+import org.libdlock.WorkerStats;
 
 /** The verbs of worker numbers. */
 final class WorkerVerbs implements Verbs {
@@ -33,6 +34,13 @@ final class WorkerVerbs implements Verbs {
             named(step).release();
             return "";
         });
+        all.put("counted_numbers", step -> counted(clients.get(step.object(0)).stats().worker()));
+    }
+
+    private static String counted(WorkerStats of) {
+        return "acquired=" + of.acquired() + " refused=" + of.refused() + " lost=" + of.lost() + " released="
+                + of.released() + " held=" + of.held() + " waits=" + of.waitTime().count() + " holds="
+                + of.holdTime().count();
     }
 
     private static Worker lease(Client client, Step step) {

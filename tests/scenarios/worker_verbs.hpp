@@ -26,6 +26,17 @@ public:
             named(step).release();
             return values();
         };
+        all["counted_numbers"] = [this](const step& step) {
+            const auto counted = client(step).stats().worker;
+            return values()
+                .add("acquired", counted.acquired)
+                .add("refused", counted.refused)
+                .add("lost", counted.lost)
+                .add("released", counted.released)
+                .add("held", counted.held)
+                .add("waits", counted.wait_time.count)
+                .add("holds", counted.hold_time.count);
+        };
     }
     void forget() override { workers_.clear(); }
 

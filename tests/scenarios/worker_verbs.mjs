@@ -14,6 +14,10 @@ export const verbs = (clients, things) => ({
   generator_of([worker, generator], { layout }) {
     things.set(generator, things.get(worker).snowflake(layout));
   },
+  counted_numbers([client]) {
+    const { acquired, refused, lost, released, held, waitTime, holdTime } = clients.get(client).stats().worker;
+    return { acquired, refused, lost, released, held, waits: waitTime.count, holds: holdTime.count };
+  },
   async give_back([worker]) {
     await things.get(worker).release();
   },

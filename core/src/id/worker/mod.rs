@@ -24,7 +24,7 @@ use std::time::Duration;
 
 pub use options::WorkerOptions;
 use pool::Pool;
-pub(crate) use step::WorkerState;
+pub(crate) use step::{Renew, WorkerState};
 use tenancy::Tenancy;
 
 use super::generator::{Leased, NumberLease, Snowflake};
