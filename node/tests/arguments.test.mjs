@@ -481,6 +481,7 @@ const WORDS = {
   by: "by|count",
   member: "name|none of the locks",
   absent: "absent|localShare",
+  pool: "name",
   detached: "detach",
   timeBits: "bits",
   datacenterBits: "bits",
