@@ -168,7 +168,8 @@ class WorkerTest extends WithServer {
     void whatNoWorkerNumberCanBeIsRefused() {
         Client client = connect();
         for (int bits : new int[] {0, -1, 23, Integer.MIN_VALUE}) {
-            assertThatThrownBy(() -> client.worker(name, WorkerOptions.defaults().bits(bits)))
+            assertThatThrownBy(
+                            () -> client.worker(name, WorkerOptions.defaults().bits(bits)))
                     .isInstanceOf(InvalidArgumentException.class)
                     .hasMessageContaining("1 to 22");
         }
