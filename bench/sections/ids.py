@@ -8,8 +8,8 @@ from driver.programs import AIO, OURS, RUST
 from driver.server import Server
 from driver.tables import print_table
 
-#: What is made under a number that is given, and the same under one that is leased. `wide` is a layout with room for a million ids a
-#: millisecond: there an id costs what it costs, and not what the layout allows.
+#: What is made under a number that is given, and the same under a leased one. `wide` is a layout with room for a million ids
+#: a millisecond: there an id costs what it costs, and not what the layout allows.
 LEASED = {"one by one": ("ids", "leased_ids"), "batches of 1000": ("batches", "leased_batches")}
 WIDE = ("wide_ids", "leased_wide_ids")
 
@@ -42,7 +42,11 @@ def leased(bench: Bench) -> list[Goal]:
                 found.add(what, run(RUST, what, server, 1, bench.seconds(1.0)))
     ratios = {how: median_ratio(found.rates(of), found.rates(given)) for how, (given, of) in LEASED.items()}
     rows = [
-        [kind, *(f"{found.median(pair[at], lambda one: one.per_second):.0f}" for pair in LEASED.values()), each(found, WIDE[at])]
+        [
+            kind,
+            *(f"{found.median(pair[at], lambda one: one.per_second):.0f}" for pair in LEASED.values()),
+            each(found, WIDE[at]),
+        ]
         for at, kind in enumerate(("given", "leased"))
     ]
     header = ["ids/s", *LEASED, "of a wide layout, each"]

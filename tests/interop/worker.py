@@ -19,9 +19,8 @@ reader and answers `downgraded <us at the call> <token>`; `leave NAME` releases 
 ROUNDS SIDES` has a caller for each of SIDES (with commas), who acquires that side ROUNDS times and holds it for a millisecond; of
 all their turns it says in the end `turn <side> <from us> <to us> <asked us> <token>`, then `done`.
 
-`number POOL` leases a worker number of a pool of 4 bits and answers `number <the number>`; `ids POOL COUNT` makes ids under it and
-answers `ids <all, with commas>`, or `ids none` when it is lost or given back; `back POOL` gives it back and answers
-`back`.
+`number POOL` leases a worker number of a pool of 4 bits and answers `number <the number>`; `ids POOL COUNT` makes ids under it
+and answers `ids <all, with commas>`, or `ids none` when it is lost or given back; `back POOL` gives it back and answers `back`.
 
 Times are of CLOCK_MONOTONIC, one for all processes.
 """
