@@ -92,6 +92,11 @@
 #define DLOCK_BATCH_MAX 1000000
 
 /**
+ * How many bits the numbers of a pool have as a rule: 1,024 numbers.
+ */
+#define DLOCK_WORKER_BITS_DEFAULT 10
+
+/**
  * Ends blocking calls from another thread.
  */
 typedef struct dlock_cancel_t dlock_cancel_t;
@@ -624,6 +629,52 @@ typedef struct dlock_latch_stats_t {
 } dlock_latch_stats_t;
 
 /**
+ * What the worker numbers of a client have counted. Begin with DLOCK_WORKER_STATS_INIT.
+ */
+typedef struct dlock_worker_stats_t {
+  /**
+   * `sizeof(dlock_worker_stats_t)`.
+   */
+  size_t struct_size;
+  /**
+   * Numbers leased.
+   */
+  uint64_t acquired;
+  /**
+   * Leases that were refused because all numbers were taken.
+   */
+  uint64_t refused;
+  /**
+   * Leases prolonged by the watchdog, one for each number and time.
+   */
+  uint64_t renewals;
+  /**
+   * Renewals that got no answer or a passing error, and were tried again while the lease lasted.
+   */
+  uint64_t renewal_failures;
+  /**
+   * Numbers that were lost.
+   */
+  uint64_t lost;
+  /**
+   * Numbers that were given back.
+   */
+  uint64_t released;
+  /**
+   * Numbers that are looked after now.
+   */
+  uint64_t held;
+  /**
+   * From the call to the number: as many as `acquired`.
+   */
+  struct dlock_histogram_t wait_time;
+  /**
+   * From the lease of a number to the beginning of its release: as many as `released`.
+   */
+  struct dlock_histogram_t hold_time;
+} dlock_worker_stats_t;
+
+/**
  * How to open a lock. Begin with DLOCK_LOCK_OPTIONS_INIT.
  */
 typedef struct dlock_lock_options_t {
@@ -1053,6 +1104,30 @@ typedef struct dlock_snowflake_options_t {
    */
   int64_t start_wait_ms;
 } dlock_snowflake_options_t;
+
+/**
+ * How to lease a worker number. Begin with DLOCK_WORKER_OPTIONS_INIT.
+ */
+typedef struct dlock_worker_options_t {
+  /**
+   * `sizeof(dlock_worker_options_t)`.
+   */
+  size_t struct_size;
+  /**
+   * How many bits the numbers of the pool have, 1 to 22, the same for all who use it; at most as many as the datacenter and
+   * the worker of the layout have together.
+   */
+  int64_t bits;
+  /**
+   * For how long the number stays taken when this process dies: 100 to 86400000 ms, renewed every third of it; 0 is the
+   * client's.
+   */
+  int64_t lease_ms;
+  /**
+   * Ends the call when fired; may be NULL.
+   */
+  const struct dlock_cancel_t *cancel;
+} dlock_worker_options_t;
 
 /**
  * What a completion brings, and so which of its fields are filled in.
@@ -1511,6 +1586,14 @@ dlock_status_t dlock_client_counting_semaphore_stats(const struct dlock_client_t
 dlock_status_t dlock_client_latch_stats(const struct dlock_client_t *client,
                                         struct dlock_latch_stats_t *out_stats,
                                         struct dlock_error_t *error);
+
+/**
+ * What the worker numbers of the client have counted since it was opened. No I/O; also of a client that was closed. Begin the
+ * answer with DLOCK_WORKER_STATS_INIT.
+ */
+dlock_status_t dlock_client_worker_stats(const struct dlock_client_t *client,
+                                         struct dlock_worker_stats_t *out_stats,
+                                         struct dlock_error_t *error);
 
 /**
  * Makes a lock with a name of 1 to 512 bytes of UTF-8. No I/O. `options` may be NULL. DLOCK_INVALID_NAME for a name that
@@ -2528,6 +2611,58 @@ dlock_status_t dlock_id_parse(const char *text,
                               struct dlock_error_t *error);
 
 /**
+ * Leases the lowest free number of the pool with a name of 1 to 512 bytes of UTF-8. All processes whose ids have to differ use
+ * one pool. `options` may be NULL. The client renews the lease. DLOCK_BUSY, without a wait, when all numbers are taken: the
+ * error's `retry_after_us` says when the next may be free. DLOCK_INVALID_NAME for a name that is refused.
+ *
+ * `out_held` gets the hold, which is its handle's own: dlock_held_is_valid(), dlock_held_remaining_ms(), dlock_held_lost() and
+ * dlock_held_wait_lost() say how it stands, and dlock_held_release() gives the number back; its generators make no ids from
+ * then on. It has no fencing token, cannot be extended and cannot be detached. dlock_held_free() without a release gives the
+ * number back in the background, once the last generator under it is freed too.
+ */
+dlock_status_t dlock_worker_lease(const struct dlock_client_t *client,
+                                  const char *pool,
+                                  size_t pool_len,
+                                  const struct dlock_worker_options_t *options,
+                                  struct dlock_held_t **out_held,
+                                  struct dlock_error_t *error);
+
+/**
+ * The number that is held, from 0. No I/O. DLOCK_INVALID_ARGUMENT for a hold of anything else, as for all calls about a
+ * worker number that is held.
+ */
+dlock_status_t dlock_worker_number(const struct dlock_held_t *held, int64_t *out_number, struct dlock_error_t *error);
+
+/**
+ * How many bits the numbers of its pool have. No I/O.
+ */
+dlock_status_t dlock_worker_bits(const struct dlock_held_t *held, int64_t *out_bits, struct dlock_error_t *error);
+
+/**
+ * Writes the name of its pool and a NUL to `buffer`, and its bytes without the NUL to `out_len`. A buffer of DLOCK_NAME_SIZE is
+ * always large enough; one that is not is DLOCK_INVALID_ARGUMENT.
+ */
+dlock_status_t dlock_worker_pool(const struct dlock_held_t *held,
+                                 char *buffer,
+                                 size_t buffer_size,
+                                 size_t *out_len,
+                                 struct dlock_error_t *error);
+
+/**
+ * Makes a generator of ids under the number: its low bits are the layout's worker, those above them the datacenter. `layout`
+ * may be NULL for "default". Generators of one layout share their state. Each keeps the number until it is freed. No I/O.
+ *
+ * Its ids are unique whatever the clocks of the machines do: its time begins at the server's, or after the last id of the
+ * number's holders before, and goes on by a monotonic clock. DLOCK_LOST when the lease is over, from the generator too, also in
+ * the middle of a batch, of which nothing is given out; DLOCK_NOT_HELD after a release. DLOCK_INVALID_ARGUMENT when the numbers
+ * of the pool have more bits than the layout's datacenter and worker together.
+ */
+dlock_status_t dlock_worker_snowflake(const struct dlock_held_t *held,
+                                      const struct dlock_layout_t *layout,
+                                      struct dlock_snowflake_t **out_snowflake,
+                                      struct dlock_error_t *error);
+
+/**
  * Makes a cancel token, to be given to calls that may block and fired from another thread.
  */
 dlock_status_t dlock_cancel_new(struct dlock_cancel_t **out_cancel, struct dlock_error_t *error);
@@ -2950,6 +3085,20 @@ dlock_status_t dlock_submit_counting_semaphore_inspect(const struct dlock_port_t
                                                        struct dlock_error_t *error);
 
 /**
+ * Leases a worker number (see dlock_worker_lease()); completes with DLOCK_COMPLETION_HELD, or with DLOCK_BUSY when all are
+ * taken. dlock_submit_release() and dlock_submit_wait_lost() take the hold as they take a lock's. Cancelled, it leaves nothing
+ * leased.
+ */
+dlock_status_t dlock_submit_worker_lease(const struct dlock_port_t *port,
+                                         const struct dlock_client_t *client,
+                                         const char *pool,
+                                         size_t pool_len,
+                                         const struct dlock_worker_options_t *options,
+                                         void *user_data,
+                                         struct dlock_op_t **out_op,
+                                         struct dlock_error_t *error);
+
+/**
  * Ends libdlock in this process: every object, its thread, its connections. Of its memory a few hundred bytes are left, of a
  * size that does not grow: what tells later calls that it has ended, the last ids, the table of the `memory://` stores; see
  * share/dlock/valgrind.supp. Programs need not call it: it is for tools that report what is left at exit, and for plugins with
@@ -3019,6 +3168,10 @@ dlock_status_t dlock_shutdown(struct dlock_error_t *error);
   { \
     sizeof(dlock_counting_semaphore_inspection_t), false, 0, 0 \
   }
+#define DLOCK_WORKER_OPTIONS_INIT \
+  { \
+    sizeof(dlock_worker_options_t), DLOCK_WORKER_BITS_DEFAULT, 0, DLOCK_NULL \
+  }
 #define DLOCK_STATS_INIT \
   { \
     sizeof(dlock_stats_t), 0 \
@@ -3046,6 +3199,10 @@ dlock_status_t dlock_shutdown(struct dlock_error_t *error);
 #define DLOCK_LATCH_STATS_INIT \
   { \
     sizeof(dlock_latch_stats_t), 0, 0, 0, 0, 0, { 0, 0, 0, 0, 0, 0, {0} } \
+  }
+#define DLOCK_WORKER_STATS_INIT \
+  { \
+    sizeof(dlock_worker_stats_t), 0, 0, 0, 0, 0, 0, 0, {0, 0, 0, 0, 0, 0, {0}}, { 0, 0, 0, 0, 0, 0, {0} } \
   }
 #define DLOCK_DETACHED_INIT \
   { \

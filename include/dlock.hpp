@@ -23,6 +23,9 @@
  *     dlock::id_generator ids{client, "orders"};
  *     std::int64_t order = ids.next_id();             // given out once, mostly without asking the server
  *
+ *     dlock::worker worker{client, "orders"};         // a number that no other process has
+ *     std::int64_t id = worker.snowflake().next_id(); // unique, without asking the server
+ *
  * A dlock::mutex is held by a thread, like a std::recursive_timed_mutex, but across processes and machines, and only
  * for as long as its lease is renewed: ask held().valid() or wait for held().lost(). Errors are exceptions derived from
  * dlock::error, one type a kind. Every class may be used by several threads at once, moves apart; a dlock::port is
@@ -48,6 +51,7 @@
 #include "dlock/shared_mutex.hpp"
 #include "dlock/snowflake.hpp"
 #include "dlock/stats.hpp"
+#include "dlock/worker.hpp"
 #if __cplusplus >= 202002L
 #include "dlock/stop_on_loss.hpp"
 #endif

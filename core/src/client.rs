@@ -10,7 +10,7 @@ use crate::config::Config;
 use crate::context::Context;
 use crate::counting_semaphore::{CountingSemaphore, CountingSemaphores};
 use crate::error::{Error, ErrorKind, Result};
-use crate::id::{Worker, WorkerOptions};
+use crate::id::{self, Worker, WorkerOptions};
 use crate::id_generator::{IdGenerator, IdGeneratorOptions};
 use crate::latch::{Latch, Latches};
 use crate::lease::HolderId;
@@ -287,10 +287,16 @@ impl Client {
     pub fn stats(&self) -> Stats {
         let context = self.context();
         if context.tasks.is_forked() {
-            return context.counters.snapshot(0, 0, 0);
+            return context.counters.snapshot(0, 0, 0, 0);
         }
-        let (locks, semaphores) = (context.keeper.held::<Renew>(), context.keeper.held::<semaphore::Renew>());
-        context.counters.snapshot(locks, semaphores, context.keeper.held::<rw_lock::Renew>())
+        let keeper = &context.keeper;
+        let (locks, semaphores) = (keeper.held::<Renew>(), keeper.held::<semaphore::Renew>());
+        context.counters.snapshot(
+            locks,
+            semaphores,
+            keeper.held::<rw_lock::Renew>(),
+            keeper.held::<id::worker::Renew>(),
+        )
     }
 
     /// Ends every hold of a holder that went away, without a word to the server: stops the renewals and warns.

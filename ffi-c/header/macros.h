@@ -50,6 +50,10 @@
   { \
     sizeof(dlock_counting_semaphore_inspection_t), false, 0, 0 \
   }
+#define DLOCK_WORKER_OPTIONS_INIT \
+  { \
+    sizeof(dlock_worker_options_t), DLOCK_WORKER_BITS_DEFAULT, 0, DLOCK_NULL \
+  }
 #define DLOCK_STATS_INIT \
   { \
     sizeof(dlock_stats_t), 0 \
@@ -77,6 +81,10 @@
 #define DLOCK_LATCH_STATS_INIT \
   { \
     sizeof(dlock_latch_stats_t), 0, 0, 0, 0, 0, { 0, 0, 0, 0, 0, 0, {0} } \
+  }
+#define DLOCK_WORKER_STATS_INIT \
+  { \
+    sizeof(dlock_worker_stats_t), 0, 0, 0, 0, 0, 0, 0, {0, 0, 0, 0, 0, 0, {0}}, { 0, 0, 0, 0, 0, 0, {0} } \
   }
 #define DLOCK_DETACHED_INIT \
   { \

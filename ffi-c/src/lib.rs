@@ -40,6 +40,7 @@ mod submit;
 mod text;
 mod types;
 mod version;
+mod worker;
 
 pub use self::cancel::*;
 pub use self::client::*;
@@ -63,3 +64,4 @@ pub use self::stats::*;
 pub use self::submit::*;
 pub use self::types::*;
 pub use self::version::*;
+pub use self::worker::*;

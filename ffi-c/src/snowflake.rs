@@ -81,7 +81,7 @@ impl dlock_layout_t {
 
     /// # Safety
     /// As the header says for options.
-    unsafe fn read(pointer: *const Self, op: &'static str) -> Result<Option<Layout>> {
+    pub(crate) unsafe fn read(pointer: *const Self, op: &'static str) -> Result<Option<Layout>> {
         if pointer.is_null() {
             return Ok(None);
         }

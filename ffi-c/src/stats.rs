@@ -1,7 +1,7 @@
 //! What a client has counted.
 
 use libdlock::stats::{
-    CountingSemaphoreStats, LatchStats, LimiterStats, LockStats, RwLockStats, SemaphoreStats, Stats,
+    CountingSemaphoreStats, LatchStats, LimiterStats, LockStats, RwLockStats, SemaphoreStats, Stats, WorkerStats,
 };
 use libdlock_bridge::ops::{self, Histogram};
 
@@ -234,6 +234,34 @@ pub struct dlock_latch_stats_t {
     // </api:latch-stats>
 }
 
+/// What the worker numbers of a client have counted. Begin with DLOCK_WORKER_STATS_INIT.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct dlock_worker_stats_t {
+    /// `sizeof(dlock_worker_stats_t)`.
+    pub struct_size: usize,
+    // <api:worker-stats> written by `python3 api/write.py` from api/records.json
+    /// Numbers leased.
+    pub acquired: u64,
+    /// Leases that were refused because all numbers were taken.
+    pub refused: u64,
+    /// Leases prolonged by the watchdog, one for each number and time.
+    pub renewals: u64,
+    /// Renewals that got no answer or a passing error, and were tried again while the lease lasted.
+    pub renewal_failures: u64,
+    /// Numbers that were lost.
+    pub lost: u64,
+    /// Numbers that were given back.
+    pub released: u64,
+    /// Numbers that are looked after now.
+    pub held: u64,
+    /// From the call to the number: as many as `acquired`.
+    pub wait_time: dlock_histogram_t,
+    /// From the lease of a number to the beginning of its release: as many as `released`.
+    pub hold_time: dlock_histogram_t,
+    // </api:worker-stats>
+}
+
 /// What the client has counted since it was opened, but for what its kinds of objects count. No I/O; also of a client
 /// that was closed. Begin the answer with DLOCK_STATS_INIT.
 #[unsafe(no_mangle)]
@@ -374,6 +402,26 @@ pub unsafe extern "C" fn dlock_client_latch_stats(
     }
 }
 
+/// What the worker numbers of the client have counted since it was opened. No I/O; also of a client that was closed. Begin the
+/// answer with DLOCK_WORKER_STATS_INIT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_client_worker_stats(
+    client: *const dlock_client_t,
+    out_stats: *mut dlock_worker_stats_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    let op = "dlock_client_worker_stats";
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        call(op, error, |state| {
+            let out = sized_out(out_stats, "out_stats", op)?;
+            let stats = ops::client_stats(state, id(client))?;
+            out.put(dlock_worker_stats_t::of(&stats.worker));
+            Ok(())
+        })
+    }
+}
+
 impl dlock_stats_t {
     fn of(stats: &Stats) -> Self {
         Self {
@@ -502,6 +550,25 @@ impl dlock_latch_stats_t {
             waiting: stats.waiting,
             wait_time: dlock_histogram_t::of(stats.wait_time.into()),
             // </api:latch-stats-of>
+        }
+    }
+}
+
+impl dlock_worker_stats_t {
+    fn of(stats: &WorkerStats) -> Self {
+        Self {
+            struct_size: size_of::<Self>(),
+            // <api:worker-stats-of> written by `python3 api/write.py` from api/records.json
+            acquired: stats.acquired,
+            refused: stats.refused,
+            renewals: stats.renewals,
+            renewal_failures: stats.renewal_failures,
+            lost: stats.lost,
+            released: stats.released,
+            held: stats.held,
+            wait_time: dlock_histogram_t::of(stats.wait_time.into()),
+            hold_time: dlock_histogram_t::of(stats.hold_time.into()),
+            // </api:worker-stats-of>
         }
     }
 }

@@ -9,7 +9,7 @@ use std::process::Command;
 use cbindgen::{Builder, Config, DocumentationStyle, ExportConfig, Language, Style};
 
 /// The header's order: what a reader needs first comes first.
-const SOURCES: [&str; 32] = [
+const SOURCES: [&str; 34] = [
     "error.rs",
     "version.rs",
     "types.rs",
@@ -28,6 +28,7 @@ const SOURCES: [&str; 32] = [
     "id_generator.rs",
     "counting_semaphore.rs",
     "snowflake.rs",
+    "worker.rs",
     "cancel.rs",
     "completion.rs",
     "port.rs",
@@ -41,6 +42,7 @@ const SOURCES: [&str; 32] = [
     "submit/latch.rs",
     "submit/id_generator.rs",
     "submit/counting_semaphore.rs",
+    "submit/worker.rs",
     "shutdown.rs",
 ];
 

@@ -105,6 +105,7 @@ public:
         dlock_rw_lock_stats_t rw_lock = DLOCK_RW_LOCK_STATS_INIT;
         dlock_counting_semaphore_stats_t counting = DLOCK_COUNTING_SEMAPHORE_STATS_INIT;
         dlock_latch_stats_t latch = DLOCK_LATCH_STATS_INIT;
+        dlock_worker_stats_t worker = DLOCK_WORKER_STATS_INIT;
         detail::check([&](auto* cause) { return dlock_client_stats(client_.get(), &own, cause); });
         detail::check([&](auto* cause) { return dlock_client_lock_stats(client_.get(), &lock, cause); });
         detail::check([&](auto* cause) { return dlock_client_limiter_stats(client_.get(), &limiter, cause); });
@@ -113,13 +114,15 @@ public:
         detail::check(
             [&](auto* cause) { return dlock_client_counting_semaphore_stats(client_.get(), &counting, cause); });
         detail::check([&](auto* cause) { return dlock_client_latch_stats(client_.get(), &latch, cause); });
+        detail::check([&](auto* cause) { return dlock_client_worker_stats(client_.get(), &worker, cause); });
         return {own,
                 lock_stats(lock),
                 limiter_stats(limiter),
                 semaphore_stats(semaphore),
                 rw_lock_stats(rw_lock),
                 counting_semaphore_stats(counting),
-                latch_stats(latch)};
+                latch_stats(latch),
+                worker_stats(worker)};
     }
     [[nodiscard]] const dlock_client_t* get() const noexcept { return client_.get(); }
 

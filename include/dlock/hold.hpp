@@ -21,9 +21,9 @@
 
 namespace dlock {
 
-/// A hold of its own, of a mutex, of a side of a shared one, of a lock_all, or of permits: moves, is used and is
-/// released on any thread. Its end releases it, with one round trip, and says nothing if that fails; release() does.
-/// Moved from or released it holds nothing.
+/// A hold of its own, of a mutex, of a side of a shared one, of a lock_all, of permits, or of a worker number: moves,
+/// is used and is released on any thread. Its end releases it, with one round trip, and says nothing if that fails;
+/// release() does. Moved from or released it holds nothing.
 class hold : private held {
 public:
     /// Takes over a hold that belongs to its handle, as dlock_lock_take() and ports give it.
@@ -90,6 +90,7 @@ public:
 
 private:
     friend class semaphore;
+    friend class worker;
     template <class Calls> friend class detail::lockable;
     hold() noexcept = default;
 

@@ -27,6 +27,7 @@
 #include "hold.hpp"
 #include "port_state.hpp"
 #include "rate_limiter.hpp"
+#include "worker.hpp"
 
 namespace dlock {
 
@@ -93,6 +94,9 @@ inline void give_back(const std::shared_ptr<port_state>& port, hold unwanted) {
 }
 inline void give_back(const std::shared_ptr<port_state>& port, std::optional<hold> unwanted) {
     if (unwanted) give_back(port, *std::move(unwanted));
+}
+inline void give_back(const std::shared_ptr<port_state>& port, worker unwanted) {
+    give_back(port, std::move(unwanted).into_hold());
 }
 template <class T> void give_back(const std::shared_ptr<port_state>&, const T&) noexcept {}
 
@@ -247,6 +251,8 @@ template <class T> result<T>::result(const dlock_completion_t& done) {
         value_.emplace(done.decision);
     else if constexpr (std::is_same_v<T, std::optional<loss>>)
         value_.emplace(done.loss == DLOCK_LOSS_NONE ? std::nullopt : std::optional{static_cast<loss>(done.loss)});
+    else if constexpr (std::is_same_v<T, worker>)
+        value_.emplace(worker::adopt(done.held));
     else
         value_.emplace(hold::adopt(done.held));
 }

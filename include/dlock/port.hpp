@@ -42,6 +42,7 @@
 #include "rate_limiter.hpp"
 #include "semaphore.hpp"
 #include "shared_mutex.hpp"
+#include "worker.hpp"
 
 namespace dlock {
 
@@ -240,6 +241,13 @@ public:
             return dlock_submit_id_generator_next_id(to, handle, data, op, cause);
         });
     }
+    /// Leases a worker number; dlock::acquire_timeout when all are taken.
+    [[nodiscard]] auto lease_worker(const client& of, std::string pool, const worker_options& options = {}) const {
+        return begin<worker>([handle = of.get(), pool = std::move(pool),
+                              how = detail::how(options)](auto* to, auto* data, auto** op, auto* cause) {
+            return dlock_submit_worker_lease(to, handle, pool.data(), pool.size(), &how, data, op, cause);
+        });
+    }
     /// Takes a detached hold over, for the hold itself.
     [[nodiscard]] auto attach(const mutex& lock, std::string detached) const {
         return begin<hold>(
@@ -249,6 +257,8 @@ public:
     }
     /// Releases a hold. Cancelled, it goes on. If it cannot be begun, or never is, the hold is released as by its end.
     [[nodiscard]] auto release(hold&& ended) const { return begin<void>(detail::releasing{std::move(ended)}); }
+    /// Gives a worker number back, as release() of a hold.
+    [[nodiscard]] auto release(worker&& ended) const { return release(std::move(ended).into_hold()); }
     /// Makes a hold last `lease` from now, or as long as it did if that is longer; asks the server in any case.
     template <class Rep, class Period>
     [[nodiscard]] auto extend(const hold& extended, std::chrono::duration<Rep, Period> lease) const {
@@ -265,6 +275,12 @@ public:
     }
     /// Waits until a hold is over: why it was lost, or nothing when it was released.
     [[nodiscard]] auto wait_lost(const hold& watched) const {
+        return begin<std::optional<loss>>([handle = watched.get()](auto* to, auto* data, auto** op, auto* cause) {
+            return dlock_submit_wait_lost(to, handle, -1, data, op, cause);
+        });
+    }
+    /// The same of a worker number.
+    [[nodiscard]] auto wait_lost(const worker& watched) const {
         return begin<std::optional<loss>>([handle = watched.get()](auto* to, auto* data, auto** op, auto* cause) {
             return dlock_submit_wait_lost(to, handle, -1, data, op, cause);
         });

@@ -3,7 +3,8 @@
  *
  * SPDX-License-Identifier: MIT OR Apache-2.0
  *
- *     dlock::snowflake ids{1, 7};                     // datacenter and worker: this process's alone
+ *     dlock::snowflake ids{1, 7};                     // datacenter and worker: this process's alone; or lease
+ *                                                     // a number: worker.hpp
  *     std::int64_t id = ids.next_id();
  *     std::string text = dlock::encode_id(id, 62);
  */
@@ -114,6 +115,16 @@ public:
     [[nodiscard]] const dlock_snowflake_t* get() const noexcept { return snowflake_.get(); }
 
 private:
+    friend class worker;
+    snowflake() noexcept = default;
+
+    /// The generator that `call` gives.
+    template <class Call> [[nodiscard]] static snowflake from(Call&& call) {
+        snowflake made;
+        detail::check([&](auto* cause) { return call(made.snowflake_.out(), cause); });
+        return made;
+    }
+
     detail::owned<dlock_snowflake_t, dlock_snowflake_free> snowflake_;
 };
 

@@ -251,6 +251,38 @@ struct latch_stats {
     // </api:latch-stats-of>
 };
 
+/// What the worker numbers of a client have counted.
+struct worker_stats {
+    // <api:worker-stats> written by `python3 api/write.py` from api/records.json
+    /// Numbers leased.
+    std::uint64_t acquired = 0;
+    /// Leases that were refused because all numbers were taken.
+    std::uint64_t refused = 0;
+    /// Leases prolonged by the watchdog, one for each number and time.
+    std::uint64_t renewals = 0;
+    /// Renewals that got no answer or a passing error, and were tried again while the lease lasted.
+    std::uint64_t renewal_failures = 0;
+    /// Numbers that were lost.
+    std::uint64_t lost = 0;
+    /// Numbers that were given back.
+    std::uint64_t released = 0;
+    /// Numbers that are looked after now.
+    std::uint64_t held = 0;
+    /// From the call to the number: as many as `acquired`.
+    histogram wait_time;
+    /// From the lease of a number to the beginning of its release: as many as `released`.
+    histogram hold_time;
+    // </api:worker-stats>
+
+    worker_stats() = default;
+    // <api:worker-stats-of> written by `python3 api/write.py` from api/records.json
+    explicit worker_stats(const dlock_worker_stats_t& seen)
+        : acquired(seen.acquired), refused(seen.refused), renewals(seen.renewals),
+          renewal_failures(seen.renewal_failures), lost(seen.lost), released(seen.released), held(seen.held),
+          wait_time(seen.wait_time), hold_time(seen.hold_time) {}
+    // </api:worker-stats-of>
+};
+
 /// What a client has counted since it was opened: what is its own, and a block for each kind of object.
 struct stats {
     // <api:stats> written by `python3 api/write.py` from api/records.json
@@ -268,15 +300,18 @@ struct stats {
     counting_semaphore_stats counting_semaphore;
     /// What its latches have counted.
     latch_stats latch;
+    /// What its worker numbers have counted.
+    worker_stats worker;
     // </api:stats>
 
     stats() = default;
     // <api:stats-of> written by `python3 api/write.py` from api/records.json
     stats(const dlock_stats_t& seen, const lock_stats& of_lock, const limiter_stats& of_limiter,
           const semaphore_stats& of_semaphore, const rw_lock_stats& of_rw_lock,
-          const counting_semaphore_stats& of_counting_semaphore, const latch_stats& of_latch)
+          const counting_semaphore_stats& of_counting_semaphore, const latch_stats& of_latch,
+          const worker_stats& of_worker)
         : retries(seen.retries), lock(of_lock), limiter(of_limiter), semaphore(of_semaphore), rw_lock(of_rw_lock),
-          counting_semaphore(of_counting_semaphore), latch(of_latch) {}
+          counting_semaphore(of_counting_semaphore), latch(of_latch), worker(of_worker) {}
     // </api:stats-of>
 };
 

@@ -21,3 +21,4 @@ mod semaphore;
 mod signal;
 mod snowflake;
 mod stats;
+mod worker;

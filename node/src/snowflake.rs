@@ -7,7 +7,7 @@ use libdlock_bridge::{HandleKind, enter, guard};
 use napi::bindgen_prelude::{BigInt, BigInt64Array, Either, i64n};
 use napi_derive::napi;
 
-use crate::answer::{Answer, answer};
+use crate::answer::{Answer, Given, answer, handle};
 
 /// A generator. It has no environment: ids need no loop, and the handle goes with the JavaScript object.
 #[napi]
@@ -81,6 +81,14 @@ pub fn snowflake_open(
         let layout = Some(layout(&given)?);
         let args = SnowflakeArgs { datacenter, worker, layout, borrow_ahead_ms, start_wait_ms };
         Ok(Generator { handle: ops::snowflake_open(state, args)? })
+    })
+}
+
+/// A generator under a worker number, by the handle of its hold.
+#[napi(catch_unwind)]
+pub fn worker_snowflake(held: Given, given: AnyLayout) -> Answer<Generator> {
+    answer("workerSnowflake", |state| {
+        Ok(Generator { handle: ops::worker_snowflake(state, handle(held), Some(layout(&given)?))? })
     })
 }
 

@@ -126,6 +126,22 @@ pub struct LatchStats {
     // </api:latch-stats>
 }
 
+/// The worker numbers' counters; JavaScript's numbers are exact up to 2^53.
+#[napi(object, object_from_js = false)]
+pub struct WorkerStats {
+    // <api:worker-stats> written by `python3 api/write.py` from api/records.json
+    pub acquired: f64,
+    pub refused: f64,
+    pub renewals: f64,
+    pub renewal_failures: f64,
+    pub lost: f64,
+    pub released: f64,
+    pub held: f64,
+    pub wait_time: Histogram,
+    pub hold_time: Histogram,
+    // </api:worker-stats>
+}
+
 /// A client's counters; JavaScript's numbers are exact up to 2^53.
 #[napi(object, object_from_js = false)]
 pub struct Stats {
@@ -137,6 +153,7 @@ pub struct Stats {
     pub rw_lock: RwLockStats,
     pub counting_semaphore: CountingSemaphoreStats,
     pub latch: LatchStats,
+    pub worker: WorkerStats,
     // </api:stats>
 }
 
@@ -264,6 +281,24 @@ impl From<libdlock::stats::LatchStats> for LatchStats {
     }
 }
 
+impl From<libdlock::stats::WorkerStats> for WorkerStats {
+    fn from(stats: libdlock::stats::WorkerStats) -> Self {
+        WorkerStats {
+            // <api:worker-stats-of> written by `python3 api/write.py` from api/records.json
+            acquired: stats.acquired as f64,
+            refused: stats.refused as f64,
+            renewals: stats.renewals as f64,
+            renewal_failures: stats.renewal_failures as f64,
+            lost: stats.lost as f64,
+            released: stats.released as f64,
+            held: stats.held as f64,
+            wait_time: Histogram::from(stats.wait_time),
+            hold_time: Histogram::from(stats.hold_time),
+            // </api:worker-stats-of>
+        }
+    }
+}
+
 impl From<libdlock::stats::Stats> for Stats {
     fn from(stats: libdlock::stats::Stats) -> Self {
         Stats {
@@ -275,6 +310,7 @@ impl From<libdlock::stats::Stats> for Stats {
             rw_lock: RwLockStats::from(stats.rw_lock),
             counting_semaphore: CountingSemaphoreStats::from(stats.counting_semaphore),
             latch: LatchStats::from(stats.latch),
+            worker: WorkerStats::from(stats.worker),
             // </api:stats-of>
         }
     }

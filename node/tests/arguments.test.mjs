@@ -308,6 +308,8 @@ describe("nonsense", () => {
     await slots.trySetPermits(1_000_000);
     const latch = client.latch("latch");
     const generator = client.idGenerator("generator");
+    const worker = await client.worker("numbers");
+    const leased = async (leasing) => (await leasing).release();
     const set = client.lockAll(["set 1", "set 2"]);
     const heldAll = await client.lockAll(["held 1", "held 2"]).acquire();
     const rate = { tokens: 1, perMs: 1_000 };
@@ -392,6 +394,12 @@ describe("nonsense", () => {
       "Client.idGenerator(block)": (x) => client.idGenerator("generator", { block: x }),
       "Client.idGenerator(start)": (x) => client.idGenerator("generator", { start: x }),
       "IdGenerator.nextIds(count)": (x) => generator.nextIds(x),
+      "Client.worker(pool)": (x) => leased(client.worker(x)),
+      "Client.worker(options)": (x) => leased(client.worker("pool", x)),
+      "Client.worker(bits)": (x) => leased(client.worker("pool", { bits: x })),
+      "Client.worker(leaseMs)": (x) => leased(client.worker("pool", { leaseMs: x })),
+      "Client.worker(signal)": (x) => leased(client.worker("pool", { signal: x })),
+      "Worker.snowflake(layout)": (x) => worker.snowflake(x),
       "Client.countingSemaphore(name)": (x) => client.countingSemaphore(x),
       "CountingSemaphore.trySetPermits(permits)": (x) => slots.trySetPermits(x),
       "CountingSemaphore.acquire(options)": (x) => slots.acquire(x),
@@ -481,6 +489,7 @@ const WORDS = {
   by: "by|count",
   member: "name|none of the locks",
   absent: "absent|localShare",
+  pool: "name",
   detached: "detach",
   timeBits: "bits",
   datacenterBits: "bits",

@@ -66,6 +66,7 @@ const SAID = {
     /^true: 3 available, 0 processes wait$/m,
   ],
   "rate-limiter.md": [/^go, and 19 more at once$/m, /^paced: true 20$/m, /^true 0$/m, /^send it$/m],
+  "worker.md": [/^as worker 0 : true$/m, /^all are taken: DLOCK_BUSY retry known: true$/m],
   "ids.md": [/^the same: true$/m, /^id of worker 7 made just now$/m],
 };
 

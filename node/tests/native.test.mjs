@@ -44,6 +44,7 @@ const parameters = Object.fromEntries(
 /** What is no method of an environment: ids need none. */
 const ids = {
   snowflakeOpen: () => native.snowflakeOpen(0, 0, "default", 0),
+  workerSnowflake: () => native.workerSnowflake(0, "default"),
   nextId: (generator) => generator.nextId(),
   nextIds: (generator) => generator.nextIds(1),
   idDecode: () => native.idDecode(1n, "default"),

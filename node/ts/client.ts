@@ -16,6 +16,7 @@ import { type RwLock, type RwLockOptions, openRwLock } from "./rw-lock.js";
 import { type Semaphore, type SemaphoreOptions, openSemaphore } from "./semaphore.js";
 import type { Stats } from "./stats.js";
 import { warn } from "./warning.js";
+import { type Worker, type WorkerOptions, leaseWorker } from "./worker.js";
 
 /**
  * Connects to `redis://`, `rediss://` (TLS), `unix://` or `memory://`. Options may also stand in the URL's query.
@@ -149,6 +150,16 @@ export class Client implements AsyncDisposable {
    */
   rateLimiter(name: string, options: RateLimiterOptions): RateLimiter {
     return openLimiter(this, this.#opened.handle, name, options);
+  }
+
+  /**
+   * Leases the lowest free worker number of that pool, for ids that differ among all who use the pool. Rejects, without waiting,
+   * with `DLOCK_BUSY` when all are taken: `retryAfterMs` says when the next may be free. Other errors as those of an acquire.
+   */
+  worker(pool: string, options?: WorkerOptions): Promise<Worker>;
+  async worker(pool: string, options?: WorkerOptions, ...surplus: unknown[]): Promise<Worker> {
+    refuseSurplus(surplus, "worker(pool, options) has two arguments: bits, leaseMs and signal stand in one object");
+    return leaseWorker(this, this.#opened.handle, pool, options);
   }
 
   /** As `lock(name, options).withLock(options, run)`. */

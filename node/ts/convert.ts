@@ -46,14 +46,14 @@ function fits(value: number, given: number, what: string, allowed: string, op: s
 }
 
 /** An object's name. A lone surrogate has no UTF-8; its other rules are the core's. */
-export function objectName(name: string, op: string): string {
+export function objectName(name: string, op: string, what = "name"): string {
   if (typeof name !== "string") {
     const hint = op === "lock" && Array.isArray(name) ? ": client.lockAll(names) takes several" : "";
-    throw wrongType("name", "a string", name, hint);
+    throw wrongType(what, "a string", name, hint);
   }
   if (!name.isWellFormed()) {
-    const what = `name ${JSON.stringify(name)} has a lone surrogate`;
-    throw invalidName(op, what, "1 to 512 bytes of UTF-8 without NUL");
+    const lone = `${what} ${JSON.stringify(name)} has a lone surrogate`;
+    throw invalidName(op, lone, "1 to 512 bytes of UTF-8 without NUL");
   }
   return name;
 }

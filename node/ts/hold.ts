@@ -5,7 +5,7 @@ import type { Answer, Handle, Loss, LossReason } from "./native.js";
 import { type Grant, native, submit, watch } from "./port.js";
 import { warn } from "./warning.js";
 
-/** What can be held: a lock or several, a side of a read-write lock, permits of a semaphore. */
+/** What can be held: a lock or several, a side of a read-write lock, permits of a semaphore, a number of a pool. */
 export interface Holdable {
   readonly name: string;
   readonly client: Client;
@@ -16,12 +16,12 @@ interface Kept {
   readonly token: number;
   /** The whole object, so that its client is not collected first: that would end the hold without a word. */
   readonly of: Holdable;
-  /** What the program should do about a hold that was collected while held. */
-  readonly advice: string;
+  /** What the program should do about a hold that was collected while held; undefined where that gives it back. */
+  readonly advice: string | undefined;
 }
 
 const collected = new FinalizationRegistry<Kept>(({ handle, token, of, advice }) => {
-  if (native.free(handle) === true) {
+  if (native.free(handle) === true && advice !== undefined) {
     // Permits have no token, and several locks have one each.
     const which = token === 0 ? "" : ` with token ${String(token)}`;
     warn(
@@ -55,7 +55,7 @@ export class Hold<Of extends Holdable = Holdable> implements AsyncDisposable {
   #ended = false;
 
   /** @internal */
-  constructor(of: Of, [handle, token]: Grant, advice: string) {
+  constructor(of: Of, [handle, token]: Grant, advice: string | undefined) {
     this.#of = of;
     this.#handle = handle;
     collected.register(this, { handle, token, of, advice });

@@ -48,5 +48,7 @@ export type {
   RwLockStats,
   SemaphoreStats,
   Stats,
+  WorkerStats,
 } from "./stats.js";
+export type { Worker, WorkerOptions } from "./worker.js";
 // </api:exports>

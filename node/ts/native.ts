@@ -296,6 +296,10 @@ export interface Environment {
   limiterPenalty(id: Id, limiter: Handle, tokens: number, ofKey?: string): Submitted;
   limiterReward(id: Id, limiter: Handle, tokens: number, ofKey?: string): Submitted;
   limiterBlock(id: Id, limiter: Handle, lengthMs: number, ofKey?: string): Submitted;
+  /** No lease is the client's. Brings a hold. */
+  workerLease(id: Id, client: Handle, pool: string, bits?: number, leaseMs?: number): Submitted;
+  workerNumber(held: Handle): Answer<number>;
+  workerBits(held: Handle): Answer<number>;
   // </api:natives>
 }
 
@@ -315,6 +319,7 @@ export interface Binding {
     borrowAheadMs: number,
     startWaitMs?: number,
   ): Generator | Failure;
+  workerSnowflake(held: Handle, layout: string | Layout): Generator | Failure;
   idDecode(id: bigint, layout: string | Layout): Parts | Failure;
   idEncode(id: bigint, base: number): string | Failure;
   idParse(text: string, base: number): Answer<bigint>;

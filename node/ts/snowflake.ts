@@ -1,7 +1,7 @@
 import { type About, type ReadersOf, duration, integer, readOptions } from "./arguments.js";
 import { text, whole, wrongType } from "./convert.js";
 import { invalidArgument, unwrap } from "./error.js";
-import { type Generator, type Layout, type Parts, binding } from "./native.js";
+import { type Generator, type Handle, type Layout, type Parts, binding } from "./native.js";
 
 /** The layouts that have a name: libdlock's own, Twitter's, and one whose ids fit a JavaScript number. */
 export type LayoutName = "default" | "twitter" | "js53";
@@ -40,18 +40,45 @@ const OPEN = {
   startWaitMs: duration,
 } satisfies ReadersOf<SnowflakeOptions>;
 
+/** What a generator keeps from being collected. */
+const kept = new WeakMap<Snowflake, object>();
+
+/** @internal Known to worker numbers only. */
+export const LEASED = Symbol("leased");
+
+/** @internal A worker number that is leased. */
+export interface Leased {
+  /** Of its hold. */
+  readonly [LEASED]: Handle;
+  /** Lives as long as the generator: the hold's client among it, whose end would end the hold. */
+  readonly keeps: object;
+  readonly layout: LayoutName | Layout | undefined;
+}
+
 /**
  * A generator of ids without a server: 63-bit numbers that grow with time and that no two workers share. Generators of one
  * datacenter and worker in this process, in worker threads too, make no duplicates: state is shared per loaded copy of the
  * library. A process may take over the numbers of one that has ended unless the clock was set back since that predecessor
  * started: then wait that long, or take another number.
+ *
+ * Where numbers need not be given, lease one: `Client.worker`.
  */
 export class Snowflake {
   readonly #generator: Generator;
   readonly #layout: LayoutName | Layout;
 
   /** Throws `DLOCK_INVALID_ARGUMENT` for numbers that do not fit the layout, `DLOCK_CLOCK` for a time that does not. */
-  constructor(options: SnowflakeOptions) {
+  constructor(options: SnowflakeOptions);
+  /** @internal One under a worker number. */
+  // eslint-disable-next-line @typescript-eslint/unified-signatures -- the declarations have the first one only
+  constructor(options: SnowflakeOptions | Leased);
+  constructor(options: SnowflakeOptions | Leased) {
+    if (isLeased(options)) {
+      this.#layout = checkedLayout(options.layout);
+      kept.set(this, options.keeps);
+      this.#generator = unwrap(binding.workerSnowflake(options[LEASED], this.#layout));
+      return;
+    }
     if ((options as unknown) === undefined) throw wrongType("options", "an object with datacenter and worker", options);
     const read = readOptions(options, OPEN, "new Snowflake(options)", { op: "snowflake" });
     const { datacenter, worker, layout, borrowAheadMs = 0, startWaitMs } = read;
@@ -91,6 +118,10 @@ export class Snowflake {
   static parse(written: string, base: Base): bigint {
     return unwrap(binding.idParse(text(written, "id", "parse"), whole(base, "base", "parse")));
   }
+}
+
+function isLeased(options: SnowflakeOptions | Leased): options is Leased {
+  return typeof options === "object" && (options as unknown) !== null && LEASED in options;
 }
 
 /** An id has 64 bits; what has more does not fit what crosses. */

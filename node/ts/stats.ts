@@ -176,6 +176,30 @@ export interface LatchStats {
   // </api:latch-stats>
 }
 
+/** What the worker numbers of a client have counted. */
+export interface WorkerStats {
+  // <api:worker-stats> written by `python3 api/write.py` from api/records.json
+  /** Numbers leased. */
+  readonly acquired: number;
+  /** Leases that were refused because all numbers were taken. */
+  readonly refused: number;
+  /** Leases prolonged by the watchdog, one for each number and time. */
+  readonly renewals: number;
+  /** Renewals that got no answer or a passing error, and were tried again while the lease lasted. */
+  readonly renewalFailures: number;
+  /** Numbers that were lost. */
+  readonly lost: number;
+  /** Numbers that were given back. */
+  readonly released: number;
+  /** Numbers that are looked after now. */
+  readonly held: number;
+  /** From the call to the number: as many as `acquired`. */
+  readonly waitTime: Histogram;
+  /** From the lease of a number to the beginning of its release: as many as `released`. */
+  readonly holdTime: Histogram;
+  // </api:worker-stats>
+}
+
 /** What a client has counted since it was opened: what is its own, and a block for each kind of object. */
 export interface Stats {
   // <api:stats> written by `python3 api/write.py` from api/records.json
@@ -193,5 +217,7 @@ export interface Stats {
   readonly countingSemaphore: CountingSemaphoreStats;
   /** What its latches have counted. */
   readonly latch: LatchStats;
+  /** What its worker numbers have counted. */
+  readonly worker: WorkerStats;
   // </api:stats>
 }

@@ -105,7 +105,7 @@ mod _native {
         submit_lock_take,
     };
     #[pymodule_export]
-    use crate::worker::{submit_worker_lease, worker_lease, worker_number, worker_release};
+    use crate::worker::{submit_worker_lease, worker_bits, worker_lease, worker_number, worker_release};
 
     use pyo3::prelude::*;
 

@@ -25,6 +25,11 @@ pub(crate) fn worker_number(py: Python<'_>, held: u64) -> PyResult<i64> {
 }
 
 #[pyfunction]
+pub(crate) fn worker_bits(py: Python<'_>, held: u64) -> PyResult<i64> {
+    quick(py, "worker_bits", |state| ops::worker_bits(state, held))
+}
+
+#[pyfunction]
 pub(crate) fn worker_release(py: Python<'_>, held: u64) -> PyResult<()> {
     blocking(py, "worker_release", |state| ops::held_release(state, held))
 }

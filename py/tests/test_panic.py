@@ -82,7 +82,7 @@ def threads():
         ids = client.id_generator("i", block=5)
         assert ids.next_id() < ids.next_ids(3)[0] and ids.block_size == 5
         with client.worker("w") as worker:
-            assert worker.number >= 0 and worker.valid and worker.snowflake().next_id()
+            assert worker.number >= 0 and worker.bits and worker.valid and worker.snowflake().next_id()
         slots = client.counting_semaphore("c")
         slots.try_set_permits(0)  # the store, and the key in it, may have outlived the last client
         slots.add_permits(3)
@@ -141,7 +141,7 @@ async def tasks():
         ids = client.id_generator("i", block=5)
         assert await ids.next_id() < (await ids.next_ids(3))[0] and ids.block_size == 5
         async with await client.worker("w") as worker:
-            assert worker.number >= 0 and worker.valid and worker.snowflake().next_id()
+            assert worker.number >= 0 and worker.bits and worker.valid and worker.snowflake().next_id()
         slots = client.counting_semaphore("c")
         await slots.try_set_permits(0)
         await slots.add_permits(3)

@@ -18,7 +18,7 @@ from redis_server import RedisServer
 def test_a_number_is_leased_and_given_back_at_the_end_of_the_block(server: RedisServer) -> None:
     with libdlock.connect(server.url) as client:
         with client.worker("orders") as worker:
-            assert (worker.number, worker.pool, worker.valid) == (0, "orders", True)
+            assert (worker.number, worker.bits, worker.pool, worker.valid) == (0, 10, "orders", True)
             assert 20 < worker.remaining <= 30
             assert repr(worker) == "<libdlock.Worker 'orders' number=0>"
             assert not worker.lost.is_set()

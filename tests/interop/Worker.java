@@ -4,11 +4,13 @@ import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 import org.libdlock.Client;
 import org.libdlock.Decision;
 import org.libdlock.DistributedLock;
@@ -16,11 +18,14 @@ import org.libdlock.DistributedReadWriteLock;
 import org.libdlock.DistributedSemaphore;
 import org.libdlock.Dlock;
 import org.libdlock.Held;
+import org.libdlock.HoldEndedException;
 import org.libdlock.LockHandle;
 import org.libdlock.LockOptions;
 import org.libdlock.PermitsHandle;
 import org.libdlock.Rate;
 import org.libdlock.RwLockHandle;
+import org.libdlock.Snowflake;
+import org.libdlock.WorkerOptions;
 
 /** The Java process of the interop tests: does what the lines on its input say, see worker.py for the protocol. */
 public final class Worker {
@@ -28,6 +33,8 @@ public final class Worker {
     private final Map<String, DistributedLock> locks = new HashMap<>();
     private final Map<String, PermitsHandle> permits = new HashMap<>();
     private final Map<String, RwLockHandle> sides = new HashMap<>();
+    private final Map<String, org.libdlock.Worker> numbers = new HashMap<>();
+    private final Map<String, Snowflake> generators = new HashMap<>();
     private final List<LockHandle> watched = new ArrayList<>();
 
     private Worker(Client client) {
@@ -164,6 +171,35 @@ public final class Worker {
         return true;
     }
 
+    /** Says whether it was a request about a worker number. */
+    private boolean runWithNumbers(String[] words) {
+        switch (words[0]) {
+            case "number" -> {
+                var leased = client.worker(words[1], WorkerOptions.defaults().bits(4));
+                numbers.put(words[1], leased);
+                generators.put(words[1], leased.snowflake());
+                System.out.println("number " + leased.number());
+            }
+            case "ids" -> System.out.println("ids " + made(generators.get(words[1]), Integer.parseInt(words[2])));
+            case "back" -> {
+                numbers.get(words[1]).release();
+                System.out.println("back");
+            }
+            default -> {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private static String made(Snowflake generator, int count) {
+        try {
+            return Arrays.stream(generator.nextIds(count)).mapToObj(Long::toString).collect(Collectors.joining(","));
+        } catch (HoldEndedException over) {
+            return "none";
+        }
+    }
+
     private void watch(String name, int count) {
         for (int number = 0; number < count; number++) {
             LockHandle held = client.lock(name + "-" + number).lockAsync().join();
@@ -192,7 +228,7 @@ public final class Worker {
             System.out.println("spent " + (decision.allowed() ? 1 : 0) + " " + decision.remaining());
             return;
         }
-        if (runWithPermits(words) || runWithSides(words)) {
+        if (runWithPermits(words) || runWithSides(words) || runWithNumbers(words)) {
             return;
         }
         DistributedLock lock = locks.computeIfAbsent(words[1], client::lock);

@@ -261,6 +261,85 @@ return 1
 """
 
 
+#: The steps of worker numbers (worker.md).
+NUMBERS = """
+local H, Z, F = KEYS[1], KEYS[2], KEYS[3]
+local t = redis.call('TIME')
+local us = t[1] * 1000000 + t[2]
+local ms = math.floor(us / 1000)
+local function str(n) return string.format('%.0f', n) end
+local function keep(long)
+  for _, key in ipairs(KEYS) do
+    local left = redis.call('PTTL', key)
+    if left ~= -2 and left < long - 43200000 then redis.call('PEXPIRE', key, str(long)) end
+  end
+end
+"""
+
+LEASE_NUMBER = """
+NUMBERS
+local owner, lease, size = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[4])
+if us > tonumber(ARGV[3]) then return {2, us} end
+local function score()
+  local last = tonumber(redis.call('ZSCORE', Z, owner) or 0)
+  if last < ms + lease then redis.call('ZADD', Z, str(ms + lease), owner) end
+end
+local had = redis.call('HGET', H, owner)
+if had then
+  score()
+  return {0, us, had, redis.call('HGET', H, had)}
+end
+local best = tonumber(redis.call('HGET', H, 'next') or 0)
+local next = best
+local free = redis.call('ZRANGE', F, 0, 0)[1]
+if free then best = math.min(best, tonumber(free)) end
+local over = redis.call('ZRANGEBYSCORE', Z, '-inf', str(ms), 'LIMIT', 0, 500)
+for _, other in ipairs(over) do
+  best = math.min(best, tonumber(redis.call('HGET', H, other)))
+end
+if best >= size then
+  local first = redis.call('ZRANGE', Z, 0, 0, 'WITHSCORES')[2]
+  return {1, us, redis.call('ZCARD', Z), first and first - ms or -1}
+end
+local used = math.max(ms, tonumber(redis.call('HGET', H, str(best)) or 0) + 1) + lease
+redis.call('HSET', H, owner, str(best), str(best), str(used), 'next', str(math.max(next, best + 1)))
+for _, other in ipairs(over) do
+  local number = redis.call('HGET', H, other)
+  redis.call('ZADD', F, number, number)
+  redis.call('ZREM', Z, other)
+  redis.call('HDEL', H, other)
+end
+redis.call('ZREM', F, str(best))
+score()
+keep(lease + 86400000)
+return {0, us, best, used}
+"""
+
+RENEW_NUMBER = """
+NUMBERS
+local owner, lease, far = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[4])
+local ends, number = tonumber(redis.call('ZSCORE', Z, owner) or 0), redis.call('HGET', H, owner)
+if ends <= ms or not number then return 0 end
+if far > tonumber(redis.call('HGET', H, number)) then redis.call('HSET', H, number, str(far)) end
+if ends < ms + lease then redis.call('ZADD', Z, str(ms + lease), owner) end
+keep(lease + 86400000)
+return math.max(ends, ms + lease) - ms
+"""
+
+GIVE_NUMBER_BACK = """
+NUMBERS
+local owner, used = ARGV[1], tonumber(ARGV[2])
+local number = redis.call('HGET', H, owner)
+if not number then return 0 end
+redis.call('HDEL', H, owner)
+redis.call('ZREM', Z, owner)
+redis.call('ZADD', F, number, number)
+if used ~= 0 and used < tonumber(redis.call('HGET', H, number)) then redis.call('HSET', H, number, str(used)) end
+keep(86400000)
+return 1
+"""
+
+
 @dataclass(frozen=True)
 class Bucket:
     """A limiter by the page: its name and rate, the period in us."""
@@ -343,6 +422,25 @@ class Stranger:
     def put_back(self, bucket: Bucket, unused: int, tat: list[int]) -> int:
         """Gives back the last tokens of what was fetched, which left that TAT."""
         return int(str(self._limit(PUT_BACK, bucket, unused, *map(str, tat))))
+
+    def lease_number(self, pool: str, *, lease_ms: int = LEASE_MS, size: int = 16) -> list[int]:
+        """Leases a number, with a new owner; the reply as it is on the page."""
+        self._attempts += 1
+        reply = self._number(LEASE_NUMBER, pool, str(lease_ms), self._not_after(), str(size))
+        assert isinstance(reply, list)
+        return [int(str(number)) for number in reply]
+
+    def renew_number(self, pool: str, how_far: int, *, lease_ms: int = LEASE_MS) -> int:
+        """Renews the number of the last attempt, whose time will have gone so far: how long the lease is, in ms."""
+        return int(str(self._number(RENEW_NUMBER, pool, str(lease_ms), "0", str(how_far))))
+
+    def give_number_back(self, pool: str, used: int) -> int:
+        """Releases the number of the last attempt, under which nothing is later than that."""
+        return int(str(self._number(GIVE_NUMBER_BACK, pool, str(used))))
+
+    def _number(self, script: str, pool: str, *arguments: str) -> Reply:
+        keys = [f"dlock_id_{each}:{{{pool}}}" for each in ("pool", "leases", "free")]
+        return self._wire.command("EVAL", script.replace("NUMBERS", NUMBERS), "3", *keys, self.owner, *arguments)
 
     def _limit(self, script: str, bucket: Bucket, cost: int, *more: str) -> Reply:
         arguments = [str(bucket.tokens), *bucket.span(cost), *bucket.span(bucket.burst), *more]

@@ -105,6 +105,19 @@ public:
             const auto hold = [&](const std::string& side) { return take(mutex, side); };
             const auto token = [](const dlock::hold& held) { return ' ' + std::to_string(held.token()); };
             std::cout << turns(rounds, sides, hold, token) << "done" << std::endl;
+        } else if (verb == "number") {
+            dlock::worker_options how;
+            how.bits = 4;
+            numbers_.insert_or_assign(name, dlock::worker{client_, name, how});
+            generators_.insert_or_assign(name, numbers_.at(name).snowflake());
+            std::cout << "number " << numbers_.at(name).number() << std::endl;
+        } else if (verb == "ids") {
+            std::size_t count = 0;
+            words >> count;
+            std::cout << "ids " << made(generators_.at(name), count) << std::endl;
+        } else if (verb == "back") {
+            numbers_.at(name).release();
+            std::cout << "back" << std::endl;
         } else if (verb == "spend") {
             const auto decision = dlock::rate_limiter(client_, name, {10, std::chrono::hours(1)}).try_acquire();
             std::cout << "spent " << decision.allowed << ' ' << decision.remaining << std::endl;
@@ -145,6 +158,18 @@ private:
         }
         for (auto& thread : threads) thread.join();
         return said.str();
+    }
+
+    static std::string made(const dlock::snowflake& generator, std::size_t count) {
+        try {
+            std::string ids;
+            for (const auto id : generator.next_ids(count)) ids += (ids.empty() ? "" : ",") + std::to_string(id);
+            return ids;
+        } catch (const dlock::lock_lost&) {
+            return "none";
+        } catch (const dlock::not_held&) {
+            return "none";
+        }
     }
 
     static dlock::hold take(dlock::shared_mutex& mutex, const std::string& side) {
@@ -191,6 +216,8 @@ private:
     dlock::client client_;
     std::map<std::string, std::unique_ptr<dlock::mutex>> locks_;
     std::map<std::string, dlock::hold> permits_, sides_;
+    std::map<std::string, dlock::worker> numbers_;
+    std::map<std::string, dlock::snowflake> generators_;
 };
 
 } // namespace

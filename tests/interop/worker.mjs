@@ -11,6 +11,8 @@ const client = await connect(process.argv[2]);
 const holds = new Map();
 const permits = new Map();
 const sides = new Map();
+const numbers = new Map();
+const generators = new Map();
 const watched = [];
 
 async function acquire(name) {
@@ -139,6 +141,27 @@ async function mix(name, rounds, wanted) {
   console.log([...said, "done"].join("\n"));
 }
 
+async function number(pool) {
+  const worker = await client.worker(pool, { bits: 4 });
+  numbers.set(pool, worker);
+  generators.set(pool, worker.snowflake());
+  console.log(`number ${worker.number}`);
+}
+
+async function ids(pool, count) {
+  try {
+    console.log(`ids ${generators.get(pool).nextIds(Number(count)).join(",")}`);
+  } catch (error) {
+    if (!["LOST", "NOT_HELD"].includes(error.kind)) throw error;
+    console.log("ids none");
+  }
+}
+
+async function back(pool) {
+  await numbers.get(pool).release();
+  console.log("back");
+}
+
 const verbs = {
   acquire,
   renew,
@@ -154,6 +177,9 @@ const verbs = {
   downgrade,
   leave,
   mix,
+  number,
+  ids,
+  back,
 };
 console.log("ready");
 for await (const line of createInterface({ input: process.stdin })) {

@@ -19,6 +19,9 @@ reader and answers `downgraded <us at the call> <token>`; `leave NAME` releases 
 ROUNDS SIDES` has a caller for each of SIDES (with commas), who acquires that side ROUNDS times and holds it for a millisecond; of
 all their turns it says in the end `turn <side> <from us> <to us> <asked us> <token>`, then `done`.
 
+`number POOL` leases a worker number of a pool of 4 bits and answers `number <the number>`; `ids POOL COUNT` makes ids under it
+and answers `ids <all, with commas>`, or `ids none` when it is lost or given back; `back POOL` gives it back and answers `back`.
+
 Times are of CLOCK_MONOTONIC, one for all processes.
 """
 
@@ -104,12 +107,21 @@ def watch(locks: list[libdlock.Lock]) -> None:
     print("watching", flush=True)
 
 
+def made(generator: libdlock.Snowflake, count: int) -> str:
+    try:
+        return ",".join(map(str, generator.next_ids(count)))
+    except (libdlock.LockLost, libdlock.NotHeld):
+        return "none"
+
+
 def main() -> None:
     client = libdlock.connect(sys.argv[1])
     lock = functools.cache(client.lock)
     renewed: list[libdlock.Lock] = []
     permits: dict[str, libdlock.OwnedHold] = {}
     sides: dict[str, libdlock.OwnedRwHold] = {}
+    numbers: dict[str, libdlock.Worker] = {}
+    generators: dict[str, libdlock.Snowflake] = {}
     print("ready", flush=True)
     for line in sys.stdin:
         match line.split():
@@ -161,6 +173,15 @@ def main() -> None:
             case ["mix", name, rounds, wants]:
                 rw = client.rw_lock(name)
                 turns(int(rounds), wants, functools.partial(side_of, rw), lambda held: held.token)
+            case ["number", pool]:
+                numbers[pool] = client.worker(pool, 4)
+                generators[pool] = numbers[pool].snowflake()
+                print("number", numbers[pool].number, flush=True)
+            case ["ids", pool, count]:
+                print("ids", made(generators[pool], int(count)), flush=True)
+            case ["back", pool]:
+                numbers.pop(pool).release()
+                print("back", flush=True)
             case ["spend", name]:
                 decision = client.rate_limiter(name, rate=10, per=3600).try_acquire()
                 print("spent", int(decision.allowed), decision.remaining, flush=True)

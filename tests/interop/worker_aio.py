@@ -75,12 +75,21 @@ async def tell(held: libdlock.aio.Held) -> None:
     print("lost", int(held.remaining * 1e6), flush=True)
 
 
+def made(generator: libdlock.Snowflake, count: int) -> str:
+    try:
+        return ",".join(map(str, generator.next_ids(count)))
+    except (libdlock.LockLost, libdlock.NotHeld):
+        return "none"
+
+
 async def main() -> None:
     client = await libdlock.aio.connect(sys.argv[1])
     lock = functools.cache(client.lock)
     renewed: list[libdlock.aio.Lock] = []
     permits: dict[str, libdlock.aio.OwnedHold] = {}
     sides: dict[str, libdlock.aio.OwnedRwHold] = {}
+    numbers: dict[str, libdlock.aio.Worker] = {}
+    generators: dict[str, libdlock.Snowflake] = {}
     watching: list[asyncio.Task[None]] = []
     lines = await requests()
     print("ready", flush=True)
@@ -139,6 +148,15 @@ async def main() -> None:
             case ["mix", name, rounds, wants]:
                 rw = client.rw_lock(name)
                 await turns(int(rounds), wants, functools.partial(take_side, rw), lambda held: held.token)
+            case ["number", pool]:
+                numbers[pool] = await client.worker(pool, 4)
+                generators[pool] = numbers[pool].snowflake()
+                print("number", numbers[pool].number, flush=True)
+            case ["ids", pool, count]:
+                print("ids", made(generators[pool], int(count)), flush=True)
+            case ["back", pool]:
+                await numbers.pop(pool).release()
+                print("back", flush=True)
             case ["spend", name]:
                 decision = await client.rate_limiter(name, rate=10, per=3600).try_acquire()
                 print("spent", int(decision.allowed), decision.remaining, flush=True)

@@ -23,6 +23,10 @@ final class IdsVerbs implements Verbs {
         generators.clear();
     }
 
+    void keep(String name, Snowflake generator) {
+        generators.put(name, generator);
+    }
+
     private Snowflake generator(Step step) {
         return generators.get(step.object(0));
     }

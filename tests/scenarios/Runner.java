@@ -19,6 +19,7 @@ public final class Runner {
     private final String url;
     private final Map<String, Client> clients = new HashMap<>();
     private final HoldVerbs holds = new HoldVerbs(clients);
+    private final IdsVerbs ids = new IdsVerbs();
     private final List<Verbs> kinds = List.of(
             holds,
             new LockVerbs(clients, holds),
@@ -29,7 +30,8 @@ public final class Runner {
             new LatchVerbs(clients),
             new IdGeneratorVerbs(clients),
             new RateLimiterVerbs(clients),
-            new IdsVerbs());
+            ids,
+            new WorkerVerbs(clients, ids));
     private final Map<String, Verbs.Verb> verbs = new HashMap<>();
 
     private Runner(String url) {

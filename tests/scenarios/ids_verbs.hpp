@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <dlock/snowflake.hpp>
 
@@ -30,6 +31,10 @@ public:
         all["parse"] = [this](const step& step) { return parse(step); };
     }
     void forget() override { generators_.clear(); }
+
+    void keep(const std::string& name, dlock::snowflake generator) {
+        generators_[name] = std::make_unique<dlock::snowflake>(std::move(generator));
+    }
 
 private:
     values generator(const step& step) {

@@ -22,6 +22,7 @@
 #include "rw_lock_verbs.hpp"
 #include "semaphore_verbs.hpp"
 #include "step.hpp"
+#include "worker_verbs.hpp"
 
 namespace {
 
@@ -59,8 +60,8 @@ public:
 
 private:
     [[nodiscard]] std::vector<verbs*> kinds() {
-        return {&holds_,    &locks_,   &sets_,          &rw_locks_, &semaphores_,
-                &counting_, &latches_, &id_generators_, &limiters_, &ids_};
+        return {&holds_,   &locks_,         &sets_,     &rw_locks_, &semaphores_, &counting_,
+                &latches_, &id_generators_, &limiters_, &ids_,      &workers_};
     }
 
     values forget() {
@@ -96,6 +97,7 @@ private:
     id_generator_verbs id_generators_{clients_};
     rate_limiter_verbs limiters_{clients_};
     ids_verbs ids_{clients_};
+    worker_verbs workers_{clients_, ids_};
     verb_map all_;
 };
 

@@ -14,6 +14,7 @@ import { verbs as ofLocks } from "./lock_verbs.mjs";
 import { verbs as ofRateLimiters } from "./rate_limiter_verbs.mjs";
 import { verbs as ofRwLocks } from "./rw_lock_verbs.mjs";
 import { verbs as ofSemaphores } from "./semaphore_verbs.mjs";
+import { verbs as ofWorkers } from "./worker_verbs.mjs";
 
 const url = process.argv[2];
 const clients = new Map();
@@ -42,6 +43,7 @@ const verbs = {
   ...ofIdGenerators(clients, things),
   ...ofRateLimiters(clients, things),
   ...ofIds(things),
+  ...ofWorkers(clients, things),
 };
 
 const told = (values) => Object.entries(values).map(([name, value]) => `${name}=${value ?? "none"}`);

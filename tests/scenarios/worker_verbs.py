@@ -23,6 +23,18 @@ class WorkerVerbs(Verbs):
         self._things[generator] = self._things[worker].snowflake(layout)
         return {}
 
+    async def counted_numbers(self, client: str) -> Values:
+        counted = self._clients[client].stats().worker
+        return {
+            "acquired": counted.acquired,
+            "refused": counted.refused,
+            "lost": counted.lost,
+            "released": counted.released,
+            "held": counted.held,
+            "waits": counted.wait_time.count,
+            "holds": counted.hold_time.count,
+        }
+
     async def give_back(self, worker: str) -> Values:
         await done(self._things[worker].release())
         return {}

@@ -45,6 +45,17 @@ impl Workers {
                 self.named(step).release().await?;
                 nothing()
             }
+            "counted_numbers" => {
+                let counted = step.client(clients).stats().worker;
+                nothing()
+                    .add("acquired", counted.acquired)
+                    .add("refused", counted.refused)
+                    .add("lost", counted.lost)
+                    .add("released", counted.released)
+                    .add("held", counted.held)
+                    .add("waits", counted.wait_time.count())
+                    .add("holds", counted.hold_time.count())
+            }
             _ => return Ok(None),
         }))
     }

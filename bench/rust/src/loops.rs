@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::time::{Duration, Instant};
 
+use libdlock::id::{Layout, WorkerOptions};
 use libdlock::lease::HolderId;
 use libdlock::limit::LimiterOptions;
 use libdlock::lock::{AcquireOptions, LockAll};
@@ -22,6 +23,9 @@ const PERMITS: u32 = 64;
 const SET: usize = 10;
 
 /// What a caller does.
+/// Has room for a million ids a millisecond, so that what an id costs is seen.
+const WIDE: Layout = Layout { datacenter_bits: 0, worker_bits: 2, sequence_bits: 20, ..Layout::DEFAULT };
+
 enum Work {
     Pairs(Lock),
     Acquires(Acquires),
@@ -68,6 +72,15 @@ impl Work {
             }
             "ids" => Work::Ids(Snowflake::new(1, 1)?),
             "batches" => Work::Batches(Snowflake::new(1, 1)?, vec![0; BATCH]),
+            "wide_ids" => Work::Ids(Snowflake::builder(0, 1).layout(WIDE).build()?),
+            "leased_ids" => Work::Ids(client.worker("bench").await?.snowflake(Layout::DEFAULT)?),
+            "leased_batches" => {
+                Work::Batches(client.worker("bench").await?.snowflake(Layout::DEFAULT)?, vec![0; BATCH])
+            }
+            "leased_wide_ids" => {
+                let options = WorkerOptions::default().bits(2);
+                Work::Ids(client.worker_with("bench", options).await?.snowflake(WIDE)?)
+            }
             "id_blocks" => Work::IdBlocks(client.id_generator("bench")?),
             other => return Err(format!("there is no {other:?}").into()),
         })

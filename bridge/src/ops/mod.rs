@@ -66,7 +66,7 @@ pub use self::snowflake::{
     snowflake_next_id, snowflake_next_ids, snowflake_open,
 };
 pub use self::stats::{Histogram, client_stats, counters, histograms};
-pub use self::worker::{worker_lease, worker_number, worker_snowflake};
+pub use self::worker::{worker_bits, worker_lease, worker_number, worker_pool, worker_snowflake};
 pub use crate::outcome::{
     CountingSemaphoreInspection, Decision, Decisions, Granted, Held, Ids, Inspection, Outcome, RwLockInspection,
     SemaphoreInspection,

@@ -50,7 +50,7 @@ pub fn client_stats(state: &State, client: Handle) -> Result<Stats> {
 
 /// All counters as a list, a client's own and then those of each kind, for hosts that are given one.
 // <api:counters> written by `python3 api/write.py` from api/records.json
-pub fn counters(stats: &Stats) -> [u64; 53] {
+pub fn counters(stats: &Stats) -> [u64; 60] {
     [
         stats.retries,
         stats.lock.acquired,
@@ -105,13 +105,20 @@ pub fn counters(stats: &Stats) -> [u64; 53] {
         stats.latch.wait_timeouts,
         stats.latch.cancelled,
         stats.latch.waiting,
+        stats.worker.acquired,
+        stats.worker.refused,
+        stats.worker.renewals,
+        stats.worker.renewal_failures,
+        stats.worker.lost,
+        stats.worker.released,
+        stats.worker.held,
     ]
 }
 // </api:counters>
 
 /// All histograms, in the same order.
 // <api:histograms> written by `python3 api/write.py` from api/records.json
-pub fn histograms(stats: &Stats) -> [Histogram; 9] {
+pub fn histograms(stats: &Stats) -> [Histogram; 11] {
     [
         stats.lock.wait_time,
         stats.lock.hold_time,
@@ -122,6 +129,8 @@ pub fn histograms(stats: &Stats) -> [Histogram; 9] {
         stats.rw_lock.hold_time,
         stats.counting_semaphore.wait_time,
         stats.latch.wait_time,
+        stats.worker.wait_time,
+        stats.worker.hold_time,
     ]
     .map(Histogram::from)
 }

@@ -58,6 +58,26 @@ pub fn worker_number(state: &State, held: Handle) -> Result<i64> {
     Ok(number.cast_signed())
 }
 
+/// How many bits the numbers of its pool have.
+///
+/// # Errors
+/// As [`worker_number`].
+pub fn worker_bits(state: &State, held: Handle) -> Result<i64> {
+    const OP: &str = "bits";
+    let held = state.get::<HeldEntry>(held, OP)?;
+    Ok(held.hold.worker().ok_or_else(|| no_worker(&held, OP))?.bits().into())
+}
+
+/// The name of its pool, as it was given.
+///
+/// # Errors
+/// As [`worker_number`].
+pub fn worker_pool(state: &State, held: Handle) -> Result<String> {
+    const OP: &str = "pool";
+    let held = state.get::<HeldEntry>(held, OP)?;
+    Ok(held.hold.worker().ok_or_else(|| no_worker(&held, OP))?.pool().to_owned())
+}
+
 /// A generator of ids under the number, with a handle of its own. Layout none is core's default. No I/O.
 ///
 /// # Errors

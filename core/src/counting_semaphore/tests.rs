@@ -100,7 +100,7 @@ async fn waiting(slots: &CountingSemaphore, callers: u64) {
 
 /// What the counting semaphores of this client have counted.
 fn counts(slots: &CountingSemaphore) -> CountingSemaphoreStats {
-    slots.client().counters.snapshot(0, 0, 0).counting_semaphore
+    slots.client().counters.snapshot(0, 0, 0, 0).counting_semaphore
 }
 
 /// Waits until the head of the queue hears Redisson's channel.

@@ -83,11 +83,12 @@ pub(super) struct Leased {
 
 /// The lease of a number, as a generator sees it.
 pub(super) trait NumberLease: Send + Sync {
-    /// The last millisecond since 1970 that may be used, as far as is known now.
+    /// Says that the number is held now, and may be used up to now. Ids whose time was read before may be given out then: the
+    /// server has taken down a later end, on the clock that the generator's time goes by.
     ///
     /// # Errors
     /// `Lost` once the lease is over, `NotHeld` once the number was given back, `Forked`.
-    fn last_ms(&self) -> Result<u64>;
+    fn check(&self) -> Result<()>;
 }
 
 impl Number {
@@ -98,11 +99,11 @@ impl Number {
         }
     }
 
-    /// See [`NumberLease::last_ms`].
-    fn last_ms(&self) -> Result<u64> {
+    /// See [`NumberLease::check`].
+    fn check(&self) -> Result<()> {
         match self {
-            Number::Given(_) => Ok(u64::MAX),
-            Number::Leased(leased) => leased.lease.last_ms(),
+            Number::Given(_) => Ok(()),
+            Number::Leased(leased) => leased.lease.check(),
         }
     }
 }
@@ -281,7 +282,6 @@ impl Snowflake {
 impl Inner {
     fn fill(&self, ids: &mut [i64]) -> Result<()> {
         let shared = self.number.shared()?;
-        let epoch_ms = self.fields.layout.epoch_ms as u64;
         let mut done = 0;
         while done < ids.len() {
             // In this order: see `watch.rs`.
@@ -294,8 +294,7 @@ impl Inner {
                 unix_ms = shared.timeline.now_ms();
             }
             let now_ms = self.fields.since_epoch(unix_ms)?;
-            let last_ms = self.number.last_ms()?.saturating_sub(epoch_ms);
-            let newest_ms = (now_ms + self.borrow_ms).min(self.fields.last_ms()).min(last_ms);
+            let newest_ms = (now_ms + self.borrow_ms).min(self.fields.last_ms());
             match shared.slots.take((ids.len() - done) as u64, now_ms, newest_ms) {
                 Ok(taken) => {
                     let slots = taken.first..taken.first + taken.count;
@@ -307,13 +306,16 @@ impl Inner {
                 Err(used_up) => self.wait(shared, used_up.next_ms)?,
             }
         }
-        // This thread may have stood still since: what it has is its own only as long as the number is.
-        self.number.last_ms().map(drop)
+        // Once, and last: this thread may have stood still since it read the time. Nothing of a leased number is borrowed, so what
+        // it has lies before this look.
+        self.number.check()
     }
 
     /// Until `next_ms` may be used.
     #[cold]
     fn wait(&self, shared: &Shared, next_ms: u64) -> Result<()> {
+        // A long batch does not go on to its end for nothing.
+        self.number.check()?;
         // Read anew: this thread may have stood still since it last looked, while others went on.
         let now_ms = self.fields.since_epoch(shared.timeline.now_ms())?;
         // Ahead of the clock by what one millisecond, a borrowing brother and a look that moved the time back explain. More is

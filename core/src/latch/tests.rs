@@ -35,7 +35,7 @@ fn waits(latch: &Latch) -> JoinHandle<Result<()>> {
 }
 
 fn counts(latch: &Latch) -> LatchStats {
-    latch.client().counters.snapshot(0, 0, 0).latch
+    latch.client().counters.snapshot(0, 0, 0, 0).latch
 }
 
 /// Waits until so many callers of this client wait, and until what is said on the channel reaches them and those of so many

@@ -209,9 +209,9 @@ async fn holds_of_two_kinds_are_counted_apart() {
     world.keeper.forget(&permits[0]);
     assert_eq!(held(), (1, 1));
     world.keeper.0.lose(&permits[1], LossReason::Taken);
-    assert_eq!(world.keeper.0.counters.snapshot(0, 0, 0).lock.lost, 0);
+    assert_eq!(world.keeper.0.counters.snapshot(0, 0, 0, 0).lock.lost, 0);
     world.keeper.end(LossReason::Closed);
-    assert_eq!((held(), world.keeper.0.counters.snapshot(0, 0, 0).lock.lost), ((0, 0), 1));
+    assert_eq!((held(), world.keeper.0.counters.snapshot(0, 0, 0, 0).lock.lost), ((0, 0), 1));
 }
 
 #[tokio::test]

@@ -83,5 +83,5 @@ async fn waiting(lock: &RwLock, callers: u64) {
 /// What the read-write locks of this client have counted.
 fn counts(lock: &RwLock) -> RwLockStats {
     let context = lock.shared.client();
-    context.counters.snapshot(0, 0, context.keeper.held::<super::Renew>()).rw_lock
+    context.counters.snapshot(0, 0, context.keeper.held::<super::Renew>(), 0).rw_lock
 }

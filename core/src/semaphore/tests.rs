@@ -78,5 +78,5 @@ async fn waiting(pool: &Semaphore, callers: u64) {
 /// What the semaphores of this client have counted.
 fn counts(pool: &Semaphore) -> SemaphoreStats {
     let context = pool.client();
-    context.counters.snapshot(0, context.keeper.held::<super::Renew>(), 0).semaphore
+    context.counters.snapshot(0, context.keeper.held::<super::Renew>(), 0, 0).semaphore
 }

@@ -18,6 +18,7 @@ pub(crate) struct Counters {
     pub(crate) rw_lock: HoldCounts,
     pub(crate) counting: GrantCounts,
     pub(crate) latch: LatchCounts,
+    /// One that was refused is one that timed out: nobody waits.
     pub(crate) worker: HoldCounts,
     /// Of the kind that tests make up.
     #[cfg(test)]
@@ -31,7 +32,7 @@ impl Counters {
     }
 
     /// Everything counted so far; the keeper knows how many holds of each kind there are.
-    pub(crate) fn snapshot(&self, locks: u64, semaphores: u64, rw_locks: u64) -> Stats {
+    pub(crate) fn snapshot(&self, locks: u64, semaphores: u64, rw_locks: u64, workers: u64) -> Stats {
         Stats {
             retries: read(&self.retries),
             lock: self.lock.snapshot(locks),
@@ -40,6 +41,7 @@ impl Counters {
             rw_lock: self.rw_lock.snapshot_of_rw_locks(rw_locks),
             counting_semaphore: self.counting.snapshot(),
             latch: self.latch.snapshot(),
+            worker: self.worker.snapshot_of_workers(workers),
         }
     }
 }
@@ -189,7 +191,7 @@ pub(super) fn read(counter: &AtomicU64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{RwLockStats, SemaphoreStats};
+    use super::super::{RwLockStats, SemaphoreStats, WorkerStats};
     use super::*;
 
     #[test]
@@ -212,7 +214,8 @@ mod tests {
         counters.latch.wait_timed_out();
         counters.latch.cancelled();
         let waits_for_latch = counters.latch.waits();
-        let seen = counters.snapshot(0, 2, 1);
+        counters.worker.wait_timed_out();
+        let seen = counters.snapshot(0, 2, 1, 3);
         assert_eq!((seen.retries, seen.lock), (1, LockStats { lost: 1, ..LockStats::default() }));
         assert_eq!(seen.semaphore, SemaphoreStats { cancelled: 1, held: 2, ..SemaphoreStats::default() });
         assert_eq!(seen.rw_lock, RwLockStats { lost: 1, held: 1, ..RwLockStats::default() });
@@ -221,12 +224,13 @@ mod tests {
         let LimiterStats { wait_time, .. } = seen.limiter;
         let expected = LimiterStats { granted: 2, refused: 1, tokens: 7, by_policy: 1, waiting: 1, wait_time };
         assert_eq!((seen.limiter, wait_time.sum), (expected, took * 2));
+        assert_eq!(seen.worker, WorkerStats { refused: 1, held: 3, ..WorkerStats::default() });
         let LatchStats { wait_time, .. } = seen.latch;
         let expected = LatchStats { counted_down: 1, opened: 1, wait_timeouts: 1, cancelled: 1, waiting: 1, wait_time };
         assert_eq!((seen.latch, wait_time.sum), (expected, took));
         drop(waits_for_latch);
-        assert_eq!(counters.snapshot(0, 0, 0).latch.waiting, 0);
+        assert_eq!(counters.snapshot(0, 0, 0, 0).latch.waiting, 0);
         drop(waiting);
-        assert_eq!(counters.snapshot(0, 0, 0).limiter.waiting, 0);
+        assert_eq!(counters.snapshot(0, 0, 0, 0).limiter.waiting, 0);
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::counters::{Waiting, add, read};
 use super::histogram::Times;
-use super::{LockStats, RwLockStats, SemaphoreStats};
+use super::{LockStats, RwLockStats, SemaphoreStats, WorkerStats};
 
 /// How a hold came to the caller that acquired it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,6 +121,15 @@ impl HoldCounts {
 
     pub(super) fn snapshot_of_rw_locks(&self, held: u64) -> RwLockStats {
         read_holds!(self, held, RwLockStats)
+    }
+
+    /// Nobody waits for a number: what was not granted at once was refused.
+    pub(super) fn snapshot_of_workers(&self, held: u64) -> WorkerStats {
+        let LockStats {
+            acquired, wait_timeouts, renewals, renewal_failures, lost, released, wait_time, hold_time, ..
+        } = self.snapshot(held);
+        let refused = wait_timeouts;
+        WorkerStats { acquired, refused, renewals, renewal_failures, lost, released, held, wait_time, hold_time }
     }
 }
 

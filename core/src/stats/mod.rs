@@ -30,6 +30,8 @@ pub struct Stats {
     pub counting_semaphore: CountingSemaphoreStats,
     /// What its latches have counted.
     pub latch: LatchStats,
+    /// What its worker numbers have counted.
+    pub worker: WorkerStats,
     // </api:stats>
 }
 
@@ -182,6 +184,32 @@ pub struct RwLockStats {
     /// From a grant to the beginning of its release: as many as `released`.
     pub hold_time: Histogram,
     // </api:rw_lock-stats>
+}
+
+/// What the worker numbers of a client have counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WorkerStats {
+    // <api:worker-stats> written by `python3 api/write.py` from api/records.json
+    /// Numbers leased.
+    pub acquired: u64,
+    /// Leases that were refused because all numbers were taken.
+    pub refused: u64,
+    /// Leases prolonged by the watchdog, one for each number and time.
+    pub renewals: u64,
+    /// Renewals that got no answer or a passing error, and were tried again while the lease lasted.
+    pub renewal_failures: u64,
+    /// Numbers that were lost.
+    pub lost: u64,
+    /// Numbers that were given back.
+    pub released: u64,
+    /// Numbers that are looked after now.
+    pub held: u64,
+    /// From the call to the number: as many as `acquired`.
+    pub wait_time: Histogram,
+    /// From the lease of a number to the beginning of its release: as many as `released`.
+    pub hold_time: Histogram,
+    // </api:worker-stats>
 }
 
 /// What the latches of a client have counted.

@@ -11,6 +11,7 @@ mod lock_all;
 mod rate_limiter;
 mod rw_lock;
 mod semaphore;
+mod worker;
 
 use std::ffi::c_void;
 use std::future::Future;
@@ -28,6 +29,7 @@ pub use self::lock_all::*;
 pub use self::rate_limiter::*;
 pub use self::rw_lock::*;
 pub use self::semaphore::*;
+pub use self::worker::*;
 use crate::call::call;
 use crate::error::{dlock_error_t, dlock_status_t};
 use crate::out::Out;

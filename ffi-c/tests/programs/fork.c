@@ -1,5 +1,5 @@
-/* faults 31: a process forks while it holds a lock, several as one, a side of one, and permits. The child neither holds
- * nor releases nor hangs; the parent goes on.
+/* faults 31: a process forks while it holds a lock, several as one, a side of one, permits, and a worker number. The
+ * child neither holds nor releases nor hangs; the parent goes on.
  */
 #include "threads.h"
 #include <sys/wait.h>
@@ -17,7 +17,8 @@ static dlock_held_t *all, *all_taken;
 static dlock_latch_t* latch;
 static dlock_counting_semaphore_t* counting;
 static dlock_port_t* port;
-static dlock_snowflake_t* ids;
+static dlock_held_t* worker;
+static dlock_snowflake_t *ids, *leased_ids;
 
 static const char permits_name[] = "c/fork/permits", sides_name[] = "c/fork/sides";
 
@@ -65,6 +66,11 @@ static void old_objects_say_forked(void) {
     GIVES(DLOCK_FORKED, dlock_held_release(also_reading, error));
     CHECK(dlock_held_free(reading) == DLOCK_FORKED && dlock_held_free(also_reading) == DLOCK_FORKED);
     CHECK(dlock_rw_lock_free(reads) == DLOCK_FORKED && dlock_rw_lock_free(writes) == DLOCK_FORKED);
+    int64_t number = 7;
+    GIVES(DLOCK_FORKED, dlock_worker_number(worker, &number, error));
+    GIVES(DLOCK_FORKED, dlock_snowflake_next_id(leased_ids, &number, error));
+    GIVES(DLOCK_FORKED, dlock_held_release(worker, error));
+    CHECK(number == 7 && dlock_held_free(worker) == DLOCK_FORKED && dlock_snowflake_free(leased_ids) == DLOCK_FORKED);
     dlock_lock_all_t* unopened = NULL;
     const char* name = "c/fork/set";
     GIVES(DLOCK_FORKED, dlock_lock_all_open(client, &name, NULL, 1, NULL, &unopened, error));
@@ -197,6 +203,8 @@ static void the_parent_releases_afterwards(void) {
     dlock_semaphore_inspection_t seen = DLOCK_SEMAPHORE_INSPECTION_INIT;
     OK(dlock_semaphore_inspect(semaphore, &seen, error));
     CHECK(seen.available == 4);
+    OK(dlock_snowflake_next_id(leased_ids, &(int64_t){0}, error));
+    OK(dlock_held_release(worker, error));
     OK(dlock_rw_lock_release(reads, error));
     OK(dlock_held_release(also_reading, error));
     OK(dlock_rw_lock_try_acquire(writes, NULL, error));
@@ -231,11 +239,14 @@ int main(void) {
     OK(dlock_lock_all_acquire(set, NULL, &all, error));
     dlock_lock_all_t* other = set_of(client, "c/fork/c", "c/fork/d");
     OK(dlock_lock_all_take(other, NULL, &all_taken, error));
+    OK(dlock_worker_lease(client, "c/fork", 6, NULL, &worker, error));
+    OK(dlock_worker_snowflake(worker, NULL, &leased_ids, error));
     RUN(a_childs_old_objects_are_forked_and_its_exit_releases_nothing);
     RUN(a_childs_new_objects_work);
     RUN(a_child_makes_its_own_ids);
     RUN(a_grandchild_is_no_different);
     RUN(the_parent_releases_afterwards);
+    dlock_held_free(worker), dlock_snowflake_free(leased_ids);
     dlock_held_free(permits), dlock_held_free(taken), dlock_semaphore_free(semaphore);
     dlock_held_free(reading), dlock_held_free(also_reading), dlock_rw_lock_free(reads), dlock_rw_lock_free(writes);
     dlock_held_free(all), dlock_held_free(all_taken), dlock_lock_all_free(set), dlock_lock_all_free(other);

@@ -37,6 +37,7 @@ static void statistics_have_the_names_of_every_language(void) {
     dlock_rw_lock_stats_t rw_lock = DLOCK_RW_LOCK_STATS_INIT;
     dlock_counting_semaphore_stats_t counting = DLOCK_COUNTING_SEMAPHORE_STATS_INIT;
     dlock_latch_stats_t latch = DLOCK_LATCH_STATS_INIT;
+    dlock_worker_stats_t worker = DLOCK_WORKER_STATS_INIT;
     OK(dlock_client_stats(client, &own, error));
     OK(dlock_client_lock_stats(client, &lock, error));
     OK(dlock_client_limiter_stats(client, &limiter, error));
@@ -44,6 +45,7 @@ static void statistics_have_the_names_of_every_language(void) {
     OK(dlock_client_rw_lock_stats(client, &rw_lock, error));
     OK(dlock_client_counting_semaphore_stats(client, &counting, error));
     OK(dlock_client_latch_stats(client, &latch, error));
+    OK(dlock_client_worker_stats(client, &worker, error));
 #define OWN(name) size += sizeof own.name;
 #define OF_LOCK(name) size += sizeof lock.name;
 #define OF_LIMITER(name) size += sizeof limiter.name;
@@ -51,6 +53,7 @@ static void statistics_have_the_names_of_every_language(void) {
 #define OF_RW_LOCK(name) size += sizeof rw_lock.name;
 #define OF_COUNTING(name) size += sizeof counting.name;
 #define OF_LATCH(name) size += sizeof latch.name;
+#define OF_WORKER(name) size += sizeof worker.name;
     size_t size = sizeof own.struct_size;
     VECTOR_COUNTERS(OWN)
     CHECK(size == sizeof own); /* and no others */
@@ -78,6 +81,10 @@ static void statistics_have_the_names_of_every_language(void) {
     VECTOR_LATCH_COUNTERS(OF_LATCH)
     VECTOR_LATCH_HISTOGRAMS(OF_LATCH)
     CHECK(size == sizeof latch);
+    size = sizeof worker.struct_size;
+    VECTOR_WORKER_COUNTERS(OF_WORKER)
+    VECTOR_WORKER_HISTOGRAMS(OF_WORKER)
+    CHECK(size == sizeof worker);
 #define count_us count
 #define buckets_us buckets
 #define PART(name) in_all += sizeof lock.wait_time.name##_us;

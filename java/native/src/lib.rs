@@ -23,3 +23,4 @@ mod rw_lock;
 mod semaphore;
 mod snowflake;
 mod wire;
+mod worker;

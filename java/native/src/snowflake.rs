@@ -21,7 +21,7 @@ pub fn snowflake_open<'local>(
     start_wait_ms: jlong,
 ) -> jlong {
     with_env(env, "snowflakeOpen", |state, env| {
-        let layout = if layout.is_null() { None } else { Some(given(env, &layout)?) };
+        let layout = optional_layout(env, &layout)?;
         let args = SnowflakeArgs {
             datacenter,
             worker,
@@ -101,6 +101,11 @@ pub fn id_parse<'local>(env: EnvUnowned<'local>, _: JClass<'local>, text: JByteA
         let text = bytes(env, &text)?;
         ops::id_parse(&text, base)
     })
+}
+
+/// Null is the default.
+pub(crate) fn optional_layout(env: &Env<'_>, layout: &JLongArray<'_>) -> Result<Option<Layout>> {
+    if layout.is_null() { Ok(None) } else { given(env, layout).map(Some) }
 }
 
 fn given(env: &Env<'_>, layout: &JLongArray<'_>) -> Result<Layout> {

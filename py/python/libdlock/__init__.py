@@ -58,6 +58,7 @@ from ._stats import (
     RwLockStats,
     SemaphoreStats,
     Stats,
+    WorkerStats,
 )
 from ._worker import Worker
 
@@ -122,6 +123,7 @@ __all__ = [
     "Unsupported",
     "UsageError",
     "Worker",
+    "WorkerStats",
     "WrongType",
     "__version__",
     "connect",

@@ -201,6 +201,32 @@ class LatchStats:
 
 
 @dataclass(frozen=True, slots=True)
+class WorkerStats:
+    """What the worker numbers of a client have counted."""
+
+    # <api:worker-stats> written by `python3 api/write.py` from api/records.json
+    acquired: int
+    """Numbers leased."""
+    refused: int
+    """Leases that were refused because all numbers were taken."""
+    renewals: int
+    """Leases prolonged by the watchdog, one for each number and time."""
+    renewal_failures: int
+    """Renewals that got no answer or a passing error, and were tried again while the lease lasted."""
+    lost: int
+    """Numbers that were lost."""
+    released: int
+    """Numbers that were given back."""
+    held: int
+    """Numbers that are looked after now."""
+    wait_time: Histogram
+    """From the call to the number: as many as `acquired`."""
+    hold_time: Histogram
+    """From the lease of a number to the beginning of its release: as many as `released`."""
+    # </api:worker-stats>
+
+
+@dataclass(frozen=True, slots=True)
 class Stats:
     """What a client has counted since it was opened: what is its own, and a block for each kind of object."""
 
@@ -219,6 +245,8 @@ class Stats:
     """What its counting semaphores have counted."""
     latch: LatchStats
     """What its latches have counted."""
+    worker: WorkerStats
+    """What its worker numbers have counted."""
     # </api:stats>
 
     @classmethod
@@ -237,6 +265,7 @@ class Stats:
             RwLockStats(*counts[30:42], *times[5:7]),
             CountingSemaphoreStats(*counts[42:48], *times[7:8]),
             LatchStats(*counts[48:53], *times[8:9]),
+            WorkerStats(*counts[53:60], *times[9:11]),
         )
         # </api:stats-of>
 

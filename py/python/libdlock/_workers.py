@@ -30,6 +30,11 @@ class WorkerView:
         return _native.worker_number(self._grant.handle)
 
     @property
+    def bits(self) -> int:
+        """How many bits the numbers of its pool have."""
+        return _native.worker_bits(self._grant.handle)
+
+    @property
     def pool(self) -> str:
         """The name of its pool, without the client's key prefix."""
         return self._pool

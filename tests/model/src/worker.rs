@@ -27,8 +27,8 @@ pub struct Rules {
     pub promises: bool,
     /// A holder stops believing before the server does.
     pub margin: bool,
-    /// An id is looked at once more before it is given out.
-    pub looks_again: bool,
+    /// The lease is looked at when an id was made, before it is given out.
+    pub looks: bool,
     /// A release says how far the holder has gone only after it has stopped.
     pub stops_first: bool,
     /// A repeat of a request is known by its owner.
@@ -37,14 +37,8 @@ pub struct Rules {
 
 impl Rules {
     /// As the protocol is.
-    pub const PROTOCOL: Rules = Rules {
-        starts_after: true,
-        promises: true,
-        margin: true,
-        looks_again: true,
-        stops_first: true,
-        idempotent: true,
-    };
+    pub const PROTOCOL: Rules =
+        Rules { starts_after: true, promises: true, margin: true, looks: true, stops_first: true, idempotent: true };
 }
 
 /// The bounds of a space.
@@ -141,8 +135,6 @@ struct Lease {
     order: u8,
     /// The holder's time, less what its clock shows.
     offset: u8,
-    /// What was confirmed: the holder's time may go so far.
-    until: u8,
     /// By its clock.
     valid_until: u8,
 }
@@ -234,11 +226,6 @@ impl Process {
 
     fn is_valid(&self) -> bool {
         !self.dead && self.lease.as_ref().is_some_and(|lease| self.clock < lease.valid_until)
-    }
-
-    /// Whether it may make an id of this time.
-    fn may_use(&self, time: u8) -> bool {
-        self.is_valid() && self.lease.as_ref().is_some_and(|lease| time <= lease.until)
     }
 
     fn end(&mut self) {
@@ -390,7 +377,7 @@ impl Model for Config {
                 }
                 // From the moment of the answer: late by its way, and never early.
                 let offset = from - process.clock;
-                process.lease = Some(Lease { number, order, offset, until: from + LEASE, valid_until });
+                process.lease = Some(Lease { number, order, offset, valid_until });
             }
             Action::Renew(at) => {
                 let process = &mut state.processes[at];
@@ -404,10 +391,9 @@ impl Model for Config {
             }
             Action::Hear(at) => {
                 let process = &mut state.processes[at];
-                let Renewal { promise, sent, answer } = process.renewal.take()?;
+                let Renewal { sent, answer, .. } = process.renewal.take()?;
                 if answer == Some(true) {
                     let lease = process.lease.as_mut()?;
-                    lease.until = lease.until.max(promise);
                     // What is lost stays lost.
                     if process.clock < lease.valid_until {
                         lease.valid_until = lease.valid_until.max(valid_until(rules, sent));
@@ -419,15 +405,14 @@ impl Model for Config {
             }
             Action::Take(at) => {
                 let process = &mut state.processes[at];
-                let time = process.time().filter(|time| process.may_use(*time))?;
-                process.taken = Some(time);
+                process.taken = Some(process.time()?);
             }
             Action::Give(at) => {
                 let process = &mut state.processes[at];
                 let time = process.taken.take()?;
                 let Lease { order, number, .. } = *process.lease.as_ref()?;
-                let sure = process.may_use(time);
-                if sure || !rules.looks_again {
+                let sure = process.is_valid();
+                if sure || !rules.looks {
                     state.late |= !sure;
                     state.beyond |= time > state.numbers[number].used;
                     state.made(order, time);

@@ -49,8 +49,8 @@ fn a_holder_stops_before_the_server_does() {
 }
 
 #[test]
-fn an_id_is_looked_at_again_before_it_is_given_out() {
-    needs("a second look", C, Rules { looks_again: false, ..R }, name::IN_TIME);
+fn the_lease_is_looked_at_before_an_id_is_given_out() {
+    needs("a look at the lease", C, Rules { looks: false, ..R }, name::IN_TIME);
 }
 
 #[test]

@@ -24,7 +24,7 @@ use std::time::Duration;
 
 pub use options::WorkerOptions;
 use pool::Pool;
-pub(crate) use step::WorkerState;
+pub(crate) use step::{Renew, WorkerState};
 use tenancy::Tenancy;
 
 use super::generator::{Leased, NumberLease, Snowflake};
@@ -126,7 +126,7 @@ impl Worker {
                 format!("at most {room} with this layout, as many as its datacenter and worker have together");
             return Err(refuse("snowflake", what, allowed).on(self.key()));
         }
-        self.tenancy.last_ms().map_err(|error| error.renamed("snowflake"))?;
+        self.tenancy.check().map_err(|error| error.renamed("snowflake"))?;
         let shared = self.tenancy.slots(&fields);
         fields.since_epoch(shared.timeline.now_ms())?;
         let number = self.number();

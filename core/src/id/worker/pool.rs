@@ -61,6 +61,7 @@ impl Pool {
                     return granted;
                 }
                 Leased::Full { taken, first_ms, .. } => {
+                    client.counters.worker.wait_timed_out();
                     self.undo(&step.owner, lease, done.echo_until);
                     return Err(self.exhausted(options, taken, first_ms.map(Duration::from_millis)));
                 }

@@ -55,11 +55,11 @@ impl Span {
         self.unix_ms(self.now())
     }
 
-    /// The last millisecond that may be used, if any may.
-    pub(super) fn last_ms(&self) -> Option<u64> {
+    /// Whether what it showed until now may be used.
+    pub(super) fn goes_on(&self) -> bool {
+        // In this order: see `end`.
         let now = self.now();
-        let until = Tick(self.until.load(Ordering::SeqCst));
-        (now < until).then(|| self.unix_ms(until))
+        now < Tick(self.until.load(Ordering::SeqCst))
     }
 
     /// Slots of this time that nobody has used.

@@ -137,11 +137,11 @@ impl Source for Tenancy {
 }
 
 impl NumberLease for Tenancy {
-    fn last_ms(&self) -> Result<u64> {
+    fn check(&self) -> Result<()> {
         if self.pool.client().tasks.is_forked() {
             return Err(ended("next id", Life::Forked));
         }
-        self.span.last_ms().ok_or_else(|| self.over("next id"))
+        if self.span.goes_on() { Ok(()) } else { Err(self.over("next id")) }
     }
 }
 

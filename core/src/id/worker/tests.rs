@@ -280,24 +280,46 @@ async fn keys_end_with_the_pool() {
     drop(two);
 }
 
-/// A lease that is over from its second look on.
-struct Brief(AtomicU64);
+/// A lease that is over after so many looks.
+struct Brief {
+    looks: AtomicU64,
+    over_after: u64,
+}
 
 impl NumberLease for Brief {
-    fn last_ms(&self) -> Result<u64> {
-        match self.0.fetch_add(1, Ordering::Relaxed) {
-            0 => Ok(u64::MAX),
-            _ => Err(Error::new(ErrorKind::Lost, "next id", "over")),
+    fn check(&self) -> Result<()> {
+        if self.looks.fetch_add(1, Ordering::Relaxed) < self.over_after {
+            return Ok(());
         }
+        Err(Error::new(ErrorKind::Lost, "next id", "over"))
     }
+}
+
+fn under(over_after: u64) -> (Snowflake, Arc<Brief>) {
+    let now = Clock::System.now();
+    let timeline = Timeline::from(Machine::Of(Clock::System), D.epoch_ms as u64 + 1_000, now);
+    let shared = Arc::new(Shared::apart(timeline, D.sequence_bits));
+    let lease = Arc::new(Brief { looks: AtomicU64::new(0), over_after });
+    let leased = Leased { lease: AssertUnwindSafe(lease.clone()), shared };
+    (Snowflake::leased(D.fields().unwrap(), (0, 7), leased).unwrap(), lease)
 }
 
 #[test]
 fn a_batch_whose_lease_ends_meanwhile_gives_nothing_out() {
-    let now = Clock::System.now();
-    let timeline = Timeline::from(Machine::Of(Clock::System), D.epoch_ms as u64 + 1_000, now);
-    let shared = Arc::new(Shared::apart(timeline, D.sequence_bits));
-    let leased = Leased { lease: AssertUnwindSafe(Arc::new(Brief(AtomicU64::new(0)))), shared };
-    let ids = Snowflake::leased(D.fields().unwrap(), (0, 7), leased).unwrap();
+    let (ids, _) = under(0);
+    assert_eq!(ids.next_id().unwrap_err().kind(), ErrorKind::Lost);
     assert_eq!(ids.next_ids(10).unwrap_err().kind(), ErrorKind::Lost);
+    // Of some milliseconds: it looks at each of them.
+    let (ids, lease) = under(2);
+    assert_eq!(ids.next_ids(1_000_000).unwrap_err().kind(), ErrorKind::Lost);
+    assert_eq!(lease.looks.load(Ordering::Relaxed), 3, "it has not gone on to its end");
+}
+
+#[test]
+fn an_id_costs_one_look_at_the_lease() {
+    let (ids, lease) = under(u64::MAX);
+    for made in 1..=100 {
+        ids.next_id().unwrap();
+        assert_eq!(lease.looks.load(Ordering::Relaxed), made);
+    }
 }

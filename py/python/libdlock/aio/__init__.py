@@ -47,6 +47,7 @@ from .._stats import (
     RwLockStats,
     SemaphoreStats,
     Stats,
+    WorkerStats,
 )
 from ._client import Client, Connecting, connect
 from ._counting_semaphore import CountingSemaphore
@@ -123,6 +124,7 @@ __all__ = [
     "Unsupported",
     "UsageError",
     "Worker",
+    "WorkerStats",
     "WrongType",
     "__version__",
     "connect",

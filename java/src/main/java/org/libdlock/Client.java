@@ -6,6 +6,8 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.libdlock.internal.Hold;
 import org.libdlock.internal.Holders;
 import org.libdlock.internal.Native;
 import org.libdlock.internal.Port;
@@ -251,6 +253,72 @@ public final class Client implements AutoCloseable {
         } finally {
             Reference.reachabilityFence(this);
         }
+    }
+
+    /**
+     * Leases the lowest free worker number of that pool of 1,024, for ids that differ among all who use the pool.
+     *
+     * @param pool as for {@link #lock(String)}
+     * @return the number, to be closed
+     * @throws AcquireTimeoutException at once, when all are taken: {@link DlockException#retryAfter()} says when the next may be free
+     * @throws InvalidNameException when the name cannot be used
+     * @throws ConnectionException when the server has not answered for {@code operation_timeout}
+     * @throws ClosedException when the client is closed
+     */
+    public Worker worker(String pool) {
+        return worker(pool, WorkerOptions.defaults());
+    }
+
+    /**
+     * As {@link #worker(String)}.
+     *
+     * @param pool as for {@link #lock(String)}
+     * @param options how many bits the numbers of the pool have, and the lease
+     * @return the number, to be closed
+     * @throws InvalidArgumentException for an option out of bounds; else as {@link #worker(String)}
+     */
+    public Worker worker(String pool, WorkerOptions options) {
+        return leased(pool, Replies.of(port.call(leasing(pool, options)), Hold.class));
+    }
+
+    /**
+     * As {@link #worker(String)}, without holding up the calling thread.
+     *
+     * @param pool as for {@link #lock(String)}
+     * @return the number, to be closed; cancelling the future leaves nothing leased
+     */
+    public CompletableFuture<Worker> workerAsync(String pool) {
+        return workerAsync(pool, WorkerOptions.defaults());
+    }
+
+    /**
+     * As {@link #worker(String, WorkerOptions)}, without holding up the calling thread.
+     *
+     * @param pool as for {@link #lock(String)}
+     * @param options how many bits the numbers of the pool have, and the lease
+     * @return the number, to be closed; cancelling the future leaves nothing leased
+     */
+    public CompletableFuture<Worker> workerAsync(String pool, WorkerOptions options) {
+        return port.startWaiting(
+                leasing(pool, options), reply -> leased(pool, Replies.of(reply, Hold.class)), Worker::forget);
+    }
+
+    private Port.Submit leasing(String pool, WorkerOptions options) {
+        Arguments.notNull(pool, "pool");
+        Arguments.notNull(options, "options");
+        byte[] bytes = Arguments.nameBytes(pool, "worker");
+        long lease = Arguments.leaseMillis(options.lease());
+        return (to, id) -> {
+            try {
+                return Native.workerLease(to, id, handle, bytes, options.bitsOrDefault(), lease);
+            } finally {
+                Reference.reachabilityFence(this);
+            }
+        };
+    }
+
+    private Worker leased(String pool, Hold hold) {
+        return new Worker(this, pool, hold);
     }
 
     /**

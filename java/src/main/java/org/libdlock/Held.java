@@ -22,7 +22,8 @@ import org.libdlock.internal.Wire;
  *
  * <p>Close or release it. One that is collected while it holds is no longer renewed, a warning is logged, and the lease runs out.
  */
-public abstract sealed class Held implements AutoCloseable permits FencedHandle, LockAllHandle, PermitsHandle {
+public abstract sealed class Held implements AutoCloseable
+        permits FencedHandle, LockAllHandle, NumberHandle, PermitsHandle {
     /** The first loss in the life of a JVM comes 25 ms before the end of the lease: too short to load classes then. */
     private static final AtomicBoolean REHEARSED = new AtomicBoolean();
 

@@ -13,9 +13,14 @@ import org.libdlock.internal.Native;
  * <p>A datacenter and worker number belongs to <em>one process at a time</em>: two processes with the same one make duplicates, and
  * nothing can see it. Generators of one identity share their state within a process, as far as it has loaded libdlock once: two class
  * loaders with a jar each, as two web applications have, are as two processes.
+ *
+ * <p>Where numbers need not be given, lease one: {@link Client#worker(String)}.
  */
 public final class Snowflake {
     private final long handle;
+
+    @SuppressWarnings("UnusedVariable") // its end would end the hold of the number: it must not be collected first
+    private final @Nullable Client client;
 
     /**
      * What an id says about itself.
@@ -49,6 +54,14 @@ public final class Snowflake {
         long startWait = builder.startWait == null ? Arguments.NOT_GIVEN : Arguments.millis(builder.startWait);
         long opened = Native.snowflakeOpen(
                 builder.datacenter, builder.worker, layout, Arguments.millis(builder.borrowAhead), startWait);
+        handle = opened;
+        client = null;
+        Client.CLEANER.register(this, () -> Native.free(opened));
+    }
+
+    /** One under a worker number. */
+    Snowflake(Client client, long opened) {
+        this.client = client;
         handle = opened;
         Client.CLEANER.register(this, () -> Native.free(opened));
     }
@@ -131,6 +144,8 @@ public final class Snowflake {
      *
      * @return an id
      * @throws ClockException past the end of the layout's time
+     * @throws LockLostException when it was made by a {@link Worker} whose number is lost
+     * @throws NotHeldException when that number was released
      */
     public long nextId() {
         try {
@@ -147,7 +162,7 @@ public final class Snowflake {
      * @param count 1 to 1,000,000
      * @return as many ids
      * @throws InvalidArgumentException for another count
-     * @throws ClockException past the end of the layout's time
+     * @throws ClockException past the end of the layout's time; else as {@link #nextId()}, and then none is given out
      */
     public long[] nextIds(int count) {
         try {

@@ -13,6 +13,7 @@ import java.util.Arrays;
  * @param rwLock what its read-write locks have counted
  * @param countingSemaphore what its counting semaphores have counted
  * @param latch what its latches have counted
+ * @param worker what its worker numbers have counted
  */
 public record Stats(
         long retries,
@@ -21,11 +22,12 @@ public record Stats(
         SemaphoreStats semaphore,
         RwLockStats rwLock,
         CountingSemaphoreStats countingSemaphore,
-        LatchStats latch) {
+        LatchStats latch,
+        WorkerStats worker) {
     // </api:record>
     // <api:counters> written by `python3 api/write.py` from api/records.json
-    private static final int COUNTERS = 53;
-    private static final int HISTOGRAMS = 9;
+    private static final int COUNTERS = 60;
+    private static final int HISTOGRAMS = 11;
 
     private static Stats of(long[] numbers, Histogram[] times) {
         return new Stats(
@@ -78,7 +80,17 @@ public record Stats(
                         times[6]),
                 new CountingSemaphoreStats(
                         numbers[42], numbers[43], numbers[44], numbers[45], numbers[46], numbers[47], times[7]),
-                new LatchStats(numbers[48], numbers[49], numbers[50], numbers[51], numbers[52], times[8]));
+                new LatchStats(numbers[48], numbers[49], numbers[50], numbers[51], numbers[52], times[8]),
+                new WorkerStats(
+                        numbers[53],
+                        numbers[54],
+                        numbers[55],
+                        numbers[56],
+                        numbers[57],
+                        numbers[58],
+                        numbers[59],
+                        times[9],
+                        times[10]));
     }
     // </api:counters>
 

@@ -27,40 +27,39 @@ class DocsTest extends WithServer {
             "org.libdlock.*");
 
     /** What the programs of each page say, among other things: patterns. */
-    private static final Map<String, List<String>> SAID = Map.of(
-            "README.md",
-            List.of(
-                    "held by .+, at most \\d+ s\n",
-                    "1 acquired, 0 waited, 99 of 100 within PT0\\.",
-                    "theirs: false\ntheirs: true"),
-            "lock.md",
-            List.of("stop everything: EXPIRED", "processes in the queue: 0"),
-            "semaphore.md",
-            List.of("3 permits, valid: true", "2 or 5", "8 of 8 available", "stop everything: EXPIRED"),
-            "rw-lock.md",
-            List.of(
-                    "readers: 1\n",
-                    "refused: .*release the read side first",
-                    "still reading: true",
-                    "readers: true and true",
-                    "stop everything: EXPIRED"),
-            "counting-semaphore.md",
-            List.of("available: 1\n", "drained: 5\n", "acquired in time: true"),
-            "latch.md",
-            List.of("left: 0\n", "left then: 0\n", "loaded in time: true", "two rounds"),
-            "id-generator.md",
-            List.of("in order: true, blocks of 5000", "at least 7000000: true"),
-            "lock-all.md",
-            List.of(
-                    "account/42: true\naccount/7: true\n",
-                    "without a wait: true",
-                    "tokens: \\[account/42, account/7\\]",
-                    "stop everything: DELETED",
-                    "lost: account/42"),
-            "rate-limiter.md",
-            List.of("5 granted, ", "true OptionalLong\\[0\\]\n", "send it in PT0S\n"),
-            "ids.md",
-            List.of("made by worker 7", "fits a double: true"));
+    private static final Map<String, List<String>> SAID = Map.ofEntries(
+            Map.entry(
+                    "README.md",
+                    List.of(
+                            "held by .+, at most \\d+ s\n",
+                            "1 acquired, 0 waited, 99 of 100 within PT0\\.",
+                            "theirs: false\ntheirs: true")),
+            Map.entry("lock.md", List.of("stop everything: EXPIRED", "processes in the queue: 0")),
+            Map.entry(
+                    "semaphore.md",
+                    List.of("3 permits, valid: true", "2 or 5", "8 of 8 available", "stop everything: EXPIRED")),
+            Map.entry(
+                    "rw-lock.md",
+                    List.of(
+                            "readers: 1\n",
+                            "refused: .*release the read side first",
+                            "still reading: true",
+                            "readers: true and true",
+                            "stop everything: EXPIRED")),
+            Map.entry("counting-semaphore.md", List.of("available: 1\n", "drained: 5\n", "acquired in time: true")),
+            Map.entry("latch.md", List.of("left: 0\n", "left then: 0\n", "loaded in time: true", "two rounds")),
+            Map.entry("id-generator.md", List.of("in order: true, blocks of 5000", "at least 7000000: true")),
+            Map.entry(
+                    "lock-all.md",
+                    List.of(
+                            "account/42: true\naccount/7: true\n",
+                            "without a wait: true",
+                            "tokens: \\[account/42, account/7\\]",
+                            "stop everything: DELETED",
+                            "lost: account/42")),
+            Map.entry("rate-limiter.md", List.of("5 granted, ", "true OptionalLong\\[0\\]\n", "send it in PT0S\n")),
+            Map.entry("worker.md", List.of("as worker 0: true", "all are taken, retry known: true")),
+            Map.entry("ids.md", List.of("made by worker 7", "fits a double: true")));
 
     private static Path folder() {
         return Path.of(System.getProperty("root"), "docs/java");

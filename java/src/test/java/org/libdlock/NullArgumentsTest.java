@@ -37,6 +37,7 @@ class NullArgumentsTest {
             entry(LockOptions.class, LockOptions.defaults()),
             entry(SemaphoreOptions.class, SemaphoreOptions.defaults()),
             entry(RwLockOptions.class, RwLockOptions.defaults()),
+            entry(WorkerOptions.class, WorkerOptions.defaults()),
             entry(Rate.class, Rate.of(1, Duration.ofSeconds(1))),
             entry(Algorithm.class, Algorithm.GCRA),
             entry(List.class, List.of(Rate.of(1, Duration.ofSeconds(1)))),
@@ -60,6 +61,7 @@ class NullArgumentsTest {
                     client.countingSemaphore("counting"),
                     client.latch("latch"),
                     client.idGenerator("generator"),
+                    client.worker("numbers"),
                     client.rwLock("rw"),
                     client.rwLock("rw").readLock(),
                     client.rwLock("rw").writeLock().acquire(),
@@ -70,6 +72,7 @@ class NullArgumentsTest {
                     LockOptions.defaults(),
                     SemaphoreOptions.defaults(),
                     RwLockOptions.defaults(),
+                    WorkerOptions.defaults(),
                     Snowflake.builder(1, 1));
             List<Class<?>> types =
                     List.of(Dlock.class, Rate.class, Absent.class, Snowflake.class, Layout.class, Options.class);

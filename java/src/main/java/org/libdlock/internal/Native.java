@@ -314,6 +314,16 @@ public final class Native {
 
     public static native long limiterBlock(long port, long id, long limiter, long lengthMs, byte @Nullable [] ofKey);
 
+    /** No lease is the client's. Brings a hold. */
+    public static native long workerLease(long port, long id, long client, byte[] pool, long bits, long leaseMs);
+
+    public static native long workerNumber(long held);
+
+    public static native long workerBits(long held);
+
+    /** A layout as for snowflakeOpen. */
+    public static native long workerSnowflake(long held, long @Nullable [] layout);
+
     /** A layout is its epoch and the bits of time, datacenter, worker and sequence; null for the default. */
     public static native long snowflakeOpen(
             long datacenter, long worker, long @Nullable [] layout, long borrowAheadMs, long startWaitMs);
