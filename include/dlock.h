@@ -3295,7 +3295,7 @@ dlock_status_t dlock_shutdown(struct dlock_error_t *error);
   }
 #define DLOCK_DECISION_INIT \
   { \
-    sizeof(dlock_decision_t), false, 0, 0, 0, 0, 0, -1 \
+    sizeof(dlock_decision_t), false, 0, 0, 0, 0, 0, -1, 0, -1 \
   }
 #define DLOCK_RATE_LIMITER_OPTIONS_INIT \
   { \

@@ -84,7 +84,7 @@
   }
 #define DLOCK_DECISION_INIT \
   { \
-    sizeof(dlock_decision_t), false, 0, 0, 0, 0, 0, -1 \
+    sizeof(dlock_decision_t), false, 0, 0, 0, 0, 0, -1, 0, -1 \
   }
 #define DLOCK_RATE_LIMITER_OPTIONS_INIT \
   { \
