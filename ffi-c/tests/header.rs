@@ -9,7 +9,7 @@ use std::process::Command;
 use cbindgen::{Builder, Config, DocumentationStyle, ExportConfig, Language, Style};
 
 /// The header's order: what a reader needs first comes first.
-const SOURCES: [&str; 32] = [
+const SOURCES: [&str; 35] = [
     "error.rs",
     "version.rs",
     "types.rs",
@@ -20,7 +20,9 @@ const SOURCES: [&str; 32] = [
     "lock_all.rs",
     "held_all.rs",
     "decision.rs",
+    "rate.rs",
     "rate_limiter.rs",
+    "limiter_adjust.rs",
     "decisions.rs",
     "semaphore.rs",
     "rw_lock.rs",
@@ -38,6 +40,7 @@ const SOURCES: [&str; 32] = [
     "submit/rw_lock.rs",
     "submit/lock_all.rs",
     "submit/rate_limiter.rs",
+    "submit/limiter_adjust.rs",
     "submit/latch.rs",
     "submit/id_generator.rs",
     "submit/counting_semaphore.rs",

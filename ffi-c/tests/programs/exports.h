@@ -72,6 +72,14 @@
     X(dlock_rate_limiter_try_acquire_keyed, dlock_rate_limiter_try_acquire_keyed(NULL, NULL, 0, 0, NULL, error))       \
     X(dlock_rate_limiter_peek_keyed, dlock_rate_limiter_peek_keyed(NULL, NULL, 0, NULL, error))                        \
     X(dlock_rate_limiter_reset_keyed, dlock_rate_limiter_reset_keyed(NULL, NULL, 0, error))                            \
+    X(dlock_rate_limiter_reserve, dlock_rate_limiter_reserve(NULL, 0, 0, NULL, error))                                 \
+    X(dlock_rate_limiter_penalty, dlock_rate_limiter_penalty(NULL, 0, error))                                          \
+    X(dlock_rate_limiter_reward, dlock_rate_limiter_reward(NULL, 0, error))                                            \
+    X(dlock_rate_limiter_block, dlock_rate_limiter_block(NULL, 0, error))                                              \
+    X(dlock_rate_limiter_reserve_keyed, dlock_rate_limiter_reserve_keyed(NULL, NULL, 0, 0, 0, NULL, error))            \
+    X(dlock_rate_limiter_penalty_keyed, dlock_rate_limiter_penalty_keyed(NULL, NULL, 0, 0, error))                     \
+    X(dlock_rate_limiter_reward_keyed, dlock_rate_limiter_reward_keyed(NULL, NULL, 0, 0, error))                       \
+    X(dlock_rate_limiter_block_keyed, dlock_rate_limiter_block_keyed(NULL, NULL, 0, 0, error))                         \
     X(dlock_rate_limiter_try_acquire_many,                                                                             \
       dlock_rate_limiter_try_acquire_many(NULL, NULL, 0, NULL, NULL, error, error))                                    \
     X(dlock_semaphore_open, dlock_semaphore_open(NULL, NULL, 0, 0, NULL, NULL, error))                                 \
@@ -163,6 +171,18 @@
     X(dlock_submit_rate_limit_keyed, dlock_submit_rate_limit_keyed(NULL, NULL, NULL, 0, 0, 0, NULL, NULL, error))      \
     X(dlock_submit_rate_limit_reset_keyed,                                                                             \
       dlock_submit_rate_limit_reset_keyed(NULL, NULL, NULL, 0, NULL, NULL, error))                                     \
+    X(dlock_submit_rate_limit_reserve, dlock_submit_rate_limit_reserve(NULL, NULL, 0, 0, NULL, NULL, error))           \
+    X(dlock_submit_rate_limit_penalty, dlock_submit_rate_limit_penalty(NULL, NULL, 0, NULL, NULL, error))              \
+    X(dlock_submit_rate_limit_reward, dlock_submit_rate_limit_reward(NULL, NULL, 0, NULL, NULL, error))                \
+    X(dlock_submit_rate_limit_block, dlock_submit_rate_limit_block(NULL, NULL, 0, NULL, NULL, error))                  \
+    X(dlock_submit_rate_limit_reserve_keyed,                                                                           \
+      dlock_submit_rate_limit_reserve_keyed(NULL, NULL, NULL, 0, 0, 0, NULL, NULL, error))                             \
+    X(dlock_submit_rate_limit_penalty_keyed,                                                                           \
+      dlock_submit_rate_limit_penalty_keyed(NULL, NULL, NULL, 0, 0, NULL, NULL, error))                                \
+    X(dlock_submit_rate_limit_reward_keyed,                                                                            \
+      dlock_submit_rate_limit_reward_keyed(NULL, NULL, NULL, 0, 0, NULL, NULL, error))                                 \
+    X(dlock_submit_rate_limit_block_keyed,                                                                             \
+      dlock_submit_rate_limit_block_keyed(NULL, NULL, NULL, 0, 0, NULL, NULL, error))                                  \
     X(dlock_submit_latch_try_set_count, dlock_submit_latch_try_set_count(NULL, NULL, 0, NULL, NULL, error))            \
     X(dlock_submit_latch_count_down, dlock_submit_latch_count_down(NULL, NULL, 0, NULL, NULL, error))                  \
     X(dlock_submit_latch_count, dlock_submit_latch_count(NULL, NULL, NULL, NULL, error))                               \
