@@ -794,6 +794,34 @@ typedef int32_t dlock_loss_t;
 typedef int32_t dlock_absent_t;
 
 /**
+ * How a rate counts.
+ */
+typedef int32_t dlock_algorithm_t;
+
+/**
+ * A rate of a limiter that has several. All zero but for the first two is a rate with a burst of its tokens, by
+ * DLOCK_ALGORITHM_GCRA.
+ */
+typedef struct dlock_rate_t {
+  /**
+   * The tokens of one period, 0 to 10^12; 0 refuses everything.
+   */
+  int64_t tokens;
+  /**
+   * The period in microseconds, 1 to 100 years.
+   */
+  int64_t per_us;
+  /**
+   * The most tokens that can be had at once, under DLOCK_ALGORITHM_GCRA; 0 is the tokens of one period.
+   */
+  int64_t burst;
+  /**
+   * How it counts.
+   */
+  dlock_algorithm_t algorithm;
+} dlock_rate_t;
+
+/**
  * How to make a rate limiter. Begin with DLOCK_RATE_LIMITER_OPTIONS_INIT.
  */
 typedef struct dlock_rate_limiter_options_t {
@@ -817,6 +845,19 @@ typedef struct dlock_rate_limiter_options_t {
    * With DLOCK_ABSENT_LOCAL_SHARE: among how many clients the rate is shared then, 1 to 1000000.
    */
   int64_t share_of;
+  /**
+   * How the rate counts.
+   */
+  dlock_algorithm_t algorithm;
+  /**
+   * Further rates, each of which has to grant a request too for any of them to be charged; of two rates, the one with the longer
+   * period has more tokens. May be NULL.
+   */
+  const struct dlock_rate_t *more_rates;
+  /**
+   * How many further rates: 0 to 7.
+   */
+  size_t more_rates_count;
   /**
    * The largest part of the burst that this client may fetch ahead, more than 0 and at most 1; 0 fetches nothing ahead. A
    * client that has tokens decides in less than a microsecond, and asks the server some 25 times a second, up to 45 when
@@ -859,6 +900,15 @@ typedef struct dlock_decision_t {
    * The most that can be had at once: the burst, or this client's share of it when a policy granted that.
    */
   int64_t limit;
+  /**
+   * Which of the limiter's rates is the last to have the tokens of a request that was refused, counted from 0; -1
+   * when it was granted, and when a block or a policy refused it.
+   */
+  int64_t refused_by;
+  /**
+   * How long until the tokens that were granted may be used: zero except after `reserve`.
+   */
+  int64_t usable_after_us;
   /**
    * When it was decided, or from when on the tokens that were waited for may be used, on the server's clock, in
    * microseconds since 1970; -1 when a policy decided without the server.
@@ -1358,6 +1408,41 @@ typedef struct dlock_completion_t {
  * A defect in libdlock ended the renewals.
  */
 #define DLOCK_LOSS_INTERNAL 6
+
+/**
+ * A bucket that fills evenly: never more than the burst and what the rate brings in any interval.
+ */
+#define DLOCK_ALGORITHM_GCRA 0
+
+/**
+ * At most the tokens in each window, which begins with the first request after the last one is over.
+ */
+#define DLOCK_ALGORITHM_FIXED_WINDOW 1
+
+/**
+ * As DLOCK_ALGORITHM_FIXED_WINDOW, with windows at full minutes, hours, days of the server's clock, in UTC.
+ */
+#define DLOCK_ALGORITHM_ALIGNED_WINDOW 2
+
+/**
+ * At most the tokens in any interval of a period, exactly; 100000 tokens at most.
+ */
+#define DLOCK_ALGORITHM_SLIDING_LOG 3
+
+/**
+ * As DLOCK_ALGORITHM_SLIDING_LOG in about, in four numbers.
+ */
+#define DLOCK_ALGORITHM_SLIDING_COUNTER 4
+
+/**
+ * That of Redisson's `RRateLimiter`, on its keys, for all clients together. The rate on the server counts.
+ */
+#define DLOCK_ALGORITHM_REDISSON 5
+
+/**
+ * As DLOCK_ALGORITHM_REDISSON, for each client by itself.
+ */
+#define DLOCK_ALGORITHM_REDISSON_PER_CLIENT 6
 
 /**
  * Returns the error: DLOCK_CONNECTION, DLOCK_OUTCOME_UNKNOWN.
@@ -1995,7 +2080,7 @@ dlock_status_t dlock_rate_limiter_name(const struct dlock_rate_limiter_t *limite
  * Takes `cost` tokens, waiting for them at most `wait_ms`: -1 for ever, 0 not at all. All that wait, in all
  * processes, are served in the order in which their requests reach the server. DLOCK_LIMITED, at once, when they are not to be
  * had within the wait. A cost of 0 asks how things stand for one token, and never waits. The decision is written with DLOCK_OK
- * and DLOCK_LIMITED alike; `out_decision` may be NULL. DLOCK_INVALID_ARGUMENT for more than the burst. After
+ * and DLOCK_LIMITED alike; `out_decision` may be NULL. More than the burst can never be granted: `retry_after_us` is -1. After
  * DLOCK_OUTCOME_UNKNOWN count the tokens as spent; DLOCK_CANCELLED gives them back, unless the decision was under way.
  * `cancel` may be NULL.
  */
@@ -2023,7 +2108,7 @@ dlock_status_t dlock_rate_limiter_peek(const struct dlock_rate_limiter_t *limite
                                        struct dlock_error_t *error);
 
 /**
- * Fills the bucket, for everybody.
+ * Forgets what was taken, and a block, for everybody.
  */
 dlock_status_t dlock_rate_limiter_reset(const struct dlock_rate_limiter_t *limiter, struct dlock_error_t *error);
 
@@ -2066,6 +2151,82 @@ dlock_status_t dlock_rate_limiter_peek_keyed(const struct dlock_rate_limiter_t *
 dlock_status_t dlock_rate_limiter_reset_keyed(const struct dlock_rate_limiter_t *limiter,
                                               const char *key,
                                               size_t key_len,
+                                              struct dlock_error_t *error);
+
+/**
+ * Takes `cost` tokens now, for use when they are there, within `wait_ms` (-1: whenever that is): `usable_after_us` of the
+ * decision says how long that is. The caller keeps to that time; nothing waits here. DLOCK_LIMITED when it would be longer. The
+ * decision is written with DLOCK_OK and DLOCK_LIMITED alike; `out_decision` may be NULL. What is not wanted after all goes back
+ * with dlock_rate_limiter_reward(). DLOCK_INVALID_ARGUMENT under DLOCK_ALGORITHM_REDISSON.
+ */
+dlock_status_t dlock_rate_limiter_reserve(const struct dlock_rate_limiter_t *limiter,
+                                          int64_t cost,
+                                          int64_t wait_ms,
+                                          struct dlock_decision_t *out_decision,
+                                          struct dlock_error_t *error);
+
+/**
+ * Takes `tokens`, 1 to the burst, whether or not they are there: who comes next waits the longer for it. For a request that turned
+ * out to cost more than it was let in for. DLOCK_OUTCOME_UNKNOWN when no reply came. DLOCK_INVALID_ARGUMENT under
+ * DLOCK_ALGORITHM_REDISSON.
+ */
+dlock_status_t dlock_rate_limiter_penalty(const struct dlock_rate_limiter_t *limiter,
+                                          int64_t tokens,
+                                          struct dlock_error_t *error);
+
+/**
+ * Gives `tokens`, 1 to the burst, back, as if they had not been taken: never more than were. What waits already keeps its time.
+ * Errors as of dlock_rate_limiter_penalty().
+ */
+dlock_status_t dlock_rate_limiter_reward(const struct dlock_rate_limiter_t *limiter,
+                                         int64_t tokens,
+                                         struct dlock_error_t *error);
+
+/**
+ * Grants nothing to anybody for `length_ms` from now on, whatever the rates would allow; 0 ends it. The last call counts. Those
+ * that wait, or come to wait, get their tokens after it; what was reserved keeps its time. 0 to 100 years.
+ * DLOCK_INVALID_ARGUMENT under DLOCK_ALGORITHM_REDISSON.
+ */
+dlock_status_t dlock_rate_limiter_block(const struct dlock_rate_limiter_t *limiter,
+                                        int64_t length_ms,
+                                        struct dlock_error_t *error);
+
+/**
+ * As dlock_rate_limiter_reserve(), of one key; see dlock_rate_limiter_acquire_keyed().
+ */
+dlock_status_t dlock_rate_limiter_reserve_keyed(const struct dlock_rate_limiter_t *limiter,
+                                                const char *key,
+                                                size_t key_len,
+                                                int64_t cost,
+                                                int64_t wait_ms,
+                                                struct dlock_decision_t *out_decision,
+                                                struct dlock_error_t *error);
+
+/**
+ * As dlock_rate_limiter_penalty(), of one key; see dlock_rate_limiter_acquire_keyed().
+ */
+dlock_status_t dlock_rate_limiter_penalty_keyed(const struct dlock_rate_limiter_t *limiter,
+                                                const char *key,
+                                                size_t key_len,
+                                                int64_t tokens,
+                                                struct dlock_error_t *error);
+
+/**
+ * As dlock_rate_limiter_reward(), of one key; see dlock_rate_limiter_acquire_keyed().
+ */
+dlock_status_t dlock_rate_limiter_reward_keyed(const struct dlock_rate_limiter_t *limiter,
+                                               const char *key,
+                                               size_t key_len,
+                                               int64_t tokens,
+                                               struct dlock_error_t *error);
+
+/**
+ * As dlock_rate_limiter_block(), of one key; see dlock_rate_limiter_acquire_keyed().
+ */
+dlock_status_t dlock_rate_limiter_block_keyed(const struct dlock_rate_limiter_t *limiter,
+                                              const char *key,
+                                              size_t key_len,
+                                              int64_t length_ms,
                                               struct dlock_error_t *error);
 
 /**
@@ -2957,6 +3118,96 @@ dlock_status_t dlock_submit_rate_limit_reset_keyed(const struct dlock_port_t *po
                                                    struct dlock_error_t *error);
 
 /**
+ * As dlock_rate_limiter_reserve(); completes with DLOCK_COMPLETION_DECISION, whose status is DLOCK_OK or DLOCK_LIMITED.
+ */
+dlock_status_t dlock_submit_rate_limit_reserve(const struct dlock_port_t *port,
+                                               const struct dlock_rate_limiter_t *limiter,
+                                               int64_t cost,
+                                               int64_t wait_ms,
+                                               void *user_data,
+                                               struct dlock_op_t **out_op,
+                                               struct dlock_error_t *error);
+
+/**
+ * As dlock_rate_limiter_penalty(); completes with DLOCK_COMPLETION_DONE.
+ */
+dlock_status_t dlock_submit_rate_limit_penalty(const struct dlock_port_t *port,
+                                               const struct dlock_rate_limiter_t *limiter,
+                                               int64_t tokens,
+                                               void *user_data,
+                                               struct dlock_op_t **out_op,
+                                               struct dlock_error_t *error);
+
+/**
+ * As dlock_rate_limiter_reward(); completes with DLOCK_COMPLETION_DONE.
+ */
+dlock_status_t dlock_submit_rate_limit_reward(const struct dlock_port_t *port,
+                                              const struct dlock_rate_limiter_t *limiter,
+                                              int64_t tokens,
+                                              void *user_data,
+                                              struct dlock_op_t **out_op,
+                                              struct dlock_error_t *error);
+
+/**
+ * As dlock_rate_limiter_block(); completes with DLOCK_COMPLETION_DONE.
+ */
+dlock_status_t dlock_submit_rate_limit_block(const struct dlock_port_t *port,
+                                             const struct dlock_rate_limiter_t *limiter,
+                                             int64_t length_ms,
+                                             void *user_data,
+                                             struct dlock_op_t **out_op,
+                                             struct dlock_error_t *error);
+
+/**
+ * As dlock_rate_limiter_reserve_keyed(); completes with DLOCK_COMPLETION_DECISION, whose status is DLOCK_OK or DLOCK_LIMITED.
+ */
+dlock_status_t dlock_submit_rate_limit_reserve_keyed(const struct dlock_port_t *port,
+                                                     const struct dlock_rate_limiter_t *limiter,
+                                                     const char *key,
+                                                     size_t key_len,
+                                                     int64_t cost,
+                                                     int64_t wait_ms,
+                                                     void *user_data,
+                                                     struct dlock_op_t **out_op,
+                                                     struct dlock_error_t *error);
+
+/**
+ * As dlock_rate_limiter_penalty_keyed(); completes with DLOCK_COMPLETION_DONE.
+ */
+dlock_status_t dlock_submit_rate_limit_penalty_keyed(const struct dlock_port_t *port,
+                                                     const struct dlock_rate_limiter_t *limiter,
+                                                     const char *key,
+                                                     size_t key_len,
+                                                     int64_t tokens,
+                                                     void *user_data,
+                                                     struct dlock_op_t **out_op,
+                                                     struct dlock_error_t *error);
+
+/**
+ * As dlock_rate_limiter_reward_keyed(); completes with DLOCK_COMPLETION_DONE.
+ */
+dlock_status_t dlock_submit_rate_limit_reward_keyed(const struct dlock_port_t *port,
+                                                    const struct dlock_rate_limiter_t *limiter,
+                                                    const char *key,
+                                                    size_t key_len,
+                                                    int64_t tokens,
+                                                    void *user_data,
+                                                    struct dlock_op_t **out_op,
+                                                    struct dlock_error_t *error);
+
+/**
+ * As dlock_rate_limiter_block_keyed(); completes with DLOCK_COMPLETION_DONE.
+ */
+dlock_status_t dlock_submit_rate_limit_block_keyed(const struct dlock_port_t *port,
+                                                   const struct dlock_rate_limiter_t *limiter,
+                                                   const char *key,
+                                                   size_t key_len,
+                                                   int64_t length_ms,
+                                                   void *user_data,
+                                                   struct dlock_op_t **out_op,
+                                                   struct dlock_error_t *error);
+
+/**
  * Gives a latch a count (see dlock_latch_try_set_count()); completes with DLOCK_COMPLETION_FLAG: whether it was open.
  * Cancelled, it may be done or not.
  */
@@ -3210,11 +3461,11 @@ dlock_status_t dlock_shutdown(struct dlock_error_t *error);
   }
 #define DLOCK_DECISION_INIT \
   { \
-    sizeof(dlock_decision_t), false, 0, 0, 0, 0, 0, -1 \
+    sizeof(dlock_decision_t), false, 0, 0, 0, 0, 0, -1, 0, -1 \
   }
 #define DLOCK_RATE_LIMITER_OPTIONS_INIT \
   { \
-    sizeof(dlock_rate_limiter_options_t), false, 0, DLOCK_ABSENT_FAIL, 0, 0 \
+    sizeof(dlock_rate_limiter_options_t), false, 0, DLOCK_ABSENT_FAIL, 0, DLOCK_ALGORITHM_GCRA, DLOCK_NULL, 0, 0 \
   }
 #define DLOCK_LAYOUT_INIT \
   { \

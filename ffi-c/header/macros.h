@@ -92,11 +92,11 @@
   }
 #define DLOCK_DECISION_INIT \
   { \
-    sizeof(dlock_decision_t), false, 0, 0, 0, 0, 0, -1 \
+    sizeof(dlock_decision_t), false, 0, 0, 0, 0, 0, -1, 0, -1 \
   }
 #define DLOCK_RATE_LIMITER_OPTIONS_INIT \
   { \
-    sizeof(dlock_rate_limiter_options_t), false, 0, DLOCK_ABSENT_FAIL, 0, 0 \
+    sizeof(dlock_rate_limiter_options_t), false, 0, DLOCK_ABSENT_FAIL, 0, DLOCK_ALGORITHM_GCRA, DLOCK_NULL, 0, 0 \
   }
 #define DLOCK_LAYOUT_INIT \
   { \

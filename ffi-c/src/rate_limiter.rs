@@ -12,6 +12,7 @@ use crate::call::{Buffer, call, free, tell};
 use crate::decision::dlock_decision_t;
 use crate::error::{dlock_error_t, dlock_status_t, refuse_for};
 use crate::out::{Out, sized, sized_out};
+use crate::rate::{DLOCK_ALGORITHM_GCRA, algorithm, dlock_algorithm_t, dlock_rate_t, read_more};
 use crate::text;
 use crate::types::{dlock_cancel_t, dlock_client_t, handle, id, optional_id, wait};
 
@@ -43,6 +44,13 @@ pub struct dlock_rate_limiter_options_t {
     pub absent: dlock_absent_t,
     /// With DLOCK_ABSENT_LOCAL_SHARE: among how many clients the rate is shared then, 1 to 1000000.
     pub share_of: i64,
+    /// How the rate counts.
+    pub algorithm: dlock_algorithm_t,
+    /// Further rates, each of which has to grant a request too for any of them to be charged; of two rates, the one with the longer
+    /// period has more tokens. May be NULL.
+    pub more_rates: *const dlock_rate_t,
+    /// How many further rates: 0 to 7.
+    pub more_rates_count: usize,
     /// The largest part of the burst that this client may fetch ahead, more than 0 and at most 1; 0 fetches nothing ahead. A
     /// client that has tokens decides in less than a microsecond, and asks the server some 25 times a second, up to 45 when
     /// there is less than is wanted. The rate is kept as without it. The price: a client that has fetched its share goes on
@@ -70,16 +78,19 @@ pub unsafe extern "C" fn dlock_rate_limiter_open(
         call(op, error, |state| {
             let out = Out::required(out_limiter, "out_limiter", op)?;
             let name = text::name(name, name_len, op)?;
-            let algorithm = ops::algorithm("gcra")?;
-            let (mut rate, mut policy, mut prefetch) =
-                (RateArgs { tokens, per_us, burst: None, algorithm }, Absent::default(), None);
+            let mut rates =
+                vec![RateArgs { tokens, per_us, burst: None, algorithm: algorithm(DLOCK_ALGORITHM_GCRA, op)? }];
+            let mut policy = Absent::default();
+            let mut prefetch = None;
             if !options.is_null() {
                 let given = sized(options, "options", op)?;
-                rate.burst = given.has_burst.then_some(given.burst);
+                rates[0].burst = given.has_burst.then_some(given.burst);
+                rates[0].algorithm = algorithm(given.algorithm, op)?;
+                read_more(&mut rates, given.more_rates, given.more_rates_count, op)?;
                 policy = absent(given.absent, given.share_of, op)?;
                 prefetch = (given.prefetch != 0.0).then_some(given.prefetch);
             }
-            out.put(handle(ops::limiter_open(state, id(client), name, &[rate], policy, prefetch)?));
+            out.put(handle(ops::limiter_open(state, id(client), name, &rates, policy, prefetch)?));
             Ok(())
         })
     }
@@ -109,7 +120,7 @@ pub unsafe extern "C" fn dlock_rate_limiter_name(
 /// Takes `cost` tokens, waiting for them at most `wait_ms`: -1 for ever, 0 not at all. All that wait, in all
 /// processes, are served in the order in which their requests reach the server. DLOCK_LIMITED, at once, when they are not to be
 /// had within the wait. A cost of 0 asks how things stand for one token, and never waits. The decision is written with DLOCK_OK
-/// and DLOCK_LIMITED alike; `out_decision` may be NULL. DLOCK_INVALID_ARGUMENT for more than the burst. After
+/// and DLOCK_LIMITED alike; `out_decision` may be NULL. More than the burst can never be granted: `retry_after_us` is -1. After
 /// DLOCK_OUTCOME_UNKNOWN count the tokens as spent; DLOCK_CANCELLED gives them back, unless the decision was under way.
 /// `cancel` may be NULL.
 #[unsafe(no_mangle)]
@@ -159,7 +170,7 @@ pub unsafe extern "C" fn dlock_rate_limiter_peek(
     }
 }
 
-/// Fills the bucket, for everybody.
+/// Forgets what was taken, and a block, for everybody.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlock_rate_limiter_reset(
     limiter: *const dlock_rate_limiter_t,
@@ -261,23 +272,39 @@ unsafe fn decide(
     cancel: Option<Handle>,
     out_decision: *mut dlock_decision_t,
 ) -> Result<()> {
+    let decide = || {
+        let at_once = match (key, wait_ms) {
+            (None, 0) => ops::limiter_try_acquire_now(state, limiter, cost)?,
+            _ => None,
+        };
+        if let Some(decision) = at_once {
+            return Ok(decision);
+        }
+        let deciding = ops::limiter_acquire(state, limiter, key.map(<[u8]>::to_vec), cost, wait(wait_ms));
+        state.wait(state.with_cancel(cancel, deciding), None)
+    };
+    // SAFETY: passed on.
+    unsafe { tell_decision(state, limiter, key, out_decision, decide) }
+}
+
+/// Waits for a decision and writes it; a refusal is the error of its status.
+///
+/// # Safety
+/// As the header says: `out_decision` is NULL or writable.
+pub(crate) unsafe fn tell_decision(
+    state: &'static State,
+    limiter: Handle,
+    key: Option<&[u8]>,
+    out_decision: *mut dlock_decision_t,
+    decide: impl FnOnce() -> Result<Decision>,
+) -> Result<()> {
     let out = if out_decision.is_null() {
         None
     } else {
         // SAFETY: passed on.
         Some(unsafe { sized_out(out_decision, "out_decision", "rate limit")? })
     };
-    let at_once = match (key, wait_ms) {
-        (None, 0) => ops::limiter_try_acquire_now(state, limiter, cost)?,
-        _ => None,
-    };
-    let decision = match at_once {
-        Some(decision) => decision,
-        None => {
-            let deciding = ops::limiter_acquire(state, limiter, key.map(<[u8]>::to_vec), cost, wait(wait_ms));
-            state.wait(state.with_cancel(cancel, deciding), None)?
-        }
-    };
+    let decision = decide()?;
     if let Some(out) = out {
         out.put(dlock_decision_t::of(&decision));
     }
@@ -296,7 +323,8 @@ unsafe fn decide(
 pub(crate) fn refused(decision: &Decision) -> Error {
     let message = match decision.retry_after_us {
         Some(us) => format!("rate limited: {} tokens available, retry in {us} us", decision.remaining),
-        None => "a rate of 0 tokens refuses everything".to_owned(),
+        None if decision.limit == 0 => "a rate of 0 tokens refuses everything".to_owned(),
+        None => format!("rate limited: more than can ever be had, {} tokens", decision.limit),
     };
     Error::new(ErrorKind::Limited, "rate limit", message).retry_in(decision.retry_after_us.map(Duration::from_micros))
 }

@@ -9,7 +9,7 @@ use std::process::Command;
 use cbindgen::{Builder, Config, DocumentationStyle, ExportConfig, Language, Style};
 
 /// The header's order: what a reader needs first comes first.
-const SOURCES: [&str; 34] = [
+const SOURCES: [&str; 37] = [
     "error.rs",
     "version.rs",
     "types.rs",
@@ -20,7 +20,9 @@ const SOURCES: [&str; 34] = [
     "lock_all.rs",
     "held_all.rs",
     "decision.rs",
+    "rate.rs",
     "rate_limiter.rs",
+    "limiter_adjust.rs",
     "decisions.rs",
     "semaphore.rs",
     "rw_lock.rs",
@@ -39,6 +41,7 @@ const SOURCES: [&str; 34] = [
     "submit/rw_lock.rs",
     "submit/lock_all.rs",
     "submit/rate_limiter.rs",
+    "submit/limiter_adjust.rs",
     "submit/latch.rs",
     "submit/id_generator.rs",
     "submit/counting_semaphore.rs",

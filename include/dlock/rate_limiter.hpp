@@ -30,6 +30,8 @@ struct rate {
     std::chrono::microseconds per{0};
     /// The most at once, the whole bucket; nothing: those of one period.
     std::optional<std::int64_t> burst = std::nullopt;
+    /// How it counts; with a burst by DLOCK_ALGORITHM_GCRA alone.
+    dlock_algorithm_t algorithm = DLOCK_ALGORITHM_GCRA;
 };
 
 /// What a limiter answers while the server cannot be reached.
@@ -93,6 +95,17 @@ template <class Call> decision decide(Call&& call) {
     return decision{told};
 }
 
+/// As the library refuses it, to which C gives one rate at least.
+[[noreturn]] inline void refuse_no_rates(std::string_view name) {
+    dlock_error_t cause = DLOCK_ERROR_INIT;
+    cause.code = DLOCK_INVALID_ARGUMENT;
+    std::string_view("rate limiter").copy(cause.op, sizeof cause.op - 1);
+    name.copy(cause.name, sizeof cause.name - 1);
+    std::string_view("0 rates were given; allowed: 1 to 8 rates").copy(cause.message, sizeof cause.message - 1);
+    std::string_view("1 to 8 rates").copy(cause.allowed, sizeof cause.allowed - 1);
+    raise(cause);
+}
+
 } // namespace detail
 
 /// An item of a batch: a key, and how many tokens are asked for.
@@ -151,9 +164,40 @@ public:
         detail::check(
             [&](auto* cause) { return dlock_rate_limiter_reset_keyed(limiter_, key_.data(), key_.size(), cause); });
     }
+    /// As rate_limiter::reserve().
+    [[nodiscard]] decision reserve(std::int64_t cost = 1) { return reserve_ms(cost, -1); }
+    /// As rate_limiter::try_reserve_for().
+    template <class Rep, class Period>
+    [[nodiscard]] decision try_reserve_for(std::int64_t cost, std::chrono::duration<Rep, Period> wait) {
+        return reserve_ms(cost, detail::wait_ms(wait));
+    }
+    /// As rate_limiter::penalty().
+    void penalty(std::int64_t tokens) {
+        detail::check([&](auto* cause) {
+            return dlock_rate_limiter_penalty_keyed(limiter_, key_.data(), key_.size(), tokens, cause);
+        });
+    }
+    /// As rate_limiter::reward().
+    void reward(std::int64_t tokens) {
+        detail::check([&](auto* cause) {
+            return dlock_rate_limiter_reward_keyed(limiter_, key_.data(), key_.size(), tokens, cause);
+        });
+    }
+    /// As rate_limiter::block().
+    template <class Rep, class Period> void block(std::chrono::duration<Rep, Period> length) {
+        const auto length_ms = detail::to_ms(length);
+        detail::check([&](auto* cause) {
+            return dlock_rate_limiter_block_keyed(limiter_, key_.data(), key_.size(), length_ms, cause);
+        });
+    }
     [[nodiscard]] const std::string& key() const noexcept { return key_; }
 
 private:
+    [[nodiscard]] decision reserve_ms(std::int64_t cost, std::int64_t wait_ms) {
+        return detail::decide([&](auto* told, auto* cause) {
+            return dlock_rate_limiter_reserve_keyed(limiter_, key_.data(), key_.size(), cost, wait_ms, told, cause);
+        });
+    }
     [[nodiscard]] decision acquire_ms(std::int64_t cost, std::int64_t wait_ms, const cancel_token* cancel) {
         const auto* token = cancel != nullptr ? cancel->get() : nullptr;
         return detail::decide([&](auto* told, auto* cause) {
@@ -166,24 +210,40 @@ private:
     std::string key_;
 };
 
-/// A rate limiter by name. Whoever shares a name should give the same rate.
+/// A rate limiter by name. Whoever shares a name should give the same rates.
 class rate_limiter {
 public:
     /// `prefetch` is the largest part of the burst that this client may fetch ahead, more than 0 and at most 1; 0
     /// fetches nothing ahead: see dlock_rate_limiter_options_t.
     rate_limiter(const client& client, std::string_view name, const rate& rate, const absent& absent = {},
-                 double prefetch = 0) {
+                 double prefetch = 0)
+        : rate_limiter(client, name, std::vector<dlock::rate>{rate}, absent, prefetch) {}
+    /// Several rates, 1 to 8, all of which have to grant a request for any of them to be charged; of two, the one with
+    /// the longer period has more tokens.
+    rate_limiter(const client& client, std::string_view name, const std::vector<rate>& rates,
+                 const absent& absent = {}, double prefetch = 0)
+        : rates_(rates) {
+        if (rates_.empty()) detail::refuse_no_rates(name);
         dlock_rate_limiter_options_t how = DLOCK_RATE_LIMITER_OPTIONS_INIT;
-        how.has_burst = rate.burst.has_value();
-        how.burst = rate.burst.value_or(0);
+        const auto& first = rates_.front();
+        how.has_burst = first.burst.has_value();
+        how.burst = first.burst.value_or(0);
+        how.algorithm = first.algorithm;
+        std::vector<dlock_rate_t> more;
+        for (auto rate = rates_.begin() + 1; rate != rates_.end(); ++rate)
+            more.push_back({rate->tokens, rate->per.count(), rate->burst.value_or(0), rate->algorithm});
+        how.more_rates = more.data();
+        how.more_rates_count = more.size();
         how.absent = absent.policy;
         how.share_of = absent.share_of;
         how.prefetch = prefetch;
         detail::check([&](auto* cause) {
-            return dlock_rate_limiter_open(client.get(), name.data(), name.size(), rate.tokens, rate.per.count(), &how,
-                                           limiter_.out(), cause);
+            return dlock_rate_limiter_open(client.get(), name.data(), name.size(), first.tokens, first.per.count(),
+                                           &how, limiter_.out(), cause);
         });
     }
+    /// What it lets through, as it was given.
+    [[nodiscard]] const std::vector<rate>& rates() const noexcept { return rates_; }
 
     /// Takes `cost` tokens if they are there now.
     [[nodiscard]] decision try_acquire(std::int64_t cost = 1) {
@@ -206,9 +266,30 @@ public:
         return detail::decide(
             [&](auto* told, auto* cause) { return dlock_rate_limiter_peek(limiter_.get(), told, cause); });
     }
-    /// Fills the bucket, for everybody.
+    /// Forgets what was taken, and a block, for everybody.
     void reset() {
         detail::check([&](auto* cause) { return dlock_rate_limiter_reset(limiter_.get(), cause); });
+    }
+    /// Takes `cost` tokens now, for use when they are there: `usable_after` of the decision says how long that is. The
+    /// caller keeps to that time; nothing waits here. What is not wanted after all goes back with reward().
+    [[nodiscard]] decision reserve(std::int64_t cost = 1) { return reserve_ms(cost, -1); }
+    /// As reserve(), refused when it would be longer than `wait`.
+    template <class Rep, class Period>
+    [[nodiscard]] decision try_reserve_for(std::int64_t cost, std::chrono::duration<Rep, Period> wait) {
+        return reserve_ms(cost, detail::wait_ms(wait));
+    }
+    /// Takes `tokens`, 1 to the burst, whether or not they are there: who comes next waits the longer for it.
+    void penalty(std::int64_t tokens) {
+        detail::check([&](auto* cause) { return dlock_rate_limiter_penalty(limiter_.get(), tokens, cause); });
+    }
+    /// Gives `tokens`, 1 to the burst, back, as if they had not been taken: never more than were.
+    void reward(std::int64_t tokens) {
+        detail::check([&](auto* cause) { return dlock_rate_limiter_reward(limiter_.get(), tokens, cause); });
+    }
+    /// Grants nothing to anybody for so long from now on; zero ends it. The last call counts.
+    template <class Rep, class Period> void block(std::chrono::duration<Rep, Period> length) {
+        const auto length_ms = detail::to_ms(length);
+        detail::check([&](auto* cause) { return dlock_rate_limiter_block(limiter_.get(), length_ms, cause); });
     }
     /// One key of many, such as a user's id: a bucket of its own, that of the limiter `NAME:KEY`. Nothing is kept of a
     /// key that nobody waits for, so there may be millions of them. Its calls throw dlock::invalid_name for a key that
@@ -247,6 +328,11 @@ public:
     [[nodiscard]] const dlock_rate_limiter_t* get() const noexcept { return limiter_.get(); }
 
 private:
+    [[nodiscard]] decision reserve_ms(std::int64_t cost, std::int64_t wait_ms) {
+        return detail::decide([&](auto* told, auto* cause) {
+            return dlock_rate_limiter_reserve(limiter_.get(), cost, wait_ms, told, cause);
+        });
+    }
     [[nodiscard]] decision acquire_ms(std::int64_t cost, std::int64_t wait_ms, const cancel_token* cancel) {
         const auto* token = cancel != nullptr ? cancel->get() : nullptr;
         return detail::decide([&](auto* told, auto* cause) {
@@ -254,6 +340,7 @@ private:
         });
     }
 
+    std::vector<rate> rates_;
     detail::owned<dlock_rate_limiter_t, dlock_rate_limiter_free> limiter_;
 };
 

@@ -13,6 +13,7 @@ mod held;
 mod id_generator;
 mod latch;
 mod limiter;
+mod limiter_adjust;
 mod lock;
 mod lock_all;
 mod main_thread;
@@ -61,6 +62,11 @@ mod _native {
     use crate::limiter::{
         limiter_acquire, limiter_acquire_many, limiter_open, limiter_reset, limiter_try_acquire_now,
         submit_limiter_acquire, submit_limiter_acquire_many, submit_limiter_reset,
+    };
+    #[pymodule_export]
+    use crate::limiter_adjust::{
+        limiter_block, limiter_penalty, limiter_reserve, limiter_reward, submit_limiter_block, submit_limiter_penalty,
+        submit_limiter_reserve, submit_limiter_reward,
     };
     #[pymodule_export]
     use crate::lock::{

@@ -10,24 +10,28 @@ use crate::error::exception;
 use crate::object_handle::ObjectHandle;
 use crate::port::Port;
 
+/// A rate as Python gives it: tokens, microseconds, burst, and the word of its algorithm.
+type Rate = (i64, i64, Option<i64>, String);
+
 /// `absent` is the policy for an absent server: a word, and for `local_share` among how many.
 #[pyfunction]
-#[pyo3(signature = (client, name, tokens, per_us, burst, absent, prefetch))]
+#[pyo3(signature = (client, name, rates, absent, prefetch))]
 pub(crate) fn limiter_open(
     py: Python<'_>,
     client: u64,
     name: Vec<u8>,
-    tokens: i64,
-    per_us: i64,
-    burst: Option<i64>,
+    rates: Vec<Rate>,
     absent: (String, Option<i64>),
     prefetch: Option<f64>,
 ) -> PyResult<ObjectHandle> {
     let handle = quick(py, "limiter_open", |state| {
         let (word, share_of) = absent;
         let absent = ops::absent(&word, share_of)?;
-        let rate = RateArgs { tokens, per_us, burst, algorithm: ops::algorithm("gcra")? };
-        ops::limiter_open(state, client, &name, &[rate], absent, prefetch)
+        let read = |(tokens, per_us, burst, word): &Rate| -> libdlock::Result<RateArgs> {
+            Ok(RateArgs { tokens: *tokens, per_us: *per_us, burst: *burst, algorithm: ops::algorithm(word)? })
+        };
+        let rates: Vec<RateArgs> = rates.iter().map(read).collect::<libdlock::Result<_>>()?;
+        ops::limiter_open(state, client, &name, &rates, absent, prefetch)
     })?;
     Ok(ObjectHandle::new(HandleKind::Limiter, handle))
 }

@@ -50,7 +50,17 @@ COROUTINES = {
     "IdGenerator": {"next_id", "next_ids"},
     "Worker": {"release"},
     "Lost": {"wait"},
-    "RateLimiter": {"try_acquire", "try_acquire_many", "acquire", "peek", "reset"},
+    "RateLimiter": {
+        "try_acquire",
+        "try_acquire_many",
+        "acquire",
+        "peek",
+        "reset",
+        "reserve",
+        "penalty",
+        "reward",
+        "block",
+    },
 }
 # The ways into a scope, and what each is called where it may suspend.
 SCOPES = {"__enter__": "__aenter__", "__exit__": "__aexit__"}

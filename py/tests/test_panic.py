@@ -93,6 +93,10 @@ def threads():
         assert limiter.acquire() and limiter.try_acquire_many([("a", 1)])
         limiter.reset()
         assert client.rate_limiter("f", rate=5000, per=1, prefetch=0.5).try_acquire()
+        assert limiter.reserve()
+        limiter.penalty(1)
+        limiter.reward(1)
+        limiter.block(0)
     ids = libdlock.Snowflake(1, 1)
     assert ids.decode(ids.next_id()) and ids.next_ids(2) and ids.parse(ids.encode(5, 62), 62) == 5
     assert libdlock.Layout.named("default") == ids.layout and ids.layout.decode(5)
@@ -151,6 +155,10 @@ async def tasks():
         limiter = client.rate_limiter("k", rate=5, per=1)
         assert await limiter.acquire() and await limiter.try_acquire_many([("a", 1)])
         await limiter.reset()
+        assert await limiter.reserve()
+        await limiter.penalty(1)
+        await limiter.reward(1)
+        await limiter.block(0)
 
 threads()
 asyncio.run(tasks())

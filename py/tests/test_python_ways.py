@@ -125,7 +125,7 @@ def test_python_s_own_errors_name_the_parameter_and_no_internal_class(client: li
         ("name", lambda: client.lock()),  # type: ignore[call-arg]
         ("waits", lambda: client.lock("k", waits=1)),  # type: ignore[call-arg]
         ("reentrant", lambda: client.lock("k", reentrant=1)),  # type: ignore[arg-type]
-        ("rate", lambda: client.rate_limiter("k", per=1)),  # type: ignore[call-arg]
+        ("rate", lambda: client.rate_limiter("k", per=1)),
         ("rate", lambda: client.rate_limiter("k", rate="1", per=1)),  # type: ignore[arg-type]
         ("detached", lambda: lock.attach(5)),  # type: ignore[arg-type]
         ("timeout", lambda: lock.acquire(timeout="1")),  # type: ignore[arg-type]

@@ -1,10 +1,13 @@
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.libdlock.Absent;
+import org.libdlock.Algorithm;
 import org.libdlock.Answer;
 import org.libdlock.Client;
 import org.libdlock.Decision;
@@ -34,6 +37,19 @@ final class RateLimiterVerbs implements Verbs {
         all.put("spend_many", this::spendMany);
         all.put("peek", step -> decided(ofKey(step).peek()));
         all.put("counted_decisions", step -> counted(clients.get(step.object(0)).stats().limiter()));
+        all.put("reserve", step -> decided(ofKey(step).reserve(step.number("cost"), step.millis("wait_ms"))));
+        all.put("penalty", step -> {
+            ofKey(step).penalty(step.number("tokens"));
+            return "";
+        });
+        all.put("reward", step -> {
+            ofKey(step).reward(step.number("tokens"));
+            return "";
+        });
+        all.put("block", step -> {
+            ofKey(step).block(step.millis("length_ms"));
+            return "";
+        });
         all.put("reset", step -> {
             ofKey(step).reset();
             return "";
@@ -71,13 +87,25 @@ final class RateLimiterVerbs implements Verbs {
     }
 
     private String open(Step step) {
-        Rate rate = Rate.of(step.number("tokens"), Duration.ofNanos(step.number("per_us") * 1000));
+        Rate rate = rate(step.number("tokens"), step.number("per_us"), step.option("algorithm", "gcra"));
         if (step.options().containsKey("burst")) {
             rate = rate.burst(step.number("burst"));
         }
+        List<Rate> rates = new ArrayList<>(List.of(rate));
+        if (step.options().containsKey("more")) {
+            for (String each : step.option("more", "").split(",")) {
+                String[] words = each.split("/");
+                rates.add(rate(Long.parseLong(words[0]), Long.parseLong(words[1]), words[2]));
+            }
+        }
         Client client = clients.get(step.object(0));
-        limiters.put(step.object(2), client.rateLimiter(step.object(1), rate, policy(step)));
+        limiters.put(step.object(2), client.rateLimiter(step.object(1), rates, policy(step)));
         return "";
+    }
+
+    private static Rate rate(long tokens, long micros, String algorithm) {
+        Rate rate = Rate.of(tokens, Duration.of(micros, ChronoUnit.MICROS));
+        return rate.by(Algorithm.valueOf(algorithm.toUpperCase(Locale.ROOT)));
     }
 
     private static String counted(LimiterStats limiter) {
@@ -102,6 +130,8 @@ final class RateLimiterVerbs implements Verbs {
     private static String decided(Decision decision) {
         return "allowed=" + decision.allowed() + " granted=" + decision.granted() + " remaining="
                 + decision.remaining() + " retry_after_us=" + micros(decision.retryAfter()) + " reset_after_us="
-                + micros(decision.resetAfter()) + " limit=" + decision.limit();
+                + micros(decision.resetAfter()) + " limit=" + decision.limit() + " refused_by="
+                + (decision.refusedBy().isPresent() ? decision.refusedBy().getAsLong() : "none") + " usable_after_us="
+                + micros(decision.usableAfter());
     }
 }

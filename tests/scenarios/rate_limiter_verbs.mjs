@@ -14,16 +14,18 @@ const decided = (decision) => ({
   retry_after_us: us(decision.retryAfterMs),
   reset_after_us: us(decision.resetAfterMs),
   limit: decision.limit,
+  refused_by: decision.refusedBy,
+  usable_after_us: us(decision.usableAfterMs),
 });
 
+const rate = (tokens, perUs, algorithm) => ({ tokens: Number(tokens), perMs: Number(perUs) / 1000, algorithm });
+
 export const verbs = (clients, things) => ({
-  limiter([client, name, limiter], { tokens, per_us, burst, absent, share_of }) {
-    const rate = {
-      tokens: Number(tokens),
-      perMs: Number(per_us) / 1000,
-      burst: number(burst),
-    };
-    things.set(limiter, clients.get(client).rateLimiter(name, { ...rate, absent: policy(absent, share_of) }));
+  limiter([client, name, limiter], { tokens, per_us, burst, algorithm, more, absent, share_of }) {
+    const first = { ...rate(tokens, per_us, algorithm), burst: number(burst) };
+    const others = more?.split(",").map((each) => rate(...each.split("/")));
+    const rates = others ? { rates: [first, ...others] } : first;
+    things.set(limiter, clients.get(client).rateLimiter(name, { ...rates, absent: policy(absent, share_of) }));
   },
   async spend([limiter], { cost, wait_ms = "0", key }) {
     return decided(await things.get(limiter).acquire(Number(cost), { waitMs: Number(wait_ms), key }));
@@ -34,6 +36,18 @@ export const verbs = (clients, things) => ({
     return {
       granted: answers.map((answer) => answer.error?.kind ?? answer.granted).join(","),
     };
+  },
+  async reserve([limiter], { cost, wait_ms, key }) {
+    return decided(await things.get(limiter).reserve(Number(cost), { waitMs: number(wait_ms), key }));
+  },
+  async penalty([limiter], { tokens, key }) {
+    await things.get(limiter).penalty(Number(tokens), { key });
+  },
+  async reward([limiter], { tokens, key }) {
+    await things.get(limiter).reward(Number(tokens), { key });
+  },
+  async block([limiter], { length_ms, key }) {
+    await things.get(limiter).block(Number(length_ms), { key });
   },
   async peek([limiter], { key }) {
     return decided(await things.get(limiter).peek({ key }));

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+from typing import Any
+
 import libdlock
 from verbs import Values, Verbs, done, seconds, us
 
@@ -17,12 +20,14 @@ class RateLimiterVerbs(Verbs):
         burst: str | None = None,
         absent: str = "fail",
         share_of: str | None = None,
+        algorithm: str = "gcra",
+        more: str = "",
     ) -> Values:
+        first = rate(tokens, per_us, algorithm, None if burst is None else int(burst))
+        others = [rate(*each.split("/")) for each in more.split(",") if each]
         self._things[limiter] = self._clients[client].rate_limiter(
             name,
-            rate=int(tokens),
-            per=int(per_us) / 1_000_000,
-            burst=None if burst is None else int(burst),
+            rates=[first, *others],
             absent=absent,
             share_of=None if share_of is None else int(share_of),
         )
@@ -50,9 +55,31 @@ class RateLimiterVerbs(Verbs):
             "waits": limiter.wait_time.count,
         }
 
+    async def reserve(self, limiter: str, cost: str, wait_ms: str | None = None, key: str | None = None) -> Values:
+        wait = None if wait_ms is None else seconds(wait_ms)
+        return decided(await done(self._things[limiter].reserve(int(cost), wait=wait, key=key)))
+
+    async def penalty(self, limiter: str, tokens: str, key: str | None = None) -> Values:
+        await done(self._things[limiter].penalty(int(tokens), key=key))
+        return {}
+
+    async def reward(self, limiter: str, tokens: str, key: str | None = None) -> Values:
+        await done(self._things[limiter].reward(int(tokens), key=key))
+        return {}
+
+    async def block(self, limiter: str, length_ms: str, key: str | None = None) -> Values:
+        await done(self._things[limiter].block(timedelta(milliseconds=int(length_ms)), key=key))
+        return {}
+
     async def reset(self, limiter: str, key: str | None = None) -> Values:
         await done(self._things[limiter].reset(key=key))
         return {}
+
+
+def rate(tokens: str, per_us: str, algorithm: str, burst: int | None = None) -> libdlock.Rate:
+    word: Any = algorithm.removesuffix("_per_client")
+    per = timedelta(microseconds=int(per_us))
+    return libdlock.Rate(int(tokens), per, burst, word, per_client=word != algorithm)
 
 
 def granted(answer: libdlock.Decision | libdlock.Undecided) -> str:
@@ -67,4 +94,6 @@ def decided(decision: libdlock.Decision) -> Values:
         "retry_after_us": us(decision.retry_after),
         "reset_after_us": us(decision.reset_after),
         "limit": decision.limit,
+        "refused_by": decision.refused_by,
+        "usable_after_us": us(decision.usable_after),
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use libdlock::limit::{Absent, LimiterOptions};
+use libdlock::limit::{Absent, Algorithm, LimiterOptions};
 use libdlock::{Decision, Rate, RateLimiter, Result, Wait};
 
 use crate::step::{Clients, Step, Values};
@@ -18,10 +18,13 @@ impl Limiters {
         Ok(Some(match step.verb {
             "limiter" => {
                 let mut rate = Rate::new(step.count("tokens"), Duration::from_micros(step.count("per_us")));
+                rate = rate.by(algorithm(step.options.get("algorithm").copied().unwrap_or("gcra")));
                 if step.given("burst").is_some() {
                     rate = rate.burst(step.count("burst"));
                 }
-                let options = LimiterOptions::new(rate).absent(policy(step));
+                let more = step.options.get("more").into_iter().flat_map(|more| more.split(',')).map(another);
+                let rates: Vec<Rate> = std::iter::once(rate).chain(more).collect();
+                let options = LimiterOptions::new(rates).absent(policy(step));
                 let limiter = step.client(clients).rate_limiter_with(step.objects[1], options)?;
                 self.0.insert(step.objects[2].to_owned(), limiter);
                 Values::default()
@@ -54,6 +57,22 @@ impl Limiters {
                     .add("waiting", limiter.waiting)
                     .add("waits", limiter.wait_time.count())
             }
+            "reserve" => {
+                let wait = step.millis("wait_ms").map_or(Wait::Forever, Wait::For);
+                decided(&self.of_key(step)?.reserve(step.count("cost"), wait).await?)
+            }
+            "penalty" => {
+                self.of_key(step)?.penalty(step.count("tokens")).await?;
+                Values::default()
+            }
+            "reward" => {
+                self.of_key(step)?.reward(step.count("tokens")).await?;
+                Values::default()
+            }
+            "block" => {
+                self.of_key(step)?.block(Duration::from_millis(step.count("length_ms"))).await?;
+                Values::default()
+            }
             "reset" => {
                 self.of_key(step)?.reset().await?;
                 Values::default()
@@ -66,6 +85,26 @@ impl Limiters {
     fn of_key(&self, step: &Step<'_>) -> Result<RateLimiter> {
         let limiter = &self.0[step.objects[0]];
         step.options.get("key").map_or_else(|| Ok(limiter.clone()), |key| limiter.keyed(key))
+    }
+}
+
+/// TOKENS/PER_US/ALGORITHM
+fn another(rate: &str) -> Rate {
+    let words: Vec<&str> = rate.split('/').collect();
+    let number = |at: usize| words[at].parse().expect("a number");
+    Rate::new(number(0), Duration::from_micros(number(1))).by(algorithm(words[2]))
+}
+
+fn algorithm(word: &str) -> Algorithm {
+    match word {
+        "gcra" => Algorithm::Gcra,
+        "fixed_window" => Algorithm::FixedWindow,
+        "aligned_window" => Algorithm::AlignedWindow,
+        "sliding_log" => Algorithm::SlidingLog,
+        "sliding_counter" => Algorithm::SlidingCounter,
+        "redisson" => Algorithm::Redisson { per_client: false },
+        "redisson_per_client" => Algorithm::Redisson { per_client: true },
+        _ => panic!("there is no algorithm {word}"),
     }
 }
 
@@ -86,4 +125,6 @@ fn decided(decision: &Decision) -> Values {
         .maybe("retry_after_us", decision.retry_after.map(|wait| wait.as_micros()))
         .add("reset_after_us", decision.reset_after.as_micros())
         .add("limit", decision.limit)
+        .maybe("refused_by", decision.refused_by)
+        .add("usable_after_us", decision.usable_after.as_micros())
 }

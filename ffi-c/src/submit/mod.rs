@@ -6,6 +6,7 @@ mod counting_semaphore;
 mod held;
 mod id_generator;
 mod latch;
+mod limiter_adjust;
 mod lock;
 mod lock_all;
 mod rate_limiter;

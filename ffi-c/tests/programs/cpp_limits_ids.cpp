@@ -64,7 +64,8 @@ void a_limiter_decides() {
     CHECK(!api.try_acquire_for(1, 1min)); // cannot be long enough, and is not waited for
     api.reset();
     CHECK(api.acquire().remaining == 1);
-    (void)thrown<dlock::invalid_argument>([&] { (void)api.try_acquire(3); });
+    const auto never = api.try_acquire(3);
+    CHECK(!never && !never.retry_after);
     (void)thrown<dlock::invalid_argument>([&] { dlock::rate_limiter(client, "x", {1, 1s, -1}); });
     CHECK(!dlock::rate_limiter(client, "cpp/limits/none", {0, 1s, std::nullopt}).try_acquire().retry_after);
     dlock::cancel_token cancel;
@@ -90,10 +91,52 @@ void keys_have_buckets_of_their_own() {
     CHECK(answers.size() == 5 && answers[0] && !answers[1] && !answers[2] && !answers[3] && answers[4].allowed());
     CHECK(answers[1].decided() && !answers[1].failed() && answers[1].decided()->retry_after > 29min);
     CHECK(!answers[2].decided() && answers[2].failed()->code() == DLOCK_INVALID_NAME);
-    CHECK(answers[3].failed()->code() == DLOCK_INVALID_ARGUMENT);
+    CHECK(answers[3].decided() && !answers[3].decided()->retry_after);
     (void)thrown<dlock::invalid_name>([&] { (void)api.keyed("{").try_acquire(); });
     (void)thrown<dlock::invalid_name>([&] { (void)api.keyed("\xff").acquire(); });
     (void)thrown<dlock::invalid_argument>([&] { (void)api.try_acquire_many({}); });
+}
+
+void several_rates_grant_what_each_of_them_does() {
+    dlock::client client{server_url()};
+    dlock::rate hourly{3, 1h};
+    hourly.algorithm = DLOCK_ALGORITHM_SLIDING_LOG;
+    dlock::rate_limiter api{client, "cpp/limits/several", {dlock::rate{2, 1min}, hourly}};
+    api.reset();
+    CHECK(api.rates().size() == 2 && api.rates()[1].algorithm == DLOCK_ALGORITHM_SLIDING_LOG);
+    CHECK(api.try_acquire(2));
+    CHECK(api.try_acquire().refused_by == 0);
+    const auto later = api.reserve();
+    CHECK(later && later.usable_after > 29s && later.usable_after <= 30s);
+    CHECK(!api.try_reserve_for(1, 1s));
+    CHECK(api.reserve().usable_after > 50min);
+    (void)thrown<dlock::invalid_argument>([&] { dlock::rate_limiter(client, "x", std::vector<dlock::rate>{}); });
+    const std::vector<dlock::rate> pointless{{2, 1s}, {3, 1s}};
+    (void)thrown<dlock::invalid_argument>([&] { dlock::rate_limiter(client, "x", pointless); });
+}
+
+template <class Limiter> void is_adjusted(Limiter& api) {
+    api.reset();
+    api.penalty(2);
+    CHECK(!api.peek());
+    api.reward(1);
+    CHECK(api.peek().remaining == 1 && api.reserve().usable_after == 0s && !api.try_reserve_for(1, 1s));
+    api.reset();
+    api.block(1min);
+    CHECK(!api.peek() && !api.peek().refused_by);
+    api.block(0s);
+    CHECK(api.peek());
+    (void)thrown<dlock::invalid_argument>([&] { api.penalty(3); });
+    (void)thrown<dlock::invalid_argument>([&] { api.reward(0); });
+    (void)thrown<dlock::invalid_argument>([&] { api.block(-1s); });
+}
+
+void a_limiter_and_its_keys_are_adjusted() {
+    dlock::client client{server_url()};
+    dlock::rate_limiter api{client, "cpp/limits/adjusted", {2, 1h, std::nullopt}};
+    is_adjusted(api);
+    auto one = api.keyed("user:1");
+    is_adjusted(one);
 }
 
 } // namespace
@@ -103,4 +146,6 @@ int main() {
     RUN(layouts_are_named_or_ones_own);
     RUN(a_limiter_decides);
     RUN(keys_have_buckets_of_their_own);
+    RUN(several_rates_grant_what_each_of_them_does);
+    RUN(a_limiter_and_its_keys_are_adjusted);
 }

@@ -19,7 +19,6 @@
     X(dlock_client_rw_lock_stats, dlock_client_rw_lock_stats(NULL, NULL, error))                                       \
     X(dlock_client_counting_semaphore_stats, dlock_client_counting_semaphore_stats(NULL, NULL, error))                 \
     X(dlock_client_latch_stats, dlock_client_latch_stats(NULL, NULL, error))                                           \
-    X(dlock_client_worker_stats, dlock_client_worker_stats(NULL, NULL, error))                                         \
     X(dlock_lock_open, dlock_lock_open(NULL, NULL, 0, NULL, NULL, error))                                              \
     X(dlock_lock_free, dlock_lock_free(NULL))                                                                          \
     X(dlock_lock_name, dlock_lock_name(NULL, NULL, 0, NULL, error))                                                    \
@@ -73,6 +72,14 @@
     X(dlock_rate_limiter_try_acquire_keyed, dlock_rate_limiter_try_acquire_keyed(NULL, NULL, 0, 0, NULL, error))       \
     X(dlock_rate_limiter_peek_keyed, dlock_rate_limiter_peek_keyed(NULL, NULL, 0, NULL, error))                        \
     X(dlock_rate_limiter_reset_keyed, dlock_rate_limiter_reset_keyed(NULL, NULL, 0, error))                            \
+    X(dlock_rate_limiter_reserve, dlock_rate_limiter_reserve(NULL, 0, 0, NULL, error))                                 \
+    X(dlock_rate_limiter_penalty, dlock_rate_limiter_penalty(NULL, 0, error))                                          \
+    X(dlock_rate_limiter_reward, dlock_rate_limiter_reward(NULL, 0, error))                                            \
+    X(dlock_rate_limiter_block, dlock_rate_limiter_block(NULL, 0, error))                                              \
+    X(dlock_rate_limiter_reserve_keyed, dlock_rate_limiter_reserve_keyed(NULL, NULL, 0, 0, 0, NULL, error))            \
+    X(dlock_rate_limiter_penalty_keyed, dlock_rate_limiter_penalty_keyed(NULL, NULL, 0, 0, error))                     \
+    X(dlock_rate_limiter_reward_keyed, dlock_rate_limiter_reward_keyed(NULL, NULL, 0, 0, error))                       \
+    X(dlock_rate_limiter_block_keyed, dlock_rate_limiter_block_keyed(NULL, NULL, 0, 0, error))                         \
     X(dlock_rate_limiter_try_acquire_many,                                                                             \
       dlock_rate_limiter_try_acquire_many(NULL, NULL, 0, NULL, NULL, error, error))                                    \
     X(dlock_semaphore_open, dlock_semaphore_open(NULL, NULL, 0, 0, NULL, NULL, error))                                 \
@@ -133,11 +140,6 @@
     X(dlock_snowflake_free, dlock_snowflake_free(NULL))                                                                \
     X(dlock_id_encode, dlock_id_encode(0, 0, NULL, 0, NULL, error))                                                    \
     X(dlock_id_parse, dlock_id_parse(NULL, 0, 0, NULL, error))                                                         \
-    X(dlock_worker_lease, dlock_worker_lease(NULL, NULL, 0, NULL, NULL, error))                                        \
-    X(dlock_worker_number, dlock_worker_number(NULL, NULL, error))                                                     \
-    X(dlock_worker_bits, dlock_worker_bits(NULL, NULL, error))                                                         \
-    X(dlock_worker_pool, dlock_worker_pool(NULL, NULL, 0, NULL, error))                                                \
-    X(dlock_worker_snowflake, dlock_worker_snowflake(NULL, NULL, NULL, error))                                         \
     X(dlock_cancel_new, dlock_cancel_new(NULL, error))                                                                 \
     X(dlock_cancel_fire, dlock_cancel_fire(NULL, error))                                                               \
     X(dlock_cancel_free, dlock_cancel_free(NULL))                                                                      \
@@ -169,6 +171,18 @@
     X(dlock_submit_rate_limit_keyed, dlock_submit_rate_limit_keyed(NULL, NULL, NULL, 0, 0, 0, NULL, NULL, error))      \
     X(dlock_submit_rate_limit_reset_keyed,                                                                             \
       dlock_submit_rate_limit_reset_keyed(NULL, NULL, NULL, 0, NULL, NULL, error))                                     \
+    X(dlock_submit_rate_limit_reserve, dlock_submit_rate_limit_reserve(NULL, NULL, 0, 0, NULL, NULL, error))           \
+    X(dlock_submit_rate_limit_penalty, dlock_submit_rate_limit_penalty(NULL, NULL, 0, NULL, NULL, error))              \
+    X(dlock_submit_rate_limit_reward, dlock_submit_rate_limit_reward(NULL, NULL, 0, NULL, NULL, error))                \
+    X(dlock_submit_rate_limit_block, dlock_submit_rate_limit_block(NULL, NULL, 0, NULL, NULL, error))                  \
+    X(dlock_submit_rate_limit_reserve_keyed,                                                                           \
+      dlock_submit_rate_limit_reserve_keyed(NULL, NULL, NULL, 0, 0, 0, NULL, NULL, error))                             \
+    X(dlock_submit_rate_limit_penalty_keyed,                                                                           \
+      dlock_submit_rate_limit_penalty_keyed(NULL, NULL, NULL, 0, 0, NULL, NULL, error))                                \
+    X(dlock_submit_rate_limit_reward_keyed,                                                                            \
+      dlock_submit_rate_limit_reward_keyed(NULL, NULL, NULL, 0, 0, NULL, NULL, error))                                 \
+    X(dlock_submit_rate_limit_block_keyed,                                                                             \
+      dlock_submit_rate_limit_block_keyed(NULL, NULL, NULL, 0, 0, NULL, NULL, error))                                  \
     X(dlock_submit_latch_try_set_count, dlock_submit_latch_try_set_count(NULL, NULL, 0, NULL, NULL, error))            \
     X(dlock_submit_latch_count_down, dlock_submit_latch_count_down(NULL, NULL, 0, NULL, NULL, error))                  \
     X(dlock_submit_latch_count, dlock_submit_latch_count(NULL, NULL, NULL, NULL, error))                               \
@@ -184,8 +198,7 @@
     X(dlock_submit_counting_semaphore_add_permits,                                                                     \
       dlock_submit_counting_semaphore_add_permits(NULL, NULL, 0, NULL, NULL, error))                                   \
     X(dlock_submit_counting_semaphore_drain, dlock_submit_counting_semaphore_drain(NULL, NULL, NULL, NULL, error))     \
-    X(dlock_submit_counting_semaphore_inspect, dlock_submit_counting_semaphore_inspect(NULL, NULL, NULL, NULL, error)) \
-    X(dlock_submit_worker_lease, dlock_submit_worker_lease(NULL, NULL, NULL, 0, NULL, NULL, NULL, error))
+    X(dlock_submit_counting_semaphore_inspect, dlock_submit_counting_semaphore_inspect(NULL, NULL, NULL, NULL, error))
 // </api:exports>
 
 #define EACH_EXPORT(X)                                                                                                 \

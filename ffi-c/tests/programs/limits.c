@@ -112,7 +112,8 @@ static void a_batch_answers_each_item_by_itself(void) {
     static dlock_error_t errors[5] = {DLOCK_ERROR_INIT};
     OK(dlock_rate_limiter_try_acquire_many(limiter, items, 5, statuses, decisions, errors, error));
     CHECK(statuses[0] == DLOCK_OK && decisions[0].granted == 2 && errors[0].code == DLOCK_OK);
-    CHECK(statuses[1] == DLOCK_INVALID_ARGUMENT && strstr(errors[1].name, "/batch:b") != NULL);
+    CHECK(statuses[1] == DLOCK_LIMITED && decisions[1].retry_after_us == -1 &&
+          strstr(errors[1].name, "/batch:b") != NULL);
     CHECK(statuses[2] == DLOCK_LIMITED && !decisions[2].allowed && decisions[2].remaining == 1);
     CHECK(errors[2].code == DLOCK_LIMITED && strstr(errors[2].name, "/batch:a") != NULL);
     CHECK(statuses[3] == DLOCK_INVALID_ARGUMENT && !decisions[3].allowed);
@@ -173,7 +174,7 @@ static void decisions_come_through_a_port(void) {
     CHECK(got.error.retry_after_us == got.decision.retry_after_us && got.error.retry_after_us > 1700 * SECOND);
     OK(dlock_submit_rate_limit(port, limiter, 3, 0, NULL, NULL, error));
     collect(port, &got, 1);
-    CHECK(got.kind == DLOCK_COMPLETION_ERROR && got.status == DLOCK_INVALID_ARGUMENT);
+    CHECK(got.kind == DLOCK_COMPLETION_DECISION && got.decision.retry_after_us == -1 && !got.error.retryable);
     OK(dlock_submit_rate_limit_reset(port, limiter, NULL, NULL, error));
     collect(port, &got, 1);
     CHECK(got.kind == DLOCK_COMPLETION_DONE);
@@ -240,6 +241,124 @@ static void clients_that_fetch_ahead_use_the_rate_and_no_more(void) {
     CHECK(dlock_port_free(port) == DLOCK_OK && dlock_client_free(other) == DLOCK_OK);
     CHECK(dlock_rate_limiter_free(theirs) == DLOCK_OK && dlock_rate_limiter_free(ours) == DLOCK_OK);
     CHECK(dlock_rate_limiter_try_acquire(ours, 1, &told, &error) == DLOCK_CLOSED);
+static const dlock_algorithm_t ALGORITHMS[] = {DLOCK_ALGORITHM_GCRA,
+                                               DLOCK_ALGORITHM_FIXED_WINDOW,
+                                               DLOCK_ALGORITHM_ALIGNED_WINDOW,
+                                               DLOCK_ALGORITHM_SLIDING_LOG,
+                                               DLOCK_ALGORITHM_SLIDING_COUNTER,
+                                               DLOCK_ALGORITHM_REDISSON,
+                                               DLOCK_ALGORITHM_REDISSON_PER_CLIENT};
+
+static void each_algorithm_counts(void) {
+    dlock_rate_limiter_options_t options = DLOCK_RATE_LIMITER_OPTIONS_INIT;
+    for (size_t at = 0; at < sizeof ALGORITHMS / sizeof *ALGORITHMS; at++) {
+        char what[32];
+        snprintf(what, sizeof what, "algorithm%zu", at);
+        options.algorithm = ALGORITHMS[at];
+        /* In an hour of a window of 50 years, none ends. */
+        dlock_rate_limiter_t* limiter = open_limiter(what, 2, SECOND * 3600 * 24 * 365 * 50, &options);
+        dlock_decision_t told = DLOCK_DECISION_INIT;
+        OK(dlock_rate_limiter_try_acquire(limiter, 2, &told, error));
+        CHECK(told.refused_by == -1);
+        GIVES(DLOCK_LIMITED, dlock_rate_limiter_try_acquire(limiter, 1, &told, error));
+        CHECK(told.limit == 2 && told.remaining == 0 && told.refused_by == 0);
+        CHECK(dlock_rate_limiter_free(limiter) == DLOCK_OK);
+    }
+}
+
+static void several_rates_grant_what_each_of_them_does(void) {
+    const dlock_rate_t more[] = {{3, 3600 * SECOND, 0, DLOCK_ALGORITHM_SLIDING_LOG}};
+    dlock_rate_limiter_options_t options = DLOCK_RATE_LIMITER_OPTIONS_INIT;
+    options.more_rates = more;
+    options.more_rates_count = 1;
+    dlock_rate_limiter_t* limiter = open_limiter("l", 2, 60 * SECOND, &options);
+    dlock_decision_t told = DLOCK_DECISION_INIT;
+    OK(dlock_rate_limiter_try_acquire(limiter, 2, &told, error));
+    GIVES(DLOCK_LIMITED, dlock_rate_limiter_try_acquire(limiter, 1, &told, error));
+    CHECK(told.refused_by == 0);
+    OK(dlock_rate_limiter_reserve(limiter, 1, -1, NULL, error));
+    GIVES(DLOCK_LIMITED, dlock_rate_limiter_try_acquire(limiter, 1, &told, error));
+    CHECK(told.refused_by == 1 && told.retry_after_us > 3000 * SECOND);
+    CHECK(dlock_rate_limiter_free(limiter) == DLOCK_OK);
+}
+
+static void rates_that_cannot_be_are_refused(void) {
+    const dlock_rate_t no_algorithm[] = {{3, 3600 * SECOND, 0, 7}};
+    const dlock_rate_t pointless[] = {{3, SECOND, 0, DLOCK_ALGORITHM_GCRA}};
+    const dlock_rate_t burst[] = {{3, 3600 * SECOND, -1, DLOCK_ALGORITHM_GCRA}};
+    const dlock_rate_t* wrong[] = {no_algorithm, pointless, burst, NULL};
+    for (size_t at = 0; at < sizeof wrong / sizeof *wrong; at++) {
+        dlock_rate_limiter_options_t options = DLOCK_RATE_LIMITER_OPTIONS_INIT;
+        options.more_rates = wrong[at];
+        options.more_rates_count = 1;
+        dlock_rate_limiter_t* limiter = NULL;
+        GIVES(DLOCK_INVALID_ARGUMENT, dlock_rate_limiter_open(client, "x", 1, 2, SECOND, &options, &limiter, error));
+        options.more_rates_count = SIZE_MAX;
+        GIVES(DLOCK_INVALID_ARGUMENT, dlock_rate_limiter_open(client, "x", 1, 2, SECOND, &options, &limiter, error));
+        options.more_rates_count = 0;
+        options.algorithm = -1;
+        GIVES(DLOCK_INVALID_ARGUMENT, dlock_rate_limiter_open(client, "x", 1, 2, SECOND, &options, &limiter, error));
+        CHECK(limiter == NULL);
+    }
+}
+
+static void a_limiter_and_its_keys_are_adjusted(void) {
+    dlock_rate_limiter_t* limiter = open_limiter("l", 2, 3600 * SECOND, NULL);
+    dlock_decision_t told = DLOCK_DECISION_INIT;
+    OK(dlock_rate_limiter_penalty(limiter, 2, error));
+    GIVES(DLOCK_LIMITED, dlock_rate_limiter_peek(limiter, &told, error));
+    OK(dlock_rate_limiter_reward(limiter, 1, error));
+    OK(dlock_rate_limiter_reserve(limiter, 1, 0, &told, error));
+    CHECK(told.granted == 1 && told.usable_after_us == 0);
+    GIVES(DLOCK_LIMITED, dlock_rate_limiter_reserve(limiter, 1, 1000, &told, error));
+    OK(dlock_rate_limiter_reserve(limiter, 1, -1, &told, error));
+    CHECK(told.usable_after_us > 1700 * SECOND);
+    OK(dlock_rate_limiter_reset(limiter, error));
+    OK(dlock_rate_limiter_block(limiter, 60000, error));
+    GIVES(DLOCK_LIMITED, dlock_rate_limiter_try_acquire(limiter, 1, &told, error));
+    CHECK(told.refused_by == -1 && told.retry_after_us > 50 * SECOND);
+    OK(dlock_rate_limiter_block(limiter, 0, error));
+    OK(dlock_rate_limiter_try_acquire(limiter, 1, &told, error));
+    GIVES(DLOCK_INVALID_ARGUMENT, dlock_rate_limiter_penalty(limiter, 3, error));
+    GIVES(DLOCK_INVALID_ARGUMENT, dlock_rate_limiter_reward(limiter, 0, error));
+    GIVES(DLOCK_INVALID_ARGUMENT, dlock_rate_limiter_block(limiter, -1, error));
+    OK(dlock_rate_limiter_reset_keyed(limiter, KEY("a"), error));
+    OK(dlock_rate_limiter_penalty_keyed(limiter, KEY("a"), 2, error));
+    OK(dlock_rate_limiter_reward_keyed(limiter, KEY("a"), 1, error));
+    OK(dlock_rate_limiter_reserve_keyed(limiter, KEY("a"), 1, 0, NULL, error));
+    GIVES(DLOCK_LIMITED, dlock_rate_limiter_peek_keyed(limiter, KEY("a"), NULL, error));
+    OK(dlock_rate_limiter_reset_keyed(limiter, KEY("a"), error));
+    OK(dlock_rate_limiter_block_keyed(limiter, KEY("a"), 60000, error));
+    GIVES(DLOCK_LIMITED, dlock_rate_limiter_peek_keyed(limiter, KEY("a"), NULL, error));
+    CHECK(dlock_rate_limiter_free(limiter) == DLOCK_OK);
+}
+
+static void adjustments_go_through_a_port(void) {
+    dlock_rate_limiter_t* limiter = open_limiter("l", 2, 3600 * SECOND, NULL);
+    OK(dlock_rate_limiter_reset_keyed(limiter, KEY("a"), error));
+    dlock_port_t* port = NULL;
+    dlock_completion_t got;
+    OK(dlock_port_new(&port, error));
+#define DONE(submitted)                                                                                                \
+    OK(submitted);                                                                                                     \
+    collect(port, &got, 1);                                                                                            \
+    CHECK(got.kind == DLOCK_COMPLETION_DONE)
+    DONE(dlock_submit_rate_limit_penalty(port, limiter, 2, NULL, NULL, error));
+    DONE(dlock_submit_rate_limit_reward(port, limiter, 1, NULL, NULL, error));
+    DONE(dlock_submit_rate_limit_penalty_keyed(port, limiter, KEY("a"), 2, NULL, NULL, error));
+    DONE(dlock_submit_rate_limit_reward_keyed(port, limiter, KEY("a"), 1, NULL, NULL, error));
+    OK(dlock_submit_rate_limit_reserve(port, limiter, 2, -1, NULL, NULL, error));
+    collect(port, &got, 1);
+    CHECK(got.kind == DLOCK_COMPLETION_DECISION && got.decision.usable_after_us > 1700 * SECOND);
+    OK(dlock_submit_rate_limit_reserve_keyed(port, limiter, KEY("a"), 2, 0, NULL, NULL, error));
+    collect(port, &got, 1);
+    CHECK(got.kind == DLOCK_COMPLETION_DECISION && got.status == DLOCK_LIMITED);
+    DONE(dlock_submit_rate_limit_block(port, limiter, 60000, NULL, NULL, error));
+    DONE(dlock_submit_rate_limit_block_keyed(port, limiter, KEY("a"), 60000, NULL, NULL, error));
+    GIVES(DLOCK_LIMITED, dlock_rate_limiter_peek_keyed(limiter, KEY("a"), &got.decision, error));
+    CHECK(got.decision.refused_by == -1);
+    CHECK(dlock_port_free(port) == DLOCK_OK);
+    CHECK(dlock_rate_limiter_free(limiter) == DLOCK_OK);
 }
 
 int main(void) {
@@ -254,6 +373,11 @@ int main(void) {
     RUN(decisions_come_through_a_port);
     RUN(shares_that_cannot_be_are_refused);
     RUN(clients_that_fetch_ahead_use_the_rate_and_no_more);
+    RUN(each_algorithm_counts);
+    RUN(several_rates_grant_what_each_of_them_does);
+    RUN(rates_that_cannot_be_are_refused);
+    RUN(a_limiter_and_its_keys_are_adjusted);
+    RUN(adjustments_go_through_a_port);
     OK(dlock_client_close(client, false, error));
     CHECK(dlock_client_free(client) == DLOCK_OK);
     return 0;

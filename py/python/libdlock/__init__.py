@@ -45,6 +45,7 @@ from ._native import __version__
 from ._options import LockDefaults
 from ._owned import OwnedHold
 from ._permits import SemaphoreInspection
+from ._rate import Rate
 from ._rw_lock import OwnedRwHold, RwHeld, RwLock, RwLockSide
 from ._semaphore import Semaphore
 from ._sides import RwLockInspection
@@ -106,6 +107,7 @@ __all__ = [
     "OwnedHoldAll",
     "OwnedRwHold",
     "Parts",
+    "Rate",
     "RateLimiter",
     "RwHeld",
     "RwLock",

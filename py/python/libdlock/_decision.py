@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
 from . import _native
-from ._convert import Seconds, microseconds, name_bytes, utf8, whole
+from ._convert import Seconds, milliseconds, name_bytes, utf8, whole
 from ._errors import DlockError
 from ._opened import OpenedClient, of_client
 from ._options import Absent
+from ._rate import Algorithm, Rate, carried, rates_given
 from ._unheld import UnheldObject
 
 
@@ -67,9 +68,7 @@ class NamedLimiter(UnheldObject):
         self,
         client: OpenedClient,
         name: str,
-        rate: int,
-        per: Seconds,
-        burst: int | None,
+        rates: tuple[Rate, ...],
         absent: Absent,
         share_of: int | None,
         prefetch: float | None,
@@ -80,19 +79,23 @@ class NamedLimiter(UnheldObject):
         handle = _native.limiter_open(
             client._number,
             encoded,
-            whole(rate, "rate", op=op, name=name),
-            microseconds(per, "per", op=op, name=name),
-            None if burst is None else whole(burst, "burst", op=op, name=name),
+            [carried(rate, name) for rate in rates],
             (utf8(absent, "absent", op=op), share),
             _share_given(prefetch),
         )
         super().__init__(client, name, handle)
+        self._rates = rates
         self._prefetches = prefetch is not None
 
     def _at_once(self, cost: int) -> Decision | None:
         """The decision, if the tokens that were fetched ahead allow one without the server."""
         told = _native.limiter_try_acquire_now(self._number, cost_given(cost, self._name))
         return None if told is None else Decision(*told)
+
+    @property
+    def rates(self) -> tuple[Rate, ...]:
+        """What it lets through, as it was given: one rate, or several."""
+        return self._rates
 
 
 _R = TypeVar("_R", bound=NamedLimiter)
@@ -108,9 +111,12 @@ class OpensLimiters(OpenedClient, Generic[_R]):
         self,
         name: str,
         *,
-        rate: int,
-        per: Seconds,
+        rate: int | None = None,
+        per: Seconds | None = None,
         burst: int | None = None,
+        algorithm: Algorithm | None = None,
+        per_client: bool = False,
+        rates: Iterable[Rate] | None = None,
         absent: Absent = "fail",
         share_of: int | None = None,
         prefetch: float | None = None,
@@ -118,6 +124,10 @@ class OpensLimiters(OpenedClient, Generic[_R]):
         """The rate limiter of that name: `rate` tokens in `per` seconds (1 us to 100 years). Costs no I/O.
 
         `burst` is the most tokens at once, the whole bucket; as many as `rate` by default. A rate of 0 refuses everything.
+        `algorithm` says how they are counted, `"gcra"` by default; see `Rate`, which also explains `per_client`.
+
+        `rates` takes the place of all these: 1 to 8 of `Rate`, all of which must grant a request for any of them to be
+        charged. Of two, the one with the longer period has more tokens.
 
         `absent` says what is answered while the server cannot be reached: an error (`"fail"`, the default), a refusal
         (`"deny"`), a permission (`"allow"`), or one by this process's own count of one `share_of`th of the rate
@@ -130,7 +140,8 @@ class OpensLimiters(OpenedClient, Generic[_R]):
         while another is refused, and what a process has that dies, never more than the rate brings in 0.9 s, is lost.
         Calls with a `key` fetch nothing ahead.
         """
-        return self._limiter_class(self, name, rate, per, burst, absent, share_of, prefetch)
+        given = rates_given(rate, per, burst, algorithm, per_client, rates)
+        return self._limiter_class(self, name, given, absent, share_of, prefetch)
 
 
 def _share_given(prefetch: float | None) -> float | None:
@@ -143,6 +154,16 @@ def _share_given(prefetch: float | None) -> float | None:
 def cost_given(cost: int, name: str) -> int:
     """A cost for the core."""
     return whole(cost, "cost", op="rate limit", name=name)
+
+
+def tokens_given(tokens: int, name: str, op: str) -> int:
+    """The tokens of a penalty or a reward for the core."""
+    return whole(tokens, "tokens", op=op, name=name)
+
+
+def length_given(length: Seconds, name: str) -> int:
+    """The length of a block for the core."""
+    return milliseconds(length, "length", op="block", name=name)
 
 
 def key_given(key: str | None) -> bytes | None:

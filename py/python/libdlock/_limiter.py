@@ -6,7 +6,17 @@ from collections.abc import Iterable
 
 from . import _native
 from ._convert import DO_NOT_WAIT, Seconds, optional_ms
-from ._decision import Decision, NamedLimiter, Undecided, answered, cost_given, items_given, key_given
+from ._decision import (
+    Decision,
+    NamedLimiter,
+    Undecided,
+    answered,
+    cost_given,
+    items_given,
+    key_given,
+    length_given,
+    tokens_given,
+)
 from ._greenlets import ask
 
 
@@ -25,8 +35,8 @@ class RateLimiter(NamedLimiter):
         With a `key`, such as a user's id, those of the bucket of that key: each key has one, under the name `NAME:KEY`.
         The client keeps nothing of a key that nobody waits for, so there may be millions of them.
 
-        `InvalidArgument` for a cost above the burst, which could never be granted. `InvalidName` for a key that is empty, or
-        makes a name that is too long or holds NUL or odd braces.
+        A cost above the burst can never be granted: it is refused with `retry_after` `None`. `InvalidName` for a key that is
+        empty, or makes a name that is too long or holds NUL or odd braces.
         """
         if self._prefetches and key is None:
             decision = self._at_once(cost)
@@ -38,7 +48,7 @@ class RateLimiter(NamedLimiter):
         """Takes tokens of several keys, a cost for each, in one round trip for every 256 of them: an answer for each, in
         the same order.
 
-        1 to 10,000 pairs of a key and a cost. What is wrong with one, such as a key of 10 kB or a cost above the burst, is
+        1 to 10,000 pairs of a key and a cost. What is wrong with one, such as a key of 10 kB or a negative cost, is
         its own answer, an `Undecided` with the exception in `error`, and no matter of the others. Like a refusal it is
         false. When a reply was lost, each item of that write has `OutcomeUnknown`. A key may occur several times.
         """
@@ -59,8 +69,55 @@ class RateLimiter(NamedLimiter):
         return self._ask(0, DO_NOT_WAIT, key)
 
     def reset(self, *, key: str | None = None) -> None:
-        """Fills the bucket, for everybody. For operators and tests."""
+        """Forgets what was taken, and a block, for everybody. For operators and tests."""
         ask(_native.limiter_reset, _native.submit_limiter_reset, self._number, key_given(key))
+
+    def reserve(self, cost: int = 1, wait: Seconds | None = None, *, key: str | None = None) -> Decision:
+        """Takes `cost` tokens now, for use when they are there, within `wait` seconds (`None`: whenever that is).
+
+        `usable_after` of the decision says in how many. The caller keeps to that time; nothing waits here. Refused when it
+        would be longer.
+
+        What is not wanted after all goes back with `reward`. `InvalidArgument` under `redisson`, which has no reservations.
+        """
+        given = cost_given(cost, self._name)
+        longest = optional_ms(wait, "wait", op="rate limit", name=self._name)
+        return Decision(
+            *ask(
+                _native.limiter_reserve,
+                _native.submit_limiter_reserve,
+                self._number,
+                given,
+                longest,
+                key_given(key),
+            )
+        )
+
+    def penalty(self, tokens: int, *, key: str | None = None) -> None:
+        """Takes `tokens` whether or not they are there: who comes next waits the longer for it. For a request that turned
+        out to cost more than it was let in for.
+
+        1 to the burst, and not under `redisson`; otherwise `InvalidArgument`. `OutcomeUnknown` when no reply came.
+        """
+        given = tokens_given(tokens, self._name, "penalty")
+        ask(_native.limiter_penalty, _native.submit_limiter_penalty, self._number, given, key_given(key))
+
+    def reward(self, tokens: int, *, key: str | None = None) -> None:
+        """Gives `tokens` back, as if they had not been taken: never more than were. What waits already keeps its time.
+
+        1 to the burst, and not under `redisson`; otherwise `InvalidArgument`. `OutcomeUnknown` when no reply came.
+        """
+        given = tokens_given(tokens, self._name, "reward")
+        ask(_native.limiter_reward, _native.submit_limiter_reward, self._number, given, key_given(key))
+
+    def block(self, length: Seconds, *, key: str | None = None) -> None:
+        """Grants nothing to anybody for `length` seconds from now on, whatever the rates would allow; 0 ends it. The last
+        call counts. Those that wait, or come to wait, get their tokens after it; what was reserved keeps its time.
+
+        0 to 100 years, and not under `redisson`; otherwise `InvalidArgument`.
+        """
+        given = length_given(length, self._name)
+        ask(_native.limiter_block, _native.submit_limiter_block, self._number, given, key_given(key))
 
     def _ask(self, cost: int, wait: int | None, key: str | None) -> Decision:
         cost = cost_given(cost, self._name)

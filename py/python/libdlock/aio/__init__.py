@@ -36,6 +36,7 @@ from .._hold import Inspection
 from .._native import __version__
 from .._options import LockDefaults
 from .._permits import SemaphoreInspection
+from .._rate import Rate
 from .._sides import RwLockInspection
 from .._snowflake import Layout, Parts, Snowflake
 from .._stats import (
@@ -107,6 +108,7 @@ __all__ = [
     "OwnedHoldAll",
     "OwnedRwHold",
     "Parts",
+    "Rate",
     "RateLimiter",
     "RwHeld",
     "RwLock",
