@@ -15,8 +15,7 @@ pub(crate) fn id_generator_open(
     block: i64,
     start: i64,
 ) -> PyResult<ObjectHandle> {
-    let open = "id_generator_open";
-    let handle = quick(py, open, |state| ops::id_generator_open(state, client, &name, block, start))?;
+    let handle = quick(py, "id_generator_open", |state| ops::id_generator_open(state, client, &name, block, start))?;
     Ok(ObjectHandle::new(HandleKind::IdGenerator, handle))
 }
 
