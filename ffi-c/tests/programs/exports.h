@@ -19,6 +19,7 @@
     X(dlock_client_rw_lock_stats, dlock_client_rw_lock_stats(NULL, NULL, error))                                       \
     X(dlock_client_counting_semaphore_stats, dlock_client_counting_semaphore_stats(NULL, NULL, error))                 \
     X(dlock_client_latch_stats, dlock_client_latch_stats(NULL, NULL, error))                                           \
+    X(dlock_client_worker_stats, dlock_client_worker_stats(NULL, NULL, error))                                         \
     X(dlock_lock_open, dlock_lock_open(NULL, NULL, 0, NULL, NULL, error))                                              \
     X(dlock_lock_free, dlock_lock_free(NULL))                                                                          \
     X(dlock_lock_name, dlock_lock_name(NULL, NULL, 0, NULL, error))                                                    \
@@ -140,6 +141,11 @@
     X(dlock_snowflake_free, dlock_snowflake_free(NULL))                                                                \
     X(dlock_id_encode, dlock_id_encode(0, 0, NULL, 0, NULL, error))                                                    \
     X(dlock_id_parse, dlock_id_parse(NULL, 0, 0, NULL, error))                                                         \
+    X(dlock_worker_lease, dlock_worker_lease(NULL, NULL, 0, NULL, NULL, error))                                        \
+    X(dlock_worker_number, dlock_worker_number(NULL, NULL, error))                                                     \
+    X(dlock_worker_bits, dlock_worker_bits(NULL, NULL, error))                                                         \
+    X(dlock_worker_pool, dlock_worker_pool(NULL, NULL, 0, NULL, error))                                                \
+    X(dlock_worker_snowflake, dlock_worker_snowflake(NULL, NULL, NULL, error))                                         \
     X(dlock_cancel_new, dlock_cancel_new(NULL, error))                                                                 \
     X(dlock_cancel_fire, dlock_cancel_fire(NULL, error))                                                               \
     X(dlock_cancel_free, dlock_cancel_free(NULL))                                                                      \
@@ -198,7 +204,8 @@
     X(dlock_submit_counting_semaphore_add_permits,                                                                     \
       dlock_submit_counting_semaphore_add_permits(NULL, NULL, 0, NULL, NULL, error))                                   \
     X(dlock_submit_counting_semaphore_drain, dlock_submit_counting_semaphore_drain(NULL, NULL, NULL, NULL, error))     \
-    X(dlock_submit_counting_semaphore_inspect, dlock_submit_counting_semaphore_inspect(NULL, NULL, NULL, NULL, error))
+    X(dlock_submit_counting_semaphore_inspect, dlock_submit_counting_semaphore_inspect(NULL, NULL, NULL, NULL, error)) \
+    X(dlock_submit_worker_lease, dlock_submit_worker_lease(NULL, NULL, NULL, 0, NULL, NULL, NULL, error))
 // </api:exports>
 
 #define EACH_EXPORT(X)                                                                                                 \

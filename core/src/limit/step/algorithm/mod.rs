@@ -138,7 +138,7 @@ impl Held {
                 let ahead = log.ahead(asked).unwrap_or(0);
                 let list = log.entries(asked, self.moved, &mark);
                 let deadline = for_us(ahead);
-                *key = MainKey((!list.is_empty()).then(|| Key { value: Value::List(list), deadline }));
+                *key = MainKey((!list.is_empty()).then_some(Key { value: Value::List(list), deadline }));
                 return;
             }
         };
