@@ -38,6 +38,15 @@ def measure(bench: Bench) -> list[Goal]:
         bench.say(f"{algorithm}, a million keys")
         row.append(f"{ask_for(RUST, KEYS // 10 if bench.quick else KEYS, f'keys:{algorithm}').server_bytes_each:.0f}")
         rows.append(row)
-    header = ["", "1 caller: decisions/s", "of floor", "server CPU", "64: decisions/s", "of floor", "server CPU", "bytes a key"]
+    header = [
+        "",
+        "1 caller: decisions/s",
+        "of floor",
+        "server CPU",
+        "64: decisions/s",
+        "of floor",
+        "server CPU",
+        "bytes a key",
+    ]
     print_table("Algorithms of the rate limiter", header, rows)
     return goals

@@ -220,8 +220,8 @@ public:
         : rate_limiter(client, name, std::vector<dlock::rate>{rate}, absent, prefetch) {}
     /// Several rates, 1 to 8, all of which have to grant a request for any of them to be charged; of two, the one with
     /// the longer period has more tokens.
-    rate_limiter(const client& client, std::string_view name, const std::vector<rate>& rates,
-                 const absent& absent = {}, double prefetch = 0)
+    rate_limiter(const client& client, std::string_view name, const std::vector<rate>& rates, const absent& absent = {},
+                 double prefetch = 0)
         : rates_(rates) {
         if (rates_.empty()) detail::refuse_no_rates(name);
         dlock_rate_limiter_options_t how = DLOCK_RATE_LIMITER_OPTIONS_INIT;

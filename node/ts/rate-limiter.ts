@@ -225,13 +225,7 @@ export class RateLimiter {
   readonly #prefetches: boolean;
 
   /** @internal */
-  constructor(
-    client: Client,
-    name: string,
-    handle: Handle,
-    rates: readonly Readonly<Rate>[],
-    prefetches: boolean,
-  ) {
+  constructor(client: Client, name: string, handle: Handle, rates: readonly Readonly<Rate>[], prefetches: boolean) {
     this.client = client;
     this.name = name;
     this.rates = rates;

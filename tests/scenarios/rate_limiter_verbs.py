@@ -24,7 +24,9 @@ class RateLimiterVerbs(Verbs):
         more: str = "",
     ) -> Values:
         first = rate(tokens, per_us, algorithm, None if burst is None else int(burst))
-        others = [rate(*each.split("/")) for each in more.split(",") if each]
+        others = [
+            rate(tokens, per_us, word) for tokens, per_us, word in (each.split("/") for each in more.split(",") if each)
+        ]
         self._things[limiter] = self._clients[client].rate_limiter(
             name,
             rates=[first, *others],

@@ -453,7 +453,8 @@ public final class Client implements AutoCloseable {
                 Wire.pack(given.stream().map(rate -> rate.algorithm().word()).toList());
         long[] numbers = given.stream().flatMapToLong(Rate::numbers).toArray();
         try {
-            long limiter = Native.limiterOpen(handle, bytes, numbers, algorithms, absent.word(), absent.shareOf(), prefetch);
+            long limiter =
+                    Native.limiterOpen(handle, bytes, numbers, algorithms, absent.word(), absent.shareOf(), prefetch);
             return new RateLimiter(this, name, limiter, given, prefetch != 0);
         } finally {
             Reference.reachabilityFence(this);

@@ -44,7 +44,8 @@ class NullArgumentsTest {
             entry(Absent.class, Absent.FAIL),
             entry(Layout.class, Layout.named("js53")),
             entry(long.class, 1L),
-            entry(int.class, 10));
+            entry(int.class, 10),
+            entry(double.class, 0.5));
 
     @Test
     void aNullArgumentIsNamed() throws Exception {
