@@ -120,7 +120,8 @@ export function openLimiter(client: Client, handle: Handle, name: string, option
   const wanted = objectName(name, op);
   if ((options as unknown) === undefined) throw wrongType("options", "an object with tokens and perMs", options);
   const { rates, absent, prefetch } = readOpening(options, { op, object: wanted });
-  const opened = unwrap(native.limiterOpen(handle, wanted, rates, ...absent, prefetch));
+  const [word, shareOf] = absent;
+  const opened = unwrap(native.limiterOpen(handle, wanted, rates, word, shareOf, prefetch));
   return new RateLimiter(client, wanted, opened, Object.freeze(rates.map(givenRate)), prefetch !== undefined);
 }
 

@@ -172,6 +172,29 @@ async fn nothing_is_kept_by_a_client_that_is_idle_or_closed() {
     }
 }
 
+/// Whatever its requests do meanwhile: some rounds end while a fetch is under way, behind tokens that are being given back.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_closes_in_the_middle_of_a_fetch_keeps_nothing() {
+    let server = Server::start();
+    let rate = Rate::new(1_000, SECOND).burst(100_000);
+    let others = client(&server.url()).await.rate_limiter("api", rate).expect("a limiter");
+    for round in 0..200 {
+        others.reset().await.expect("answered");
+        let client = client(&server.url()).await;
+        let limiter = prefetching(&client, rate, 0.5);
+        let (mut used, before) = (0, scripts(&server));
+        // The last fetches lie ahead of the calls.
+        while scripts(&server) - before < 3 + round % 5 {
+            for _ in 0..20 {
+                used += limiter.try_acquire(1).await.expect("answered").granted;
+            }
+        }
+        client.close().await;
+        let remaining = others.peek().await.expect("answered").remaining;
+        assert!(remaining >= 100_000 - used, "round {round}: {used} used, {remaining} left");
+    }
+}
+
 /// What was fetched is used, and then the policy decides: no later than after a second.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_a_server_what_was_fetched_comes_before_the_policy() {

@@ -32,6 +32,8 @@ pub(crate) struct Pocket {
     inside: Mutex<Inside>,
     /// Held by whoever asks the server.
     pub(super) asking: Arc<AsyncMutex<()>>,
+    /// Held by whoever gives back: what is fetched meanwhile lies behind it on the server, and has to go first.
+    giving: AsyncMutex<()>,
 }
 
 #[derive(Default)]
@@ -113,7 +115,14 @@ impl Inside {
 
 impl Pocket {
     pub(super) fn new(shared: &Arc<LimitObject>, rate: Rate, most: u64) -> Pocket {
-        Pocket { shared: shared.clone(), rate, most, inside: Mutex::default(), asking: Arc::default() }
+        Pocket {
+            shared: shared.clone(),
+            rate,
+            most,
+            inside: Mutex::default(),
+            asking: Arc::default(),
+            giving: AsyncMutex::default(),
+        }
     }
 
     fn inside(&self) -> MutexGuard<'_, Inside> {
@@ -216,6 +225,7 @@ impl Pocket {
     /// Gives back what is left, the last first. Behind what others have charged nothing can be given back: it stays here for
     /// the next calls, until its time is over. Whether nothing is left here.
     pub(super) async fn give_back(&self) -> bool {
+        let _giving = self.giving.lock().await;
         loop {
             let now = self.shared.client().clock.now();
             let Some(last) = self.inside().stretches.take_last() else { return true };

@@ -118,10 +118,11 @@ impl Stretches {
         heard.plus(half)
     }
 
-    /// Takes in what came out by [`Stretches::take_last`].
+    /// Takes in what came out by [`Stretches::take_last`], in front of what was fetched since.
     pub(super) fn put_again(&mut self, last: Stretch) {
         if last.used < last.length {
-            self.0.push_back(last);
+            let at = self.0.partition_point(|stretch| stretch.tat <= last.tat);
+            self.0.insert(at, last);
         }
     }
 
