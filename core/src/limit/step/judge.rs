@@ -157,7 +157,7 @@ impl Step for Judge {
 
 impl LimitState {
     /// What the key of the `at`-th of these rates holds.
-    fn read(&self, rates: &Rates, at: usize) -> &MainKey {
+    pub(super) fn read(&self, rates: &Rates, at: usize) -> &MainKey {
         static NOTHING: MainKey = MainKey(None);
         match rates.len() {
             1 => &self.main,

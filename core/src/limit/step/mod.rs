@@ -83,7 +83,7 @@ impl Expires for LimitState {
 }
 
 impl State for LimitState {
-    const ACCESS: &'static str = "~dlock_limit:* ~dlock_limit_*:* +eval +evalsha +time +ping +info +get +set +del +exists \
+    const ACCESS: &'static str = "~dlock_limit:* ~dlock_limit_*:* +eval +evalsha +time +ping +info +get +set +del +exists +type \
         +pexpire +lindex +llen +lset +ltrim +rpop +rpush";
 
     fn main_key(name: &ObjectName) -> String {

@@ -31,6 +31,11 @@ impl Step for Reset {
         _now: ServerTime,
         _outbox: &mut Outbox<'_>,
     ) -> Result<bool, WrongType> {
+        for at in 0..self.rates.len() {
+            if state.read(&self.rates, at).fields().is_ok_and(|fields| fields.is_some()) {
+                return Err(WrongType);
+            }
+        }
         let mut any = false;
         for at in 0..self.rates.len() {
             let key = state.key(&self.rates, at);
