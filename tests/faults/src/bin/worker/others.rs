@@ -1,12 +1,12 @@
-//! What nobody holds. Limiters: `ask LIMITER TOKENS PER_US BURST ASKERS MS` (answers with the server's time of every token got),
-//! `prefetch LIMITER TOKENS PER_US BURST SHARE MS FILE` (writes them into a file, each before the next call).
+//! What nobody holds. Limiters: `ask LIMITER TOKENS PER_US BURST ASKERS MS [ALGORITHM]` (answers with the server's time of every token
+//! got), `prefetch LIMITER TOKENS PER_US BURST SHARE MS FILE` (writes them into a file, each before the next call).
 //! Latches: `count-down NAME` (answers with what is left), `wait-for NAME WAIT_MS` (with whether it is open, and when it ended).
 
 use std::fs::File;
 use std::io::Write;
 use std::time::{Duration, Instant, SystemTime};
 
-use libdlock::limit::LimiterOptions;
+use libdlock::limit::{Algorithm, LimiterOptions};
 use libdlock::{Client, ErrorKind, Rate, RateLimiter, Wait};
 use libdlock_testkit::wait::monotonic_us;
 
@@ -16,9 +16,9 @@ use crate::words::{Failure, failure, number, wait_of};
 /// Does what one of these verbs asks for; none for another verb.
 pub async fn run(process: &Process, words: &[&str]) -> Result<Option<String>, Failure> {
     let values = match *words {
-        ["ask", name, tokens, per_us, burst, askers, ms] => {
+        ["ask", name, tokens, per_us, burst, askers, ms, ref by @ ..] => {
             let rate = Rate::new(number(tokens) as u64, Duration::from_micros(number(per_us) as u64));
-            let rate = rate.burst(number(burst) as u64);
+            let rate = by.iter().fold(rate.burst(number(burst) as u64), |rate, word| rate.by(algorithm(word)));
             // Each its own client, and so its own line and its own connection.
             let mut limiters = Vec::new();
             for _ in 0..number(askers) {
@@ -56,6 +56,12 @@ pub async fn run(process: &Process, words: &[&str]) -> Result<Option<String>, Fa
         _ => return Ok(None),
     };
     Ok(Some(values))
+}
+
+fn algorithm(word: &str) -> Algorithm {
+    use Algorithm::{AlignedWindow, FixedWindow, SlidingCounter, SlidingLog};
+    let all = [FixedWindow, AlignedWindow, SlidingLog, SlidingCounter];
+    all.into_iter().find(|one| one.as_str() == word).unwrap_or_else(|| panic!("there is no algorithm {word:?}"))
 }
 
 /// Takes one token after the other until `until`, waiting for each or trying again and again; when it got them, by the
