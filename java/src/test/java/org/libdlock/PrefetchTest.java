@@ -73,9 +73,9 @@ class PrefetchTest extends WithServer {
     private long scripts() {
         long count = 0;
         Object stats = server.command("INFO", "commandstats");
-        for (String line : String.valueOf(stats).split("\r\n")) {
+        for (String line : String.valueOf(stats).split("\r\n", -1)) {
             if (line.startsWith("cmdstat_eval")) {
-                count += Long.parseLong(line.split("calls=")[1].split(",")[0]);
+                count += Long.parseLong(line.split("calls=", -1)[1].split(",", -1)[0]);
             }
         }
         return count;
