@@ -198,6 +198,28 @@ async fn a_block_refuses_everybody_until_it_ends() {
     }
 }
 
+/// A short block of many keys must not leave them for a whole period.
+#[tokio::test]
+async fn a_key_that_says_nothing_any_more_is_gone() {
+    let server = Server::start();
+    let client = Client::connect(&server.url()).await.unwrap();
+    for by in OWN {
+        let limiter = client.rate_limiter(by.as_str(), Rate::new(5, 24 * HOUR).by(by)).unwrap();
+        let ends_soon = || {
+            let ttl = server.cmd(&["PTTL", &format!("dlock_limit:{{{}}}", by.as_str())]).int();
+            assert!((-2..=60).contains(&ttl) && ttl != -1, "{by:?}: {ttl} ms");
+        };
+        limiter.block(Duration::ZERO).await.unwrap();
+        ends_soon();
+        limiter.block(Duration::from_millis(50)).await.unwrap();
+        ends_soon();
+        limiter.reset().await.unwrap();
+        assert!(allowed(&limiter, 1).await);
+        limiter.reward(1).await.unwrap();
+        ends_soon();
+    }
+}
+
 #[tokio::test]
 async fn a_limiter_of_redisson_has_no_more_than_redisson_has() {
     let client = Client::connect("memory://").await.unwrap();

@@ -10,7 +10,7 @@
     gone = v == z
     same = v == three and u + second - w == two and y == cost
   elseif kind == 'c' then
-    gone = w == 0
+    gone = v == 0 and w == 0
     same = u == one and v == two and w == three
   else
     gone = v == 0

@@ -76,7 +76,13 @@ impl Counter {
 
     /// For how long it matters.
     pub(super) fn ahead(&self, asked: Asked<'_>) -> u64 {
-        (self.start + 2 * asked.numbers.per_us).saturating_sub(asked.now)
+        let Counter { start, before, taken } = *self;
+        let end = match (taken, before) {
+            (0, 0) if start <= asked.now => 0,
+            (0, _) if start <= asked.now => start + asked.numbers.per_us,
+            _ => start + 2 * asked.numbers.per_us,
+        };
+        end.saturating_sub(asked.now)
     }
 }
 

@@ -165,7 +165,7 @@ impl Held {
                 (bucket.tat < then, bucket.tat == then && ahead)
             }
             Count::Window(window) => (window.taken == 0, [window.start, window.taken] == then[..2]),
-            Count::Counter(counter) => (counter.taken == 0, self.standing(asked) == then),
+            Count::Counter(counter) => (counter.before == 0 && counter.taken == 0, self.standing(asked) == then),
             Count::Log(log) => (log.is_empty(), log.standing(asked)[1..] == then[1..] && log.last_cost() == asked.cost),
         }
     }

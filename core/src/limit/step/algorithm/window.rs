@@ -50,7 +50,8 @@ impl Window {
 
     /// For how long it matters.
     pub(super) fn ahead(&self, asked: Asked<'_>) -> u64 {
-        (self.start + asked.numbers.per_us).saturating_sub(asked.now)
+        let end = self.start + asked.numbers.per_us;
+        if self.taken > 0 { end.saturating_sub(asked.now) } else { 0 }
     }
 }
 

@@ -1,4 +1,4 @@
   if kind == 'w' or kind == 'a' then
     text = string.format('%.0f:%.0f:%.0f', u, v, now)
-    ahead = u + second - now
+    ahead = v > 0 and u + second - now or 0
   end
