@@ -129,11 +129,16 @@ def test_tasks_lease_numbers(server: RedisServer) -> None:
                 assert sorted(other.number for other in workers) == [1, 2, 3, 4, 5]
             with pytest.raises(libdlock.NotHeld):
                 ids.next_id()
-            task = asyncio.create_task(client.worker("orders"))
-            await asyncio.sleep(0)
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
+            for _ in range(100):
+                task = asyncio.create_task(client.worker("orders"))
+                await asyncio.sleep(0)
+                task.cancel()
+                try:
+                    # On a machine that is busy the answer may be there before the cancellation.
+                    await (await task).release()
+                except asyncio.CancelledError:
+                    break
+            assert task.cancelled()
             for _ in range(1000):
                 worker = await client.worker("orders")
                 if worker.number == 0:

@@ -330,7 +330,7 @@ def test_a_crowd_of_readers_and_writers(rw: libdlock.RwLock, brisk: Redisson, na
     for kind, started in ours:
         holds.extend((hold, kind) for hold in started.result(25)[1])
     assert len(holds) == 2 * len(kinds) * rounds
-    holds.sort()
+    holds.sort(key=lambda each: (each[0].begin, each[0].end))
     until, written_until = 0, 0
     for hold, kind in holds:
         assert hold.begin >= (until if kind == "write" else written_until), f"{kind} {hold} beside another"
