@@ -36,7 +36,7 @@ impl RateLimiter {
     /// ```
     pub fn keyed(&self, key: &str) -> Result<RateLimiter> {
         // Before anything of the client is touched: in a forked child it may be locked for ever.
-        self.shared.client().check_open(LimitObject::KIND).map_err(|error| error.on(self.key()))?;
+        self.check_open(LimitObject::KIND)?;
         let name = self.name_of_key(key)?;
         let make = || LimitObject::new(name.clone(), self.shared.limits().clone());
         let shared = self.shared.client().objects.get_or_insert(&name, make);

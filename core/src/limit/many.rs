@@ -67,7 +67,7 @@ impl RateLimiter {
     /// ```
     pub async fn try_acquire_many<K: AsRef<str>>(&self, items: &[(K, u64)]) -> Result<Vec<Result<Decision>>> {
         let client = self.shared.client();
-        client.check_open(Judge::OP).map_err(|error| error.on(self.key()))?;
+        self.check_open(Judge::OP)?;
         self.check_batch(items.len())?;
         let asked_at = client.clock.now();
         if self.terms().is_some() {

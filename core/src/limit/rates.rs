@@ -12,8 +12,8 @@ const MOST: usize = 8;
 
 /// What a limiter lets through: one [`Rate`], or several, all of which must grant a request for any of them to be charged.
 ///
-/// 1 to 8 rates. None of them may be one that another makes pointless: of two, the one with the longer period has more tokens. One by [`Algorithm::Redisson`] is alone.
-/// Checked where a limiter is made.
+/// 1 to 8 rates. None of them may be one that another makes pointless: of two, the one with the longer period has more
+/// tokens. One by [`Algorithm::Redisson`] is alone. Checked where a limiter is made.
 ///
 /// ```
 /// # let client = libdlock::Client::blocking_connect("memory://")?;
@@ -35,9 +35,8 @@ pub struct Rates(SmallVec<[Rate; 1]>);
 
 impl Rates {
     pub(super) fn check(&self) -> Result<()> {
-        let allowed = || format!("1 to {MOST} rates");
         if self.is_empty() || self.len() > MOST {
-            return refuse(format!("{} rates were given", self.len()), allowed());
+            return refuse(format!("{} rates were given", self.len()), format!("1 to {MOST} rates"));
         }
         self.iter().try_for_each(Rate::check)?;
         if self.len() > 1 && self.iter().any(|rate| matches!(rate.algorithm(), Algorithm::Redisson { .. })) {

@@ -38,13 +38,13 @@ fn random() -> [u8; 16] {
 impl RateLimiter {
     /// Asks once, for permits that are available now.
     pub(in crate::limit) async fn decide_by_log(&self, terms: Terms, cost: u64, asked_at: Tick) -> Result<Decision> {
-        self.shared.client().check_open(Acquire::OP).map_err(|error| error.on(self.key()))?;
+        self.check_open(Acquire::OP)?;
         self.while_open(Acquire::OP, pin!(self.ask_log(terms, cost, asked_at, Tick::NEVER))).await?
     }
 
     /// Asks when the permits should be there, until `until`, while others of this client wait behind it.
     pub(in crate::limit) async fn wait_by_log(&self, terms: Terms, cost: u64, until: Tick) -> Result<Decision> {
-        self.shared.client().check_open(Acquire::OP).map_err(|error| error.on(self.key()))?;
+        self.check_open(Acquire::OP)?;
         let clock = &self.shared.client().clock;
         let Some(_turn) = by_deadline(clock, until, pin!(self.shared.redisson().turn.lock())).await else {
             return self.refuse_by_log(terms).await;
@@ -63,7 +63,7 @@ impl RateLimiter {
     /// Makes all permits available, of all clients together and of this one.
     pub(in crate::limit) async fn reset_log(&self) -> Result<()> {
         let client = self.shared.client();
-        client.check_open(Reset::OP).map_err(|error| error.on(self.key()))?;
+        self.check_open(Reset::OP)?;
         let step = Reset { client: client.id().to_owned() };
         let reset = client.operate(self.shared.name(), &step);
         self.while_open(Reset::OP, pin!(reset)).await?.map(drop).map_err(|failed| failed.error)
