@@ -146,6 +146,30 @@ async fn a_reservation_says_when_its_tokens_may_be_used() {
     }
 }
 
+/// The wait is for weeks, and the window of a second goes there with it.
+#[tokio::test]
+async fn a_cancelled_wait_shuts_no_shorter_window() {
+    let (_server, clients) = both().await;
+    for client in clients {
+        for by in OWN {
+            let name = format!("{}, two rates", by.as_str());
+            let limiter =
+                client.rate_limiter(&name, [Rate::new(10, SECOND).by(by), Rate::new(11, 1_000 * HOUR).by(by)]).unwrap();
+            assert!(allowed(&limiter, 10).await);
+            tokio::time::sleep(Duration::from_millis(1_050)).await;
+            let waiting = limiter.acquire(5, Wait::Forever);
+            let waited = tokio::time::timeout(Duration::from_millis(100), waiting).await;
+            assert!(waited.is_err(), "{by:?} grants 15 of 11");
+            let mut spent = 0;
+            for _ in 0..100 {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+                spent += u32::from(allowed(&limiter, 1).await);
+            }
+            assert!(spent >= 1, "{by:?} has a token left, and stays shut");
+        }
+    }
+}
+
 #[tokio::test]
 async fn penalties_and_rewards_count_outside_of_decisions() {
     let (_server, clients) = both().await;

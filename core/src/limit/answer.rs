@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::decision::Decision;
 use super::rates::Rates;
 use super::reservations::{By, Reserved};
-use super::step::Judged;
+use super::step::{Judged, Stood};
 use crate::time::Tick;
 
 pub(super) enum Answer {
@@ -25,8 +25,8 @@ impl Answer {
         // From when the answer came, not from when the question was sent: never sooner than on the clock that it was judged by.
         let wait = Duration::from_micros(later);
         let decision = Decision::of(rates, cost, &judged, judged.at);
-        let (rates, then) = (rates.clone(), judged.standings);
-        Answer::Reserved(Reserved { due: heard.plus(wait), wait, decision, rates, cost, then, by })
+        let (rates, stood) = (rates.clone(), Stood { before: judged.before, after: judged.standings });
+        Answer::Reserved(Reserved { due: heard.plus(wait), wait, decision, rates, cost, stood, by })
     }
 
     /// The same, decided on the server's clock.

@@ -16,6 +16,8 @@ mod adjust;
 mod answer;
 mod asking;
 mod decision;
+#[cfg(test)]
+mod given_back_test;
 mod keyed;
 mod limiter;
 mod limits;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::step::{Block, Fetch, GiveBack, Judge, LimitState, PutBack, Reset, Reward, Wanted};
+use super::step::{Block, Fetch, GiveBack, Judge, LimitState, PutBack, Reset, Reward, Standing, Stood, Wanted};
 use super::tat::{Span, Stored};
 use super::{Algorithm, Rate, Rates};
 use crate::step::keys::{Key, Value};
@@ -18,11 +18,12 @@ pub(crate) enum Action {
         cost: u64,
         wait: Duration,
     },
-    /// Of what was charged last, or so much before it.
+    /// Of what was charged last, or so much before it, when it stood as another limiter does, or as it did.
     GiveBack {
         rates: Rates,
         cost: u64,
         less: u64,
+        before: Before,
     },
     Reward {
         rates: Rates,
@@ -43,6 +44,20 @@ pub(crate) enum Action {
     Reset(Rates),
     /// What others leave in the key: texts, lists, hashes of all algorithms, and of none.
     Foreign(MainKey, Option<u64>),
+}
+
+/// By how much less a rate stood before a charge.
+#[derive(Clone, Debug)]
+pub(crate) struct Before {
+    us: u64,
+    one: u64,
+    other: u64,
+}
+
+impl Before {
+    fn of(&self, [us, one, other]: Standing) -> Standing {
+        [us.saturating_sub(self.us), one.saturating_sub(self.one), other.saturating_sub(self.other)]
+    }
 }
 
 /// The periods of limiters with several rates, in us: each has a key.
@@ -215,9 +230,11 @@ fn actions(
             Action::Ask { rates, cost, wait }
         });
     let less = prop_oneof![3 => Just(0), 1 => 0..1_000u64, 1 => 0..2_000_000u64];
-    let give_back = (rates.clone(), 0..1_000u64, less).prop_map(move |(rates, some, less)| {
+    let before = (prop_oneof![2 => Just(0), 1 => 0..3_000_000u64, 1 => Just(u64::MAX)], 0..4u64, 0..4u64)
+        .prop_map(|(us, one, other)| Before { us, one, other });
+    let give_back = (rates.clone(), 0..1_000u64, less, before).prop_map(move |(rates, some, less, before)| {
         let cost = cost(&rates, some).clamp(1, rates.limit().max(1));
-        Action::GiveBack { rates, cost, less }
+        Action::GiveBack { rates, cost, less, before }
     });
     let reward =
         (rates.clone(), 1..12u64).prop_map(|(rates, some)| Action::Reward { tokens: some.min(rates.limit()), rates });
@@ -257,7 +274,7 @@ impl Model for LimitState {
     fn act(pair: &mut Pair<LimitState>, action: &Action) {
         match action {
             Action::Ask { rates, cost, wait } => pair.step(&Judge::new(rates, *cost).within(*wait), false),
-            Action::GiveBack { rates, cost, less } => {
+            Action::GiveBack { rates, cost, less, before } => {
                 // Such as the server could have answered.
                 let (attempt, mut state) = (Attempt { not_after: pair.now }, pair.state.clone());
                 let look = Judge::new(rates, 0);
@@ -267,7 +284,8 @@ impl Model for LimitState {
                     standing.iter_mut().for_each(|number| *number = (*number).min(1 << 52));
                     standing[0] = standing[0].saturating_sub(*less);
                 });
-                pair.step(&GiveBack::new(rates, *cost, now.standings), false);
+                let before = now.standings.iter().map(|standing| before.of(*standing)).collect();
+                pair.step(&GiveBack::new(rates, *cost, Stood { before, after: now.standings }), false);
             }
             Action::Fetch { rate, least, wanted } => pair.step(&Fetch::new(*rate, *least, *wanted), false),
             Action::PutBack { rate, unused, since_us } => {

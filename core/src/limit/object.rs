@@ -67,7 +67,7 @@ impl LimitObject {
 
     /// Whether the tokens could be given back, to the one that charged them. Asked once: a repeat could give them back twice.
     pub(super) async fn give_back(&self, reserved: &Reserved) -> bool {
-        let step = GiveBack::new(&reserved.rates, reserved.cost, reserved.then.clone());
+        let step = GiveBack::new(&reserved.rates, reserved.cost, reserved.stood.clone());
         match reserved.by {
             By::Share => self.shares().run(&self.name, &step, self.client().clock.now()).unwrap_or(true),
             By::Server => {

@@ -4,11 +4,10 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use smallvec::SmallVec;
 
 use super::answer::Answer;
 use super::reservations::By;
-use super::step::{GiveBack, Judge, Judged, LimitState, Standing};
+use super::step::{GiveBack, Judge, Judged, LimitState, Stood};
 use super::tat::{Span, since_2025};
 use super::{Decision, Rate};
 use crate::name::ObjectName;
@@ -55,15 +54,15 @@ impl Limiter {
     /// Asks for tokens within so many us: what was charged, and from when on it may be used, in parts of us since 2025.
     fn reserve(&mut self, cost: u64, wait_us: u64) -> Option<Charged> {
         let step = Judge::new(&self.rate.into(), cost).within(Duration::from_micros(wait_us));
-        let Judged { allowed, standings, .. } = self.run(&step);
+        let Judged { allowed, standings, before, .. } = self.run(&step);
         // Exactly; a caller waits until the next whole us.
         let tat = Span { us: standings[0][0], part: standings[0][1] }.work(self.rate.unit());
         let due = tat.saturating_sub(self.rate.work(self.rate.limit())).max(self.present());
-        allowed.then_some(Charged { cost, due, then: standings })
+        allowed.then_some(Charged { cost, due, stood: Stood { before, after: standings } })
     }
 
     fn give_back(&mut self, charged: &Charged) -> bool {
-        self.run(&GiveBack::new(&self.rate.into(), charged.cost, charged.then.clone()))
+        self.run(&GiveBack::new(&self.rate.into(), charged.cost, charged.stood.clone()))
     }
 }
 
@@ -71,7 +70,7 @@ impl Limiter {
 struct Charged {
     cost: u64,
     due: u128,
-    then: SmallVec<[Standing; 1]>,
+    stood: Stood,
 }
 
 /// A bucket: its level in 1/period of a token.

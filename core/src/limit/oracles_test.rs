@@ -18,9 +18,9 @@ const START: u64 = 1_767_225_600_000_000;
 
 /// A limiter on a clock of its own, and beside it the time that has really passed.
 #[derive(Clone)]
-struct Limiter {
+pub(super) struct Limiter {
     rates: Rates,
-    state: LimitState,
+    pub(super) state: LimitState,
     clock: u64,
     time: u64,
     /// From when on tokens may be used, in real time, and how many.
@@ -28,7 +28,7 @@ struct Limiter {
 }
 
 impl Limiter {
-    fn new(rates: impl Into<Rates>) -> Limiter {
+    pub(super) fn new(rates: impl Into<Rates>) -> Limiter {
         let rates = rates.into();
         rates.check().unwrap();
         Limiter {
@@ -40,23 +40,30 @@ impl Limiter {
         }
     }
 
-    fn pass(&mut self, us: u64) {
+    pub(super) fn pass(&mut self, us: u64) {
         self.clock += us;
         self.time += us;
     }
 
-    fn ask(&mut self, cost: u64) -> Decision {
+    pub(super) fn ask(&mut self, cost: u64) -> Decision {
         self.ask_within(cost, 0)
+    }
+
+    pub(super) fn run<S: Step<State = LimitState>>(&mut self, step: &S) -> S::Reply {
+        let (name, now) = (ObjectName::new("", "any").unwrap(), ServerTime(self.clock));
+        self.state.expire(now);
+        step.apply(&name, Attempt { not_after: now }, &mut self.state, now, &mut Outbox::new(&|_| false)).unwrap()
+    }
+
+    /// What asking for tokens within so many us brings.
+    pub(super) fn answer(&mut self, cost: u64, wait_us: u64) -> Answer {
+        let judged = self.run(&Judge::new(&self.rates.clone(), cost).within(Duration::from_micros(wait_us)));
+        Answer::of(&self.rates, cost, judged, since_2025(ServerTime(self.clock)), By::Server, Tick(0))
     }
 
     /// The decision, and in `usable_after` how long the tokens are to be waited for.
     fn ask_within(&mut self, cost: u64, wait_us: u64) -> Decision {
-        let (name, now) = (ObjectName::new("", "any").unwrap(), ServerTime(self.clock));
-        self.state.expire(now);
-        let step = Judge::new(&self.rates, cost).within(Duration::from_micros(wait_us));
-        let judged =
-            step.apply(&name, Attempt { not_after: now }, &mut self.state, now, &mut Outbox::new(&|_| false)).unwrap();
-        let decision = match Answer::of(&self.rates, cost, judged, since_2025(now), By::Server, Tick(0)) {
+        let decision = match self.answer(cost, wait_us) {
             Answer::Decided(decision) => decision,
             Answer::Reserved(reserved) => Decision { usable_after: reserved.wait, ..reserved.decision },
         };

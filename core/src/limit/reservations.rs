@@ -12,13 +12,12 @@ use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use smallvec::SmallVec;
 use tokio::sync::Notify;
 
 use super::decision::Decision;
 use super::object::LimitObject;
 use super::rates::Rates;
-use super::step::Standing;
+use super::step::Stood;
 use crate::time::{Clock, Tick};
 
 /// Tokens that were charged, and when they may be used.
@@ -29,10 +28,10 @@ pub(super) struct Reserved {
     pub(super) wait: Duration,
     /// What the caller is answered then.
     pub(super) decision: Decision,
-    /// The rates that they were charged by, how many, and how that left the rates.
+    /// The rates that they were charged by, how many, and how the rates stood before it and after it.
     pub(super) rates: Rates,
     pub(super) cost: u64,
-    pub(super) then: SmallVec<[Standing; 1]>,
+    pub(super) stood: Stood,
     pub(super) by: By,
 }
 
@@ -308,9 +307,10 @@ mod tests {
 
     /// Tokens that were charged before others, so that they cannot be given back.
     fn reserved(shared: &LimitObject, cost: u64, wait: Duration) -> Reserved {
-        let (rates, then, by) = (Rates::from(Rate::new(1, SECOND)), SmallVec::from_buf([[0; 3]]), By::Share);
+        let (rates, by) = (Rates::from(Rate::new(1, SECOND)), By::Share);
+        let stood = Stood { before: [[0; 3]].into(), after: [[0; 3]].into() };
         let due = shared.client().clock.now().plus(wait);
-        Reserved { due, wait, decision: Decision::allow(&rates, cost), rates, cost, then, by }
+        Reserved { due, wait, decision: Decision::allow(&rates, cost), rates, cost, stood, by }
     }
 
     async fn settle() {

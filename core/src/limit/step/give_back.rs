@@ -1,10 +1,8 @@
-use smallvec::SmallVec;
-
 use super::super::rates::Rates;
 use super::super::tat;
 use super::algorithm::Asked;
 use super::judge::{numbers, read};
-use super::{LimitState, Standing, lua, push_keys};
+use super::{LimitState, Stood, lua, push_keys};
 use crate::name::ObjectName;
 use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
 use crate::time::ServerTime;
@@ -18,13 +16,12 @@ use crate::time::ServerTime;
 pub(crate) struct GiveBack {
     rates: Rates,
     cost: u64,
-    /// How the rates stood when it was charged.
-    then: SmallVec<[Standing; 1]>,
+    stood: Stood,
 }
 
 impl GiveBack {
-    pub(crate) fn new(rates: &Rates, cost: u64, then: SmallVec<[Standing; 1]>) -> GiveBack {
-        GiveBack { rates: rates.clone(), cost, then }
+    pub(crate) fn new(rates: &Rates, cost: u64, stood: Stood) -> GiveBack {
+        GiveBack { rates: rates.clone(), cost, stood }
     }
 }
 
@@ -47,7 +44,8 @@ impl Step for GiveBack {
         let numbers = numbers(&self.rates, self.cost);
         let held = read(state, &self.rates, &numbers, self.cost, us)?;
         let asked = |at: usize| Asked { numbers: &numbers[at], cost: self.cost, now: us };
-        let since = held.iter().zip(&self.then).enumerate().map(|(at, (held, then))| held.since(asked(at), *then));
+        let since =
+            held.iter().zip(&self.stood.after).enumerate().map(|(at, (held, then))| held.since(asked(at), *then));
         let (mut all_gone, mut all_same) = (true, true);
         for (gone, same) in since {
             (all_gone, all_same) = (all_gone && gone, all_same && same && !gone);
@@ -55,8 +53,8 @@ impl Step for GiveBack {
         if !all_same {
             return Ok(all_gone);
         }
-        for (at, mut held) in held.into_iter().enumerate() {
-            held.take_back(asked(at));
+        for (at, (mut held, before)) in held.into_iter().zip(&self.stood.before).enumerate() {
+            held.restore(asked(at), *before);
             held.store(state.key(&self.rates, at), asked(at), now);
         }
         Ok(true)
@@ -68,10 +66,10 @@ impl Step for GiveBack {
             "rated",
             "give_back",
             "next",
-            "taken_back",
-            "algorithm/gcra_take_back",
-            "algorithm/window_take_back",
-            "algorithm/counter_take_back",
+            "restored",
+            "algorithm/gcra_restore",
+            "algorithm/window_restore",
+            "algorithm/counter_restore",
             "algorithm/log_take_back",
             "algorithm/gcra_store",
             "algorithm/window_store",
@@ -87,7 +85,7 @@ impl Step for GiveBack {
         push_keys(name, &self.rates, call);
         [self.cost, 0].into_iter().for_each(|number| call.args.number(number));
         numbers(&self.rates, self.cost).iter().for_each(|numbers| numbers.encode(call));
-        self.then.iter().flatten().for_each(|number| call.args.number(*number));
+        self.stood.after.iter().chain(&self.stood.before).flatten().for_each(|number| call.args.number(*number));
     }
 
     fn decode(reply: Reply) -> Result<bool, Malformed> {

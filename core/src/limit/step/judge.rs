@@ -33,6 +33,8 @@ pub(crate) struct Judged {
     /// Which rate says so, from 1 on; 0 for now, one more than there are rates for a block.
     pub(crate) which: u64,
     pub(crate) standings: SmallVec<[Standing; 1]>,
+    /// Of a reservation, how the rates stood before it.
+    pub(crate) before: SmallVec<[Standing; 1]>,
 }
 
 impl Judge {
@@ -93,8 +95,11 @@ impl Step for Judge {
             }
         }
         let allowed = at <= us + self.wait_us;
-        let mut standings = SmallVec::new();
+        let (mut standings, mut before) = (SmallVec::new(), SmallVec::new());
         for (number, mut held) in held.into_iter().enumerate() {
+            if allowed && at > us {
+                before.push(held.place(asked(number)));
+            }
             if allowed && self.cost > 0 {
                 held.charge(asked(number), at);
             }
@@ -103,7 +108,7 @@ impl Step for Judge {
                 held.store(state.key(&self.rates, number), asked(number), now);
             }
         }
-        Ok(Judged { allowed, now, at, which, standings })
+        Ok(Judged { allowed, now, at, which, standings, before })
     }
 
     fn script() -> &'static Script {
@@ -137,17 +142,15 @@ impl Step for Judge {
         let items = wire::list(reply)?;
         let (head, rest) = items.split_at_checked(4).ok_or(Malformed)?;
         let numbers: Vec<u64> = rest.iter().map(|item| wire::unsigned(Some(item))).collect::<Result<_, _>>()?;
-        let standings: SmallVec<_> = numbers.chunks_exact(3).map(|three| [three[0], three[1], three[2]]).collect();
-        if standings.is_empty() {
+        let (allowed, now) = (wire::int(head.first())? == 1, wire::time(head.get(1))?);
+        let (at, which) = (wire::unsigned(head.get(2))?, wire::unsigned(head.get(3))?);
+        let mut standings: SmallVec<_> = numbers.chunks_exact(3).map(|three| [three[0], three[1], three[2]]).collect();
+        let is_reservation = allowed && at > tat::since_2025(now);
+        let before = if is_reservation { standings.drain(standings.len() / 2..).collect() } else { SmallVec::new() };
+        if standings.is_empty() || (is_reservation && before.len() != standings.len()) {
             return Err(Malformed);
         }
-        Ok(Judged {
-            allowed: wire::int(head.first())? == 1,
-            now: wire::time(head.get(1))?,
-            at: wire::unsigned(head.get(2))?,
-            which: wire::unsigned(head.get(3))?,
-            standings,
-        })
+        Ok(Judged { allowed, now, at, which, standings, before })
     }
 
     fn server_time(reply: &Judged) -> Option<ServerTime> {

@@ -13,6 +13,8 @@ mod reward;
 use std::collections::BTreeMap;
 use std::mem::swap;
 
+use smallvec::SmallVec;
+
 pub(super) use algorithm::outlook;
 pub(crate) use block::Block;
 pub(crate) use fetch::{Fetch, Fetched, Wanted};
@@ -32,6 +34,13 @@ const KIND: &str = "dlock_limit";
 
 /// Of each rate the three numbers that say how it stands, see the scripts.
 pub(crate) type Standing = [u64; 3];
+
+/// How each rate stood before a charge, and how that left it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Stood {
+    pub(crate) before: SmallVec<[Standing; 1]>,
+    pub(crate) after: SmallVec<[Standing; 1]>,
+}
 
 /// A script of what all of them share, the algorithms, and these parts.
 macro_rules! lua {

@@ -16,20 +16,27 @@ impl Counter {
     pub(super) fn read(text: Option<&str>, asked: Asked<'_>) -> Result<(Counter, bool), WrongType> {
         let (per, now) = (asked.numbers.per_us, asked.now);
         let current = now - now % per;
-        let Some(text) = text else {
-            return Ok((Counter { start: current, before: 0, taken: 0 }, false));
-        };
+        let Some(text) = text else { return Ok((Counter { start: current, before: 0, taken: 0 }, false)) };
         let [begun, before, taken, written] = numbers(text).ok_or(WrongType)?;
         let moved = written > now;
         // The clock stepped back: the windows are as far ahead as they were.
         let back = if moved { (written - written % per).saturating_sub(current) } else { 0 };
         let begun = begun.saturating_sub(back).min(now + LONGEST);
-        let counter = match () {
-            () if begun + per > current => Counter { start: begun.max(current), before, taken },
-            () if begun + 2 * per > current => Counter { start: current, before: taken, taken: 0 },
-            () => Counter { start: current, before: 0, taken: 0 },
-        };
-        Ok((counter, moved))
+        Ok((Counter { start: begun, before, taken }.aged(asked), moved))
+    }
+
+    /// As it is now.
+    fn aged(self, asked: Asked<'_>) -> Counter {
+        let (per, current) = (asked.numbers.per_us, asked.now - asked.now % asked.numbers.per_us);
+        match self.start {
+            start if start + per > current => Counter { start: start.max(current), ..self },
+            start if start + 2 * per > current => Counter { start: current, before: self.taken, taken: 0 },
+            _ => Counter { start: current, before: 0, taken: 0 },
+        }
+    }
+
+    pub(super) fn restore(&mut self, asked: Asked<'_>, [start, before, taken]: Standing) {
+        *self = Counter { start, before, taken }.aged(asked);
     }
 
     pub(super) fn due(&self, asked: Asked<'_>) -> u64 {
@@ -68,6 +75,11 @@ impl Counter {
         let rest = asked.cost.saturating_sub(self.taken);
         self.taken = self.taken.saturating_sub(asked.cost);
         self.before = self.before.saturating_sub(rest);
+        if self.taken == 0 && self.start > asked.now {
+            // The window before is the last one, and the one before that counts as full: nothing is known of it.
+            let Numbers { tokens, per_us, .. } = *asked.numbers;
+            *self = Counter { start: self.start.saturating_sub(per_us), before: tokens, taken: self.before };
+        }
     }
 
     pub(super) fn text(&self, asked: Asked<'_>) -> String {

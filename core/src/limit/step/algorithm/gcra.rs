@@ -47,6 +47,13 @@ impl Bucket {
         self.tat = less.max(Span { us: asked.now, part: 0 });
     }
 
+    pub(super) fn restore(&mut self, asked: Asked<'_>, [us, part, _]: Standing) {
+        self.tat = Span { us, part };
+        if us < asked.now {
+            self.tat = Span { us: asked.now, part: 0 };
+        }
+    }
+
     pub(super) fn text(&self, asked: Asked<'_>) -> String {
         let at = (self.tat > top(asked)).then_some(asked.now);
         Stored { tat: self.tat, at }.text(asked.numbers.tokens)

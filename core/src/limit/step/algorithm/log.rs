@@ -155,6 +155,11 @@ impl Log {
         }
     }
 
+    /// Its last entry; what was before a charge is in the entries before.
+    pub(super) fn place(&self) -> Standing {
+        [self.last.time, self.last.total, self.ahead]
+    }
+
     /// For how long it matters; `None` when nothing is left of it.
     pub(super) fn ahead(&self, asked: Asked<'_>) -> Option<u64> {
         let end = self.last.time + asked.numbers.per_us;
@@ -188,8 +193,10 @@ impl Log {
     }
 }
 
-/// The numbers that an entry begins with.
+/// The numbers that an entry begins with, whatever is behind them.
 fn begins(text: &str) -> Option<Last> {
-    let mut words = text.split(' ').map(number);
-    Some(Last { time: words.next()??, total: words.next()??, cost: words.next()?? })
+    let mut words = text.splitn(3, ' ');
+    let (time, total, rest) = (number(words.next()?)?, number(words.next()?)?, words.next()?);
+    let cost = rest.split(|other: char| !other.is_ascii_digit()).next()?;
+    Some(Last { time, total, cost: number(cost)? })
 }

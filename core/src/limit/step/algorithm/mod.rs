@@ -117,6 +117,24 @@ impl Held {
         }
     }
 
+    /// The three numbers with which [`Held::restore`] makes it again.
+    pub(super) fn place(&self, asked: Asked<'_>) -> Standing {
+        match &self.count {
+            Count::Log(log) => log.place(),
+            _ => self.standing(asked),
+        }
+    }
+
+    /// As it stood before the last charge, which took the tokens that are asked for.
+    pub(super) fn restore(&mut self, asked: Asked<'_>, before: Standing) {
+        match &mut self.count {
+            Count::Gcra(bucket) => bucket.restore(asked, before),
+            Count::Window(window) => window.restore(asked, before),
+            Count::Counter(counter) => counter.restore(asked, before),
+            Count::Log(log) => log.take_back(asked),
+        }
+    }
+
     /// Refuses everything for so many us from now on.
     pub(super) fn block(&mut self, asked: Asked<'_>, us: u64) {
         self.blocked_until = asked.now + us;

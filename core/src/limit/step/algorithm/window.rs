@@ -14,7 +14,7 @@ pub(in super::super) struct Window {
 impl Window {
     pub(super) fn read(text: Option<&str>, asked: Asked<'_>) -> Result<(Window, bool), WrongType> {
         let (per, now) = (asked.numbers.per_us, asked.now);
-        let fresh = Window { start: begin(asked.numbers, now), taken: 0 };
+        let fresh = Window::fresh(asked);
         let Some(text) = text else { return Ok((fresh, false)) };
         let [begun, taken, written] = numbers(text).ok_or(WrongType)?;
         let moved = written > now;
@@ -37,11 +37,22 @@ impl Window {
     }
 
     pub(super) fn take_back(&mut self, asked: Asked<'_>) {
+        let rest = asked.cost.saturating_sub(self.taken);
         self.taken = self.taken.saturating_sub(asked.cost);
         if self.taken == 0 && self.start > asked.now {
-            // Of the window before it is not known what was taken: all, as of each that lies before a reserved one.
-            *self = Window { start: self.start.saturating_sub(asked.numbers.per_us), taken: asked.numbers.tokens };
+            // The window before a reserved one counts as full: that something did not fit is all that is known of it.
+            let Numbers { tokens, per_us, .. } = *asked.numbers;
+            *self = Window { start: self.start.saturating_sub(per_us), taken: tokens.saturating_sub(rest) };
         }
+    }
+
+    pub(super) fn restore(&mut self, asked: Asked<'_>, [start, taken, _]: Standing) {
+        let is_over = start + asked.numbers.per_us <= asked.now;
+        *self = if is_over { Window::fresh(asked) } else { Window { start, taken } };
+    }
+
+    fn fresh(asked: Asked<'_>) -> Window {
+        Window { start: begin(asked.numbers, asked.now), taken: 0 }
     }
 
     pub(super) fn text(&self, asked: Asked<'_>) -> String {

@@ -1,7 +1,8 @@
   if kind == 'w' or kind == 'a' then
+    local rest = math.max(0, cost - v)
     v = math.max(0, v - cost)
     if v == 0 and u > now then
-      -- Of the window before it is not known what was taken: all, as of each that lies before a reserved one.
-      u, v = math.max(0, u - second), first
+      -- The window before a reserved one counts as full: that something did not fit is all that is known of it.
+      u, v = math.max(0, u - second), math.max(0, first - rest)
     end
   end
