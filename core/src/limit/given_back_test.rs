@@ -52,7 +52,7 @@ proptest! {
         before in calls(25),
         blocked_us in prop_oneof![3 => Just(None), 1 => (0..5_000_000u64).prop_map(Some)],
         cost in 0..15u64,
-        pause in prop_oneof![1 => Just(0), 2 => 0..1_000_000u64],
+        pause in prop_oneof![1 => Just(0), 2 => 0..1_000_000u64, 1 => 0..15_000_000u64],
         after in calls(12),
     ) {
         let mut limiter = Limiter::new(rates.clone());
