@@ -62,16 +62,16 @@ fn a_rate_is_counted_by_the_algorithm_of_its_word() {
     let client = client(state);
     let words = ["gcra", "fixed_window", "aligned_window", "sliding_log", "sliding_counter", "redisson"];
     for word in words {
-        let algorithm = ops::algorithm(word).unwrap();
+        let algorithm = word.parse::<Algorithm>().unwrap();
         assert_eq!(algorithm.as_str(), word);
         let rates = [RateArgs { algorithm, ..rate(2, 3_600_000_000) }];
         let limiter = ops::limiter_open(state, client, word.as_bytes(), &rates, Absent::Fail, None).unwrap();
         let ask = || state.wait(ops::limiter_acquire(state, limiter, None, 1, Some(0)), None).unwrap();
         assert_eq!([ask(), ask(), ask()].map(|decision| decision.allowed), [true, true, false], "{word}");
     }
-    assert_eq!(ops::algorithm("redisson").unwrap(), Algorithm::Redisson { per_client: false });
-    assert_eq!(ops::algorithm("redisson_per_client").unwrap(), Algorithm::Redisson { per_client: true });
-    let error = ops::algorithm("leaky").unwrap_err();
+    assert_eq!("redisson".parse::<Algorithm>().unwrap(), Algorithm::Redisson { per_client: false });
+    assert_eq!("redisson_per_client".parse::<Algorithm>().unwrap(), Algorithm::Redisson { per_client: true });
+    let error = "leaky".parse::<Algorithm>().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidArgument);
     assert!(error.message().contains("leaky"), "{error}");
     let allowed = error.allowed().unwrap();

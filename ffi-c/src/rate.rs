@@ -2,7 +2,7 @@
 
 use libdlock::Result;
 use libdlock::limit::Algorithm;
-use libdlock_bridge::ops::{self, RateArgs, given};
+use libdlock_bridge::ops::{RateArgs, given};
 
 use crate::error::{refuse, refuse_for};
 
@@ -42,7 +42,7 @@ pub struct dlock_rate_t {
 const RATES_MAX: usize = 1 << 10;
 
 pub(crate) fn algorithm(number: dlock_algorithm_t, op: &'static str) -> Result<Algorithm> {
-    ops::algorithm(match number {
+    let word = match number {
         DLOCK_ALGORITHM_GCRA => "gcra",
         DLOCK_ALGORITHM_FIXED_WINDOW => "fixed_window",
         DLOCK_ALGORITHM_ALIGNED_WINDOW => "aligned_window",
@@ -53,7 +53,8 @@ pub(crate) fn algorithm(number: dlock_algorithm_t, op: &'static str) -> Result<A
         _ => {
             return Err(refuse_for(op, format_args!("algorithm is {number}"), "the DLOCK_ALGORITHM_ numbers, 0 to 6"));
         }
-    })
+    };
+    word.parse()
 }
 
 /// Puts the rates at `start` behind those that are there.

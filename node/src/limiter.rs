@@ -20,7 +20,7 @@ pub struct Rate {
 
 impl Rate {
     fn read(&self) -> libdlock::Result<RateArgs> {
-        let algorithm = ops::algorithm(&self.algorithm)?;
+        let algorithm = self.algorithm.parse()?;
         Ok(RateArgs { tokens: self.tokens, per_us: self.per_us, burst: self.burst, algorithm })
     }
 }

@@ -28,7 +28,7 @@ pub(crate) fn limiter_open(
         let (word, share_of) = absent;
         let absent = ops::absent(&word, share_of)?;
         let read = |(tokens, per_us, burst, word): &Rate| -> libdlock::Result<RateArgs> {
-            Ok(RateArgs { tokens: *tokens, per_us: *per_us, burst: *burst, algorithm: ops::algorithm(word)? })
+            Ok(RateArgs { tokens: *tokens, per_us: *per_us, burst: *burst, algorithm: word.parse()? })
         };
         let rates: Vec<RateArgs> = rates.iter().map(read).collect::<libdlock::Result<_>>()?;
         ops::limiter_open(state, client, &name, &rates, absent, prefetch)

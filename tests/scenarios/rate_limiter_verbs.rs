@@ -18,7 +18,7 @@ impl Limiters {
         Ok(Some(match step.verb {
             "limiter" => {
                 let mut rate = Rate::new(step.count("tokens"), Duration::from_micros(step.count("per_us")));
-                rate = rate.by(algorithm(step.options.get("algorithm").copied().unwrap_or("gcra")));
+                rate = rate.by(step.options.get("algorithm").copied().unwrap_or("gcra").parse().expect("an algorithm"));
                 if step.given("burst").is_some() {
                     rate = rate.burst(step.count("burst"));
                 }
@@ -92,20 +92,7 @@ impl Limiters {
 fn another(rate: &str) -> Rate {
     let words: Vec<&str> = rate.split('/').collect();
     let number = |at: usize| words[at].parse().expect("a number");
-    Rate::new(number(0), Duration::from_micros(number(1))).by(algorithm(words[2]))
-}
-
-fn algorithm(word: &str) -> Algorithm {
-    match word {
-        "gcra" => Algorithm::Gcra,
-        "fixed_window" => Algorithm::FixedWindow,
-        "aligned_window" => Algorithm::AlignedWindow,
-        "sliding_log" => Algorithm::SlidingLog,
-        "sliding_counter" => Algorithm::SlidingCounter,
-        "redisson" => Algorithm::Redisson { per_client: false },
-        "redisson_per_client" => Algorithm::Redisson { per_client: true },
-        _ => panic!("there is no algorithm {word}"),
-    }
+    Rate::new(number(0), Duration::from_micros(number(1))).by(words[2].parse().expect("an algorithm"))
 }
 
 fn policy(step: &Step<'_>) -> Absent {

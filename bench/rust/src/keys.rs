@@ -3,7 +3,6 @@
 use std::error::Error;
 use std::time::{Duration, Instant};
 
-use libdlock::limit::Algorithm;
 use libdlock::{Client, Rate};
 
 use crate::protocol;
@@ -16,16 +15,7 @@ const BY_ITSELF: usize = 10;
 
 /// A rate by the algorithm of this name.
 fn by(algorithm: &str, tokens: u64, period: Duration) -> Result<Rate, String> {
-    let all = [
-        Algorithm::Gcra,
-        Algorithm::FixedWindow,
-        Algorithm::AlignedWindow,
-        Algorithm::SlidingLog,
-        Algorithm::SlidingCounter,
-        Algorithm::Redisson { per_client: false },
-    ];
-    let found = all.into_iter().find(|one| one.as_str() == algorithm);
-    Ok(Rate::new(tokens, period).by(found.ok_or_else(|| format!("there is no algorithm {algorithm:?}"))?))
+    Ok(Rate::new(tokens, period).by(algorithm.parse().map_err(|error: libdlock::Error| error.to_string())?))
 }
 
 /// So many tokens that nobody is refused.

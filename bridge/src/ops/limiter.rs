@@ -31,30 +31,8 @@ pub struct RateArgs {
     pub per_us: i64,
     /// The most tokens at once; none is the tokens of one period.
     pub burst: Option<i64>,
-    /// How it counts; see [`algorithm`].
+    /// How it counts.
     pub algorithm: Algorithm,
-}
-
-/// How a rate counts, by its word: those of `Algorithm::as_str` of core, and `redisson_per_client`.
-///
-/// # Errors
-/// `InvalidArgument` for any other word.
-pub fn algorithm(word: &str) -> Result<Algorithm> {
-    match word {
-        "gcra" => Ok(Algorithm::Gcra),
-        "fixed_window" => Ok(Algorithm::FixedWindow),
-        "aligned_window" => Ok(Algorithm::AlignedWindow),
-        "sliding_log" => Ok(Algorithm::SlidingLog),
-        "sliding_counter" => Ok(Algorithm::SlidingCounter),
-        "redisson" => Ok(Algorithm::Redisson { per_client: false }),
-        "redisson_per_client" => Ok(Algorithm::Redisson { per_client: true }),
-        _ => {
-            let what = format!("there is no algorithm {word:?}");
-            let allowed =
-                "gcra, fixed_window, aligned_window, sliding_log, sliding_counter, redisson and redisson_per_client";
-            Err(Error::refused(ErrorKind::InvalidArgument, "rate limiter", what, allowed))
-        }
-    }
 }
 
 /// A policy for an absent server by its word: `fail`, `deny`, `allow`, or `local_share`, and for that alone `share_of`, among

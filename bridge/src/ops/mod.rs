@@ -41,8 +41,8 @@ pub use self::latch::{
     latch_count, latch_count_down, latch_delete, latch_key, latch_name, latch_open, latch_try_set_count, latch_wait,
 };
 pub use self::limiter::{
-    RateArgs, absent, algorithm, limiter_acquire, limiter_acquire_many, limiter_key, limiter_name, limiter_open,
-    limiter_reset, limiter_try_acquire_now,
+    RateArgs, absent, limiter_acquire, limiter_acquire_many, limiter_key, limiter_name, limiter_open, limiter_reset,
+    limiter_try_acquire_now,
 };
 pub use self::limiter_adjust::{limiter_block, limiter_penalty, limiter_reserve, limiter_reward};
 pub use self::lock::{

@@ -1,5 +1,6 @@
 //! Rates: what a limiter lets through, and how it counts.
 
+use std::str::FromStr;
 use std::time::Duration;
 
 use super::object::LimitObject;
@@ -90,6 +91,37 @@ impl Algorithm {
             Algorithm::SlidingLog => "sliding_log",
             Algorithm::SlidingCounter => "sliding_counter",
             Algorithm::Redisson { .. } => "redisson",
+        }
+    }
+}
+
+/// From its name, as [`Algorithm::as_str`] gives it; `redisson_per_client` is Redisson's `PER_CLIENT`.
+///
+/// ```
+/// use libdlock::limit::Algorithm;
+///
+/// assert_eq!("sliding_log".parse::<Algorithm>()?, Algorithm::SlidingLog);
+/// # Ok::<(), libdlock::Error>(())
+/// ```
+impl FromStr for Algorithm {
+    type Err = Error;
+
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for any other word.
+    fn from_str(word: &str) -> Result<Algorithm> {
+        match word {
+            "gcra" => Ok(Algorithm::Gcra),
+            "fixed_window" => Ok(Algorithm::FixedWindow),
+            "aligned_window" => Ok(Algorithm::AlignedWindow),
+            "sliding_log" => Ok(Algorithm::SlidingLog),
+            "sliding_counter" => Ok(Algorithm::SlidingCounter),
+            "redisson" => Ok(Algorithm::Redisson { per_client: false }),
+            "redisson_per_client" => Ok(Algorithm::Redisson { per_client: true }),
+            _ => {
+                const WORDS: &str = "gcra, fixed_window, aligned_window, sliding_log, sliding_counter, redisson and \
+                    redisson_per_client";
+                refuse(format!("there is no algorithm {word:?}"), WORDS.to_owned())
+            }
         }
     }
 }

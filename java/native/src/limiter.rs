@@ -35,7 +35,7 @@ pub fn limiter_open<'local>(
         let mut numbers = vec![0; words.len() * NUMBERS_OF_RATE];
         rates.get_region(env, 0, &mut numbers).map_err(jvm_refused)?;
         let read = |(word, numbers): (&Vec<u8>, &[jlong])| -> Result<RateArgs> {
-            let algorithm = ops::algorithm(&String::from_utf8_lossy(word))?;
+            let algorithm = String::from_utf8_lossy(word).parse()?;
             let burst = (numbers[2] != 0).then_some(numbers[3]);
             Ok(RateArgs { tokens: numbers[0], per_us: numbers[1], burst, algorithm })
         };

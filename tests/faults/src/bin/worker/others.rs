@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::Write;
 use std::time::{Duration, Instant, SystemTime};
 
-use libdlock::limit::{Algorithm, LimiterOptions};
+use libdlock::limit::LimiterOptions;
 use libdlock::{Client, ErrorKind, Rate, RateLimiter, Wait};
 use libdlock_testkit::wait::monotonic_us;
 
@@ -18,7 +18,9 @@ pub async fn run(process: &Process, words: &[&str]) -> Result<Option<String>, Fa
     let values = match *words {
         ["ask", name, tokens, per_us, burst, askers, ms, ref by @ ..] => {
             let rate = Rate::new(number(tokens) as u64, Duration::from_micros(number(per_us) as u64));
-            let rate = by.iter().fold(rate.burst(number(burst) as u64), |rate, word| rate.by(algorithm(word)));
+            let rate = by
+                .iter()
+                .fold(rate.burst(number(burst) as u64), |rate, word| rate.by(word.parse().expect("an algorithm")));
             // Each its own client, and so its own line and its own connection.
             let mut limiters = Vec::new();
             for _ in 0..number(askers) {
@@ -56,12 +58,6 @@ pub async fn run(process: &Process, words: &[&str]) -> Result<Option<String>, Fa
         _ => return Ok(None),
     };
     Ok(Some(values))
-}
-
-fn algorithm(word: &str) -> Algorithm {
-    use Algorithm::{AlignedWindow, FixedWindow, SlidingCounter, SlidingLog};
-    let all = [FixedWindow, AlignedWindow, SlidingLog, SlidingCounter];
-    all.into_iter().find(|one| one.as_str() == word).unwrap_or_else(|| panic!("there is no algorithm {word:?}"))
 }
 
 /// Takes one token after the other until `until`, waiting for each or trying again and again; when it got them, by the
