@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use libdlock::limit::{Absent, Algorithm, LimiterOptions};
+use libdlock::limit::{Absent, LimiterOptions};
 use libdlock::{Decision, Rate, RateLimiter, Result, Wait};
 
 use crate::step::{Clients, Step, Values};
