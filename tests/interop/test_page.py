@@ -11,6 +11,7 @@ import random
 from pathlib import Path
 
 import stranger
+import stranger_scripts
 from helpers import Fleet
 from wire import Messages, Reply, Wire
 
@@ -27,8 +28,8 @@ LIBRARY = {
     step: PRELUDE + "".join((CORE / f"{part}.lua").read_text() for part in [*parts, f"lock/step/{step}"])
     for step, parts in PARTS.items()
 }
-PAGE = {"acquire": stranger.ACQUIRE, "release": stranger.RELEASE, "cancel": stranger.CANCEL}
-PAGE = {step: script.replace("COMMON", stranger.COMMON) for step, script in PAGE.items()}
+PAGE = {"acquire": stranger_scripts.ACQUIRE, "release": stranger_scripts.RELEASE, "cancel": stranger_scripts.CANCEL}
+PAGE = {step: script.replace("COMMON", stranger_scripts.COMMON) for step, script in PAGE.items()}
 
 SEQUENCES, STEPS = 150, 60
 LIKELY = {"acquire": 8, "again": 1, "release": 3, "cancel": 1, "silent": 4, "expire": 1, "foreign": 1}
