@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import os
 import warnings
-from types import TracebackType
-from typing import NoReturn, SupportsIndex, TypeVar
+from typing import NoReturn, SupportsIndex
 
 from .. import _native
 from .._convert import Seconds, milliseconds
 from .._hold import HoldView, is_going_on
 from .._named import NamedObject
 from .._opened import not_copied
-from ._held import Lost
 from ._port import running_port
+from ._releasing import Releasing
 
-_Self = TypeVar("_Self", bound="OwnedHold")
 
-
-class OwnedHold(HoldView):
+class OwnedHold(HoldView, Releasing):
     """One acquisition of a lock or semaphore that belongs to this object, made by `take`.
 
     Any task may release it, extend it or read it, so it fits where the task that acquires is not the task that releases:
@@ -34,39 +31,11 @@ class OwnedHold(HoldView):
         self._name = lock._name
         self._grant = grant
         self._lock = lock  # keeps the client open
-        self._lost: Lost | None = None
         self._ended = False
         self._process = os.getpid()
 
-    async def __aenter__(self: _Self) -> _Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        if self._ended:
-            return
-        try:
-            await self.release()
-        except BaseException as failed:
-            if error is None:
-                raise
-            self._lock._release_failed(failed)
-
-    @property
-    def lost(self) -> Lost:
-        """The signal that the hold was lost."""
-        if self._lost is None:
-            self._lost = Lost(self._grant)
-        return self._lost
-
-    async def release(self) -> None:
-        """Ends the hold. `NotHeld` when it was released before, or was lost.
-
-        Once begun it is carried out, also when the task is cancelled while it waits for the answer.
-        """
-        self._ended = True
-        await running_port().finish(_native.submit_held_release, self._grant.handle)
+    def _release_failed(self, error: BaseException) -> None:
+        self._lock._release_failed(error)
 
     async def extend(self, lease: Seconds) -> None:
         """Makes the hold last `lease` from now, or as long as it did if that is longer. `NotHeld` when it is over.
