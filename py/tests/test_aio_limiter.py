@@ -31,7 +31,7 @@ async def test_those_who_wait_are_served_in_the_order_in_which_they_came(
         await asyncio.sleep(0)
     await asyncio.gather(*waiting)
     assert order == list(range(10))
-    assert 0.19 <= time.monotonic() - began < 1
+    assert 0.19 <= time.monotonic() - began < 3
 
 
 async def test_a_task_that_is_cancelled_while_it_waits_spends_nothing(
