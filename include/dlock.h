@@ -885,7 +885,7 @@ typedef struct dlock_decision_t {
    */
   int64_t granted;
   /**
-   * How many could be had at once now.
+   * How many could be had at once now; zero while a block refuses all.
    */
   int64_t remaining;
   /**
@@ -893,7 +893,7 @@ typedef struct dlock_decision_t {
    */
   int64_t retry_after_us;
   /**
-   * How long until the bucket is full again.
+   * How long until the bucket is full again, and a block over.
    */
   int64_t reset_after_us;
   /**

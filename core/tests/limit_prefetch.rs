@@ -195,6 +195,32 @@ async fn a_reset_fills_the_bucket_and_no_more() {
 }
 
 #[tokio::test]
+async fn a_block_holds_for_what_was_fetched_before() {
+    let (client, clock) = client().await;
+    let (limiter, of_another_share) = (prefetching(&client, 0.05), prefetching(&client, 0.1));
+    for limiter in [&limiter, &of_another_share] {
+        take(limiter, 1_000).await;
+    }
+    limiter.block(SECOND).await.unwrap();
+    settle().await;
+    for limiter in [&limiter, &of_another_share] {
+        let refused = limiter.try_acquire(1).await.unwrap();
+        assert!(!refused.allowed && refused.retry_after == Some(SECOND), "{refused:?}");
+        assert_eq!((refused.refused_by, refused.remaining), (None, 0), "{refused:?}");
+    }
+    clock.advance(SECOND);
+    assert!(limiter.try_acquire(1).await.unwrap().allowed);
+    // What was fetched and not used is not lost.
+    limiter.reset().await.unwrap();
+    take(&limiter, 1_000).await;
+    assert!(remaining(&client).await < 9_000);
+    limiter.block(SECOND).await.unwrap();
+    settle().await;
+    limiter.block(Duration::ZERO).await.unwrap();
+    assert_eq!(remaining(&client).await, 9_000);
+}
+
+#[tokio::test]
 async fn a_limiter_that_is_too_slow_asks_for_each() {
     let (client, _clock) = client().await;
     let hourly = LimiterOptions::new(Rate::new(100, 3600 * SECOND)).prefetch(0.5);

@@ -56,11 +56,11 @@ struct decision {
     bool allowed = false;
     /// How many were: the cost, or 0.
     std::int64_t granted = 0;
-    /// How many could be had at once now.
+    /// How many could be had at once now; zero while a block refuses all.
     std::int64_t remaining = 0;
     /// How long until the same cost can be granted, at the soonest: zero when it was granted, nothing for never.
     std::optional<std::chrono::microseconds> retry_after;
-    /// How long until the bucket is full again.
+    /// How long until the bucket is full again, and a block over.
     std::chrono::microseconds reset_after{0};
     /// The most that can be had at once: the burst, or this client's share of it when a policy granted that.
     std::int64_t limit = 0;

@@ -52,11 +52,11 @@ export interface Decision {
   readonly allowed: boolean;
   /** How many were: the cost, or 0. */
   readonly granted: number;
-  /** How many could be had at once now. */
+  /** How many could be had at once now; zero while a block refuses all. */
   readonly remaining: number;
   /** How long until the same cost can be granted, at the soonest: zero when it was granted, undefined for never. */
   readonly retryAfterMs: number | undefined;
-  /** How long until the bucket is full again. */
+  /** How long until the bucket is full again, and a block over. */
   readonly resetAfterMs: number;
   /** The most that can be had at once: the burst, or this client's share of it when a policy granted that. */
   readonly limit: number;

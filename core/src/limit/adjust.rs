@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::answer::Answer;
 use super::decision::Decision;
 use super::limiter::RateLimiter;
+use super::prefetch::Pocket;
 use super::rate::LONGEST_US;
 use super::step::{Block, Judge, Reward};
 use crate::error::{Error, ErrorKind, Result};
@@ -92,7 +93,8 @@ impl RateLimiter {
     }
 
     /// Refuses everybody for so long from now on, whatever the rates would allow; zero ends it. Those that wait, or come to
-    /// wait, get their tokens after it; those that have reserved already keep their times. The last call counts.
+    /// wait, get their tokens after it; those that have reserved already keep their times. The last call counts. What other clients
+    /// have [prefetched](super::LimiterOptions::prefetch) can be used for another second at most; this one gives it back.
     ///
     /// Zero to 100 years, in whole microseconds.
     ///
@@ -110,7 +112,12 @@ impl RateLimiter {
             let refused = Error::refused(ErrorKind::InvalidArgument, Block::OP, what, "zero to 100 years");
             return Err(refused.on(self.key()));
         }
-        self.tell(Block::OP, Block::new(&self.rates, length)).await
+        let told = self.tell(Block::OP, Block::new(&self.rates, length)).await;
+        if !length.is_zero() {
+            // Also where it is not known whether it is blocked.
+            self.shared.pockets().all().iter().for_each(Pocket::drain);
+        }
+        told
     }
 
     /// Redisson's keys have no place for any of this.

@@ -25,11 +25,11 @@ class Decision:
     granted: int
     """How many were: the cost, or 0."""
     remaining: int
-    """How many could be had at once now."""
+    """How many could be had at once now; zero while a block refuses all."""
     retry_after: float | None
     """How long until the same cost can be granted, at the soonest: zero when it was granted, `None` for never."""
     reset_after: float
-    """How long until the bucket is full again."""
+    """How long until the bucket is full again, and a block over."""
     limit: int
     """The most that can be had at once: the burst, or this client's share of it when a policy granted that."""
     refused_by: int | None
