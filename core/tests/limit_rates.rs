@@ -122,6 +122,21 @@ async fn a_key_belongs_to_one_algorithm() {
                 let limiter = client.rate_limiter(name, Rate::new(5, HOUR).by(other)).unwrap();
                 let refused = limiter.try_acquire(1).await.unwrap_err();
                 assert_eq!(refused.kind(), ErrorKind::WrongType, "{by:?} as {other:?}");
+                // Each call says what the key is not, and what mends it.
+                let told = [
+                    Err(refused),
+                    limiter.peek().await.map(drop),
+                    limiter.reserve(1, Wait::Try).await.map(drop),
+                    limiter.acquire(1, Wait::For(SECOND)).await.map(drop),
+                    limiter.penalty(1).await,
+                    limiter.reward(1).await,
+                    limiter.block(SECOND).await,
+                ];
+                for told in told {
+                    let told = told.unwrap_err().to_string();
+                    let words = [name, other.as_str(), "the same algorithm everywhere", "reset"];
+                    assert!(words.iter().all(|word| told.contains(word)), "{told}");
+                }
             }
         }
     }

@@ -258,16 +258,23 @@ export class RateLimiter {
   async tryAcquireMany(items: Iterable<readonly [key: string, cost: number]>): Promise<(Decision | Undecided)[]> {
     const keys: string[] = [];
     const costs: number[] = [];
+    const own = new Map<number, DlockError>();
     for (const [key, cost] of pairs(items)) {
       if (typeof key !== "string") throw wrongType("key", "a string", key);
       keys.push(key);
-      costs.push(whole(cost as number, "cost", OP, this.name));
+      try {
+        costs.push(whole(cost as number, "cost", OP, this.name));
+      } catch (error) {
+        if (!(error instanceof DlockError)) throw error;
+        own.set(costs.length, error);
+        costs.push(-1); // which the core does not ask for either
+      }
     }
     const ask = (id: number): ReturnType<typeof native.limiterAcquireMany> =>
       native.limiterAcquireMany(id, this.#handle, keys, costs);
     const answers = unwrap(await submit<(NativeDecision | Failure)[]>(this, ask));
-    return answers.map((answer) =>
-      isFailure(answer) ? { allowed: false, error: new DlockError(answer) } : new Decided(answer),
+    return answers.map((answer, at) =>
+      isFailure(answer) ? { allowed: false, error: own.get(at) ?? new DlockError(answer) } : new Decided(answer),
     );
   }
 

@@ -144,6 +144,6 @@ impl RateLimiter {
         self.check_open(op)?;
         let told = self.shared.client().operate(self.shared.name(), &step);
         let done = self.while_open(op, pin!(told)).await?;
-        done.map(|done| done.reply).map_err(|failed| failed.error)
+        done.map(|done| done.reply).map_err(|failed| self.explained(failed.error))
     }
 }

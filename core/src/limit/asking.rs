@@ -105,8 +105,23 @@ impl RateLimiter {
                 let wait = until.map_or(Duration::ZERO, |until| until.since(heard));
                 self.policy.decide(&self.shared, cost, wait, heard, failed.error)
             }
-            Err(failed) => Err(failed.error),
+            Err(failed) => Err(self.explained(failed.error)),
         }
+    }
+
+    /// With what may have happened to a key of another form: most often somebody else counts by another algorithm.
+    pub(super) fn explained(&self, error: Error) -> Error {
+        if error.kind() != ErrorKind::WrongType {
+            return error;
+        }
+        let mut algorithms: Vec<&str> = self.rates.iter().map(|rate| rate.algorithm().as_str()).collect();
+        algorithms.dedup();
+        let message = format!(
+            "the key, or one beside it, holds no rate limit by {}; it was left untouched. Give the same algorithm everywhere, \
+             choose another name, or reset the limiter if it had another algorithm before",
+            algorithms.join(" or ")
+        );
+        error.retold(error.op(), message)
     }
 
     pub(super) async fn while_open<T>(&self, op: &'static str, work: Pin<&mut impl Future<Output = T>>) -> Result<T> {

@@ -53,7 +53,8 @@ class RateLimiter(NamedLimiter):
         false. When a reply was lost, each item of that write has `OutcomeUnknown`. A key may occur several times.
         """
         blocking, submit = _native.limiter_acquire_many, _native.submit_limiter_acquire_many
-        return answered(ask(blocking, submit, self._number, items_given(items, self._name)))
+        given, own = items_given(items, self._name)
+        return answered(ask(blocking, submit, self._number, given), own)
 
     def acquire(self, cost: int = 1, wait: Seconds | None = None, *, key: str | None = None) -> Decision:
         """Takes `cost` tokens, waiting for them `wait` seconds at most (`None`: for ever, 0: not at all).

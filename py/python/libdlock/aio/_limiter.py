@@ -52,8 +52,9 @@ class RateLimiter(NamedLimiter):
         its own answer, an `Undecided` with the exception in `error`, and no matter of the others. Like a refusal it is
         false. When a reply was lost, each item of that write has `OutcomeUnknown`. A key may occur several times.
         """
-        given = items_given(items, self._name)
-        return answered(await running_port().call(_native.submit_limiter_acquire_many, self._number, given))
+        given, own = items_given(items, self._name)
+        answers = await running_port().call(_native.submit_limiter_acquire_many, self._number, given)
+        return answered(answers, own)
 
     async def acquire(
         self, cost: int = 1, wait: Seconds | None = None, *, key: str | None = None
