@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use libdlock::limit::Algorithm;
+use libdlock::limit::{Algorithm, LimiterOptions};
 use libdlock::{Client, Decision, Error, ErrorKind, Rate, RateLimiter, Result, Wait};
 use libdlock_faults::{SOON, bounded, client, kind};
 use libdlock_testkit::{Action, Proxy, Server};
@@ -194,6 +194,11 @@ async fn a_lost_reply_is_spent_once_by_each_algorithm() {
     }
 }
 
+fn prefetching(client: &Client) -> RateLimiter {
+    let rate = Rate::new(3_000, SECOND);
+    client.rate_limiter_with("api", LimiterOptions::new(rate).prefetch(1.0)).expect("a limiter")
+}
+
 /// What others may have left under a key, and what no limiter has written.
 fn spoilt(key: &str) -> Vec<Vec<String>> {
     let most = u64::MAX.to_string();
@@ -280,10 +285,12 @@ async fn spoilt_keys_are_refused_or_read_within_bounds() {
     let (mut refused, mut read) = (0, 0);
     for by in OWN {
         let limiter = limiter(&client, Rate::new(3, SECOND).by(by));
+        // What fetches ahead has a script of its own.
+        let fetches = (by == Algorithm::Gcra).then(|| prefetching(&client));
         for spoilt in spoilt(key(by)) {
             let words: Vec<&str> = spoilt.iter().map(String::as_str).collect();
             let what = format!("{by:?} {:.100}", format!("{:?}", &words[2..]));
-            for call in 0..9 {
+            for call in 0..10 {
                 server.cmd(&["FLUSHALL"]);
                 server.cmd(&words);
                 let before = server.cmd(&["DUMP", key(by)]);
@@ -296,7 +303,11 @@ async fn spoilt_keys_are_refused_or_read_within_bounds() {
                     5 => limiter.reward(2).await.map(|()| None),
                     6 => limiter.block(SECOND).await.map(|()| None),
                     7 => limiter.block(Duration::ZERO).await.map(|()| None),
-                    _ => limiter.try_acquire_many(&[("", 1)]).await.map(|_| None),
+                    8 => limiter.try_acquire_many(&[("", 1)]).await.map(|_| None),
+                    _ => match &fetches {
+                        Some(limiter) => limiter.try_acquire(1).await.map(|_| None),
+                        None => continue,
+                    },
                 };
                 match asked {
                     Err(error) => {
@@ -321,7 +332,7 @@ async fn spoilt_keys_are_refused_or_read_within_bounds() {
                                 "{what} {call}: {decision:?}"
                             );
                         }
-                        if call > 0 && call < 8 && server.cmd(&["DUMP", key(by)]) != before {
+                        if (1..8).contains(&call) && server.cmd(&["DUMP", key(by)]) != before {
                             assert_ne!(server.cmd(&["PTTL", key(by)]).int(), -1, "{what} {call}");
                         }
                     }
@@ -340,4 +351,109 @@ async fn spoilt_keys_are_refused_or_read_within_bounds() {
         }
     }
     println!("{refused} refused, {read} read");
+}
+
+/// Three names are open to others: those of the hash, of the value and of the log, of all clients.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn spoilt_keys_of_redisson_are_refused_or_read_within_bounds() {
+    let server = Server::start();
+    let client = client(&server.url()).await;
+    let rate = Rate::new(3, SECOND).by(REDISSON[0]);
+    let limiter = limiter(&client, rate);
+    let (most, beyond) = (u64::MAX.to_string(), "9".repeat(400));
+    let member = "\u{10}0123456789abcdef\u{1}\u{0}\u{0}\u{0}";
+    let field =
+        |name: &'static str, text: &str| vec!["HSET".to_owned(), "api".to_owned(), name.to_owned(), text.to_owned()];
+    let mut all = Vec::new();
+    for name in ["rate", "interval", "type", "keepAliveTime"] {
+        for text in ["", "-1", "0", "1.5", "1e9", "nan", "inf", "0x10", "999999999999999", &most, &beyond] {
+            all.push(field(name, text));
+        }
+    }
+    for text in
+        ["", "-", "--1", "-1", "1.5", "1e9", "nan", "-inf", "999999999999999", "-999999999999999", &most, &beyond]
+    {
+        all.push(vec!["SET".to_owned(), "{api}:value".to_owned(), text.to_owned()]);
+    }
+    for score in ["-inf", "inf", "0", "-1", "1e308", "-1e308", "9007199254740993", "0.5"] {
+        for member in [member, "", "\u{10}", "text", &beyond] {
+            all.push(vec!["ZADD".to_owned(), "{api}:permits".to_owned(), score.to_owned(), member.to_owned()]);
+        }
+    }
+    for key in ["api", "{api}:value", "{api}:permits"] {
+        all.push(vec!["SADD".to_owned(), key.to_owned(), "a".to_owned()]);
+    }
+    let (mut refused, mut read) = (0, 0);
+    for spoilt in all {
+        let words: Vec<&str> = spoilt.iter().map(String::as_str).collect();
+        let what = format!("{:.100}", format!("{words:?}"));
+        for call in 0..4 {
+            server.cmd(&["FLUSHALL"]);
+            limiter.try_acquire(1).await.expect("a limiter that others know");
+            if words[0] == "SADD" {
+                server.cmd(&["DEL", words[1]]);
+            }
+            server.cmd(&words);
+            let before = server.cmd(&["DUMP", words[1]]);
+            let asked = match call {
+                0 => limiter.peek().await.map(Some),
+                1 => limiter.try_acquire(2).await.map(Some),
+                2 => limiter.acquire(2, Wait::For(Duration::from_millis(1))).await.map(Some),
+                _ => limiter.reset().await.map(|()| None),
+            };
+            match asked {
+                Err(error) => {
+                    refused += 1;
+                    assert_eq!(error.kind(), ErrorKind::WrongType, "{what} {call}: {error}");
+                    check_words(&error);
+                    assert_eq!(server.cmd(&["DUMP", words[1]]), before, "{what} {call}");
+                }
+                Ok(decision) => {
+                    read += 1;
+                    if let Some(decision) = decision {
+                        // An interval of 15 digits is the longest that is read.
+                        let bound = Duration::from_millis(1_000_000_000_000_000) + SOON;
+                        assert!(decision.retry_after.is_none_or(|after| after <= bound), "{what} {call}: {decision:?}");
+                        assert!(decision.reset_after <= bound, "{what} {call}: {decision:?}");
+                    }
+                }
+            }
+        }
+    }
+    println!("{refused} refused, {read} read");
+}
+
+/// The server's clock is set back under each algorithm: what is counted, reserved and blocked stays as far ahead as it was.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_clock_that_is_set_back_locks_nobody_out_by_any_algorithm() {
+    for back in [Duration::from_millis(3), 3 * SECOND, HOUR] {
+        let (server, clock) = Server::with_clock();
+        let client = client(&server.url()).await;
+        for by in all() {
+            let per = 20 * SECOND;
+            let name = format!("{by:?}");
+            let limiter = client.rate_limiter(&name, Rate::new(2, per).by(by)).expect("a limiter");
+            let blocked = client.rate_limiter(&format!("{name} blocked"), Rate::new(2, per).by(by)).expect("a limiter");
+            assert!(limiter.try_acquire(2).await.expect("answered").allowed, "{by:?}");
+            let reserved = !is_redisson(by);
+            if reserved {
+                assert!(limiter.reserve(2, Wait::Forever).await.expect("answered").allowed, "{by:?}");
+                blocked.block(per).await.expect("blocked");
+            }
+            clock.advance(-(back.as_micros() as i64));
+            // An aligned window may lie whole windows ahead, in whose course the clock now is: one more than without.
+            // Redisson's log is kept in milliseconds.
+            let bound = if reserved { 4 * per } else { per + Duration::from_millis(2) };
+            let refused = limiter.try_acquire(1).await.expect("answered");
+            assert!(!refused.allowed, "{by:?} after -{back:?}: nothing is forgiven: {refused:?}");
+            assert!(refused.retry_after.is_some_and(|after| after <= bound), "{by:?} after -{back:?}: {refused:?}");
+            if reserved {
+                let refused = blocked.try_acquire(1).await.expect("answered");
+                assert_eq!((refused.allowed, refused.remaining), (false, 0), "{by:?} after -{back:?}: {refused:?}");
+                assert!(refused.retry_after.is_some_and(|after| after <= per), "{by:?} after -{back:?}: {refused:?}");
+            }
+            clock.advance(bound.as_micros() as i64);
+            assert!(limiter.try_acquire(1).await.expect("answered").allowed, "{by:?} after -{back:?}");
+        }
+    }
 }
