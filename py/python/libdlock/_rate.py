@@ -24,7 +24,7 @@ class Rate:
     tokens: int
     """The tokens of one period; 0 refuses everything."""
     per: Seconds
-    """The period, 1 us to 100 years."""
+    """The period, 1 us to 100 years; the nearest microsecond counts."""
     burst: int | None = None
     """The most tokens at once, the whole bucket, with `gcra` alone; `None` is the tokens of one period."""
     algorithm: Algorithm = "gcra"
