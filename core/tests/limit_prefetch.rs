@@ -47,6 +47,8 @@ async fn a_share_out_of_range_is_refused() {
         let options = LimiterOptions::new(rate()).prefetch(share);
         assert_eq!(client.rate_limiter_with("api", options).unwrap_err().kind(), ErrorKind::InvalidArgument);
     }
+    let nothing = client.rate_limiter_with("api", LimiterOptions::new(rate()).prefetch(-0.0)).unwrap_err();
+    assert!(nothing.message().starts_with("a prefetch of 0 of the burst"), "{nothing}");
     assert!(client.rate_limiter_with("api", LimiterOptions::new(rate()).prefetch(1.0)).is_ok());
 }
 
