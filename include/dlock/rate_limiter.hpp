@@ -95,14 +95,14 @@ template <class Call> decision decide(Call&& call) {
     return decision{told};
 }
 
-/// As the library refuses it, to which C gives one rate at least.
-[[noreturn]] inline void refuse_no_rates(std::string_view name) {
+/// As the library refuses what C has no way to say: no rate at all, and a burst of 0 of a further rate.
+[[noreturn]] inline void refuse(std::string_view name, const std::string& what, std::string_view allowed) {
     dlock_error_t cause = DLOCK_ERROR_INIT;
     cause.code = DLOCK_INVALID_ARGUMENT;
     std::string_view("rate limiter").copy(cause.op, sizeof cause.op - 1);
     name.copy(cause.name, sizeof cause.name - 1);
-    std::string_view("0 rates were given; allowed: 1 to 8 rates").copy(cause.message, sizeof cause.message - 1);
-    std::string_view("1 to 8 rates").copy(cause.allowed, sizeof cause.allowed - 1);
+    (what + "; allowed: ").append(allowed).copy(cause.message, sizeof cause.message - 1);
+    allowed.copy(cause.allowed, sizeof cause.allowed - 1);
     raise(cause);
 }
 
@@ -223,15 +223,17 @@ public:
     rate_limiter(const client& client, std::string_view name, const std::vector<rate>& rates, const absent& absent = {},
                  double prefetch = 0)
         : rates_(rates) {
-        if (rates_.empty()) detail::refuse_no_rates(name);
+        if (rates_.empty()) detail::refuse(name, "0 rates were given", "1 to 8 rates");
         dlock_rate_limiter_options_t how = DLOCK_RATE_LIMITER_OPTIONS_INIT;
         const auto& first = rates_.front();
         how.has_burst = first.burst.has_value();
         how.burst = first.burst.value_or(0);
         how.algorithm = first.algorithm;
         std::vector<dlock_rate_t> more;
-        for (auto rate = rates_.begin() + 1; rate != rates_.end(); ++rate)
+        for (auto rate = rates_.begin() + 1; rate != rates_.end(); ++rate) {
+            if (rate->burst == 0) detail::refuse(name, "burst 0 is out of range", "1 to 1000000000000");
             more.push_back({rate->tokens, rate->per.count(), rate->burst.value_or(0), rate->algorithm});
+        }
         how.more_rates = more.data();
         how.more_rates_count = more.size();
         how.absent = absent.policy;

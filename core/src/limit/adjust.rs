@@ -5,6 +5,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use super::answer::Answer;
+use super::asking::Asking;
 use super::decision::Decision;
 use super::limiter::RateLimiter;
 use super::prefetch::Pocket;
@@ -54,10 +55,11 @@ impl RateLimiter {
         let asking = pin!(self.ask(Judge::new(&self.rates, cost).within(longest), asked_at, Tick::NEVER));
         let judged = self.while_open(Judge::OP, asking).await?;
         let heard = clock.now();
-        let decision = match self.answer(cost, Some(heard.plus(longest)), judged, heard)? {
-            Answer::Decided(decision) => decision,
-            Answer::Reserved(reserved) => Decision { usable_after: reserved.wait, ..reserved.decision },
-        };
+        let decision =
+            match self.answer(cost, Asking::Within { within: longest, until: heard.plus(longest) }, judged, heard)? {
+                Answer::Decided(decision) => decision,
+                Answer::Reserved(reserved) => Decision { usable_after: reserved.wait, ..reserved.decision },
+            };
         self.count(cost, asked_at, &decision);
         Ok(decision)
     }
