@@ -2184,7 +2184,8 @@ dlock_status_t dlock_rate_limiter_reward(const struct dlock_rate_limiter_t *limi
 
 /**
  * Grants nothing to anybody for `length_ms` from now on, whatever the rates would allow; 0 ends it. The last call counts. Those
- * that wait, or come to wait, get their tokens after it; what was reserved keeps its time. 0 to 100 years.
+ * that wait, or come to wait, get their tokens after it; what was reserved keeps its time, and what other clients have fetched
+ * ahead can be used for another second. 0 to 100 years.
  * DLOCK_INVALID_ARGUMENT under DLOCK_ALGORITHM_REDISSON.
  */
 dlock_status_t dlock_rate_limiter_block(const struct dlock_rate_limiter_t *limiter,

@@ -288,7 +288,8 @@ public:
     void reward(std::int64_t tokens) {
         detail::check([&](auto* cause) { return dlock_rate_limiter_reward(limiter_.get(), tokens, cause); });
     }
-    /// Grants nothing to anybody for so long from now on; zero ends it. The last call counts.
+    /// Grants nothing to anybody for so long from now on, up to 100 years; zero ends it. The last call counts. What
+    /// other clients have fetched ahead can be used for another second.
     template <class Rep, class Period> void block(std::chrono::duration<Rep, Period> length) {
         const auto length_ms = detail::to_ms(length);
         detail::check([&](auto* cause) { return dlock_rate_limiter_block(limiter_.get(), length_ms, cause); });

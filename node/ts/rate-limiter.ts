@@ -336,7 +336,8 @@ export class RateLimiter {
 
   /**
    * Refuses everybody for `lengthMs` from now on, whatever the rates would allow; 0 ends it. The last call counts. Those that wait
-   * get their tokens after it; those that have reserved keep their times. Whole milliseconds, up to 100 years.
+   * get their tokens after it; those that have reserved keep their times. What other clients have fetched ahead can be used for
+   * another second at most. Whole milliseconds, up to 100 years.
    */
   async block(lengthMs: number, options?: { key?: string | undefined }): Promise<void> {
     const key = this.#key(options, "block(lengthMs, options)");

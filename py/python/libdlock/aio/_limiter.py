@@ -113,6 +113,7 @@ class RateLimiter(NamedLimiter):
     async def block(self, length: Seconds, *, key: str | None = None) -> None:
         """Grants nothing to anybody for `length` seconds from now on, whatever the rates would allow; 0 ends it. The last
         call counts. Those that wait, or come to wait, get their tokens after it; what was reserved keeps its time.
+        What other clients have fetched ahead (`prefetch`) can be used for another second at most.
 
         0 to 100 years, and not under `redisson`; otherwise `InvalidArgument`.
         """
