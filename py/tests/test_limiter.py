@@ -235,9 +235,7 @@ def test_a_batch_answers_each_item_by_itself(client: libdlock.Client, name: str)
     assert len(limiter.try_acquire_many((f"user:{number}", 1) for number in range(10_000))) == 10_000
 
 
-def test_a_batch_is_pairs_and_a_cost_beyond_reason_is_an_answer(
-    client: libdlock.Client, name: str
-) -> None:
+def test_a_batch_is_pairs_and_a_cost_beyond_reason_is_an_answer(client: libdlock.Client, name: str) -> None:
     limiter = client.rate_limiter(name, rate=10, per=3600)
     wrong: list[Any] = ["ab", {"a": 1}, {"ab": 1}, None, 5, [1], ["ab"], [("a",)], [("a", 1, 2)], [None]]
     for items in wrong:

@@ -148,10 +148,14 @@ def test_a_block_refuses_everybody_until_it_is_over(client: libdlock.Client, nam
 
 
 @pytest.mark.parametrize("algorithm", ["fixed_window", "sliding_log"])
-def test_a_key_of_another_algorithm_is_told_as_that(client: libdlock.Client, name: str, algorithm: Any) -> None:
+def test_a_key_of_another_algorithm_is_told_as_that(
+    client: libdlock.Client, name: str, algorithm: Any
+) -> None:
     assert client.rate_limiter(name, rate=3, per=3600).try_acquire()
     other = client.rate_limiter(name, rate=3, per=3600, algorithm=algorithm)
-    with pytest.raises(libdlock.WrongType, match=f"no rate limit by {algorithm}.*same algorithm everywhere.*reset"):
+    with pytest.raises(
+        libdlock.WrongType, match=f"no rate limit by {algorithm}.*same algorithm everywhere.*reset"
+    ):
         other.try_acquire()
     other.reset()
     assert other.try_acquire()

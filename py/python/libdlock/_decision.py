@@ -178,7 +178,9 @@ def key_bytes(key: str) -> bytes:
     return key.encode(errors="surrogatepass")
 
 
-def items_given(items: Iterable[tuple[str, int]], name: str) -> tuple[list[tuple[bytes, int]], dict[int, Undecided]]:
+def items_given(
+    items: Iterable[tuple[str, int]], name: str
+) -> tuple[list[tuple[bytes, int]], dict[int, Undecided]]:
     """The items of a batch for the core, and the answers to those whose cost cannot be carried to it."""
     given: list[tuple[bytes, int]] = []
     own: dict[int, Undecided] = {}
