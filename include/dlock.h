@@ -885,7 +885,7 @@ typedef struct dlock_decision_t {
    */
   int64_t granted;
   /**
-   * How many could be had at once now.
+   * How many could be had at once now; zero while a block refuses all.
    */
   int64_t remaining;
   /**
@@ -893,7 +893,7 @@ typedef struct dlock_decision_t {
    */
   int64_t retry_after_us;
   /**
-   * How long until the bucket is full again.
+   * How long until the bucket is full again, and a block over.
    */
   int64_t reset_after_us;
   /**
@@ -2184,7 +2184,8 @@ dlock_status_t dlock_rate_limiter_reward(const struct dlock_rate_limiter_t *limi
 
 /**
  * Grants nothing to anybody for `length_ms` from now on, whatever the rates would allow; 0 ends it. The last call counts. Those
- * that wait, or come to wait, get their tokens after it; what was reserved keeps its time. 0 to 100 years.
+ * that wait, or come to wait, get their tokens after it; what was reserved keeps its time, and what other clients have fetched
+ * ahead can be used for another second. 0 to 100 years.
  * DLOCK_INVALID_ARGUMENT under DLOCK_ALGORITHM_REDISSON.
  */
 dlock_status_t dlock_rate_limiter_block(const struct dlock_rate_limiter_t *limiter,

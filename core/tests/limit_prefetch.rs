@@ -47,6 +47,8 @@ async fn a_share_out_of_range_is_refused() {
         let options = LimiterOptions::new(rate()).prefetch(share);
         assert_eq!(client.rate_limiter_with("api", options).unwrap_err().kind(), ErrorKind::InvalidArgument);
     }
+    let nothing = client.rate_limiter_with("api", LimiterOptions::new(rate()).prefetch(-0.0)).unwrap_err();
+    assert!(nothing.message().starts_with("a prefetch of 0 of the burst"), "{nothing}");
     assert!(client.rate_limiter_with("api", LimiterOptions::new(rate()).prefetch(1.0)).is_ok());
 }
 
@@ -192,6 +194,32 @@ async fn a_reset_fills_the_bucket_and_no_more() {
     assert_eq!(limiter.peek().await.unwrap().remaining, 10_000);
     take(&limiter, 10_000).await;
     assert!(!limiter.try_acquire(1).await.unwrap().allowed);
+}
+
+#[tokio::test]
+async fn a_block_holds_for_what_was_fetched_before() {
+    let (client, clock) = client().await;
+    let (limiter, of_another_share) = (prefetching(&client, 0.05), prefetching(&client, 0.1));
+    for limiter in [&limiter, &of_another_share] {
+        take(limiter, 1_000).await;
+    }
+    limiter.block(SECOND).await.unwrap();
+    settle().await;
+    for limiter in [&limiter, &of_another_share] {
+        let refused = limiter.try_acquire(1).await.unwrap();
+        assert!(!refused.allowed && refused.retry_after == Some(SECOND), "{refused:?}");
+        assert_eq!((refused.refused_by, refused.remaining), (None, 0), "{refused:?}");
+    }
+    clock.advance(SECOND);
+    assert!(limiter.try_acquire(1).await.unwrap().allowed);
+    // What was fetched and not used is not lost.
+    limiter.reset().await.unwrap();
+    take(&limiter, 1_000).await;
+    assert!(remaining(&client).await < 9_000);
+    limiter.block(SECOND).await.unwrap();
+    settle().await;
+    limiter.block(Duration::ZERO).await.unwrap();
+    assert_eq!(remaining(&client).await, 9_000);
 }
 
 #[tokio::test]

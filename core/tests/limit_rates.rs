@@ -122,6 +122,21 @@ async fn a_key_belongs_to_one_algorithm() {
                 let limiter = client.rate_limiter(name, Rate::new(5, HOUR).by(other)).unwrap();
                 let refused = limiter.try_acquire(1).await.unwrap_err();
                 assert_eq!(refused.kind(), ErrorKind::WrongType, "{by:?} as {other:?}");
+                // Each call says what the key is not, and what mends it.
+                let told = [
+                    Err(refused),
+                    limiter.peek().await.map(drop),
+                    limiter.reserve(1, Wait::Try).await.map(drop),
+                    limiter.acquire(1, Wait::For(SECOND)).await.map(drop),
+                    limiter.penalty(1).await,
+                    limiter.reward(1).await,
+                    limiter.block(SECOND).await,
+                ];
+                for told in told {
+                    let told = told.unwrap_err().to_string();
+                    let words = [name, other.as_str(), "the same algorithm everywhere", "reset"];
+                    assert!(words.iter().all(|word| told.contains(word)), "{told}");
+                }
             }
         }
     }
@@ -206,6 +221,11 @@ async fn a_block_refuses_everybody_until_it_ends() {
             let refused = limiter.try_acquire(1).await.unwrap();
             assert_eq!((refused.allowed, refused.refused_by), (false, None), "{by:?}");
             assert!(refused.retry_after.is_some_and(|after| after > 3_590 * SECOND && after <= HOUR), "{refused:?}");
+            assert_eq!((refused.remaining, refused.reset_after), (0, refused.retry_after.unwrap()), "{by:?}");
+            // What is reserved behind it is there when it ends, and what is left then is told.
+            let reserved = limiter.reserve(1, Wait::Forever).await.unwrap();
+            assert!(reserved.usable_after > 3_590 * SECOND && reserved.remaining == 4, "{by:?} {reserved:?}");
+            limiter.reset().await.unwrap();
             // The last one counts, and those who wait get theirs behind it.
             limiter.block(Duration::from_millis(100)).await.unwrap();
             assert!(limiter.acquire(1, Wait::For(10 * SECOND)).await.unwrap().allowed, "{by:?}");

@@ -13,11 +13,11 @@ pub struct dlock_decision_t {
     pub allowed: bool,
     /// How many were: the cost, or 0.
     pub granted: i64,
-    /// How many could be had at once now.
+    /// How many could be had at once now; zero while a block refuses all.
     pub remaining: i64,
     /// How long until the same cost can be granted, at the soonest: zero when it was granted, -1 for never.
     pub retry_after_us: i64,
-    /// How long until the bucket is full again.
+    /// How long until the bucket is full again, and a block over.
     pub reset_after_us: i64,
     /// The most that can be had at once: the burst, or this client's share of it when a policy granted that.
     pub limit: i64,

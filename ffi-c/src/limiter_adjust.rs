@@ -61,7 +61,8 @@ pub unsafe extern "C" fn dlock_rate_limiter_reward(
 }
 
 /// Grants nothing to anybody for `length_ms` from now on, whatever the rates would allow; 0 ends it. The last call counts. Those
-/// that wait, or come to wait, get their tokens after it; what was reserved keeps its time. 0 to 100 years.
+/// that wait, or come to wait, get their tokens after it; what was reserved keeps its time, and what other clients have fetched
+/// ahead can be used for another second. 0 to 100 years.
 /// DLOCK_INVALID_ARGUMENT under DLOCK_ALGORITHM_REDISSON.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlock_rate_limiter_block(

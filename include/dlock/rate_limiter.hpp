@@ -56,11 +56,11 @@ struct decision {
     bool allowed = false;
     /// How many were: the cost, or 0.
     std::int64_t granted = 0;
-    /// How many could be had at once now.
+    /// How many could be had at once now; zero while a block refuses all.
     std::int64_t remaining = 0;
     /// How long until the same cost can be granted, at the soonest: zero when it was granted, nothing for never.
     std::optional<std::chrono::microseconds> retry_after;
-    /// How long until the bucket is full again.
+    /// How long until the bucket is full again, and a block over.
     std::chrono::microseconds reset_after{0};
     /// The most that can be had at once: the burst, or this client's share of it when a policy granted that.
     std::int64_t limit = 0;
@@ -95,14 +95,14 @@ template <class Call> decision decide(Call&& call) {
     return decision{told};
 }
 
-/// As the library refuses it, to which C gives one rate at least.
-[[noreturn]] inline void refuse_no_rates(std::string_view name) {
+/// As the library refuses what C has no way to say: no rate at all, and a burst of 0 of a further rate.
+[[noreturn]] inline void refuse(std::string_view name, const std::string& what, std::string_view allowed) {
     dlock_error_t cause = DLOCK_ERROR_INIT;
     cause.code = DLOCK_INVALID_ARGUMENT;
     std::string_view("rate limiter").copy(cause.op, sizeof cause.op - 1);
     name.copy(cause.name, sizeof cause.name - 1);
-    std::string_view("0 rates were given; allowed: 1 to 8 rates").copy(cause.message, sizeof cause.message - 1);
-    std::string_view("1 to 8 rates").copy(cause.allowed, sizeof cause.allowed - 1);
+    (what + "; allowed: ").append(allowed).copy(cause.message, sizeof cause.message - 1);
+    allowed.copy(cause.allowed, sizeof cause.allowed - 1);
     raise(cause);
 }
 
@@ -223,15 +223,17 @@ public:
     rate_limiter(const client& client, std::string_view name, const std::vector<rate>& rates, const absent& absent = {},
                  double prefetch = 0)
         : rates_(rates) {
-        if (rates_.empty()) detail::refuse_no_rates(name);
+        if (rates_.empty()) detail::refuse(name, "0 rates were given", "1 to 8 rates");
         dlock_rate_limiter_options_t how = DLOCK_RATE_LIMITER_OPTIONS_INIT;
         const auto& first = rates_.front();
         how.has_burst = first.burst.has_value();
         how.burst = first.burst.value_or(0);
         how.algorithm = first.algorithm;
         std::vector<dlock_rate_t> more;
-        for (auto rate = rates_.begin() + 1; rate != rates_.end(); ++rate)
+        for (auto rate = rates_.begin() + 1; rate != rates_.end(); ++rate) {
+            if (rate->burst == 0) detail::refuse(name, "burst 0 is out of range", "1 to 1000000000000");
             more.push_back({rate->tokens, rate->per.count(), rate->burst.value_or(0), rate->algorithm});
+        }
         how.more_rates = more.data();
         how.more_rates_count = more.size();
         how.absent = absent.policy;
@@ -286,7 +288,8 @@ public:
     void reward(std::int64_t tokens) {
         detail::check([&](auto* cause) { return dlock_rate_limiter_reward(limiter_.get(), tokens, cause); });
     }
-    /// Grants nothing to anybody for so long from now on; zero ends it. The last call counts.
+    /// Grants nothing to anybody for so long from now on, up to 100 years; zero ends it. The last call counts. What
+    /// other clients have fetched ahead can be used for another second.
     template <class Rep, class Period> void block(std::chrono::duration<Rep, Period> length) {
         const auto length_ms = detail::to_ms(length);
         detail::check([&](auto* cause) { return dlock_rate_limiter_block(limiter_.get(), length_ms, cause); });

@@ -21,11 +21,11 @@ describe("a process", () => {
   }
 
   for (const way of WAYS) {
-    it(`leaves with 500 operations pending: ${way}`, () => leave(shared.server.url, way));
-    it(`leaves with 500 operations pending on memory://: ${way}`, () => leave("memory://", way));
+    it(`leaves with 800 operations pending: ${way}`, () => leave(shared.server.url, way));
+    it(`leaves with 800 operations pending on memory://: ${way}`, () => leave("memory://", way));
   }
 
-  it("leaves with 500 operations pending, 200 times", { skip: LONG }, async () => {
+  it("leaves with 800 operations pending, 200 times", { skip: LONG }, async () => {
     const times = [];
     for (let round = 0; round < 50; round++) {
       for (const way of WAYS) times.push(await leave(shared.server.url, way));

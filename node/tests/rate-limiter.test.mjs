@@ -183,6 +183,7 @@ onBothBackends((context) => {
     await limiter.block(HOUR);
     const refused = await limiter.tryAcquire();
     assert.deepEqual([refused.allowed, refused.refusedBy], [false, undefined]);
+    assert.deepEqual([refused.remaining, refused.resetAfterMs], [0, refused.retryAfterMs]);
     assert.ok(refused.retryAfterMs > 0.9 * HOUR && refused.retryAfterMs <= HOUR, `${refused.retryAfterMs}`);
     assert.equal((await limiter.tryAcquire(1, { key: "user" })).allowed, true);
     await limiter.block(HOUR, { key: "user" });
@@ -306,6 +307,14 @@ onBothBackends((context) => {
       const error = await rejects(limiter.tryAcquireMany(wrong), "INVALID_ARGUMENT");
       assert.equal(error.allowed, "1 to 10000 items");
     }
+    // A cost that could not be carried is its item's own, too; what is no number at all is not.
+    const odd = [NaN, 1.5, 2 ** 53, Infinity].map((cost) => ["odd", cost]);
+    const [first, ...rest] = await limiter.tryAcquireMany([["odd", 1], ...odd, ["odd", 2]]);
+    assert.deepEqual([first.allowed, rest.pop().allowed], [true, true]);
+    for (const { allowed, error } of rest) {
+      assert.deepEqual([allowed, error.kind, error.allowed], [false, "INVALID_ARGUMENT", "whole numbers below 2^53"]);
+    }
+    await assert.rejects(limiter.tryAcquireMany([["odd", "1"]]), TypeError);
     const users = Array.from({ length: 10_000 }, (_, number) => [`user:${number}`, 1]);
     const all = await limiter.tryAcquireMany(new Map(users));
     assert.ok(all.length === 10_000 && all.every(({ allowed }) => allowed));

@@ -52,11 +52,11 @@ export interface Decision {
   readonly allowed: boolean;
   /** How many were: the cost, or 0. */
   readonly granted: number;
-  /** How many could be had at once now. */
+  /** How many could be had at once now; zero while a block refuses all. */
   readonly remaining: number;
   /** How long until the same cost can be granted, at the soonest: zero when it was granted, undefined for never. */
   readonly retryAfterMs: number | undefined;
-  /** How long until the bucket is full again. */
+  /** How long until the bucket is full again, and a block over. */
   readonly resetAfterMs: number;
   /** The most that can be had at once: the burst, or this client's share of it when a policy granted that. */
   readonly limit: number;
@@ -258,16 +258,23 @@ export class RateLimiter {
   async tryAcquireMany(items: Iterable<readonly [key: string, cost: number]>): Promise<(Decision | Undecided)[]> {
     const keys: string[] = [];
     const costs: number[] = [];
+    const own = new Map<number, DlockError>();
     for (const [key, cost] of pairs(items)) {
       if (typeof key !== "string") throw wrongType("key", "a string", key);
       keys.push(key);
-      costs.push(whole(cost as number, "cost", OP, this.name));
+      try {
+        costs.push(whole(cost as number, "cost", OP, this.name));
+      } catch (error) {
+        if (!(error instanceof DlockError)) throw error;
+        own.set(costs.length, error);
+        costs.push(-1); // which the core does not ask for either
+      }
     }
     const ask = (id: number): ReturnType<typeof native.limiterAcquireMany> =>
       native.limiterAcquireMany(id, this.#handle, keys, costs);
     const answers = unwrap(await submit<(NativeDecision | Failure)[]>(this, ask));
-    return answers.map((answer) =>
-      isFailure(answer) ? { allowed: false, error: new DlockError(answer) } : new Decided(answer),
+    return answers.map((answer, at) =>
+      isFailure(answer) ? { allowed: false, error: own.get(at) ?? new DlockError(answer) } : new Decided(answer),
     );
   }
 
@@ -329,7 +336,8 @@ export class RateLimiter {
 
   /**
    * Refuses everybody for `lengthMs` from now on, whatever the rates would allow; 0 ends it. The last call counts. Those that wait
-   * get their tokens after it; those that have reserved keep their times. Whole milliseconds, up to 100 years.
+   * get their tokens after it; those that have reserved keep their times. What other clients have fetched ahead can be used for
+   * another second at most. Whole milliseconds, up to 100 years.
    */
   async block(lengthMs: number, options?: { key?: string | undefined }): Promise<void> {
     const key = this.#key(options, "block(lengthMs, options)");

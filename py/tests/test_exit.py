@@ -53,6 +53,43 @@ if way == "del":
 """
 
 
+# The same of limiters and a worker number: tokens are waited for, fetched ahead, reserved and given back, and ids are made.
+PENDING_LIMITS = """
+import contextlib, sys, threading, libdlock
+url, name, way = sys.argv[1:]
+client = libdlock.connect(url)
+slow = client.rate_limiter(name, rate=1, per=3600)
+slow.try_acquire()
+hot = client.rate_limiter(f"{name}-hot", rate=5_000, per=1, prefetch=0.5)
+log = client.rate_limiter(f"{name}-log", rate=100_000, per=1, algorithm="sliding_log")
+worker = client.worker(name)
+ids = worker.snowflake()
+started = threading.Semaphore(0)
+
+def work(number):
+    started.release()
+    # With the client, or the names at the end of the interpreter.
+    with contextlib.suppress(libdlock.Closed, libdlock.LockLost, NameError):
+        if number % 4 == 0:
+            slow.acquire()
+        while number % 4 == 1:
+            hot.acquire()
+        while number % 4 == 2:
+            log.reserve(), log.penalty(1), log.reward(1), log.block(0), log.try_acquire_many([("a", 1), ("b", 1)])
+        while number % 4 == 3:
+            ids.next_ids(1_000), client.worker(f"{name}-{number}", lease=1).release()
+
+for number in range(300):
+    threading.Thread(target=work, args=(number,), daemon=True).start()
+for _ in range(300):
+    started.acquire()
+if way == "close":
+    client.close()
+if way == "del":
+    del client, slow, hot, log, worker, ids
+sys.exit(7)
+"""
+
 # 300 tasks do the same while the main one leaves: by itself, or out of the loop's hands.
 PENDING_TASKS = """
 import asyncio, os, signal, sys, uvloop
@@ -110,7 +147,7 @@ def leave(url: str, name: str, way: str, program: str = PENDING, *first: str) ->
             pytest.fail(f"{way}: no end after 20 s; its threads:\n{seen}")
     assert process.returncode == 7, (way, process.returncode, err[-3000:])
     assert "Fatal" not in err, err[-3000:]
-    if program is PENDING:  # asyncio itself tells of tasks that it had to leave
+    if program is not PENDING_TASKS:  # asyncio itself tells of tasks that it had to leave
         assert "Traceback" not in err, err[-3000:]
     return time.monotonic() - began
 
@@ -131,6 +168,11 @@ def stuck(pid: int) -> str:
 @pytest.mark.parametrize("way", ["exit", "close", "raise", "del"])
 def test_exit_with_300_operations_pending(server: RedisServer, name: str, way: str) -> None:
     leave(server.url, name, way)
+
+
+@pytest.mark.parametrize("way", ["exit", "close", "del"])
+def test_exit_with_300_limiters_and_workers_pending(server: RedisServer, name: str, way: str) -> None:
+    leave(server.url, name, way, PENDING_LIMITS)
 
 
 TASK_WAYS = ["exit", "close", "kill", "forget"]

@@ -235,6 +235,20 @@ def test_a_batch_answers_each_item_by_itself(client: libdlock.Client, name: str)
     assert len(limiter.try_acquire_many((f"user:{number}", 1) for number in range(10_000))) == 10_000
 
 
+def test_a_batch_is_pairs_and_a_cost_beyond_reason_is_an_answer(client: libdlock.Client, name: str) -> None:
+    limiter = client.rate_limiter(name, rate=10, per=3600)
+    wrong: list[Any] = ["ab", {"a": 1}, {"ab": 1}, None, 5, [1], ["ab"], [("a",)], [("a", 1, 2)], [None]]
+    for items in wrong:
+        with pytest.raises(TypeError, match=r"pair.? \(key, cost\)"):
+            limiter.try_acquire_many(items)
+    first, second, third, last = limiter.try_acquire_many([("a", 1), ("b", 2**63), ["c", -(2**70)], ("d", 2)])  # type: ignore[list-item]
+    assert (first.allowed, last.allowed) == (True, True)
+    for refused in (second, third):
+        assert isinstance(refused, libdlock.Undecided)
+        with pytest.raises(libdlock.InvalidArgument, match="integers of 64 bits"):
+            raise refused.error
+
+
 def test_a_server_that_is_away_leaves_each_item_unknown(proxy: Proxy) -> None:
     with libdlock.connect(proxy.url, response_timeout=0.3) as client:
         limiter = client.rate_limiter("away", rate=2, per=3600)

@@ -64,6 +64,7 @@ def test_several_rates_grant_what_each_of_them_does(client: libdlock.Client, nam
         ([Rate(10**6, 1, algorithm="sliding_log")], "sliding_counter"),
         ([Rate(1, 1, algorithm="leaky")], "there is no algorithm .*gcra, fixed_window.*redisson"),  # type: ignore[arg-type]
         ([Rate(-1, 1)], "rate -1"),
+        ([Rate(1, -1)], "period -1000000 us"),
     ],
 )
 def test_rates_that_cannot_be_are_refused_in_words(
@@ -81,9 +82,12 @@ def test_a_limiter_takes_one_rate_or_rates(client: libdlock.Client, name: str) -
         {"rate": 1, "per": 1, "rates": [Rate(1, 1)]},
         {"algorithm": "gcra", "rates": [Rate(1, 1)]},
         {"rates": [(1, 1)]},
+        {"rates": Rate(1, 1)},
+        {"rates": "10/s"},
+        {"rates": 5},
     ]
     for given in wrong:
-        with pytest.raises(TypeError, match="rate"):
+        with pytest.raises(TypeError, match=r"rate limiter takes|rates (takes|must be)"):
             client.rate_limiter(name, **given)
 
 
@@ -124,7 +128,7 @@ def test_a_block_refuses_everybody_until_it_is_over(client: libdlock.Client, nam
     limiter.block(60)
     refused = limiter.try_acquire()
     assert not refused
-    assert refused.refused_by is None
+    assert (refused.refused_by, refused.remaining, refused.reset_after) == (None, 0, refused.retry_after)
     assert refused.retry_after is not None
     assert 59 < refused.retry_after <= 60
     assert limiter.try_acquire(key="user:1")
@@ -141,6 +145,20 @@ def test_a_block_refuses_everybody_until_it_is_over(client: libdlock.Client, nam
     for length in (-1, timedelta(days=36_526)):
         with pytest.raises(libdlock.InvalidArgument, match="zero to 100 years"):
             limiter.block(length)
+
+
+@pytest.mark.parametrize("algorithm", ["fixed_window", "sliding_log"])
+def test_a_key_of_another_algorithm_is_told_as_that(
+    client: libdlock.Client, name: str, algorithm: Any
+) -> None:
+    assert client.rate_limiter(name, rate=3, per=3600).try_acquire()
+    other = client.rate_limiter(name, rate=3, per=3600, algorithm=algorithm)
+    with pytest.raises(
+        libdlock.WrongType, match=f"no rate limit by {algorithm}.*same algorithm everywhere.*reset"
+    ):
+        other.try_acquire()
+    other.reset()
+    assert other.try_acquire()
 
 
 def test_redissons_keys_have_no_place_for_these(client: libdlock.Client, name: str) -> None:

@@ -81,10 +81,11 @@ def test_threads_share_a_number(server: RedisServer) -> None:
 def test_what_cannot_be_is_refused() -> None:
     with libdlock.connect("memory://") as client:
         for bits in (0, 23, -1, 2**40):
-            with pytest.raises(libdlock.InvalidArgument):
+            with pytest.raises(libdlock.InvalidArgument, match='"orders"'):
                 client.worker("orders", bits)
-        with pytest.raises(libdlock.InvalidArgument):
-            client.worker("orders", lease=0.05)
+        for lease in (0.05, -1):
+            with pytest.raises(libdlock.InvalidArgument, match='"orders"'):
+                client.worker("orders", lease=lease)
         with pytest.raises(libdlock.InvalidName):
             client.worker("")
         worker = client.worker("orders")

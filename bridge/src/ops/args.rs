@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use libdlock::lease::Lease;
 use libdlock::lock::LockOptions;
-use libdlock::{Error, ErrorKind, Result, Wait, embed};
+use libdlock::{Client, Error, ErrorKind, Result, Wait, embed};
 
 /// A number for whose absence its interface has a number of its own, as C and JNI must: none when it is that.
 #[must_use]
@@ -76,6 +76,20 @@ pub(crate) fn millis(given: i64, what: &str, allowed: impl fmt::Display, op: &'s
             format_args!("{what} {given} ms is out of range"),
             allowed.to_string(),
         )
+    })
+}
+
+/// The error, of the object that was to be opened by this name, as core says it: by its key, if the name is one.
+pub(crate) fn on(error: Error, client: &Client, name: &str) -> Error {
+    match client.key_of(name) {
+        Ok(key) => error.on(&key),
+        Err(_) => error,
+    }
+}
+
+pub(crate) fn micros(given: i64, what: &str, allowed: &str, op: &'static str) -> Result<Duration> {
+    u64::try_from(given).map(Duration::from_micros).map_err(|_| {
+        Error::refused(ErrorKind::InvalidArgument, op, format_args!("{what} {given} us is out of range"), allowed)
     })
 }
 

@@ -1,7 +1,6 @@
 //! Rate limiters: opened by name and rates, asked.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use libdlock::limit::{Absent, Algorithm, LimiterOptions};
 use libdlock::{Error, ErrorKind, Rate, RateLimiter, Result, embed};
@@ -79,9 +78,8 @@ pub fn limiter_open(
     let op = "rate limiter";
     let client = state.get::<ClientEntry>(client, op)?;
     let name = libdlock::embed::name_from_utf8(name)?;
-    let key = client.client.key_of(name)?;
     let rates: Result<Vec<Rate>> = rates.iter().map(|rate| read_rate(*rate, op)).collect();
-    let mut options = LimiterOptions::new(rates.map_err(|error| error.on(&key))?).absent(absent);
+    let mut options = LimiterOptions::new(rates.map_err(|error| args::on(error, &client.client, name))?).absent(absent);
     if let Some(share) = prefetch {
         options = options.prefetch(share);
     }
@@ -91,7 +89,7 @@ pub fn limiter_open(
 
 fn read_rate(given: RateArgs, op: &'static str) -> Result<Rate> {
     let tokens = args::count(given.tokens, "rate", "0 to 1000000000000 tokens", op)?;
-    let per = Duration::from_micros(args::count(given.per_us, "period", "1 us to 100 years", op)?);
+    let per = args::micros(given.per_us, "period", "1 us to 100 years", op)?;
     let rate = Rate::new(tokens, per).by(given.algorithm);
     match given.burst {
         None => Ok(rate),

@@ -34,13 +34,15 @@ pub async fn worker_lease(
     const OP: &str = "worker";
     let client = state.get::<ClientEntry>(client, OP)?;
     let pool = embed::name_from_utf8(&pool)?;
+    let on = |error: Error| args::on(error, &client.client, pool);
     let mut options = WorkerOptions::default();
     if let Some(bits) = bits {
-        let bits = args::count(bits, "number of bits", "1 to 22", OP)?;
-        // What does not fit is too many either way, and core says so.
-        options.bits = u32::try_from(bits).unwrap_or(u32::MAX);
+        options.bits = u32::try_from(bits).map_err(|_| {
+            let what = format!("a pool of {bits} bits is out of range");
+            on(Error::refused(ErrorKind::InvalidArgument, OP, what, "1 to 22"))
+        })?;
     }
-    options.lease = args::watchdog_lease(lease_ms, OP)?;
+    options.lease = args::watchdog_lease(lease_ms, OP).map_err(on)?;
     let worker = client.client.worker_with(pool, options).await?;
     let (holding, grant) = (Holding::ByHandle, embed::worker_grant(&worker));
     keep(state, Arc::new(WorkerEntry { worker, client }), holding, holding.holder(), grant)

@@ -5,8 +5,10 @@ use std::pin::pin;
 use std::time::Duration;
 
 use super::answer::Answer;
+use super::asking::Asking;
 use super::decision::Decision;
 use super::limiter::RateLimiter;
+use super::prefetch::Pocket;
 use super::rate::LONGEST_US;
 use super::step::{Block, Judge, Reward};
 use crate::error::{Error, ErrorKind, Result};
@@ -53,10 +55,11 @@ impl RateLimiter {
         let asking = pin!(self.ask(Judge::new(&self.rates, cost).within(longest), asked_at, Tick::NEVER));
         let judged = self.while_open(Judge::OP, asking).await?;
         let heard = clock.now();
-        let decision = match self.answer(cost, Some(heard.plus(longest)), judged, heard)? {
-            Answer::Decided(decision) => decision,
-            Answer::Reserved(reserved) => Decision { usable_after: reserved.wait, ..reserved.decision },
-        };
+        let decision =
+            match self.answer(cost, Asking::Within { within: longest, until: heard.plus(longest) }, judged, heard)? {
+                Answer::Decided(decision) => decision,
+                Answer::Reserved(reserved) => Decision { usable_after: reserved.wait, ..reserved.decision },
+            };
         self.count(cost, asked_at, &decision);
         Ok(decision)
     }
@@ -92,7 +95,8 @@ impl RateLimiter {
     }
 
     /// Refuses everybody for so long from now on, whatever the rates would allow; zero ends it. Those that wait, or come to
-    /// wait, get their tokens after it; those that have reserved already keep their times. The last call counts.
+    /// wait, get their tokens after it; those that have reserved already keep their times. The last call counts. What other clients
+    /// have [prefetched](super::LimiterOptions::prefetch) can be used for another second at most; this one gives it back.
     ///
     /// Zero to 100 years, in whole microseconds.
     ///
@@ -110,7 +114,12 @@ impl RateLimiter {
             let refused = Error::refused(ErrorKind::InvalidArgument, Block::OP, what, "zero to 100 years");
             return Err(refused.on(self.key()));
         }
-        self.tell(Block::OP, Block::new(&self.rates, length)).await
+        let told = self.tell(Block::OP, Block::new(&self.rates, length)).await;
+        if !length.is_zero() {
+            // Also where it is not known whether it is blocked.
+            self.shared.pockets().all().iter().for_each(Pocket::drain);
+        }
+        told
     }
 
     /// Redisson's keys have no place for any of this.
@@ -137,6 +146,6 @@ impl RateLimiter {
         self.check_open(op)?;
         let told = self.shared.client().operate(self.shared.name(), &step);
         let done = self.while_open(op, pin!(told)).await?;
-        done.map(|done| done.reply).map_err(|failed| failed.error)
+        done.map(|done| done.reply).map_err(|failed| self.explained(failed.error))
     }
 }

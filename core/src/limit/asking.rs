@@ -23,7 +23,7 @@ impl RateLimiter {
         self.check_open(Judge::OP)?;
         let asking = pin!(self.ask(Judge::new(&self.rates, cost), asked_at, Tick::NEVER));
         let judged = self.while_open(Judge::OP, asking).await?;
-        match self.answer(cost, None, judged, self.shared.client().clock.now())? {
+        match self.answer(cost, Asking::Now, judged, self.shared.client().clock.now())? {
             Answer::Decided(decision) => Ok(decision),
             // Only what waits is told of a later time.
             Answer::Reserved(reserved) => Ok(reserved.decision),
@@ -62,9 +62,11 @@ impl RateLimiter {
         let limiter = self.clone();
         let longest = until.max(now.plus(self.shared.client().options.response_timeout));
         async move {
-            let judged = limiter.ask(Judge::new(&limiter.rates, cost).within(until.since(now)), now, longest).await;
+            let within = until.since(now);
+            let judged = limiter.ask(Judge::new(&limiter.rates, cost).within(within), now, longest).await;
             let heard = limiter.shared.client().clock.now();
-            Asked { answer: Some(limiter.answer(cost, Some(until), judged, heard)), heard, limiter, cost }
+            let answer = limiter.answer(cost, Asking::Within { within, until }, judged, heard);
+            Asked { answer: Some(answer), heard, limiter, cost }
         }
     }
 
@@ -81,15 +83,20 @@ impl RateLimiter {
         client.backend.run_while_there(name, &step, deadline, self.shared.shares().is_alone()).await
     }
 
-    /// What was judged, as the call is told it that heard of it at `heard` and may wait until `until`, if it waits.
+    /// What was judged, as the call is told it that heard of it at `heard`.
     pub(super) fn answer(
         &self,
         cost: u64,
-        until: Option<Tick>,
+        asking: Asking,
         judged: Result<Done<Judged>, Failed>,
         heard: Tick,
     ) -> Result<Answer> {
         match judged {
+            Ok(Done { reply, .. }) if reply.allowed && !asking.covers(&reply) => {
+                let message =
+                    "the server granted tokens for later than they were asked for, as no version of libdlock does";
+                Err(Error::new(ErrorKind::Server, Judge::OP, message).on(self.key()).permanent())
+            }
             Ok(Done { reply: judged, .. }) if judged.standings.len() == self.rates.len() => {
                 self.policy.server_is_back(&self.shared);
                 let (now, at) =
@@ -102,15 +109,55 @@ impl RateLimiter {
             }
             Err(failed) if failed.away => {
                 // Asking has taken its part of the wait.
-                let wait = until.map_or(Duration::ZERO, |until| until.since(heard));
+                let wait = match asking {
+                    Asking::Now => Duration::ZERO,
+                    Asking::Within { until, .. } => until.since(heard),
+                };
                 self.policy.decide(&self.shared, cost, wait, heard, failed.error)
             }
-            Err(failed) => Err(failed.error),
+            Err(failed) => Err(self.explained(failed.error)),
         }
+    }
+
+    /// With what may have happened to a key of another form: most often somebody else counts by another algorithm.
+    pub(super) fn explained(&self, error: Error) -> Error {
+        if error.kind() != ErrorKind::WrongType {
+            return error;
+        }
+        let mut algorithms: Vec<&str> = self.rates.iter().map(|rate| rate.algorithm().as_str()).collect();
+        algorithms.dedup();
+        let message = format!(
+            "the key, or one beside it, holds no rate limit by {}; it was left untouched. Give the same algorithm everywhere, \
+             choose another name, or reset the limiter if it had another algorithm before",
+            algorithms.join(" or ")
+        );
+        error.retold(error.op(), message)
     }
 
     pub(super) async fn while_open<T>(&self, op: &'static str, work: Pin<&mut impl Future<Output = T>>) -> Result<T> {
         while_open(op, &self.shared.client().tasks, work).await.map_err(|error| error.on(self.key()))
+    }
+}
+
+/// For when tokens are asked for.
+#[derive(Clone, Copy)]
+pub(super) enum Asking {
+    Now,
+    /// At the latest so long after the server is asked; the call is over at `until`.
+    Within {
+        within: Duration,
+        until: Tick,
+    },
+}
+
+impl Asking {
+    /// Whether this is what was asked for: a caller never waits for longer than it wants to, whatever a server says.
+    fn covers(self, judged: &Judged) -> bool {
+        let within = match self {
+            Asking::Now => Duration::ZERO,
+            Asking::Within { within, .. } => within,
+        };
+        u128::from(judged.at.saturating_sub(tat::since_2025(judged.now))) <= within.as_micros()
     }
 }
 

@@ -30,12 +30,12 @@ pub struct Decision {
     pub allowed: bool,
     /// How many were: the cost, or 0.
     pub granted: u64,
-    /// How many could be had at once now.
+    /// How many could be had at once now; zero while a block refuses all.
     pub remaining: u64,
     /// How long until the same cost can be granted, at the soonest: zero when it was (for a cost of 0: when one token
     /// is there), `None` for never, under a rate of 0 tokens. In whole microseconds, rounded up.
     pub retry_after: Option<Duration>,
-    /// How long until the bucket is full again. In whole microseconds, rounded up.
+    /// How long until the bucket is full again, and a block over. In whole microseconds, rounded up.
     pub reset_after: Duration,
     /// The most that can be had at once: the burst, or this client's share of it when a policy granted that.
     pub limit: u64,
@@ -62,6 +62,9 @@ impl Decision {
             .min_by_key(|(_, remaining)| *remaining)
             .unwrap_or_default();
         let reset_us = outlooks.map(|(_, (_, reset_us))| reset_us).max().unwrap_or(0);
+        // A mark is the last that says when, and its time has not come: until then there is nothing to be had.
+        let blocked_us = if judged.which as usize > rates.len() { judged.at.saturating_sub(at) } else { 0 };
+        let (remaining, reset_us) = if blocked_us > 0 { (0, reset_us.max(blocked_us)) } else { (remaining, reset_us) };
         Decision {
             allowed,
             granted: if allowed { cost } else { 0 },

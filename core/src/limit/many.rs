@@ -7,6 +7,7 @@
 use std::pin::pin;
 
 use super::answer::Answer;
+use super::asking::Asking;
 use super::decision::Decision;
 use super::limiter::RateLimiter;
 use super::step::{Judge, Judged};
@@ -170,8 +171,8 @@ impl RateLimiter {
         let heard = self.shared.client().clock.now();
         let answer = match judged {
             // What the limiter itself says of a decision is the same for every key.
-            Ok(done) => self.answer(item.cost, None, Ok(done), heard)?,
-            Err(failed) => self.keyed(item.key)?.answer(item.cost, None, Err(failed), heard)?,
+            Ok(done) => self.answer(item.cost, Asking::Now, Ok(done), heard)?,
+            Err(failed) => self.keyed(item.key)?.answer(item.cost, Asking::Now, Err(failed), heard)?,
         };
         match answer {
             Answer::Decided(decision) => Ok(decision),

@@ -58,7 +58,8 @@ impl LimiterOptions {
     /// - What [`RateLimiter::peek`](super::RateLimiter::peek) and other clients see as remaining is less by what has been
     ///   fetched and not used. Decisions of this client count what it has itself.
     /// - After a [`RateLimiter::reset`](super::RateLimiter::reset), or when the server loses its data or its clock jumps, what
-    ///   other clients have fetched comes on top, for a second at most.
+    ///   other clients have fetched comes on top, for a second at most. For as long they go on after a
+    ///   [`RateLimiter::block`](super::RateLimiter::block).
     ///
     /// A client asks the server some 25 times a second for a limiter that is in demand, up to 45 times when there is less
     /// than is wanted; more often only if its share of the burst lasts for less than 60 ms at the rate. It changes nothing

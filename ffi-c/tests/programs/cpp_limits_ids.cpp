@@ -113,6 +113,14 @@ void several_rates_grant_what_each_of_them_does() {
     (void)thrown<dlock::invalid_argument>([&] { dlock::rate_limiter(client, "x", std::vector<dlock::rate>{}); });
     const std::vector<dlock::rate> pointless{{2, 1s}, {3, 1s}};
     (void)thrown<dlock::invalid_argument>([&] { dlock::rate_limiter(client, "x", pointless); });
+    // Each rate has the same rules, whichever it is.
+    for (const std::int64_t burst : {0, -1}) {
+        const std::vector<dlock::rate> first{{2, 1s, burst}, {30, 1min}}, second{{2, 1s}, {30, 1min, burst}};
+        for (const auto* rates : {&first, &second}) {
+            const auto refused = thrown<dlock::invalid_argument>([&] { dlock::rate_limiter(client, "x", *rates); });
+            CHECK(refused.name() == "x" && refused.allowed().find("1 to 1000000000000") == 0);
+        }
+    }
 }
 
 template <class Limiter> void is_adjusted(Limiter& api) {
@@ -123,7 +131,7 @@ template <class Limiter> void is_adjusted(Limiter& api) {
     CHECK(api.peek().remaining == 1 && api.reserve().usable_after == 0s && !api.try_reserve_for(1, 1s));
     api.reset();
     api.block(1min);
-    CHECK(!api.peek() && !api.peek().refused_by);
+    CHECK(!api.peek() && !api.peek().refused_by && api.peek().remaining == 0 && api.peek().reset_after > 50s);
     api.block(0s);
     CHECK(api.peek());
     (void)thrown<dlock::invalid_argument>([&] { api.penalty(3); });

@@ -319,6 +319,7 @@ static void a_limiter_and_its_keys_are_adjusted(void) {
     OK(dlock_rate_limiter_block(limiter, 60000, error));
     GIVES(DLOCK_LIMITED, dlock_rate_limiter_try_acquire(limiter, 1, &told, error));
     CHECK(told.refused_by == -1 && told.retry_after_us > 50 * SECOND);
+    CHECK(told.remaining == 0 && told.reset_after_us == told.retry_after_us);
     OK(dlock_rate_limiter_block(limiter, 0, error));
     OK(dlock_rate_limiter_try_acquire(limiter, 1, &told, error));
     GIVES(DLOCK_INVALID_ARGUMENT, dlock_rate_limiter_penalty(limiter, 3, error));

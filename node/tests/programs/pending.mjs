@@ -1,4 +1,4 @@
-// Leaves with 500 operations under way: pending.mjs URL NAME WAY
+// Leaves with 800 operations under way: pending.mjs URL NAME WAY
 
 import { connect } from "libdlock";
 
@@ -12,6 +12,11 @@ const latch = client.latch(`${name}-latch`);
 await latch.trySetCount(1_000_000);
 const counting = client.countingSemaphore(`${name}-counting`);
 await counting.trySetPermits(2);
+const slow = client.rateLimiter(`${name}-slow`, { tokens: 1, perMs: 3_600_000 });
+await slow.tryAcquire();
+const hot = client.rateLimiter(`${name}-hot`, { tokens: 5_000, perMs: 1_000, prefetch: 0.5 });
+const log = client.rateLimiter(`${name}-log`, { tokens: 100_000, perMs: 1_000, algorithm: "sliding_log" });
+const ids = (await client.worker(name)).snowflake();
 
 async function forever(turn) {
   for (;;) await turn();
@@ -34,6 +39,13 @@ for (let number = 0; number < 50; number++) {
   permits.extend(30_000).catch(ignore);
   const own = client.semaphore(`${name}-${number}-permits`, 3);
   forever(() => own.withPermits({ permits: 2 }, ignore)).catch(ignore);
+  slow.acquire().catch(ignore);
+  // Decisions without a round trip let the loop turn only if something else is awaited.
+  forever(() => Promise.all([hot.acquire(), hot.tryAcquire(), log.peek()])).catch(ignore);
+  forever(() => log.reserve().then(() => log.penalty(1))).catch(ignore);
+  forever(() => log.tryAcquireMany([["a", 1]]).then(() => log.block(0))).catch(ignore);
+  forever(() => log.reward(1).then(() => ids.nextIds(100))).catch(ignore);
+  forever(() => client.worker(`${name}-${number}`).then((worker) => worker.release())).catch(ignore);
 }
 void held.signal;
 void permits.signal;

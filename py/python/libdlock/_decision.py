@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
 from . import _native
 from ._convert import Seconds, milliseconds, name_bytes, utf8, whole
-from ._errors import DlockError
+from ._errors import DlockError, InvalidArgument
 from ._opened import OpenedClient, of_client
 from ._options import Absent
 from ._rate import Algorithm, Rate, carried, rates_given
@@ -25,11 +25,11 @@ class Decision:
     granted: int
     """How many were: the cost, or 0."""
     remaining: int
-    """How many could be had at once now."""
+    """How many could be had at once now; zero while a block refuses all."""
     retry_after: float | None
     """How long until the same cost can be granted, at the soonest: zero when it was granted, `None` for never."""
     reset_after: float
-    """How long until the bucket is full again."""
+    """How long until the bucket is full again, and a block over."""
     limit: int
     """The most that can be had at once: the burst, or this client's share of it when a policy granted that."""
     refused_by: int | None
@@ -178,11 +178,36 @@ def key_bytes(key: str) -> bytes:
     return key.encode(errors="surrogatepass")
 
 
-def items_given(items: Iterable[tuple[str, int]], name: str) -> list[tuple[bytes, int]]:
-    """The items of a batch for the core."""
-    return [(key_bytes(key), cost_given(cost, name)) for key, cost in items]
+def items_given(
+    items: Iterable[tuple[str, int]], name: str
+) -> tuple[list[tuple[bytes, int]], dict[int, Undecided]]:
+    """The items of a batch for the core, and the answers to those whose cost cannot be carried to it."""
+    given: list[tuple[bytes, int]] = []
+    own: dict[int, Undecided] = {}
+    for at, (key, cost) in enumerate(_pairs(items)):
+        encoded = key_bytes(key)
+        try:
+            carried = cost_given(cost, name)
+        except InvalidArgument as error:
+            own[at] = Undecided(error)
+            carried = -1  # which the core does not ask for either
+        given.append((encoded, carried))
+    return given, own
 
 
-def answered(answers: list[Any]) -> list[Decision | Undecided]:
+def _pairs(items: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int]]:
+    """The items of a batch, if they are pairs."""
+    if isinstance(items, (str, bytes, Mapping)) or not isinstance(items, Iterable):
+        raise TypeError(f"items must be an iterable of pairs (key, cost), not {type(items).__name__}")
+    for item in items:
+        if not isinstance(item, (tuple, list)):
+            raise TypeError(f"an item must be a pair (key, cost), not {type(item).__name__}")
+        if len(item) != 2:
+            raise TypeError(f"an item must be a pair (key, cost), not {len(item)} values")
+        yield item[0], item[1]
+
+
+def answered(answers: list[Any], own: dict[int, Undecided]) -> list[Decision | Undecided]:
     """The answers to a batch."""
-    return [Decision(*answer) if isinstance(answer, tuple) else Undecided(answer) for answer in answers]
+    decided = (Decision(*answer) if isinstance(answer, tuple) else Undecided(answer) for answer in answers)
+    return [own.get(at, answer) for at, answer in enumerate(decided)]

@@ -53,7 +53,8 @@ class RateLimiter(NamedLimiter):
         false. When a reply was lost, each item of that write has `OutcomeUnknown`. A key may occur several times.
         """
         blocking, submit = _native.limiter_acquire_many, _native.submit_limiter_acquire_many
-        return answered(ask(blocking, submit, self._number, items_given(items, self._name)))
+        given, own = items_given(items, self._name)
+        return answered(ask(blocking, submit, self._number, given), own)
 
     def acquire(self, cost: int = 1, wait: Seconds | None = None, *, key: str | None = None) -> Decision:
         """Takes `cost` tokens, waiting for them `wait` seconds at most (`None`: for ever, 0: not at all).
@@ -113,6 +114,7 @@ class RateLimiter(NamedLimiter):
     def block(self, length: Seconds, *, key: str | None = None) -> None:
         """Grants nothing to anybody for `length` seconds from now on, whatever the rates would allow; 0 ends it. The last
         call counts. Those that wait, or come to wait, get their tokens after it; what was reserved keeps its time.
+        What other clients have fetched ahead (`prefetch`) can be used for another second at most.
 
         0 to 100 years, and not under `redisson`; otherwise `InvalidArgument`.
         """

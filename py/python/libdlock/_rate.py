@@ -24,7 +24,7 @@ class Rate:
     tokens: int
     """The tokens of one period; 0 refuses everything."""
     per: Seconds
-    """The period, 1 us to 100 years."""
+    """The period, 1 us to 100 years; the nearest microsecond counts."""
     burst: int | None = None
     """The most tokens at once, the whole bucket, with `gcra` alone; `None` is the tokens of one period."""
     algorithm: Algorithm = "gcra"
@@ -51,6 +51,8 @@ def rates_given(
         return (Rate(rate, per, burst, "gcra" if algorithm is None else algorithm, per_client),)
     if per_client or any(each is not None for each in (rate, per, burst, algorithm)):
         raise TypeError("rates takes the place of rate, per, burst, algorithm and per_client")
+    if isinstance(rates, (Rate, str, bytes)) or not isinstance(rates, Iterable):
+        raise TypeError(f"rates must be an iterable of libdlock.Rate, not {type(rates).__name__}")
     given = tuple(rates)
     for each in given:
         if not isinstance(each, Rate):

@@ -19,6 +19,9 @@ use crate::time::Tick;
 /// How often a request that came too late is made anew: the server's clock may be jumping.
 const TOO_LATE_IN_A_ROW: u32 = 3;
 
+/// The latest time that a holder's clock of nanoseconds can begin at and go on from, in the year 2262.
+const LATEST_MS: u64 = i64::MAX as u64 / 1_000_000;
+
 pub(super) struct Pool {
     name: ObjectName,
     context: Arc<Context>,
@@ -53,6 +56,10 @@ impl Pool {
                 }
             };
             match done.reply {
+                Leased::Granted { number, until_ms, .. } if number >= options.size() || until_ms > LATEST_MS => {
+                    self.undo(&step.owner, lease, Some(client.clock.now()));
+                    return Err(self.unusable(options, number, until_ms));
+                }
                 Leased::Granted { number, until_ms, .. } => {
                     let granted = self.granted(step, lease, &done, number, until_ms).await;
                     if granted.is_ok() {
@@ -143,6 +150,23 @@ impl Pool {
             options.bits
         );
         Error::new(ErrorKind::Busy, OP, message).retry_in(first).on(self.name.as_str())
+    }
+
+    /// What no server leases whose keys nobody else has changed.
+    fn unusable(&self, options: WorkerOptions, number: u64, until_ms: u64) -> Error {
+        let error = if until_ms > LATEST_MS {
+            let message = format!(
+                "worker number {number} is taken until {until_ms} ms after 1970, later than ids can be: the server's clock was far \
+                 ahead, or its keys were changed. Delete the keys of the pool when nobody holds a number of it, or use another pool"
+            );
+            Error::new(ErrorKind::Clock, OP, message)
+        } else {
+            let size = options.size();
+            let message =
+                format!("the server leased number {number} of a pool of {size}, as no version of libdlock does");
+            Error::new(ErrorKind::Server, OP, message)
+        };
+        error.permanent().on(self.name.as_str())
     }
 
     /// Releases, in the background, what an attempt without an answer may have taken, once its bytes can no longer take effect.

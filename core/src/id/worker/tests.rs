@@ -265,6 +265,30 @@ async fn a_call_that_is_dropped_leaves_nothing_leased() {
     }
 }
 
+/// Another tenant has written a time that a clock of nanoseconds does not reach, or the server's clock was there.
+#[tokio::test]
+async fn a_time_beyond_reason_leases_nothing_and_is_told() {
+    let server = Server::start();
+    let client = Client::connect(&server.url()).await.unwrap();
+    client.worker("orders").await.unwrap().release().await.unwrap();
+    for used in ["999999999999000", "9223372036855"] {
+        server.cmd(&["HSET", "dlock_id_pool:{orders}", "0", used]);
+        let error = client.worker("orders").await.unwrap_err();
+        assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Clock, false), "{error}");
+        assert!(error.message().contains("Delete the keys of the pool"), "{error}");
+        let given_back = async {
+            while server.cmd(&["ZCARD", "dlock_id_leases:{orders}"]).int() > 0 {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        soon("nothing stays leased", given_back).await;
+    }
+    // The latest that is read: no layout has it, and a generator says so.
+    server.cmd(&["HSET", "dlock_id_pool:{orders}", "0", "9223372000000"]);
+    let worker = client.worker("orders").await.unwrap();
+    assert_eq!(worker.snowflake(D).unwrap_err().kind(), ErrorKind::Clock);
+}
+
 #[tokio::test]
 async fn keys_end_with_the_pool() {
     let server = Server::start();

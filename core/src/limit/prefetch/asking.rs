@@ -101,7 +101,7 @@ impl RateLimiter {
             Err(failed) => {
                 pocket.failed();
                 if !failed.away {
-                    return Err(failed.error);
+                    return Err(self.explained(failed.error));
                 }
                 match self.policy.decide(&self.shared, cost, Duration::ZERO, clock.now(), failed.error)? {
                     Answer::Decided(decision) => Ok(decision),

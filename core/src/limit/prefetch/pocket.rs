@@ -209,6 +209,20 @@ impl Pocket {
         inside.again_at = Tick::default();
     }
 
+    /// Has nothing from now on, and gives back what it had: nobody is to use it while the limiter is blocked. A request that is
+    /// under way may bring more.
+    pub(crate) fn drain(self: &Arc<Self>) {
+        let mut stretches = std::mem::take(&mut self.inside().stretches);
+        if stretches.is_empty() {
+            return;
+        }
+        let (pocket, tasks) = (self.clone(), &self.shared.client().tasks);
+        tasks.spawn_operation(async move {
+            let _giving = pocket.giving.lock().await;
+            put_all_back(&pocket.shared, pocket.rate, &mut stretches).await;
+        });
+    }
+
     /// Gives back what is left, now and from now on.
     pub(crate) fn close(self: &Arc<Self>) {
         self.inside().closed = true;
@@ -277,14 +291,17 @@ impl Drop for Pocket {
             return;
         }
         let shared = self.shared.clone();
-        tasks.spawn_operation(async move {
-            while let Some(last) = stretches.take_last() {
-                let now = shared.client().clock.now();
-                if !put_back(&shared, rate, &last, now).await {
-                    return;
-                }
-            }
-        });
+        tasks.spawn_operation(async move { put_all_back(&shared, rate, &mut stretches).await });
+    }
+}
+
+/// The last first, until one is behind what others have charged.
+async fn put_all_back(shared: &LimitObject, rate: Rate, stretches: &mut Stretches) {
+    while let Some(last) = stretches.take_last() {
+        let now = shared.client().clock.now();
+        if !put_back(shared, rate, &last, now).await {
+            return;
+        }
     }
 }
 

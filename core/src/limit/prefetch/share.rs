@@ -28,6 +28,8 @@ impl Share {
         match share > 0.0 && share <= 1.0 {
             true => Ok(()),
             false => {
+                // Some languages give -0 for a 0 that is meant.
+                let share = share + 0.0;
                 let what = format_args!("a prefetch of {share} of the burst is out of range");
                 let allowed = "more than 0, and no more than 1".to_owned();
                 Err(Error::refused(ErrorKind::InvalidArgument, LimitObject::KIND, what, allowed))

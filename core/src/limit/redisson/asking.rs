@@ -125,7 +125,7 @@ impl RateLimiter {
 
 fn read_log(permits: u32, judged: &Judged) -> Decision {
     let Judged { verdict, now, available, due_ms, full_ms, terms } = *judged;
-    let until = |ms: u64| Duration::from_micros((ms * 1_000).saturating_sub(now.0));
+    let until = |ms: u64| Duration::from_micros(ms.saturating_mul(1_000).saturating_sub(now.0));
     let allowed = verdict == Verdict::Granted;
     Decision {
         allowed,

@@ -52,8 +52,9 @@ class RateLimiter(NamedLimiter):
         its own answer, an `Undecided` with the exception in `error`, and no matter of the others. Like a refusal it is
         false. When a reply was lost, each item of that write has `OutcomeUnknown`. A key may occur several times.
         """
-        given = items_given(items, self._name)
-        return answered(await running_port().call(_native.submit_limiter_acquire_many, self._number, given))
+        given, own = items_given(items, self._name)
+        answers = await running_port().call(_native.submit_limiter_acquire_many, self._number, given)
+        return answered(answers, own)
 
     async def acquire(
         self, cost: int = 1, wait: Seconds | None = None, *, key: str | None = None
@@ -112,6 +113,7 @@ class RateLimiter(NamedLimiter):
     async def block(self, length: Seconds, *, key: str | None = None) -> None:
         """Grants nothing to anybody for `length` seconds from now on, whatever the rates would allow; 0 ends it. The last
         call counts. Those that wait, or come to wait, get their tokens after it; what was reserved keeps its time.
+        What other clients have fetched ahead (`prefetch`) can be used for another second at most.
 
         0 to 100 years, and not under `redisson`; otherwise `InvalidArgument`.
         """

@@ -12,10 +12,10 @@ import org.libdlock.internal.Judged;
  *
  * @param allowed whether the tokens were granted; of a {@code peek}, whether one could be had
  * @param granted how many were: the cost, or 0
- * @param remaining how many could be had at once now
+ * @param remaining how many could be had at once now; zero while a block refuses all
  * @param retryAfter how long until the same cost can be granted, at the soonest: zero when it was granted, {@code
  *     null} for never
- * @param resetAfter how long until the bucket is full again
+ * @param resetAfter how long until the bucket is full again, and a block over
  * @param limit the most that can be had at once: the burst, or this client's share of it when a policy granted that
  * @param refusedBy which of the limiter's rates is the last to have the tokens of a request that was refused, counted
  *     from 0; empty when it was granted, and when a block or a policy refused it

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * <pre>{@code Rate.of(100, Duration.ofSeconds(1)).burst(20)}</pre>
  *
  * @param tokens of one period, up to 10<sup>12</sup>; 0 refuses everything
- * @param per the period, 1 us to 100 years
+ * @param per the period, 1 us to 100 years in whole microseconds; a part of one counts as one
  * @param burst the most tokens at once, the whole bucket; {@code null} is the tokens of one period, as it has to be with another
  *     algorithm than {@link Algorithm#GCRA}
  * @param algorithm how it counts
@@ -33,7 +33,7 @@ public record Rate(long tokens, Duration per, @Nullable Long burst, Algorithm al
      * A rate whose burst is as many tokens as a period brings.
      *
      * @param tokens of one period, up to 10<sup>12</sup>; 0 refuses everything
-     * @param per the period, 1 us to 100 years
+     * @param per the period, 1 us to 100 years in whole microseconds; a part of one counts as one
      * @return the rate; it is checked where a limiter is made of it
      */
     public static Rate of(long tokens, Duration per) {

@@ -316,7 +316,7 @@ public final class RateLimiter {
 
     /**
      * Refuses everybody for so long from now on, whatever the rates would allow. The last call counts. Those that wait get their tokens
-     * after it; those that have reserved keep their times.
+     * after it; those that have reserved keep their times. What other clients have fetched ahead can be used for another second at most.
      *
      * @param length up to 100 years; zero ends a block, and a part of a millisecond counts as one
      * @throws InvalidArgumentException for a longer or a negative time, and for {@link Algorithm#REDISSON}

@@ -2,6 +2,7 @@ package org.libdlock;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -15,7 +16,7 @@ import org.libdlock.support.Jvm;
 
 /** faults.md 33: the JVM exits by itself, whatever is held, open or under way. */
 class ExitTest extends WithServer {
-    /** Leaves with 300 operations under way, a lock held and a client open. */
+    /** Leaves with 600 operations under way, a lock held, a worker number leased, tokens fetched ahead and a client open. */
     static final class Leaving {
         public static void main(String[] args) throws Exception {
             Client client = Dlock.connect(args[0]);
@@ -23,11 +24,20 @@ class ExitTest extends WithServer {
             DistributedLock lock = client.lock(name);
             lock.lock();
             LockHandle handle = client.lock(name + "-async").lockAsync().get();
+            RateLimiter slow = client.rateLimiter(name, Rate.of(1, Duration.ofHours(1)));
+            slow.tryAcquire();
+            RateLimiter hot = client.rateLimiter(name + "-hot", Rate.of(5_000, Duration.ofSeconds(1)), Absent.FAIL, 0.5);
+            RateLimiter log = client.rateLimiter(
+                    name + "-log", Rate.of(100_000, Duration.ofSeconds(1)).by(Algorithm.SLIDING_LOG));
+            Snowflake ids = client.worker(name).snowflake();
             CountDownLatch started = new CountDownLatch(100);
             for (int i = 0; i < 100; i++) {
                 int number = i;
                 lock.lockAsync().thenAccept(LockHandle::close);
                 handle.onLost();
+                slow.acquireAsync(1, null);
+                log.reserveAsync(1, null).thenRun(() -> log.penaltyAsync(1));
+                client.workerAsync(name + "-" + number).thenAccept(Worker::close);
                 Thread thread = new Thread(() -> {
                     started.countDown();
                     if (number % 2 == 0) {
@@ -37,6 +47,9 @@ class ExitTest extends WithServer {
                     while (true) {
                         own.lock();
                         own.unlock();
+                        hot.tryAcquire();
+                        log.tryAcquire();
+                        ids.nextIds(100);
                     }
                 });
                 thread.setDaemon(true);
@@ -64,7 +77,7 @@ class ExitTest extends WithServer {
 
     @ParameterizedTest
     @ValueSource(strings = {"return", "exit", "halt", "throw", "close"})
-    void itEndsWith300OperationsUnderWay(String way) {
+    void itEndsWith600OperationsUnderWay(String way) {
         leave(way);
     }
 

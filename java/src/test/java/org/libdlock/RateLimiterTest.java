@@ -242,6 +242,8 @@ class RateLimiterTest extends WithServer {
         Decision refused = limiter.tryAcquire();
         assertThat(refused.allowed()).isFalse();
         assertThat(refused.refusedBy()).as("no rate did").isEmpty();
+        assertThat(refused.remaining()).isZero();
+        assertThat(refused.resetAfter()).isEqualTo(refused.retryAfter());
         assertThat(refused.retryAfter()).isBetween(Duration.ofMinutes(59), HOUR);
         assertThat(limiter.keyed("user").tryAcquire().allowed()).isTrue();
         limiter.blockAsync(Duration.ofMillis(50)).get(5, TimeUnit.SECONDS);
@@ -386,5 +388,11 @@ class RateLimiterTest extends WithServer {
                 .isInstanceOf(WrongTypeException.class)
                 .hasMessageNotContaining("user_script");
         assertThat(server.command("GET", key)).isEqualTo("'); redis.call('FLUSHALL')");
+        limiter.reset();
+        assertThat(limiter.tryAcquire().allowed()).isTrue();
+        RateLimiter other = connect().rateLimiter(name, Rate.of(5, HOUR).by(Algorithm.SLIDING_LOG));
+        assertThatThrownBy(other::tryAcquire)
+                .isInstanceOf(WrongTypeException.class)
+                .hasMessageContainingAll(name, "no rate limit by sliding_log", "same algorithm everywhere", "reset");
     }
 }

@@ -125,6 +125,7 @@ class WorkerTest extends WithServer {
         client.close(true);
         assertThat(worker.onLost().get(20, TimeUnit.SECONDS)).isEqualTo(LossReason.CLOSED);
         assertThatThrownBy(ids::nextId).isInstanceOf(LockLostException.class);
+        assertThatThrownBy(worker::snowflake).isInstanceOf(LockLostException.class);
         assertThatThrownBy(() -> client.worker(name)).isInstanceOf(ClosedException.class);
         try (Worker next = connect().worker(name)) {
             assertThat(next.number()).as("it was given back").isZero();
