@@ -232,6 +232,19 @@ export interface Environment {
   latchWait(id: Id, latch: Handle, waitMs?: number): Submitted;
   /** Brings a flag. */
   latchDelete(id: Id, latch: Handle): Submitted;
+  bloomFilterOpen(client: Handle, name: string, expected: number, rate: number, ttlMs?: number): Answer<Handle>;
+  bloomFilterSize(filter: Handle): Answer<number>;
+  bloomFilterHashes(filter: Handle): Answer<number>;
+  /** Brings an answer to each item. */
+  bloomFilterAdd(id: Id, filter: Handle, items: (string | Uint8Array)[]): Submitted;
+  /** Brings an answer to each item. */
+  bloomFilterContains(id: Id, filter: Handle, items: (string | Uint8Array)[]): Submitted;
+  /** Brings a number. */
+  bloomFilterCount(id: Id, filter: Handle): Submitted;
+  /** Brings a rate. */
+  bloomFilterFalsePositiveRate(id: Id, filter: Handle): Submitted;
+  /** Brings a flag. */
+  bloomFilterClear(id: Id, filter: Handle): Submitted;
   idGeneratorOpen(client: Handle, name: string, block: number, start: number): Answer<Handle>;
   idGeneratorBlockSize(generator: Handle): Answer<number>;
   /** Brings ids. */

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from . import _greenlets, _log, _native
 from ._convert import Seconds, utf8
+from ._bloom_filter import BloomFilter
+from ._bloom_filters import OpensBloomFilters
 from ._counting import OpensCountingSemaphores
 from ._counting_semaphore import CountingSemaphore
 from ._decision import OpensLimiters
@@ -62,6 +64,7 @@ class Client(
     OpensRwLocks[RwLock],
     OpensLatches[Latch],
     OpensIdGenerators[IdGenerator],
+    OpensBloomFilters[BloomFilter],
     OpensLimiters[RateLimiter],
 ):
     """A connected client, made by `connect`. Safe to share between threads; not across a fork.
@@ -77,6 +80,7 @@ class Client(
     _rw_lock_class = RwLock
     _latch_class = Latch
     _id_generator_class = IdGenerator
+    _bloom_filter_class = BloomFilter
     _limiter_class = RateLimiter
 
     def synchronized(
