@@ -33,7 +33,9 @@ def test_another_configuration_is_refused_until_it_is_cleared(client: libdlock.C
     first = client.bloom_filter(name, expected=1_000, false_positive_rate=0.01)
     second = client.bloom_filter(name, expected=2_000, false_positive_rate=0.01)
     first.add(["a"])
-    with pytest.raises(libdlock.WrongType, match="9585 bits and 7 hashes.*19170 bits and 7 hashes") as raised:
+    with pytest.raises(
+        libdlock.WrongType, match=r"9585 bits and 7 hashes.*19170 bits and 7 hashes"
+    ) as raised:
         second.contains(["a"])
     assert not raised.value.retryable
     assert second.clear()
@@ -68,7 +70,7 @@ def test_wrong_arguments_are_refused(client: libdlock.Client, name: str) -> None
     for wrong in ("3", True, [1]):
         for given in ({"expected": wrong}, {"rate": wrong}, {"ttl": wrong}):
             with pytest.raises(TypeError):
-                filter_of(**given)
+                filter_of(**given)  # type: ignore[arg-type]
     seen = filter_of()
     for items in ("text", b"bytes", [1], [None], 5):
         with pytest.raises(TypeError):

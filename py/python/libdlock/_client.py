@@ -9,9 +9,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from . import _greenlets, _log, _native
-from ._convert import Seconds, utf8
 from ._bloom_filter import BloomFilter
 from ._bloom_filters import OpensBloomFilters
+from ._convert import Seconds, utf8
 from ._counting import OpensCountingSemaphores
 from ._counting_semaphore import CountingSemaphore
 from ._decision import OpensLimiters
