@@ -23,6 +23,13 @@ def them(request: pytest.FixtureRequest, theirs: Redisson, wire: Wire, name: str
     holder.end()
 
 
+@pytest.fixture(autouse=True)
+def forgotten(wire: Wire, name: str) -> Iterator[None]:
+    """What is remembered of the requests to clear ends by itself, in two minutes."""
+    yield
+    wire.command("DEL", f"dlock_bloom_done:{{{name}}}")
+
+
 def config(name: str) -> str:
     return f"{name}:config" if "{" in name else f"{{{name}}}:config"
 

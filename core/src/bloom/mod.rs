@@ -5,8 +5,8 @@
 //! `{<name>}:config` says how many there are and how many of them an item has. Which ones, the client finds by HighwayHash. One
 //! script looks whether the configuration is the caller's, and then sets or reads the bits of many items.
 //!
-//! A script that adds may be sent again when its reply is lost: it leaves the same bits behind. Which items were new only the
-//! first one can tell. The wire format is in `docs/protocol`.
+//! A script that adds leaves the same bits behind when it is sent again, but which items were new only the first one can tell. So
+//! it is not sent again when its reply is lost: the caller decides. The wire format is in `docs/protocol`.
 
 mod items;
 #[cfg(test)]
@@ -165,8 +165,8 @@ impl BloomFilter {
     /// # Errors
     /// [`ErrorKind::WrongType`] when the filter on the server has another configuration, and when the keys hold something
     /// else. [`ErrorKind::InvalidArgument`] for more than [`MAX_BATCH`] items. [`ErrorKind::Connection`] when the server was
-    /// not reached within `operation_timeout`. [`ErrorKind::OutcomeUnknown`] when a reply was lost, and a repeat found all the
-    /// items in the filter, or found nothing out: it is unknown which were new, and adding them again adds what is missing.
+    /// not reached within `operation_timeout`. [`ErrorKind::OutcomeUnknown`] when no reply came within
+    /// `response_timeout`: it is unknown what was added and which items were new. Adding them again adds what is missing.
     /// [`ErrorKind::NoPermission`], [`ErrorKind::OutOfMemory`] and [`ErrorKind::Server`] as the server says;
     /// [`ErrorKind::Closed`], [`ErrorKind::Forked`] and [`ErrorKind::Internal`] as the client has ended.
     ///
@@ -186,14 +186,7 @@ impl BloomFilter {
         let mut answers = Vec::with_capacity(items.len());
         for bits in items.bits(self.sizing, self.items_at_once()) {
             let (step, wanted) = (Add { sizing: self.sizing, ttl_ms, bits }, answers.len());
-            let (new, is_repeat) = self.ask(&step).await?;
-            // An earlier attempt may have added them. If one is new, it had not.
-            if is_repeat && !new.contains(&true) {
-                let message =
-                    "an answer was lost, and a repeat found all the items in the filter: it is unknown which were new";
-                return Err(Error::new(ErrorKind::OutcomeUnknown, Add::OP, message).on(self.key()));
-            }
-            answers.extend(new);
+            answers.extend(self.ask(&step).await?);
             self.check_count(Add::OP, &step.bits, answers.len() - wanted)?;
         }
         Ok(answers)
@@ -221,7 +214,7 @@ impl BloomFilter {
         let mut answers = Vec::with_capacity(items.len());
         for bits in items.bits(self.sizing, self.items_at_once()) {
             let (step, wanted) = (Contains { sizing: self.sizing, bits }, answers.len());
-            answers.extend(self.ask(&step).await?.0);
+            answers.extend(self.ask(&step).await?);
             self.check_count(Contains::OP, &step.bits, answers.len() - wanted)?;
         }
         Ok(answers)
@@ -267,15 +260,14 @@ impl BloomFilter {
 
     async fn ones(&self) -> Result<u64> {
         self.check_open(Look::OP)?;
-        Ok(self.ask(&Look { sizing: self.sizing }).await?.0)
+        self.ask(&Look { sizing: self.sizing }).await
     }
 
-    /// What the server answers, and whether an earlier attempt may have been carried out.
-    async fn ask<T, S: Step<Reply = Answer<T>>>(&self, step: &S) -> Result<(T, bool)> {
+    /// What the server answers.
+    async fn ask<T, S: Step<Reply = Answer<T>>>(&self, step: &S) -> Result<T> {
         let asked = pin!(self.context.operate(&self.name, step));
         let done = self.while_open(S::OP, asked).await?.map_err(|failed| self.explained(failed.error))?;
-        let answer = done.reply.map_err(|found| self.other(S::OP, &found))?;
-        Ok((answer, done.echo_until.is_some()))
+        done.reply.map_err(|found| self.other(S::OP, &found))
     }
 
     /// How many items one script takes.

@@ -6,8 +6,8 @@ use crate::name::ObjectName;
 use crate::step::{Attempt, Call, MainKey, Malformed, Outbox, Reply, Script, Step, WrongType};
 use crate::time::ServerTime;
 
-/// Adds items: for each whether it is new. Sent twice, it adds them once, but only the first answer shows which were new. See
-/// `add.lua`.
+/// Adds items: for each whether it is new. Sent twice, it adds them once, but only the first answer shows which were new: so it
+/// is never sent again. See `add.lua`.
 #[derive(Clone, Debug)]
 pub(crate) struct Add {
     pub(crate) sizing: Sizing,
@@ -22,7 +22,7 @@ impl Step for Add {
     type Reply = Answer<Vec<bool>>;
 
     const OP: &'static str = "add to bloom filter";
-    const IDEMPOTENT: bool = true;
+    const IDEMPOTENT: bool = false;
 
     fn apply(
         &self,
