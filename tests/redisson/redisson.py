@@ -384,11 +384,16 @@ class BloomHolder(Holder):
 
     def add(self, name: str, start: int, stop: int) -> int:
         """`add`: how many were new."""
-        return int(self._ask("bloom-add", name, self._of, start, stop))
+        return self._many("bloom-add", name, start, stop)
 
     def contains(self, name: str, start: int, stop: int) -> int:
         """`contains`: how many were found."""
-        return int(self._ask("bloom-contains", name, self._of, start, stop))
+        return self._many("bloom-contains", name, start, stop)
+
+    def _many(self, verb: str, name: str, start: int, stop: int) -> int:
+        # A JVM that has just begun takes its time for a hundred thousand items.
+        self._tell(verb, name, self._of, start, stop)
+        return int(self._words(STARTED)[0])
 
     def count(self, name: str) -> int:
         """`count`."""
