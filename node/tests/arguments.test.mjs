@@ -495,7 +495,7 @@ describe("nonsense", () => {
 
 // What core calls a parameter of these, where the message does not repeat its name.
 const WORDS = {
-  options: "option|datacenter|tokens",
+  options: "option|datacenter|tokens|expected",
   by: "by|count",
   member: "name|none of the locks",
   absent: "absent|localShare",

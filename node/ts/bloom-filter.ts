@@ -3,7 +3,7 @@ import type { Client } from "./client.js";
 import { objectName, wrongType } from "./convert.js";
 import { refuseElsewhere } from "./elsewhere.js";
 import { invalidArgument, unwrap } from "./error.js";
-import type { Handle } from "./native.js";
+import type { Handle, Item } from "./native.js";
 import { freeWith, native, submit } from "./port.js";
 
 /** How a Bloom filter is made. */
@@ -117,18 +117,18 @@ export class BloomFilter {
 }
 
 /** The items as the native module takes them. */
-function each(items: Iterable<string | Uint8Array>, object: string): (string | Uint8Array)[] {
+function each(items: Iterable<Item>, object: string): Item[] {
   const wanted = "an iterable of strings and Uint8Arrays";
   if (typeof items !== "object" || (items as unknown) === null || typeof items[Symbol.iterator] !== "function") {
     throw wrongType("items", wanted, items, typeof items === "string" ? ": give [item]" : "");
   }
   if (ArrayBuffer.isView(items)) throw wrongType("items", wanted, items, ": give [item]");
-  const all: (string | Uint8Array)[] = [];
+  const all: Item[] = [];
   for (const item of items) all.push(checked(item, object));
   return all;
 }
 
-function checked(item: string | Uint8Array, object: string): string | Uint8Array {
+function checked(item: Item, object: string): Item {
   if (typeof item === "string") {
     if (item.isWellFormed()) return item;
     throw invalidArgument(OP, "an item has a lone surrogate", "bytes, and text without lone surrogates", object);

@@ -155,6 +155,9 @@ export type Answer<T> = T | Failure;
 /** A submitted operation: its handle, for `cancel`. */
 export type Submitted = Answer<Handle>;
 
+/** An item of a Bloom filter: a text without lone surrogates, or bytes. */
+export type Item = string | Uint8Array;
+
 /** A limiter's rate. */
 export interface Rate {
   readonly tokens: number;
@@ -236,9 +239,9 @@ export interface Environment {
   bloomFilterSize(filter: Handle): Answer<number>;
   bloomFilterHashes(filter: Handle): Answer<number>;
   /** Brings an answer to each item. */
-  bloomFilterAdd(id: Id, filter: Handle, items: (string | Uint8Array)[]): Submitted;
+  bloomFilterAdd(id: Id, filter: Handle, items: Item[]): Submitted;
   /** Brings an answer to each item. */
-  bloomFilterContains(id: Id, filter: Handle, items: (string | Uint8Array)[]): Submitted;
+  bloomFilterContains(id: Id, filter: Handle, items: Item[]): Submitted;
   /** Brings a number. */
   bloomFilterCount(id: Id, filter: Handle): Submitted;
   /** Brings a rate. */
