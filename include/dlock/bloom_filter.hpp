@@ -113,7 +113,8 @@ private:
         detail::check([&](auto* cause) {
             return call(filter_.get(), starts.data(), lengths.data(), items.size(), answers.get(), cause);
         });
-        return {answers.get(), answers.get() + items.size()};
+        // With braces it would be a list of two flags.
+        return std::vector<bool>(answers.get(), answers.get() + items.size());
     }
 
     [[nodiscard]] bool one(std::string_view item, ask call) const {

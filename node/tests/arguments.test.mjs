@@ -500,6 +500,8 @@ const WORDS = {
   member: "name|none of the locks",
   absent: "absent|localShare",
   pool: "name",
+  ttlMs: "time to live",
+  falsePositiveRate: "false positive rate",
   detached: "detach",
   timeBits: "bits",
   datacenterBits: "bits",

@@ -70,7 +70,7 @@ private:
     }
 
     static std::vector<std::string_view> views(const std::vector<std::string>& items) {
-        return {items.begin(), items.end()};
+        return std::vector<std::string_view>(items.begin(), items.end());
     }
 
     static std::string digits(const std::vector<bool>& answers) {
