@@ -10,6 +10,7 @@ SUBMIT = [("port", "long"), ("id", "long")]
 LETTERS = {"void": "V", "boolean": "Z", "int": "I", "long": "J", "byte": "B"}
 #: By how the name begins; all others by its first word.
 MODULES = {
+    "bloom_filter": "bloom_filter",
     "cancel": "port",
     "counting_semaphore": "counting_semaphore",
     "free": "port",

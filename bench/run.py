@@ -4,7 +4,7 @@
     run.py [--quick] [SECTION...]
 
 Sections: pairs tls cluster quorum reentry contended unequal permits sides latch lock_all local handover held idle lost
-decisions algorithms keys ids id_blocks; all of them when none is named.
+decisions algorithms keys ids id_blocks bloom; all of them when none is named.
 Within a section every program runs once in each round, one after the other on one private redis-server, so that the
 programs share whatever the machine is going through; the tables have medians over the rounds, and the ratios are
 medians of the ratios within a round.
@@ -25,6 +25,7 @@ from driver.machine import machine
 from driver.tables import print_goals
 from sections import (
     algorithms,
+    bloom,
     cluster,
     contended,
     decisions,
@@ -69,6 +70,7 @@ SECTIONS = {
     "keys": keys.measure,
     "ids": ids.measure,
     "id_blocks": id_blocks.measure,
+    "bloom": bloom.measure,
 }
 
 

@@ -82,6 +82,11 @@
 #define DLOCK_ID_BLOCK_DEFAULT 5000
 
 /**
+ * A filter that stays until it is cleared.
+ */
+#define DLOCK_BLOOM_NO_END -1
+
+/**
  * Bytes of an id as text in any base, its NUL included.
  */
 #define DLOCK_ID_TEXT_SIZE 20
@@ -95,6 +100,11 @@
  * How many bits the numbers of a pool have as a rule: 1,024 numbers.
  */
 #define DLOCK_WORKER_BITS_DEFAULT 10
+
+/**
+ * A Bloom filter, by name.
+ */
+typedef struct dlock_bloom_filter_t dlock_bloom_filter_t;
 
 /**
  * Ends blocking calls from another thread.
@@ -2606,6 +2616,101 @@ dlock_status_t dlock_id_generator_next_ids(const struct dlock_id_generator_t *ge
                                            struct dlock_error_t *error);
 
 /**
+ * Makes a Bloom filter with a name of 1 to 512 bytes of UTF-8: Redisson's RBloomFilter, bit for bit. No I/O. It is for `expected`
+ * items, 1 to 9007199254740991; `false_positive_rate`, above 0 and below 1, is the share of items that were not added and are found all the same,
+ * once so many were. `ttl_ms`, 1 to 100 years, is how long the filter lives from its first item on, or DLOCK_BLOOM_NO_END.
+ *
+ * It is made on the server when the first item is added. A filter whose size or hashes are not those on the server gets
+ * DLOCK_WRONG_TYPE, with both in the message. DLOCK_INVALID_ARGUMENT for a filter of more than 4294967294 bits, DLOCK_INVALID_NAME for
+ * a name that is refused.
+ */
+dlock_status_t dlock_bloom_filter_open(const struct dlock_client_t *client,
+                                       const char *name,
+                                       size_t name_len,
+                                       int64_t expected,
+                                       double false_positive_rate,
+                                       int64_t ttl_ms,
+                                       struct dlock_bloom_filter_t **out_filter,
+                                       struct dlock_error_t *error);
+
+/**
+ * Gives the handle up. The filter stays on the server.
+ */
+dlock_status_t dlock_bloom_filter_free(struct dlock_bloom_filter_t *filter);
+
+/**
+ * Writes the filter's name and a NUL to `buffer`, and its bytes without the NUL to `out_len`. A buffer of DLOCK_NAME_SIZE is
+ * always large enough; one that is not is DLOCK_INVALID_ARGUMENT.
+ */
+dlock_status_t dlock_bloom_filter_name(const struct dlock_bloom_filter_t *filter,
+                                       char *buffer,
+                                       size_t buffer_size,
+                                       size_t *out_len,
+                                       struct dlock_error_t *error);
+
+/**
+ * How many bits the filter has. No I/O.
+ */
+dlock_status_t dlock_bloom_filter_size(const struct dlock_bloom_filter_t *filter,
+                                       int64_t *out_size,
+                                       struct dlock_error_t *error);
+
+/**
+ * How many bits an item has. No I/O.
+ */
+dlock_status_t dlock_bloom_filter_hashes(const struct dlock_bloom_filter_t *filter,
+                                         int64_t *out_hashes,
+                                         struct dlock_error_t *error);
+
+/**
+ * Adds `count` items, 0 to DLOCK_BATCH_MAX: `items` has as many pointers, and `item_lens` their bytes, which may be 0. `out_new`, of as
+ * many flags, gets of each whether it is new: false may be a false positive. It stays as it was after an error, and may be NULL.
+ *
+ * One script adds them all, or one for each 16384 bits; an error may leave a part of them added. DLOCK_OUTCOME_UNKNOWN when a
+ * reply was lost and it is unknown which were new: adding them again adds what is missing. DLOCK_WRONG_TYPE when the filter on the
+ * server has another configuration, and when the keys hold something else.
+ */
+dlock_status_t dlock_bloom_filter_add(const struct dlock_bloom_filter_t *filter,
+                                      const void *const *items,
+                                      const size_t *item_lens,
+                                      size_t count,
+                                      bool *out_new,
+                                      struct dlock_error_t *error);
+
+/**
+ * Looks for `count` items, given as to dlock_bloom_filter_add(). `out_found` gets of each whether it was added: true may be a
+ * false positive, false is certain. Errors as dlock_bloom_filter_add(), but for DLOCK_OUTCOME_UNKNOWN.
+ */
+dlock_status_t dlock_bloom_filter_contains(const struct dlock_bloom_filter_t *filter,
+                                           const void *const *items,
+                                           const size_t *item_lens,
+                                           size_t count,
+                                           bool *out_found,
+                                           struct dlock_error_t *error);
+
+/**
+ * How many different items were added, as the bits that are set let expect; 9007199254740991 when all are set. The server
+ * counts all bits: 50 ms for a filter of 512 MiB.
+ */
+dlock_status_t dlock_bloom_filter_count(const struct dlock_bloom_filter_t *filter,
+                                        int64_t *out_count,
+                                        struct dlock_error_t *error);
+
+/**
+ * The rate of false positives now, from 0 of an empty filter to 1 of a full one. The server counts all bits.
+ */
+dlock_status_t dlock_bloom_filter_false_positive_rate(const struct dlock_bloom_filter_t *filter,
+                                                      double *out_rate,
+                                                      struct dlock_error_t *error);
+
+/**
+ * Removes the filter, whatever configuration it has. `out_cleared`, which may be NULL, gets whether it was there.
+ */
+dlock_status_t dlock_bloom_filter_clear(const struct dlock_bloom_filter_t *filter,
+                                        bool *out_cleared,
+                                        struct dlock_error_t *error);
+
+/**
  * Makes a counting semaphore with a name of 1 to 512 bytes of UTF-8. No I/O. One that is not on the server has no permits:
  * dlock_counting_semaphore_try_set_permits() makes it. DLOCK_INVALID_NAME for a name that is refused.
  */
@@ -3269,6 +3374,46 @@ dlock_status_t dlock_submit_id_generator_next_id(const struct dlock_port_t *port
                                                  void *user_data,
                                                  struct dlock_op_t **out_op,
                                                  struct dlock_error_t *error);
+
+/**
+ * Adds one item (see dlock_bloom_filter_add()); completes with DLOCK_COMPLETION_FLAG: whether it is new.
+ */
+dlock_status_t dlock_submit_bloom_filter_add(const struct dlock_port_t *port,
+                                             const struct dlock_bloom_filter_t *filter,
+                                             const void *item,
+                                             size_t item_len,
+                                             void *user_data,
+                                             struct dlock_op_t **out_op,
+                                             struct dlock_error_t *error);
+
+/**
+ * Looks for one item (see dlock_bloom_filter_contains()); completes with DLOCK_COMPLETION_FLAG: whether it was added.
+ */
+dlock_status_t dlock_submit_bloom_filter_contains(const struct dlock_port_t *port,
+                                                  const struct dlock_bloom_filter_t *filter,
+                                                  const void *item,
+                                                  size_t item_len,
+                                                  void *user_data,
+                                                  struct dlock_op_t **out_op,
+                                                  struct dlock_error_t *error);
+
+/**
+ * Asks for the count (see dlock_bloom_filter_count()); completes with DLOCK_COMPLETION_NUMBER.
+ */
+dlock_status_t dlock_submit_bloom_filter_count(const struct dlock_port_t *port,
+                                               const struct dlock_bloom_filter_t *filter,
+                                               void *user_data,
+                                               struct dlock_op_t **out_op,
+                                               struct dlock_error_t *error);
+
+/**
+ * Removes the filter (see dlock_bloom_filter_clear()); completes with DLOCK_COMPLETION_FLAG: whether it was there.
+ */
+dlock_status_t dlock_submit_bloom_filter_clear(const struct dlock_port_t *port,
+                                               const struct dlock_bloom_filter_t *filter,
+                                               void *user_data,
+                                               struct dlock_op_t **out_op,
+                                               struct dlock_error_t *error);
 
 /**
  * Makes a counting semaphore (see dlock_counting_semaphore_try_set_permits()); completes with DLOCK_COMPLETION_FLAG: whether

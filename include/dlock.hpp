@@ -23,6 +23,9 @@
  *     dlock::id_generator ids{client, "orders"};
  *     std::int64_t order = ids.next_id();             // given out once, mostly without asking the server
  *
+ *     dlock::bloom_filter seen{client, "seen", 1'000'000, 0.01};
+ *     bool fresh = seen.add("ada");                   // false: it may have been added before
+ *
  *     dlock::worker worker{client, "orders"};         // a number that no other process has
  *     std::int64_t id = worker.snowflake().next_id(); // unique, without asking the server
  *
@@ -35,6 +38,7 @@
 #define DLOCK_HPP
 
 #include "dlock.h"
+#include "dlock/bloom_filter.hpp"
 #include "dlock/client.hpp"
 #include "dlock/counting_semaphore.hpp"
 #include "dlock/error.hpp"

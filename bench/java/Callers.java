@@ -16,6 +16,7 @@ import java.util.concurrent.locks.ReadWriteLock;
 import java.util.function.Function;
 import java.util.function.IntFunction;
 import java.util.function.LongSupplier;
+import java.util.stream.IntStream;
 
 /** Callers in threads, and the worker protocol: what they do with locks, whoever made them. */
 final class Callers {
@@ -58,6 +59,14 @@ final class Callers {
 
     /** So many permits has the semaphore of `permits`, which all callers share: one for each. */
     static final int PERMITS = 64;
+
+    /** So many items has a batch of `bloom_add` and `bloom_contains`, in every language. */
+    static final int ITEMS = 1000;
+
+    /** The items from this number on. */
+    static List<String> items(int from) {
+        return IntStream.range(from, from + ITEMS).mapToObj(number -> "item-" + number).toList();
+    }
 
     /** Acquires a permit and gives it back, as often as a caller can. */
     void permits(Callable<?> pair) throws Exception {

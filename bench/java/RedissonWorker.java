@@ -6,9 +6,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Lock;
 import java.util.function.Function;
 import org.redisson.Redisson;
+import org.redisson.api.RBloomFilter;
 import org.redisson.api.RIdGenerator;
 import org.redisson.api.RPermitExpirableSemaphore;
 import org.redisson.api.RedissonClient;
+import org.redisson.client.codec.StringCodec;
 import org.redisson.config.Config;
 import org.redisson.config.SingleServerConfig;
 
@@ -71,6 +73,22 @@ public final class RedissonWorker {
             new Callers(count, Double.parseDouble(arguments[4])).permits(() -> {
                 semaphore.release(semaphore.acquire(30, TimeUnit.SECONDS));
                 return null;
+            });
+        } else if (what.startsWith("bloom")) {
+            RBloomFilter<String> filter = client.getBloomFilter("bench", StringCodec.INSTANCE);
+            filter.tryInit(10_000_000, 0.01);
+            boolean adds = what.equals("bloom_add");
+            filter.add(Callers.items(0));
+            new Callers(count, Double.parseDouble(arguments[4])).loops(caller -> {
+                int[] next = {0};
+                return () -> {
+                    if (adds) {
+                        filter.add(Callers.items(next[0] += Callers.ITEMS));
+                    } else if (filter.contains(Callers.items(0)) != Callers.ITEMS) {
+                        throw new IllegalStateException("an item is missing");
+                    }
+                    return Callers.ITEMS;
+                };
             });
         } else if (what.equals("id_blocks")) {
             // One object for all callers: each object takes a block of its own.

@@ -6,6 +6,7 @@ import java.util.StringJoiner;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.LongSupplier;
 import org.libdlock.Absent;
+import org.libdlock.BloomFilter;
 import org.libdlock.Client;
 import org.libdlock.DistributedLock;
 import org.libdlock.DistributedSemaphore;
@@ -71,6 +72,28 @@ public final class Worker {
         };
     }
 
+    private static LongSupplier bloomAdd(Client client) {
+        BloomFilter filter = client.bloomFilter("bench", 10_000_000, 0.01);
+        int[] next = {0};
+        return () -> {
+            filter.addEach(Callers.items(next[0] += Callers.ITEMS));
+            return Callers.ITEMS;
+        };
+    }
+
+    private static LongSupplier bloomContains(Client client) {
+        BloomFilter filter = client.bloomFilter("bench", 10_000_000, 0.01);
+        filter.addEach(Callers.items(0));
+        return () -> {
+            for (boolean found : filter.containsEach(Callers.items(0))) {
+                if (!found) {
+                    throw new IllegalStateException("an item is missing");
+                }
+            }
+            return Callers.ITEMS;
+        };
+    }
+
     /** Lock and unlock what the thread holds: each thread takes it the first time it comes by. */
     private static LongSupplier reentry(Client client, int caller) {
         DistributedLock lock = client.lock("bench-" + caller);
@@ -123,6 +146,8 @@ public final class Worker {
                 case "ids" -> callers.loops(caller -> ids());
                 case "batches" -> callers.loops(caller -> batches());
                 case "id_blocks" -> callers.loops(caller -> idBlocks(client));
+                case "bloom_add" -> callers.loops(caller -> bloomAdd(client));
+                case "bloom_contains" -> callers.loops(caller -> bloomContains(client));
                 case "reentry" -> callers.loops(caller -> reentry(client, caller));
                 case "lost" -> lost(client, count);
                 case "permits" -> {

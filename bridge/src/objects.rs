@@ -7,8 +7,8 @@ use std::time::Duration;
 use libdlock::lease::{Grant, HolderId};
 use libdlock::rw_lock::RwLockSide;
 use libdlock::{
-    CountingSemaphore, Error, ErrorKind, IdGenerator, Latch, Lock, LockAll, RateLimiter, Result, Semaphore, Snowflake,
-    Worker, embed,
+    BloomFilter, CountingSemaphore, Error, ErrorKind, IdGenerator, Latch, Lock, LockAll, RateLimiter, Result,
+    Semaphore, Snowflake, Worker, embed,
 };
 use tokio::sync::watch;
 
@@ -348,6 +348,12 @@ pub(crate) struct CountingSemaphoreEntry {
 /// A generator of ids in blocks of a client.
 pub(crate) struct IdGeneratorEntry {
     pub(crate) ids: IdGenerator,
+    pub(crate) client: Arc<ClientEntry>,
+}
+
+/// A Bloom filter of a client.
+pub(crate) struct BloomFilterEntry {
+    pub(crate) filter: BloomFilter,
     pub(crate) client: Arc<ClientEntry>,
 }
 

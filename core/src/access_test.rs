@@ -69,6 +69,7 @@ fn kinds() -> Vec<Kind> {
         ),
         kind::<crate::latch::LatchState>("latch", &["latch/step", "step/once.lua"]),
         kind::<crate::id_generator::IdGeneratorState>("id generator", &["id_generator/step"]),
+        kind::<crate::bloom::BloomState>("bloom filter", &["bloom/step", "step/once.lua"]),
         kind::<crate::limit::LimitState>("rate limiter", &["limit/step"]),
         kind::<crate::limit::RedissonState>("rate limiter of Redisson", &["limit/redisson/step"]),
         kind::<crate::id::worker::WorkerState>("worker", &["id/worker/step"]),
@@ -141,10 +142,10 @@ fn the_documented_rights_are_those_that_scripts_use() {
     }
 }
 
-/// Redisson chose these for its semaphore, its limiter and its id generator: the name itself, and the name in braces with a word
-/// behind it, which could also be the name of another object.
+/// Redisson chose these for its semaphore, its limiter, its id generator and its filter: the name itself, and the name in braces
+/// with a word behind it, which could also be the name of another object.
 fn is_redissons(key: &str, name: &str) -> bool {
-    key == name || [":timeout", ":value", ":permits", ":allocation"].iter().any(|what| key.ends_with(what))
+    key == name || [":timeout", ":value", ":permits", ":allocation", ":config"].iter().any(|what| key.ends_with(what))
 }
 
 /// Of two kinds with one name, only the key of that name itself may be the same, which makes one exclude the other, that of

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use tokio::runtime::Builder;
 
+use crate::bloom::{BloomFilter, BloomFilterOptions};
 use crate::config::Config;
 use crate::context::Context;
 use crate::counting_semaphore::{CountingSemaphore, CountingSemaphores};
@@ -229,6 +230,24 @@ impl Client {
     /// As [`Client::id_generator`]; [`ErrorKind::InvalidArgument`] for the size of a block.
     pub fn id_generator_with(&self, name: &str, options: IdGeneratorOptions) -> Result<IdGenerator> {
         IdGenerator::open(self.context(), name, options)
+    }
+
+    /// The Bloom filter of this name, made for so many items and this rate of false positives. No I/O.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidName`] as [`Client::lock`]; [`ErrorKind::InvalidArgument`] for 0 items, for a rate that is not between 0
+    /// and 1, and for a filter that would have no bit, or more than [`MAX_SIZE`](crate::bloom::MAX_SIZE);
+    /// [`ErrorKind::Unsupported`] with several independent servers (`redis+quorum`).
+    pub fn bloom_filter(&self, name: &str, expected: u64, false_positive_rate: f64) -> Result<BloomFilter> {
+        self.bloom_filter_with(name, BloomFilterOptions::new(expected, false_positive_rate))
+    }
+
+    /// The Bloom filter of this name. No I/O.
+    ///
+    /// # Errors
+    /// As [`Client::bloom_filter`]; [`ErrorKind::InvalidArgument`] also for the time to live.
+    pub fn bloom_filter_with(&self, name: &str, options: BloomFilterOptions) -> Result<BloomFilter> {
+        BloomFilter::open(self.context(), name, options)
     }
 
     /// The rate limiter of this name, with one [`Rate`](crate::Rate) or several, without a policy for an absent server. No I/O.

@@ -37,6 +37,7 @@
 //! | [`lease`] | what a hold is: its fencing token, its validity, and why it was lost |
 //! | [`latch`] | [`Latch`]: wait until a count has come down to zero |
 //! | [`limit`] | [`RateLimiter`]: ask or wait for tokens, and what to answer while the server is away |
+//! | [`bloom`] | [`BloomFilter`]: whether an item was added, without keeping the items, as Redisson's `RBloomFilter` |
 //! | [`id_generator`] | [`IdGenerator`]: numbers from a sequence on the server, which a process takes in blocks |
 //! | [`id`] | [`Snowflake`]: layouts, single ids and batches, decoding, text; [`Worker`]: numbers under leases for it |
 //! | [`error`], [`event`], [`stats`] | what went wrong, what a client says while it works, what it has counted |
@@ -56,6 +57,7 @@
 mod access_test;
 mod backend;
 mod blocking;
+pub mod bloom;
 mod client;
 pub mod config;
 mod contended;
@@ -83,6 +85,7 @@ mod text;
 mod time;
 mod wait;
 
+pub use bloom::BloomFilter;
 pub use client::Client;
 pub use config::Config;
 pub use counting_semaphore::CountingSemaphore;

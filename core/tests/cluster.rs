@@ -183,6 +183,10 @@ async fn every_kind_of_object_works_on_every_node() {
         latch.wait().await.unwrap();
         let ids = client.id_generator(&name("ids")).unwrap();
         assert_eq!(ids.next_ids(6_000).await.unwrap().last(), Some(&6_000));
+        let filter = client.bloom_filter(&name("seen"), 1_000, 0.01).unwrap();
+        assert_eq!(filter.add(["a", "a"]).await.unwrap(), [true, false]);
+        assert_eq!(filter.contains(["a", "b"]).await.unwrap(), [true, false]);
+        assert!(filter.clear().await.unwrap());
         let limiter = client.rate_limiter(&name("rate"), Rate::new(1, Duration::from_secs(60))).unwrap();
         assert!(limiter.try_acquire(1).await.unwrap().allowed);
         assert!(!limiter.try_acquire(1).await.unwrap().allowed);

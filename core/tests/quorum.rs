@@ -127,6 +127,7 @@ async fn only_locks_can_be_had_of_several_servers() {
         client.rw_lock("book").err(),
         client.latch("start").err(),
         client.id_generator("ids").err(),
+        client.bloom_filter("seen", 100, 0.01).err(),
         client.rate_limiter("calls", Rate::new(5, second)).err(),
         client.counting_semaphore("permits").err(),
         client.lock_all(["a", "b"]).err(),

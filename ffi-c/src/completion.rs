@@ -150,6 +150,8 @@ impl dlock_completion_t {
     fn fill_in(&mut self, outcome: Outcome) {
         match outcome {
             // No operation of C brings several ids: dlock_id_generator_next_ids() has an array of its caller's.
+            // Nor several answers, nor a rate: a filter's batch and rate have no asynchronous form in C.
+            Outcome::Flags(_) | Outcome::Real(_) => {}
             Outcome::Unit | Outcome::Granted(_) | Outcome::Ids(_) => {}
             // <api:scalars> written by `python3 api/write.py` from api/wire.json
             Outcome::Bool(answer) => {

@@ -14,6 +14,7 @@
 compile_error!("the C ABI of libdlock needs a 64-bit platform");
 
 mod acquire;
+mod bloom_filter;
 mod call;
 mod cancel;
 mod client;
@@ -44,6 +45,7 @@ mod types;
 mod version;
 mod worker;
 
+pub use self::bloom_filter::*;
 pub use self::cancel::*;
 pub use self::client::*;
 pub use self::completion::*;

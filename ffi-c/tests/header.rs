@@ -9,7 +9,7 @@ use std::process::Command;
 use cbindgen::{Builder, Config, DocumentationStyle, ExportConfig, Language, Style};
 
 /// The header's order: what a reader needs first comes first.
-const SOURCES: [&str; 37] = [
+const SOURCES: [&str; 39] = [
     "error.rs",
     "version.rs",
     "types.rs",
@@ -28,6 +28,7 @@ const SOURCES: [&str; 37] = [
     "rw_lock.rs",
     "latch.rs",
     "id_generator.rs",
+    "bloom_filter.rs",
     "counting_semaphore.rs",
     "snowflake.rs",
     "worker.rs",
@@ -44,6 +45,7 @@ const SOURCES: [&str; 37] = [
     "submit/limiter_adjust.rs",
     "submit/latch.rs",
     "submit/id_generator.rs",
+    "submit/bloom_filter.rs",
     "submit/counting_semaphore.rs",
     "submit/worker.rs",
     "shutdown.rs",

@@ -28,6 +28,7 @@
 #include <utility>
 
 #include "../dlock.h"
+#include "bloom_filter.hpp"
 #include "client.hpp"
 #include "counting_semaphore.hpp"
 #include "detail.hpp"
@@ -239,6 +240,31 @@ public:
     [[nodiscard]] auto next_id(const id_generator& of) const {
         return begin<std::int64_t>([handle = of.get()](auto* to, auto* data, auto** op, auto* cause) {
             return dlock_submit_id_generator_next_id(to, handle, data, op, cause);
+        });
+    }
+    /// Adds an item to a Bloom filter; whether it is new. Cancelled, it may have been added or not.
+    [[nodiscard]] auto add(const bloom_filter& to_filter, std::string item) const {
+        return begin<bool>(
+            [handle = to_filter.get(), item = std::move(item)](auto* to, auto* data, auto** op, auto* cause) {
+                return dlock_submit_bloom_filter_add(to, handle, item.data(), item.size(), data, op, cause);
+            });
+    }
+    /// Looks for an item in a Bloom filter; whether it was added.
+    [[nodiscard]] auto contains(const bloom_filter& in, std::string item) const {
+        return begin<bool>([handle = in.get(), item = std::move(item)](auto* to, auto* data, auto** op, auto* cause) {
+            return dlock_submit_bloom_filter_contains(to, handle, item.data(), item.size(), data, op, cause);
+        });
+    }
+    /// How many items a Bloom filter has, as its bits let expect.
+    [[nodiscard]] auto count(const bloom_filter& of) const {
+        return begin<std::int64_t>([handle = of.get()](auto* to, auto* data, auto** op, auto* cause) {
+            return dlock_submit_bloom_filter_count(to, handle, data, op, cause);
+        });
+    }
+    /// Removes a Bloom filter; whether it was there.
+    [[nodiscard]] auto clear(const bloom_filter& of) const {
+        return begin<bool>([handle = of.get()](auto* to, auto* data, auto** op, auto* cause) {
+            return dlock_submit_bloom_filter_clear(to, handle, data, op, cause);
         });
     }
     /// Leases a worker number; dlock::acquire_timeout when all are taken.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use libdlock::event::Event;
 use libdlock::lease::LossReason;
 use libdlock_bridge::{self as bridge, HandleKind, Outcome, What, ops};
-use napi::bindgen_prelude::{BigInt64Array, Either, Either11};
+use napi::bindgen_prelude::{BigInt64Array, Either, Either12};
 use napi_derive::napi;
 
 use crate::answer::{Failure, give};
@@ -31,13 +31,13 @@ enum Tag {
     Other = 4,
     /// Where an event is.
     Event = 5,
-    /// A whole number, which is below 2^53 and not as far below 0.
+    /// A number: a whole one below 2^53 and not as far below 0, or a rate.
     Number = 6,
     // </api:tags>
 }
 
 /// What is no number.
-pub type Other = Either11<
+pub type Other = Either12<
     String,
     Inspection,
     Loss,
@@ -49,6 +49,7 @@ pub type Other = Either11<
     CountingSemaphoreInspection,
     Vec<Either<Decision, Failure>>,
     BigInt64Array,
+    Vec<bool>,
 >;
 
 /// Writes completions into numbers that JavaScript reads: how many they are, then a row for each. To make an object and name
@@ -69,9 +70,9 @@ impl<'a> Rows<'a> {
     pub(crate) fn add(&mut self, completion: bridge::Completion) {
         let (tag, first, second) = match completion.what {
             What::Done(Ok(outcome)) => self.outcome(outcome),
-            What::Done(Err(error)) => self.other(Either11::E(Failure::from(&error))),
+            What::Done(Err(error)) => self.other(Either12::E(Failure::from(&error))),
             What::Log(event) => {
-                let (_, at, none) = self.other(Either11::F(LogEvent::from(event)));
+                let (_, at, none) = self.other(Either12::F(LogEvent::from(event)));
                 (Tag::Event, at, none)
             }
         };
@@ -100,7 +101,7 @@ impl<'a> Rows<'a> {
             // <api:scalars> written by `python3 api/write.py` from api/wire.json
             Outcome::Bool(answer) => (Tag::Bool, f64::from(u8::from(answer)), 0.0),
             Outcome::Number(answer) => (Tag::Number, answer as f64, 0.0),
-            Outcome::Text(answer) => self.other(Either11::A(answer)),
+            Outcome::Text(answer) => self.other(Either12::A(answer)),
             // </api:scalars>
             Outcome::Handle(client) => {
                 self.environment.lend(HandleKind::Client, client);
@@ -110,19 +111,19 @@ impl<'a> Rows<'a> {
                 self.environment.lend(HandleKind::Held, held.handle);
                 (Tag::Held, give(held.handle), held.token as f64)
             }
-            Outcome::Inspection(seen) => self.other(Either11::B(Inspection {
+            Outcome::Inspection(seen) => self.other(Either12::B(Inspection {
                 holder: seen.holder,
                 ours: seen.ours,
                 ttl_ms: seen.ttl.map(millis),
                 token: seen.token,
                 queued: seen.queued.cast_signed(),
             })),
-            Outcome::SemaphoreInspection(seen) => self.other(Either11::G(SemaphoreInspection {
+            Outcome::SemaphoreInspection(seen) => self.other(Either12::G(SemaphoreInspection {
                 permits: seen.permits.map(u64::cast_signed),
                 available: seen.available,
                 queued: seen.queued.cast_signed(),
             })),
-            Outcome::RwLockInspection(seen) => self.other(Either11::H(RwLockInspection {
+            Outcome::RwLockInspection(seen) => self.other(Either12::H(RwLockInspection {
                 writer: seen.writer,
                 ours: seen.ours,
                 readers: seen.readers.cast_signed(),
@@ -130,21 +131,23 @@ impl<'a> Rows<'a> {
                 token: seen.token,
                 queued: seen.queued.cast_signed(),
             })),
-            Outcome::CountingSemaphoreInspection(seen) => self.other(Either11::I(CountingSemaphoreInspection {
+            Outcome::CountingSemaphoreInspection(seen) => self.other(Either12::I(CountingSemaphoreInspection {
                 exists: seen.exists,
                 available: seen.available,
                 queued: seen.queued.cast_signed(),
             })),
-            Outcome::Loss(reason) => self.other(Either11::C(Loss::from(reason))),
-            Outcome::Decision(decision) => self.other(Either11::D(Decision::from(decision))),
+            Outcome::Loss(reason) => self.other(Either12::C(Loss::from(reason))),
+            Outcome::Decision(decision) => self.other(Either12::D(Decision::from(decision))),
             Outcome::Decisions(answers) => {
                 let each = answers.0.into_iter().map(|answer| match answer {
                     Ok(decision) => Either::A(Decision::from(decision)),
                     Err(error) => Either::B(Failure::from(&error)),
                 });
-                self.other(Either11::J(each.collect()))
+                self.other(Either12::J(each.collect()))
             }
-            Outcome::Ids(ids) => self.other(Either11::K(BigInt64Array::new(ids.0))),
+            Outcome::Ids(ids) => self.other(Either12::K(BigInt64Array::new(ids.0))),
+            Outcome::Flags(answers) => self.other(Either12::L(answers.0)),
+            Outcome::Real(number) => (Tag::Number, number.0, 0.0),
         }
     }
 }

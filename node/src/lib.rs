@@ -6,6 +6,7 @@
 //! every place, JavaScript has. What the functions mean stands in `ts/native.ts`.
 
 mod answer;
+mod bloom_filter;
 mod client;
 mod completion;
 mod counting_semaphore;

@@ -308,6 +308,7 @@ describe("nonsense", () => {
     await slots.trySetPermits(1_000_000);
     const latch = client.latch("latch");
     const generator = client.idGenerator("generator");
+    const filter = client.bloomFilter("filter", { expected: 10, falsePositiveRate: 0.1 });
     const worker = await client.worker("numbers");
     const leased = async (leasing) => (await leasing).release();
     const set = client.lockAll(["set 1", "set 2"]);
@@ -394,6 +395,15 @@ describe("nonsense", () => {
       "Client.idGenerator(block)": (x) => client.idGenerator("generator", { block: x }),
       "Client.idGenerator(start)": (x) => client.idGenerator("generator", { start: x }),
       "IdGenerator.nextIds(count)": (x) => generator.nextIds(x),
+      "Client.bloomFilter(name)": (x) => client.bloomFilter(x, { expected: 10, falsePositiveRate: 0.1 }),
+      "Client.bloomFilter(options)": (x) => client.bloomFilter("filter", x),
+      "Client.bloomFilter(expected)": (x) => client.bloomFilter("filter", { expected: x, falsePositiveRate: 0.1 }),
+      "Client.bloomFilter(falsePositiveRate)": (x) =>
+        client.bloomFilter("filter", { expected: 10, falsePositiveRate: x }),
+      "Client.bloomFilter(ttlMs)": (x) =>
+        client.bloomFilter("filter", { expected: 10, falsePositiveRate: 0.1, ttlMs: x }),
+      "BloomFilter.add(items)": (x) => filter.add(x),
+      "BloomFilter.contains(items)": (x) => filter.contains(x),
       "Client.worker(pool)": (x) => leased(client.worker(x)),
       "Client.worker(options)": (x) => leased(client.worker("pool", x)),
       "Client.worker(bits)": (x) => leased(client.worker("pool", { bits: x })),
@@ -485,11 +495,13 @@ describe("nonsense", () => {
 
 // What core calls a parameter of these, where the message does not repeat its name.
 const WORDS = {
-  options: "option|datacenter|tokens",
+  options: "option|datacenter|tokens|expected",
   by: "by|count",
   member: "name|none of the locks",
   absent: "absent|localShare",
   pool: "name",
+  ttlMs: "time to live",
+  falsePositiveRate: "false positive rate",
   detached: "detach",
   timeBits: "bits",
   datacenterBits: "bits",

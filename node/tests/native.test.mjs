@@ -33,6 +33,7 @@ const plausible = {
   "number[]": [0],
   "[string, string][]": [],
   "Rate[]": [rate],
+  "Item[]": ["k"],
   Float64Array: rows,
 };
 const parameters = Object.fromEntries(

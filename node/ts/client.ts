@@ -1,5 +1,6 @@
 import type { AcquireOptions } from "./acquiring.js";
 import { boolean, readOptions, refuseSurplus } from "./arguments.js";
+import { type BloomFilter, type BloomFilterOptions, openBloomFilter } from "./bloom-filter.js";
 import { text } from "./convert.js";
 import { type CountingSemaphore, openCountingSemaphore } from "./counting-semaphore.js";
 import { unwrap } from "./error.js";
@@ -126,6 +127,16 @@ export class Client implements AsyncDisposable {
    */
   idGenerator(name: string, options?: IdGeneratorOptions): IdGenerator {
     return openIdGenerator(this, this.#opened.handle, name, options);
+  }
+
+  /**
+   * The Bloom filter of that name, which is Redisson's `RBloomFilter`: whether an item was added before, in a few bits for each. No I/O.
+   *
+   * Throws `DLOCK_INVALID_NAME`, `DLOCK_INVALID_ARGUMENT`, also for a filter of more than 4,294,967,294 bits, and `DLOCK_CLOSED` when
+   * the client is.
+   */
+  bloomFilter(name: string, options: BloomFilterOptions): BloomFilter {
+    return openBloomFilter(this, this.#opened.handle, name, options);
   }
 
   /**

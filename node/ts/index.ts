@@ -19,6 +19,7 @@
 
 // <api:exports> written by `python3 api/write.py` from api/primitives.json and api/records.json
 export type { AcquireOptions } from "./acquiring.js";
+export type { BloomFilter, BloomFilterOptions } from "./bloom-filter.js";
 export { type Client, connect } from "./client.js";
 export type { CountingSemaphore, CountingSemaphoreInspection, TakePermitsOptions } from "./counting-semaphore.js";
 export { DlockError, type ErrorFamily, type ErrorKind } from "./error.js";

@@ -155,6 +155,9 @@ export type Answer<T> = T | Failure;
 /** A submitted operation: its handle, for `cancel`. */
 export type Submitted = Answer<Handle>;
 
+/** An item of a Bloom filter: a text without lone surrogates, or bytes. */
+export type Item = string | Uint8Array;
+
 /** A limiter's rate. */
 export interface Rate {
   readonly tokens: number;
@@ -232,6 +235,19 @@ export interface Environment {
   latchWait(id: Id, latch: Handle, waitMs?: number): Submitted;
   /** Brings a flag. */
   latchDelete(id: Id, latch: Handle): Submitted;
+  bloomFilterOpen(client: Handle, name: string, expected: number, rate: number, ttlMs?: number): Answer<Handle>;
+  bloomFilterSize(filter: Handle): Answer<number>;
+  bloomFilterHashes(filter: Handle): Answer<number>;
+  /** Brings an answer to each item. */
+  bloomFilterAdd(id: Id, filter: Handle, items: Item[]): Submitted;
+  /** Brings an answer to each item. */
+  bloomFilterContains(id: Id, filter: Handle, items: Item[]): Submitted;
+  /** Brings a number. */
+  bloomFilterCount(id: Id, filter: Handle): Submitted;
+  /** Brings a rate. */
+  bloomFilterFalsePositiveRate(id: Id, filter: Handle): Submitted;
+  /** Brings a flag. */
+  bloomFilterClear(id: Id, filter: Handle): Submitted;
   idGeneratorOpen(client: Handle, name: string, block: number, start: number): Answer<Handle>;
   idGeneratorBlockSize(generator: Handle): Answer<number>;
   /** Brings ids. */

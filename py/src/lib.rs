@@ -4,6 +4,7 @@
 //! wait leaves the interpreter lock first; every call comes back with a value or with one of the exceptions of
 //! `libdlock._errors`. What the functions mean stands in `_native.pyi`, which `mypy.stubtest` compares with this module.
 
+mod bloom_filter;
 mod call;
 mod client;
 mod counting_semaphore;
@@ -31,6 +32,13 @@ use pyo3::prelude::*;
 
 #[pymodule]
 mod _native {
+    #[pymodule_export]
+    use crate::bloom_filter::{
+        bloom_filter_add, bloom_filter_clear, bloom_filter_contains, bloom_filter_count,
+        bloom_filter_false_positive_rate, bloom_filter_hashes, bloom_filter_open, bloom_filter_size,
+        submit_bloom_filter_add, submit_bloom_filter_clear, submit_bloom_filter_contains, submit_bloom_filter_count,
+        submit_bloom_filter_false_positive_rate,
+    };
     #[pymodule_export]
     use crate::client::{ClientHandle, client_abandon, client_close, client_open};
     #[pymodule_export]

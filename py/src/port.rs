@@ -126,6 +126,8 @@ fn answer(py: Python<'_>, result: Result<Outcome, Error>) -> PyResult<Py<PyAny>>
         Outcome::Decision(decision) => decided(decision).into_py_any(py),
         Outcome::Decisions(answers) => each_decided(py, answers)?.into_py_any(py),
         Outcome::Ids(ids) => ids.0.into_py_any(py),
+        Outcome::Flags(answers) => answers.0.into_py_any(py),
+        Outcome::Real(number) => number.0.into_py_any(py),
         Outcome::Handle(client) => ClientHandle::new(client).into_py_any(py),
     }
 }

@@ -27,6 +27,7 @@ COROUTINES = {
         "attach",
         "take",
     },
+    "BloomFilter": {"add", "contains", "count", "false_positive_rate", "clear"},
     "LockAll": {"acquire", "release", "extend", "take"},
     "Semaphore": {"acquire", "release", "extend", "inspect", "set_permits", "take"},
     "CountingSemaphore": {

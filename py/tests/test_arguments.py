@@ -54,6 +54,8 @@ def test_a_number_that_python_cannot_write_is_refused(client: libdlock.Client, n
         client.id_generator(name).next_ids,
         lambda n: client.id_generator(name, block=n),
         lambda n: client.id_generator(name, start=n),
+        lambda n: client.bloom_filter(name, expected=n, false_positive_rate=0.01),
+        lambda n: client.bloom_filter(name, expected=1, false_positive_rate=0.01, ttl=n),
         lambda n: client.lock(name).acquire(timeout=n),
         lambda n: client.lock(name, lease=n),
     ]

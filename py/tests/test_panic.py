@@ -81,6 +81,9 @@ def threads():
         assert not latch.wait(0) and latch.delete()
         ids = client.id_generator("i", block=5)
         assert ids.next_id() < ids.next_ids(3)[0] and ids.block_size == 5
+        seen = client.bloom_filter("b", expected=100, false_positive_rate=0.01)
+        assert seen.add(["a"]) == seen.contains(["a"]) == [True] and seen.count() == 1
+        assert seen.false_positive_rate() < 1 and seen.size == 958 and seen.hashes == 7 and seen.clear()
         with client.worker("w") as worker:
             assert worker.number >= 0 and worker.bits and worker.valid and worker.snowflake().next_id()
         slots = client.counting_semaphore("c")
@@ -144,6 +147,9 @@ async def tasks():
         assert not await latch.wait(0) and await latch.delete()
         ids = client.id_generator("i", block=5)
         assert await ids.next_id() < (await ids.next_ids(3))[0] and ids.block_size == 5
+        seen = client.bloom_filter("b", expected=100, false_positive_rate=0.01)
+        assert await seen.add(["a"]) == await seen.contains(["a"]) == [True] and await seen.count() == 1
+        assert await seen.false_positive_rate() < 1 and seen.size and seen.hashes and await seen.clear()
         async with await client.worker("w") as worker:
             assert worker.number >= 0 and worker.bits and worker.valid and worker.snowflake().next_id()
         slots = client.counting_semaphore("c")

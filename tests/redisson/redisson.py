@@ -107,6 +107,10 @@ class Redisson:
         """A new thread in the JVM, for id generators."""
         return IdHolder(self._peer, f"{self._name}.{next(self._threads)}", self.id, "ids")
 
+    def bloom(self, kind: str) -> BloomHolder:
+        """A new thread in the JVM, for Bloom filters of `texts` or of `bytes`."""
+        return BloomHolder(self._peer, f"{self._name}.{next(self._threads)}", self.id, "bloom", kind)
+
     def rate(self) -> RateHolder:
         """A new thread in the JVM, for rate limiters."""
         return RateHolder(self._peer, f"{self._name}.{next(self._threads)}", self.id, "rate")
@@ -357,6 +361,52 @@ class IdHolder(Holder):
     def delete(self, name: str) -> bool:
         """`delete`."""
         return self._ask("ids-delete", name) == "true"
+
+
+class BloomHolder(Holder):
+    """A thread of the JVM and the Bloom filters that it can use: what `BloomVerbs` of the peer can do.
+
+    Items are those of numbers.
+    """
+
+    def __init__(self, peer: Peer, address: str, client_id: str, kind: str, of: str) -> None:
+        super().__init__(peer, address, client_id, kind)
+        self._of = of
+
+    def item(self, number: int) -> str | bytes:
+        """An item as the peer makes it."""
+        spread = number * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF
+        return f"item é {number}" if self._of == "texts" else spread.to_bytes(8, "big")
+
+    def init(self, name: str, expected: int, rate: float) -> bool:
+        """`tryInit`."""
+        return self._ask("bloom-init", name, self._of, expected, str(rate)) == "true"
+
+    def add(self, name: str, start: int, stop: int) -> int:
+        """`add`: how many were new."""
+        return self._many("bloom-add", name, start, stop)
+
+    def contains(self, name: str, start: int, stop: int) -> int:
+        """`contains`: how many were found."""
+        return self._many("bloom-contains", name, start, stop)
+
+    def _many(self, verb: str, name: str, start: int, stop: int) -> int:
+        # A JVM that has just begun takes its time for a hundred thousand items.
+        self._tell(verb, name, self._of, start, stop)
+        return int(self._words(STARTED)[0])
+
+    def count(self, name: str) -> int:
+        """`count`."""
+        return int(self._ask("bloom-count", name, self._of))
+
+    def config(self, name: str) -> list[str]:
+        """Size, hashes, expected insertions and false probability, as texts."""
+        self._tell("bloom-config", name, self._of)
+        return self._words()
+
+    def delete(self, name: str) -> bool:
+        """`delete`."""
+        return self._ask("bloom-delete", name, self._of) == "true"
 
 
 class Delay(NamedTuple):

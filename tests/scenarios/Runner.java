@@ -29,6 +29,7 @@ public final class Runner {
             new RwLockVerbs(clients, holds),
             new LatchVerbs(clients),
             new IdGeneratorVerbs(clients),
+            new BloomFilterVerbs(clients),
             new RateLimiterVerbs(clients),
             ids,
             new WorkerVerbs(clients, ids));

@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "bloom_filter_verbs.hpp"
 #include "counting_semaphore_verbs.hpp"
 #include "hold_verbs.hpp"
 #include "id_generator_verbs.hpp"
@@ -60,8 +61,8 @@ public:
 
 private:
     [[nodiscard]] std::vector<verbs*> kinds() {
-        return {&holds_,   &locks_,         &sets_,     &rw_locks_, &semaphores_, &counting_,
-                &latches_, &id_generators_, &limiters_, &ids_,      &workers_};
+        return {&holds_,   &locks_,         &sets_,    &rw_locks_, &semaphores_, &counting_,
+                &latches_, &id_generators_, &filters_, &limiters_, &ids_,        &workers_};
     }
 
     values forget() {
@@ -95,6 +96,7 @@ private:
     counting_semaphore_verbs counting_{clients_};
     latch_verbs latches_{clients_};
     id_generator_verbs id_generators_{clients_};
+    bloom_filter_verbs filters_{clients_};
     rate_limiter_verbs limiters_{clients_};
     ids_verbs ids_{clients_};
     worker_verbs workers_{clients_, ids_};

@@ -7,6 +7,7 @@ import { DlockError, connect } from "libdlock";
 import { verbs as ofCountingSemaphores } from "./counting_semaphore_verbs.mjs";
 import { verbs as ofHolds } from "./hold_verbs.mjs";
 import { verbs as ofIds } from "./ids_verbs.mjs";
+import { verbs as ofBloomFilters } from "./bloom_filter_verbs.mjs";
 import { verbs as ofIdGenerators } from "./id_generator_verbs.mjs";
 import { verbs as ofLatches } from "./latch_verbs.mjs";
 import { verbs as ofLockAll } from "./lock_all_verbs.mjs";
@@ -41,6 +42,7 @@ const verbs = {
   ...ofCountingSemaphores(clients, things),
   ...ofLatches(clients, things),
   ...ofIdGenerators(clients, things),
+  ...ofBloomFilters(clients, things),
   ...ofRateLimiters(clients, things),
   ...ofIds(things),
   ...ofWorkers(clients, things),

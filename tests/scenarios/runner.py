@@ -12,6 +12,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 import libdlock
+from bloom_filter_verbs import BloomFilterVerbs
 from counting_semaphore_verbs import CountingSemaphoreVerbs
 from hold_verbs import HoldVerbs
 from id_generator_verbs import IdGeneratorVerbs
@@ -35,6 +36,7 @@ class Runner(
     RwLockVerbs,
     LatchVerbs,
     IdGeneratorVerbs,
+    BloomFilterVerbs,
     RateLimiterVerbs,
     IdsVerbs,
     WorkerVerbs,

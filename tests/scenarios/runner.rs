@@ -1,5 +1,6 @@
 //! The runner of scenarios for Rust: see README.md and runner.py.
 
+mod bloom_filter_verbs;
 mod counting_semaphore_verbs;
 mod hold_verbs;
 mod id_generator_verbs;
@@ -18,6 +19,7 @@ use std::io::{BufRead, stdin};
 
 use libdlock::{Client, Result};
 
+use crate::bloom_filter_verbs::BloomFilters;
 use crate::counting_semaphore_verbs::CountingSemaphores;
 use crate::hold_verbs::Holds;
 use crate::id_generator_verbs::IdGenerators;
@@ -39,6 +41,7 @@ struct Objects {
     rw_locks: RwLocks,
     latches: Latches,
     id_generators: IdGenerators,
+    filters: BloomFilters,
     sets: Sets,
     limiters: Limiters,
     generators: Generators,
@@ -66,6 +69,9 @@ impl Objects {
             return Ok(values);
         }
         if let Some(values) = self.id_generators.run(clients, step).await? {
+            return Ok(values);
+        }
+        if let Some(values) = self.filters.run(clients, step).await? {
             return Ok(values);
         }
         if let Some(values) = self.sets.run(&mut self.holds, clients, step).await? {

@@ -14,7 +14,7 @@ from runners import Runners
 from scenario import OWN, Answer, Run, Scenario, Step, scenarios
 
 SCENARIOS = scenarios()
-MIXED = {"counting_semaphore", "id_generator", "latch", "lock_all", "quorum"}
+MIXED = {"bloom_filter", "counting_semaphore", "id_generator", "latch", "lock_all", "quorum"}
 #: What several processes do and no test of tests/interop does: the processes are also of several languages.
 BETWEEN = [each for each in SCENARIOS if len(each.processes) > 1 and each.file in MIXED]
 #: One number for each run of a scenario: names are never shared.

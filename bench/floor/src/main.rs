@@ -14,6 +14,7 @@ macro_rules! prelude {
     };
 }
 
+mod bloom;
 mod decisions;
 mod lock;
 mod pairs;
@@ -32,6 +33,7 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use bloom::Bloom;
 use decisions::Decisions;
 use pairs::Pairs;
 use pings::Pings;
@@ -80,6 +82,7 @@ fn main() -> io::Result<()> {
             of if of.starts_with("decisions:") => {
                 Box::new(Decisions::new(connection()?, count, &of["decisions:".len()..])?)
             }
+            "bloom_add" | "bloom_contains" => Box::new(Bloom::new(connection()?, what == "bloom_add")?),
             "pings" => Box::new(Pings(connection()?)),
             other => return Err(io::Error::other(format!("there is no {other:?}"))),
         };

@@ -70,7 +70,8 @@ impl Connection {
         self.line()
     }
 
-    fn text(&mut self) -> io::Result<String> {
+    /// Reads a text.
+    pub fn text(&mut self) -> io::Result<String> {
         self.header(b'$')?;
         self.line()
     }

@@ -8,7 +8,7 @@ use libdlock::lease::HolderId;
 use libdlock::limit::LimiterOptions;
 use libdlock::lock::{AcquireOptions, LockAll};
 use libdlock::semaphore::Semaphore;
-use libdlock::{Client, Held, IdGenerator, Lock, Rate, RateLimiter, RwLock, Snowflake};
+use libdlock::{BloomFilter, Client, Held, IdGenerator, Lock, Rate, RateLimiter, RwLock, Snowflake};
 
 use crate::acquires::Acquires;
 use crate::{keys, protocol};
@@ -39,6 +39,9 @@ enum Work {
     Ids(Snowflake),
     Batches(Snowflake, Vec<i64>),
     IdBlocks(IdGenerator),
+    /// And the number of the next item.
+    BloomAdd(BloomFilter, usize),
+    BloomContains(BloomFilter),
 }
 
 impl Work {
@@ -80,6 +83,12 @@ impl Work {
             "leased_wide_ids" => {
                 let options = WorkerOptions::default().bits(2);
                 Work::Ids(client.worker_with("bench", options).await?.snowflake(WIDE)?)
+            }
+            "bloom_add" => Work::BloomAdd(client.bloom_filter("bench", 10_000_000, 0.01)?, 0),
+            "bloom_contains" => {
+                let filter = client.bloom_filter("bench", 10_000_000, 0.01)?;
+                filter.add(items(0)).await?;
+                Work::BloomContains(filter)
             }
             "id_blocks" => Work::IdBlocks(client.id_generator("bench")?),
             other => return Err(format!("there is no {other:?}").into()),
@@ -130,6 +139,15 @@ impl Work {
                 }
                 return Ok(BATCH);
             }
+            Work::BloomAdd(filter, next) => {
+                filter.add(items(*next)).await?;
+                *next += BATCH;
+                return Ok(BATCH);
+            }
+            Work::BloomContains(filter) => {
+                assert!(filter.contains(items(0)).await?.iter().all(|found| *found));
+                return Ok(BATCH);
+            }
             Work::Batches(ids, batch) => {
                 ids.fill(batch)?;
                 return Ok(BATCH);
@@ -137,6 +155,11 @@ impl Work {
         }
         Ok(1)
     }
+}
+
+/// The items from this number on, as in every language.
+fn items(from: usize) -> impl Iterator<Item = String> {
+    (from..from + BATCH).map(|number| format!("item-{number}"))
 }
 
 /// A task for each caller.

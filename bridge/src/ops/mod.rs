@@ -4,6 +4,7 @@
 //! submitted to a port ([`State::submit`](crate::State::submit)). Looking a handle up is part of the operation.
 
 mod args;
+mod bloom_filter;
 mod client;
 mod counting_semaphore;
 mod held;
@@ -20,6 +21,11 @@ mod stats;
 mod worker;
 
 pub use self::args::{check_wait, given};
+pub use self::bloom_filter::{
+    BloomItems, bloom_filter_add, bloom_filter_add_one, bloom_filter_clear, bloom_filter_contains,
+    bloom_filter_contains_one, bloom_filter_count, bloom_filter_false_positive_rate, bloom_filter_hashes,
+    bloom_filter_key, bloom_filter_name, bloom_filter_open, bloom_filter_size,
+};
 pub use self::client::{LogTo, client_abandon, client_close, client_is_closed, client_open};
 pub use self::counting_semaphore::{
     counting_semaphore_acquire, counting_semaphore_add_permits, counting_semaphore_drain, counting_semaphore_inspect,
@@ -68,6 +74,6 @@ pub use self::snowflake::{
 pub use self::stats::{Histogram, client_stats, counters, histograms};
 pub use self::worker::{worker_bits, worker_lease, worker_number, worker_pool, worker_snowflake};
 pub use crate::outcome::{
-    CountingSemaphoreInspection, Decision, Decisions, Granted, Held, Ids, Inspection, Outcome, RwLockInspection,
-    SemaphoreInspection,
+    CountingSemaphoreInspection, Decision, Decisions, Flags, Granted, Held, Ids, Inspection, Outcome, Real,
+    RwLockInspection, SemaphoreInspection,
 };

@@ -16,7 +16,7 @@ pub use self::held::Held;
 use crate::handle::Handle;
 
 /// What a finished operation brings.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// Nothing but that it is done.
     Unit,
@@ -48,6 +48,10 @@ pub enum Outcome {
     Granted(Granted),
     /// Ids, any number of 64 bits each.
     Ids(Ids),
+    /// Yes or no of each item.
+    Flags(Flags),
+    /// A number with a fraction.
+    Real(Real),
     /// A new object.
     Handle(Handle),
 }
@@ -55,6 +59,14 @@ pub enum Outcome {
 /// The ids of one call, in increasing order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ids(pub Vec<i64>);
+
+/// The answers of one call, in the order of its items.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flags(pub Vec<bool>);
+
+/// A number with a fraction: a rate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Real(pub f64);
 
 impl Outcome {
     /// The handle that it brings, which has to be let go of when it reaches nobody.
@@ -64,6 +76,7 @@ impl Outcome {
             Outcome::Unit | Outcome::Loss(_) | Outcome::Decision(_) | Outcome::Decisions(_) => None,
             Outcome::Inspection(_) | Outcome::SemaphoreInspection(_) | Outcome::RwLockInspection(_) => None,
             Outcome::CountingSemaphoreInspection(_) | Outcome::Granted(_) | Outcome::Ids(_) => None,
+            Outcome::Flags(_) | Outcome::Real(_) => None,
             // <api:scalars-handle> written by `python3 api/write.py` from api/wire.json
             Outcome::Bool(_) => None,
             Outcome::Number(_) => None,
@@ -101,5 +114,7 @@ outcomes! {
     Decisions => Outcome::Decisions;
     Granted => Outcome::Granted;
     Ids => Outcome::Ids;
+    Flags => Outcome::Flags;
+    Real => Outcome::Real;
     Handle => Outcome::Handle;
 }

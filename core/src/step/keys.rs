@@ -5,9 +5,11 @@
 //! `memory://` keeps these keys once for each name, so that objects of different kinds with one name exclude each other, and
 //! follow each other, as they do on a server.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 
 use super::WrongType;
+use super::bits::Bits;
 use crate::time::ServerTime;
 
 /// What a key holds. The deadline is in ms of the server's clock; the key is gone when now > deadline, as in Redis.
@@ -30,6 +32,8 @@ pub(crate) type Scores = Key<BTreeMap<String, u64>>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Value {
     Text(String),
+    /// For a server a text, too.
+    Bits(Bits),
     Hash(Fields),
     List(VecDeque<String>),
 }
@@ -97,6 +101,28 @@ impl MainKey {
     /// Changes the text, and leaves the end of the key as it is.
     pub(crate) fn set_text(&mut self, text: String) {
         *self = MainKey::of_text(text, self.deadline());
+    }
+
+    /// The bits that it holds; `None` when the key is gone.
+    pub(crate) fn bits(&self) -> Result<Option<Cow<'_, Bits>>, WrongType> {
+        match &self.0 {
+            None => Ok(None),
+            Some(Key { value: Value::Bits(bits), .. }) => Ok(Some(Cow::Borrowed(bits))),
+            Some(Key { value: Value::Text(text), .. }) => Ok(Some(Cow::Owned(Bits::of_bytes(text.as_bytes())))),
+            Some(_) => Err(WrongType),
+        }
+    }
+
+    /// The bits that it holds, to be changed: none, and without an end, when the key is gone.
+    pub(crate) fn bits_mut(&mut self) -> Result<&mut Bits, WrongType> {
+        let key = self.0.get_or_insert_with(|| Key { value: Value::Bits(Bits::default()), deadline: None });
+        if let Value::Text(text) = &key.value {
+            key.value = Value::Bits(Bits::of_bytes(text.as_bytes()));
+        }
+        match &mut key.value {
+            Value::Bits(bits) => Ok(bits),
+            _ => Err(WrongType),
+        }
     }
 
     /// The fields of the hash that it holds; `None` when the key is gone.

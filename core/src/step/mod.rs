@@ -4,6 +4,7 @@
 //! does the same next to the data, in Redisson's layout. A property test drives both with the same random sequences
 //! under a frozen clock and compares replies, notifications and state (`model.rs`, and each primitive's `model_test.rs`).
 
+pub(crate) mod bits;
 pub(crate) mod keys;
 #[cfg(test)]
 pub(crate) mod model;

@@ -199,6 +199,7 @@ impl<M: Model> Pair<M> {
         self.command(&["DEL", &key]);
         match main.0.as_ref().map(|main| &main.value) {
             Some(Value::Text(text)) => self.command(&["SET", &key, text]),
+            Some(Value::Bits(_)) => panic!("others write texts"),
             Some(Value::Hash(fields)) => {
                 let words = fields.iter().flat_map(|(field, value)| [field.as_str(), value.as_str()]);
                 self.command(&["HSET", &key].into_iter().chain(words).collect::<Vec<_>>());

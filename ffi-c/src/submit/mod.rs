@@ -1,6 +1,7 @@
 //! The asynchronous form: the same operations, with the answer in a port. A hold that is acquired so belongs to its handle
 //! and not to a thread.
 
+mod bloom_filter;
 mod client;
 mod counting_semaphore;
 mod held;
@@ -20,6 +21,7 @@ use std::future::Future;
 use libdlock::Result;
 use libdlock_bridge::{Outcome, State};
 
+pub use self::bloom_filter::*;
 pub use self::client::*;
 pub use self::counting_semaphore::*;
 pub use self::held::*;

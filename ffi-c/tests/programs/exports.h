@@ -122,6 +122,16 @@
     X(dlock_id_generator_block_size, dlock_id_generator_block_size(NULL, NULL, error))                                 \
     X(dlock_id_generator_next_id, dlock_id_generator_next_id(NULL, NULL, error))                                       \
     X(dlock_id_generator_next_ids, dlock_id_generator_next_ids(NULL, NULL, 0, error))                                  \
+    X(dlock_bloom_filter_open, dlock_bloom_filter_open(NULL, NULL, 0, 0, 0, 0, NULL, error))                           \
+    X(dlock_bloom_filter_free, dlock_bloom_filter_free(NULL))                                                          \
+    X(dlock_bloom_filter_name, dlock_bloom_filter_name(NULL, NULL, 0, NULL, error))                                    \
+    X(dlock_bloom_filter_size, dlock_bloom_filter_size(NULL, NULL, error))                                             \
+    X(dlock_bloom_filter_hashes, dlock_bloom_filter_hashes(NULL, NULL, error))                                         \
+    X(dlock_bloom_filter_add, dlock_bloom_filter_add(NULL, NULL, NULL, 0, NULL, error))                                \
+    X(dlock_bloom_filter_contains, dlock_bloom_filter_contains(NULL, NULL, NULL, 0, NULL, error))                      \
+    X(dlock_bloom_filter_count, dlock_bloom_filter_count(NULL, NULL, error))                                           \
+    X(dlock_bloom_filter_false_positive_rate, dlock_bloom_filter_false_positive_rate(NULL, NULL, error))               \
+    X(dlock_bloom_filter_clear, dlock_bloom_filter_clear(NULL, NULL, error))                                           \
     X(dlock_counting_semaphore_open, dlock_counting_semaphore_open(NULL, NULL, 0, NULL, error))                        \
     X(dlock_counting_semaphore_free, dlock_counting_semaphore_free(NULL))                                              \
     X(dlock_counting_semaphore_name, dlock_counting_semaphore_name(NULL, NULL, 0, NULL, error))                        \
@@ -195,6 +205,10 @@
     X(dlock_submit_latch_wait, dlock_submit_latch_wait(NULL, NULL, 0, NULL, NULL, error))                              \
     X(dlock_submit_latch_delete, dlock_submit_latch_delete(NULL, NULL, NULL, NULL, error))                             \
     X(dlock_submit_id_generator_next_id, dlock_submit_id_generator_next_id(NULL, NULL, NULL, NULL, error))             \
+    X(dlock_submit_bloom_filter_add, dlock_submit_bloom_filter_add(NULL, NULL, NULL, 0, NULL, NULL, error))            \
+    X(dlock_submit_bloom_filter_contains, dlock_submit_bloom_filter_contains(NULL, NULL, NULL, 0, NULL, NULL, error))  \
+    X(dlock_submit_bloom_filter_count, dlock_submit_bloom_filter_count(NULL, NULL, NULL, NULL, error))                 \
+    X(dlock_submit_bloom_filter_clear, dlock_submit_bloom_filter_clear(NULL, NULL, NULL, NULL, error))                 \
     X(dlock_submit_counting_semaphore_try_set_permits,                                                                 \
       dlock_submit_counting_semaphore_try_set_permits(NULL, NULL, 0, NULL, NULL, error))                               \
     X(dlock_submit_counting_semaphore_acquire,                                                                         \

@@ -8,6 +8,7 @@
 //!
 //! What the functions mean stands in `Native.java`.
 
+mod bloom_filter;
 mod call;
 mod client;
 mod counting_semaphore;

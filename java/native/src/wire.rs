@@ -44,6 +44,10 @@ const COUNTING_SEMAPHORE_INSPECTION: u8 = 13;
 const DECISIONS: u8 = 14;
 /// Ids: how many, and each.
 const IDS: u8 = 15;
+/// Yes or no of each item: how many, and each.
+const FLAGS: u8 = 16;
+/// A number with a fraction: its bits.
+const REAL: u8 = 17;
 // </api:tags>
 
 /// Stands for a number that is not there; those that may be missing are never negative.
@@ -184,6 +188,16 @@ impl Bytes {
                 // A batch is of a million at most.
                 self.0.extend((ids.0.len() as u32).to_be_bytes());
                 ids.0.iter().for_each(|id| self.int64(*id));
+            }
+            Outcome::Flags(answers) => {
+                self.byte(FLAGS);
+                // A batch is of a million at most.
+                self.0.extend((answers.0.len() as u32).to_be_bytes());
+                self.0.extend(answers.0.iter().map(|answer| u8::from(*answer)));
+            }
+            Outcome::Real(number) => {
+                self.byte(REAL);
+                self.0.extend(number.0.to_be_bytes());
             }
             Outcome::Handle(handle) => {
                 self.byte(HANDLE);

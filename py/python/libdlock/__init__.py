@@ -6,6 +6,7 @@ with libdlock.connect("redis://127.0.0.1:6379/0") as client:
 """
 
 # <api:exports> written by `python3 api/write.py` from api/primitives.json, api/errors.json and api/records.json
+from ._bloom_filter import BloomFilter
 from ._client import Client, connect
 from ._counting import CountingSemaphoreInspection
 from ._counting_semaphore import CountingSemaphore
@@ -68,6 +69,7 @@ from ._worker import Worker
 # <api:all> written by `python3 api/write.py` from the imports
 __all__ = [
     "AcquireTimeout",
+    "BloomFilter",
     "Cancelled",
     "Client",
     "ClockError",

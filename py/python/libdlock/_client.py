@@ -9,6 +9,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from . import _greenlets, _log, _native
+from ._bloom_filter import BloomFilter
+from ._bloom_filters import OpensBloomFilters
 from ._convert import Seconds, utf8
 from ._counting import OpensCountingSemaphores
 from ._counting_semaphore import CountingSemaphore
@@ -62,6 +64,7 @@ class Client(
     OpensRwLocks[RwLock],
     OpensLatches[Latch],
     OpensIdGenerators[IdGenerator],
+    OpensBloomFilters[BloomFilter],
     OpensLimiters[RateLimiter],
 ):
     """A connected client, made by `connect`. Safe to share between threads; not across a fork.
@@ -77,6 +80,7 @@ class Client(
     _rw_lock_class = RwLock
     _latch_class = Latch
     _id_generator_class = IdGenerator
+    _bloom_filter_class = BloomFilter
     _limiter_class = RateLimiter
 
     def synchronized(

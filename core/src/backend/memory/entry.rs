@@ -22,7 +22,16 @@ impl Entry {
         state
     }
 
-    /// Puts back what came from [`Entry::state`], since when nobody has changed anything; true when nothing is left.
+    /// The state of the object of one kind, to be put back: it is not here as long as it is changed.
+    pub(super) fn take<T: State>(&mut self) -> T {
+        let at = self.own.iter().position(|own| (&**own as &dyn Any).is::<T>());
+        let own = at.and_then(|at| (self.own.swap_remove(at) as Box<dyn Any>).downcast::<T>().ok());
+        let mut state = own.map(|own| *own).unwrap_or_default();
+        state.exchange(&mut self.shared);
+        state
+    }
+
+    /// Puts back what came from [`Entry::state`] or [`Entry::take`], since when nobody has changed anything; true when nothing is left.
     pub(super) fn set<T: State>(&mut self, mut state: T, now: ServerTime) -> bool {
         state.exchange(&mut self.shared);
         // What the keys held before is in the state now.

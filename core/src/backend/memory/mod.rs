@@ -143,11 +143,11 @@ impl Store {
         let now = objects.latest.max(now);
         objects.latest = now;
         let key = T::main_key(name);
-        // On a copy: a step that is refused must not change anything.
-        let mut state: T = objects.read(&key, now);
-        let reply = change(&mut state, now)?;
+        // Not on a copy, which a large filter would cost too much: a step that is refused has changed nothing.
+        let mut state: T = objects.take(&key, now);
+        let reply = change(&mut state, now);
         objects.write(key, state, now);
-        Ok(reply)
+        reply
     }
 
     /// As [`Store::transact`], of several objects of one kind.
@@ -172,6 +172,13 @@ impl Objects {
     /// The state of an object, as it is now.
     fn read<T: State>(&self, key: &str, now: ServerTime) -> T {
         let mut state: T = self.by_key.get(key).map(Entry::state).unwrap_or_default();
+        state.expire(now);
+        state
+    }
+
+    /// The state of an object, as it is now, to be written again.
+    fn take<T: State>(&mut self, key: &str, now: ServerTime) -> T {
+        let mut state: T = self.by_key.get_mut(key).map(Entry::take).unwrap_or_default();
         state.expire(now);
         state
     }

@@ -50,6 +50,7 @@ from .._stats import (
     Stats,
     WorkerStats,
 )
+from ._bloom_filter import BloomFilter
 from ._client import Client, Connecting, connect
 from ._counting_semaphore import CountingSemaphore
 from ._held import Held, Lost
@@ -68,6 +69,7 @@ from ._worker import Worker
 # <api:all> written by `python3 api/write.py` from the imports
 __all__ = [
     "AcquireTimeout",
+    "BloomFilter",
     "Cancelled",
     "Client",
     "ClockError",

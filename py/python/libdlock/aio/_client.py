@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from .. import _log, _native
+from .._bloom_filters import OpensBloomFilters
 from .._convert import Seconds, utf8
 from .._counting import OpensCountingSemaphores
 from .._decision import OpensLimiters
@@ -20,6 +21,7 @@ from .._options import lists_options, texts_of
 from .._permits import OpensSemaphores
 from .._sides import OpensRwLocks
 from .._workers import leasing
+from ._bloom_filter import BloomFilter
 from ._counting_semaphore import CountingSemaphore
 from ._id_generator import IdGenerator
 from ._latch import Latch
@@ -91,6 +93,7 @@ class Client(
     OpensRwLocks[RwLock],
     OpensLatches[Latch],
     OpensIdGenerators[IdGenerator],
+    OpensBloomFilters[BloomFilter],
     OpensLimiters[RateLimiter],
 ):
     """A connected client, made by `connect`. May be shared between tasks, also of several loops; not across a fork.
@@ -107,6 +110,7 @@ class Client(
     _rw_lock_class = RwLock
     _latch_class = Latch
     _id_generator_class = IdGenerator
+    _bloom_filter_class = BloomFilter
     _limiter_class = RateLimiter
 
     def synchronized(

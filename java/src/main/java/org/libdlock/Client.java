@@ -2,6 +2,7 @@ package org.libdlock;
 
 import java.lang.ref.Cleaner;
 import java.lang.ref.Reference;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
@@ -250,6 +251,45 @@ public final class Client implements AutoCloseable {
         byte[] bytes = Arguments.nameBytes(name, "id generator");
         try {
             return new IdGenerator(this, name, Native.idGeneratorOpen(handle, bytes, block, start));
+        } finally {
+            Reference.reachabilityFence(this);
+        }
+    }
+
+    /**
+     * The Bloom filter of that name, which is Redisson's {@code RBloomFilter}; it stays until it is cleared. Costs no I/O.
+     *
+     * @param name as for {@link #lock(String)}
+     * @param expected for how many items it is, 1 to 2<sup>53</sup> - 1
+     * @param falsePositiveRate the share of items that were not added and are found all the same, once so many were; above 0 and below 1
+     * @return a filter that has asked nobody yet
+     * @throws InvalidArgumentException for the numbers, and for a filter of more than 4,294,967,294 bits
+     * @throws InvalidNameException when the name cannot be used
+     */
+    public BloomFilter bloomFilter(String name, long expected, double falsePositiveRate) {
+        return openBloomFilter(name, expected, falsePositiveRate, Arguments.NOT_GIVEN);
+    }
+
+    /**
+     * As {@link #bloomFilter(String, long, double)}, of a filter that ends.
+     *
+     * @param name as for {@link #lock(String)}
+     * @param expected for how many items it is
+     * @param falsePositiveRate the share of false positives
+     * @param ttl how long it lives from its first item on, 1 ms to 100 years
+     * @return a filter that has asked nobody yet
+     */
+    public BloomFilter bloomFilter(String name, long expected, double falsePositiveRate, Duration ttl) {
+        Arguments.notNull(ttl, "ttl");
+        return openBloomFilter(name, expected, falsePositiveRate, Arguments.millis(ttl));
+    }
+
+    private BloomFilter openBloomFilter(String name, long expected, double falsePositiveRate, long ttlMs) {
+        Arguments.notNull(name, "name");
+        byte[] bytes = Arguments.nameBytes(name, "bloom filter");
+        long rate = Double.doubleToRawLongBits(falsePositiveRate);
+        try {
+            return new BloomFilter(this, name, Native.bloomFilterOpen(handle, bytes, expected, rate, ttlMs));
         } finally {
             Reference.reachabilityFence(this);
         }

@@ -43,6 +43,8 @@ class NullArgumentsTest {
             entry(List.class, List.of(Rate.of(1, Duration.ofSeconds(1)))),
             entry(Absent.class, Absent.FAIL),
             entry(Layout.class, Layout.named("js53")),
+            entry(Collection.class, List.of()),
+            entry(byte[].class, new byte[0]),
             entry(long.class, 1L),
             entry(int.class, 10),
             entry(double.class, 0.5));
@@ -62,6 +64,7 @@ class NullArgumentsTest {
                     client.countingSemaphore("counting"),
                     client.latch("latch"),
                     client.idGenerator("generator"),
+                    client.bloomFilter("filter", 10, 0.1),
                     client.worker("numbers"),
                     client.rwLock("rw"),
                     client.rwLock("rw").readLock(),

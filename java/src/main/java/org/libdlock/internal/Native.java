@@ -171,6 +171,28 @@ public final class Native {
     /** Brings a flag. */
     public static native long latchDelete(long port, long id, long latch);
 
+    /** {@code rate} has the bits of a double; no time to live is {@code NOT_GIVEN}. */
+    public static native long bloomFilterOpen(long client, byte[] name, long expected, long rate, long ttlMs);
+
+    public static native long bloomFilterSize(long filter);
+
+    public static native long bloomFilterHashes(long filter);
+
+    /** The items are packed. Brings an answer to each item. */
+    public static native long bloomFilterAdd(long port, long id, long filter, byte[] items);
+
+    /** The items are packed. Brings an answer to each item. */
+    public static native long bloomFilterContains(long port, long id, long filter, byte[] items);
+
+    /** Brings a number. */
+    public static native long bloomFilterCount(long port, long id, long filter);
+
+    /** Brings a rate. */
+    public static native long bloomFilterFalsePositiveRate(long port, long id, long filter);
+
+    /** Brings a flag. */
+    public static native long bloomFilterClear(long port, long id, long filter);
+
     public static native long idGeneratorOpen(long client, byte[] name, long block, long start);
 
     public static native long idGeneratorBlockSize(long generator);

@@ -57,6 +57,12 @@ public final class Wire {
     /** Ids: how many, and each. */
     private static final byte IDS = 15;
 
+    /** Yes or no of each item: how many, and each. */
+    private static final byte FLAGS = 16;
+
+    /** A number with a fraction: its bits. */
+    private static final byte REAL = 17;
+
     // </api:tags>
 
     /** What an operation brings that has nothing to say but that it is done. */
@@ -130,6 +136,8 @@ public final class Wire {
                     new CountingSemaphoreInspection(flag(), bytes.getLong(), bytes.getLong());
                 case HANDLE -> bytes.getLong();
                 case IDS -> ids();
+                case FLAGS -> flags();
+                case REAL -> bytes.getDouble();
                 case FAILURE -> failure();
                 case DECISION ->
                     new Judged(
@@ -159,6 +167,14 @@ public final class Wire {
             bytes.asLongBuffer().get(ids);
             bytes.position(bytes.position() + ids.length * Long.BYTES);
             return ids;
+        }
+
+        private boolean[] flags() {
+            boolean[] flags = new boolean[bytes.getInt()];
+            for (int at = 0; at < flags.length; at++) {
+                flags[at] = flag();
+            }
+            return flags;
         }
 
         private Failure failure() {

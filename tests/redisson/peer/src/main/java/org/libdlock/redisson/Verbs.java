@@ -96,6 +96,7 @@ final class Verbs {
             case "permits" -> say.accept(PermitVerbs.run(client.getPermitExpirableSemaphore(name), verb, rest));
             case "counting" -> say.accept(CountingVerbs.run(client.getSemaphore(name), verb, rest));
             case "ids" -> say.accept(IdVerbs.run(generators.computeIfAbsent(name, client::getIdGenerator), verb, rest));
+            case "bloom" -> say.accept(BloomVerbs.run(client, name, verb, rest));
             case "latch" -> say.accept(LatchVerbs.run(client.getCountDownLatch(name), verb, rest));
             case "rate" -> say.accept(RateVerbs.run(client.getRateLimiter(name), verb, rest));
             default -> run(kind, name, verb, rest, say);

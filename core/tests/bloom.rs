@@ -1,0 +1,53 @@
+//! Bloom filters over faulty connections.
+
+use std::collections::BTreeSet;
+
+use libdlock::{Client, ErrorKind};
+use libdlock_testkit::{Action, Proxy, Server};
+
+#[tokio::test]
+async fn a_lost_reply_is_unknown_or_answered_rightly() {
+    let server = Server::start();
+    let proxy = Proxy::start(server.address());
+    let client = Client::connect(&proxy.url()).await.unwrap();
+    client.bloom_filter("warm", 100, 0.01).unwrap().add(["a"]).await.unwrap();
+    let filter = client.bloom_filter("seen", 1_000, 0.001).unwrap();
+    // What was added by the lost attempt, or by another before it: nobody can tell.
+    let lost = proxy.on(&["EVALSHA", "seen"], Action::CutReply(0));
+    let error = filter.add(["a", "b"]).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::OutcomeUnknown, "{error}");
+    assert_eq!(lost.hits(), 1);
+    assert_eq!(filter.contains(["a", "b", "c"]).await.unwrap(), [true, true, false]);
+    assert_eq!(filter.add(["a", "b", "c"]).await.unwrap(), [false, false, true]);
+    // Who reads loses nothing by a lost reply.
+    for _ in 0..5 {
+        proxy.on(&["EVALSHA", "seen"], Action::CutReply(0));
+        assert_eq!(filter.contains(["a", "e"]).await.unwrap(), [true, false]);
+    }
+    proxy.on(&["EVALSHA", "seen"], Action::CutReply(0));
+    assert_eq!(filter.count().await.unwrap(), 3);
+    // Carried out once, and answered rightly.
+    client.bloom_filter("warm", 100, 0.01).unwrap().clear().await.unwrap();
+    let lost = proxy.on(&["EVALSHA", "seen"], Action::CutReply(0));
+    assert!(filter.clear().await.unwrap());
+    assert_eq!(lost.hits(), 1);
+    assert!(!filter.clear().await.unwrap());
+}
+
+#[test]
+fn threads_add_each_item_once() {
+    for url in
+        [Some(Server::start()), None].iter().map(|server| server.as_ref().map_or("memory://".to_owned(), Server::url))
+    {
+        let client = Client::blocking_connect(&url).unwrap();
+        let filter = client.bloom_filter("seen", 100_000, 1e-9).unwrap();
+        let items: Vec<String> = (0..2_000).map(|number| number.to_string()).collect();
+        let add = || items.chunks(50).flat_map(|some| client.block_on(filter.add(some)).unwrap()).collect::<Vec<_>>();
+        let new: Vec<Vec<bool>> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(add)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        let times: BTreeSet<usize> = (0..2_000).map(|at| new.iter().filter(|new| new[at]).count()).collect();
+        assert_eq!(times, BTreeSet::from([1]), "each item was new to one thread");
+    }
+}
