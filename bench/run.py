@@ -4,7 +4,7 @@
     run.py [--quick] [SECTION...]
 
 Sections: pairs tls cluster quorum reentry contended unequal permits sides latch lock_all local handover held idle lost
-decisions algorithms keys ids id_blocks; all of them when none is named.
+decisions algorithms keys tokens ids id_blocks; all of them when none is named.
 Within a section every program runs once in each round, one after the other on one private redis-server, so that the
 programs share whatever the machine is going through; the tables have medians over the rounds, and the ratios are
 medians of the ratios within a round.
@@ -44,6 +44,7 @@ from sections import (
     reentry,
     sides,
     tls,
+    tokens,
     unequal,
 )
 
@@ -67,6 +68,7 @@ SECTIONS = {
     "decisions": decisions.measure,
     "algorithms": algorithms.measure,
     "keys": keys.measure,
+    "tokens": tokens.measure,
     "ids": ids.measure,
     "id_blocks": id_blocks.measure,
 }
