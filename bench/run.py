@@ -4,7 +4,7 @@
     run.py [--quick] [SECTION...]
 
 Sections: pairs tls cluster quorum reentry contended unequal permits sides latch lock_all local handover held idle lost
-decisions algorithms keys ids id_blocks bloom; all of them when none is named.
+decisions algorithms keys tokens ids id_blocks bloom; all of them when none is named.
 Within a section every program runs once in each round, one after the other on one private redis-server, so that the
 programs share whatever the machine is going through; the tables have medians over the rounds, and the ratios are
 medians of the ratios within a round.
@@ -45,6 +45,7 @@ from sections import (
     reentry,
     sides,
     tls,
+    tokens,
     unequal,
 )
 
@@ -68,6 +69,7 @@ SECTIONS = {
     "decisions": decisions.measure,
     "algorithms": algorithms.measure,
     "keys": keys.measure,
+    "tokens": tokens.measure,
     "ids": ids.measure,
     "id_blocks": id_blocks.measure,
     "bloom": bloom.measure,

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from .programs import Program
+from .programs import Program, Reachable
 from .server import Place
 from .worker import Worker
 
@@ -48,10 +48,10 @@ class Run:
         return 1e6 / self.per_second
 
 
-def run(program: Program, what: str, server: Place, callers: int, seconds: float) -> Run:
-    """Runs a worker on an empty server."""
+def run(program: Program, what: str, server: Place, callers: int, seconds: float, way: Reachable | None = None) -> Run:
+    """Runs a worker on an empty server, which it may reach by another way."""
     server.clear()
-    with Worker(program.start(what, server, callers, seconds)) as worker:
+    with Worker(program.start(what, way or server, callers, seconds)) as worker:
         worker.ready()
         before, cpu = server.spent(program.requests), worker.cpu()
         worker.go()

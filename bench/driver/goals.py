@@ -21,6 +21,11 @@ def number(value: float, unit: str = "") -> str:
     return f"{text} {unit}".strip()
 
 
+def between(row: str, low: float, high: float, value: float, unit: str = "") -> Goal:
+    """The value is to be one of the bounds or between them."""
+    return Goal(row, f"{number(low)} to {number(high, unit)}", number(value, unit), low <= value <= high)
+
+
 def at_least(row: str, bound: float, value: float, unit: str = "") -> Goal:
     """The value is to be the bound or more."""
     return Goal(row, f"at least {number(bound, unit)}", number(value, unit), value >= bound)

@@ -34,6 +34,9 @@ def peers() -> str:
         "ioredis": ("redis_semaphore/package.json", r'"ioredis": "([^"]+)'),
         "redlock": ("redlock/package.json", r'"redlock": "([^"]+)'),
         "pottery": ("pottery/requirements.txt", r"pottery==(\S+)"),
+        "rate-limiter-flexible": ("rate_limiter_flexible/package.json", r'"rate-limiter-flexible": "([^"]+)'),
+        "limits": ("limits/requirements.txt", r"limits==(\S+)"),
+        "throttled-py": ("throttled_py/requirements.txt", r"throttled-py==(\S+)"),
         "rslock": ("../rslock/Cargo.toml", r'rslock = \{ version = "=([^"]+)'),
     }
     told = []

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
+from typing import Protocol
 
-from .server import ROOT, SCRIPTS, Place
+from .server import ROOT, SCRIPTS
 
 RELEASE = ROOT / "target/release"
 BUILD = ROOT / "build/bench"
@@ -17,6 +18,14 @@ def jdk(tool: str) -> str:
     return f"{home}/bin/{tool}" if home else tool
 
 
+class Reachable(Protocol):
+    """A server, or the way to one."""
+
+    @property
+    def url(self) -> str:
+        """Where clients connect."""
+
+
 @dataclass(frozen=True)
 class Program:
     """One that speaks the worker protocol."""
@@ -24,11 +33,11 @@ class Program:
     name: str
     command: tuple[str, ...]
     lacks: str = ""
-    """What a peer promises less than a lock of ours."""
+    """What a peer promises less than what it stands beside."""
     requests: frozenset[str] = SCRIPTS
     """The commands that it sends to the server for its work."""
 
-    def start(self, what: str, server: Place, callers: int, seconds: float, options: str = "") -> list[str]:
+    def start(self, what: str, server: Reachable, callers: int, seconds: float, options: str = "") -> list[str]:
         """The command line; options as in a URL, `strict_fifo=true`."""
         url = f"{server.url}?{options}" if options else server.url
         return [*self.command, what, url, str(callers), str(seconds)]
@@ -57,6 +66,8 @@ WITH_BLOCKING = (BLOCKING, *OURS)
 SET_AND_SCRIPTS = SCRIPTS | {"set"}
 WITH_SUBSCRIPTIONS = SCRIPTS | {"subscribe", "unsubscribe"}
 PEER_PYTHON = str(BUILD / "redis-py/bin/python")
+PEER_PYTHON_LIMITS = str(BUILD / "limits/bin/python")
+PEER_PYTHON_THROTTLED = str(BUILD / "throttled-py/bin/python")
 REDISSON = Program(
     "Redisson RLock",
     (jdk("java"), *REDISSON_CLASSES, "RLock"),
@@ -107,6 +118,39 @@ POTTERY = Program(
     "no wake-up (asks after 0 to 200 ms), renewal, token, lost signal, re-entry",
     SET_AND_SCRIPTS,
 )
+
+#: Those with rate limiters, on the Redis client that each library usually has.
+RRATE_LIMITER = Program(
+    "Redisson RRateLimiter",
+    (jdk("java"), *REDISSON_CLASSES, "RRateLimiter"),
+    "counts on the client's clock",
+)
+LIMITS = Program(
+    "limits",
+    (PEER_PYTHON_LIMITS, str(ROOT / "bench/python/limits_threads.py")),
+    "fixed windows: twice the limit around the end of one; no waiting",
+)
+LIMITS_AIO = Program(
+    "limits, asyncio",
+    (PEER_PYTHON_LIMITS, str(ROOT / "bench/python/limits_asyncio.py")),
+    "as limits",
+)
+THROTTLED = Program(
+    "throttled-py",
+    (PEER_PYTHON_THROTTLED, str(ROOT / "bench/python/throttled_threads.py")),
+    "waits by asking again",
+)
+THROTTLED_AIO = Program(
+    "throttled-py, asyncio",
+    (PEER_PYTHON_THROTTLED, str(ROOT / "bench/python/throttled_asyncio.py")),
+    "as throttled-py",
+)
+FLEXIBLE = Program(
+    "rate-limiter-flexible",
+    ("node", str(BUILD / "rate-limiter-flexible/rate-limiter-flexible-worker.mjs")),
+    "fixed windows: twice the limit around the end of one; no waiting",
+)
+LIMITER_PEERS = (RRATE_LIMITER, LIMITS, LIMITS_AIO, THROTTLED, THROTTLED_AIO, FLEXIBLE)
 
 
 def small_jvm(program: Program) -> Program:

@@ -1,3 +1,4 @@
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Locale;
@@ -9,6 +10,8 @@ import org.redisson.Redisson;
 import org.redisson.api.RBloomFilter;
 import org.redisson.api.RIdGenerator;
 import org.redisson.api.RPermitExpirableSemaphore;
+import org.redisson.api.RRateLimiter;
+import org.redisson.api.RateType;
 import org.redisson.api.RedissonClient;
 import org.redisson.client.codec.StringCodec;
 import org.redisson.config.Config;
@@ -16,9 +19,9 @@ import org.redisson.config.SingleServerConfig;
 
 /**
  * The peer of the Java worker: Redisson's locks, its semaphore with leased permits for `permits`, its read-write lock for
- * `reads_and_writes`, and its id generator for `id_blocks`.
+ * `reads_and_writes`, its rate limiter for `decisions`, and its id generator for `id_blocks`.
  *
- * <pre>RedissonWorker RLock|RFencedLock WHAT URL CALLERS SECONDS</pre>
+ * <pre>RedissonWorker RLock|RFencedLock|RRateLimiter WHAT URL CALLERS SECONDS</pre>
  *
  * {@code -Dsmall=true}: fewer threads and connections than by default, where many of these processes run at a time.
  */
@@ -89,6 +92,16 @@ public final class RedissonWorker {
                     }
                     return Callers.ITEMS;
                 };
+            });
+        } else if (what.equals("decisions")) {
+            RRateLimiter limiter = client.getRateLimiter("bench");
+            // As ours: so many a second that nobody is refused.
+            limiter.trySetRate(RateType.OVERALL, 1_000_000, Duration.ofSeconds(1));
+            new Callers(count, Double.parseDouble(arguments[4])).loops(caller -> () -> {
+                if (!limiter.tryAcquire()) {
+                    throw new IllegalStateException("refused");
+                }
+                return 1;
             });
         } else if (what.equals("id_blocks")) {
             // One object for all callers: each object takes a block of its own.

@@ -1,10 +1,10 @@
-//! Many callers of one lock, semaphore or read-write lock: how often it changes hands, and how long each of them waits.
+//! Many callers of one lock, semaphore, read-write lock or rate limiter: how often one gets it, and how long each of them waits.
 
 use std::error::Error;
 use std::time::{Duration, Instant};
 
 use libdlock::semaphore::Semaphore;
-use libdlock::{Client, Lock, RwLock};
+use libdlock::{Client, Lock, Rate, RateLimiter, RwLock, Wait};
 
 use crate::protocol;
 use crate::waits::{Waits, told};
@@ -22,6 +22,7 @@ enum Contended {
     /// To be held for so long.
     Lock(Lock, Duration),
     Permits(Semaphore),
+    Tokens(RateLimiter),
     Reads(RwLock),
     ReadsAndWrites(RwLock),
     Writes(RwLock),
@@ -43,6 +44,11 @@ impl Contended {
                 let held = semaphore.acquire().await?;
                 waits.granted(asked);
                 return held.release().await;
+            }
+            Contended::Tokens(limiter) => {
+                assert!(limiter.acquire(1, Wait::Forever).await?.allowed);
+                waits.granted(asked);
+                return Ok(());
             }
             Contended::ReadsAndWrites(lock) if number.is_multiple_of(WRITES_IN) => lock.write(),
             Contended::Reads(lock) | Contended::ReadsAndWrites(lock) => lock.read(),
@@ -100,6 +106,13 @@ pub async fn contended(
 pub async fn few_permits(client: &Client, callers: usize, length: Duration) -> Result<(), Box<dyn Error>> {
     client.semaphore(&format!("warm-{}", std::process::id()), FEW)?.acquire().await?.release().await?;
     Contended::Permits(client.semaphore("bench", FEW)?).contend(callers, length).await
+}
+
+/// A token of the rate limiter `bench`, of which there are so many a second, and never two at a time.
+pub async fn tokens(client: &Client, per_second: u64, callers: usize, length: Duration) -> Result<(), Box<dyn Error>> {
+    let rate = Rate::new(per_second, Duration::from_secs(1)).burst(1);
+    assert!(client.rate_limiter(&format!("warm-{}", std::process::id()), rate)?.try_acquire(1).await?.allowed);
+    Contended::Tokens(client.rate_limiter("bench", rate)?).contend(callers, length).await
 }
 
 /// A side of the read-write lock `bench`: `reads`, `reads_and_writes` or `writes_now_and_then`.

@@ -42,6 +42,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             match what {
                 "contended" => contended::contended(&client, callers, length, Duration::ZERO).await,
                 "few_permits" => contended::few_permits(&client, callers, length).await,
+                of if of.starts_with("tokens:") => {
+                    contended::tokens(&client, of["tokens:".len()..].parse()?, callers, length).await
+                }
                 "many_reads" | "reads_and_writes" | "writes_now_and_then" => {
                     contended::sides(what, &client, callers, length).await
                 }
