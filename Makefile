@@ -29,7 +29,7 @@ soak: ## processes under random faults for MINUTES=60, with every hold watched; 
 	@scripts/deps.sh test
 	@SEED=$(SEED) scripts/soak.sh $(MINUTES)
 
-bench: ## tables and goals: every language beside the floor and its peers, 20 minutes; ROWS="pairs held" some of it
+bench: ## tables and goals: every language beside the floor and its peers, 25 minutes; ROWS="pairs held" some of it
 	@scripts/deps.sh bench
 	@bench/run.sh $(ROWS)
 
