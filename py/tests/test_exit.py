@@ -70,14 +70,16 @@ def work(number):
     started.release()
     # With the client, or the names at the end of the interpreter.
     with contextlib.suppress(libdlock.Closed, libdlock.LockLost, NameError):
-        if number % 4 == 0:
-            slow.acquire()
-        while number % 4 == 1:
+        # Few, as these hardly ever wait, and keep others from the interpreter.
+        while number < 5:
             hot.acquire()
-        while number % 4 == 2:
+        while number < 10:
+            ids.next_ids(1_000)
+        while number < 20:
+            client.worker(f"{name}-{number}", lease=1).release()
+        while number < 50:
             log.reserve(), log.penalty(1), log.reward(1), log.block(0), log.try_acquire_many([("a", 1), ("b", 1)])
-        while number % 4 == 3:
-            ids.next_ids(1_000), client.worker(f"{name}-{number}", lease=1).release()
+        slow.acquire()
 
 for number in range(300):
     threading.Thread(target=work, args=(number,), daemon=True).start()

@@ -26,7 +26,8 @@ class ExitTest extends WithServer {
             LockHandle handle = client.lock(name + "-async").lockAsync().get();
             RateLimiter slow = client.rateLimiter(name, Rate.of(1, Duration.ofHours(1)));
             slow.tryAcquire();
-            RateLimiter hot = client.rateLimiter(name + "-hot", Rate.of(5_000, Duration.ofSeconds(1)), Absent.FAIL, 0.5);
+            RateLimiter hot =
+                    client.rateLimiter(name + "-hot", Rate.of(5_000, Duration.ofSeconds(1)), Absent.FAIL, 0.5);
             RateLimiter log = client.rateLimiter(
                     name + "-log", Rate.of(100_000, Duration.ofSeconds(1)).by(Algorithm.SLIDING_LOG));
             Snowflake ids = client.worker(name).snowflake();
