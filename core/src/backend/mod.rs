@@ -22,7 +22,7 @@ use crate::task::Tasks;
 use crate::time::{ServerTime, Tick};
 
 /// A step that was carried out.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Done<R> {
     pub(crate) reply: R,
     /// When its first attempt was sent: what a lease is counted from.

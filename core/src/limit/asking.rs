@@ -21,7 +21,7 @@ impl RateLimiter {
     /// Asks once, for tokens that are there now.
     pub(super) async fn decide(&self, cost: u64, asked_at: Tick) -> Result<Decision> {
         self.check_open(Judge::OP)?;
-        let asking = pin!(self.ask(Judge::new(&self.rates, cost), asked_at, Tick::NEVER));
+        let asking = pin!(self.ask_beside_others(cost, asked_at));
         let judged = self.while_open(Judge::OP, asking).await?;
         match self.answer(cost, Asking::Now, judged, self.shared.client().clock.now())? {
             Answer::Decided(decision) => Ok(decision),

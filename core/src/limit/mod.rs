@@ -38,6 +38,9 @@ mod reservations;
 mod shares;
 mod step;
 mod tat;
+mod together;
+#[cfg(test)]
+mod together_test;
 
 pub use absent::Absent;
 pub use decision::Decision;

@@ -8,6 +8,7 @@ use super::redisson;
 use super::reservations::{By, Reservations, Reserved};
 use super::shares::Shares;
 use super::step::GiveBack;
+use super::together::Together;
 use crate::context::Context;
 use crate::error::Error;
 use crate::lease::HolderId;
@@ -20,12 +21,13 @@ pub(crate) struct LimitObject {
     reservations: Reservations,
     redisson: redisson::Shared,
     pockets: Pockets,
+    together: Together,
 }
 
 impl LimitObject {
     pub(super) fn new(name: ObjectName, limits: Arc<Limits>) -> LimitObject {
-        let (reservations, redisson, pockets) = Default::default();
-        LimitObject { name, limits, reservations, redisson, pockets }
+        let (reservations, redisson, pockets, together) = Default::default();
+        LimitObject { name, limits, reservations, redisson, pockets, together }
     }
 
     pub(super) fn name(&self) -> &ObjectName {
@@ -58,6 +60,11 @@ impl LimitObject {
     /// For those that are kept as Redisson's.
     pub(super) fn redisson(&self) -> &redisson::Shared {
         &self.redisson
+    }
+
+    /// The callers that ask together.
+    pub(super) fn together(&self) -> &Together {
+        &self.together
     }
 
     /// What was fetched ahead.

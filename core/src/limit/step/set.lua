@@ -6,7 +6,9 @@
   if kind ~= 'l' then
     redis.call('SET', key, text, 'PX', ahead)
   elseif v > z then
-    if moved then
+    if added then
+      redis.call('RPUSH', key, text)
+    elseif moved then
       redis.call('LSET', key, -1, text)
     end
     redis.call('PEXPIRE', key, ahead)

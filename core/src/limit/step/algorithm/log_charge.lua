@@ -3,7 +3,6 @@
       redis.call('LTRIM', key, x, -1)
     end
     u, v, y = at + w, v + cost, cost
-    -- The entry gets its text where it is stored.
-    redis.call('RPUSH', key, '')
-    moved = true
+    -- A log has an entry more.
+    added, moved = true, true
   end
