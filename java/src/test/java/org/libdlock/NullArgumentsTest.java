@@ -43,7 +43,6 @@ class NullArgumentsTest {
             entry(List.class, List.of(Rate.of(1, Duration.ofSeconds(1)))),
             entry(Absent.class, Absent.FAIL),
             entry(Layout.class, Layout.named("js53")),
-            entry(Collection.class, List.of()),
             entry(byte[].class, new byte[0]),
             entry(long.class, 1L),
             entry(int.class, 10),
