@@ -21,7 +21,7 @@ local count = #KEYS
 local at, which = now, 0
 
 -- The state of a rate, in up to six numbers; `b`: until when it is blocked, 0 when it is not; `moved`: a step of the clock has changed
--- it. Of several, each has its own in `held`: of one alone no table is made.
+-- it; `added`: a log gets another entry. Of several, each has its own in `held`: of one alone no table is made.
 local u, v, w, x, y, z, b, moved, text, ahead, added
 local held = count > 1 and {}
 local all_gone, all_same = true, true
