@@ -74,6 +74,7 @@ pub mod limit;
 pub mod lock;
 mod name;
 mod objects;
+mod queue;
 pub mod rw_lock;
 pub mod semaphore;
 pub mod stats;

@@ -24,7 +24,7 @@ impl<P: Primitive> Contender<P> {
         let (steps, echo_until) = (step.each(), echo_until(&outcome));
         let (granted, refused) = match &outcome {
             Ok(Done { reply: Acquired::Granted { .. }, .. }) => (steps.len(), None),
-            Ok(Done { reply: Acquired::Several { granted, then }, .. }) => (*granted, Some(Acquired::clone(then))),
+            Ok(Done { reply: Acquired::Several { granted, then, .. }, .. }) => (*granted, Some(Acquired::clone(then))),
             Ok(Done { reply, .. }) => (0, Some(reply.clone())),
             Err(_) => (0, None),
         };
@@ -44,8 +44,8 @@ impl<P: Primitive> Contender<P> {
             }
         };
         let way = self.way();
-        for (wanted, step) in wanted.iter().zip(&steps[..refused_at]) {
-            self.granted_one(*wanted, step, &done, way);
+        for (at, (wanted, step)) in wanted.iter().zip(&steps[..refused_at]).enumerate() {
+            self.granted_one(*wanted, (step, at), &done, way);
         }
         match (refused, wanted.get(refused_at).zip(steps.get(refused_at))) {
             (Some(reply), Some((wanted, step))) => self.answered(*wanted, step, sent, Done { reply, ..done }),
@@ -54,9 +54,9 @@ impl<P: Primitive> Contender<P> {
     }
 
     /// Gives what one of the acquires was granted to the first in line; back to the server when nobody wants it any more.
-    fn granted_one(&mut self, wanted: P::Wanted, step: &P::Acquire, done: &Done<Acquired>, way: Way) {
+    fn granted_one(&mut self, wanted: P::Wanted, (step, at): (&P::Acquire, usize), done: &Done<Acquired>, way: Way) {
         self.was_granted();
-        let spec = self.shared.grant_spec(wanted.term(), step, 0, done);
+        let spec = self.shared.grant_spec(wanted.term(), step, (0, at), done);
         if spec.is_over() {
             drop(undo(&self.shared, step.owner(), step.lease(), done.echo_until));
         } else if let Some(spec) = self.deliver(wanted, step, spec, way) {

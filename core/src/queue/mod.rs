@@ -1,0 +1,4 @@
+//! The delayed queue.
+#[cfg(test)]
+mod model_test;
+mod step;
