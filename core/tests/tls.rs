@@ -274,7 +274,7 @@ async fn a_message_of_absurd_size_ends_its_connection() {
         eventually(SOON, "the inbox is heard", || server.cmd(&["PUBLISH", &inbox, &long]).int() > 0);
     });
     let ended = tokio::time::timeout(SOON, told.recv()).await.expect("it is said").unwrap();
-    assert!(ended.contains("connection for messages") && ended.contains("longer than 1 MiB"), "{ended}");
+    assert!(ended.contains("connection for messages") && ended.contains("longer than 4 MiB"), "{ended}");
     assert!(held.is_valid());
     held.release().await.unwrap();
 }

@@ -25,9 +25,6 @@ pub use delivery::Delivery;
 use jobs::Jobs;
 pub use new_job::NewJob;
 pub use options::QueueOptions;
-#[cfg(test)]
-pub(crate) use step::QueueState;
-pub(crate) use step::Renew;
 use step::{Put as PutStep, PutOnce, PutOutcome};
 
 use crate::contended::{Contended, Home};
@@ -107,7 +104,7 @@ impl Queue {
     /// once, also if the job is done before the repeat.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidArgument`] for an id, a payload or a due time out of range: see [`NewJob`]. [`ErrorKind::Busy`] when
+    /// [`ErrorKind::InvalidArgument`] for an id, a payload or a due time out of range: see [`NewJob`]. [`ErrorKind::Full`] when
     /// the queue would hold more than `max_length` jobs. [`ErrorKind::Connection`] when the server was not reached within
     /// `operation_timeout`: nothing was put. [`ErrorKind::OutcomeUnknown`] when a request was sent and it is not known what
     /// became of it; for a job without an id, when one reply was lost. [`ErrorKind::WrongType`], [`ErrorKind::NoPermission`],
@@ -163,7 +160,7 @@ impl Queue {
                         self.options.max_length,
                         put.len()
                     );
-                    return Err(Error::new(ErrorKind::Busy, PutStep::OP, message).on(self.key()));
+                    return Err(Error::new(ErrorKind::Full, PutStep::OP, message).on(self.key()));
                 }
             }
         }

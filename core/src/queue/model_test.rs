@@ -84,7 +84,7 @@ fn actions() -> impl Strategy<Value = (Action, i64)> {
         .prop_map(|(id, delay_ms, at, priority)| Spec { id, delay_ms, at, priority });
     let jobs = prop::collection::vec(spec, 1..4);
     let max_length = prop_oneof![4 => Just(0u64), 1 => 1..6u64];
-    let put = (jobs, max_length, 1..4u32, prop::option::of(0..3u8), late.clone());
+    let put = (jobs, max_length, 1..4u32, prop::option::of(0..3u8), late);
     let foreign = prop_oneof![
         Just(Foreign::DropSeen),
         Just(Foreign::DropHeld),
@@ -94,13 +94,13 @@ fn actions() -> impl Strategy<Value = (Action, i64)> {
     ];
     let action = prop_oneof![
         8 => put.prop_map(|(jobs, max_length, max_attempts, request, late)| Action::Put { jobs, max_length, max_attempts, request, late }),
-        10 => (owner.clone(), prop_oneof![3 => Just(0u8), 1 => 1..4u8], lease.clone(), prop::bool::weighted(0.7), late.clone())
+        10 => (owner.clone(), prop_oneof![3 => Just(0u8), 1 => 1..4u8], lease.clone(), prop::bool::weighted(0.7), late)
             .prop_map(|(owner, others, lease_ms, waits, late)| Action::Take { owner, others, lease_ms, waits, late }),
         4 => owner.clone().prop_map(Action::Ack),
         4 => (owner.clone(), prop::option::of(0..2_000u64), prop::bool::weighted(0.2))
             .prop_map(|(owner, delay_ms, undelivered)| Action::Nack { owner, delay_ms, undelivered }),
         3 => (owner, lease, prop::option::of(0..2_000u64)).prop_map(|(owner, lease_ms, cut_ms)| Action::Renew { owner, lease_ms, cut_ms }),
-        2 => (0..CLIENTS, late.clone()).prop_map(|(client, late)| Action::Cancel { client, late }),
+        2 => (0..CLIENTS, late).prop_map(|(client, late)| Action::Cancel { client, late }),
         4 => (0..CLIENTS, any::<bool>(), late).prop_map(|(client, keep, late)| Action::Look { client, keep, late }),
         1 => foreign.prop_map(Action::Foreign),
     ];

@@ -10,8 +10,8 @@ use crate::lease::{Lease, check_leases};
 /// The most deliveries of one job.
 const MAX_ATTEMPTS: u32 = 1_000_000;
 
-/// The largest payload: a script must not hold the server up.
-const MAX_PAYLOAD: usize = 64 << 20;
+/// The largest payload: a script must not hold the server up, and a client takes no reply of any length.
+const MAX_PAYLOAD: usize = 2 << 20;
 
 /// How a [`Queue`](super::Queue) is made.
 ///
@@ -29,7 +29,7 @@ pub struct QueueOptions {
     pub watchdog_lease: Option<Duration>,
     /// How often a job that is put through this queue is delivered, 1 to 1,000,000; then it is dead. 16 unless it is set.
     pub max_attempts: u32,
-    /// The largest payload, in bytes, up to 64 MiB; 1 MiB unless it is set.
+    /// The largest payload, in bytes, up to 2 MiB; 1 MiB unless it is set.
     pub max_payload: usize,
     /// How many jobs the queue may hold when one is put through it, dead ones among them; 0, unless it is set: any number.
     pub max_length: u64,

@@ -124,7 +124,7 @@ fn pass_on(mut client: TcpStream, mut server: TcpStream, babble: &Mutex<Option<B
 #[track_caller]
 fn expect_clear(error: &Error, what: &str) {
     assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Server, false), "{what}: {error}");
-    assert!(error.message().contains("longer than 1 MiB"), "{what}: {error}");
+    assert!(error.message().contains("longer than 4 MiB"), "{what}: {error}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -189,7 +189,7 @@ async fn absurd_bytes_on_the_message_connection_are_bounded() {
     let lock = waiter.lock("job").expect("a name");
     let waiting = tokio::spawn(async move { lock.acquire().await });
     eventually(SOON, "the event says why", || {
-        events.lock().unwrap().iter().any(|event| event.contains("messages") && event.contains("longer than 1 MiB"))
+        events.lock().unwrap().iter().any(|event| event.contains("messages") && event.contains("longer than 4 MiB"))
     });
     memory.expect_little("the message connection");
     relay.babble(None);

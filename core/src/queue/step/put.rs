@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use super::state::{Place, after};
-use super::{QueueState, add_keys, with_jobs};
+use super::{QueueState, add_keys};
 use crate::name::ObjectName;
 use crate::step::{Attempt, Call, Carried, Malformed, Once, Outbox, Reply, Script, Step, WrongType, once_lua, wire};
 use crate::time::{ServerTime, millis};

@@ -208,7 +208,9 @@ impl QueueState {
         let is_soon = self.first_due().is_some_and(|due| due > now.millis() && soon.contains(&due));
         let head = self.queue.head().map(str::to_owned).filter(|head| head != caller && is_soon);
         let mut queue = self.queue_at(name, now, outbox);
-        head.into_iter().for_each(|head| drop(queue.tell(&head, "free")));
+        if let Some(head) = head {
+            queue.tell(&head, "free");
+        }
     }
 
     pub(super) fn queue_at<'a, 'h>(
@@ -244,10 +246,6 @@ mod for_tests {
         pub(crate) fn of(scores: BTreeMap<String, u64>) -> Ranked {
             let order = scores.iter().map(|(member, score)| (*score, member.clone())).collect();
             Ranked { scores, order }
-        }
-
-        pub(crate) fn members(&self) -> impl Iterator<Item = &String> {
-            self.scores.keys()
         }
     }
 

@@ -12,6 +12,7 @@
 --          {1, now us, deliveries, ttl ms, due, rank}  no more is due; ttl: when the head should ask, -1 for others and when nothing
 --                                                      waits; rank -1: does not wait
 --          {2, now us}                                too late, nothing done
+--          {2, now us, deliveries}                    enough for one reply: nothing was done for the others, who ask again
 --          {3, now us, deliveries, rank}              more is due, but others come first
 --          A delivery is {token, id, payload, how often it was delivered, due ms, rank}
 --
@@ -23,9 +24,14 @@ if now > tonumber(ARGV[4]) then
 end
 local ms = math.floor(now / 1000)
 local deliveries = {}
+-- How many bytes of payload one reply has before it begins no further delivery.
+local BYTES_AT_ONCE = 1048576
+local bytes = 0
 
 local function deliver(token, id, job)
-  deliveries[#deliveries + 1] = {tonumber(token), id, redis.call('HGET', P, id) or '', job.deliveries, job.due, job.rank}
+  local payload = redis.call('HGET', P, id) or ''
+  bytes = bytes + #payload
+  deliveries[#deliveries + 1] = {tonumber(token), id, payload, job.deliveries, job.due, job.rank}
 end
 
 -- Nil when it is delivered; otherwise what the reply says.
@@ -90,6 +96,9 @@ local function take(owner)
 end
 
 for at = 6, #ARGV do
+  if bytes >= BYTES_AT_ONCE then
+    return {2, now, deliveries}
+  end
   local refused = take(ARGV[at])
   if refused then
     return refused

@@ -2,12 +2,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::state::{ANY, Place};
-use super::{QueueState, add_keys, client_of, with_jobs};
+use super::{QueueState, add_keys, client_of};
 use crate::contended::{Acquired, Turn};
 use crate::lease::Parcel;
 use crate::name::ObjectName;
 use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
+use crate::text::contains;
 use crate::time::{ServerTime, millis};
+
+/// How many bytes of payload one reply has before it begins no further delivery: those ask again.
+const BYTES_AT_ONCE: usize = 1 << 20;
+
+const _: () = {
+    // The script has the same number.
+    assert!(contains(include_str!("take.lua"), "local BYTES_AT_ONCE = 1048576\n") && BYTES_AT_ONCE == 1_048_576);
+};
 
 /// Takes jobs that are due, or says what is in the way: for several owners, one after the other. See `take.lua`.
 ///
@@ -107,6 +116,10 @@ impl Step for Take {
         }
         let mut parcels = Vec::new();
         for owner in self.owners() {
+            let bytes: usize = parcels.iter().map(|parcel: &Arc<Parcel>| parcel.parts[1].len()).sum();
+            if bytes >= BYTES_AT_ONCE {
+                return Ok(Acquired::TooLate { now }.after_parcels(parcels));
+            }
             match self.take(owner, name, state, now, outbox)? {
                 Ok(parcel) => parcels.push(parcel),
                 Err(refused) => return Ok(refused.after_parcels(parcels)),
@@ -152,6 +165,7 @@ impl Step for Take {
                 let holder = wire::int(rest.get(1))?.to_string();
                 Acquired::Busy { now, ttl: wire::int(rest.first())?, holder, rank: rank(2)? }
             }
+            2 => Acquired::TooLate { now },
             3 => Acquired::NotYourTurn { now, rank: rank(0)? },
             _ => return Err(Malformed),
         };
