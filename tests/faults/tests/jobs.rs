@@ -47,7 +47,7 @@ async fn a_killed_workers_jobs_come_again() {
     assert!(done.values().all(|attempt| (2..=3).contains(attempt)));
     let counts = queue.counts().await.expect("counts");
     assert_eq!((counts.ready, counts.delayed, counts.in_flight, counts.dead), (0, 0, 0, 0));
-    assert_eq!(server.cmd(&["EXISTS", "dlock_jobs_all:{mails}", "dlock_jobs_payloads:{mails}"]).int(), 0);
+    assert_eq!(server.cmd(&["EXISTS", "dlock_queue_all:{mails}", "dlock_queue_payloads:{mails}"]).int(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -98,7 +98,7 @@ async fn a_lost_answer_puts_no_job_twice() {
     let fault = cut.proxy.on(&["EVALSHA", "mails"], Action::CutReply(0));
     let error = bounded(SOON, "the put", queue.put("x")).await.expect_err("without an id");
     assert_eq!((error.kind(), fault.hits()), (ErrorKind::OutcomeUnknown, 1), "{error}");
-    assert_eq!(cut.server.cmd(&["HLEN", "dlock_jobs_all:{mails}"]).int(), 1);
+    assert_eq!(cut.server.cmd(&["HLEN", "dlock_queue_all:{mails}"]).int(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
