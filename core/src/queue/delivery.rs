@@ -3,12 +3,14 @@
 use std::fmt;
 use std::str::from_utf8;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::step::{Ack, Nack, Take};
 use super::{Queue, QueueObject};
 use crate::contended::Released;
 use crate::error::{Error, ErrorKind, Result};
+use crate::event::Events;
 use crate::lease::{Grant, HoldState, LossReason, Parcel};
 use crate::step::Step;
 
@@ -27,7 +29,7 @@ pub struct Delivery {
     shared: Arc<QueueObject>,
     grant: Grant,
     job: Job,
-    ended: bool,
+    ended: AtomicBool,
 }
 
 struct Job {
@@ -60,7 +62,7 @@ impl Delivery {
             let message = "the server delivered what is no job of this version";
             Error::new(ErrorKind::Server, Take::OP, message).on(queue.key())
         })?;
-        Ok(Delivery { shared: queue.shared.clone(), grant, job, ended: false })
+        Ok(Delivery { shared: queue.shared.clone(), grant, job, ended: AtomicBool::new(false) })
     }
 
     /// What was put.
@@ -126,10 +128,27 @@ impl Delivery {
     ///
     /// # Cancel safety
     /// Dropping the future does not stop it.
-    pub async fn ack(mut self) -> Result<()> {
-        self.ended = true;
+    pub async fn ack(self) -> Result<()> {
+        self.ack_shared().await
+    }
+
+    /// As [`Delivery::ack`], of one that its work may still have at hand.
+    pub(super) async fn ack_shared(&self) -> Result<()> {
         let owner = self.grant.owner().to_owned();
         self.end(Ack { owner }).await
+    }
+
+    /// As [`Delivery::nack_after`], of one that its work may still have at hand.
+    pub(super) async fn nack_shared(&self, delay: Duration, reason: &str) -> Result<()> {
+        self.put_back(Some(delay.min(MAX_DELAY)), reason).await
+    }
+
+    pub(super) fn key(&self) -> &str {
+        self.shared.name().as_str()
+    }
+
+    pub(super) fn events(&self) -> &Events {
+        &self.shared.client().events
     }
 
     /// The job is not done: puts it back, due at once at the place that it had. When it was delivered as often as it may be, it is
@@ -157,8 +176,7 @@ impl Delivery {
         self.put_back(Some(delay), reason).await
     }
 
-    async fn put_back(mut self, delay: Option<Duration>, reason: &str) -> Result<()> {
-        self.ended = true;
+    async fn put_back(&self, delay: Option<Duration>, reason: &str) -> Result<()> {
         let step = self.nack_step(delay, reason);
         self.end(step).await
     }
@@ -169,6 +187,7 @@ impl Delivery {
     }
 
     async fn end<S: Step<Reply = Released>>(&self, step: S) -> Result<()> {
+        self.ended.store(true, Ordering::Relaxed);
         match self.shared.take_back(self.grant.token()) {
             Some(grant) => self.shared.end_by(grant, step).await,
             None => {
@@ -210,7 +229,7 @@ impl FloorCharBoundary for str {
 
 impl Drop for Delivery {
     fn drop(&mut self) {
-        if self.ended || self.shared.client().tasks.leak_if_forked(&self.shared) {
+        if self.ended.load(Ordering::Relaxed) || self.shared.client().tasks.leak_if_forked(&self.shared) {
             return;
         }
         let Some(grant) = self.shared.take_back(self.grant.token()) else { return };
