@@ -125,7 +125,7 @@ impl Queue {
     ///
     /// let mails = client.queue("mails")?;
     /// mails.put("to: ada").await?;
-    /// let (done, stop) = tokio::sync::oneshot::channel();
+    /// let (done, stop) = tokio::sync::oneshot::channel::<()>();
     /// let done = std::sync::Mutex::new(Some(done));
     /// let work = move |delivery: std::sync::Arc<libdlock::queue::Delivery>| {
     ///     let done = done.lock().unwrap().take();
