@@ -18,6 +18,7 @@ use crate::lease::HolderId;
 use crate::limit::{LimiterOptions, Limits, RateLimiter, Rates};
 use crate::lock::{Lock, LockAll, LockOptions, Locks, Renew};
 use crate::name::ObjectName;
+use crate::queue::{Queue, QueueOptions, Queues};
 use crate::rw_lock::{self, RwLock, RwLockOptions, RwLocks};
 use crate::semaphore::{self, Semaphore, SemaphoreOptions, Semaphores};
 use crate::stats::Stats;
@@ -47,6 +48,7 @@ struct Parts {
     locks: Arc<Locks>,
     limits: Arc<Limits>,
     semaphores: Arc<Semaphores>,
+    queues: Arc<Queues>,
     rw_locks: Arc<RwLocks>,
     counting: Arc<CountingSemaphores>,
     latches: Arc<Latches>,
@@ -79,8 +81,9 @@ impl Client {
         let (locks, limits) = (Locks::start(&context), Limits::new(&context));
         let latches = Latches::new(&context);
         let (semaphores, rw_locks) = (Semaphores::start(&context), RwLocks::start(&context));
+        let queues = Queues::start(&context);
         let counting = CountingSemaphores::start(&context);
-        Ok(Client(Arc::new(Parts { context, locks, limits, semaphores, rw_locks, counting, latches })))
+        Ok(Client(Arc::new(Parts { context, locks, limits, semaphores, queues, rw_locks, counting, latches })))
     }
 
     /// Connects as `url` says, on the calling thread, for programs without an asynchronous runtime. The client brings a
@@ -176,6 +179,23 @@ impl Client {
     /// As [`Client::semaphore`]; [`ErrorKind::InvalidArgument`] also for the lease or the watchdog's.
     pub fn semaphore_with(&self, name: &str, options: SemaphoreOptions) -> Result<Semaphore> {
         Semaphore::open(&self.0.semaphores, name, options)
+    }
+
+    /// The delayed queue of this name, with the client's defaults. No I/O.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidName`] as [`Client::lock`]; [`ErrorKind::Unsupported`] with several independent servers
+    /// (`redis+quorum`).
+    pub fn queue(&self, name: &str) -> Result<Queue> {
+        self.queue_with(name, QueueOptions::default())
+    }
+
+    /// The delayed queue of this name. No I/O.
+    ///
+    /// # Errors
+    /// As [`Client::queue`]; [`ErrorKind::InvalidArgument`] also for what the options say.
+    pub fn queue_with(&self, name: &str, options: QueueOptions) -> Result<Queue> {
+        Queue::open(&self.0.queues, name, options)
     }
 
     /// The counting semaphore of this name, which Redisson calls `RSemaphore`: its permits have no owner and no lease. Where none

@@ -97,6 +97,8 @@ kinds! {
     Internal = -16, "INTERNAL", None, false;
     /// This server, or this version of libdlock, cannot do it; the message says what can.
     Unsupported = -17, "UNSUPPORTED", Some(ErrorFamily::Usage), false;
+    /// The queue holds as many jobs as it may; nothing was put.
+    Full = -18, "FULL", Some(ErrorFamily::Unavailable), true;
     // </api:kinds>
 }
 

@@ -35,6 +35,7 @@
 //! | [`rw_lock`] | [`RwLock`]: many readers or one writer, in order; [`RwHeld`] is what an acquire of either side returns |
 //! | [`counting_semaphore`] | [`CountingSemaphore`]: permits without owner or lease, for those who share them with Redisson |
 //! | [`lease`] | what a hold is: its fencing token, its validity, and why it was lost |
+//! | [`queue`] | [`Queue`]: a delayed queue of jobs, each delivered at least once |
 //! | [`latch`] | [`Latch`]: wait until a count has come down to zero |
 //! | [`limit`] | [`RateLimiter`]: ask or wait for tokens, and what to answer while the server is away |
 //! | [`bloom`] | [`BloomFilter`]: whether an item was added, without keeping the items, as Redisson's `RBloomFilter` |
@@ -76,6 +77,7 @@ pub mod limit;
 pub mod lock;
 mod name;
 mod objects;
+pub mod queue;
 pub mod rw_lock;
 pub mod semaphore;
 pub mod stats;
@@ -96,6 +98,7 @@ pub use latch::Latch;
 pub use limit::{Decision, Rate, RateLimiter};
 pub use lock::{Held, HeldAll, Lock, LockAll};
 pub use name::MAX_NAME_BYTES;
+pub use queue::Queue;
 pub use rw_lock::{RwHeld, RwLock};
 pub use semaphore::{Permits, Semaphore};
 pub use time::ManualClock;

@@ -55,6 +55,8 @@ pub const DLOCK_CLOCK: dlock_status_t = -15;
 pub const DLOCK_INTERNAL: dlock_status_t = -16;
 /// This server, or this version of libdlock, cannot do it; the message says what can.
 pub const DLOCK_UNSUPPORTED: dlock_status_t = -17;
+/// The queue holds as many jobs as it may; nothing was put.
+pub const DLOCK_FULL: dlock_status_t = -18;
 // </api:statuses>
 
 /// Bytes of a message, its NUL included.
@@ -158,6 +160,7 @@ fn status_name(status: dlock_status_t) -> &'static CStr {
         DLOCK_CLOCK => c"CLOCK",
         DLOCK_INTERNAL => c"INTERNAL",
         DLOCK_UNSUPPORTED => c"UNSUPPORTED",
+        DLOCK_FULL => c"FULL",
         // </api:names>
         _ => c"UNKNOWN",
     }

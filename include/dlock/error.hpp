@@ -108,6 +108,7 @@ template <> struct above<DLOCK_OUTCOME_UNKNOWN> { using type = unavailable; };
 template <> struct above<DLOCK_SERVER> { using type = unavailable; };
 template <> struct above<DLOCK_OUT_OF_MEMORY> { using type = unavailable; };
 template <> struct above<DLOCK_NO_PERMISSION> { using type = unavailable; };
+template <> struct above<DLOCK_FULL> { using type = unavailable; };
 template <> struct above<DLOCK_NOT_HELD> { using type = hold_ended; };
 template <> struct above<DLOCK_LOST> { using type = hold_ended; };
 
@@ -163,6 +164,8 @@ using clock_error = error_of<DLOCK_CLOCK>;
 using internal_error = error_of<DLOCK_INTERNAL>;
 /// This server, or this version of libdlock, cannot do it; the message says what can.
 using unsupported = error_of<DLOCK_UNSUPPORTED>;
+/// The queue holds as many jobs as it may; nothing was put.
+using queue_full = error_of<DLOCK_FULL>;
 // </api:classes>
 
 namespace detail {
@@ -177,7 +180,7 @@ template <dlock_status_t... Codes> [[noreturn]] void raise_one_of(const dlock_er
     raise_one_of<DLOCK_BUSY, DLOCK_LIMITED, DLOCK_INVALID_ARGUMENT, DLOCK_INVALID_NAME, DLOCK_NOT_HELD, DLOCK_LOST,
                  DLOCK_DEADLOCK, DLOCK_CONNECTION, DLOCK_OUTCOME_UNKNOWN, DLOCK_SERVER, DLOCK_WRONG_TYPE,
                  DLOCK_OUT_OF_MEMORY, DLOCK_NO_PERMISSION, DLOCK_CANCELLED, DLOCK_CLOSED, DLOCK_FORKED, DLOCK_CLOCK,
-                 DLOCK_INTERNAL, DLOCK_UNSUPPORTED>(cause);
+                 DLOCK_INTERNAL, DLOCK_UNSUPPORTED, DLOCK_FULL>(cause);
     // </api:raised>
 }
 

@@ -24,7 +24,8 @@ export type ErrorKind =
   | "FORKED"
   | "CLOCK"
   | "INTERNAL"
-  | "UNSUPPORTED";
+  | "UNSUPPORTED"
+  | "FULL";
 // </api:kinds>
 
 // <api:numbers> written by `python3 api/write.py` from api/errors.json
@@ -47,6 +48,7 @@ const ERRNO = {
   CLOCK: -15,
   INTERNAL: -16,
   UNSUPPORTED: -17,
+  FULL: -18,
 } satisfies Record<ErrorKind, number>;
 // </api:numbers>
 
@@ -70,6 +72,7 @@ const FAMILY: Partial<Record<ErrorKind, ErrorFamily>> = {
   NO_PERMISSION: "UNAVAILABLE",
   FORKED: "USAGE",
   UNSUPPORTED: "USAGE",
+  FULL: "UNAVAILABLE",
 };
 // </api:above>
 

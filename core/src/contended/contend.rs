@@ -217,7 +217,7 @@ impl<P: Primitive> Contender<P> {
     fn granted(&mut self, wanted: P::Wanted, step: &P::Acquire, token: u64, done: &Done<Acquired>) -> Next<P> {
         let way = self.way();
         self.was_granted();
-        let spec = self.shared.grant_spec(wanted.term(), step, token, done);
+        let spec = self.shared.grant_spec(wanted.term(), step, (token, 0), done);
         if spec.is_over() {
             // This process may have been stopped: asking again can succeed.
             undo(&self.shared, step.owner(), step.lease(), done.echo_until);

@@ -84,7 +84,7 @@ pub(crate) use wants::wants_lua;
 
 use crate::backend::{Done, Failed, Quorum};
 use crate::context::Context;
-use crate::lease::{Grant, GrantKind, GrantSpec, HolderId, Term};
+use crate::lease::{Grant, GrantKind, GrantSpec, HolderId, Parcel, Term};
 use crate::name::ObjectName;
 use crate::step::{BatchStep, Malformed, Reply, Step, wire};
 use crate::text;
@@ -161,7 +161,10 @@ pub(crate) trait Primitive: Default + Send + Sync + 'static {
         std::future::ready(Err(quorum.refuse(Self::Release::OP).on(name)))
     }
 
-    /// Where holders that are no clients of libdlock announce a release.
+    /// Whether there can be holders that are no clients of libdlock, and announce a release on a channel of their own.
+    const HAS_FOREIGN: bool = true;
+
+    /// Where holders that are no clients of libdlock announce a release; where there can be any.
     fn foreign_channel(name: &ObjectName) -> String;
 
     /// Whether a client of libdlock announced this there: then the inboxes were told, too.
@@ -258,6 +261,8 @@ pub(crate) enum Acquired {
         now: ServerTime,
         /// The first of the tokens that were reserved.
         token: u64,
+        /// What comes with it, of a kind whose grants bring something; one for each acquire of the request.
+        parcels: Vec<Arc<Parcel>>,
     },
     /// `ttl` is -1 for a foreign key that never expires; no rank for a request that does not wait.
     Busy { now: ServerTime, ttl: i64, holder: String, rank: Option<u64> },
@@ -268,10 +273,23 @@ pub(crate) enum Acquired {
     /// More was wanted than there is, of an object of which there are several.
     MoreThanThereIs { now: ServerTime, total: i64 },
     /// Of the acquires that one request makes, so many were granted, at least one; of the next one the server says this.
-    Several { granted: usize, then: Box<Acquired> },
+    Several { granted: usize, parcels: Vec<Arc<Parcel>>, then: Box<Acquired> },
 }
 
 impl Acquired {
+    /// A grant with which nothing comes.
+    pub(crate) fn granted(now: ServerTime, token: u64) -> Acquired {
+        Acquired::Granted { now, token, parcels: Vec::new() }
+    }
+
+    /// What comes with the grant of one of the request's acquires.
+    pub(crate) fn parcel(&self, at: usize) -> Option<Arc<Parcel>> {
+        match self {
+            Acquired::Granted { parcels, .. } | Acquired::Several { parcels, .. } => parcels.get(at).cloned(),
+            _ => None,
+        }
+    }
+
     /// The server's time.
     pub(crate) fn now(&self) -> ServerTime {
         match self {
@@ -291,7 +309,15 @@ impl Acquired {
 
     /// This, as the answer to an acquire before which so many of the same request were granted.
     pub(crate) fn after(self, granted: usize) -> Acquired {
-        if granted == 0 { self } else { Acquired::Several { granted, then: Box::new(self) } }
+        if granted == 0 { self } else { Acquired::Several { granted, parcels: Vec::new(), then: Box::new(self) } }
+    }
+
+    /// As [`Acquired::after`], with what comes with those.
+    pub(crate) fn after_parcels(self, parcels: Vec<Arc<Parcel>>) -> Acquired {
+        if parcels.is_empty() {
+            return self;
+        }
+        Acquired::Several { granted: parcels.len(), parcels, then: Box::new(self) }
     }
 }
 

@@ -92,7 +92,7 @@ impl<P: Primitive> Contended<P> {
         if let Ok(done) = &outcome
             && let Acquired::Granted { token, .. } = done.reply
         {
-            let spec = self.grant_spec(wanted.term(), &step, token, done);
+            let spec = self.grant_spec(wanted.term(), &step, (token, 0), done);
             if !spec.is_over() {
                 if P::ONE_GRANT_ENDS {
                     let cohort = P::cohort(self.client(), wanted, &step, &spec);
@@ -109,8 +109,16 @@ impl<P: Primitive> Contended<P> {
         Opened::Waits(ContenderStart { shared: self.clone(), first })
     }
 
-    /// What a grant for this term is made from.
-    pub(super) fn grant_spec(&self, term: Term, step: &P::Acquire, token: u64, done: &Done<Acquired>) -> GrantSpec {
+    /// What a grant for this term is made from: the one with this token, number `at` of its request.
+    pub(super) fn grant_spec(
+        &self,
+        term: Term,
+        step: &P::Acquire,
+        (token, at): (u64, usize),
+        done: &Done<Acquired>,
+    ) -> GrantSpec {
+        let parcel = done.reply.parcel(at);
+        let token = parcel.as_ref().map_or(token, |parcel| parcel.token);
         GrantSpec {
             name: self.name().clone(),
             owner: step.owner().to_owned(),
@@ -123,6 +131,7 @@ impl<P: Primitive> Contended<P> {
             granted: self.client().clock.now(),
             echo_until: done.echo_until,
             reached: done.reached,
+            parcel,
         }
     }
 
@@ -176,7 +185,7 @@ impl<P: Primitive> Contended<P> {
                 return Err(more_than_there_is(P::Acquire::OP, total).on(self.name().as_str()));
             }
         };
-        let spec = self.grant_spec(wanted.term(), &step, token, &done);
+        let spec = self.grant_spec(wanted.term(), &step, (token, 0), &done);
         if spec.is_over() {
             undo(self, step.owner(), step.lease(), done.echo_until);
             return Ok(NonBlockingOutcome::LeaseOver(spec.too_slow(&self.client().target)));

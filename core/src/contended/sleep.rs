@@ -18,7 +18,7 @@ pub(super) struct SleepPlan {
 impl<P: Primitive> Contender<P> {
     /// It is held, and the process has a place in the queue.
     pub(super) fn busy(&mut self, ttl: i64, holder: String, rank: u64, sent: Tick, keys_renewed: Tick) -> Next<P> {
-        self.listen(rank == 0 && (!self.shared.has_queue() || !is_ours(&holder)));
+        self.listen(P::HAS_FOREIGN && rank == 0 && (!self.shared.has_queue() || !is_ours(&holder)));
         self.in_the_way(Obstacle::Holder { holder, ttl });
         self.queue_up(ttl, rank, sent, keys_renewed)
     }

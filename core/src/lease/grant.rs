@@ -9,6 +9,7 @@ use std::time::Duration;
 use libdlock_fork::generation;
 use tokio::sync::Notify;
 
+use super::parcel::Parcel;
 use super::part::Part;
 use super::renewal::{GrantKind, RenewedBy};
 use super::tenure::{Stage, Standing, Tenure, valid_until};
@@ -62,6 +63,8 @@ pub(crate) struct GrantSpec {
     pub(crate) echo_until: Option<Tick>,
     /// The server that granted it.
     pub(crate) reached: Reached,
+    /// What came with it, of a kind whose grants bring something.
+    pub(crate) parcel: Option<Arc<Parcel>>,
 }
 
 impl GrantSpec {
@@ -98,17 +101,19 @@ pub(super) struct Inner {
     pub(super) over: Notify,
     /// Where several have one hold together: what this one has of it. In a box, because few grants have one.
     pub(super) part: Option<Box<Part>>,
+    pub(super) parcel: Option<Arc<Parcel>>,
 }
 
 impl Grant {
     /// One of the kind `K`.
     pub(crate) fn new<K: GrantKind>(spec: GrantSpec, clock: Clock, source: Weak<dyn Source>) -> Grant {
-        let (token, since) = (spec.token, spec.granted);
-        Grant::of(Arc::new(Tenure::new(spec, K::renewed_by(), clock, source)), 0, token, since)
+        let (token, since, parcel) = (spec.token, spec.granted, spec.parcel.clone());
+        let tenure = Arc::new(Tenure::new(spec, K::renewed_by(), clock, source));
+        Grant { inner: Arc::new(Inner { tenure, turn: 0, token, since, over: Notify::new(), part: None, parcel }) }
     }
 
     fn of(tenure: Arc<Tenure>, turn: u32, token: u64, since: Tick) -> Grant {
-        Grant { inner: Arc::new(Inner { tenure, turn, token, since, over: Notify::new(), part: None }) }
+        Grant { inner: Arc::new(Inner { tenure, turn, token, since, over: Notify::new(), part: None, parcel: None }) }
     }
 
     /// The fencing token: larger than that of every grant of this name before it, below 2^53 until 2255.
@@ -251,6 +256,11 @@ impl Grant {
     /// Where holds of its kind are counted.
     pub(crate) fn counts<'a>(&self, of: &'a Counters) -> &'a HoldCounts {
         (self.renewed_by().counts)(of)
+    }
+
+    /// What came with it.
+    pub(crate) fn parcel(&self) -> Option<&Arc<Parcel>> {
+        self.inner.parcel.as_ref()
     }
 
     /// When it was granted, handed over or joined.

@@ -25,6 +25,7 @@ fn grant(clock: &ManualClock, lease: Duration) -> Grant {
         granted: clock.now(),
         echo_until: None,
         reached: Reached::default(),
+        parcel: None,
     };
     Grant::new::<Renew>(spec, clock, Weak::<Nobody>::new())
 }

@@ -100,6 +100,7 @@ impl World {
             granted: self.now(),
             echo_until: None,
             reached: Reached::default(),
+            parcel: None,
         };
         let losses: Weak<Losses> = Arc::downgrade(&self.losses);
         let grant = Grant::new::<R>(spec, self.keeper.0.clock.clone(), losses);

@@ -6,6 +6,7 @@ mod holder;
 mod keeper;
 mod loss;
 mod options;
+mod parcel;
 mod part;
 mod renewal;
 mod schedule;
@@ -21,6 +22,7 @@ pub(crate) use keeper::Keeper;
 pub use loss::{HoldState, LossReason};
 pub use options::AcquireOptions;
 pub(crate) use options::check_leases;
+pub(crate) use parcel::Parcel;
 pub(crate) use renewal::{GrantKind, Renewal, RenewedBy};
 
 use crate::step::{Malformed, Reply, wire};

@@ -72,9 +72,10 @@ impl Grant {
     }
 
     fn part(part: Part, since: Tick) -> Grant {
-        let Inner { tenure, turn, token, .. } = &*part.whole;
-        let (tenure, turn, token) = (tenure.clone(), *turn, *token);
-        Grant { inner: Arc::new(Inner { tenure, turn, token, since, over: Notify::new(), part: Some(Box::new(part)) }) }
+        let Inner { tenure, turn, token, parcel, .. } = &*part.whole;
+        let (tenure, turn, token, parcel) = (tenure.clone(), *turn, *token, parcel.clone());
+        let (over, part) = (Notify::new(), Some(Box::new(part)));
+        Grant { inner: Arc::new(Inner { tenure, turn, token, since, over, part, parcel }) }
     }
 
     /// Its holder has done with it; true when nobody else has it too, and the hold itself is to be ended. What was lost stays

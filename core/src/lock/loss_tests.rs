@@ -189,6 +189,7 @@ async fn a_grant_by_the_server_before_is_verified_at_once() {
         granted: lossy.lock.client().clock.now(),
         echo_until: None,
         reached: Reached { generation: 1, moves: 1 },
+        parcel: None,
     });
     for _ in 0..1_000 {
         lossy.clock.advance(Duration::from_millis(1));

@@ -169,6 +169,7 @@ impl Lock {
             granted: client.clock.now(),
             echo_until: done.echo_until,
             reached: done.reached,
+            parcel: None,
         };
         if spec.is_over() {
             let message = format!("{}; nothing is held, and the text is used up", spec.too_slow(&client.target));

@@ -16,6 +16,8 @@ pub(crate) struct Counters {
     pub(crate) limiter: DecisionCounts,
     pub(crate) semaphore: HoldCounts,
     pub(crate) rw_lock: HoldCounts,
+    /// Of deliveries of queues.
+    pub(crate) queue: HoldCounts,
     pub(crate) counting: GrantCounts,
     pub(crate) latch: LatchCounts,
     /// One that was refused is one that timed out: nobody waits.

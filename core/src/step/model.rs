@@ -137,11 +137,12 @@ impl<M: Model> Pair<M> {
         let mut call = Call::default();
         step.encode(&self.name, attempt, &mut call);
         let objects = M::objects(&self.name);
-        let is_own = |key: &str| objects.iter().any(|name| may_have::<M>(name, key));
+        let text = |word: &[u8]| String::from_utf8(word.to_vec()).expect("a word of the test is a text");
+        let is_own = |key: &[u8]| objects.iter().any(|name| may_have::<M>(name, &text(key)));
         assert!(call.keys.iter().all(is_own), "{} has keys that its kind does not name", S::OP);
         let keys = call.keys.len().to_string();
         let mut command = vec!["EVAL".to_owned(), S::script().text(PubSub::Plain), keys];
-        command.extend(call.keys.iter().chain(call.args.iter()).map(str::to_owned));
+        command.extend(call.keys.iter().chain(call.args.iter()).map(text));
         let answer = self.server.cmd(&command).unwrap();
         let got = match &answer {
             kit::Reply::Error(text) if text.contains("WRONGTYPE") => Err(WrongType),

@@ -59,10 +59,11 @@ pub(crate) struct Call {
     pub(crate) args: Words,
 }
 
-/// Words end to end in one buffer: a request has a dozen, and an allocation for each would cost more than the rest of it.
+/// Words end to end in one buffer: a request has a dozen, and an allocation for each would cost more than the rest of it. Any
+/// bytes: most are text.
 #[derive(Default, Debug)]
 pub(crate) struct Words {
-    text: String,
+    text: Vec<u8>,
     /// Where each of them ends.
     ends: Vec<usize>,
 }
@@ -79,7 +80,13 @@ impl Words {
             self.text.reserve(160);
             self.ends.reserve(8);
         }
-        parts.into_iter().for_each(|part| self.text.push_str(part));
+        parts.into_iter().for_each(|part| self.text.extend_from_slice(part.as_bytes()));
+        self.ends.push(self.text.len());
+    }
+
+    /// One word, of any bytes.
+    pub(crate) fn bytes_of(&mut self, word: &[u8]) {
+        self.text.extend_from_slice(word);
         self.ends.push(self.text.len());
     }
 
@@ -97,7 +104,7 @@ impl Words {
         self.text.len()
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
         let mut from = 0;
         self.ends.iter().map(move |&end| &self.text[std::mem::replace(&mut from, end)..end])
     }
@@ -125,7 +132,7 @@ mod tests {
         }
         words.push("");
         let expected = ["", "abc", "0", "9", "10", "4294967296", "18446744073709551615", ""];
-        assert_eq!(words.iter().collect::<Vec<_>>(), expected);
+        assert_eq!(words.iter().collect::<Vec<_>>(), expected.map(str::as_bytes));
         assert_eq!((words.len(), words.bytes()), (8, expected.concat().len()));
     }
 }

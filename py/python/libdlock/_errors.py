@@ -207,6 +207,13 @@ class Unsupported(UsageError, NotImplementedError):
     kind = "UNSUPPORTED"
 
 
+class QueueFull(Unavailable):
+    """The queue holds as many jobs as it may; nothing was put."""
+
+    code = -18
+    kind = "FULL"
+
+
 _BY_CODE: dict[int, type[DlockError]] = {
     cls.code: cls
     for cls in (
@@ -228,6 +235,7 @@ _BY_CODE: dict[int, type[DlockError]] = {
         ClockError,
         InternalError,
         Unsupported,
+        QueueFull,
     )
 }
 # </api:errors>

@@ -16,8 +16,8 @@ use libdlock::{Client, Config, Error, ErrorKind, Wait};
 use libdlock_faults::{SOON, bounded, client, with_options};
 use libdlock_testkit::{Server, eventually, resp};
 
-/// What one scenario may add to the peak of this process's memory. The parser's own buffers for 1 MiB take a few.
-const MOST_MEMORY: usize = 16 << 20;
+/// What one scenario may add to the peak of this process's memory. The parser's own buffers for 4 MiB take a few of those.
+const MOST_MEMORY: usize = 32 << 20;
 
 /// What is sent in place of one reply: far more than fits, and little enough for a client that buffers it all.
 const BABBLE: usize = 96 << 20;
@@ -124,7 +124,7 @@ fn pass_on(mut client: TcpStream, mut server: TcpStream, babble: &Mutex<Option<B
 #[track_caller]
 fn expect_clear(error: &Error, what: &str) {
     assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Server, false), "{what}: {error}");
-    assert!(error.message().contains("longer than 1 MiB"), "{what}: {error}");
+    assert!(error.message().contains("longer than 4 MiB"), "{what}: {error}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -189,7 +189,7 @@ async fn absurd_bytes_on_the_message_connection_are_bounded() {
     let lock = waiter.lock("job").expect("a name");
     let waiting = tokio::spawn(async move { lock.acquire().await });
     eventually(SOON, "the event says why", || {
-        events.lock().unwrap().iter().any(|event| event.contains("messages") && event.contains("longer than 1 MiB"))
+        events.lock().unwrap().iter().any(|event| event.contains("messages") && event.contains("longer than 4 MiB"))
     });
     memory.expect_little("the message connection");
     relay.babble(None);

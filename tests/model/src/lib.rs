@@ -5,7 +5,7 @@
 //! bounded space and looks at every state with `properties`. `config` says how large the space is and which rules are in force:
 //! each rule that the protocol rests on can be taken out, and the tests show that something then breaks.
 //! `permits` is the same for objects that several can hold, and `once` has the requests that leave nothing but a number behind.
-//! `latch` is small, and by itself. `quorum` is a lock on several servers, of which a majority grants it.
+//! `latch` is small, and by itself. `jobs` is the delayed queue. `quorum` is a lock on several servers, of which a majority grants it.
 //!
 //! # Time
 //!
@@ -18,6 +18,7 @@ pub mod check;
 pub mod client;
 pub mod config;
 pub mod faults;
+pub mod jobs;
 pub mod latch;
 pub mod model;
 pub mod once;

@@ -6,9 +6,9 @@
 use std::fmt;
 use std::io;
 
-/// The longest reply or message in bytes, framing included. The longest that libdlock asks for is that of a batch of renewals,
-/// some 10 KB; `INFO server` and the answer to `HELLO` take less.
-pub(super) const LONGEST_REPLY: usize = 1 << 20;
+/// The longest reply or message in bytes, framing included. The longest that libdlock asks for is that of a take of jobs: up to
+/// 1 MiB of payload, and one job more of up to 2 MiB.
+pub(super) const LONGEST_REPLY: usize = 4 << 20;
 
 /// The most values in one reply, nested ones and those that were only announced included: the parser reserves room for them.
 const MOST_VALUES: usize = 1 << 16;
@@ -32,7 +32,7 @@ impl Absurd {
     pub(super) fn how(self) -> &'static str {
         match self {
             Absurd::TooLong => {
-                "sent a reply that is longer than 1 MiB or nested too deeply; the connection was dropped. \
+                "sent a reply that is longer than 4 MiB or nested too deeply; the connection was dropped. \
                  Check what listens there, and whether the key of this name holds something absurd"
             }
             Absurd::Garbled => "answered something that is no Redis reply",
@@ -305,8 +305,8 @@ mod tests {
         for (reply, expected) in [
             ("$9223372036854775807\r\n", TooLong),
             ("$18446744073709551617\r\n", TooLong),
-            ("$1048576\r\n", TooLong),
-            ("=1048577\r\n", TooLong),
+            ("$4194304\r\n", TooLong),
+            ("=4194305\r\n", TooLong),
             ("*9223372036854775807\r\n", TooLong),
             ("*65537\r\n", TooLong),
             ("%40000\r\n", TooLong),

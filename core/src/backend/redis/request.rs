@@ -84,9 +84,9 @@ pub(super) fn pack(verb: &str, script: &str, call: &Call, packed: &mut Vec<u8>) 
     packed.reserve(bytes(script, call) + 16 * words(call));
     head(b'*', words(call), packed);
     let first = [verb, script, digits.format(call.keys.len())];
-    for word in first.into_iter().chain(call.keys.iter()).chain(call.args.iter()) {
+    for word in first.into_iter().map(str::as_bytes).chain(call.keys.iter()).chain(call.args.iter()) {
         head(b'$', word.len(), packed);
-        packed.extend_from_slice(word.as_bytes());
+        packed.extend_from_slice(word);
         packed.extend_from_slice(b"\r\n");
     }
 }

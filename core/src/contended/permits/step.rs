@@ -108,7 +108,7 @@ step!(
             }
             state.owners.push(this.owner.clone());
             state.counts.granted += 1;
-            Acquired::Granted { now, token: state.counts.granted }
+            Acquired::granted(now, state.counts.granted)
         }
     },
     |this, name, call| {
@@ -122,7 +122,7 @@ step!(
         let now = wire::time(items.get(1))?;
         let rank = u64::try_from(wire::int(items.get(2))?).ok();
         match wire::int(items.first())? {
-            0 => Ok(Acquired::Granted { now, token: wire::unsigned(items.get(2))? }),
+            0 => Ok(Acquired::granted(now, wire::unsigned(items.get(2))?)),
             1 => Ok(Acquired::Busy { now, ttl: -1, holder: wire::text(items.get(3))?.ok_or(Malformed)?, rank }),
             _ => Ok(Acquired::NotYourTurn { now, rank }),
         }

@@ -40,7 +40,7 @@ impl Acquire {
         let (client, permits) = (taker.client, i64::from(taker.permits));
         let available = state.count()?.unwrap_or(0);
         if state.done.knows(taker.owner) {
-            return Ok(Acquired::Granted { now, token: 0 });
+            return Ok(Acquired::granted(now, 0));
         }
         let mut turn = Turn::new(client, taker.permits, self.waits);
         let mut queue = state.queue_at(name, now, outbox);
@@ -57,7 +57,7 @@ impl Acquire {
             state.done.once(&Once::named(taker.owner.to_owned(), now, self.void_after), now);
         }
         turn.leave(&mut state.queue_at(name, now, outbox), (available, NO_TOTAL), client);
-        Ok(Acquired::Granted { now, token: 0 })
+        Ok(Acquired::granted(now, 0))
     }
 }
 
@@ -85,7 +85,7 @@ impl Step for Acquire {
                 refused => return Ok(refused.after(granted)),
             }
         }
-        Ok(Acquired::Granted { now, token: 0 })
+        Ok(Acquired::granted(now, 0))
     }
 
     fn script() -> &'static Script {
@@ -116,7 +116,7 @@ impl Step for Acquire {
         let now = wire::time(items.get(1))?;
         let rank = |at| Ok(u64::try_from(wire::int(items.get(at))?).ok());
         let refused = match wire::int(items.first())? {
-            0 => return Ok(Acquired::Granted { now, token: 0 }),
+            0 => return Ok(Acquired::granted(now, 0)),
             1 => Acquired::Busy { now, ttl: -1, holder: wire::int(items.get(3))?.to_string(), rank: rank(4)? },
             2 => return Ok(Acquired::TooLate { now }),
             3 => Acquired::NotYourTurn { now, rank: rank(3)? },

@@ -105,6 +105,7 @@ impl Pool {
             granted: client.clock.now(),
             echo_until: done.echo_until,
             reached: done.reached,
+            parcel: None,
         };
         if spec.is_over() {
             self.undo(&spec.owner, lease, done.echo_until.or(Some(client.clock.now())));

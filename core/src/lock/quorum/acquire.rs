@@ -143,7 +143,7 @@ impl Attempt {
     }
 
     fn granted(&self, tally: Tally, sent: Tick) -> Done<Acquired> {
-        let reply = Acquired::Granted { now: tally.now, token: tally.token };
+        let reply = Acquired::granted(tally.now, tally.token);
         Done { reply, sent, echo_until: None, reached: self.quorum.reached() }
     }
 

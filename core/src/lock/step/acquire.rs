@@ -69,7 +69,7 @@ impl Step for Acquire {
             if ttl < millis(self.lease) as i64 {
                 state.main.end_at(deadline);
             }
-            return Ok(Acquired::Granted { now, token });
+            return Ok(Acquired::granted(now, token));
         }
         let mut queue = queue_at(&mut state.queue, name, now, outbox);
         let mut head = queue.head().map(str::to_owned);
@@ -99,7 +99,7 @@ impl Step for Acquire {
         } else if behind(&head) {
             queue.barge();
         }
-        Ok(Acquired::Granted { now, token })
+        Ok(Acquired::granted(now, token))
     }
 
     fn script() -> &'static Script {
@@ -124,7 +124,7 @@ impl Step for Acquire {
         let now = wire::time(items.get(1))?;
         let rank = |at| Ok(u64::try_from(wire::int(items.get(at))?).ok());
         match wire::int(items.first())? {
-            0 => Ok(Acquired::Granted { now, token: token::told(items.get(2))? }),
+            0 => Ok(Acquired::granted(now, token::told(items.get(2))?)),
             1 => {
                 let holder = wire::text(items.get(3))?.ok_or(Malformed)?;
                 Ok(Acquired::Busy { now, ttl: wire::int(items.get(2))?, holder, rank: rank(4)? })

@@ -80,7 +80,7 @@ impl AcquireAll {
         if let Free::Yes { jumps: true } = free {
             queue_at(&mut state.queue, name, now, outbox).barge();
         }
-        Ok(Joint::Is(Acquired::Granted { now, token }))
+        Ok(Joint::Is(Acquired::granted(now, token)))
     }
 }
 
@@ -149,7 +149,7 @@ impl BatchStep for AcquireAll {
         let now = wire::time(items.first())?;
         let read = |item: &[Reply]| {
             Ok(Joint::Is(match wire::int(item.first())? {
-                0 => Acquired::Granted { now, token: wire::unsigned(item.get(1))? },
+                0 => Acquired::granted(now, wire::unsigned(item.get(1))?),
                 1 => {
                     let holder = wire::text(item.get(2))?.ok_or(Malformed)?;
                     Acquired::Busy { now, ttl: wire::int(item.get(1))?, holder, rank: None }

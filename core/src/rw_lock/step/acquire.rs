@@ -70,7 +70,7 @@ impl Step for Acquire {
         let caller = if self.waits { client } else { "" };
         let mut mode = state.mode()?;
         if let Some(token) = self.same_again(state, now)? {
-            return Ok(Acquired::Granted { now, token });
+            return Ok(Acquired::granted(now, token));
         }
         let mut turn = Turn::new(client, wants, self.waits);
         if !self.is_beneath(state, mode, now) && !turn.is_due(&state.queue, available_in(mode)) {
@@ -113,7 +113,7 @@ impl Step for Acquire {
         state.timeouts.insert((self.field.clone(), 1), timeout);
         let available = state.mode().map_or(0, available_in);
         turn.leave(&mut state.queue_at(name, now, outbox), (available, ALL.into()), caller);
-        Ok(Acquired::Granted { now, token })
+        Ok(Acquired::granted(now, token))
     }
 
     fn script() -> &'static Script {
@@ -147,7 +147,7 @@ impl Step for Acquire {
         let now = wire::time(items.get(1))?;
         let rank = |at| Ok(u64::try_from(wire::int(items.get(at))?).ok());
         match wire::int(items.first())? {
-            0 => Ok(Acquired::Granted { now, token: wire::unsigned(items.get(2))? }),
+            0 => Ok(Acquired::granted(now, wire::unsigned(items.get(2))?)),
             1 => {
                 let holder = read_holder(items.get(3))?;
                 Ok(Acquired::Busy { now, ttl: wire::int(items.get(2))?, holder, rank: rank(4)? })

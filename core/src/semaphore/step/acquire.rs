@@ -48,7 +48,7 @@ impl Acquire {
             if granted < expiry {
                 state.set_expiry(taker, expiry);
             }
-            return Ok(Acquired::Granted { now, token: 0 });
+            return Ok(Acquired::granted(now, 0));
         }
         let mut turn = Turn::new(client, taker.permits, self.waits);
         if !turn.is_due(&state.queue, available) {
@@ -77,7 +77,7 @@ impl Acquire {
         state.keep(now, millis(self.lease), made);
         let total = state.total(available);
         turn.leave(&mut state.queue_at(name, now, outbox), (available, total), client);
-        Ok(Acquired::Granted { now, token: 0 })
+        Ok(Acquired::granted(now, 0))
     }
 }
 
@@ -105,7 +105,7 @@ impl Step for Acquire {
                 refused => return Ok(refused.after(granted)),
             }
         }
-        Ok(Acquired::Granted { now, token: 0 })
+        Ok(Acquired::granted(now, 0))
     }
 
     fn script() -> &'static Script {
@@ -137,7 +137,7 @@ impl Step for Acquire {
         let now = wire::time(items.get(1))?;
         let rank = |at| Ok(u64::try_from(wire::int(items.get(at))?).ok());
         let refused = match wire::int(items.first())? {
-            0 => return Ok(Acquired::Granted { now, token: 0 }),
+            0 => return Ok(Acquired::granted(now, 0)),
             1 => {
                 let holder = format!("{}/{}", wire::int(items.get(4))?, wire::int(items.get(5))?);
                 Acquired::Busy { now, ttl: wire::int(items.get(3))?, holder, rank: rank(6)? }

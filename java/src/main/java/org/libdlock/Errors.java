@@ -34,6 +34,7 @@ final class Errors {
             case CLOCK -> new ClockException(failure);
             case INTERNAL -> new InternalException(failure);
             case UNSUPPORTED -> new UnsupportedException(failure);
+            case FULL -> new QueueFullException(failure);
             // </api:exceptions>
         };
     }

@@ -22,7 +22,8 @@ enum Kind {
     FORKED(-14, "USAGE"),
     CLOCK(-15, null),
     INTERNAL(-16, null),
-    UNSUPPORTED(-17, "USAGE");
+    UNSUPPORTED(-17, "USAGE"),
+    FULL(-18, "UNAVAILABLE");
     // </api:kinds>
 
     private final int code;

@@ -1,0 +1,252 @@
+//! A job that was delivered, under a lease.
+
+use std::fmt;
+use std::str::from_utf8;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use super::step::{Ack, Nack, Take};
+use super::{Queue, QueueObject};
+use crate::contended::Released;
+use crate::error::{Error, ErrorKind, Result};
+use crate::event::Events;
+use crate::lease::{Grant, HoldState, LossReason, Parcel};
+use crate::step::Step;
+
+/// The longest reason that is kept, in bytes.
+const MAX_REASON: usize = 1_024;
+
+/// The longest delay of a job that is put back: 100 years.
+const MAX_DELAY: Duration = Duration::from_secs(100 * 365 * 86_400);
+
+/// A job that was delivered. It is this worker's until the lease ends, which the watchdog renews.
+///
+/// [`Delivery::ack`] ends it when the job is done, [`Delivery::nack`] puts it back. Dropping it puts it back in the background.
+/// When its lease runs out, because the process died or stood still, the job comes again by itself, to whoever takes it.
+#[must_use = "dropping it puts the job back"]
+pub struct Delivery {
+    shared: Arc<QueueObject>,
+    grant: Grant,
+    job: Job,
+    ended: AtomicBool,
+}
+
+struct Job {
+    parcel: Arc<Parcel>,
+    id: String,
+    attempt: u32,
+    due: SystemTime,
+    priority: i16,
+}
+
+impl Job {
+    fn read(parcel: &Arc<Parcel>) -> Option<Job> {
+        let [id, _, attempt, due, rank] = parcel.parts.as_slice() else { return None };
+        let number = |part: &Vec<u8>| from_utf8(part).ok()?.parse::<u64>().ok();
+        let urgency = u16::from_str_radix(from_utf8(rank.get(..4)?).ok()?, 16).ok()?;
+        Some(Job {
+            parcel: parcel.clone(),
+            id: from_utf8(id).ok()?.to_owned(),
+            attempt: u32::try_from(number(attempt)?).ok()?,
+            due: UNIX_EPOCH.checked_add(Duration::from_millis(number(due)?))?,
+            priority: i16::try_from(i32::from(i16::MAX) - i32::from(urgency)).ok()?,
+        })
+    }
+}
+
+impl Delivery {
+    pub(super) fn new(queue: &Queue, grant: Grant) -> Result<Delivery> {
+        let job = grant.parcel().and_then(Job::read);
+        let job = job.ok_or_else(|| {
+            let message = "the server delivered what is no job of this version";
+            Error::new(ErrorKind::Server, Take::OP, message).on(queue.key())
+        })?;
+        Ok(Delivery { shared: queue.shared.clone(), grant, job, ended: AtomicBool::new(false) })
+    }
+
+    /// What was put.
+    pub fn payload(&self) -> &[u8] {
+        &self.job.parcel.parts[1]
+    }
+
+    /// The id of the job.
+    pub fn id(&self) -> &str {
+        &self.job.id
+    }
+
+    /// Which delivery of the job this is, from 1 on.
+    pub fn attempt(&self) -> u32 {
+        self.job.attempt
+    }
+
+    /// When the job was due, by the server's clock.
+    pub fn due(&self) -> SystemTime {
+        self.job.due
+    }
+
+    /// The priority with which it was put.
+    pub fn priority(&self) -> i16 {
+        self.job.priority
+    }
+
+    /// The fencing token: larger than that of every delivery of this queue before it.
+    pub fn token(&self) -> u64 {
+        self.grant.token()
+    }
+
+    /// Whether the worker may act: see [`Grant::is_valid`].
+    pub fn is_valid(&self) -> bool {
+        self.grant.is_valid()
+    }
+
+    /// How long the delivery stays valid if nothing is renewed; zero when it is not valid.
+    pub fn remaining(&self) -> Duration {
+        self.grant.remaining()
+    }
+
+    /// How the delivery stands.
+    pub fn state(&self) -> HoldState {
+        self.grant.state()
+    }
+
+    /// Completes when the delivery is over: with the reason when it was lost, with `None` when its end began.
+    ///
+    /// # Cancel safety
+    /// Dropping the future changes nothing.
+    pub async fn lost(&self) -> Option<LossReason> {
+        self.grant.lost().await
+    }
+
+    /// The job is done: removes it from the queue.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotHeld`] when the delivery was lost: the job comes again, or has come to another worker, and nothing of
+    /// that was touched. [`ErrorKind::OutcomeUnknown`] or [`ErrorKind::Connection`] when no reply came within
+    /// `operation_timeout`: the delivery is over all the same, and the job may come again. Else as the server says; it works on a
+    /// server that is full.
+    ///
+    /// # Cancel safety
+    /// Dropping the future does not stop it.
+    pub async fn ack(self) -> Result<()> {
+        self.ack_shared().await
+    }
+
+    /// As [`Delivery::ack`], of one that its work may still have at hand.
+    pub(super) async fn ack_shared(&self) -> Result<()> {
+        let owner = self.grant.owner().to_owned();
+        self.end(Ack { owner }).await
+    }
+
+    /// As [`Delivery::nack_after`], of one that its work may still have at hand.
+    pub(super) async fn nack_shared(&self, delay: Duration, reason: &str) -> Result<()> {
+        self.put_back(Some(delay.min(MAX_DELAY)), reason).await
+    }
+
+    pub(super) fn key(&self) -> &str {
+        self.shared.name().as_str()
+    }
+
+    pub(super) fn events(&self) -> &Events {
+        &self.shared.client().events
+    }
+
+    /// The job is not done: puts it back, due at once at the place that it had. When it was delivered as often as it may be, it is
+    /// dead, for this reason, of which 1,024 bytes are kept.
+    ///
+    /// # Errors and cancel safety
+    /// As [`Delivery::ack`].
+    pub async fn nack(self, reason: &str) -> Result<()> {
+        self.put_back(None, reason).await
+    }
+
+    /// As [`Delivery::nack`], due after `delay`, 100 years at most.
+    ///
+    /// # Errors
+    /// As [`Delivery::ack`]; [`ErrorKind::InvalidArgument`] for the delay, and then the job goes back at once.
+    ///
+    /// # Cancel safety
+    /// As [`Delivery::ack`].
+    pub async fn nack_after(self, delay: Duration, reason: &str) -> Result<()> {
+        if delay > MAX_DELAY {
+            let given = format_args!("a delay of {delay:?} is out of range");
+            let error = Error::refused(ErrorKind::InvalidArgument, Nack::OP, given, "0 to 100 years");
+            return Err(error.on(self.shared.name().as_str()));
+        }
+        self.put_back(Some(delay), reason).await
+    }
+
+    async fn put_back(&self, delay: Option<Duration>, reason: &str) -> Result<()> {
+        let step = self.nack_step(delay, reason);
+        self.end(step).await
+    }
+
+    fn nack_step(&self, delay: Option<Duration>, reason: &str) -> Nack {
+        let reason = reason[..reason.floor_char_boundary_at(MAX_REASON)].to_owned();
+        Nack { owner: self.grant.owner().to_owned(), delay, undelivered: false, reason }
+    }
+
+    async fn end<S: Step<Reply = Released>>(&self, step: S) -> Result<()> {
+        self.ended.store(true, Ordering::Relaxed);
+        match self.shared.take_back(self.grant.token()) {
+            Some(grant) => self.shared.end_by(grant, step).await,
+            None => {
+                self.shared.check_open(S::OP)?;
+                Err(self.shared.not_held(S::OP, Some(&self.grant)))
+            }
+        }
+    }
+
+    /// Prolongs the lease to `lease` from now on, 100 ms to 24 h. Only ever prolongs.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotHeld`] when it was lost, which this call may find out; [`ErrorKind::InvalidArgument`] for the lease; else
+    /// as the server says.
+    ///
+    /// # Cancel safety
+    /// Dropping the future may leave the lease prolonged on the server, and not in what the delivery says.
+    pub async fn extend(&self, lease: Duration) -> Result<()> {
+        const OP: &str = "extend";
+        crate::config::check_lease(OP, lease).map_err(|error| error.on(self.shared.name().as_str()))?;
+        self.shared.check_open(OP)?;
+        match self.grant.is_valid() && self.grant.loss().is_none() {
+            true => self.shared.extend(OP, &self.grant, lease).await,
+            false => Err(self.shared.not_held(OP, Some(&self.grant))),
+        }
+    }
+}
+
+/// As `str::floor_char_boundary`, which is newer than the oldest compiler that this crate supports.
+trait FloorCharBoundary {
+    fn floor_char_boundary_at(&self, most: usize) -> usize;
+}
+
+impl FloorCharBoundary for str {
+    fn floor_char_boundary_at(&self, most: usize) -> usize {
+        (0..=most.min(self.len())).rev().find(|at| self.is_char_boundary(*at)).unwrap_or(0)
+    }
+}
+
+impl Drop for Delivery {
+    fn drop(&mut self) {
+        if self.ended.load(Ordering::Relaxed) || self.shared.client().tasks.leak_if_forked(&self.shared) {
+            return;
+        }
+        let Some(grant) = self.shared.take_back(self.grant.token()) else { return };
+        if !matches!(grant.loss(), None | Some(LossReason::Expired)) {
+            return;
+        }
+        let (shared, step) = (self.shared.clone(), self.nack_step(None, "its worker let it go"));
+        self.shared.client().tasks.spawn_operation(async move {
+            // The lease runs out instead.
+            drop(shared.end_by(grant, step).await);
+        });
+    }
+}
+
+impl fmt::Debug for Delivery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut all = f.debug_struct("Delivery");
+        all.field("id", &self.job.id).field("attempt", &self.job.attempt).field("grant", &self.grant).finish()
+    }
+}

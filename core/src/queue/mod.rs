@@ -1,0 +1,210 @@
+//! The delayed queue: jobs with due times, each delivered at least once.
+//!
+//! A job is bytes. It waits until it is due, a take delivers it under a lease, and an acknowledgement ends it. A delivery whose
+//! lease runs out puts its job back by itself, so that a worker that dies loses none. What was delivered too often goes to the
+//! dead list. There is no transfer task: takes move what is due.
+//!
+//! Waiting is the engine's (`contended`), with one difference: time makes room for a waiter, too, so the head of the queue of
+//! waiters sleeps until the first job is due. The wire format is in `docs/protocol`.
+
+mod consume;
+mod delivery;
+mod jobs;
+mod jobs_of;
+#[cfg(test)]
+mod model_test;
+mod new_job;
+mod options;
+mod step;
+mod take;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::sync::Arc;
+
+pub use consume::{ConsumeOptions, Deliveries};
+pub use delivery::Delivery;
+use jobs::Jobs;
+pub use jobs_of::{Counts, ListedJob};
+pub use new_job::NewJob;
+pub use options::QueueOptions;
+#[cfg(test)]
+pub(crate) use step::QueueState;
+use step::{Put as PutStep, PutOnce, PutOutcome};
+
+use crate::contended::{Contended, Home};
+use crate::context::Context;
+use crate::error::{Error, ErrorKind, Result};
+use crate::step::{Carried, Once, Step};
+
+/// What the queues of one client share.
+pub(crate) type Queues = Home<Jobs>;
+
+/// What the queues of one name share in a client.
+type QueueObject = Contended<Jobs>;
+
+/// How many jobs one request puts at most, and how many bytes of payload if it puts more than one.
+const JOBS_AT_ONCE: usize = 100;
+const BYTES_AT_ONCE: usize = 1 << 20;
+
+/// A named delayed queue. Cheap to clone; clones, and all queues that any process makes of one name, are the same queue.
+///
+/// ```
+/// # let client = libdlock::Client::blocking_connect("memory://")?;
+/// # client.block_on(async {
+/// use std::time::Duration;
+///
+/// use libdlock::queue::NewJob;
+///
+/// let mails = client.queue("mails")?;
+/// mails.put("to: ada").await?;
+/// mails.put(NewJob::new("to: bob").id("bob-1").delay(Duration::from_secs(60))).await?;
+///
+/// let delivery = mails.try_take().await?.expect("one is due");
+/// assert_eq!(delivery.payload(), b"to: ada");
+/// delivery.ack().await?; // the job is done; without it, it comes again
+/// assert!(mails.try_take().await?.is_none(), "the other one is due in a minute");
+/// # Ok::<(), libdlock::Error>(()) })?;
+/// # Ok::<(), libdlock::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Queue {
+    shared: Arc<QueueObject>,
+    options: QueueOptions,
+}
+
+/// What a put has done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Put {
+    /// The id of the job.
+    pub id: String,
+    /// False when a job with this id was there: nothing was put.
+    pub is_new: bool,
+}
+
+impl Queue {
+    /// The queue of this name. No I/O.
+    pub(crate) fn open(queues: &Arc<Queues>, name: &str, options: QueueOptions) -> Result<Queue> {
+        let shared = queues.open(name)?;
+        options.check().map_err(|error| error.on(shared.name().as_str()))?;
+        Ok(Queue { shared, options })
+    }
+
+    /// The name that it was made with. On the server the client's `key_prefix` stands before it, and so it does in errors and
+    /// events, for whoever looks for the key there.
+    pub fn name(&self) -> &str {
+        self.shared.name().as_given()
+    }
+
+    /// The name on the server, key prefix included: what errors and events say.
+    pub fn key(&self) -> &str {
+        self.shared.name().as_str()
+    }
+
+    /// Puts a job.
+    ///
+    /// A job without an id gets one. One with an id is put once: while a job with that id is in the queue, waiting, delivered or
+    /// dead, another put of it does nothing and says so. A put with an id is repeated when a reply is lost, and takes effect
+    /// once, also if the job is done before the repeat.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidArgument`] for an id, a payload or a due time out of range: see [`NewJob`]. [`ErrorKind::Full`] when
+    /// the queue would hold more than `max_length` jobs. [`ErrorKind::Connection`] when the server was not reached within
+    /// `operation_timeout`: nothing was put. [`ErrorKind::OutcomeUnknown`] when a request was sent and it is not known what
+    /// became of it; for a job without an id, when one reply was lost. [`ErrorKind::WrongType`], [`ErrorKind::NoPermission`],
+    /// [`ErrorKind::OutOfMemory`], [`ErrorKind::Unsupported`] and [`ErrorKind::Server`] as the server says;
+    /// [`ErrorKind::Clock`] when its clock jumps back and forth; [`ErrorKind::Closed`], [`ErrorKind::Forked`] and
+    /// [`ErrorKind::Internal`] as the client has ended.
+    ///
+    /// # Cancel safety
+    /// Dropping the future may leave it done or not done.
+    pub async fn put(&self, job: impl Into<NewJob>) -> Result<Put> {
+        let mut put = self.put_many([job.into()]).await?;
+        put.pop().ok_or_else(|| Error::new(ErrorKind::Internal, PutStep::OP, "a put without an answer").on(self.key()))
+    }
+
+    /// Puts jobs, in their order: up to 100 in one request, and no more than 1 MiB of payload unless one job alone is larger.
+    ///
+    /// # Errors
+    /// As [`Queue::put`]. A request puts all of its jobs or none of them, and those of earlier requests stay.
+    ///
+    /// # Cancel safety
+    /// Dropping the future may leave some of them put.
+    pub async fn put_many<J: Into<NewJob>>(&self, jobs: impl IntoIterator<Item = J>) -> Result<Vec<Put>> {
+        self.shared.check_open(PutStep::OP)?;
+        let on = |error: Error| error.on(self.key());
+        let jobs: Vec<NewJob> = jobs.into_iter().map(Into::into).collect();
+        let has_ids = jobs.iter().all(NewJob::has_id);
+        let mut specs = Vec::with_capacity(jobs.len());
+        for job in jobs {
+            specs.push(job.into_spec(self.options.max_payload).map_err(on)?);
+        }
+        let mut put = Vec::with_capacity(specs.len());
+        let mut rest = specs.into_iter().peekable();
+        while rest.peek().is_some() {
+            let (mut some, mut bytes) = (Vec::new(), 0);
+            while let Some(next) = rest.peek() {
+                bytes += next.payload.len();
+                if some.len() == JOBS_AT_ONCE || (!some.is_empty() && bytes > BYTES_AT_ONCE) {
+                    break;
+                }
+                some.extend(rest.next());
+            }
+            let ids: Vec<String> = some.iter().map(|spec| spec.id.clone()).collect();
+            let PutStep { once, max_length, max_attempts, .. } = self.put_step();
+            let step = PutStep { once, jobs: some, max_length, max_attempts };
+            match self.send_put(step, has_ids).await? {
+                PutOutcome::Put(are_new) => {
+                    put.extend(ids.into_iter().zip(are_new).map(|(id, is_new)| Put { id, is_new }));
+                }
+                PutOutcome::Full { length } => {
+                    let message = format!(
+                        "the queue is full: it has {length} jobs of at most {}, and {} of this call were put; take some, or raise \
+                         max_length",
+                        self.options.max_length,
+                        put.len()
+                    );
+                    return Err(Error::new(ErrorKind::Full, PutStep::OP, message).on(self.key()));
+                }
+            }
+        }
+        Ok(put)
+    }
+
+    fn put_step(&self) -> PutStep {
+        let QueueOptions { max_length, max_attempts, .. } = self.options;
+        PutStep { once: Once::in_process(), jobs: Vec::new(), max_length, max_attempts }
+    }
+
+    /// With ids a request may be repeated: the server remembers it.
+    async fn send_put(&self, step: PutStep, has_ids: bool) -> Result<PutOutcome> {
+        let (client, name) = (self.client(), self.shared.name());
+        if has_ids {
+            let put = |once| PutOnce(PutStep { once, ..step.clone() });
+            return client.operate_once(name, put).await.map_err(|failed| failed.error);
+        }
+        let Carried { out, .. } = self.shared.run_now(&step).await?;
+        out.ok_or_else(|| {
+            let message = "the request reached the server too late; nothing was put";
+            Error::new(ErrorKind::Connection, PutStep::OP, message).on(self.key())
+        })
+    }
+
+    fn client(&self) -> &Context {
+        self.shared.client()
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        self.client().tasks.leak_if_forked(&self.shared);
+    }
+}
+
+impl fmt::Debug for Queue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Queue").field("name", self.shared.name()).field("options", &self.options).finish()
+    }
+}

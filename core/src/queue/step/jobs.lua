@@ -1,0 +1,162 @@
+-- The jobs of a delayed queue. Stands behind wants.lua, in front of each script that has to do with them.
+--
+-- KEYS[1]  M  HASH    id -> `<place><due ms> <rank> <deliveries> <at most>`, and of a dead job ` <reason>` behind that. Its place is
+--                     w: it waits, in R; t: a delivery has it, in O and F; d: dead, in X
+-- KEYS[2]  D  see once.lua
+-- KEYS[3]  P  HASH    id -> payload
+-- KEYS[4]  R  ZSET    <rank><id> of a job that waits -> when it is due, server ms
+-- KEYS[5]  F  ZSET    owner of a delivery -> when its lease ends, server ms; it is over at that ms already
+-- KEYS[6]  O  HASH    owner of a delivery -> `<fencing token> <id>`
+-- KEYS[7]  X  ZSET    id of a dead job -> since when, server ms
+-- KEYS[8]  N  STRING  the last number that was given out: of an arrival or a fencing token
+-- KEYS[9]  Q, KEYS[10]  S: see queue.lua and wants.lua
+-- ARGV[1]  the name of the queue
+--
+-- A rank is 20 characters: 65535 less the priority, of which 0 is in the middle, in four hexadecimal digits, and the number of its
+-- arrival in 16 digits. So jobs that are due in the same ms are in the order of their priority, and then of their arrival. Numbers
+-- are the server's time in us, or more: each is above all before it.
+--
+-- A job is in exactly one of R, F and X. None of the keys but N and D has a time to live: they go with their last job.
+local M, P, R, F, O, X, N = KEYS[1], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
+L = ARGV[1]
+-- N outlives its last use by so much.
+local IDLE_MS = '86400000'
+-- How many deliveries that are over one script takes back.
+local RECLAIMED = 50
+-- How many jobs one script removes or moves.
+local REMOVED = 200
+local RANK = 20
+-- Why a delivery is over that nobody has ended.
+local LOST = 'its lease ran out'
+-- A new head looks by itself within so much: it need not be told of what is due later.
+local SOON_MS = 2100
+
+-- Fails because a key holds something else. A server from 7.0 on takes the code of an error from a table only; an older one fails over
+-- a table.
+local function refuse(why)
+  error(redis.REDIS_VERSION and {err = why} or why, 0)
+end
+
+-- Takes apart what M has of a job: its place, when it is due, its rank, how often it was delivered, and how often it may be.
+local function parse(text)
+  local place, due, rank, deliveries, most, rest = string.match(text, '^([wtd])(%d+) (%x+) (%d+) (%d+)(.*)$')
+  if not place or #rank ~= RANK then
+    refuse('WRONGTYPE the key holds no jobs')
+  end
+  return {place = place, due = tonumber(due), rank = rank, deliveries = tonumber(deliveries), most = most, rest = rest}
+end
+
+local function entry(place, due, rank, deliveries, most)
+  return place .. string.format('%.0f', due) .. ' ' .. rank .. ' ' .. string.format('%.0f', deliveries) .. ' ' .. most
+end
+
+-- Where a first write needs no memory, a script may go on on a server that is full. And where the access rules refuse one of these,
+-- it has done nothing yet.
+local function begin()
+  redis.call('ZREM', F, '')
+  redis.call('HDEL', O, '')
+end
+
+-- A number above all before it.
+local function next_number(now)
+  local last = tonumber(redis.call('GET', N) or '0')
+  if not last then
+    refuse('WRONGTYPE the key holds no number')
+  end
+  local number = string.format('%.0f', math.max(last + 1, now))
+  redis.call('SET', N, number, 'PX', IDLE_MS)
+  return number
+end
+
+-- What a delivery is: its fencing token and its job. Nil when there is no such delivery.
+local function delivery(owner)
+  local held = redis.call('HGET', O, owner)
+  if held then
+    return string.match(held, '^(%d+) (.*)$')
+  end
+end
+
+-- When the first of the jobs that wait is due; nil when none waits.
+local function first_due()
+  return tonumber(redis.call('ZRANGE', R, 0, 0, 'WITHSCORES')[2])
+end
+
+-- How many jobs are due.
+local function ready(ms)
+  return redis.call('ZCOUNT', R, '-inf', ms)
+end
+
+-- Ends a delivery: its job waits again, from `due` on if that is given, or is dead. `undelivered`: the delivery does not count.
+-- Each command before the last two leaves the delivery as it is, should the server refuse it. True when the job is dead.
+local function put_back(owner, id, ms, due, undelivered, why)
+  local text = redis.call('HGET', M, id)
+  local dead
+  if text then
+    local job = parse(text)
+    local deliveries = math.max(job.deliveries - (undelivered and 1 or 0), 0)
+    dead = not undelivered and deliveries >= tonumber(job.most)
+    if dead then
+      redis.call('HSET', M, id, entry('d', job.due, job.rank, deliveries, job.most) .. ' ' .. why)
+      redis.call('ZADD', X, ms, id)
+    else
+      due = due or job.due
+      redis.call('HSET', M, id, entry('w', due, job.rank, deliveries, job.most))
+      redis.call('ZADD', R, due, job.rank .. id)
+    end
+  end
+  redis.call('ZREM', F, owner)
+  redis.call('HDEL', O, owner)
+  return dead
+end
+
+-- Takes back the deliveries whose lease is over, at most RECLAIMED.
+local function reclaim(ms)
+  local over = redis.call('ZRANGEBYSCORE', F, '-inf', ms, 'LIMIT', 0, RECLAIMED)
+  if #over > 0 then
+    begin()
+  end
+  for _, owner in ipairs(over) do
+    local _, id = delivery(owner)
+    if id then
+      put_back(owner, id, ms, nil, false, LOST)
+    else
+      redis.call('ZREM', F, owner)
+    end
+  end
+end
+
+-- Removes a job and its payload; it is in no place any more.
+local function remove(id)
+  redis.call('HDEL', M, id)
+  redis.call('HDEL', P, id)
+end
+
+-- Jobs have come into R, of which the first was due at `before`: tells those that wait for them. What comes after the change must
+-- not make an error of it.
+local function announce(now, before)
+  if not redis.pcall('ZRANGE', Q, 0, 0)[1] then
+    return
+  end
+  pcall(function()
+    local queue = queue_at(now)
+    local first = first_due()
+    if first and first <= queue.ms then
+      wanting(math.huge).wake(queue, ready(queue.ms), 0)
+    elseif first and (not before or first < before) then
+      -- The head sleeps until the first is due.
+      local head = redis.call('ZRANGE', Q, 0, 0)[1]
+      if tell(head, 'free') == 0 then
+        queue.front().pass_on('')
+      end
+    end
+  end)
+end
+
+-- A waiter is the head from now on, and does not know yet when the first job is due.
+local function tell_new_head(ms, caller)
+  local head = redis.call('ZRANGE', Q, 0, 0)[1]
+  local first = head and head ~= caller and first_due()
+  if first and first > ms and first < ms + SOON_MS then
+    tell(head, 'free')
+  end
+end

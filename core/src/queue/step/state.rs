@@ -1,0 +1,279 @@
+//! The keys of a delayed queue, and what its steps share; `jobs.lua` does the same next to the data.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::QUEUE;
+use crate::contended::{Queue, QueueAt};
+use crate::name::ObjectName;
+use crate::step::keys::expire_text;
+use crate::step::{Expires, Outbox, Remembered, SharedKeys, State, Text, WrongType};
+use crate::text::contains;
+use crate::time::ServerTime;
+
+/// How long the last number outlives its last use.
+const IDLE_MS: u64 = 86_400_000;
+
+/// How many deliveries that are over one script takes back.
+const RECLAIMED: usize = 50;
+
+/// How many jobs one script removes or moves.
+pub(super) const REMOVED: usize = 200;
+
+/// How long a rank is.
+pub(super) const RANK: usize = 20;
+
+/// Why a delivery is over that nobody has ended.
+const LOST: &str = "its lease ran out";
+
+/// A new head looks by itself within so much.
+const SOON_MS: u64 = 2_100;
+
+/// All waiters want one job, of any number.
+pub(super) const ANY: i64 = i64::MAX;
+
+/// A sorted set, in its order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ranked {
+    scores: BTreeMap<String, u64>,
+    order: BTreeSet<(u64, String)>,
+}
+
+impl Ranked {
+    pub(crate) fn set(&mut self, member: &str, score: u64) {
+        self.remove(member);
+        self.scores.insert(member.to_owned(), score);
+        self.order.insert((score, member.to_owned()));
+    }
+
+    pub(crate) fn remove(&mut self, member: &str) -> bool {
+        let score = self.scores.remove(member);
+        score.is_some_and(|score| self.order.remove(&(score, member.to_owned())))
+    }
+
+    pub(crate) fn score(&self, member: &str) -> Option<u64> {
+        self.scores.get(member).copied()
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        self.scores.len() as u64
+    }
+
+    /// In their order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &(u64, String)> {
+        self.order.iter()
+    }
+
+    pub(crate) fn first(&self) -> Option<&(u64, String)> {
+        self.order.first()
+    }
+
+    /// Those with a score of at most `most`.
+    pub(crate) fn up_to(&self, most: u64) -> impl Iterator<Item = &(u64, String)> {
+        self.order.range(..(most + 1, String::new()))
+    }
+}
+
+/// Where a job is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Waiting,
+    Taken,
+    Dead { reason: String },
+}
+
+/// What the key of the jobs has of one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Job {
+    pub(crate) place: Place,
+    /// Server ms.
+    pub(crate) due: u64,
+    pub(crate) rank: String,
+    pub(crate) deliveries: u64,
+    /// How often it is delivered at most.
+    pub(crate) most: u64,
+}
+
+/// The keys of a queue.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct QueueState {
+    pub(crate) jobs: BTreeMap<String, Job>,
+    pub(crate) done: Remembered,
+    pub(crate) payloads: BTreeMap<String, Vec<u8>>,
+    /// Rank and id of those that wait, and when they are due.
+    pub(crate) due: Ranked,
+    /// Owners of deliveries, and when their leases end, at that ms already.
+    pub(crate) leases: Ranked,
+    /// Owners of deliveries, their tokens and jobs.
+    pub(crate) held: BTreeMap<String, (u64, String)>,
+    /// Dead jobs, and since when.
+    pub(crate) dead: Ranked,
+    /// The last number that was given out.
+    pub(crate) last: Option<Text>,
+    pub(crate) queue: Queue,
+}
+
+impl Expires for QueueState {
+    fn expire(&mut self, now: ServerTime) -> bool {
+        self.done.expire(now) & expire_text(&mut self.last, now) & self.queue.expire(now) && self.jobs.is_empty()
+    }
+}
+
+impl State for QueueState {
+    const ACCESS: &'static str = "~dlock_queue_all:* ~dlock_queue_done:* ~dlock_queue_payloads:* ~dlock_queue_due:* \
+        ~dlock_queue_leases:* ~dlock_queue_held:* ~dlock_queue_dead:* ~dlock_queue_last:* \
+        ~dlock_queue_queue:* ~dlock_queue_seen:* &dlock_inbox:* \
+        +eval +evalsha +time +ping +info +subscribe +unsubscribe +publish +get +set +del +exists +pexpire +pttl \
+        +hget +hset +hdel +hexists +hincrby +hlen +zadd +zcard +zcount +zrange +zrangebyscore +zrank +zrem +zscore";
+
+    fn main_key(name: &ObjectName) -> String {
+        name.companion(super::JOBS)
+    }
+
+    fn exchange(&mut self, _keys: &mut SharedKeys) {}
+}
+
+impl QueueState {
+    /// A number above all before it.
+    pub(super) fn next_number(&mut self, now: ServerTime) -> Result<u64, WrongType> {
+        let last = self.last.as_ref().map_or(Ok(0), |last| last.value.parse::<u64>().map_err(|_| WrongType))?;
+        let number = now.0.max(last + 1);
+        self.last = Some(Text { value: number.to_string(), deadline: Some(now.millis() + IDLE_MS) });
+        Ok(number)
+    }
+
+    /// When the first of the jobs that wait is due.
+    pub(super) fn first_due(&self) -> Option<u64> {
+        self.due.first().map(|(due, _)| *due)
+    }
+
+    /// How many jobs are due.
+    pub(super) fn ready(&self, now: ServerTime) -> i64 {
+        self.due.up_to(now.millis()).count() as i64
+    }
+
+    /// In how many ms the head should ask: when a job is due or a lease over; -1: nothing is.
+    pub(super) fn next_event(&self, now: ServerTime) -> i64 {
+        let over = self.leases.first().map(|(ends, _)| *ends);
+        let first = self.first_due().into_iter().chain(over).min();
+        first.map_or(-1, |first| first.saturating_sub(now.millis()) as i64)
+    }
+
+    /// As `put_back` in `jobs.lua`; true when the job is dead.
+    pub(super) fn put_back(
+        &mut self,
+        owner: &str,
+        now: ServerTime,
+        due: Option<u64>,
+        undelivered: bool,
+        why: &str,
+    ) -> bool {
+        self.leases.remove(owner);
+        let Some((_, id)) = self.held.remove(owner) else { return false };
+        let Some(job) = self.jobs.get_mut(&id) else { return false };
+        job.deliveries = job.deliveries.saturating_sub(undelivered.into());
+        if !undelivered && job.deliveries >= job.most {
+            job.place = Place::Dead { reason: why.to_owned() };
+            self.dead.set(&id, now.millis());
+            return true;
+        }
+        job.due = due.unwrap_or(job.due);
+        job.place = Place::Waiting;
+        self.due.set(&format!("{}{id}", job.rank), job.due);
+        false
+    }
+
+    /// Takes back the deliveries whose lease is over, at most `RECLAIMED`.
+    pub(super) fn reclaim(&mut self, now: ServerTime) {
+        let over: Vec<String> =
+            self.leases.up_to(now.millis()).take(RECLAIMED).map(|(_, owner)| owner.clone()).collect();
+        for owner in over {
+            self.put_back(&owner, now, None, false, LOST);
+        }
+    }
+
+    /// Removes a job and its payload.
+    pub(super) fn remove(&mut self, id: &str) {
+        self.jobs.remove(id);
+        self.payloads.remove(id);
+    }
+
+    /// As `announce` in `jobs.lua`: jobs have come, of which the first was due at `before`.
+    pub(super) fn announce(
+        &mut self,
+        name: &ObjectName,
+        now: ServerTime,
+        before: Option<u64>,
+        outbox: &mut Outbox<'_>,
+    ) {
+        let (first, ready) = (self.first_due(), self.ready(now));
+        let mut queue = self.queue_at(name, now, outbox);
+        match (first, before) {
+            (Some(first), _) if first <= now.millis() => queue.wake(ready, ANY, 0, ""),
+            (Some(first), before) if before.is_none_or(|before| first < before) => queue.tell_free(""),
+            _ => {}
+        }
+    }
+
+    /// As `tell_new_head` in `jobs.lua`.
+    pub(super) fn tell_new_head(&mut self, name: &ObjectName, now: ServerTime, caller: &str, outbox: &mut Outbox<'_>) {
+        let soon = now.millis()..now.millis() + SOON_MS;
+        let is_soon = self.first_due().is_some_and(|due| due > now.millis() && soon.contains(&due));
+        let head = self.queue.head().map(str::to_owned).filter(|head| head != caller && is_soon);
+        let mut queue = self.queue_at(name, now, outbox);
+        if let Some(head) = head {
+            queue.tell(&head, "free");
+        }
+    }
+
+    pub(super) fn queue_at<'a, 'h>(
+        &'a mut self,
+        name: &'a ObjectName,
+        now: ServerTime,
+        outbox: &'a mut Outbox<'h>,
+    ) -> QueueAt<'a, 'h> {
+        QueueAt { names: &QUEUE, queue: &mut self.queue, name, now, outbox }
+    }
+}
+
+/// The end of a wait of so many ms that begins now, rounded up: no job comes before its time.
+pub(super) fn after(now: ServerTime, ms: u64) -> u64 {
+    now.0.div_ceil(1_000) + ms
+}
+
+const _: () = {
+    // The scripts have the same numbers.
+    let scripts = include_str!("jobs.lua");
+    assert!(contains(scripts, "local IDLE_MS = '86400000'\n") && IDLE_MS == 86_400_000);
+    assert!(contains(scripts, "local RECLAIMED = 50\n") && RECLAIMED == 50);
+    assert!(contains(scripts, "local REMOVED = 200\n") && REMOVED == 200);
+    assert!(contains(scripts, "local RANK = 20\n") && RANK == 20);
+    assert!(contains(scripts, "local LOST = 'its lease ran out'\n"));
+    assert!(contains(scripts, "local SOON_MS = 2100\n") && SOON_MS == 2_100);
+};
+
+#[cfg(test)]
+mod for_tests {
+    use super::*;
+
+    impl Ranked {
+        pub(crate) fn of(scores: BTreeMap<String, u64>) -> Ranked {
+            let order = scores.iter().map(|(member, score)| (*score, member.clone())).collect();
+            Ranked { scores, order }
+        }
+    }
+
+    impl Job {
+        /// What the key has.
+        pub(crate) fn parse(text: &str) -> Job {
+            let (place, rest) = text.split_at(1);
+            let words: Vec<&str> = rest.splitn(5, ' ').collect();
+            let place = match place {
+                "w" => Place::Waiting,
+                "t" => Place::Taken,
+                _ => Place::Dead { reason: words[4].to_owned() },
+            };
+            let number = |at: usize| words[at].parse().unwrap();
+            Job { place, due: number(0), rank: words[1].to_owned(), deliveries: number(2), most: number(3) }
+        }
+    }
+}

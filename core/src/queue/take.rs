@@ -1,0 +1,120 @@
+//! Taking jobs.
+
+use std::time::Duration;
+
+use super::step::{MAX_TAKEN, Take};
+use super::{Delivery, Queue};
+use crate::config::check_lease;
+use crate::contended::{Caller, Primitive};
+use crate::error::{Error, ErrorKind, Result};
+use crate::lease::{Grant, HolderId, Term};
+use crate::step::Step;
+use crate::wait::Wait;
+
+impl Queue {
+    /// Takes the first job that is due, waiting as long as it takes.
+    ///
+    /// In the order of due time, then priority, then arrival. Takers of all processes are served in their order.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Connection`] when the server could not be asked for `operation_timeout`; [`ErrorKind::OutcomeUnknown`] when
+    /// it was asked and did not answer: what it delivered all the same goes back in the background, and does not count.
+    /// [`ErrorKind::WrongType`], [`ErrorKind::NoPermission`], [`ErrorKind::OutOfMemory`], [`ErrorKind::Unsupported`] and
+    /// [`ErrorKind::Server`] as the server says; [`ErrorKind::Clock`] when its clock jumps back and forth;
+    /// [`ErrorKind::Closed`], [`ErrorKind::Forked`] and [`ErrorKind::Internal`] as the client has ended.
+    ///
+    /// # Cancel safety
+    /// Dropping the future at any point takes no job: one that was delivered meanwhile goes back, and does not count.
+    pub async fn take(&self) -> Result<Delivery> {
+        let taken = self.take_for(Wait::Forever).await?;
+        taken.ok_or_else(|| Error::new(ErrorKind::Internal, Take::OP, "an endless wait has ended").on(self.key()))
+    }
+
+    /// Takes the first job that is due now; `None` when there is none, or others wait in front.
+    ///
+    /// # Errors and cancel safety
+    /// As [`Queue::take`].
+    pub async fn try_take(&self) -> Result<Option<Delivery>> {
+        self.take_for(Wait::Try).await
+    }
+
+    /// Takes the first job that is due, waiting at most `wait`; `None` when there was none in time.
+    ///
+    /// # Errors
+    /// As [`Queue::take`]; [`ErrorKind::Connection`] when the server could not be asked within a wait of 100 ms or more.
+    ///
+    /// # Cancel safety
+    /// As [`Queue::take`].
+    pub async fn take_timeout(&self, wait: Duration) -> Result<Option<Delivery>> {
+        self.take_for(Wait::For(wait)).await
+    }
+
+    /// Takes the first job that is due, waiting as `wait` says.
+    ///
+    /// # Errors and cancel safety
+    /// As [`Queue::take_timeout`].
+    pub async fn take_for(&self, wait: Wait) -> Result<Option<Delivery>> {
+        let term = self.term()?;
+        let asked_at = self.client().clock.now();
+        self.shared.check_open(Take::OP)?;
+        let caller = Caller::new(&self.shared, HolderId::fresh(), term, asked_at);
+        let granted = match wait.until(asked_at) {
+            None => caller.once().await,
+            Some(deadline) => caller.until(deadline).await,
+        };
+        match granted {
+            Ok(grant) => self.delivery(grant).map(Some),
+            Err(error) if error.kind() == ErrorKind::Busy => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Takes up to `most` jobs, 1 to 100: those that are due now, or the first one that is, waiting as `wait` says.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidArgument`] for the number; else as [`Queue::take_timeout`].
+    ///
+    /// # Cancel safety
+    /// As [`Queue::take`].
+    pub async fn take_many(&self, most: usize, wait: Wait) -> Result<Vec<Delivery>> {
+        if !(1..=MAX_TAKEN).contains(&most) {
+            let given = format_args!("{most} jobs at once are out of range");
+            let allowed = format!("1 to {MAX_TAKEN}");
+            return Err(Error::refused(ErrorKind::InvalidArgument, Take::OP, given, allowed).on(self.key()));
+        }
+        let mut taken = self.take_now(most).await?;
+        if !taken.is_empty() || wait == Wait::Try {
+            return Ok(taken);
+        }
+        taken.extend(self.take_for(wait).await?);
+        if !taken.is_empty() && most > 1 {
+            // What follows is a bonus: what is taken already is not given up for an error.
+            taken.extend(self.take_now(most - 1).await.unwrap_or_default());
+        }
+        Ok(taken)
+    }
+
+    async fn take_now(&self, most: usize) -> Result<Vec<Delivery>> {
+        let (term, client) = (self.term()?, self.client());
+        let request = || {
+            let mut step = super::Jobs::acquire(client, self.shared.name(), term, false, true);
+            super::Jobs::acquire_also(client, &mut step, &vec![term; most - 1]);
+            step
+        };
+        let grants = self.shared.ask_for_several(HolderId::fresh(), term, request).await?;
+        grants.into_iter().map(|grant| self.delivery(grant)).collect()
+    }
+
+    fn term(&self) -> Result<Term> {
+        let watchdog_lease = self.options.watchdog_lease.unwrap_or(self.client().options.lease);
+        let term = self.options.lease.term(watchdog_lease);
+        if let Term::Fixed(lease) = term {
+            check_lease(Take::OP, lease).map_err(|error| error.on(self.key()))?;
+        }
+        Ok(term)
+    }
+
+    fn delivery(&self, grant: Grant) -> Result<Delivery> {
+        Delivery::new(self, grant)
+    }
+}

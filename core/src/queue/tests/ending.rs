@@ -1,0 +1,118 @@
+//! How deliveries end: done, put back, lost, dead.
+
+use super::*;
+
+fn fixed(lease: Duration) -> QueueOptions {
+    QueueOptions::default().lease(Lease::Fixed(lease))
+}
+
+#[tokio::test]
+async fn a_lost_delivery_comes_again_and_its_ack_is_refused() {
+    let (client, clock) = still_client().await;
+    let queue = client.queue_with("mails", fixed(10 * SECOND)).unwrap();
+    queue.put("x").await.unwrap();
+    let lost = queue.take().await.unwrap();
+    clock.advance(9 * SECOND);
+    assert!(queue.try_take().await.unwrap().is_none() && lost.is_valid());
+    clock.advance(2 * SECOND);
+    assert_eq!(soon("the loss", lost.lost()).await, Some(LossReason::Expired));
+    let again = queue.take().await.unwrap();
+    assert!(again.attempt() == 2 && again.token() > lost.token() && again.id() == lost.id());
+    assert_eq!(lost.ack().await.unwrap_err().kind(), ErrorKind::NotHeld);
+    again.ack().await.unwrap();
+    assert!(queue.try_take().await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn the_watchdog_keeps_a_delivery_over_many_leases() {
+    let (client, clock) = still_client().await;
+    let queue = client.queue_with("mails", QueueOptions::default().watchdog_lease(3 * SECOND)).unwrap();
+    queue.put("x").await.unwrap();
+    let delivery = queue.take().await.unwrap();
+    for _ in 0..30 {
+        clock.advance(SECOND / 2);
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    assert!(delivery.is_valid() && queue.try_take().await.unwrap().is_none());
+    delivery.ack().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_is_put_back_keeps_its_place_or_waits() {
+    for place in Place::both() {
+        let queue = &place.queues(1).await[0];
+        queue.put_many([NewJob::new("1").id("1"), NewJob::new("2").id("2")]).await.unwrap();
+        queue.take().await.unwrap().nack("not now").await.unwrap();
+        let first = queue.take().await.unwrap();
+        assert_eq!((first.id(), first.attempt()), ("1", 2));
+        let asked = std::time::Instant::now();
+        first.nack_after(SECOND / 4, "later").await.unwrap();
+        let second = queue.take().await.unwrap();
+        assert_eq!(second.id(), "2");
+        let first = soon("the job is due", queue.take()).await.unwrap();
+        assert!(first.id() == "1" && asked.elapsed() >= SECOND / 4, "{:?}", asked.elapsed());
+    }
+}
+
+#[tokio::test]
+async fn a_dropped_delivery_goes_back() {
+    for place in Place::both() {
+        let queue = &place.queues(1).await[0];
+        queue.put("x").await.unwrap();
+        drop(queue.take().await.unwrap());
+        let again = soon("it comes again", queue.take()).await.unwrap();
+        assert_eq!(again.attempt(), 2);
+    }
+}
+
+#[tokio::test]
+async fn a_job_that_is_never_done_is_dead() {
+    for place in Place::both() {
+        let queue = place.client().await.queue_with("mails", QueueOptions::default().max_attempts(2)).unwrap();
+        queue.put("x").await.unwrap();
+        for _ in 0..2 {
+            queue.take().await.unwrap().nack("no such page").await.unwrap();
+        }
+        assert!(queue.try_take().await.unwrap().is_none());
+        let dead = queue.dead(10).await.unwrap();
+        assert_eq!((dead.len(), dead[0].attempts, dead[0].payload.as_slice()), (1, 2, b"x".as_slice()));
+        assert_eq!(dead[0].dead.as_ref().unwrap().1, "no such page");
+        assert!(queue.requeue_dead(&dead[0].id).await.unwrap() && !queue.requeue_dead("y").await.unwrap());
+        let again = queue.take().await.unwrap();
+        assert_eq!(again.attempt(), 1);
+        again.nack("").await.unwrap();
+        queue.take().await.unwrap().nack("").await.unwrap();
+        assert_eq!((queue.requeue_all_dead().await.unwrap(), queue.purge_dead().await.unwrap()), (1, 0));
+    }
+}
+
+#[tokio::test]
+async fn what_waits_is_cancelled_counted_and_purged() {
+    for place in Place::both() {
+        let queue = &place.queues(1).await[0];
+        queue.put_many((0..500).map(|_| NewJob::new("x").delay(60 * SECOND))).await.unwrap();
+        queue.put_many(["a", "b"].map(|id| NewJob::new(id).id(id))).await.unwrap();
+        let delivery = queue.take().await.unwrap();
+        let counts = queue.counts().await.unwrap();
+        assert_eq!((counts.ready, counts.delayed, counts.in_flight, counts.dead), (1, 500, 1, 0));
+        assert_eq!(queue.peek(2).await.unwrap().iter().map(|job| job.id.len()).collect::<Vec<_>>(), [1, 32]);
+        assert_eq!(queue.cancel("a").await.unwrap_err().kind(), ErrorKind::NotHeld);
+        assert!(queue.cancel("b").await.unwrap() && !queue.cancel("b").await.unwrap());
+        assert_eq!(queue.purge().await.unwrap(), 500);
+        delivery.ack().await.unwrap();
+        let counts = queue.counts().await.unwrap();
+        assert_eq!((counts.ready, counts.delayed, counts.in_flight, counts.dead), (0, 0, 0, 0));
+    }
+}
+
+#[tokio::test]
+async fn a_second_end_of_a_delivery_is_refused() {
+    for place in Place::both() {
+        let queue = &place.queues(1).await[0];
+        queue.put("x").await.unwrap();
+        let delivery = queue.take().await.unwrap();
+        let token = delivery.token();
+        delivery.ack().await.unwrap();
+        assert!(queue.shared.take_back(token).is_none() && queue.try_take().await.unwrap().is_none());
+    }
+}
