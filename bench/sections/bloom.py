@@ -9,7 +9,7 @@ from driver.server import Server
 from driver.tables import print_table
 
 FLOOR = floor("sockets")
-#: One caller. The filter is for 10,000,000 items at 1 %; `add` has new items each time, `contains` the same ones, which are there.
+#: One caller. The filter is for 10,000,000 items at 1 %; `add` has new items each time, `contains` the same ones, which it has.
 PROGRAMS = {"floor": FLOOR, "Rust": RUST, "Rust, blocking": BLOCKING, "Java": JVM, "Redisson RBloomFilter": REDISSON}
 
 

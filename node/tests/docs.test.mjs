@@ -52,6 +52,7 @@ const SAID = {
     /^stop: account\/42 deleted$/m,
     /^told again: DLOCK_NOT_HELD$/m,
   ],
+  "bloom-filter.md": [/^new: true true false\nknown: true false$/m, /^few false positives: true$/m],
   "latch.md": [
     /^left: 1\nleft: 0\nopen: true$/m,
     /^started: false\noff we go$/m,

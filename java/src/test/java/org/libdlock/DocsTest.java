@@ -48,6 +48,9 @@ class DocsTest extends WithServer {
                             "stop everything: EXPIRED")),
             Map.entry("counting-semaphore.md", List.of("available: 1\n", "drained: 5\n", "acquired in time: true")),
             Map.entry("latch.md", List.of("left: 0\n", "left then: 0\n", "loaded in time: true", "two rounds")),
+            Map.entry(
+                    "bloom-filter.md",
+                    List.of("new: true true false", "known: true false", "few false positives: true")),
             Map.entry("id-generator.md", List.of("in order: true, blocks of 5000", "at least 7000000: true")),
             Map.entry(
                     "lock-all.md",
