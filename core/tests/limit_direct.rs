@@ -268,3 +268,25 @@ fn a_batch_whose_answers_come_late_is_asked_for_once() {
         warm_up(&runtime, &limiter);
     }
 }
+
+/// Tasks of the runtime ask together; a call from outside loses nothing by that.
+#[test]
+fn a_call_is_answered_at_once_while_tasks_ask() {
+    let (server, runtime) = (Server::start(), runtime());
+    let limiter = limiter(&runtime, &server.url(), LimiterOptions::new(Rate::new(1_000_000, A_DAY)));
+    let _context = runtime.enter();
+    warm_up(&runtime, &limiter);
+    let tasks: Vec<_> = (0..4)
+        .map(|_| {
+            let limiter = limiter.clone();
+            runtime.spawn(async move {
+                loop {
+                    limiter.try_acquire(1).await.unwrap();
+                }
+            })
+        })
+        .collect();
+    let at_once = (0..100).filter(|_| ask(&limiter, 1, Wait::Try).at_once.is_some()).count();
+    tasks.iter().for_each(tokio::task::JoinHandle::abort);
+    assert!(at_once >= 80, "{at_once} of 100");
+}

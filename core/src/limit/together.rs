@@ -2,8 +2,8 @@
 //!
 //! By every algorithm, so many requests for tokens that are there now are granted one behind the other just when one request
 //! for their sum is, and both leave the limiter the same: a busy client needs one script for all that ask in one turn of its
-//! runtime. Nobody waits for company: who asks lets those run that are ready to, if others have a request under way, and
-//! takes along who has asked by then. Where the sum is refused, each is asked for alone, and for a while all are.
+//! runtime. Nobody waits for company: a task that asks lets those run that are ready to, if others have a request under way,
+//! and takes along who has asked by then. Where the sum is refused, each is asked for alone, and for a while all are.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -120,7 +120,8 @@ impl RateLimiter {
         let together = self.shared.together();
         let (_asking, others) = together.begin();
         let most = self.rates.limit().checked_div(cost).unwrap_or(0).min(MOST) as usize;
-        if others && most > 1 {
+        // A call from outside of the runtime is often answered in its first poll, and is not to lose that.
+        if others && most > 1 && tokio::task::try_id().is_some() {
             match together.join((self.rates.clone(), cost), most, asked_at) {
                 Place::Leads(leader) => {
                     tokio::task::yield_now().await;
