@@ -4,20 +4,14 @@
 use std::time::Duration;
 
 use libdlock::limit::Algorithm;
-use libdlock::{Client, Decision, Error, ErrorKind, Rate, RateLimiter, Result, Wait};
+use libdlock::{Client, Decision, ErrorKind, Rate, RateLimiter, Result, Wait};
+use libdlock_faults::limiters::{OWN, check_words};
 use libdlock_faults::{SOON, bounded, client, kind};
 use libdlock_testkit::{Action, Proxy, Server};
 
 const SECOND: Duration = Duration::from_secs(1);
 const HOUR: Duration = Duration::from_secs(3_600);
 const CENTURY: Duration = Duration::from_secs(100 * 31_557_600);
-const OWN: [Algorithm; 5] = [
-    Algorithm::Gcra,
-    Algorithm::FixedWindow,
-    Algorithm::AlignedWindow,
-    Algorithm::SlidingLog,
-    Algorithm::SlidingCounter,
-];
 const REDISSON: [Algorithm; 2] = [Algorithm::Redisson { per_client: false }, Algorithm::Redisson { per_client: true }];
 
 fn all() -> impl Iterator<Item = Algorithm> {
@@ -35,16 +29,6 @@ fn key(by: Algorithm) -> &'static str {
 
 fn limiter(client: &Client, rate: Rate) -> RateLimiter {
     client.rate_limiter("api", rate).expect("a limiter")
-}
-
-/// An error that says which object is concerned, and nothing of how the server is asked.
-#[track_caller]
-fn check_words(error: &Error) {
-    let text = error.to_string().to_lowercase();
-    for alien in ["lua", "script", "attempt to", "stack", "evalsha", "tonumber", "nil"] {
-        assert!(!text.contains(alien), "{alien}: {error}");
-    }
-    assert!(text.contains("api"), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

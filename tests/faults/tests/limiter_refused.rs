@@ -6,16 +6,10 @@ use std::time::Duration;
 use libdlock::limit::Algorithm;
 use libdlock::{Client, ErrorKind, Rate, RateLimiter, Result, Wait};
 use libdlock_faults::client;
+use libdlock_faults::limiters::OWN;
 use libdlock_testkit::Server;
 
 const HOUR: Duration = Duration::from_secs(3_600);
-const OWN: [Algorithm; 5] = [
-    Algorithm::Gcra,
-    Algorithm::FixedWindow,
-    Algorithm::AlignedWindow,
-    Algorithm::SlidingLog,
-    Algorithm::SlidingCounter,
-];
 const CALLS: usize = 6;
 
 /// One rate by each algorithm, and two by each of two.
@@ -118,4 +112,15 @@ async fn a_right_that_is_missing_is_told_and_halves_no_single_write() {
         }
     }
     assert!(refused > 100, "{refused} refused");
+}
+
+/// An entry is pushed with its text: what a missing right leaves is a log, and the right to set an entry is not needed for it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_sliding_log_is_readable_when_a_right_is_missing() {
+    let server = Server::options().user("app on >secret ~* &* +@all -lset").start();
+    let client = client(&format!("redis://app:secret@{}", server.address())).await;
+    let limiter = limiter(&client, &[Rate::new(10, HOUR).by(Algorithm::SlidingLog)]);
+    for left in [8, 6] {
+        assert_eq!(limiter.try_acquire(2).await.expect("allowed without +lset").remaining, left);
+    }
 }

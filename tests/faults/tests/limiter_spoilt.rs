@@ -3,34 +3,18 @@
 use std::time::Duration;
 
 use libdlock::limit::{Algorithm, LimiterOptions};
-use libdlock::{Client, Error, ErrorKind, Rate, RateLimiter, Wait};
+use libdlock::{Client, ErrorKind, Rate, RateLimiter, Wait};
+use libdlock_faults::limiters::{OWN, check_words};
 use libdlock_faults::{SOON, client};
 use libdlock_testkit::Server;
 
 const SECOND: Duration = Duration::from_secs(1);
 const CENTURY: Duration = Duration::from_secs(100 * 31_557_600);
-const OWN: [Algorithm; 5] = [
-    Algorithm::Gcra,
-    Algorithm::FixedWindow,
-    Algorithm::AlignedWindow,
-    Algorithm::SlidingLog,
-    Algorithm::SlidingCounter,
-];
 
 const KEY: &str = "dlock_limit:{api}";
 
 fn limiter(client: &Client, rate: Rate) -> RateLimiter {
     client.rate_limiter("api", rate).expect("a limiter")
-}
-
-/// An error that says which object is concerned, and nothing of how the server is asked.
-#[track_caller]
-fn check_words(error: &Error) {
-    let text = error.to_string().to_lowercase();
-    for alien in ["lua", "script", "attempt to", "stack", "evalsha", "tonumber", "nil"] {
-        assert!(!text.contains(alien), "{alien}: {error}");
-    }
-    assert!(text.contains("api"), "{error}");
 }
 
 fn prefetching(client: &Client) -> RateLimiter {
