@@ -1,7 +1,7 @@
 //! Bloom filters: opened by name, added to, looked into.
 
-use libdlock_bridge::HandleKind;
 use libdlock_bridge::ops::{self, BloomItems};
+use libdlock_bridge::{HandleKind, State};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
@@ -54,8 +54,8 @@ pub(crate) fn bloom_filter_count(py: Python<'_>, filter: u64) -> PyResult<i64> {
 
 #[pyfunction]
 pub(crate) fn bloom_filter_false_positive_rate(py: Python<'_>, filter: u64) -> PyResult<f64> {
-    let name = "bloom_filter_false_positive_rate";
-    blocking(py, name, |state| ops::bloom_filter_false_positive_rate(state, filter)).map(|rate| rate.0)
+    let rate = |state: &'static State| ops::bloom_filter_false_positive_rate(state, filter);
+    blocking(py, "bloom_filter_false_positive_rate", rate).map(|rate| rate.0)
 }
 
 #[pyfunction]
@@ -99,8 +99,8 @@ pub(crate) fn submit_bloom_filter_false_positive_rate(
     key: u64,
     filter: u64,
 ) -> PyResult<u64> {
-    let name = "submit_bloom_filter_false_positive_rate";
-    submit(py, name, port, key, |state| ops::bloom_filter_false_positive_rate(state, filter))
+    let rate = |state: &'static State| ops::bloom_filter_false_positive_rate(state, filter);
+    submit(py, "submit_bloom_filter_false_positive_rate", port, key, rate)
 }
 
 #[pyfunction]
