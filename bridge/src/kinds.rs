@@ -43,6 +43,8 @@ macro_rules! each_kind {
             CountingSemaphore = 13 "counting semaphore" counting_semaphores: crate::objects::CountingSemaphoreEntry;
             /// A generator of ids in blocks of a client, by name.
             IdGenerator = 14 "id generator" id_generators: crate::objects::IdGeneratorEntry;
+            /// A delayed queue of a client, by name.
+            Queue = 16 "queue" queues: crate::objects::QueueEntry;
         }
     };
 }

@@ -128,8 +128,7 @@ impl Delivery {
     /// Dropping the future does not stop it.
     pub async fn ack(mut self) -> Result<()> {
         self.ended = true;
-        let owner = self.grant.owner().to_owned();
-        self.end(Ack { owner }).await
+        self.ack_hosted().await
     }
 
     /// The job is not done: puts it back, due at once at the place that it had. When it was delivered as often as it may be, it is
@@ -149,23 +148,72 @@ impl Delivery {
     /// # Cancel safety
     /// As [`Delivery::ack`].
     pub async fn nack_after(self, delay: Duration, reason: &str) -> Result<()> {
-        if delay > MAX_DELAY {
-            let given = format_args!("a delay of {delay:?} is out of range");
-            let error = Error::refused(ErrorKind::InvalidArgument, Nack::OP, given, "0 to 100 years");
-            return Err(error.on(self.shared.name().as_str()));
-        }
         self.put_back(Some(delay), reason).await
     }
 
     async fn put_back(mut self, delay: Option<Duration>, reason: &str) -> Result<()> {
+        self.check_delay(delay)?;
         self.ended = true;
-        let step = self.nack_step(delay, reason);
-        self.end(step).await
+        self.nack_hosted(delay, reason).await
+    }
+
+    fn check_delay(&self, delay: Option<Duration>) -> Result<()> {
+        match delay {
+            Some(delay) if delay > MAX_DELAY => {
+                let given = format_args!("a delay of {delay:?} is out of range");
+                Err(Error::refused(ErrorKind::InvalidArgument, Nack::OP, given, "0 to 100 years").on(self.key()))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn nack_step(&self, delay: Option<Duration>, reason: &str) -> Nack {
         let reason = reason[..reason.floor_char_boundary_at(MAX_REASON)].to_owned();
         Nack { owner: self.grant.owner().to_owned(), delay, undelivered: false, reason }
+    }
+
+    /// As [`Delivery::ack`], for hosts that look at it afterwards.
+    pub(crate) async fn ack_hosted(&self) -> Result<()> {
+        self.end(Ack { owner: self.grant.owner().to_owned() }).await
+    }
+
+    /// As [`Delivery::nack_after`], or without a delay [`Delivery::nack`], for hosts that look at it afterwards. One with a
+    /// delay out of range changes nothing.
+    pub(crate) async fn nack_hosted(&self, delay: Option<Duration>, reason: &str) -> Result<()> {
+        self.check_delay(delay)?;
+        self.end(self.nack_step(delay, reason)).await
+    }
+
+    /// Puts the job back as if it had never been delivered, at its place: the delivery does not count. For those that were not
+    /// begun.
+    pub(crate) async fn give_back_hosted(&self) -> Result<()> {
+        self.end(Nack::undelivered(self.grant.owner())).await
+    }
+
+    /// As [`Delivery::give_back_hosted`], unattended: for deliveries that reach nobody.
+    pub(crate) fn give_back_in_background(&self) {
+        self.let_go(Nack::undelivered(self.grant.owner()));
+    }
+
+    pub(crate) fn grant(&self) -> &Grant {
+        &self.grant
+    }
+
+    /// The name of the queue on the server.
+    pub(crate) fn key(&self) -> &str {
+        self.shared.name().as_str()
+    }
+
+    fn let_go(&self, step: Nack) {
+        let Some(grant) = self.shared.take_back(self.grant.token()) else { return };
+        if !matches!(grant.loss(), None | Some(LossReason::Expired)) {
+            return;
+        }
+        let shared = self.shared.clone();
+        self.shared.client().tasks.spawn_operation(async move {
+            // The lease runs out instead.
+            drop(shared.end_by(grant, step).await);
+        });
     }
 
     async fn end<S: Step<Reply = Released>>(&self, step: S) -> Result<()> {
@@ -188,7 +236,7 @@ impl Delivery {
     /// Dropping the future may leave the lease prolonged on the server, and not in what the delivery says.
     pub async fn extend(&self, lease: Duration) -> Result<()> {
         const OP: &str = "extend";
-        crate::config::check_lease(OP, lease).map_err(|error| error.on(self.shared.name().as_str()))?;
+        crate::config::check_lease(OP, lease).map_err(|error| error.on(self.key()))?;
         self.shared.check_open(OP)?;
         match self.grant.is_valid() && self.grant.loss().is_none() {
             true => self.shared.extend(OP, &self.grant, lease).await,
@@ -213,15 +261,7 @@ impl Drop for Delivery {
         if self.ended || self.shared.client().tasks.leak_if_forked(&self.shared) {
             return;
         }
-        let Some(grant) = self.shared.take_back(self.grant.token()) else { return };
-        if !matches!(grant.loss(), None | Some(LossReason::Expired)) {
-            return;
-        }
-        let (shared, step) = (self.shared.clone(), self.nack_step(None, "its worker let it go"));
-        self.shared.client().tasks.spawn_operation(async move {
-            // The lease runs out instead.
-            drop(shared.end_by(grant, step).await);
-        });
+        self.let_go(self.nack_step(None, "its worker let it go"));
     }
 }
 
