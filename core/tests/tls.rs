@@ -269,7 +269,7 @@ async fn a_message_of_absurd_size_ends_its_connection() {
     let client = Client::connect_with(config).await.unwrap();
     let held = client.lock("job").unwrap().acquire().await.unwrap();
     let inbox = format!("dlock_inbox:{}", held.owner().split(':').next().unwrap());
-    let long = "x".repeat(2 << 20);
+    let long = "x".repeat(5 << 20);
     tokio::task::block_in_place(|| {
         eventually(SOON, "the inbox is heard", || server.cmd(&["PUBLISH", &inbox, &long]).int() > 0);
     });

@@ -203,7 +203,7 @@ impl<P: Primitive> Contended<P> {
     }
 
     /// The error of a caller whose requests all came too late.
-    pub(super) fn too_late(&self, op: &'static str) -> Error {
+    pub(crate) fn too_late(&self, op: &'static str) -> Error {
         let message = "the server's clock jumps back and forth; check its time synchronisation";
         Error::new(ErrorKind::Clock, op, message).temporary().on(self.name.as_str())
     }

@@ -9,6 +9,7 @@
 
 mod delivery;
 mod jobs;
+mod jobs_of;
 #[cfg(test)]
 mod model_test;
 mod new_job;
@@ -23,6 +24,7 @@ use std::sync::Arc;
 
 pub use delivery::Delivery;
 use jobs::Jobs;
+pub use jobs_of::{Counts, ListedJob};
 pub use new_job::NewJob;
 pub use options::QueueOptions;
 use step::{Put as PutStep, PutOnce, PutOutcome};

@@ -6,7 +6,10 @@ use std::time::Duration;
 use libdlock_testkit::Reply;
 use proptest::prelude::*;
 
-use super::step::{self, Ack, Cancel, Due, Job, JobSpec, Look, Nack, Put, PutOnce, QueueState, Ranked, Renew, Take};
+use super::step::{
+    self, Ack, Cancel, Due, Inspect, Job, JobSpec, List, Look, Nack, Put, PutOnce, QueueState, Ranked, Remove, Renew,
+    Requeue, Take,
+};
 use crate::contended::Queue;
 use crate::context::inbox;
 use crate::name::ObjectName;
@@ -54,6 +57,18 @@ pub(crate) enum Action {
         keep: bool,
         late: bool,
     },
+    Inspect,
+    List {
+        dead: bool,
+        most: u64,
+    },
+    Remove {
+        dead: bool,
+        id: Option<u8>,
+        request: u8,
+        late: bool,
+    },
+    Requeue(Option<u8>),
     Foreign(Foreign),
 }
 
@@ -102,6 +117,10 @@ fn actions() -> impl Strategy<Value = (Action, i64)> {
         3 => (owner, lease, prop::option::of(0..2_000u64)).prop_map(|(owner, lease_ms, cut_ms)| Action::Renew { owner, lease_ms, cut_ms }),
         2 => (0..CLIENTS, late).prop_map(|(client, late)| Action::Cancel { client, late }),
         4 => (0..CLIENTS, any::<bool>(), late).prop_map(|(client, keep, late)| Action::Look { client, keep, late }),
+        1 => Just(Action::Inspect),
+        1 => (any::<bool>(), 1..5u64).prop_map(|(dead, most)| Action::List { dead, most }),
+        2 => (any::<bool>(), prop::option::weighted(0.8, 0..12u8), 0..3u8, late).prop_map(|(dead, id, request, late)| Action::Remove { dead, id, request, late }),
+        1 => prop::option::weighted(0.8, 0..12u8).prop_map(Action::Requeue),
         1 => foreign.prop_map(Action::Foreign),
     ];
     // Pauses that land before, on and behind due times and the ends of leases and keys.
@@ -164,6 +183,18 @@ impl Model for QueueState {
             Action::Look { client: number, keep, late } => {
                 pair.step(&Look { client: client(*number).into(), keep: *keep }, *late);
             }
+            Action::Inspect => pair.step(&Inspect, false),
+            Action::List { dead, most } => pair.step(&List { dead: *dead, most: *most }, false),
+            Action::Remove { dead, id, request, late } => {
+                let made = ServerTime(pair.now.0 / 60_000_000 * 60_000_000);
+                let once = match id {
+                    Some(_) => Once::new(&format!("{}:2{request}", client(0)), made),
+                    None => Once::in_process(),
+                };
+                let id = id.map(|id| format!("job {id}"));
+                pair.step(&Remove { once, dead: *dead, id }, *late);
+            }
+            Action::Requeue(id) => pair.step(&Requeue { id: id.map(|id| format!("job {id}")) }, false),
             Action::Foreign(action) => foreign(pair, action),
         }
     }

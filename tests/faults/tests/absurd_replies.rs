@@ -16,8 +16,8 @@ use libdlock::{Client, Config, Error, ErrorKind, Wait};
 use libdlock_faults::{SOON, bounded, client, with_options};
 use libdlock_testkit::{Server, eventually, resp};
 
-/// What one scenario may add to the peak of this process's memory. The parser's own buffers for 1 MiB take a few.
-const MOST_MEMORY: usize = 16 << 20;
+/// What one scenario may add to the peak of this process's memory. The parser's own buffers for 4 MiB take a few of those.
+const MOST_MEMORY: usize = 32 << 20;
 
 /// What is sent in place of one reply: far more than fits, and little enough for a client that buffers it all.
 const BABBLE: usize = 96 << 20;

@@ -23,6 +23,8 @@ L = ARGV[1]
 local IDLE_MS = '86400000'
 -- How many deliveries that are over one script takes back.
 local RECLAIMED = 50
+-- How many jobs one script removes or moves.
+local REMOVED = 200
 local RANK = 20
 -- Why a delivery is over that nobody has ended.
 local LOST = 'its lease ran out'

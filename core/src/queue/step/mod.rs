@@ -2,19 +2,27 @@
 
 mod ack;
 mod cancel;
+mod inspect;
+mod list;
 mod look;
 mod nack;
 mod put;
+mod remove;
 mod renew;
+mod requeue;
 mod state;
 mod take;
 
 pub(crate) use ack::Ack;
 pub(crate) use cancel::Cancel;
+pub(crate) use inspect::{Inspect, Inspected};
+pub(crate) use list::{List, Listed};
 pub(crate) use look::Look;
 pub(crate) use nack::Nack;
 pub(crate) use put::{Due, JobSpec, Put, PutOnce, PutOutcome};
+pub(crate) use remove::{Remove, Removed};
 pub(crate) use renew::Renew;
+pub(crate) use requeue::Requeue;
 pub(crate) use state::QueueState;
 #[cfg(test)]
 pub(crate) use state::{Job, Ranked};

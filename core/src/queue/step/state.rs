@@ -16,6 +16,9 @@ const IDLE_MS: u64 = 86_400_000;
 /// How many deliveries that are over one script takes back.
 const RECLAIMED: usize = 50;
 
+/// How many jobs one script removes or moves.
+pub(super) const REMOVED: usize = 200;
+
 /// How long a rank is.
 pub(super) const RANK: usize = 20;
 
@@ -49,6 +52,15 @@ impl Ranked {
 
     pub(crate) fn score(&self, member: &str) -> Option<u64> {
         self.scores.get(member).copied()
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        self.scores.len() as u64
+    }
+
+    /// In their order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &(u64, String)> {
+        self.order.iter()
     }
 
     pub(crate) fn first(&self) -> Option<&(u64, String)> {
@@ -233,6 +245,7 @@ const _: () = {
     let scripts = include_str!("jobs.lua");
     assert!(contains(scripts, "local IDLE_MS = '86400000'\n") && IDLE_MS == 86_400_000);
     assert!(contains(scripts, "local RECLAIMED = 50\n") && RECLAIMED == 50);
+    assert!(contains(scripts, "local REMOVED = 200\n") && REMOVED == 200);
     assert!(contains(scripts, "local RANK = 20\n") && RANK == 20);
     assert!(contains(scripts, "local LOST = 'its lease ran out'\n"));
     assert!(contains(scripts, "local SOON_MS = 2100\n") && SOON_MS == 2_100);

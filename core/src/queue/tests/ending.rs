@@ -74,6 +74,34 @@ async fn a_job_that_is_never_done_is_dead() {
             queue.take().await.unwrap().nack("no such page").await.unwrap();
         }
         assert!(queue.try_take().await.unwrap().is_none());
+        let dead = queue.dead(10).await.unwrap();
+        assert_eq!((dead.len(), dead[0].attempts, dead[0].payload.as_slice()), (1, 2, b"x".as_slice()));
+        assert_eq!(dead[0].dead.as_ref().unwrap().1, "no such page");
+        assert!(queue.requeue_dead(&dead[0].id).await.unwrap() && !queue.requeue_dead("y").await.unwrap());
+        let again = queue.take().await.unwrap();
+        assert_eq!(again.attempt(), 1);
+        again.nack("").await.unwrap();
+        queue.take().await.unwrap().nack("").await.unwrap();
+        assert_eq!((queue.requeue_all_dead().await.unwrap(), queue.purge_dead().await.unwrap()), (1, 0));
+    }
+}
+
+#[tokio::test]
+async fn what_waits_is_cancelled_counted_and_purged() {
+    for place in Place::both() {
+        let queue = &place.queues(1).await[0];
+        queue.put_many((0..500).map(|_| NewJob::new("x").delay(60 * SECOND))).await.unwrap();
+        queue.put_many(["a", "b"].map(|id| NewJob::new(id).id(id))).await.unwrap();
+        let delivery = queue.take().await.unwrap();
+        let counts = queue.counts().await.unwrap();
+        assert_eq!((counts.ready, counts.delayed, counts.in_flight, counts.dead), (1, 500, 1, 0));
+        assert_eq!(queue.peek(2).await.unwrap().iter().map(|job| job.id.len()).collect::<Vec<_>>(), [1, 32]);
+        assert_eq!(queue.cancel("a").await.unwrap_err().kind(), ErrorKind::NotHeld);
+        assert!(queue.cancel("b").await.unwrap() && !queue.cancel("b").await.unwrap());
+        assert_eq!(queue.purge().await.unwrap(), 500);
+        delivery.ack().await.unwrap();
+        let counts = queue.counts().await.unwrap();
+        assert_eq!((counts.ready, counts.delayed, counts.in_flight, counts.dead), (0, 0, 0, 0));
     }
 }
 

@@ -1,0 +1,93 @@
+use super::state::{Place, RANK};
+use super::{QueueState, add_keys, with_jobs};
+use crate::name::ObjectName;
+use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
+use crate::time::ServerTime;
+
+/// Lists jobs without changing them. See `list.lua`.
+#[derive(Clone, Debug)]
+pub(crate) struct List {
+    /// Dead ones, and not those that wait.
+    pub(crate) dead: bool,
+    pub(crate) most: u64,
+}
+
+/// A job that was listed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Listed {
+    pub(crate) id: String,
+    pub(crate) payload: Vec<u8>,
+    pub(crate) deliveries: u64,
+    /// Server ms.
+    pub(crate) due: u64,
+    pub(crate) rank: String,
+    /// Since when it is dead; 0 when it is not.
+    pub(crate) since: u64,
+    pub(crate) reason: String,
+}
+
+impl Step for List {
+    type State = QueueState;
+    type Reply = Vec<Listed>;
+
+    const OP: &'static str = "list";
+    const IDEMPOTENT: bool = true;
+    const READS: bool = true;
+
+    fn apply(
+        &self,
+        _name: &ObjectName,
+        _attempt: Attempt,
+        state: &mut QueueState,
+        _now: ServerTime,
+        _outbox: &mut Outbox<'_>,
+    ) -> Result<Vec<Listed>, WrongType> {
+        let range = if self.dead { &state.dead } else { &state.due };
+        let (mut jobs, mut bytes) = (Vec::new(), 0);
+        for (score, member) in range.iter().take(self.most as usize) {
+            let id = if self.dead { member } else { &member[RANK..] };
+            let Some(job) = state.jobs.get(id) else { continue };
+            let payload = state.payloads.get(id).cloned().unwrap_or_default();
+            let (since, reason) = match &job.place {
+                Place::Dead { reason } if self.dead => (*score, reason.clone()),
+                _ => (0, String::new()),
+            };
+            bytes += payload.len();
+            let (id, rank) = (id.to_owned(), job.rank.clone());
+            jobs.push(Listed { id, payload, deliveries: job.deliveries, due: job.due, rank, since, reason });
+            if bytes >= 1 << 20 {
+                break;
+            }
+        }
+        Ok(jobs)
+    }
+
+    fn script() -> &'static Script {
+        static SCRIPT: Script = Script::new(with_jobs!("list.lua"));
+        &SCRIPT
+    }
+
+    fn encode(&self, name: &ObjectName, _attempt: Attempt, call: &mut Call) {
+        add_keys(name, call);
+        call.args.push(if self.dead { "d" } else { "w" });
+        call.args.number(self.most);
+    }
+
+    fn decode(reply: Reply) -> Result<Vec<Listed>, Malformed> {
+        let text = |item: Option<&Reply>| wire::text(item)?.ok_or(Malformed);
+        let read = |item: Reply| {
+            let items = wire::list(item)?;
+            let Some(Reply::Bytes(payload)) = items.get(1) else { return Err(Malformed) };
+            Ok(Listed {
+                id: text(items.first())?,
+                payload: payload.clone(),
+                deliveries: wire::unsigned(items.get(2))?,
+                due: wire::unsigned(items.get(3))?,
+                rank: text(items.get(4))?,
+                since: wire::unsigned(items.get(5))?,
+                reason: text(items.get(6))?,
+            })
+        };
+        wire::list(reply)?.into_iter().map(read).collect()
+    }
+}

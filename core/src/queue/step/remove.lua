@@ -1,0 +1,40 @@
+-- Removes jobs that wait, or dead ones; none that a delivery has.
+--
+-- KEYS     M, D, P, R, F, O, X, N, Q, S: see jobs.lua
+-- ARGV[2]  id of the request, empty for one that may be repeated anyway, and ARGV[3] not after, server time in us: see once.lua
+-- ARGV[4]  w: those that wait; d: dead ones
+-- ARGV[5]  the id of the job; empty: as many as one script should remove, the first ones
+--
+-- Reply    {now us, how many were removed, 1: a delivery has it, else 0}
+--          {now us}  too late, nothing done
+--
+-- It works on a server that is full.
+local now = clock()
+if now > tonumber(ARGV[3]) then
+  return {now}
+end
+local request, waiting, id = ARGV[2], ARGV[4] == 'w', ARGV[5]
+local place = waiting and R or X
+if request ~= '' and known(request) then
+  return {now, 1, 0}
+end
+begin()
+if id == '' then
+  local members = redis.call('ZRANGE', place, 0, REMOVED - 1)
+  for _, member in ipairs(members) do
+    remove(waiting and string.sub(member, RANK + 1) or member)
+    redis.call('ZREM', place, member)
+  end
+  return {now, #members, 0}
+end
+local text = redis.call('HGET', M, id)
+local job = text and parse(text)
+if not job or job.place ~= ARGV[4] then
+  return {now, 0, job and job.place == 't' and 1 or 0}
+end
+all_or_nothing(request, function()
+  once(request, now, tonumber(ARGV[3]))
+  remove(id)
+  redis.call('ZREM', place, waiting and job.rank .. id or id)
+end)
+return {now, 1, 0}

@@ -1,0 +1,96 @@
+use super::state::{Place, RANK, REMOVED};
+use super::{QueueState, add_keys};
+use crate::name::ObjectName;
+use crate::step::{Attempt, Call, Carried, Malformed, Once, Outbox, Reply, Script, Step, WrongType, once_lua, wire};
+use crate::time::ServerTime;
+
+/// Removes jobs that wait, or dead ones. See `remove.lua`.
+#[derive(Clone, Debug)]
+pub(crate) struct Remove {
+    /// In process for one without an id, which may be repeated anyway.
+    pub(crate) once: Once,
+    /// Dead ones, and not those that wait.
+    pub(crate) dead: bool,
+    /// The job; `None`: as many as one script should remove.
+    pub(crate) id: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Removed {
+    pub(crate) count: u64,
+    /// A delivery has the job.
+    pub(crate) delivered: bool,
+}
+
+impl Step for Remove {
+    type State = QueueState;
+    type Reply = Carried<Removed>;
+
+    const OP: &'static str = "remove";
+    const IDEMPOTENT: bool = true;
+
+    fn apply(
+        &self,
+        _name: &ObjectName,
+        attempt: Attempt,
+        state: &mut QueueState,
+        now: ServerTime,
+        _outbox: &mut Outbox<'_>,
+    ) -> Result<Carried<Removed>, WrongType> {
+        let carried = |count, delivered| Ok(Carried { now, out: Some(Removed { count, delivered }) });
+        if now > self.once.not_after(attempt) {
+            return Ok(Carried { now, out: None });
+        }
+        if !self.once.id().is_empty() && state.done.knows(self.once.id()) {
+            return carried(1, false);
+        }
+        let dead = self.dead;
+        let place = if dead { &state.dead } else { &state.due };
+        let Some(id) = &self.id else {
+            let members: Vec<String> = place.iter().take(REMOVED).map(|(_, member)| member.clone()).collect();
+            for member in &members {
+                state.remove(if dead { member } else { &member[RANK..] });
+                let place = if dead { &mut state.dead } else { &mut state.due };
+                place.remove(member);
+            }
+            return carried(members.len() as u64, false);
+        };
+        let member = match state.jobs.get(id) {
+            Some(job) if matches!(job.place, Place::Dead { .. }) && dead => id.clone(),
+            Some(job) if job.place == Place::Waiting && !dead => format!("{}{id}", job.rank),
+            other => return carried(0, other.is_some_and(|job| job.place == Place::Taken)),
+        };
+        state.done.once(&self.once, now);
+        state.remove(id);
+        let place = if dead { &mut state.dead } else { &mut state.due };
+        place.remove(&member);
+        carried(1, false)
+    }
+
+    fn script() -> &'static Script {
+        static SCRIPT: Script = Script::new(concat!(
+            crate::contended::wants_lua!("jobs"),
+            once_lua!(),
+            include_str!("jobs.lua"),
+            include_str!("remove.lua")
+        ));
+        &SCRIPT
+    }
+
+    fn encode(&self, name: &ObjectName, attempt: Attempt, call: &mut Call) {
+        add_keys(name, call);
+        self.once.encode(attempt, call);
+        call.args.push(if self.dead { "d" } else { "w" });
+        call.args.push(self.id.as_deref().unwrap_or_default());
+    }
+
+    fn decode(reply: Reply) -> Result<Carried<Removed>, Malformed> {
+        Carried::decode(reply, |items| {
+            Ok(Removed { count: wire::unsigned(items.first())?, delivered: wire::int(items.get(1))? == 1 })
+        })
+    }
+
+    fn server_time(reply: &Carried<Removed>) -> Option<ServerTime> {
+        Some(reply.now)
+    }
+}
