@@ -126,6 +126,68 @@ fn jobs_are_put_and_taken_together() {
 }
 
 #[test]
+fn what_waits_is_listed_counted_cancelled_and_purged() {
+    let state = enter().unwrap();
+    let jobs = queue(state, "lists");
+    for (id, delay_ms) in [("a", 0), ("b", 0), ("c", 60_000), ("d", 90_000)] {
+        let named = JobArgs { id: Some(id.into()), delay_ms: Some(delay_ms), ..job(id.as_bytes()) };
+        put(state, jobs, named).unwrap();
+    }
+    let first = comes(state, jobs);
+    let counts = state.wait(ops::queue_counts(state, jobs), None).unwrap();
+    assert_eq!((counts.ready, counts.delayed, counts.in_flight, counts.dead, counts.waiters), (1, 2, 1, 0, 0));
+    let listed = state.wait(ops::queue_peek(state, jobs, 2), None).unwrap().0;
+    let of = |job: &ops::ListedJob| (job.id.clone(), job.payload.clone(), job.attempts, job.dead.clone());
+    assert_eq!(
+        listed.iter().map(of).collect::<Vec<_>>(),
+        [("b".to_owned(), b"b".to_vec(), 0, None), ("c".to_owned(), b"c".to_vec(), 0, None)]
+    );
+    assert!(listed[1].due_ms > listed[0].due_ms + 50_000);
+    let cancel = |id: &[u8]| state.wait(ops::queue_cancel(state, jobs, id.to_vec()), None);
+    assert_eq!(cancel(b"a").unwrap_err().kind(), ErrorKind::NotHeld);
+    assert_eq!(cancel(b"\xff").unwrap_err().kind(), ErrorKind::InvalidArgument);
+    assert!(cancel(b"b").unwrap() && !cancel(b"b").unwrap() && !cancel(b"").unwrap());
+    assert_eq!(state.wait(ops::queue_purge(state, jobs), None).unwrap(), 2);
+    assert_eq!(ack(state, &first), Ok(()));
+    for most in [-1, 0, 1_001, i64::MAX] {
+        for listed in
+            [state.wait(ops::queue_peek(state, jobs, most), None), state.wait(ops::queue_dead(state, jobs, most), None)]
+        {
+            let error = listed.unwrap_err();
+            assert_eq!((error.kind(), error.allowed()), (ErrorKind::InvalidArgument, Some("1 to 1000")), "{error}");
+        }
+    }
+}
+
+#[test]
+fn dead_jobs_are_listed_requeued_and_removed() {
+    let state = enter().unwrap();
+    let (_, jobs) = queue_with(state, "dead", QueueArgs { max_attempts: Some(1), ..QueueArgs::default() });
+    let die = |count| {
+        for _ in 0..count {
+            nack(state, &comes(state, jobs), None, b"no such page").unwrap();
+        }
+    };
+    for id in ["a", "b", "c"] {
+        put(state, jobs, JobArgs { id: Some(id.into()), ..job(id.as_bytes()) }).unwrap();
+    }
+    die(3);
+    let dead = || state.wait(ops::queue_dead(state, jobs, 10), None).unwrap().0;
+    let (since, reason) = dead()[0].dead.clone().unwrap();
+    assert_eq!((dead().len(), dead()[0].attempts, reason.as_str()), (3, 1, "no such page"));
+    assert!(since >= dead()[0].due_ms);
+    let requeue = |id: &str| state.wait(ops::queue_requeue_dead(state, jobs, id.into()), None).unwrap();
+    assert!(requeue("a") && !requeue("a"));
+    die(1);
+    let remove = |id: &str| state.wait(ops::queue_remove_dead(state, jobs, id.into()), None).unwrap();
+    assert!(remove("b") && !remove("b"));
+    assert_eq!(state.wait(ops::queue_requeue_all_dead(state, jobs), None).unwrap(), 2);
+    die(2);
+    assert_eq!(state.wait(ops::queue_purge_dead(state, jobs), None).unwrap(), 2);
+    assert!(dead().is_empty());
+}
+
+#[test]
 fn values_that_no_job_has_are_refused() {
     let state = enter().unwrap();
     let (client, jobs) = queue_with(state, "values", QueueArgs { max_payload: Some(3), ..QueueArgs::default() });

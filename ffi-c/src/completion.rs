@@ -151,6 +151,9 @@ impl dlock_completion_t {
         match outcome {
             // No operation of C brings several ids: dlock_id_generator_next_ids() has an array of its caller's.
             Outcome::Unit | Outcome::Granted(_) | Outcome::Ids(_) => {}
+            Outcome::Puts(_) | Outcome::Deliveries(_) | Outcome::QueueCounts(_) | Outcome::ListedJobs(_) => {
+                unreachable!("no function of C brings jobs of a queue")
+            }
             // <api:scalars> written by `python3 api/write.py` from api/wire.json
             Outcome::Bool(answer) => {
                 self.kind = DLOCK_COMPLETION_FLAG;

@@ -145,6 +145,9 @@ impl<'a> Rows<'a> {
                 self.other(Either11::J(each.collect()))
             }
             Outcome::Ids(ids) => self.other(Either11::K(BigInt64Array::new(ids.0))),
+            Outcome::Puts(_) | Outcome::Deliveries(_) | Outcome::QueueCounts(_) | Outcome::ListedJobs(_) => {
+                unreachable!("no function of Node brings jobs of a queue")
+            }
         }
     }
 }

@@ -14,6 +14,7 @@ mod limiter_adjust;
 mod lock;
 mod lock_all;
 mod queue;
+mod queue_jobs;
 mod rw_lock;
 mod semaphore;
 mod snowflake;
@@ -57,6 +58,10 @@ pub use self::lock_all::{
 pub use self::queue::{
     JobArgs, QueueArgs, delivery_ack, delivery_give_back, delivery_job, delivery_nack, queue_key, queue_name,
     queue_open, queue_put, queue_put_many, queue_take, queue_take_many,
+};
+pub use self::queue_jobs::{
+    queue_cancel, queue_counts, queue_dead, queue_peek, queue_purge, queue_purge_dead, queue_remove_dead,
+    queue_requeue_all_dead, queue_requeue_dead,
 };
 pub use self::rw_lock::{
     RwLockArgs, rw_lock_acquire, rw_lock_downgrade, rw_lock_extend, rw_lock_force_release, rw_lock_held,

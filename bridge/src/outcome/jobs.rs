@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use libdlock::queue::Delivery;
+use libdlock::queue::{self, Delivery};
 
 use super::Held;
 
@@ -17,8 +17,8 @@ pub struct Put {
     pub is_new: bool,
 }
 
-impl From<libdlock::queue::Put> for Put {
-    fn from(put: libdlock::queue::Put) -> Self {
+impl From<queue::Put> for Put {
+    fn from(put: queue::Put) -> Self {
         Put { id: put.id, is_new: put.is_new }
     }
 }
@@ -108,6 +108,13 @@ pub struct QueueCounts {
     pub waiters: u64,
 }
 
+impl From<queue::Counts> for QueueCounts {
+    fn from(counts: queue::Counts) -> Self {
+        let queue::Counts { ready, delayed, in_flight, dead, waiters, .. } = counts;
+        QueueCounts { ready, delayed, in_flight, dead, waiters }
+    }
+}
+
 /// A job as a list shows it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ListedJob {
@@ -121,6 +128,14 @@ pub struct ListedJob {
     pub due_ms: i64,
     /// Since when it is dead, in milliseconds since 1970, and why; none for a job that waits.
     pub dead: Option<(i64, String)>,
+}
+
+impl From<queue::ListedJob> for ListedJob {
+    fn from(job: queue::ListedJob) -> Self {
+        let queue::ListedJob { id, payload, attempts, due, dead, .. } = job;
+        let dead = dead.map(|(since, reason)| (unix_ms(since), reason));
+        ListedJob { id, payload, attempts, due_ms: unix_ms(due), dead }
+    }
 }
 
 /// Not the payload, which is the caller's.

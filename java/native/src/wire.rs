@@ -185,6 +185,9 @@ impl Bytes {
                 self.0.extend((ids.0.len() as u32).to_be_bytes());
                 ids.0.iter().for_each(|id| self.int64(*id));
             }
+            Outcome::Puts(_) | Outcome::Deliveries(_) | Outcome::QueueCounts(_) | Outcome::ListedJobs(_) => {
+                unreachable!("no function of Java brings jobs of a queue")
+            }
             Outcome::Handle(handle) => {
                 self.byte(HANDLE);
                 self.int64(*handle as i64);
