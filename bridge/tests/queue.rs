@@ -227,6 +227,17 @@ fn values_that_no_job_has_are_refused() {
 }
 
 #[test]
+fn a_back_off_is_between_half_of_it_and_all() {
+    for (attempt, full) in [(1, 100), (2, 200), (5, 1_000), (i64::MAX, 1_000)] {
+        assert!((full / 2..=full).contains(&ops::backoff_ms(attempt, 100, 1_000).unwrap()));
+    }
+    for (attempt, base, most) in [(-1, 1, 1), (1, -1, 1), (1, 0, -1), (1, 2, 1)] {
+        let error = ops::backoff_ms(attempt, base, most).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    }
+}
+
+#[test]
 fn a_full_queue_takes_no_more() {
     let state = enter().unwrap();
     let (_, jobs) = queue_with(state, "full", QueueArgs { max_length: Some(1), ..QueueArgs::default() });

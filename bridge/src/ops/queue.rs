@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
-use libdlock::queue::{Delivery, NewJob, QueueOptions};
+use libdlock::queue::{Backoff, Delivery, NewJob, QueueOptions};
 use libdlock::{Error, ErrorKind, Result, embed};
 
 use super::held::keep;
@@ -238,6 +238,19 @@ pub async fn delivery_nack(state: &'static State, held: Handle, delay_ms: Option
 /// As [`delivery_ack`].
 pub async fn delivery_give_back(state: &'static State, held: Handle) -> Result<()> {
     embed::give_back(&*delivery(state, held, "give back")?).await
+}
+
+/// How long a job waits whose delivery number `attempt` has failed, in milliseconds, rounded up: see `Backoff` of core. No I/O.
+///
+/// # Errors
+/// `InvalidArgument` for a number below 0, and for a base that is longer than the longest.
+pub fn backoff_ms(attempt: i64, base_ms: i64, most_ms: i64) -> Result<i64> {
+    const OP: &str = "back-off";
+    let millis = |given, what| args::millis(given, what, "0 or more", OP);
+    let backoff = Backoff::new(millis(base_ms, "base")?, millis(most_ms, "longest back-off")?)?;
+    let attempt = args::count(attempt, "attempt", "0 or more", OP)?;
+    let delay = backoff.delay(u32::try_from(attempt).unwrap_or(u32::MAX));
+    Ok(i64::try_from(delay.as_nanos().div_ceil(1_000_000)).unwrap_or(i64::MAX))
 }
 
 fn delivery(state: &State, held: Handle, op: &'static str) -> Result<Arc<Delivery>> {
