@@ -1374,6 +1374,11 @@ typedef struct dlock_completion_t {
 #define DLOCK_UNSUPPORTED -17
 
 /**
+ * The queue holds as many jobs as it may; nothing was put.
+ */
+#define DLOCK_FULL -18
+
+/**
  * Not lost.
  */
 #define DLOCK_LOSS_NONE 0

@@ -68,6 +68,10 @@ fn kinds() -> Vec<Kind> {
             ],
         ),
         kind::<crate::latch::LatchState>("latch", &["latch/step", "step/once.lua"]),
+        kind::<crate::queue::QueueState>(
+            "queue",
+            &["queue/step", "contended/queue.lua", "contended/wants.lua", "contended/turn.lua", "step/once.lua"],
+        ),
         kind::<crate::id_generator::IdGeneratorState>("id generator", &["id_generator/step"]),
         kind::<crate::limit::LimitState>("rate limiter", &["limit/step"]),
         kind::<crate::limit::RedissonState>("rate limiter of Redisson", &["limit/redisson/step"]),

@@ -45,7 +45,7 @@ impl Step for Look {
     }
 
     fn script() -> &'static Script {
-        static SCRIPT: Script = Script::new(concat!(wants_lua!("jobs"), include_str!("look.lua")));
+        static SCRIPT: Script = Script::new(concat!(wants_lua!("queue"), include_str!("look.lua")));
         &SCRIPT
     }
 

@@ -33,17 +33,17 @@ use crate::name::ObjectName;
 use crate::step::Call;
 
 /// The keys of the waiters.
-pub(crate) const QUEUE: QueueNames = QueueNames::new("jobs", "dlock_jobs_queue", "dlock_jobs_seen").with_wants();
+pub(crate) const QUEUE: QueueNames = QueueNames::new("queue", "dlock_queue_queue", "dlock_queue_seen").with_wants();
 
 /// The kinds of the other keys: see `jobs.lua`.
-pub(crate) const JOBS: &str = "dlock_jobs_all";
-pub(crate) const DONE: &str = "dlock_jobs_done";
-pub(crate) const PAYLOADS: &str = "dlock_jobs_payloads";
-pub(crate) const DUE: &str = "dlock_jobs_due";
-pub(crate) const LEASES: &str = "dlock_jobs_leases";
-pub(crate) const HELD: &str = "dlock_jobs_held";
-pub(crate) const DEAD: &str = "dlock_jobs_dead";
-pub(crate) const LAST: &str = "dlock_jobs_last";
+pub(crate) const JOBS: &str = "dlock_queue_all";
+pub(crate) const DONE: &str = "dlock_queue_done";
+pub(crate) const PAYLOADS: &str = "dlock_queue_payloads";
+pub(crate) const DUE: &str = "dlock_queue_due";
+pub(crate) const LEASES: &str = "dlock_queue_leases";
+pub(crate) const HELD: &str = "dlock_queue_held";
+pub(crate) const DEAD: &str = "dlock_queue_dead";
+pub(crate) const LAST: &str = "dlock_queue_last";
 
 /// The most deliveries that one script begins.
 pub(crate) const MAX_TAKEN: usize = 100;
@@ -66,7 +66,7 @@ fn add_keys(name: &ObjectName, call: &mut Call) {
 macro_rules! with_jobs {
     ($($file:literal),+) => {
         concat!(
-            $crate::contended::wants_lua!("jobs"),
+            $crate::contended::wants_lua!("queue"),
             include_str!("jobs.lua"),
             $(include_str!($file)),+
         )

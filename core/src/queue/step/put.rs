@@ -142,7 +142,7 @@ impl Put {
 }
 
 static SCRIPT: Script = Script::new(concat!(
-    crate::contended::wants_lua!("jobs"),
+    crate::contended::wants_lua!("queue"),
     once_lua!(),
     include_str!("jobs.lua"),
     include_str!("put.lua")

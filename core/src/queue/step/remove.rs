@@ -69,7 +69,7 @@ impl Step for Remove {
 
     fn script() -> &'static Script {
         static SCRIPT: Script = Script::new(concat!(
-            crate::contended::wants_lua!("jobs"),
+            crate::contended::wants_lua!("queue"),
             once_lua!(),
             include_str!("jobs.lua"),
             include_str!("remove.lua")

@@ -57,7 +57,7 @@ impl Step for Renew {
     }
 
     fn script() -> &'static Script {
-        static SCRIPT: Script = Script::new(concat!(queue_lua!("jobs"), include_str!("renew.lua")));
+        static SCRIPT: Script = Script::new(concat!(queue_lua!("queue"), include_str!("renew.lua")));
         &SCRIPT
     }
 

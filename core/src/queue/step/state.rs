@@ -119,9 +119,9 @@ impl Expires for QueueState {
 }
 
 impl State for QueueState {
-    const ACCESS: &'static str = "~dlock_jobs_all:* ~dlock_jobs_done:* ~dlock_jobs_payloads:* ~dlock_jobs_due:* \
-        ~dlock_jobs_leases:* ~dlock_jobs_held:* ~dlock_jobs_dead:* ~dlock_jobs_last:* \
-        ~dlock_jobs_queue:* ~dlock_jobs_seen:* &dlock_inbox:* \
+    const ACCESS: &'static str = "~dlock_queue_all:* ~dlock_queue_done:* ~dlock_queue_payloads:* ~dlock_queue_due:* \
+        ~dlock_queue_leases:* ~dlock_queue_held:* ~dlock_queue_dead:* ~dlock_queue_last:* \
+        ~dlock_queue_queue:* ~dlock_queue_seen:* &dlock_inbox:* \
         +eval +evalsha +time +ping +info +subscribe +unsubscribe +publish +get +set +del +exists +pexpire +pttl \
         +hget +hset +hdel +hexists +hincrby +hlen +zadd +zcard +zcount +zrange +zrangebyscore +zrank +zrem +zscore";
 

@@ -130,7 +130,7 @@ impl Step for Take {
 
     fn script() -> &'static Script {
         static SCRIPT: Script = Script::new(concat!(
-            crate::contended::wants_lua!("jobs"),
+            crate::contended::wants_lua!("queue"),
             crate::contended::turn_lua!(),
             include_str!("jobs.lua"),
             include_str!("take.lua")

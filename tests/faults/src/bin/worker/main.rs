@@ -3,6 +3,7 @@
 //!
 //! The verbs are those of the modules, and `wall-clock`, `close`.
 
+mod jobs;
 mod locks;
 mod numbers;
 mod others;
@@ -19,6 +20,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
+use libdlock::queue::Delivery;
 use libdlock::{Client, HeldAll, Lock, Permits, RwHeld, Snowflake, Worker};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -48,6 +50,7 @@ async fn main() -> ExitCode {
         taken: Kept::default(),
         sides: Kept::default(),
         sets: Kept::default(),
+        jobs: Default::default(),
         number: Mutex::default(),
         check: Default::default(),
         is_over: AtomicBool::new(false),
@@ -73,6 +76,7 @@ struct Process {
     taken: Kept<Permits>,
     sides: Kept<RwHeld>,
     sets: Kept<HeldAll>,
+    jobs: tokio::sync::Mutex<Vec<Delivery>>,
     /// The worker number that was leased last.
     number: Mutex<Option<(Worker, Snowflake)>>,
     /// What the first look at a hold after a stop of this process saw.
@@ -118,6 +122,9 @@ impl Process {
             return Ok(values);
         }
         if let Some(values) = sets::run(self, &words).await? {
+            return Ok(values);
+        }
+        if let Some(values) = jobs::run(self, &words).await? {
             return Ok(values);
         }
         if let Some(values) = numbers::run(self, &words).await? {
