@@ -100,7 +100,6 @@ pub(crate) fn cancel_new(py: Python<'_>) -> PyResult<ObjectHandle> {
     Ok(ObjectHandle::new(HandleKind::Cancel, handle))
 }
 
-/// Keeps the interpreter lock, as `submit` does: a handler of signals calls this.
 #[pyfunction]
 pub(crate) fn cancel_fire(py: Python<'_>, token: u64) -> PyResult<()> {
     quick(py, "cancel_fire", |state| state.cancel_fire(token))

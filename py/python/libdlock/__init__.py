@@ -7,9 +7,11 @@ with libdlock.connect("redis://127.0.0.1:6379/0") as client:
 
 # <api:exports> written by `python3 api/write.py` from api/primitives.json, api/errors.json and api/records.json
 from ._client import Client, connect
+from ._consumer import Consumer
 from ._counting import CountingSemaphoreInspection
 from ._counting_semaphore import CountingSemaphore
 from ._decision import Decision, Undecided
+from ._delivery import Delivery
 from ._errors import (
     AcquireTimeout,
     Cancelled,
@@ -38,6 +40,7 @@ from ._errors import (
 from ._held import Held, Lost
 from ._hold import Inspection
 from ._id_generator import IdGenerator
+from ._jobs import Backoff, ListedJob, NewJob, Put, QueueCounts
 from ._latch import Latch
 from ._limiter import RateLimiter
 from ._lock import Lock
@@ -46,6 +49,7 @@ from ._native import __version__
 from ._options import LockDefaults
 from ._owned import OwnedHold
 from ._permits import SemaphoreInspection
+from ._queue import DeadJobs, Queue
 from ._rate import Rate
 from ._rw_lock import OwnedRwHold, RwHeld, RwLock, RwLockSide
 from ._semaphore import Semaphore
@@ -69,16 +73,20 @@ from ._worker import Worker
 # <api:all> written by `python3 api/write.py` from the imports
 __all__ = [
     "AcquireTimeout",
+    "Backoff",
     "Cancelled",
     "Client",
     "ClockError",
     "Closed",
     "ConnectionFailed",
+    "Consumer",
     "CountingSemaphore",
     "CountingSemaphoreInspection",
     "CountingSemaphoreStats",
+    "DeadJobs",
     "Deadlock",
     "Decision",
+    "Delivery",
     "DlockError",
     "Forked",
     "Held",
@@ -94,12 +102,14 @@ __all__ = [
     "LatchStats",
     "Layout",
     "LimiterStats",
+    "ListedJob",
     "Lock",
     "LockAll",
     "LockDefaults",
     "LockLost",
     "LockStats",
     "Lost",
+    "NewJob",
     "NoPermission",
     "NotHeld",
     "OutOfMemory",
@@ -108,6 +118,9 @@ __all__ = [
     "OwnedHoldAll",
     "OwnedRwHold",
     "Parts",
+    "Put",
+    "Queue",
+    "QueueCounts",
     "QueueFull",
     "Rate",
     "RateLimiter",

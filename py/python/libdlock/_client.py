@@ -24,6 +24,8 @@ from ._lock_set import OpensLockAlls
 from ._named import OpensLocks
 from ._options import lists_options, texts_of
 from ._permits import OpensSemaphores
+from ._queue import Queue
+from ._queues import OpensQueues
 from ._rw_lock import RwLock
 from ._semaphore import Semaphore
 from ._sides import OpensRwLocks
@@ -62,6 +64,7 @@ class Client(
     OpensRwLocks[RwLock],
     OpensLatches[Latch],
     OpensIdGenerators[IdGenerator],
+    OpensQueues[Queue],
     OpensLimiters[RateLimiter],
 ):
     """A connected client, made by `connect`. Safe to share between threads; not across a fork.
@@ -77,6 +80,7 @@ class Client(
     _rw_lock_class = RwLock
     _latch_class = Latch
     _id_generator_class = IdGenerator
+    _queue_class = Queue
     _limiter_class = RateLimiter
 
     def synchronized(

@@ -34,6 +34,7 @@ from .._errors import (
     WrongType,
 )
 from .._hold import Inspection
+from .._jobs import Backoff, ListedJob, NewJob, Put, QueueCounts
 from .._native import __version__
 from .._options import LockDefaults
 from .._permits import SemaphoreInspection
@@ -52,7 +53,9 @@ from .._stats import (
     WorkerStats,
 )
 from ._client import Client, Connecting, connect
+from ._consumer import Consumer
 from ._counting_semaphore import CountingSemaphore
+from ._delivery import Delivery
 from ._held import Held, Lost
 from ._id_generator import IdGenerator
 from ._latch import Latch
@@ -60,6 +63,7 @@ from ._limiter import RateLimiter
 from ._lock import Lock
 from ._lock_all import HeldAll, LockAll, OwnedHoldAll
 from ._owned import OwnedHold
+from ._queue import DeadJobs, Queue
 from ._rw_lock import OwnedRwHold, RwHeld, RwLock, RwLockSide
 from ._semaphore import Semaphore
 from ._worker import Worker
@@ -69,17 +73,21 @@ from ._worker import Worker
 # <api:all> written by `python3 api/write.py` from the imports
 __all__ = [
     "AcquireTimeout",
+    "Backoff",
     "Cancelled",
     "Client",
     "ClockError",
     "Closed",
     "Connecting",
     "ConnectionFailed",
+    "Consumer",
     "CountingSemaphore",
     "CountingSemaphoreInspection",
     "CountingSemaphoreStats",
+    "DeadJobs",
     "Deadlock",
     "Decision",
+    "Delivery",
     "DlockError",
     "Forked",
     "Held",
@@ -95,12 +103,14 @@ __all__ = [
     "LatchStats",
     "Layout",
     "LimiterStats",
+    "ListedJob",
     "Lock",
     "LockAll",
     "LockDefaults",
     "LockLost",
     "LockStats",
     "Lost",
+    "NewJob",
     "NoPermission",
     "NotHeld",
     "OutOfMemory",
@@ -109,6 +119,9 @@ __all__ = [
     "OwnedHoldAll",
     "OwnedRwHold",
     "Parts",
+    "Put",
+    "Queue",
+    "QueueCounts",
     "QueueFull",
     "Rate",
     "RateLimiter",

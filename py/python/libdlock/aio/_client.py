@@ -18,6 +18,7 @@ from .._lock_set import OpensLockAlls
 from .._named import OpensLocks
 from .._options import lists_options, texts_of
 from .._permits import OpensSemaphores
+from .._queues import OpensQueues
 from .._sides import OpensRwLocks
 from .._workers import leasing
 from ._counting_semaphore import CountingSemaphore
@@ -27,6 +28,7 @@ from ._limiter import RateLimiter
 from ._lock import Lock
 from ._lock_all import LockAll
 from ._port import running_port
+from ._queue import Queue
 from ._rw_lock import RwLock
 from ._semaphore import Semaphore
 from ._worker import Worker
@@ -91,6 +93,7 @@ class Client(
     OpensRwLocks[RwLock],
     OpensLatches[Latch],
     OpensIdGenerators[IdGenerator],
+    OpensQueues[Queue],
     OpensLimiters[RateLimiter],
 ):
     """A connected client, made by `connect`. May be shared between tasks, also of several loops; not across a fork.
@@ -107,6 +110,7 @@ class Client(
     _rw_lock_class = RwLock
     _latch_class = Latch
     _id_generator_class = IdGenerator
+    _queue_class = Queue
     _limiter_class = RateLimiter
 
     def synchronized(

@@ -1,0 +1,203 @@
+"""A consumer of a queue in tasks."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from .. import _native
+from .._consumers import ConsumerView
+from .._convert import Seconds, optional_ms
+from .._deliveries import STOPPED, reason_of
+from .._errors import DlockError
+from .._jobs import Backoff
+
+if TYPE_CHECKING:
+    from ._delivery import Delivery
+    from ._queue import Queue
+
+_Self = TypeVar("_Self", bound="Consumer")
+
+
+class Consumer(ConsumerView):
+    """Takes jobs of a queue in tasks and awaits a handler with each, made by `Queue.consume`.
+
+        consumer = mails.consume(send, concurrency=8)
+        await consumer.run()  # until SIGTERM or SIGINT
+
+    Or, for a program that goes on meanwhile, with an `async with`, at whose end it stops. It belongs to the loop in which it
+    was started.
+    """
+
+    _label = "libdlock.aio.Consumer"
+
+    def __init__(
+        self,
+        queue: Queue,
+        handler: Callable[[Delivery], Coroutine[Any, Any, object]],
+        concurrency: int,
+        backoff: Backoff,
+        grace: Seconds,
+    ) -> None:
+        super().__init__(queue, concurrency, backoff, grace)
+        self._queue = queue
+        self._handler = handler
+        self._stopping = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._idle: set[asyncio.Task[None]] = set()
+
+    async def start(self) -> None:
+        """Starts the tasks. A consumer is started once: `RuntimeError` otherwise."""
+        if self._tasks or self._stopping.is_set():
+            raise RuntimeError("a consumer is started once: make another one with `queue.consume`")
+        self._tasks = [
+            asyncio.create_task(self._work(), name=f"libdlock-consumer-{at}")
+            for at in range(self._concurrency)
+        ]
+
+    def request_stop(self) -> None:
+        """Takes no more jobs, and returns at once. For handlers of signals, and for handlers of jobs."""
+        self._stopping.set()
+        for task in self._idle:
+            task.cancel()
+
+    async def stop(self, grace: Seconds | None = None) -> bool:
+        """Takes no more jobs and waits for those in hand, `grace` seconds at most, the consumer's own unless given.
+
+        What is not done by then is cancelled and put back, for another worker, and that delivery counts. Returns whether all
+        were done in time.
+        """
+        waiting = self._grace if grace is None else self._seconds(grace)
+        self.request_stop()
+        if await self._ended(waiting):
+            return True
+        for task in self._tasks:
+            task.cancel()
+        await self._ended(None)
+        return False
+
+    async def wait(self, timeout: Seconds | None = None) -> bool:
+        """Waits until all tasks have ended, `timeout` seconds at most; whether they have.
+
+        They end after a stop, or when the queue cannot be used any more: then the error is raised, such as `Closed`.
+        """
+        ms = optional_ms(timeout, "timeout", op="consume", name=self._of._name)
+        if not await self._ended(None if ms is None else max(ms, 0) / 1000):
+            return False
+        if self._failure is not None:
+            raise self._failure
+        return True
+
+    async def run(self, signals: Sequence[int] = (signal.SIGTERM, signal.SIGINT)) -> bool:
+        """Starts, and returns when it has stopped: by one of these signals, by `request_stop`, or by an error.
+
+        The error is raised. The handlers of the signals are its own meanwhile, where the loop can have any: on the main
+        thread. When the task is cancelled it stops, too. Returns whether all jobs in hand were done within the grace.
+        """
+        with self._stopped_by(signals):
+            await self.start()
+            try:
+                await self._stopping.wait()
+            finally:
+                done = await self.stop()
+        if self._failure is not None:
+            raise self._failure
+        return done
+
+    @contextlib.contextmanager
+    def _stopped_by(self, signals: Sequence[int]) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        heard = []
+        # A loop has handlers on the main thread alone.
+        with contextlib.suppress(NotImplementedError, ValueError, RuntimeError):
+            for number in signals:
+                loop.add_signal_handler(number, self.request_stop)
+                heard.append(number)
+        try:
+            yield
+        finally:
+            for number in heard:
+                loop.remove_signal_handler(number)
+
+    async def _ended(self, within: float | None) -> bool:
+        others = [task for task in self._tasks if task is not asyncio.current_task()]
+        if not others:
+            return True
+        _, pending = await asyncio.wait(others, timeout=within)
+        return not pending
+
+    async def _work(self) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        failures = 0
+        while not self._stopping.is_set():
+            self._idle.add(task)
+            try:
+                taken = await self._queue._taken(_native.submit_queue_take, None, None)
+            except asyncio.CancelledError:  # by a stop, or by whoever ends the program
+                self.request_stop()
+                break
+            except DlockError as error:
+                if not error.retryable:
+                    self._fail(error)
+                    break
+                failures += 1
+                pause = self._retry.delay(failures)
+                self._tell_away(error, pause)
+                with contextlib.suppress(asyncio.TimeoutError):
+                    await asyncio.wait_for(self._stopping.wait(), pause)
+                continue
+            finally:
+                self._idle.discard(task)
+            failures = 0
+            for delivery in taken:
+                await self._do(delivery)
+
+    async def _do(self, delivery: Delivery) -> None:
+        try:
+            try:
+                await self._handler(delivery)
+            except BaseException as error:
+                await self._handler_failed(delivery, error)
+            else:
+                if not delivery.ended:
+                    await delivery.ack()
+        except DlockError as error:
+            self._tell_unended(delivery, error)
+
+    async def _handler_failed(self, delivery: Delivery, error: BaseException) -> None:
+        stopped = isinstance(error, asyncio.CancelledError) and self._is_cancelled()
+        if stopped:
+            self.request_stop()
+        else:
+            self._tell_failed(delivery, error)
+            # Such as `SystemExit`, which asks for an end.
+            if not isinstance(error, Exception | asyncio.CancelledError):
+                self._fail(error)
+        if not delivery.ended:
+            delay = self._delay_after(delivery, error)
+            await delivery.nack(delay, STOPPED if stopped else reason_of(error))
+
+    def _is_cancelled(self) -> bool:
+        """Whether the task was cancelled, and not something that its handler awaited. Python 3.10 cannot tell."""
+        cancelling = getattr(asyncio.current_task(), "cancelling", None)
+        return cancelling is None or cancelling() > 0
+
+    def _fail(self, error: BaseException) -> None:
+        self._failure = error
+        self.request_stop()
+
+    async def __aenter__(self: _Self) -> _Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.stop()
+        if error is None and self._failure is not None:
+            raise self._failure
