@@ -81,6 +81,20 @@ def threads():
         assert not latch.wait(0) and latch.delete()
         ids = client.id_generator("i", block=5)
         assert ids.next_id() < ids.next_ids(3)[0] and ids.block_size == 5
+        jobs = client.queue("q", max_attempts=1)
+        jobs.purge(), jobs.dead.purge()  # as of the permits below
+        assert jobs.put("a", id="a").is_new and len(jobs.put_many(["b", "c", "d"])) == 3
+        assert len(jobs.peek()) == jobs.counts().ready == 4
+        with jobs.take() as delivery:
+            assert delivery.valid and delivery.remaining and not delivery.lost.is_set()
+            delivery.extend(20)
+        jobs.take().nack()
+        for delivery in jobs.take_many(1):
+            delivery.give_back()
+        assert len(jobs.dead.list()) == jobs.dead.requeue_all() == 1 and not jobs.dead.remove("x")
+        assert not jobs.dead.requeue("x") and not jobs.cancel("x") and jobs.dead.purge() == 0
+        with jobs.consume(lambda delivery: None, backoff=libdlock.Backoff(1, 2)):
+            pass
         with client.worker("w") as worker:
             assert worker.number >= 0 and worker.bits and worker.valid and worker.snowflake().next_id()
         slots = client.counting_semaphore("c")
@@ -144,6 +158,18 @@ async def tasks():
         assert not await latch.wait(0) and await latch.delete()
         ids = client.id_generator("i", block=5)
         assert await ids.next_id() < (await ids.next_ids(3))[0] and ids.block_size == 5
+        jobs = client.queue("q", max_attempts=1)
+        await jobs.purge(), await jobs.dead.purge()
+        assert (await jobs.put("a", id="a")).is_new and len(await jobs.put_many(["b", "c", "d"])) == 3
+        assert len(await jobs.peek()) == (await jobs.counts()).ready == 4
+        async with await jobs.take() as delivery:
+            await delivery.extend(20)
+        await (await jobs.take()).nack()
+        for delivery in await jobs.take_many(1):
+            await delivery.give_back()
+        assert len(await jobs.dead.list()) == await jobs.dead.requeue_all() == 1
+        assert not await jobs.dead.remove("x") and not await jobs.dead.requeue("x")
+        assert not await jobs.cancel("x") and await jobs.dead.purge() == 0
         async with await client.worker("w") as worker:
             assert worker.number >= 0 and worker.bits and worker.valid and worker.snowflake().next_id()
         slots = client.counting_semaphore("c")

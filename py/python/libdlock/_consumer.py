@@ -18,8 +18,12 @@ from ._errors import Cancelled, DlockError
 from ._jobs import Backoff
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     from ._delivery import Delivery
     from ._queue import Queue
+
+    Handler: TypeAlias = Callable[[Delivery], object]
 
 _Self = TypeVar("_Self", bound="Consumer")
 
@@ -41,7 +45,7 @@ class Consumer(ConsumerView):
     def __init__(
         self,
         queue: Queue,
-        handler: Callable[[Delivery], object],
+        handler: Handler,
         concurrency: int,
         backoff: Backoff,
         grace: Seconds,
@@ -107,8 +111,8 @@ class Consumer(ConsumerView):
     def run(self, signals: Sequence[int] = (signal.SIGTERM, signal.SIGINT)) -> bool:
         """Starts, and returns when it has stopped: by one of these signals, by `request_stop`, or by an error.
 
-        The error is raised. On the main thread the handlers of the signals are its own meanwhile. Returns whether all jobs in
-        hand were done within the grace.
+        The error is raised. On the main thread the handlers of the signals are its own meanwhile. Returns whether all jobs
+        in hand were done within the grace.
         """
         with self._stopped_by(signals):
             self.start()

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import warnings
 from datetime import datetime
 from typing import ClassVar, NoReturn, SupportsIndex
 
 from . import _native
 from ._convert import Seconds, milliseconds, optional_ms
 from ._elsewhere import SaysElsewhere
+from ._errors import DlockError
+from ._hold import is_going_on
 from ._jobs import encoded, time_of
 from ._log import logger
 from ._opened import not_copied
@@ -37,6 +41,7 @@ class DeliveryView(SaysElsewhere):
         self._grant = delivered.grant  # kept: with it goes the handle, and the job goes back
         self._handle = self._grant.handle
         self._ended = False
+        self._process = os.getpid()
 
     @property
     def payload(self) -> bytes:
@@ -99,6 +104,18 @@ class DeliveryView(SaysElsewhere):
         if not isinstance(error, Exception):
             raise error
         logger.warning("a job could not be put back, and comes again when its lease is over: %s", str(error))
+
+    def __del__(self) -> None:
+        # Not built completely, ended, or the copy that a fork made: nothing of ours to tell of.
+        if getattr(self, "_ended", True) or self._process != os.getpid() or self._queue._client.closed:
+            return
+        try:
+            going_on = is_going_on(self._grant)
+        except DlockError:  # it reached nobody, and has gone back already
+            return
+        if going_on:
+            text = f"{self!r} collected before it was ended: its job goes back"
+            warnings.warn(text, ResourceWarning, stacklevel=2, source=self)
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         raise not_copied(self)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from . import _native
 from ._consumer import Consumer
@@ -12,6 +13,9 @@ from ._delivery import Delivery
 from ._greenlets import ask, running
 from ._jobs import Backoff, ListedJob, NewJob, Payload, Put, QueueCounts, listed, new_job
 from ._queues import NamedQueue
+
+if TYPE_CHECKING:
+    from ._consumer import Handler
 
 
 class Queue(NamedQueue):
@@ -102,7 +106,7 @@ class Queue(NamedQueue):
 
     def consume(
         self,
-        handler: Callable[[Delivery], object],
+        handler: Handler,
         *,
         concurrency: int = 1,
         backoff: Backoff | None = None,

@@ -17,8 +17,12 @@ from .._errors import DlockError
 from .._jobs import Backoff
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     from ._delivery import Delivery
     from ._queue import Queue
+
+    Handler: TypeAlias = Callable[[Delivery], Coroutine[Any, Any, object]]
 
 _Self = TypeVar("_Self", bound="Consumer")
 
@@ -38,7 +42,7 @@ class Consumer(ConsumerView):
     def __init__(
         self,
         queue: Queue,
-        handler: Callable[[Delivery], Coroutine[Any, Any, object]],
+        handler: Handler,
         concurrency: int,
         backoff: Backoff,
         grace: Seconds,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING
 
 from .. import _native
 from .._convert import DO_NOT_WAIT, Seconds
@@ -13,6 +13,9 @@ from .._queues import NamedQueue
 from ._consumer import Consumer
 from ._delivery import Delivery
 from ._port import running_port
+
+if TYPE_CHECKING:
+    from ._consumer import Handler
 
 
 class Queue(NamedQueue):
@@ -100,7 +103,7 @@ class Queue(NamedQueue):
 
     def consume(
         self,
-        handler: Callable[[Delivery], Coroutine[Any, Any, object]],
+        handler: Handler,
         *,
         concurrency: int = 1,
         backoff: Backoff | None = None,
