@@ -15,7 +15,7 @@ use crate::limit::RateLimiter;
 pub use crate::lock::all::Members;
 use crate::lock::{AcquireOptions, Held, HeldAll, Lock, LockAll};
 pub use crate::name::name_from_utf8;
-use crate::queue::Delivery;
+use crate::queue::{ConsumeOptions, Delivery};
 use crate::rw_lock::{RwHeld, RwLockSide};
 use crate::semaphore::{self, Permits, Semaphore};
 
@@ -283,7 +283,7 @@ pub fn delivery_key(delivery: &Delivery) -> &str {
 /// # Errors and cancel safety
 /// As [`Delivery::ack`].
 pub async fn ack(delivery: &Delivery) -> Result<()> {
-    delivery.ack_hosted().await
+    delivery.ack_shared().await
 }
 
 /// As [`Delivery::nack_after`], or without a delay [`Delivery::nack`], of one that the host may still look at.
@@ -302,10 +302,15 @@ pub async fn nack(delivery: &Delivery, delay: Option<Duration>, reason: &str) ->
 /// # Errors and cancel safety
 /// As [`Delivery::nack`].
 pub async fn give_back(delivery: &Delivery) -> Result<()> {
-    delivery.give_back_hosted().await
+    delivery.give_back().await
 }
 
 /// As [`give_back`], in the background: for deliveries that reach nobody.
 pub fn give_back_in_background(delivery: &Delivery) {
     delivery.give_back_in_background();
+}
+
+/// How long a job waits that failed at this attempt, by what [`ConsumeOptions::backoff`] is given.
+pub fn backoff(first: Duration, longest: Duration, attempt: u32) -> Duration {
+    ConsumeOptions::default().backoff(first, longest).backoff_of(attempt)
 }

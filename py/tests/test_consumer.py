@@ -185,8 +185,8 @@ def test_a_handler_that_ends_its_thread_ends_the_consumer(client: libdlock.Clien
 
 def test_wrong_arguments_are_refused(client: libdlock.Client, name: str) -> None:
     queue = client.queue(name)
-    for concurrency in (0, -1):
-        with pytest.raises(libdlock.InvalidArgument, match="1 or more"):
+    for concurrency in (0, -1, 10_001):
+        with pytest.raises(libdlock.InvalidArgument, match="1 to 10000"):
             queue.consume(print, concurrency=concurrency)
     with pytest.raises(libdlock.InvalidArgument, match="0 or more"):
         queue.consume(print, grace=-1)

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
-use libdlock::queue::{Backoff, Delivery, NewJob, QueueOptions};
+use libdlock::queue::{Delivery, NewJob, QueueOptions};
 use libdlock::{Error, ErrorKind, Result, embed};
 
 use super::held::keep;
@@ -240,16 +240,21 @@ pub async fn delivery_give_back(state: &'static State, held: Handle) -> Result<(
     embed::give_back(&*delivery(state, held, "give back")?).await
 }
 
-/// How long a job waits whose delivery number `attempt` has failed, in milliseconds, rounded up: see `Backoff` of core. No I/O.
+/// How long a job waits that failed at this attempt, from 1 on, in milliseconds, rounded up: `base_ms` at most after the first,
+/// each time twice as long, `longest_ms` at most; less up to a half at random. No I/O.
 ///
 /// # Errors
-/// `InvalidArgument` for a number below 0, and for a base that is longer than the longest.
-pub fn backoff_ms(attempt: i64, base_ms: i64, most_ms: i64) -> Result<i64> {
+/// `InvalidArgument` for a number below 0, and for a base that is above the longest.
+pub fn backoff_ms(attempt: i64, base_ms: i64, longest_ms: i64) -> Result<i64> {
     const OP: &str = "back-off";
-    let millis = |given, what| args::millis(given, what, "0 or more", OP);
-    let backoff = Backoff::new(millis(base_ms, "base")?, millis(most_ms, "longest back-off")?)?;
-    let attempt = args::count(attempt, "attempt", "0 or more", OP)?;
-    let delay = backoff.delay(u32::try_from(attempt).unwrap_or(u32::MAX));
+    let base = args::millis(base_ms, "base", "0 or more", OP)?;
+    let longest = args::millis(longest_ms, "longest back-off", "0 or more", OP)?;
+    if base > longest {
+        let given = format_args!("a base of {base:?} and a longest back-off of {longest:?} were given");
+        return Err(Error::refused(ErrorKind::InvalidArgument, OP, given, "a base of at most the longest"));
+    }
+    let attempt = u32::try_from(args::count(attempt, "attempt", "0 or more", OP)?).unwrap_or(u32::MAX);
+    let delay = embed::backoff(base, longest, attempt);
     Ok(i64::try_from(delay.as_nanos().div_ceil(1_000_000)).unwrap_or(i64::MAX))
 }
 

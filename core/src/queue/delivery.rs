@@ -3,12 +3,14 @@
 use std::fmt;
 use std::str::from_utf8;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::step::{Ack, Nack, Take};
 use super::{Queue, QueueObject};
 use crate::contended::Released;
 use crate::error::{Error, ErrorKind, Result};
+use crate::event::Events;
 use crate::lease::{Grant, HoldState, LossReason, Parcel};
 use crate::step::Step;
 
@@ -27,7 +29,7 @@ pub struct Delivery {
     shared: Arc<QueueObject>,
     grant: Grant,
     job: Job,
-    ended: bool,
+    ended: AtomicBool,
 }
 
 struct Job {
@@ -60,7 +62,7 @@ impl Delivery {
             let message = "the server delivered what is no job of this version";
             Error::new(ErrorKind::Server, Take::OP, message).on(queue.key())
         })?;
-        Ok(Delivery { shared: queue.shared.clone(), grant, job, ended: false })
+        Ok(Delivery { shared: queue.shared.clone(), grant, job, ended: AtomicBool::new(false) })
     }
 
     /// What was put.
@@ -126,9 +128,49 @@ impl Delivery {
     ///
     /// # Cancel safety
     /// Dropping the future does not stop it.
-    pub async fn ack(mut self) -> Result<()> {
-        self.ended = true;
-        self.ack_hosted().await
+    pub async fn ack(self) -> Result<()> {
+        self.ack_shared().await
+    }
+
+    /// As [`Delivery::ack`], of one that its work may still have at hand.
+    pub(crate) async fn ack_shared(&self) -> Result<()> {
+        let owner = self.grant.owner().to_owned();
+        self.end(Ack { owner }).await
+    }
+
+    /// As [`Delivery::nack_after`], of one that its work may still have at hand.
+    pub(super) async fn nack_shared(&self, delay: Duration, reason: &str) -> Result<()> {
+        self.put_back(Some(delay.min(MAX_DELAY)), reason).await
+    }
+
+    /// As [`Delivery::nack_after`], or without a delay [`Delivery::nack`], for hosts, whose workers may look at it afterwards.
+    /// A delay out of range changes nothing.
+    pub(crate) async fn nack_hosted(&self, delay: Option<Duration>, reason: &str) -> Result<()> {
+        self.check_delay(delay.unwrap_or_default())?;
+        self.put_back(delay, reason).await
+    }
+
+    /// Puts the job back as if it had never been delivered, at its place: the delivery does not count.
+    pub(crate) async fn give_back(&self) -> Result<()> {
+        self.end(Nack::undelivered(self.grant.owner())).await
+    }
+
+    /// As [`Delivery::give_back`], unattended: for deliveries that reach nobody.
+    pub(crate) fn give_back_in_background(&self) {
+        self.let_go(Nack::undelivered(self.grant.owner()));
+    }
+
+    pub(crate) fn grant(&self) -> &Grant {
+        &self.grant
+    }
+
+    /// The name of the queue on the server.
+    pub(crate) fn key(&self) -> &str {
+        self.shared.name().as_str()
+    }
+
+    pub(super) fn events(&self) -> &Events {
+        &self.shared.client().events
     }
 
     /// The job is not done: puts it back, due at once at the place that it had. When it was delivered as often as it may be, it is
@@ -148,60 +190,26 @@ impl Delivery {
     /// # Cancel safety
     /// As [`Delivery::ack`].
     pub async fn nack_after(self, delay: Duration, reason: &str) -> Result<()> {
+        self.check_delay(delay)?;
         self.put_back(Some(delay), reason).await
     }
 
-    async fn put_back(mut self, delay: Option<Duration>, reason: &str) -> Result<()> {
-        self.check_delay(delay)?;
-        self.ended = true;
-        self.nack_hosted(delay, reason).await
+    fn check_delay(&self, delay: Duration) -> Result<()> {
+        if delay > MAX_DELAY {
+            let given = format_args!("a delay of {delay:?} is out of range");
+            return Err(Error::refused(ErrorKind::InvalidArgument, Nack::OP, given, "0 to 100 years").on(self.key()));
+        }
+        Ok(())
     }
 
-    fn check_delay(&self, delay: Option<Duration>) -> Result<()> {
-        match delay {
-            Some(delay) if delay > MAX_DELAY => {
-                let given = format_args!("a delay of {delay:?} is out of range");
-                Err(Error::refused(ErrorKind::InvalidArgument, Nack::OP, given, "0 to 100 years").on(self.key()))
-            }
-            _ => Ok(()),
-        }
+    async fn put_back(&self, delay: Option<Duration>, reason: &str) -> Result<()> {
+        let step = self.nack_step(delay, reason);
+        self.end(step).await
     }
 
     fn nack_step(&self, delay: Option<Duration>, reason: &str) -> Nack {
         let reason = reason[..reason.floor_char_boundary_at(MAX_REASON)].to_owned();
         Nack { owner: self.grant.owner().to_owned(), delay, undelivered: false, reason }
-    }
-
-    /// As [`Delivery::ack`], for hosts that look at it afterwards.
-    pub(crate) async fn ack_hosted(&self) -> Result<()> {
-        self.end(Ack { owner: self.grant.owner().to_owned() }).await
-    }
-
-    /// As [`Delivery::nack_after`], or without a delay [`Delivery::nack`], for hosts that look at it afterwards. One with a
-    /// delay out of range changes nothing.
-    pub(crate) async fn nack_hosted(&self, delay: Option<Duration>, reason: &str) -> Result<()> {
-        self.check_delay(delay)?;
-        self.end(self.nack_step(delay, reason)).await
-    }
-
-    /// Puts the job back as if it had never been delivered, at its place: the delivery does not count. For those that were not
-    /// begun.
-    pub(crate) async fn give_back_hosted(&self) -> Result<()> {
-        self.end(Nack::undelivered(self.grant.owner())).await
-    }
-
-    /// As [`Delivery::give_back_hosted`], unattended: for deliveries that reach nobody.
-    pub(crate) fn give_back_in_background(&self) {
-        self.let_go(Nack::undelivered(self.grant.owner()));
-    }
-
-    pub(crate) fn grant(&self) -> &Grant {
-        &self.grant
-    }
-
-    /// The name of the queue on the server.
-    pub(crate) fn key(&self) -> &str {
-        self.shared.name().as_str()
     }
 
     fn let_go(&self, step: Nack) {
@@ -217,6 +225,7 @@ impl Delivery {
     }
 
     async fn end<S: Step<Reply = Released>>(&self, step: S) -> Result<()> {
+        self.ended.store(true, Ordering::Relaxed);
         match self.shared.take_back(self.grant.token()) {
             Some(grant) => self.shared.end_by(grant, step).await,
             None => {
@@ -236,7 +245,7 @@ impl Delivery {
     /// Dropping the future may leave the lease prolonged on the server, and not in what the delivery says.
     pub async fn extend(&self, lease: Duration) -> Result<()> {
         const OP: &str = "extend";
-        crate::config::check_lease(OP, lease).map_err(|error| error.on(self.key()))?;
+        crate::config::check_lease(OP, lease).map_err(|error| error.on(self.shared.name().as_str()))?;
         self.shared.check_open(OP)?;
         match self.grant.is_valid() && self.grant.loss().is_none() {
             true => self.shared.extend(OP, &self.grant, lease).await,
@@ -258,7 +267,7 @@ impl FloorCharBoundary for str {
 
 impl Drop for Delivery {
     fn drop(&mut self) {
-        if self.ended || self.shared.client().tasks.leak_if_forked(&self.shared) {
+        if self.ended.load(Ordering::Relaxed) || self.shared.client().tasks.leak_if_forked(&self.shared) {
             return;
         }
         self.let_go(self.nack_step(None, "its worker let it go"));

@@ -7,7 +7,7 @@
 //! Waiting is the engine's (`contended`), with one difference: time makes room for a waiter, too, so the head of the queue of
 //! waiters sleeps until the first job is due. The wire format is in `docs/protocol`.
 
-mod backoff;
+mod consume;
 mod delivery;
 mod jobs;
 mod jobs_of;
@@ -23,7 +23,7 @@ mod tests;
 use std::fmt;
 use std::sync::Arc;
 
-pub use backoff::Backoff;
+pub use consume::{ConsumeOptions, Deliveries};
 pub use delivery::Delivery;
 use jobs::Jobs;
 pub use jobs_of::{Counts, ListedJob};

@@ -1,5 +1,6 @@
 //! What a queue does, on `memory://` and on a real server.
 
+mod consumers;
 mod ending;
 mod order;
 mod waiting;

@@ -13,7 +13,8 @@ from ._unheld import UnheldObject
 
 _OP = "consume"
 #: How long a consumer waits before it asks again a server that it could not ask.
-RETRIES = (1.0, 30.0)
+RETRIES = (0.1, 5.0)
+_MOST = 10_000
 
 
 class ConsumerView:
@@ -25,8 +26,8 @@ class ConsumerView:
         name = queue._name
         self._of = queue
         self._concurrency = whole(concurrency, "concurrency", op=_OP, name=name)
-        if self._concurrency < 1:
-            raise refused(f"concurrency: {self._concurrency} given", "1 or more", op=_OP, name=name)
+        if not 1 <= self._concurrency <= _MOST:
+            raise refused(f"concurrency: {self._concurrency} given", f"1 to {_MOST}", op=_OP, name=name)
         if not isinstance(backoff, Backoff):
             raise TypeError(f"backoff must be a Backoff, not {type(backoff).__name__}")
         self._backoff = backoff

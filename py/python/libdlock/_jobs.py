@@ -81,7 +81,7 @@ class Backoff:
 
     __slots__ = ("_base_ms", "_longest_ms", "base", "longest")
 
-    def __init__(self, base: Seconds = 1.0, longest: Seconds = 600.0) -> None:
+    def __init__(self, base: Seconds = 1.0, longest: Seconds = 300.0) -> None:
         self.base = base
         self.longest = longest
         self._base_ms = milliseconds(base, "base", op="back-off")

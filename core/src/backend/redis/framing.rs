@@ -305,8 +305,8 @@ mod tests {
         for (reply, expected) in [
             ("$9223372036854775807\r\n", TooLong),
             ("$18446744073709551617\r\n", TooLong),
-            ("$1048576\r\n", TooLong),
-            ("=1048577\r\n", TooLong),
+            ("$4194304\r\n", TooLong),
+            ("=4194305\r\n", TooLong),
             ("*9223372036854775807\r\n", TooLong),
             ("*65537\r\n", TooLong),
             ("%40000\r\n", TooLong),

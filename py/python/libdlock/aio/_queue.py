@@ -107,12 +107,12 @@ class Queue(NamedQueue):
         *,
         concurrency: int = 1,
         backoff: Backoff | None = None,
-        grace: Seconds = 30.0,
+        grace: Seconds = 10.0,
     ) -> Consumer:
         """A consumer that awaits `handler` with each job, in `concurrency` tasks; `run` or an `async with` starts it.
 
         When the handler returns, the job is acknowledged; when it raises, it is put back after `backoff` (1 s, twice as long
-        each time, 10 min at most). A handler may end the delivery itself. `grace` is how long `stop` waits for jobs in hand.
+        each time, 5 min at most). A handler may end the delivery itself. `grace` is how long `stop` waits for jobs in hand.
         """
         return Consumer(self, handler, concurrency, Backoff() if backoff is None else backoff, grace)
 
