@@ -19,6 +19,7 @@ from ids_verbs import IdsVerbs
 from latch_verbs import LatchVerbs
 from lock_all_verbs import LockAllVerbs
 from lock_verbs import LockVerbs
+from queue_verbs import QueueVerbs
 from rate_limiter_verbs import RateLimiterVerbs
 from rw_lock_verbs import RwLockVerbs
 from semaphore_verbs import SemaphoreVerbs
@@ -34,6 +35,7 @@ class Runner(
     CountingSemaphoreVerbs,
     RwLockVerbs,
     LatchVerbs,
+    QueueVerbs,
     IdGeneratorVerbs,
     RateLimiterVerbs,
     IdsVerbs,
