@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from . import _native
 from ._consumer import Consumer
@@ -73,6 +73,12 @@ class Queue(NamedQueue):
         puts = ask(_native.queue_put_many, _native.submit_queue_put_many, self._number, given)
         return [Put(*put) for put in puts]
 
+    @overload
+    def take(self, timeout: None = None) -> Delivery: ...
+
+    @overload
+    def take(self, timeout: Seconds) -> Delivery | None: ...
+
     def take(self, timeout: Seconds | None = None) -> Delivery | None:
         """Takes the first job that is due, waiting `timeout` seconds at most; `None` when there was none in time.
 
@@ -100,9 +106,7 @@ class Queue(NamedQueue):
 
     def __iter__(self) -> Iterator[Delivery]:
         while True:
-            delivery = self.take()
-            if delivery is not None:
-                yield delivery
+            yield self.take()
 
     def consume(
         self,

@@ -162,34 +162,38 @@ class Consumer(ConsumerView):
                 await self._do(delivery)
 
     async def _do(self, delivery: Delivery) -> None:
+        working = asyncio.ensure_future(self._handler(delivery))
         try:
-            try:
-                await self._handler(delivery)
-            except BaseException as error:
-                await self._handler_failed(delivery, error)
-            else:
-                if not delivery.ended:
-                    await delivery.ack()
-        except DlockError as error:
-            self._tell_unended(delivery, error)
-
-    async def _handler_failed(self, delivery: Delivery, error: BaseException) -> None:
-        stopped = isinstance(error, asyncio.CancelledError) and self._is_cancelled()
-        if stopped:
+            in_time = await self._worked(delivery, working)
+        except asyncio.CancelledError:  # by a stop whose grace is over, or by whoever ends the program
             self.request_stop()
-        else:
-            self._tell_failed(delivery, error)
-            # Such as `SystemExit`, which asks for an end.
-            if not isinstance(error, Exception | asyncio.CancelledError):
-                self._fail(error)
-        if not delivery.ended:
-            delay = self._delay_after(delivery, error)
-            await delivery.nack(delay, STOPPED if stopped else reason_of(error))
+            await _cancelled(working)
+            in_time = False
+        if delivery.ended:
+            return
+        try:
+            if working.cancelled() and not in_time:
+                await delivery.nack(reason=STOPPED)
+            elif error := asyncio.CancelledError() if working.cancelled() else working.exception():
+                self._tell_failed(delivery, error)
+                await delivery.nack(self._delay_after(delivery, error), reason_of(error))
+            else:
+                await delivery.ack()
+        except DlockError as unended:
+            self._tell_unended(delivery, unended)
 
-    def _is_cancelled(self) -> bool:
-        """Whether the task was cancelled, and not something that its handler awaited. Python 3.10 cannot tell."""
-        cancelling = getattr(asyncio.current_task(), "cancelling", None)
-        return cancelling is None or cancelling() > 0
+    async def _worked(self, delivery: Delivery, working: asyncio.Future[object]) -> bool:
+        """Waits until the handler is done. When the delivery is lost first, the handler is cancelled, and this is false."""
+        over: asyncio.Future[bool] = asyncio.ensure_future(delivery.lost.wait())
+        try:
+            await asyncio.wait({working, over}, return_when=asyncio.FIRST_COMPLETED)
+            if not working.done() and over.result():
+                await _cancelled(working)
+                return False
+            await asyncio.wait({working})  # a handler may have ended its delivery, and goes on
+            return True
+        finally:
+            over.cancel()
 
     def _fail(self, error: BaseException) -> None:
         self._failure = error
@@ -205,3 +209,9 @@ class Consumer(ConsumerView):
         await self.stop()
         if error is None and self._failure is not None:
             raise self._failure
+
+
+async def _cancelled(working: asyncio.Future[object]) -> None:
+    """Cancels a handler, and waits until it has cleaned up."""
+    working.cancel()
+    await asyncio.wait({working})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from .. import _native
 from .._convert import DO_NOT_WAIT, Seconds
@@ -70,6 +70,12 @@ class Queue(NamedQueue):
         puts = await running_port().call(_native.submit_queue_put_many, self._number, given)
         return [Put(*put) for put in puts]
 
+    @overload
+    async def take(self, timeout: None = None) -> Delivery: ...
+
+    @overload
+    async def take(self, timeout: Seconds) -> Delivery | None: ...
+
     async def take(self, timeout: Seconds | None = None) -> Delivery | None:
         """Takes the first job that is due, waiting `timeout` seconds at most; `None` when there was none in time.
 
@@ -97,9 +103,7 @@ class Queue(NamedQueue):
 
     async def __aiter__(self) -> AsyncIterator[Delivery]:
         while True:
-            delivery = await self.take()
-            if delivery is not None:
-                yield delivery
+            yield await self.take()
 
     def consume(
         self,
