@@ -182,7 +182,7 @@ class Consumer(ConsumerView):
         except DlockError as unended:
             self._tell_unended(delivery, unended)
 
-    async def _worked(self, delivery: Delivery, working: asyncio.Future[object]) -> bool:
+    async def _worked(self, delivery: Delivery, working: asyncio.Future[Any]) -> bool:
         """Waits until the handler is done. When the delivery is lost first, the handler is cancelled, and this is false."""
         over: asyncio.Future[bool] = asyncio.ensure_future(delivery.lost.wait())
         try:
@@ -211,7 +211,7 @@ class Consumer(ConsumerView):
             raise self._failure
 
 
-async def _cancelled(working: asyncio.Future[object]) -> None:
+async def _cancelled(working: asyncio.Future[Any]) -> None:
     """Cancels a handler, and waits until it has cleaned up."""
     working.cancel()
     await asyncio.wait({working})
