@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use libdlock::embed::{self, Members};
 use libdlock::lease::{Grant, HolderId, LossReason};
+use libdlock::queue::Delivery;
 use libdlock::{Result, Wait, Worker};
 
 use crate::leased::{Granting, Leased};
@@ -55,6 +56,14 @@ impl Hold {
     pub(crate) fn worker(&self) -> Option<&Worker> {
         match self {
             Hold::One { of, .. } => of.worker(),
+            Hold::Set { .. } => None,
+        }
+    }
+
+    /// The job that was delivered, if it is one.
+    pub(crate) fn delivery(&self) -> Option<&Arc<Delivery>> {
+        match self {
+            Hold::One { of, .. } => of.delivery(),
             Hold::Set { .. } => None,
         }
     }

@@ -45,6 +45,8 @@ macro_rules! each_kind {
             IdGenerator = 14 "id generator" id_generators: crate::objects::IdGeneratorEntry;
             /// A Bloom filter of a client, by name.
             BloomFilter = 15 "bloom filter" bloom_filters: crate::objects::BloomFilterEntry;
+            /// A delayed queue of a client, by name.
+            Queue = 16 "queue" queues: crate::objects::QueueEntry;
         }
     };
 }

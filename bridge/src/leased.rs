@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use libdlock::lease::{Grant, HolderId};
+use libdlock::queue::Delivery;
 use libdlock::{Error, ErrorKind, Result, Worker};
 
 use crate::client::ClientEntry;
@@ -51,6 +52,10 @@ pub(crate) trait Granting: Leased {
     }
     /// The worker number that is held, if it is one.
     fn worker(&self) -> Option<&Worker> {
+        None
+    }
+    /// The job that was delivered, if it is one.
+    fn delivery(&self) -> Option<&Arc<Delivery>> {
         None
     }
     /// Lets a hold of a thread or a task outlive the last handle of its object.

@@ -1,17 +1,20 @@
 //! What the handles of locks, holds and the rest stand for. What the end of each does stands with its operations, in its
 //! [`HandleEnd`](crate::ends::HandleEnd).
 
+mod delivery;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use libdlock::lease::{Grant, HolderId};
 use libdlock::rw_lock::RwLockSide;
 use libdlock::{
-    BloomFilter, CountingSemaphore, Error, ErrorKind, IdGenerator, Latch, Lock, LockAll, RateLimiter, Result,
+    BloomFilter, CountingSemaphore, Error, ErrorKind, IdGenerator, Latch, Lock, LockAll, Queue, RateLimiter, Result,
     Semaphore, Snowflake, Worker, embed,
 };
 use tokio::sync::watch;
 
+pub(crate) use self::delivery::DeliveryEntry;
 use crate::client::ClientEntry;
 use crate::hold::Hold;
 use crate::leased::{Asking, Downgraded, Granting, Leased};
@@ -342,6 +345,12 @@ pub(crate) struct LatchEntry {
 /// A counting semaphore of a client.
 pub(crate) struct CountingSemaphoreEntry {
     pub(crate) semaphore: CountingSemaphore,
+    pub(crate) client: Arc<ClientEntry>,
+}
+
+/// A delayed queue of a client.
+pub(crate) struct QueueEntry {
+    pub(crate) queue: Queue,
     pub(crate) client: Arc<ClientEntry>,
 }
 

@@ -106,9 +106,7 @@ impl State {
         let What::Done(Ok(outcome)) = completion.what else {
             return;
         };
-        if let Some(handle) = outcome.handle() {
-            self.undo(handle);
-        }
+        outcome.handles().for_each(|handle| self.undo(handle));
         if let Outcome::Granted(granted) = outcome {
             self.give_back(granted);
         }

@@ -15,6 +15,7 @@ use crate::limit::RateLimiter;
 pub use crate::lock::all::Members;
 use crate::lock::{AcquireOptions, Held, HeldAll, Lock, LockAll};
 pub use crate::name::name_from_utf8;
+use crate::queue::{ConsumeOptions, Delivery};
 use crate::rw_lock::{RwHeld, RwLockSide};
 use crate::semaphore::{self, Permits, Semaphore};
 
@@ -265,4 +266,51 @@ pub fn release_members_in_background(members: &Members, holder: HolderId) {
 /// As [`abandon`], of each lock of a set.
 pub fn abandon_members(set: &LockAll, holder: HolderId) {
     set.abandon_as(holder);
+}
+
+/// The grant of a delivery, which keeps the delivery no longer alive.
+pub fn delivery_grant(delivery: &Delivery) -> Grant {
+    delivery.grant().clone()
+}
+
+/// The name on the server of the queue that a delivery is of.
+pub fn delivery_key(delivery: &Delivery) -> &str {
+    delivery.key()
+}
+
+/// As [`Delivery::ack`], of one that the host may still look at.
+///
+/// # Errors and cancel safety
+/// As [`Delivery::ack`].
+pub async fn ack(delivery: &Delivery) -> Result<()> {
+    delivery.ack_shared().await
+}
+
+/// As [`Delivery::nack_after`], or without a delay [`Delivery::nack`], of one that the host may still look at.
+///
+/// # Errors
+/// As [`Delivery::nack`]; [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for the delay, and then nothing has changed.
+///
+/// # Cancel safety
+/// As [`Delivery::nack`].
+pub async fn nack(delivery: &Delivery, delay: Option<Duration>, reason: &str) -> Result<()> {
+    delivery.nack_hosted(delay, reason).await
+}
+
+/// Puts a job back that its worker has not begun, at the place that it had: the delivery does not count.
+///
+/// # Errors and cancel safety
+/// As [`Delivery::nack`].
+pub async fn give_back(delivery: &Delivery) -> Result<()> {
+    delivery.give_back().await
+}
+
+/// As [`give_back`], in the background: for deliveries that reach nobody.
+pub fn give_back_in_background(delivery: &Delivery) {
+    delivery.give_back_in_background();
+}
+
+/// How long a job waits that failed at this attempt, by what [`ConsumeOptions::backoff`] is given.
+pub fn backoff(first: Duration, longest: Duration, attempt: u32) -> Duration {
+    ConsumeOptions::default().backoff(first, longest).backoff_of(attempt)
 }

@@ -153,6 +153,9 @@ impl dlock_completion_t {
             // Nor several answers, nor a rate: a filter's batch and rate have no asynchronous form in C.
             Outcome::Flags(_) | Outcome::Real(_) => {}
             Outcome::Unit | Outcome::Granted(_) | Outcome::Ids(_) => {}
+            Outcome::Puts(_) | Outcome::Deliveries(_) | Outcome::QueueCounts(_) | Outcome::ListedJobs(_) => {
+                unreachable!("no function of C brings jobs of a queue")
+            }
             // <api:scalars> written by `python3 api/write.py` from api/wire.json
             Outcome::Bool(answer) => {
                 self.kind = DLOCK_COMPLETION_FLAG;

@@ -148,6 +148,9 @@ impl<'a> Rows<'a> {
             Outcome::Ids(ids) => self.other(Either12::K(BigInt64Array::new(ids.0))),
             Outcome::Flags(answers) => self.other(Either12::L(answers.0)),
             Outcome::Real(number) => (Tag::Number, number.0, 0.0),
+            Outcome::Puts(_) | Outcome::Deliveries(_) | Outcome::QueueCounts(_) | Outcome::ListedJobs(_) => {
+                unreachable!("no function of Node brings jobs of a queue")
+            }
         }
     }
 }

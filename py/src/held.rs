@@ -39,7 +39,7 @@ impl From<Held> for Grant {
 impl Grant {
     /// Gives back one acquire of a hold that reached nobody: its holder has it no more when this returns, the server is told
     /// in the background.
-    fn undo(&self) {
+    pub(crate) fn undo(&self) {
         free(self.process, |state| {
             state.undo(self.handle);
             Ok(())

@@ -13,6 +13,7 @@ use crate::error::exception;
 use crate::held::Grant;
 use crate::limiter::{decided, each_decided};
 use crate::lock::inspected;
+use crate::queue::{counted, each_delivered, each_listed, each_put};
 use crate::rw_lock::seen_sides;
 use crate::semaphore::seen_permits;
 
@@ -128,6 +129,10 @@ fn answer(py: Python<'_>, result: Result<Outcome, Error>) -> PyResult<Py<PyAny>>
         Outcome::Ids(ids) => ids.0.into_py_any(py),
         Outcome::Flags(answers) => answers.0.into_py_any(py),
         Outcome::Real(number) => number.0.into_py_any(py),
+        Outcome::Puts(puts) => each_put(puts).into_py_any(py),
+        Outcome::Deliveries(deliveries) => each_delivered(py, deliveries)?.into_py_any(py),
+        Outcome::QueueCounts(counts) => counted(counts).into_py_any(py),
+        Outcome::ListedJobs(jobs) => each_listed(py, jobs).into_py_any(py),
         Outcome::Handle(client) => ClientHandle::new(client).into_py_any(py),
     }
 }

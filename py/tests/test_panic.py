@@ -84,6 +84,20 @@ def threads():
         seen = client.bloom_filter("b", expected=100, false_positive_rate=0.01)
         assert seen.add(["a"]) == seen.contains(["a"]) == [True] and seen.count() == 1
         assert seen.false_positive_rate() < 1 and seen.size == 958 and seen.hashes == 7 and seen.clear()
+        jobs = client.queue("q", max_attempts=1)
+        jobs.purge(), jobs.dead.purge()  # as of the permits below
+        assert jobs.put("a", id="a").is_new and len(jobs.put_many(["b", "c", "d"])) == 3
+        assert len(jobs.peek()) == jobs.counts().ready == 4
+        with jobs.take() as delivery:
+            assert delivery.valid and delivery.remaining and not delivery.lost.is_set()
+            delivery.extend(20)
+        jobs.take().nack()
+        for delivery in jobs.take_many(1):
+            delivery.give_back()
+        assert len(jobs.dead.list()) == jobs.dead.requeue_all() == 1 and not jobs.dead.remove("x")
+        assert not jobs.dead.requeue("x") and not jobs.cancel("x") and jobs.dead.purge() == 0
+        with jobs.consume(lambda delivery: None, backoff=libdlock.Backoff(1, 2)):
+            pass
         with client.worker("w") as worker:
             assert worker.number >= 0 and worker.bits and worker.valid and worker.snowflake().next_id()
         slots = client.counting_semaphore("c")
@@ -150,6 +164,18 @@ async def tasks():
         seen = client.bloom_filter("b", expected=100, false_positive_rate=0.01)
         assert await seen.add(["a"]) == await seen.contains(["a"]) == [True] and await seen.count() == 1
         assert await seen.false_positive_rate() < 1 and seen.size and seen.hashes and await seen.clear()
+        jobs = client.queue("q", max_attempts=1)
+        await jobs.purge(), await jobs.dead.purge()
+        assert (await jobs.put("a", id="a")).is_new and len(await jobs.put_many(["b", "c", "d"])) == 3
+        assert len(await jobs.peek()) == (await jobs.counts()).ready == 4
+        async with await jobs.take() as delivery:
+            await delivery.extend(20)
+        await (await jobs.take()).nack()
+        for delivery in await jobs.take_many(1):
+            await delivery.give_back()
+        assert len(await jobs.dead.list()) == await jobs.dead.requeue_all() == 1
+        assert not await jobs.dead.remove("x") and not await jobs.dead.requeue("x")
+        assert not await jobs.cancel("x") and await jobs.dead.purge() == 0
         async with await client.worker("w") as worker:
             assert worker.number >= 0 and worker.bits and worker.valid and worker.snowflake().next_id()
         slots = client.counting_semaphore("c")

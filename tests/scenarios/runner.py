@@ -20,6 +20,7 @@ from ids_verbs import IdsVerbs
 from latch_verbs import LatchVerbs
 from lock_all_verbs import LockAllVerbs
 from lock_verbs import LockVerbs
+from queue_verbs import QueueVerbs
 from rate_limiter_verbs import RateLimiterVerbs
 from rw_lock_verbs import RwLockVerbs
 from semaphore_verbs import SemaphoreVerbs
@@ -35,6 +36,7 @@ class Runner(
     CountingSemaphoreVerbs,
     RwLockVerbs,
     LatchVerbs,
+    QueueVerbs,
     IdGeneratorVerbs,
     BloomFilterVerbs,
     RateLimiterVerbs,

@@ -8,6 +8,7 @@ mod ids_verbs;
 mod latch_verbs;
 mod lock_all_verbs;
 mod lock_verbs;
+mod queue_verbs;
 mod rate_limiter_verbs;
 mod rw_lock_verbs;
 mod semaphore_verbs;
@@ -26,6 +27,7 @@ use crate::id_generator_verbs::IdGenerators;
 use crate::ids_verbs::Generators;
 use crate::latch_verbs::Latches;
 use crate::lock_all_verbs::Sets;
+use crate::queue_verbs::Queues;
 use crate::rate_limiter_verbs::Limiters;
 use crate::rw_lock_verbs::RwLocks;
 use crate::semaphore_verbs::Semaphores;
@@ -40,6 +42,7 @@ struct Objects {
     counting: CountingSemaphores,
     rw_locks: RwLocks,
     latches: Latches,
+    queues: Queues,
     id_generators: IdGenerators,
     filters: BloomFilters,
     sets: Sets,
@@ -66,6 +69,9 @@ impl Objects {
             return Ok(values);
         }
         if let Some(values) = self.latches.run(clients, step).await? {
+            return Ok(values);
+        }
+        if let Some(values) = self.queues.run(clients, step).await? {
             return Ok(values);
         }
         if let Some(values) = self.id_generators.run(clients, step).await? {

@@ -14,6 +14,8 @@ mod limiter;
 mod limiter_adjust;
 mod lock;
 mod lock_all;
+mod queue;
+mod queue_jobs;
 mod rw_lock;
 mod semaphore;
 mod snowflake;
@@ -59,6 +61,14 @@ pub use self::lock_all::{
     lock_all_acquire, lock_all_extend, lock_all_held, lock_all_hold_count, lock_all_names, lock_all_open,
     lock_all_release,
 };
+pub use self::queue::{
+    JobArgs, QueueArgs, backoff_ms, delivery_ack, delivery_give_back, delivery_job, delivery_nack, queue_key,
+    queue_name, queue_open, queue_put, queue_put_many, queue_take, queue_take_many,
+};
+pub use self::queue_jobs::{
+    queue_cancel, queue_counts, queue_dead, queue_peek, queue_purge, queue_purge_dead, queue_remove_dead,
+    queue_requeue_all_dead, queue_requeue_dead,
+};
 pub use self::rw_lock::{
     RwLockArgs, rw_lock_acquire, rw_lock_downgrade, rw_lock_extend, rw_lock_force_release, rw_lock_held,
     rw_lock_hold_count, rw_lock_inspect, rw_lock_name, rw_lock_open, rw_lock_release,
@@ -74,6 +84,6 @@ pub use self::snowflake::{
 pub use self::stats::{Histogram, client_stats, counters, histograms};
 pub use self::worker::{worker_bits, worker_lease, worker_number, worker_pool, worker_snowflake};
 pub use crate::outcome::{
-    CountingSemaphoreInspection, Decision, Decisions, Flags, Granted, Held, Ids, Inspection, Outcome, Real,
-    RwLockInspection, SemaphoreInspection,
+    CountingSemaphoreInspection, Decision, Decisions, Delivered, Deliveries, Flags, Granted, Held, Ids, Inspection,
+    Job, ListedJob, ListedJobs, Outcome, Put, Puts, QueueCounts, Real, RwLockInspection, SemaphoreInspection,
 };

@@ -3,6 +3,7 @@
 mod decision;
 mod granted;
 mod held;
+mod jobs;
 
 pub use libdlock::counting_semaphore::Inspection as CountingSemaphoreInspection;
 use libdlock::lease::LossReason;
@@ -13,6 +14,7 @@ pub use libdlock::semaphore::Inspection as SemaphoreInspection;
 pub use self::decision::{Decision, Decisions};
 pub use self::granted::Granted;
 pub use self::held::Held;
+pub use self::jobs::{Delivered, Deliveries, Job, ListedJob, ListedJobs, Put, Puts, QueueCounts};
 use crate::handle::Handle;
 
 /// What a finished operation brings.
@@ -52,6 +54,14 @@ pub enum Outcome {
     Flags(Flags),
     /// A number with a fraction.
     Real(Real),
+    /// What a put of jobs has done, in their order; of `queue_put` one.
+    Puts(Puts),
+    /// Jobs that were delivered, in their order; of `queue_take` one at most.
+    Deliveries(Deliveries),
+    /// How many jobs a queue has.
+    QueueCounts(QueueCounts),
+    /// Jobs that wait in a queue, or are dead.
+    ListedJobs(ListedJobs),
     /// A new object.
     Handle(Handle),
 }
@@ -69,20 +79,31 @@ pub struct Flags(pub Vec<bool>);
 pub struct Real(pub f64);
 
 impl Outcome {
-    /// The handle that it brings, which has to be let go of when it reaches nobody.
-    pub(crate) fn handle(&self) -> Option<Handle> {
+    /// The handle that it brings, which has to be let go of when it reaches nobody. Those of deliveries
+    /// [`Outcome::handles`] has.
+    fn handle(&self) -> Option<Handle> {
         match self {
             Outcome::Held(Held { handle, .. }) | Outcome::Handle(handle) => Some(*handle),
             Outcome::Unit | Outcome::Loss(_) | Outcome::Decision(_) | Outcome::Decisions(_) => None,
             Outcome::Inspection(_) | Outcome::SemaphoreInspection(_) | Outcome::RwLockInspection(_) => None,
             Outcome::CountingSemaphoreInspection(_) | Outcome::Granted(_) | Outcome::Ids(_) => None,
             Outcome::Flags(_) | Outcome::Real(_) => None,
+            Outcome::Puts(_) | Outcome::Deliveries(_) | Outcome::QueueCounts(_) | Outcome::ListedJobs(_) => None,
             // <api:scalars-handle> written by `python3 api/write.py` from api/wire.json
             Outcome::Bool(_) => None,
             Outcome::Number(_) => None,
             Outcome::Text(_) => None,
             // </api:scalars-handle>
         }
+    }
+
+    /// The handles that it brings, which have to be let go of when they reach nobody.
+    pub(crate) fn handles(&self) -> impl Iterator<Item = Handle> + '_ {
+        let delivered = match self {
+            Outcome::Deliveries(Deliveries(delivered)) => delivered.as_slice(),
+            _ => &[],
+        };
+        self.handle().into_iter().chain(delivered.iter().map(|delivered| delivered.held.handle))
     }
 }
 
@@ -116,5 +137,11 @@ outcomes! {
     Ids => Outcome::Ids;
     Flags => Outcome::Flags;
     Real => Outcome::Real;
+    Put => |put| Outcome::Puts(Puts(vec![put]));
+    Puts => Outcome::Puts;
+    Option<Delivered> => |delivered: Option<Delivered>| Outcome::Deliveries(Deliveries(delivered.into_iter().collect()));
+    Deliveries => Outcome::Deliveries;
+    QueueCounts => Outcome::QueueCounts;
+    ListedJobs => Outcome::ListedJobs;
     Handle => Outcome::Handle;
 }

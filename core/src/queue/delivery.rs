@@ -133,7 +133,7 @@ impl Delivery {
     }
 
     /// As [`Delivery::ack`], of one that its work may still have at hand.
-    pub(super) async fn ack_shared(&self) -> Result<()> {
+    pub(crate) async fn ack_shared(&self) -> Result<()> {
         let owner = self.grant.owner().to_owned();
         self.end(Ack { owner }).await
     }
@@ -143,7 +143,29 @@ impl Delivery {
         self.put_back(Some(delay.min(MAX_DELAY)), reason).await
     }
 
-    pub(super) fn key(&self) -> &str {
+    /// As [`Delivery::nack_after`], or without a delay [`Delivery::nack`], for hosts, whose workers may look at it afterwards.
+    /// A delay out of range changes nothing.
+    pub(crate) async fn nack_hosted(&self, delay: Option<Duration>, reason: &str) -> Result<()> {
+        self.check_delay(delay.unwrap_or_default())?;
+        self.put_back(delay, reason).await
+    }
+
+    /// Puts the job back as if it had never been delivered, at its place: the delivery does not count.
+    pub(crate) async fn give_back(&self) -> Result<()> {
+        self.end(Nack::undelivered(self.grant.owner())).await
+    }
+
+    /// As [`Delivery::give_back`], unattended: for deliveries that reach nobody.
+    pub(crate) fn give_back_in_background(&self) {
+        self.let_go(Nack::undelivered(self.grant.owner()));
+    }
+
+    pub(crate) fn grant(&self) -> &Grant {
+        &self.grant
+    }
+
+    /// The name of the queue on the server.
+    pub(crate) fn key(&self) -> &str {
         self.shared.name().as_str()
     }
 
@@ -168,12 +190,16 @@ impl Delivery {
     /// # Cancel safety
     /// As [`Delivery::ack`].
     pub async fn nack_after(self, delay: Duration, reason: &str) -> Result<()> {
+        self.check_delay(delay)?;
+        self.put_back(Some(delay), reason).await
+    }
+
+    fn check_delay(&self, delay: Duration) -> Result<()> {
         if delay > MAX_DELAY {
             let given = format_args!("a delay of {delay:?} is out of range");
-            let error = Error::refused(ErrorKind::InvalidArgument, Nack::OP, given, "0 to 100 years");
-            return Err(error.on(self.shared.name().as_str()));
+            return Err(Error::refused(ErrorKind::InvalidArgument, Nack::OP, given, "0 to 100 years").on(self.key()));
         }
-        self.put_back(Some(delay), reason).await
+        Ok(())
     }
 
     async fn put_back(&self, delay: Option<Duration>, reason: &str) -> Result<()> {
@@ -184,6 +210,21 @@ impl Delivery {
     fn nack_step(&self, delay: Option<Duration>, reason: &str) -> Nack {
         let reason = reason[..reason.floor_char_boundary_at(MAX_REASON)].to_owned();
         Nack { owner: self.grant.owner().to_owned(), delay, undelivered: false, reason }
+    }
+
+    fn let_go(&self, step: Nack) {
+        let Some(grant) = self.shared.take_back(self.grant.token()) else { return };
+        if self.has_expired() {
+            return self.put_back_lost();
+        }
+        if grant.loss().is_some() {
+            return;
+        }
+        let shared = self.shared.clone();
+        self.shared.client().tasks.spawn_operation(async move {
+            // The lease runs out instead.
+            drop(shared.end_by(grant, step).await);
+        });
     }
 
     async fn end<S: Step<Reply = Released>>(&self, step: S) -> Result<()> {
@@ -255,18 +296,7 @@ impl Drop for Delivery {
         if self.ended.load(Ordering::Relaxed) || self.shared.client().tasks.leak_if_forked(&self.shared) {
             return;
         }
-        let Some(grant) = self.shared.take_back(self.grant.token()) else { return };
-        if self.has_expired() {
-            return self.put_back_lost();
-        }
-        if grant.loss().is_some() {
-            return;
-        }
-        let (shared, step) = (self.shared.clone(), self.nack_step(None, "its worker let it go"));
-        self.shared.client().tasks.spawn_operation(async move {
-            // The lease runs out instead.
-            drop(shared.end_by(grant, step).await);
-        });
+        self.let_go(self.nack_step(None, "its worker let it go"));
     }
 }
 

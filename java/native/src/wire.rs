@@ -199,6 +199,9 @@ impl Bytes {
                 self.byte(REAL);
                 self.0.extend(number.0.to_be_bytes());
             }
+            Outcome::Puts(_) | Outcome::Deliveries(_) | Outcome::QueueCounts(_) | Outcome::ListedJobs(_) => {
+                unreachable!("no function of Java brings jobs of a queue")
+            }
             Outcome::Handle(handle) => {
                 self.byte(HANDLE);
                 self.int64(*handle as i64);

@@ -8,9 +8,11 @@ with libdlock.connect("redis://127.0.0.1:6379/0") as client:
 # <api:exports> written by `python3 api/write.py` from api/primitives.json, api/errors.json and api/records.json
 from ._bloom_filter import BloomFilter
 from ._client import Client, connect
+from ._consumer import Consumer
 from ._counting import CountingSemaphoreInspection
 from ._counting_semaphore import CountingSemaphore
 from ._decision import Decision, Undecided
+from ._delivery import Delivery
 from ._errors import (
     AcquireTimeout,
     Cancelled,
@@ -39,6 +41,7 @@ from ._errors import (
 from ._held import Held, Lost
 from ._hold import Inspection
 from ._id_generator import IdGenerator
+from ._jobs import Backoff, ListedJob, NewJob, Put, QueueCounts
 from ._latch import Latch
 from ._limiter import RateLimiter
 from ._lock import Lock
@@ -47,6 +50,7 @@ from ._native import __version__
 from ._options import LockDefaults
 from ._owned import OwnedHold
 from ._permits import SemaphoreInspection
+from ._queue import DeadJobs, Queue
 from ._rate import Rate
 from ._rw_lock import OwnedRwHold, RwHeld, RwLock, RwLockSide
 from ._semaphore import Semaphore
@@ -70,17 +74,21 @@ from ._worker import Worker
 # <api:all> written by `python3 api/write.py` from the imports
 __all__ = [
     "AcquireTimeout",
+    "Backoff",
     "BloomFilter",
     "Cancelled",
     "Client",
     "ClockError",
     "Closed",
     "ConnectionFailed",
+    "Consumer",
     "CountingSemaphore",
     "CountingSemaphoreInspection",
     "CountingSemaphoreStats",
+    "DeadJobs",
     "Deadlock",
     "Decision",
+    "Delivery",
     "DlockError",
     "Forked",
     "Held",
@@ -96,12 +104,14 @@ __all__ = [
     "LatchStats",
     "Layout",
     "LimiterStats",
+    "ListedJob",
     "Lock",
     "LockAll",
     "LockDefaults",
     "LockLost",
     "LockStats",
     "Lost",
+    "NewJob",
     "NoPermission",
     "NotHeld",
     "OutOfMemory",
@@ -110,6 +120,9 @@ __all__ = [
     "OwnedHoldAll",
     "OwnedRwHold",
     "Parts",
+    "Put",
+    "Queue",
+    "QueueCounts",
     "QueueFull",
     "Rate",
     "RateLimiter",

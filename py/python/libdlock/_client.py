@@ -26,6 +26,8 @@ from ._lock_set import OpensLockAlls
 from ._named import OpensLocks
 from ._options import lists_options, texts_of
 from ._permits import OpensSemaphores
+from ._queue import Queue
+from ._queues import OpensQueues
 from ._rw_lock import RwLock
 from ._semaphore import Semaphore
 from ._sides import OpensRwLocks
@@ -65,6 +67,7 @@ class Client(
     OpensLatches[Latch],
     OpensIdGenerators[IdGenerator],
     OpensBloomFilters[BloomFilter],
+    OpensQueues[Queue],
     OpensLimiters[RateLimiter],
 ):
     """A connected client, made by `connect`. Safe to share between threads; not across a fork.
@@ -81,6 +84,7 @@ class Client(
     _latch_class = Latch
     _id_generator_class = IdGenerator
     _bloom_filter_class = BloomFilter
+    _queue_class = Queue
     _limiter_class = RateLimiter
 
     def synchronized(

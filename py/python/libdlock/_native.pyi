@@ -13,6 +13,7 @@ from typing_extensions import Self, disjoint_base
 # <api:all> written by `python3 api/write.py` from api/natives.json
 __all__ = [
     "ClientHandle",
+    "Delivered",
     "Generator",
     "Grant",
     "HoldHandle",
@@ -21,6 +22,7 @@ __all__ = [
     "Port",
     "ScopedHandle",
     "__version__",
+    "backoff_ms",
     "bloom_filter_add",
     "bloom_filter_clear",
     "bloom_filter_contains",
@@ -29,6 +31,8 @@ __all__ = [
     "bloom_filter_hashes",
     "bloom_filter_open",
     "bloom_filter_size",
+    "cancel_fire",
+    "cancel_new",
     "client_abandon",
     "client_close",
     "client_open",
@@ -40,6 +44,9 @@ __all__ = [
     "counting_semaphore_open",
     "counting_semaphore_release",
     "counting_semaphore_try_set_permits",
+    "delivery_ack",
+    "delivery_give_back",
+    "delivery_nack",
     "fresh_holder",
     "greenlets_seen",
     "held_downgrade",
@@ -93,6 +100,20 @@ __all__ = [
     "lock_open",
     "lock_release",
     "lock_take",
+    "queue_cancel",
+    "queue_counts",
+    "queue_dead",
+    "queue_open",
+    "queue_peek",
+    "queue_purge",
+    "queue_purge_dead",
+    "queue_put",
+    "queue_put_many",
+    "queue_remove_dead",
+    "queue_requeue_all_dead",
+    "queue_requeue_dead",
+    "queue_take",
+    "queue_take_many",
     "rw_lock_acquire",
     "rw_lock_downgrade",
     "rw_lock_extend",
@@ -126,6 +147,9 @@ __all__ = [
     "submit_counting_semaphore_inspect",
     "submit_counting_semaphore_release",
     "submit_counting_semaphore_try_set_permits",
+    "submit_delivery_ack",
+    "submit_delivery_give_back",
+    "submit_delivery_nack",
     "submit_held_detach",
     "submit_held_downgrade",
     "submit_held_extend",
@@ -157,6 +181,19 @@ __all__ = [
     "submit_lock_inspect",
     "submit_lock_release",
     "submit_lock_take",
+    "submit_queue_cancel",
+    "submit_queue_counts",
+    "submit_queue_dead",
+    "submit_queue_peek",
+    "submit_queue_purge",
+    "submit_queue_purge_dead",
+    "submit_queue_put",
+    "submit_queue_put_many",
+    "submit_queue_remove_dead",
+    "submit_queue_requeue_all_dead",
+    "submit_queue_requeue_dead",
+    "submit_queue_take",
+    "submit_queue_take_many",
     "submit_rw_lock_acquire",
     "submit_rw_lock_downgrade",
     "submit_rw_lock_extend",
@@ -190,6 +227,14 @@ _SeenSides: TypeAlias = tuple[str | None, bool, int, float | None, int | None, i
 _SeenCounting: TypeAlias = tuple[bool, int, int]
 # </api:records>
 
+#: Payload, id, delay in ms, due time in ms since 1970, priority.
+_NewJob: TypeAlias = tuple[bytes, bytes | None, int | None, int | None, int]
+#: Id, and whether it is new.
+_Put: TypeAlias = tuple[str, bool]
+#: Ready, delayed, in flight, dead, waiters.
+_QueueCounts: TypeAlias = tuple[int, int, int, int, int]
+#: Id, payload, attempts, due time in ms since 1970, since when it is dead, why.
+_ListedJob: TypeAlias = tuple[str, bytes, int, int, int | None, str | None]
 _Layout: TypeAlias = tuple[int, int, int, int, int]
 _Apart: TypeAlias = tuple[int, int, int, int]
 
@@ -315,6 +360,34 @@ def bloom_filter_clear(filter: int) -> bool: ...
 def id_generator_open(client: int, name: bytes, block: int, start: int) -> ObjectHandle: ...
 def id_generator_next_id(generator: int) -> int: ...
 def id_generator_next_ids(generator: int, count: int) -> list[int]: ...
+def cancel_new() -> ObjectHandle: ...
+def cancel_fire(token: int) -> None: ...
+def backoff_ms(attempt: int, base_ms: int, most_ms: int) -> int: ...
+def queue_open(
+    client: int,
+    name: bytes,
+    lease_ms: int | None,
+    watchdog_lease_ms: int | None,
+    max_attempts: int | None,
+    max_payload: int | None,
+    max_length: int | None,
+) -> ObjectHandle: ...
+def queue_put(queue: int, job: _NewJob) -> _Put: ...
+def queue_put_many(queue: int, jobs: list[_NewJob]) -> list[_Put]: ...
+def queue_take(into: list[Delivered], queue: int, wait_ms: int | None, cancel: int | None) -> None: ...
+def queue_take_many(into: list[Delivered], queue: int, most: int, wait_ms: int | None) -> None: ...
+def queue_counts(queue: int) -> _QueueCounts: ...
+def queue_peek(queue: int, most: int) -> list[_ListedJob]: ...
+def queue_dead(queue: int, most: int) -> list[_ListedJob]: ...
+def queue_cancel(queue: int, id: bytes) -> bool: ...
+def queue_purge(queue: int) -> int: ...
+def queue_remove_dead(queue: int, id: bytes) -> bool: ...
+def queue_purge_dead(queue: int) -> int: ...
+def queue_requeue_dead(queue: int, id: bytes) -> bool: ...
+def queue_requeue_all_dead(queue: int) -> int: ...
+def delivery_ack(held: int) -> None: ...
+def delivery_nack(held: int, delay_ms: int | None, reason: bytes) -> None: ...
+def delivery_give_back(held: int) -> None: ...
 def counting_semaphore_open(client: int, name: bytes) -> ObjectHandle: ...
 def counting_semaphore_try_set_permits(semaphore: int, permits: int) -> bool: ...
 def counting_semaphore_acquire(
@@ -430,6 +503,22 @@ def submit_limiter_block(port: Port, key: int, limiter: int, length_ms: int, of_
 def submit_worker_lease(
     port: Port, key: int, client: int, pool: bytes, bits: int | None, lease_ms: int | None
 ) -> int: ...
+def submit_queue_put(port: Port, key: int, queue: int, job: _NewJob) -> int: ...
+def submit_queue_put_many(port: Port, key: int, queue: int, jobs: list[_NewJob]) -> int: ...
+def submit_queue_take(port: Port, key: int, queue: int, wait_ms: int | None, cancel: int | None) -> int: ...
+def submit_queue_take_many(port: Port, key: int, queue: int, most: int, wait_ms: int | None) -> int: ...
+def submit_queue_counts(port: Port, key: int, queue: int) -> int: ...
+def submit_queue_peek(port: Port, key: int, queue: int, most: int) -> int: ...
+def submit_queue_dead(port: Port, key: int, queue: int, most: int) -> int: ...
+def submit_queue_cancel(port: Port, key: int, queue: int, id: bytes) -> int: ...
+def submit_queue_purge(port: Port, key: int, queue: int) -> int: ...
+def submit_queue_remove_dead(port: Port, key: int, queue: int, id: bytes) -> int: ...
+def submit_queue_purge_dead(port: Port, key: int, queue: int) -> int: ...
+def submit_queue_requeue_dead(port: Port, key: int, queue: int, id: bytes) -> int: ...
+def submit_queue_requeue_all_dead(port: Port, key: int, queue: int) -> int: ...
+def submit_delivery_ack(port: Port, key: int, held: int) -> int: ...
+def submit_delivery_nack(port: Port, key: int, held: int, delay_ms: int | None, reason: bytes) -> int: ...
+def submit_delivery_give_back(port: Port, key: int, held: int) -> int: ...
 def submit_counting_semaphore_acquire(
     port: Port, key: int, semaphore: int, permits: int, wait_ms: int | None
 ) -> int: ...
@@ -513,6 +602,22 @@ class Grant:
 
 @final
 class Permits:
+    def undo(self) -> None: ...
+
+@final
+class Delivered:
+    @property
+    def grant(self) -> Grant: ...
+    @property
+    def payload(self) -> bytes: ...
+    @property
+    def id(self) -> str: ...
+    @property
+    def attempt(self) -> int: ...
+    @property
+    def due_ms(self) -> int: ...
+    @property
+    def priority(self) -> int: ...
     def undo(self) -> None: ...
 
 @disjoint_base

@@ -34,6 +34,7 @@ from .._errors import (
     WrongType,
 )
 from .._hold import Inspection
+from .._jobs import Backoff, ListedJob, NewJob, Put, QueueCounts
 from .._native import __version__
 from .._options import LockDefaults
 from .._permits import SemaphoreInspection
@@ -53,7 +54,9 @@ from .._stats import (
 )
 from ._bloom_filter import BloomFilter
 from ._client import Client, Connecting, connect
+from ._consumer import Consumer
 from ._counting_semaphore import CountingSemaphore
+from ._delivery import Delivery
 from ._held import Held, Lost
 from ._id_generator import IdGenerator
 from ._latch import Latch
@@ -61,6 +64,7 @@ from ._limiter import RateLimiter
 from ._lock import Lock
 from ._lock_all import HeldAll, LockAll, OwnedHoldAll
 from ._owned import OwnedHold
+from ._queue import DeadJobs, Queue
 from ._rw_lock import OwnedRwHold, RwHeld, RwLock, RwLockSide
 from ._semaphore import Semaphore
 from ._worker import Worker
@@ -70,6 +74,7 @@ from ._worker import Worker
 # <api:all> written by `python3 api/write.py` from the imports
 __all__ = [
     "AcquireTimeout",
+    "Backoff",
     "BloomFilter",
     "Cancelled",
     "Client",
@@ -77,11 +82,14 @@ __all__ = [
     "Closed",
     "Connecting",
     "ConnectionFailed",
+    "Consumer",
     "CountingSemaphore",
     "CountingSemaphoreInspection",
     "CountingSemaphoreStats",
+    "DeadJobs",
     "Deadlock",
     "Decision",
+    "Delivery",
     "DlockError",
     "Forked",
     "Held",
@@ -97,12 +105,14 @@ __all__ = [
     "LatchStats",
     "Layout",
     "LimiterStats",
+    "ListedJob",
     "Lock",
     "LockAll",
     "LockDefaults",
     "LockLost",
     "LockStats",
     "Lost",
+    "NewJob",
     "NoPermission",
     "NotHeld",
     "OutOfMemory",
@@ -111,6 +121,9 @@ __all__ = [
     "OwnedHoldAll",
     "OwnedRwHold",
     "Parts",
+    "Put",
+    "Queue",
+    "QueueCounts",
     "QueueFull",
     "Rate",
     "RateLimiter",

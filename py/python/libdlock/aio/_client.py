@@ -19,6 +19,7 @@ from .._lock_set import OpensLockAlls
 from .._named import OpensLocks
 from .._options import lists_options, texts_of
 from .._permits import OpensSemaphores
+from .._queues import OpensQueues
 from .._sides import OpensRwLocks
 from .._workers import leasing
 from ._bloom_filter import BloomFilter
@@ -29,6 +30,7 @@ from ._limiter import RateLimiter
 from ._lock import Lock
 from ._lock_all import LockAll
 from ._port import running_port
+from ._queue import Queue
 from ._rw_lock import RwLock
 from ._semaphore import Semaphore
 from ._worker import Worker
@@ -94,6 +96,7 @@ class Client(
     OpensLatches[Latch],
     OpensIdGenerators[IdGenerator],
     OpensBloomFilters[BloomFilter],
+    OpensQueues[Queue],
     OpensLimiters[RateLimiter],
 ):
     """A connected client, made by `connect`. May be shared between tasks, also of several loops; not across a fork.
@@ -111,6 +114,7 @@ class Client(
     _latch_class = Latch
     _id_generator_class = IdGenerator
     _bloom_filter_class = BloomFilter
+    _queue_class = Queue
     _limiter_class = RateLimiter
 
     def synchronized(

@@ -1,0 +1,69 @@
+"""What the consumers of threads and of tasks share."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from ._convert import Seconds, milliseconds, whole
+from ._deliveries import DeliveryView, reason_of
+from ._errors import DlockError, NotHeld, refused
+from ._jobs import Backoff
+from ._log import logger
+from ._unheld import UnheldObject
+
+_OP = "consume"
+#: How long a consumer waits before it asks again a server that it could not ask.
+RETRIES = (0.1, 5.0)
+_MOST = 10_000
+
+
+class ConsumerView:
+    """Takes jobs of a queue and has a handler do them."""
+
+    _label: ClassVar[str]
+
+    def __init__(self, queue: UnheldObject, concurrency: int, backoff: Backoff, grace: Seconds) -> None:
+        name = queue._name
+        self._of = queue
+        self._concurrency = whole(concurrency, "concurrency", op=_OP, name=name)
+        if not 1 <= self._concurrency <= _MOST:
+            raise refused(f"concurrency: {self._concurrency} given", f"1 to {_MOST}", op=_OP, name=name)
+        if not isinstance(backoff, Backoff):
+            raise TypeError(f"backoff must be a Backoff, not {type(backoff).__name__}")
+        self._backoff = backoff
+        self._retry = Backoff(*RETRIES)
+        self._grace = self._seconds(grace)
+        self._failure: BaseException | None = None
+
+    def _seconds(self, grace: Seconds) -> float:
+        ms = milliseconds(grace, "grace", op=_OP, name=self._of._name)
+        if ms < 0:
+            raise refused(f"grace: {grace!r} given", "0 or more seconds", op=_OP, name=self._of._name)
+        return ms / 1000
+
+    def _delay_after(self, delivery: DeliveryView, error: BaseException) -> float | None:
+        """When a job comes again whose handler raised: what ends the handler and not the job does not delay that."""
+        return self._backoff.delay(delivery.attempt) if isinstance(error, Exception) else None
+
+    def _tell_failed(self, delivery: DeliveryView, error: BaseException) -> None:
+        logger.warning(
+            "job %r of queue %r failed in its delivery %d: %s",
+            delivery.id,
+            self._of._name,
+            delivery.attempt,
+            reason_of(error),
+            exc_info=error,
+        )
+
+    def _tell_unended(self, delivery: DeliveryView, error: DlockError) -> None:
+        """Of a job that could not be acknowledged or put back."""
+        lost = "was lost" if isinstance(error, NotHeld) else "could not be ended"
+        text = "delivery of job %r of queue %r %s, and the job may come again: %s"
+        logger.warning(text, delivery.id, self._of._name, lost, str(error))
+
+    def _tell_away(self, error: DlockError, pause: float) -> None:
+        text = "no job could be taken from queue %r; the next attempt follows in %.1f s: %s"
+        logger.warning(text, self._of._name, pause, str(error))
+
+    def __repr__(self) -> str:
+        return f"<{self._label} of {self._of._name!r} concurrency={self._concurrency}>"

@@ -1,0 +1,214 @@
+"""A consumer of a queue in tasks."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from types import TracebackType
+from typing import Any, TypeAlias, TypeVar
+
+from .._consumers import ConsumerView
+from .._convert import Seconds, optional_ms
+from .._deliveries import STOPPED, reason_of
+from .._errors import DlockError
+from .._jobs import Backoff
+from .._unheld import UnheldObject
+from ._delivery import Delivery
+
+Handler: TypeAlias = Callable[[Delivery], Coroutine[Any, Any, object]]
+"""What is awaited with each job; what it returns is nobody's business."""
+
+_Self = TypeVar("_Self", bound="Consumer")
+
+
+class Consumer(ConsumerView):
+    """Takes jobs of a queue in tasks and awaits a handler with each, made by `Queue.consume`.
+
+        consumer = mails.consume(send, concurrency=8)
+        await consumer.run()  # until SIGTERM or SIGINT
+
+    Or, for a program that goes on meanwhile, with an `async with`, at whose end it stops. It belongs to the loop in which it
+    was started.
+    """
+
+    _label = "libdlock.aio.Consumer"
+
+    def __init__(
+        self,
+        queue: UnheldObject,
+        take: Callable[[], Coroutine[Any, Any, list[Delivery]]],
+        handler: Handler,
+        concurrency: int,
+        backoff: Backoff,
+        grace: Seconds,
+    ) -> None:
+        super().__init__(queue, concurrency, backoff, grace)
+        self._take = take
+        self._handler = handler
+        self._stopping = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._idle: set[asyncio.Task[None]] = set()
+
+    async def start(self) -> None:
+        """Starts the tasks. A consumer is started once: `RuntimeError` otherwise."""
+        if self._tasks or self._stopping.is_set():
+            raise RuntimeError("a consumer is started once: make another one with `queue.consume`")
+        self._tasks = [
+            asyncio.create_task(self._work(), name=f"libdlock-consumer-{at}")
+            for at in range(self._concurrency)
+        ]
+
+    def request_stop(self) -> None:
+        """Takes no more jobs, and returns at once. For handlers of signals, and for handlers of jobs."""
+        self._stopping.set()
+        for task in self._idle:
+            task.cancel()
+
+    async def stop(self, grace: Seconds | None = None) -> bool:
+        """Takes no more jobs and waits for those in hand, `grace` seconds at most, the consumer's own unless given.
+
+        What is not done by then is cancelled and put back, for another worker, and that delivery counts. Returns whether all
+        were done in time.
+        """
+        waiting = self._grace if grace is None else self._seconds(grace)
+        self.request_stop()
+        if await self._ended(waiting):
+            return True
+        for task in self._tasks:
+            task.cancel()
+        await self._ended(None)
+        return False
+
+    async def wait(self, timeout: Seconds | None = None) -> bool:
+        """Waits until all tasks have ended, `timeout` seconds at most; whether they have.
+
+        They end after a stop, or when the queue cannot be used any more: then the error is raised, such as `Closed`.
+        """
+        ms = optional_ms(timeout, "timeout", op="consume", name=self._of._name)
+        if not await self._ended(None if ms is None else max(ms, 0) / 1000):
+            return False
+        if self._failure is not None:
+            raise self._failure
+        return True
+
+    async def run(self, signals: Sequence[int] = (signal.SIGTERM, signal.SIGINT)) -> bool:
+        """Starts, and returns when it has stopped: by one of these signals, by `request_stop`, or by an error.
+
+        The error is raised. The handlers of the signals are its own meanwhile, where the loop can have any: on the main
+        thread. When the task is cancelled it stops, too. Returns whether all jobs in hand were done within the grace.
+        """
+        with self._stopped_by(signals):
+            await self.start()
+            try:
+                await self._stopping.wait()
+            finally:
+                done = await self.stop()
+        if self._failure is not None:
+            raise self._failure
+        return done
+
+    @contextlib.contextmanager
+    def _stopped_by(self, signals: Sequence[int]) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        heard = []
+        # A loop has handlers on the main thread alone.
+        with contextlib.suppress(NotImplementedError, ValueError, RuntimeError):
+            for number in signals:
+                loop.add_signal_handler(number, self.request_stop)
+                heard.append(number)
+        try:
+            yield
+        finally:
+            for number in heard:
+                loop.remove_signal_handler(number)
+
+    async def _ended(self, within: float | None) -> bool:
+        others = [task for task in self._tasks if task is not asyncio.current_task()]
+        if not others:
+            return True
+        _, pending = await asyncio.wait(others, timeout=within)
+        return not pending
+
+    async def _work(self) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        failures = 0
+        while not self._stopping.is_set():
+            self._idle.add(task)
+            try:
+                taken = await self._take()
+            except asyncio.CancelledError:  # by a stop, or by whoever ends the program
+                self.request_stop()
+                break
+            except DlockError as error:
+                if not error.retryable:
+                    self._fail(error)
+                    break
+                failures += 1
+                pause = self._retry.delay(failures)
+                self._tell_away(error, pause)
+                with contextlib.suppress(asyncio.TimeoutError):
+                    await asyncio.wait_for(self._stopping.wait(), pause)
+                continue
+            finally:
+                self._idle.discard(task)
+            failures = 0
+            for delivery in taken:
+                await self._do(delivery)
+
+    async def _do(self, delivery: Delivery) -> None:
+        working = asyncio.ensure_future(self._handler(delivery))
+        try:
+            in_time = await self._worked(delivery, working)
+        except asyncio.CancelledError:  # by a stop whose grace is over, or by whoever ends the program
+            self.request_stop()
+            await _cancelled(working)
+            in_time = False
+        if delivery.ended:
+            return
+        try:
+            if working.cancelled() and not in_time:
+                await delivery.nack(reason=STOPPED)
+            elif error := asyncio.CancelledError() if working.cancelled() else working.exception():
+                self._tell_failed(delivery, error)
+                await delivery.nack(self._delay_after(delivery, error), reason_of(error))
+            else:
+                await delivery.ack()
+        except DlockError as unended:
+            self._tell_unended(delivery, unended)
+
+    async def _worked(self, delivery: Delivery, working: asyncio.Future[Any]) -> bool:
+        """Waits until the handler is done. When the delivery is lost first, the handler is cancelled, and this is false."""
+        over: asyncio.Future[bool] = asyncio.ensure_future(delivery.lost.wait())
+        try:
+            await asyncio.wait({working, over}, return_when=asyncio.FIRST_COMPLETED)
+            if not working.done() and over.result():
+                await _cancelled(working)
+                return False
+            await asyncio.wait({working})  # a handler may have ended its delivery, and goes on
+            return True
+        finally:
+            over.cancel()
+
+    def _fail(self, error: BaseException) -> None:
+        self._failure = error
+        self.request_stop()
+
+    async def __aenter__(self: _Self) -> _Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.stop()
+        if error is None and self._failure is not None:
+            raise self._failure
+
+
+async def _cancelled(working: asyncio.Future[Any]) -> None:
+    """Cancels a handler, and waits until it has cleaned up."""
+    working.cancel()
+    await asyncio.wait({working})

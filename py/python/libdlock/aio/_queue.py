@@ -1,0 +1,197 @@
+"""The delayed queue for tasks, with the methods of `libdlock.Queue` as coroutines."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterable
+from datetime import datetime
+from typing import overload
+
+from .. import _native
+from .._convert import DO_NOT_WAIT, Seconds
+from .._jobs import Backoff, ListedJob, NewJob, Payload, Put, QueueCounts, listed, new_job
+from .._queues import NamedQueue
+from ._consumer import Consumer, Handler
+from ._delivery import Delivery
+from ._port import running_port
+
+
+class Queue(NamedQueue):
+    """A delayed queue of one name, made by `Client.queue`. May be shared between tasks, also of several loops.
+
+    A job is bytes. It waits until it is due and is delivered at least once: a job whose worker dies comes again. Jobs come
+    in the order of their due times, then of priority, then of arrival.
+
+        mails = client.queue("mails")
+        await mails.put("to: ada")
+        await mails.put("to: bob", delay=60, id="bob-1")
+
+        async for delivery in mails:
+            async with delivery:
+                await send(delivery.payload)
+
+    Iterating takes one job after another and waits for each, without end; each is ended by its own `async with`.
+    """
+
+    _label = "libdlock.aio.Queue"
+
+    async def put(
+        self,
+        payload: Payload,
+        *,
+        delay: Seconds | None = None,
+        at: datetime | float | None = None,
+        id: str | None = None,
+        priority: int = 0,
+    ) -> Put:
+        """Puts a job, `str` or bytes, and returns its id and whether it is new.
+
+        It is due after `delay` seconds, or `at` a time (a `datetime` with a time zone, or seconds since 1970), or at once;
+        of jobs that are due in the same millisecond those of a higher `priority`, -32768 to 32767, come first. A job with an
+        `id`, 1 to 512 bytes, is put once: while one with that id waits, is being done or is dead, another put does nothing,
+        and says so. So it may be repeated.
+
+        `InvalidArgument` for a value out of range, `QueueFull` when the queue has `max_length` jobs, `ConnectionFailed` when
+        the server was not reached, and nothing was put. `OutcomeUnknown` when it is not known what became of it: without an
+        id after one lost reply, with one when no repeat was answered.
+        """
+        job = new_job(NewJob(payload, delay=delay, at=at, id=id, priority=priority), self._name)
+        (put,) = await running_port().call(_native.submit_queue_put, self._number, job)
+        return Put(*put)
+
+    async def put_many(self, jobs: Iterable[NewJob | Payload]) -> list[Put]:
+        """Puts jobs, in their order: payloads, or `NewJob`s. Up to 100, and 1 MiB, go in one request.
+
+        Errors as `put`. A request puts all of its jobs or none, and what earlier requests put stays.
+        """
+        given = self._jobs(jobs)
+        puts = await running_port().call(_native.submit_queue_put_many, self._number, given)
+        return [Put(*put) for put in puts]
+
+    @overload
+    async def take(self, timeout: None = None) -> Delivery: ...
+
+    @overload
+    async def take(self, timeout: Seconds) -> Delivery | None: ...
+
+    async def take(self, timeout: Seconds | None = None) -> Delivery | None:
+        """Takes the first job that is due, waiting `timeout` seconds at most; `None` when there was none in time.
+
+        `None` waits for ever, 0 does not wait. Takers of all processes are served in the order of arrival.
+
+        `ConnectionFailed` and its kin when the server cannot be asked for `operation_timeout`; `OutcomeUnknown` when it was
+        asked and did not answer, and what it delivered all the same goes back and does not count; `Closed` when the client
+        is closed meanwhile. Cancelling the task takes no job.
+        """
+        taken = await self._taken(_native.submit_queue_take, self._wait_ms(timeout), None)
+        return taken[0] if taken else None
+
+    async def try_take(self) -> Delivery | None:
+        """As `take(timeout=0)`: `None` when no job is due, or others wait in front."""
+        return await self.take(DO_NOT_WAIT)
+
+    async def take_many(self, n: int, timeout: Seconds | None = None) -> list[Delivery]:
+        """Takes up to `n` jobs, 1 to 100: those that are due now, or the first that is within `timeout`.
+
+        Errors as `take`.
+        """
+        most = self._most(n, "take")
+        waiting = self._wait_ms(timeout)
+        return await self._taken(_native.submit_queue_take_many, most, waiting)
+
+    async def __aiter__(self) -> AsyncIterator[Delivery]:
+        while True:
+            yield await self.take()
+
+    def consume(
+        self,
+        handler: Handler,
+        *,
+        concurrency: int = 1,
+        backoff: Backoff | None = None,
+        grace: Seconds = 10.0,
+    ) -> Consumer:
+        """A consumer that awaits `handler` with each job, in `concurrency` tasks; `run` or an `async with` starts it.
+
+        When the handler returns, the job is acknowledged; when it raises, it is put back after `backoff` (1 s, twice as long
+        each time, 5 min at most). A handler may end the delivery itself. `grace` is how long `stop` waits for jobs in hand.
+        """
+        return Consumer(
+            self, self._next, handler, concurrency, Backoff() if backoff is None else backoff, grace
+        )
+
+    async def cancel(self, id: str) -> bool:
+        """Removes a job that waits; `False` when no job with this id does. `NotHeld` when it is being done."""
+        job = self._id(id, "cancel")
+        done: bool = await running_port().call(_native.submit_queue_cancel, self._number, job)
+        return done
+
+    async def peek(self, n: int = 100) -> list[ListedJob]:
+        """The first `n` jobs that wait, 1 to 1000, in their order, due or not; fewer where they are 1 MiB together."""
+        most = self._most(n, "list")
+        return listed(await running_port().call(_native.submit_queue_peek, self._number, most))
+
+    async def counts(self) -> QueueCounts:
+        """How many jobs there are. Costs the same however many that is."""
+        return QueueCounts(*await running_port().call(_native.submit_queue_counts, self._number))
+
+    async def purge(self) -> int:
+        """Removes all jobs that wait, due or not; how many. Deliveries go on, and the dead list stays."""
+        count: int = await running_port().call(_native.submit_queue_purge, self._number)
+        return count
+
+    @property
+    def dead(self) -> DeadJobs:
+        """The dead list: jobs that were delivered as often as they may be."""
+        return DeadJobs(self)
+
+    async def _next(self) -> list[Delivery]:
+        """The next job, waiting for ever."""
+        return await self._taken(_native.submit_queue_take, None, None)
+
+    async def _taken(self, submit: Callable[..., int], *arguments: int | None) -> list[Delivery]:
+        got = await running_port().call(submit, self._number, *arguments)
+        return [Delivery(self, delivered) for delivered in got]
+
+
+class DeadJobs:
+    """The dead list of a queue, made by `Queue.dead`."""
+
+    _label = "libdlock.aio.DeadJobs"
+
+    def __init__(self, queue: Queue) -> None:
+        self._queue = queue
+
+    async def list(self, n: int = 100) -> list[ListedJob]:
+        """The first `n` dead jobs, 1 to 1000, in the order in which they died; fewer where they are 1 MiB together."""
+        queue = self._queue
+        most = queue._most(n, "list")
+        return listed(await running_port().call(_native.submit_queue_dead, queue._number, most))
+
+    async def requeue(self, id: str) -> bool:
+        """Has a dead job wait again, due now, as if it had never been delivered; `False` when none has this id."""
+        submit = _native.submit_queue_requeue_dead
+        done: bool = await running_port().call(submit, self._queue._number, self._queue._id(id, "requeue"))
+        return done
+
+    async def requeue_all(self) -> int:
+        """Has all jobs that are dead now wait again; how many."""
+        submit = _native.submit_queue_requeue_all_dead
+        count: int = await running_port().call(submit, self._queue._number)
+        return count
+
+    async def remove(self, id: str) -> bool:
+        """Removes a dead job; `False` when none has this id."""
+        submit = _native.submit_queue_remove_dead
+        done: bool = await running_port().call(
+            submit, self._queue._number, self._queue._id(id, "remove dead")
+        )
+        return done
+
+    async def purge(self) -> int:
+        """Removes all dead jobs; how many."""
+        submit = _native.submit_queue_purge_dead
+        count: int = await running_port().call(submit, self._queue._number)
+        return count
+
+    def __repr__(self) -> str:
+        return f"<{self._label} of {self._queue!r}>"

@@ -1,0 +1,253 @@
+"""Consumers of a queue on threads."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import signal
+import subprocess
+import threading
+import time
+
+import pytest
+
+import libdlock
+from conftest import Python
+from libdlock import Backoff, NewJob
+
+SOON = Backoff(0.02, 0.05)
+
+
+def until(done: threading.Event) -> None:
+    assert done.wait(20)
+
+
+def test_each_job_is_done_and_acknowledged(
+    client: libdlock.Client, other: libdlock.Client, name: str
+) -> None:
+    queue, done = client.queue(name), threading.Event()
+    got: list[bytes] = []
+
+    def handle(delivery: libdlock.Delivery) -> None:
+        got.append(delivery.payload)
+        if len(got) == 50:
+            done.set()
+
+    with queue.consume(handle, concurrency=4) as consumer:
+        assert repr(consumer) == f"<libdlock.Consumer of {name!r} concurrency=4>"
+        other.queue(name).put_many([str(n) for n in range(50)])
+        until(done)
+    assert {*got} == {str(n).encode() for n in range(50)} and len(got) == 50
+    assert queue.counts()[:4] == (0, 0, 0, 0)
+
+
+def test_so_many_jobs_are_done_at_a_time(client: libdlock.Client, name: str) -> None:
+    done = threading.Event()
+    together = threading.Barrier(3, action=done.set)
+    with client.queue(name).consume(lambda _: together.wait(20), concurrency=3) as consumer:
+        client.queue(name).put_many(["a", "b", "c"])
+        until(done)
+        assert consumer.stop()
+    assert client.queue(name).counts()[:4] == (0, 0, 0, 0)
+
+
+def test_a_job_that_fails_comes_again_after_the_back_off(
+    client: libdlock.Client, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    queue, done = client.queue(name, max_attempts=5), threading.Event()
+    times: list[float] = []
+
+    def handle(delivery: libdlock.Delivery) -> None:
+        times.append(time.monotonic())
+        if delivery.attempt < 3:
+            raise LookupError("not yet")
+        done.set()
+
+    with caplog.at_level(logging.WARNING, "libdlock"), queue.consume(handle, backoff=Backoff(0.1, 0.1)):
+        queue.put("a", id="a")
+        until(done)
+    assert [later - earlier >= 0.05 for earlier, later in itertools.pairwise(times)] == [True, True]
+    assert caplog.messages == [
+        f"job 'a' of queue {name!r} failed in its delivery {attempt}: LookupError" for attempt in (1, 2)
+    ]
+    assert queue.counts()[:4] == (0, 0, 0, 0)
+
+
+def test_a_job_that_never_succeeds_is_dead(client: libdlock.Client, name: str) -> None:
+    queue = client.queue(name, max_attempts=2)
+
+    def handle(delivery: libdlock.Delivery) -> None:
+        raise ZeroDivisionError
+
+    with queue.consume(handle, backoff=SOON):
+        queue.put("a")
+        end = time.monotonic() + 20
+        while queue.counts().dead == 0:
+            assert time.monotonic() < end
+            time.sleep(0.005)
+    (dead,) = queue.dead.list()
+    assert (dead.attempts, dead.reason) == (2, "ZeroDivisionError")
+
+
+def test_a_handler_may_end_its_delivery_itself(client: libdlock.Client, name: str) -> None:
+    queue, done = client.queue(name), threading.Event()
+
+    def handle(delivery: libdlock.Delivery) -> None:
+        delivery.nack(60, "in a minute")
+        done.set()
+
+    with queue.consume(handle):
+        queue.put("a")
+        until(done)
+    assert queue.counts().delayed == 1
+
+
+def test_a_stop_finishes_what_is_in_hand_and_takes_no_more(
+    client: libdlock.Client, other: libdlock.Client, name: str
+) -> None:
+    queue, begun, go_on = client.queue(name), threading.Event(), threading.Event()
+
+    def handle(delivery: libdlock.Delivery) -> None:
+        begun.set()
+        until(go_on)
+
+    consumer = queue.consume(handle)
+    consumer.start()
+    queue.put_many(["a", "b"])
+    until(begun)
+    assert not consumer.wait(0)
+    consumer.request_stop()
+    go_on.set()
+    assert consumer.stop() and consumer.wait()
+    assert queue.counts()[:4] == (1, 0, 0, 0)
+    with other.queue(name).take(0) or pytest.fail("it was not taken") as delivery:
+        assert (delivery.payload, delivery.attempt) == (b"b", 1)
+    with pytest.raises(RuntimeError, match="started once"):
+        consumer.start()
+
+
+def test_what_is_not_done_within_the_grace_goes_back(
+    client: libdlock.Client, other: libdlock.Client, name: str
+) -> None:
+    queue, begun, go_on = client.queue(name), threading.Event(), threading.Event()
+    validity: list[bool] = []
+
+    def handle(delivery: libdlock.Delivery) -> None:
+        begun.set()
+        until(go_on)
+        validity.append(delivery.valid)
+
+    consumer = queue.consume(handle, grace=0.05)
+    consumer.start()
+    queue.put("a")
+    until(begun)
+    assert not consumer.stop()
+    with other.queue(name).take(20) or pytest.fail("it is back") as again:
+        assert again.attempt == 2
+    go_on.set()
+    assert consumer.wait(20)
+    assert validity == [False]
+
+
+def test_an_idle_consumer_stops_at_once(client: libdlock.Client, name: str) -> None:
+    consumer = client.queue(name).consume(lambda _: None, concurrency=8)
+    consumer.start()
+    end = time.monotonic() + 10
+    while client.queue(name).counts().waiters == 0 and time.monotonic() < end:
+        time.sleep(0.005)
+    begun = time.monotonic()
+    assert consumer.stop()
+    assert time.monotonic() - begun < 5
+
+
+def test_a_consumer_of_a_closed_client_ends_with_the_error(url: str, name: str) -> None:
+    client = libdlock.connect(url)
+    consumer = client.queue(name).consume(lambda _: None)
+    consumer.start()
+    client.close()
+    with pytest.raises(libdlock.Closed):
+        consumer.wait(20)
+
+
+def test_a_handler_that_ends_its_thread_ends_the_consumer(client: libdlock.Client, name: str) -> None:
+    queue = client.queue(name)
+
+    def handle(delivery: libdlock.Delivery) -> None:
+        raise SystemExit(3)
+
+    queue.put("a")
+    with pytest.raises(SystemExit):
+        queue.consume(handle).run()
+    assert queue.counts().ready == 1, "its job goes back at once"
+
+
+def test_wrong_arguments_are_refused(client: libdlock.Client, name: str) -> None:
+    queue = client.queue(name)
+    for concurrency in (0, -1, 10_001):
+        with pytest.raises(libdlock.InvalidArgument, match="1 to 10000"):
+            queue.consume(print, concurrency=concurrency)
+    with pytest.raises(libdlock.InvalidArgument, match="0 or more"):
+        queue.consume(print, grace=-1)
+    with pytest.raises(TypeError, match="Backoff"):
+        queue.consume(print, backoff=5)  # type: ignore[arg-type]
+
+
+PROGRAM = """
+import sys, time, libdlock
+
+def handle(delivery):
+    print("begun", delivery.id, flush=True)
+    time.sleep(0.3)
+    print("done", delivery.id, flush=True)
+
+queue = libdlock.connect(sys.argv[1]).queue(sys.argv[2])
+print("finished", queue.consume(handle, grace=float(sys.argv[3])).run(), flush=True)
+"""
+
+
+@pytest.mark.parametrize("grace", [20.0, 0.01])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_lets_the_job_in_hand_be_finished(
+    python: Python, client: libdlock.Client, url: str, name: str, number: int, grace: float
+) -> None:
+    if url.startswith("memory"):
+        pytest.skip("of this process alone")
+    queue = client.queue(name)
+    queue.put_many([NewJob("a", id="a"), NewJob("b", id="b")])
+    process: subprocess.Popen[str] = python(PROGRAM, url, name, str(grace))
+    assert process.stdout is not None
+    assert process.stdout.readline() == "begun a\n"
+    process.send_signal(number)
+    out, err = process.communicate(timeout=30)
+    in_time = grace > 1
+    assert (process.returncode, out) == (0, f"{'done a' + chr(10) if in_time else ''}finished {in_time}\n"), (
+        err
+    )
+    assert sorted(job.id for job in queue.peek()) == (["b"] if in_time else ["a", "b"])
+    assert queue.counts().in_flight == 0
+
+
+def test_a_killed_consumer_loses_no_job(python: Python, client: libdlock.Client, url: str, name: str) -> None:
+    if url.startswith("memory"):
+        pytest.skip("of this process alone")
+    queue = client.queue(name)
+    queue.put_many([NewJob(str(n), id=str(n)) for n in range(20)])
+    program = """
+import sys, time, libdlock
+queue = libdlock.connect(sys.argv[1]).queue(sys.argv[2], watchdog_lease=0.3)
+taken = queue.take_many(20)
+print(len(taken), flush=True)
+time.sleep(60)
+"""
+    process = python(program, url, name)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "20\n"
+    process.kill()
+    done: set[str] = set()
+    end = time.monotonic() + 20
+    while len(done) < 20 and time.monotonic() < end:
+        for delivery in queue.take_many(20, timeout=1):
+            with delivery:
+                done.add(delivery.id)
+                assert delivery.attempt == 2
+    assert done == {str(n) for n in range(20)}
