@@ -5,11 +5,12 @@ use std::time::Duration;
 use libdlock::event::Event;
 use libdlock::lease::LossReason;
 use libdlock_bridge::{self as bridge, HandleKind, Outcome, What, ops};
-use napi::bindgen_prelude::{BigInt64Array, Either, Either11};
+use napi::bindgen_prelude::{BigInt64Array, Either, Either15};
 use napi_derive::napi;
 
 use crate::answer::{Failure, give};
 use crate::environment::Inner;
+use crate::jobs::{Delivered, ListedJob, Put, QueueCounts};
 
 /// Numbers that describe one completion: its id (what JavaScript gave with the operation, or with the client whose event it
 /// is), a [`Tag`], and two more.
@@ -37,7 +38,7 @@ enum Tag {
 }
 
 /// What is no number.
-pub type Other = Either11<
+pub type Other = Either15<
     String,
     Inspection,
     Loss,
@@ -49,6 +50,10 @@ pub type Other = Either11<
     CountingSemaphoreInspection,
     Vec<Either<Decision, Failure>>,
     BigInt64Array,
+    Vec<Put>,
+    Vec<Delivered>,
+    QueueCounts,
+    Vec<ListedJob>,
 >;
 
 /// Writes completions into numbers that JavaScript reads: how many they are, then a row for each. To make an object and name
@@ -69,9 +74,9 @@ impl<'a> Rows<'a> {
     pub(crate) fn add(&mut self, completion: bridge::Completion) {
         let (tag, first, second) = match completion.what {
             What::Done(Ok(outcome)) => self.outcome(outcome),
-            What::Done(Err(error)) => self.other(Either11::E(Failure::from(&error))),
+            What::Done(Err(error)) => self.other(Either15::E(Failure::from(&error))),
             What::Log(event) => {
-                let (_, at, none) = self.other(Either11::F(LogEvent::from(event)));
+                let (_, at, none) = self.other(Either15::F(LogEvent::from(event)));
                 (Tag::Event, at, none)
             }
         };
@@ -100,7 +105,7 @@ impl<'a> Rows<'a> {
             // <api:scalars> written by `python3 api/write.py` from api/wire.json
             Outcome::Bool(answer) => (Tag::Bool, f64::from(u8::from(answer)), 0.0),
             Outcome::Number(answer) => (Tag::Number, answer as f64, 0.0),
-            Outcome::Text(answer) => self.other(Either11::A(answer)),
+            Outcome::Text(answer) => self.other(Either15::A(answer)),
             // </api:scalars>
             Outcome::Handle(client) => {
                 self.environment.lend(HandleKind::Client, client);
@@ -110,19 +115,19 @@ impl<'a> Rows<'a> {
                 self.environment.lend(HandleKind::Held, held.handle);
                 (Tag::Held, give(held.handle), held.token as f64)
             }
-            Outcome::Inspection(seen) => self.other(Either11::B(Inspection {
+            Outcome::Inspection(seen) => self.other(Either15::B(Inspection {
                 holder: seen.holder,
                 ours: seen.ours,
                 ttl_ms: seen.ttl.map(millis),
                 token: seen.token,
                 queued: seen.queued.cast_signed(),
             })),
-            Outcome::SemaphoreInspection(seen) => self.other(Either11::G(SemaphoreInspection {
+            Outcome::SemaphoreInspection(seen) => self.other(Either15::G(SemaphoreInspection {
                 permits: seen.permits.map(u64::cast_signed),
                 available: seen.available,
                 queued: seen.queued.cast_signed(),
             })),
-            Outcome::RwLockInspection(seen) => self.other(Either11::H(RwLockInspection {
+            Outcome::RwLockInspection(seen) => self.other(Either15::H(RwLockInspection {
                 writer: seen.writer,
                 ours: seen.ours,
                 readers: seen.readers.cast_signed(),
@@ -130,24 +135,32 @@ impl<'a> Rows<'a> {
                 token: seen.token,
                 queued: seen.queued.cast_signed(),
             })),
-            Outcome::CountingSemaphoreInspection(seen) => self.other(Either11::I(CountingSemaphoreInspection {
+            Outcome::CountingSemaphoreInspection(seen) => self.other(Either15::I(CountingSemaphoreInspection {
                 exists: seen.exists,
                 available: seen.available,
                 queued: seen.queued.cast_signed(),
             })),
-            Outcome::Loss(reason) => self.other(Either11::C(Loss::from(reason))),
-            Outcome::Decision(decision) => self.other(Either11::D(Decision::from(decision))),
+            Outcome::Loss(reason) => self.other(Either15::C(Loss::from(reason))),
+            Outcome::Decision(decision) => self.other(Either15::D(Decision::from(decision))),
             Outcome::Decisions(answers) => {
                 let each = answers.0.into_iter().map(|answer| match answer {
                     Ok(decision) => Either::A(Decision::from(decision)),
                     Err(error) => Either::B(Failure::from(&error)),
                 });
-                self.other(Either11::J(each.collect()))
+                self.other(Either15::J(each.collect()))
             }
-            Outcome::Ids(ids) => self.other(Either11::K(BigInt64Array::new(ids.0))),
-            Outcome::Puts(_) | Outcome::Deliveries(_) | Outcome::QueueCounts(_) | Outcome::ListedJobs(_) => {
-                unreachable!("no function of Node brings jobs of a queue")
+            Outcome::Ids(ids) => self.other(Either15::K(BigInt64Array::new(ids.0))),
+            Outcome::Puts(puts) => self.other(Either15::L(puts.0.into_iter().map(Put::from).collect())),
+            Outcome::Deliveries(taken) => {
+                let each = taken.0.into_iter().map(|delivered| {
+                    self.environment.lend(HandleKind::Held, delivered.held.handle);
+                    Delivered::new(give(delivered.held.handle), delivered)
+                });
+                let each = each.collect();
+                self.other(Either15::M(each))
             }
+            Outcome::QueueCounts(counts) => self.other(Either15::N(QueueCounts::from(counts))),
+            Outcome::ListedJobs(jobs) => self.other(Either15::O(jobs.0.into_iter().map(ListedJob::from).collect())),
         }
     }
 }
