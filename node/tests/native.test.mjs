@@ -33,6 +33,8 @@ const plausible = {
   "number[]": [0],
   "[string, string][]": [],
   "Rate[]": [rate],
+  NativeNewJob: { payload: "x", priority: 0 },
+  "NativeNewJob[]": [{ payload: new Uint8Array(1), id: "k", delayMs: 0, atMs: 0, priority: 0 }],
   Float64Array: rows,
 };
 const parameters = Object.fromEntries(

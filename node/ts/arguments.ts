@@ -106,7 +106,7 @@ const MEANT = new Map<string, readonly string[]>(
     prefix: ["keyPrefix"],
     name: ["clientName"],
     jobid: ["id"],
-    attempts: ["maxAttempts"],
+    attempt: ["maxAttempts"],
     workerid: ["worker"],
     datacenterid: ["datacenter"],
   }),
