@@ -200,6 +200,56 @@ async def test_what_is_not_done_within_the_grace_goes_back(aio_client: aio.Clien
     assert job.reason == "its consumer stopped"
 
 
+async def test_a_handler_whose_delivery_is_lost_is_cancelled(
+    aio_client: aio.Client, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    queue, ended, attempts = aio_client.queue(name, lease=0.15), asyncio.Event(), []
+
+    async def handle(delivery: aio.Delivery) -> None:
+        attempts.append(delivery.attempt)
+        if delivery.attempt == 1:
+            await asyncio.sleep(60)
+        ended.set()
+
+    with caplog.at_level(logging.WARNING, "libdlock"):
+        async with queue.consume(handle):
+            await queue.put("a", id="a")
+            await asyncio.wait_for(ended.wait(), 20)
+    assert attempts == [1, 2]
+    assert any(f"delivery of job 'a' of queue {name!r} was lost" in message for message in caplog.messages)
+
+
+async def test_a_handler_that_is_cancelled_by_itself_has_failed(aio_client: aio.Client, name: str) -> None:
+    queue = aio_client.queue(name, max_attempts=1)
+
+    async def handle(delivery: aio.Delivery) -> None:
+        raise asyncio.CancelledError
+
+    async def dead() -> bool:
+        return (await queue.counts()).dead == 1
+
+    async with queue.consume(handle) as consumer:
+        await queue.put("a")
+        await until(dead)
+        assert not await consumer.wait(0), "the consumer goes on"
+    (job,) = await queue.dead.list()
+    assert job.reason == "CancelledError"
+
+
+async def test_a_handler_may_end_its_delivery_itself(aio_client: aio.Client, name: str) -> None:
+    queue, ended = aio_client.queue(name), asyncio.Event()
+
+    async def handle(delivery: aio.Delivery) -> None:
+        await delivery.ack()
+        await asyncio.sleep(0.05)
+        ended.set()
+
+    async with queue.consume(handle):
+        await queue.put("a")
+        await asyncio.wait_for(ended.wait(), 20)
+    assert (await queue.counts())[:4] == (0, 0, 0, 0)
+
+
 async def test_a_program_that_ends_a_consumers_tasks_ends_it(aio_client: aio.Client, name: str) -> None:
     queue, begun = aio_client.queue(name), asyncio.Event()
 
@@ -217,7 +267,9 @@ async def test_a_program_that_ends_a_consumers_tasks_ends_it(aio_client: aio.Cli
     with pytest.raises(asyncio.CancelledError):
         await asyncio.wait_for(running, 20)
 
-    async def back() -> bool:  # the other task may have been given it as it was cancelled, and then it goes back again
+    async def back() -> (
+        bool
+    ):  # the other task may have been given it as it was cancelled, and then it goes back again
         return (await queue.counts())[:4] == (1, 0, 0, 0)
 
     await until(back)

@@ -31,7 +31,12 @@ SAID = {
     "rw-lock.md": ["many look at the same time\n", "one changes it, with token", "nobody writes now\n"],
     "lock-all.md": ["account/7 with token", "lost: account/7\n", "stop: account/7\n"],
     "latch.md": ["one is ready, 1 left\n", "both are ready, 0 left\n", "not done yet: 1 missing\n"],
-    "queue.md": ["sends to: ada\n", "1 waits until it is due\n", "sends to: edsger\n", "dead: q3 TimeoutError\n"],
+    "queue.md": [
+        "sends to: ada\n",
+        "1 waits until it is due\n",
+        "sends to: edsger\n",
+        "dead: q3 TimeoutError\n",
+    ],
     "id-generator.md": ["blocks of 5000\n"],
     "counting-semaphore.md": ["one of two, left: 1\n", "drained 5\n"],
     "rate-limiter.md": ["go ahead, 19 left\n"],

@@ -17,9 +17,7 @@ def listed(jobs: list[Any]) -> Values:
 
 
 class QueueVerbs(Verbs):
-    async def queue(
-        self, client: str, name: str, queue: str, lease_ms: str | None = None, **options: str
-    ) -> Values:
+    async def queue(self, client: str, name: str, queue: str, lease_ms: str | None = None, **options: str) -> Values:
         numbers: dict[str, Any] = {option: int(value) for option, value in options.items()}
         self._things[queue] = self._clients[client].queue(name, lease=seconds(lease_ms), **numbers)
         return {}
@@ -34,9 +32,7 @@ class QueueVerbs(Verbs):
         priority: str = "0",
     ) -> Values:
         at, delay = seconds(at_ms), seconds(delay_ms)
-        put = await done(
-            self._things[queue].put(payload, delay=delay, at=at, id=id, priority=int(priority))
-        )
+        put = await done(self._things[queue].put(payload, delay=delay, at=at, id=id, priority=int(priority)))
         return {"id": put.id, "is_new": put.is_new}
 
     async def put_all(self, queue: str, payloads: str) -> Values:
@@ -82,17 +78,17 @@ class QueueVerbs(Verbs):
     async def job_lost(self, delivery: str, wait_ms: str) -> Values:
         lost = self._things[delivery].lost
         await done(lost.wait(seconds(wait_ms)))
-        return {"lost": lost.reason, "valid": self._things[delivery].valid}
+        return {"lost": lost.reason}
 
     async def jobs(self, queue: str) -> Values:
         counts = await done(self._things[queue].counts())
         names = ("ready", "delayed", "in_flight", "dead", "waiters")
         return {name: getattr(counts, name) for name in names}
 
-    async def peek(self, queue: str, most: str = "100") -> Values:
+    async def list_jobs(self, queue: str, most: str = "100") -> Values:
         return listed(await done(self._things[queue].peek(int(most))))
 
-    async def dead(self, queue: str, most: str = "100") -> Values:
+    async def list_dead(self, queue: str, most: str = "100") -> Values:
         return listed(await done(self._things[queue].dead.list(int(most))))
 
     async def cancel_job(self, queue: str, id: str) -> Values:

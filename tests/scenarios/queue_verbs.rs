@@ -82,7 +82,7 @@ impl Queues {
             "job_lost" => {
                 let (delivery, wait) = (&self.deliveries[step.objects[0]], step.millis("wait_ms").expect("a wait"));
                 let lost = tokio::time::timeout(wait, delivery.lost()).await.ok().flatten();
-                nothing().maybe("lost", lost.map(LossReason::as_str)).add("valid", delivery.is_valid())
+                nothing().maybe("lost", lost.map(LossReason::as_str))
             }
             "jobs" => {
                 let counts = self.named(step).counts().await?;
@@ -93,8 +93,8 @@ impl Queues {
                     .add("dead", counts.dead)
                     .add("waiters", counts.waiters)
             }
-            "peek" => listed(&self.named(step).peek(most()).await?),
-            "dead" => listed(&self.named(step).dead(most()).await?),
+            "list_jobs" => listed(&self.named(step).peek(most()).await?),
+            "list_dead" => listed(&self.named(step).dead(most()).await?),
             "cancel_job" => nothing().add("cancelled", self.named(step).cancel(id()).await?),
             "purge" => nothing().add("purged", self.named(step).purge().await?),
             "requeue" => nothing().add("requeued", self.named(step).requeue_dead(id()).await?),

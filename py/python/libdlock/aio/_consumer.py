@@ -7,22 +7,18 @@ import contextlib
 import signal
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
-from .. import _native
 from .._consumers import ConsumerView
 from .._convert import Seconds, optional_ms
 from .._deliveries import STOPPED, reason_of
 from .._errors import DlockError
 from .._jobs import Backoff
+from .._unheld import UnheldObject
+from ._delivery import Delivery
 
-if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    from ._delivery import Delivery
-    from ._queue import Queue
-
-    Handler: TypeAlias = Callable[[Delivery], Coroutine[Any, Any, object]]
+Handler: TypeAlias = Callable[[Delivery], Coroutine[Any, Any, object]]
+"""What is awaited with each job; what it returns is nobody's business."""
 
 _Self = TypeVar("_Self", bound="Consumer")
 
@@ -41,14 +37,15 @@ class Consumer(ConsumerView):
 
     def __init__(
         self,
-        queue: Queue,
+        queue: UnheldObject,
+        take: Callable[[], Coroutine[Any, Any, list[Delivery]]],
         handler: Handler,
         concurrency: int,
         backoff: Backoff,
         grace: Seconds,
     ) -> None:
         super().__init__(queue, concurrency, backoff, grace)
-        self._queue = queue
+        self._take = take
         self._handler = handler
         self._stopping = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -141,7 +138,7 @@ class Consumer(ConsumerView):
         while not self._stopping.is_set():
             self._idle.add(task)
             try:
-                taken = await self._queue._taken(_native.submit_queue_take, None, None)
+                taken = await self._take()
             except asyncio.CancelledError:  # by a stop, or by whoever ends the program
                 self.request_stop()
                 break
@@ -162,34 +159,38 @@ class Consumer(ConsumerView):
                 await self._do(delivery)
 
     async def _do(self, delivery: Delivery) -> None:
+        working = asyncio.ensure_future(self._handler(delivery))
         try:
-            try:
-                await self._handler(delivery)
-            except BaseException as error:
-                await self._handler_failed(delivery, error)
-            else:
-                if not delivery.ended:
-                    await delivery.ack()
-        except DlockError as error:
-            self._tell_unended(delivery, error)
-
-    async def _handler_failed(self, delivery: Delivery, error: BaseException) -> None:
-        stopped = isinstance(error, asyncio.CancelledError) and self._is_cancelled()
-        if stopped:
+            in_time = await self._worked(delivery, working)
+        except asyncio.CancelledError:  # by a stop whose grace is over, or by whoever ends the program
             self.request_stop()
-        else:
-            self._tell_failed(delivery, error)
-            # Such as `SystemExit`, which asks for an end.
-            if not isinstance(error, Exception | asyncio.CancelledError):
-                self._fail(error)
-        if not delivery.ended:
-            delay = self._delay_after(delivery, error)
-            await delivery.nack(delay, STOPPED if stopped else reason_of(error))
+            await _cancelled(working)
+            in_time = False
+        if delivery.ended:
+            return
+        try:
+            if working.cancelled() and not in_time:
+                await delivery.nack(reason=STOPPED)
+            elif error := asyncio.CancelledError() if working.cancelled() else working.exception():
+                self._tell_failed(delivery, error)
+                await delivery.nack(self._delay_after(delivery, error), reason_of(error))
+            else:
+                await delivery.ack()
+        except DlockError as unended:
+            self._tell_unended(delivery, unended)
 
-    def _is_cancelled(self) -> bool:
-        """Whether the task was cancelled, and not something that its handler awaited. Python 3.10 cannot tell."""
-        cancelling = getattr(asyncio.current_task(), "cancelling", None)
-        return cancelling is None or cancelling() > 0
+    async def _worked(self, delivery: Delivery, working: asyncio.Future[Any]) -> bool:
+        """Waits until the handler is done. When the delivery is lost first, the handler is cancelled, and this is false."""
+        over: asyncio.Future[bool] = asyncio.ensure_future(delivery.lost.wait())
+        try:
+            await asyncio.wait({working, over}, return_when=asyncio.FIRST_COMPLETED)
+            if not working.done() and over.result():
+                await _cancelled(working)
+                return False
+            await asyncio.wait({working})  # a handler may have ended its delivery, and goes on
+            return True
+        finally:
+            over.cancel()
 
     def _fail(self, error: BaseException) -> None:
         self._failure = error
@@ -205,3 +206,9 @@ class Consumer(ConsumerView):
         await self.stop()
         if error is None and self._failure is not None:
             raise self._failure
+
+
+async def _cancelled(working: asyncio.Future[Any]) -> None:
+    """Cancels a handler, and waits until it has cleaned up."""
+    working.cancel()
+    await asyncio.wait({working})
