@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { constants } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
 
@@ -83,6 +84,8 @@ export class Consumer implements AsyncDisposable {
   readonly #inHand = new Set<Delivery>();
   readonly #loops: Promise<unknown>;
   readonly #over: Promise<boolean>;
+  /** What puts back the jobs that were not done within the grace. */
+  #takingAway: Promise<unknown> | undefined;
   #isOver: (inTime: boolean) => void = () => undefined;
   #failure: DlockError | undefined;
 
@@ -107,11 +110,11 @@ export class Consumer implements AsyncDisposable {
       this.#isOver = resolve;
     });
     void this.#loops.then(() => {
-      this.#isOver(true);
+      if (this.#takingAway === undefined) this.#isOver(true);
     });
   }
 
-  /** Takes no more jobs, and returns at once. For handlers of jobs, which `stop` would wait for. */
+  /** Takes no more jobs, and returns at once; what is in hand goes on. For handlers of jobs, which `stop` would wait for. */
   requestStop(): void {
     this.#stopping.abort();
   }
@@ -133,7 +136,10 @@ export class Consumer implements AsyncDisposable {
     const late = pause(Math.min(graceMs, 2 ** 31 - 1), false, { signal: enough.signal }).catch(() => false);
     const inTime = await Promise.race([done, late]);
     enough.abort();
-    if (!inTime) await Promise.all(Array.from(this.#inHand, (delivery) => this.#takeAway(delivery)));
+    if (!inTime) {
+      this.#takingAway ??= Promise.all(Array.from(this.#inHand, (delivery) => this.#takeAway(delivery)));
+      await this.#takingAway;
+    }
     this.#isOver(inTime);
     return inTime;
   }
@@ -145,7 +151,7 @@ export class Consumer implements AsyncDisposable {
 
   /**
    * Resolves when it has stopped, by `stop` or `requestStop`, with whether all jobs in hand were done in time; rejects with the error
-   * that ended it.
+   * that ended it. It stops nothing itself.
    */
   async wait(): Promise<boolean> {
     const inTime = await this.#over;
@@ -154,16 +160,22 @@ export class Consumer implements AsyncDisposable {
   }
 
   /**
-   * As `wait`, and stops when the process gets one of `signals`, SIGTERM and SIGINT by default. They do not end the process meanwhile.
+   * Stops when the process gets one of `signals`, SIGTERM and SIGINT by default, or `requestStop` is called; then as `wait`. The signals do
+   * not end the process meanwhile.
    */
   run(options?: { signals?: readonly NodeJS.Signals[] | undefined }): Promise<boolean>;
   async run(options?: { signals?: readonly NodeJS.Signals[] | undefined }, ...surplus: unknown[]): Promise<boolean> {
     refuseSurplus(surplus, "run(options) has one argument");
     const about = { op: OP, object: this.queue.name };
     const { signals } = readOptions(options, RUN, "run(options)", about);
-    const stop = (): void => void this.stop();
+    const stop = (): void => {
+      this.requestStop();
+    };
     for (const signal of signals) process.on(signal, stop);
     try {
+      const stopped = once(this.#stopping.signal, "abort");
+      if (!this.#stops()) await stopped;
+      await this.stop();
       return await this.wait();
     } finally {
       for (const signal of signals) process.off(signal, stop);

@@ -156,18 +156,17 @@ export class Queue implements AsyncIterable<Delivery> {
    * `DLOCK_OUTCOME_UNKNOWN` when it was asked and did not answer, with `DLOCK_CLOSED` when the client is closed meanwhile. A job that
    * was delivered all the same goes back, and that delivery does not count.
    */
+  take(options?: { waitMs?: undefined; signal?: AbortSignal | undefined }): Promise<Delivery>;
   take(options?: TakeOptions): Promise<Delivery | null>;
   async take(options?: TakeOptions, ...surplus: unknown[]): Promise<Delivery | null> {
     refuseSurplus(surplus, "take(options) has one argument: waitMs and signal stand in one object");
     const wanted = readOptions(options, TAKE, "take(options)", { op: TAKE_OP, object: this.name });
-    const [first] = this.#delivered(await this[TAKEN](wanted), wanted.signal);
-    return first ?? null;
+    return this.#first(await this[TAKEN](wanted), wanted.signal);
   }
 
   /** As `take({ waitMs: 0 })`: null when no job is due, or others wait in front. */
   async tryTake(): Promise<Delivery | null> {
-    const [first] = this.#delivered(await this[TAKEN]({ waitMs: 0, signal: undefined }), undefined);
-    return first ?? null;
+    return this.#first(await this[TAKEN]({ waitMs: 0, signal: undefined }), undefined);
   }
 
   /** Takes up to `most` jobs, 1 to 100: those that are due now, or the first that is within `waitMs`. Rejects as `take`. */
@@ -184,6 +183,10 @@ export class Queue implements AsyncIterable<Delivery> {
   /** @internal What a take of one has brought, as the port gives it. */
   [TAKEN]({ waitMs, signal }: Read<typeof TAKE>): Promise<Answer<NativeDelivered[]>> {
     return submit<NativeDelivered[]>(this, (id) => native.queueTake(id, this.#handle, waitMs), signal);
+  }
+
+  #first(answer: Answer<NativeDelivered[]>, signal: AbortSignal | undefined): Delivery | null {
+    return this.#delivered(answer, signal)[0] ?? null;
   }
 
   #delivered(answer: Answer<NativeDelivered[]>, signal: AbortSignal | undefined): Delivery[] {
@@ -208,10 +211,7 @@ export class Queue implements AsyncIterable<Delivery> {
   }
 
   async *#each(signal: AbortSignal | undefined): AsyncGenerator<Delivery, void, undefined> {
-    for (;;) {
-      const delivery = await this.take({ signal });
-      if (delivery !== null) yield delivery;
-    }
+    for (;;) yield await this.take({ signal });
   }
 
   /** As `deliveries()`: `for await (const delivery of queue)`. */

@@ -76,16 +76,16 @@ export const verbs = (clients, things) => {
           });
         });
       }
-      return { lost: delivery.lossReason, valid: delivery.valid };
+      return { lost: delivery.lossReason };
     },
     async jobs([queue]) {
       const { ready, delayed, inFlight, dead, waiters } = await things.get(queue).counts();
       return { ready, delayed, in_flight: inFlight, dead, waiters };
     },
-    async peek([queue], { most }) {
+    async list_jobs([queue], { most }) {
       return listed(await things.get(queue).peek(number(most)));
     },
-    async dead([queue], { most }) {
+    async list_dead([queue], { most }) {
       return listed(await things.get(queue).dead.list(number(most)));
     },
     async cancel_job([queue], { id }) {
