@@ -31,8 +31,9 @@ impl ToNapiValue for Payload<Vec<u8>> {
 unsafe fn buffer(env: sys::napi_env, bytes: &[u8]) -> napi::Result<sys::napi_value> {
     let mut value = ptr::null_mut();
     // SAFETY: `bytes` is as long as is said, and is read before this returns. Where the copy is nobody asks.
-    let status =
-        unsafe { sys::napi_create_buffer_copy(env, bytes.len(), bytes.as_ptr().cast(), ptr::null_mut(), &raw mut value) };
+    let status = unsafe {
+        sys::napi_create_buffer_copy(env, bytes.len(), bytes.as_ptr().cast(), ptr::null_mut(), &raw mut value)
+    };
     check_status!(status, "no Buffer of {} bytes could be made", bytes.len())?;
     Ok(value)
 }

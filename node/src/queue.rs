@@ -127,9 +127,7 @@ impl Environment {
 
     #[napi(catch_unwind)]
     pub fn delivery_nack(&self, id: i64, held: Given, reason: String, delay_ms: Option<i64>) -> Answer<Given> {
-        self.submit("deliveryNack", id, |state| {
-            ops::delivery_nack(state, handle(held), delay_ms, reason.into_bytes())
-        })
+        self.submit("deliveryNack", id, |state| ops::delivery_nack(state, handle(held), delay_ms, reason.into_bytes()))
     }
 
     #[napi(catch_unwind)]
