@@ -33,7 +33,6 @@ impl From<NewJob> for JobArgs {
 impl Environment {
     /// The queue's handle. No I/O.
     #[napi(catch_unwind)]
-    #[expect(clippy::too_many_arguments, reason = "JavaScript's, by position")]
     pub fn queue_open(
         &self,
         client: Given,
