@@ -33,6 +33,8 @@ impl From<NewJob> for JobArgs {
 impl Environment {
     /// The queue's handle. No I/O.
     #[napi(catch_unwind)]
+    // Not `expect`: napi puts it on a function of its own, too, which has not so many.
+    #[allow(clippy::too_many_arguments)]
     pub fn queue_open(
         &self,
         client: Given,
