@@ -3,19 +3,25 @@
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { describe, it } from "node:test";
 import { runInNewContext } from "node:vm";
+import { Worker } from "node:worker_threads";
 
 import { connect } from "libdlock";
 
-import { Proxy, fired, freshName, onBothBackends, rejects, throws, until, useServer } from "./kit/index.mjs";
+import { Proxy, TESTS, fired, freshName, onBothBackends, rejects, throws, until, useServer } from "./kit/index.mjs";
 
 setFlagsFromString("--expose-gc");
 const gc = runInNewContext("gc");
 
 const none = { ready: 0, delayed: 0, inFlight: 0, dead: 0, waiters: 0 };
+const left = async (queue) => {
+  const { ready, delayed, inFlight, dead } = await queue.counts();
+  return [ready, delayed, inFlight, dead];
+};
 const textOf = ({ payload }) => payload.toString();
 
 onBothBackends((context) => {
@@ -318,6 +324,25 @@ onBothBackends((context) => {
     const again = await queue.take({ waitMs: 20_000 });
     assert.equal(again.attempt, 2);
     await again.ack();
+  });
+
+  it("what a worker thread has goes back when that is terminated", async () => {
+    const queue = open();
+    await queue.putMany(Array.from({ length: 20 }, (_, at) => String(at)));
+    const workerData = { url: context.url, name: queue.name, most: 20 };
+    const thread = new Worker(join(TESTS, "programs/queue-thread.mjs"), { workerData });
+    const [taken] = await once(thread, "message");
+    assert.equal(taken, 20);
+    await thread.terminate();
+    const again = [];
+    while (again.length < 20) {
+      const [delivery] = await queue.takeMany(1, { waitMs: 20_000 });
+      assert.equal(delivery.attempt, 2);
+      again.push(delivery);
+    }
+    // The lease, which would bring them too, is 30 s.
+    for (const delivery of again) await delivery.ack();
+    assert.deepEqual(await left(queue), [0, 0, 0, 0]);
   });
 
   it("that is full refuses a put", async () => {
