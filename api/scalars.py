@@ -17,7 +17,7 @@ C = {"flag": "self.{field} = answer;", "number": "self.{field} = answer;", "text
 NODE = {
     "flag": "(Tag::{tag}, f64::from(u8::from(answer)), 0.0)",
     "number": "(Tag::{tag}, answer as f64, 0.0)",
-    "text": "self.other(Either12::A(answer))",
+    "text": "self.other(Either16::A(answer))",
 }
 #: Texts come by themselves.
 NODE_READS = {"flag": "first === 1", "number": "first"}

@@ -5,11 +5,12 @@ use std::time::Duration;
 use libdlock::event::Event;
 use libdlock::lease::LossReason;
 use libdlock_bridge::{self as bridge, HandleKind, Outcome, What, ops};
-use napi::bindgen_prelude::{BigInt64Array, Either, Either12};
+use napi::bindgen_prelude::{BigInt64Array, Either, Either16};
 use napi_derive::napi;
 
 use crate::answer::{Failure, give};
 use crate::environment::Inner;
+use crate::jobs::{Delivered, ListedJob, Put, QueueCounts};
 
 /// Numbers that describe one completion: its id (what JavaScript gave with the operation, or with the client whose event it
 /// is), a [`Tag`], and two more.
@@ -37,7 +38,7 @@ enum Tag {
 }
 
 /// What is no number.
-pub type Other = Either12<
+pub type Other = Either16<
     String,
     Inspection,
     Loss,
@@ -49,6 +50,10 @@ pub type Other = Either12<
     CountingSemaphoreInspection,
     Vec<Either<Decision, Failure>>,
     BigInt64Array,
+    Vec<Put>,
+    Vec<Delivered>,
+    QueueCounts,
+    Vec<ListedJob>,
     Vec<bool>,
 >;
 
@@ -70,9 +75,9 @@ impl<'a> Rows<'a> {
     pub(crate) fn add(&mut self, completion: bridge::Completion) {
         let (tag, first, second) = match completion.what {
             What::Done(Ok(outcome)) => self.outcome(outcome),
-            What::Done(Err(error)) => self.other(Either12::E(Failure::from(&error))),
+            What::Done(Err(error)) => self.other(Either16::E(Failure::from(&error))),
             What::Log(event) => {
-                let (_, at, none) = self.other(Either12::F(LogEvent::from(event)));
+                let (_, at, none) = self.other(Either16::F(LogEvent::from(event)));
                 (Tag::Event, at, none)
             }
         };
@@ -101,7 +106,7 @@ impl<'a> Rows<'a> {
             // <api:scalars> written by `python3 api/write.py` from api/wire.json
             Outcome::Bool(answer) => (Tag::Bool, f64::from(u8::from(answer)), 0.0),
             Outcome::Number(answer) => (Tag::Number, answer as f64, 0.0),
-            Outcome::Text(answer) => self.other(Either12::A(answer)),
+            Outcome::Text(answer) => self.other(Either16::A(answer)),
             // </api:scalars>
             Outcome::Handle(client) => {
                 self.environment.lend(HandleKind::Client, client);
@@ -111,19 +116,19 @@ impl<'a> Rows<'a> {
                 self.environment.lend(HandleKind::Held, held.handle);
                 (Tag::Held, give(held.handle), held.token as f64)
             }
-            Outcome::Inspection(seen) => self.other(Either12::B(Inspection {
+            Outcome::Inspection(seen) => self.other(Either16::B(Inspection {
                 holder: seen.holder,
                 ours: seen.ours,
                 ttl_ms: seen.ttl.map(millis),
                 token: seen.token,
                 queued: seen.queued.cast_signed(),
             })),
-            Outcome::SemaphoreInspection(seen) => self.other(Either12::G(SemaphoreInspection {
+            Outcome::SemaphoreInspection(seen) => self.other(Either16::G(SemaphoreInspection {
                 permits: seen.permits.map(u64::cast_signed),
                 available: seen.available,
                 queued: seen.queued.cast_signed(),
             })),
-            Outcome::RwLockInspection(seen) => self.other(Either12::H(RwLockInspection {
+            Outcome::RwLockInspection(seen) => self.other(Either16::H(RwLockInspection {
                 writer: seen.writer,
                 ours: seen.ours,
                 readers: seen.readers.cast_signed(),
@@ -131,26 +136,34 @@ impl<'a> Rows<'a> {
                 token: seen.token,
                 queued: seen.queued.cast_signed(),
             })),
-            Outcome::CountingSemaphoreInspection(seen) => self.other(Either12::I(CountingSemaphoreInspection {
+            Outcome::CountingSemaphoreInspection(seen) => self.other(Either16::I(CountingSemaphoreInspection {
                 exists: seen.exists,
                 available: seen.available,
                 queued: seen.queued.cast_signed(),
             })),
-            Outcome::Loss(reason) => self.other(Either12::C(Loss::from(reason))),
-            Outcome::Decision(decision) => self.other(Either12::D(Decision::from(decision))),
+            Outcome::Loss(reason) => self.other(Either16::C(Loss::from(reason))),
+            Outcome::Decision(decision) => self.other(Either16::D(Decision::from(decision))),
             Outcome::Decisions(answers) => {
                 let each = answers.0.into_iter().map(|answer| match answer {
                     Ok(decision) => Either::A(Decision::from(decision)),
                     Err(error) => Either::B(Failure::from(&error)),
                 });
-                self.other(Either12::J(each.collect()))
+                self.other(Either16::J(each.collect()))
             }
-            Outcome::Ids(ids) => self.other(Either12::K(BigInt64Array::new(ids.0))),
-            Outcome::Flags(answers) => self.other(Either12::L(answers.0)),
+            Outcome::Ids(ids) => self.other(Either16::K(BigInt64Array::new(ids.0))),
+            Outcome::Puts(puts) => self.other(Either16::L(puts.0.into_iter().map(Put::from).collect())),
+            Outcome::Deliveries(taken) => {
+                let each = taken.0.into_iter().map(|delivered| {
+                    self.environment.lend(HandleKind::Held, delivered.held.handle);
+                    Delivered::new(give(delivered.held.handle), delivered)
+                });
+                let each = each.collect();
+                self.other(Either16::M(each))
+            }
+            Outcome::Flags(answers) => self.other(Either16::P(answers.0)),
             Outcome::Real(number) => (Tag::Number, number.0, 0.0),
-            Outcome::Puts(_) | Outcome::Deliveries(_) | Outcome::QueueCounts(_) | Outcome::ListedJobs(_) => {
-                unreachable!("no function of Node brings jobs of a queue")
-            }
+            Outcome::QueueCounts(counts) => self.other(Either16::N(QueueCounts::from(counts))),
+            Outcome::ListedJobs(jobs) => self.other(Either16::O(jobs.0.into_iter().map(ListedJob::from).collect())),
         }
     }
 }

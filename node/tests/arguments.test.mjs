@@ -309,6 +309,14 @@ describe("nonsense", () => {
     const latch = client.latch("latch");
     const generator = client.idGenerator("generator");
     const filter = client.bloomFilter("filter", { expected: 10, falsePositiveRate: 0.1 });
+    const queue = client.queue("queue");
+    await queue.put("held");
+    const delivery = await queue.take();
+    const consumer = client.queue("consumed").consume(() => undefined);
+    await consumer.stop();
+    const closed = await connect("memory://");
+    const idle = closed.queue("of a closed client");
+    await closed.close();
     const worker = await client.worker("numbers");
     const leased = async (leasing) => (await leasing).release();
     const set = client.lockAll(["set 1", "set 2"]);
@@ -404,6 +412,7 @@ describe("nonsense", () => {
         client.bloomFilter("filter", { expected: 10, falsePositiveRate: 0.1, ttlMs: x }),
       "BloomFilter.add(items)": (x) => filter.add(x),
       "BloomFilter.contains(items)": (x) => filter.contains(x),
+      ...queueCalls(client, idle, queue, delivery, consumer),
       "Client.worker(pool)": (x) => leased(client.worker(x)),
       "Client.worker(options)": (x) => leased(client.worker("pool", x)),
       "Client.worker(bits)": (x) => leased(client.worker("pool", { bits: x })),
@@ -502,6 +511,9 @@ const WORDS = {
   pool: "name",
   ttlMs: "time to live",
   falsePositiveRate: "false positive rate",
+  maxAttempts: "number of attempts",
+  most: "number of jobs",
+  job: "payload",
   detached: "detach",
   timeBits: "bits",
   datacenterBits: "bits",
@@ -523,6 +535,59 @@ const lockableCalls = (kind, lock) => ({
   [`${kind}.tryAcquire(leaseMs)`]: async (x) => (await lock.tryAcquire({ leaseMs: x })).release(),
   [`${kind}.withLock(options)`]: (x) => lock.withLock(x, () => undefined),
   [`${kind}.withLock(run)`]: (x) => lock.withLock(undefined, x),
+});
+
+const nacked = async (queue, options) => {
+  await queue.put("x");
+  await (await queue.take()).nack(options);
+};
+
+const queueCalls = (client, idle, queue, delivery, consumer) => ({
+  "Client.queue(name)": (x) => client.queue(x),
+  "Client.queue(options)": (x) => client.queue("queue", x),
+  ...Object.fromEntries(
+    ["leaseMs", "watchdogLeaseMs", "maxAttempts", "maxPayload", "maxLength"].map((name) => [
+      `Client.queue(${name})`,
+      (x) => client.queue("queue", { [name]: x }),
+    ]),
+  ),
+  "Queue.put(payload)": (x) => queue.put(x),
+  "Queue.put(options)": (x) => queue.put("x", x),
+  ...Object.fromEntries(
+    ["delayMs", "at", "id", "priority"].map((name) => [`Queue.put(${name})`, (x) => queue.put("x", { [name]: x })]),
+  ),
+  "Queue.putMany(jobs)": (x) => queue.putMany(x),
+  "Queue.putMany(job)": (x) => queue.putMany([x]),
+  "Queue.putMany(payload)": (x) => queue.putMany([{ payload: x }]),
+  "Queue.take(options)": (x) => queue.take(x),
+  "Queue.take(waitMs)": (x) => queue.take({ waitMs: x }),
+  "Queue.take(signal)": (x) => queue.take({ signal: x }),
+  "Queue.takeMany(most)": (x) => queue.takeMany(x),
+  "Queue.takeMany(options)": (x) => queue.takeMany(1, x),
+  "Queue.deliveries(options)": (x) => queue.deliveries(x),
+  "Queue.deliveries(signal)": (x) => queue.deliveries({ signal: x }),
+  "Queue.consume(handler)": (x) => idle.consume(x),
+  "Queue.consume(options)": (x) => idle.consume(() => undefined, x),
+  ...Object.fromEntries(
+    ["concurrency", "backoff", "graceMs", "onError"].map((name) => [
+      `Queue.consume(${name})`,
+      (x) => idle.consume(() => undefined, { [name]: x }),
+    ]),
+  ),
+  "Queue.consume(baseMs)": (x) => idle.consume(() => undefined, { backoff: { baseMs: x } }),
+  "Queue.cancel(id)": (x) => queue.cancel(x),
+  "Queue.peek(most)": (x) => queue.peek(x),
+  "DeadJobs.list(most)": (x) => queue.dead.list(x),
+  "DeadJobs.requeue(id)": (x) => queue.dead.requeue(x),
+  "DeadJobs.remove(id)": (x) => queue.dead.remove(x),
+  "Delivery.nack(options)": (x) => nacked(client.queue("nacked"), x),
+  "Delivery.nack(delayMs)": (x) => nacked(client.queue("nacked"), { delayMs: x }),
+  "Delivery.nack(reason)": (x) => nacked(client.queue("nacked"), { reason: x }),
+  "Delivery.extend(leaseMs)": (x) => delivery.extend(x),
+  "Consumer.stop(options)": (x) => consumer.stop(x),
+  "Consumer.stop(graceMs)": (x) => consumer.stop({ graceMs: x }),
+  "Consumer.run(options)": (x) => consumer.run(x),
+  "Consumer.run(signals)": (x) => consumer.run({ signals: x }),
 });
 
 /** `Class.method`, or `new Class`, for every public one that takes something: what the sources of the package declare. */

@@ -59,6 +59,11 @@ const SAID = {
     /^gave up: TimeoutError$/m,
     /^removed: true$/m,
   ],
+  "queue.md": [
+    /^sends to: ada\n1 waits until it is due$/m,
+    /^sends to: edsger\nfinished: true$/m,
+    /^dead: q3 no paper\nagain: true$/m,
+  ],
   "id-generator.md": [/^in order: true blocks of 5000$/m, /^at least 7000000: true$/m],
   "counting-semaphore.md": [
     /^made: true$/m,

@@ -34,6 +34,8 @@ const plausible = {
   "[string, string][]": [],
   "Rate[]": [rate],
   "Item[]": ["k"],
+  NativeNewJob: { payload: "x", priority: 0 },
+  "NativeNewJob[]": [{ payload: new Uint8Array(1), id: "k", delayMs: 0, atMs: 0, priority: 0 }],
   Float64Array: rows,
 };
 const parameters = Object.fromEntries(

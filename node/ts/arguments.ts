@@ -105,6 +105,8 @@ const MEANT = new Map<string, readonly string[]>(
     database: ["db"],
     prefix: ["keyPrefix"],
     name: ["clientName"],
+    jobid: ["id"],
+    attempt: ["maxAttempts"],
     workerid: ["worker"],
     datacenterid: ["datacenter"],
   }),

@@ -12,6 +12,7 @@ import { type Lock, type LockOptions, openAndRun, openLock } from "./lock.js";
 import type { Handle } from "./native.js";
 import { type ConnectOptions, connectOptions } from "./options.js";
 import { type EventTarget, discard, eventId, native, submit, unlessAborted } from "./port.js";
+import { type Queue, type QueueOptions, openQueue } from "./queue.js";
 import { type RateLimiter, type RateLimiterOptions, openLimiter } from "./rate-limiter.js";
 import { type RwLock, type RwLockOptions, openRwLock } from "./rw-lock.js";
 import { type Semaphore, type SemaphoreOptions, openSemaphore } from "./semaphore.js";
@@ -117,6 +118,16 @@ export class Client implements AsyncDisposable {
   latch(name: string, ...surplus: unknown[]): Latch {
     refuseSurplus(surplus, "latch(name) has one argument: await latch.trySetCount(count) sets its count");
     return openLatch(this, this.#opened.handle, name);
+  }
+
+  /**
+   * The delayed queue of that name: jobs with due times, each delivered at least once, under a lease that is renewed. No I/O. The options
+   * are this object's own, not the queue's on the server.
+   *
+   * Throws `DLOCK_INVALID_NAME`, `DLOCK_INVALID_ARGUMENT`, and `DLOCK_CLOSED` when the client is.
+   */
+  queue(name: string, options?: QueueOptions): Queue {
+    return openQueue(this, this.#opened.handle, name, options);
   }
 
   /**

@@ -179,6 +179,16 @@ export function deadlock(name: string, scoped: string, { then, instead }: Nested
   return new DlockError(failure("DEADLOCK", "acquire", message, name));
 }
 
+/** The end of a hold that is over. */
+export function notHeld(op: string, object: string, message: string): DlockError {
+  return new DlockError(failure("NOT_HELD", op, `${op} ${JSON.stringify(object)}: ${message}`, object));
+}
+
+/** The reason with which the `signal` of a delivery fires whose consumer was stopped. */
+export function cancelled(op: string, object: string, message: string): DlockError {
+  return new DlockError(failure("CANCELLED", op, `${op} ${JSON.stringify(object)}: ${message}`, object));
+}
+
 /** The reason with which a held lock's `signal` fires. */
 export function lost(name: string, reason: LossReason): DlockError {
   const message = `the hold of ${JSON.stringify(name)} was lost: ${reason}`;

@@ -21,7 +21,9 @@
 export type { AcquireOptions } from "./acquiring.js";
 export type { BloomFilter, BloomFilterOptions } from "./bloom-filter.js";
 export { type Client, connect } from "./client.js";
+export type { Backoff, ConsumeOptions, Consumer, Handler } from "./consumer.js";
 export type { CountingSemaphore, CountingSemaphoreInspection, TakePermitsOptions } from "./counting-semaphore.js";
+export type { Delivery, NackOptions } from "./delivery.js";
 export { DlockError, type ErrorFamily, type ErrorKind } from "./error.js";
 export type { FencedHold } from "./fenced-hold.js";
 export type { Held } from "./held.js";
@@ -34,6 +36,8 @@ export type { LockAll } from "./lock-all.js";
 export type { Lockable } from "./lockable.js";
 export type { Layout, LogEvent, LossReason, Parts } from "./native.js";
 export type { ConnectOptions, LockDefaults } from "./options.js";
+export type { DeadJobs, Queue, QueueOptions, TakeOptions } from "./queue.js";
+export type { ListedJob, NewJob, Payload, Put, PutOptions, QueueCounts } from "./queue-jobs.js";
 export type { Algorithm, Rate } from "./rate.js";
 export type { Decision, RateLimiter, RateLimiterOptions, Undecided } from "./rate-limiter.js";
 export type { RwHeld } from "./rw-held.js";

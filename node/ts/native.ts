@@ -125,6 +125,36 @@ export interface NativeDecision {
   // </api:decision>
 }
 
+/** A job as the native side takes it: its texts have no lone surrogates. */
+export interface NativeNewJob {
+  readonly payload: string | Uint8Array;
+  readonly id?: string;
+  readonly delayMs?: number;
+  readonly atMs?: number;
+  readonly priority: number;
+}
+
+/** A job that was delivered, as the port brings it: its hold, and what it is. */
+export interface NativeDelivered {
+  readonly held: Handle;
+  readonly token: number;
+  readonly payload: Buffer;
+  readonly id: string;
+  readonly attempt: number;
+  readonly dueMs: number;
+  readonly priority: number;
+}
+
+/** A job as a list shows it, as the port brings it. */
+export interface NativeListedJob {
+  readonly id: string;
+  readonly payload: Buffer;
+  readonly attempts: number;
+  readonly dueMs: number;
+  readonly deadSinceMs?: number | null;
+  readonly reason?: string | null;
+}
+
 /** Which bits of an id hold what. */
 export interface Layout {
   /** When time begins, in milliseconds since 1970. */
@@ -316,6 +346,45 @@ export interface Environment {
   workerLease(id: Id, client: Handle, pool: string, bits?: number, leaseMs?: number): Submitted;
   workerNumber(held: Handle): Answer<number>;
   workerBits(held: Handle): Answer<number>;
+  backoffMs(attempt: number, baseMs: number, mostMs: number): Answer<number>;
+  queueOpen(
+    client: Handle,
+    name: string,
+    leaseMs?: number,
+    watchdogLeaseMs?: number,
+    maxAttempts?: number,
+    maxPayload?: number,
+    maxLength?: number,
+  ): Answer<Handle>;
+  /** Brings what was put: one. */
+  queuePut(id: Id, queue: Handle, job: NativeNewJob): Submitted;
+  /** Brings what was put. */
+  queuePutMany(id: Id, queue: Handle, jobs: NativeNewJob[]): Submitted;
+  /** Brings deliveries: one, or none. */
+  queueTake(id: Id, queue: Handle, waitMs?: number): Submitted;
+  /** Brings deliveries. */
+  queueTakeMany(id: Id, queue: Handle, most: number, waitMs?: number): Submitted;
+  /** Brings counts. */
+  queueCounts(id: Id, queue: Handle): Submitted;
+  /** Brings jobs. */
+  queuePeek(id: Id, queue: Handle, most: number): Submitted;
+  /** Brings jobs. */
+  queueDead(id: Id, queue: Handle, most: number): Submitted;
+  /** Brings a flag. */
+  queueCancel(id: Id, queue: Handle, job: string): Submitted;
+  /** Brings a number. */
+  queuePurge(id: Id, queue: Handle): Submitted;
+  /** Brings a flag. */
+  queueRemoveDead(id: Id, queue: Handle, job: string): Submitted;
+  /** Brings a number. */
+  queuePurgeDead(id: Id, queue: Handle): Submitted;
+  /** Brings a flag. */
+  queueRequeueDead(id: Id, queue: Handle, job: string): Submitted;
+  /** Brings a number. */
+  queueRequeueAllDead(id: Id, queue: Handle): Submitted;
+  deliveryAck(id: Id, held: Handle): Submitted;
+  deliveryNack(id: Id, held: Handle, reason: string, delayMs?: number): Submitted;
+  deliveryGiveBack(id: Id, held: Handle): Submitted;
   // </api:natives>
 }
 

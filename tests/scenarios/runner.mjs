@@ -12,6 +12,7 @@ import { verbs as ofIdGenerators } from "./id_generator_verbs.mjs";
 import { verbs as ofLatches } from "./latch_verbs.mjs";
 import { verbs as ofLockAll } from "./lock_all_verbs.mjs";
 import { verbs as ofLocks } from "./lock_verbs.mjs";
+import { verbs as ofQueues } from "./queue_verbs.mjs";
 import { verbs as ofRateLimiters } from "./rate_limiter_verbs.mjs";
 import { verbs as ofRwLocks } from "./rw_lock_verbs.mjs";
 import { verbs as ofSemaphores } from "./semaphore_verbs.mjs";
@@ -41,6 +42,7 @@ const verbs = {
   ...ofSemaphores(clients, things),
   ...ofCountingSemaphores(clients, things),
   ...ofLatches(clients, things),
+  ...ofQueues(clients, things),
   ...ofIdGenerators(clients, things),
   ...ofBloomFilters(clients, things),
   ...ofRateLimiters(clients, things),
