@@ -10,8 +10,10 @@ SUBMIT = [("port", "long"), ("id", "long")]
 LETTERS = {"void": "V", "boolean": "Z", "int": "I", "long": "J", "byte": "B"}
 #: By how the name begins; all others by its first word.
 MODULES = {
+    "backoff": "queue",
     "cancel": "port",
     "counting_semaphore": "counting_semaphore",
+    "delivery": "queue",
     "free": "port",
     "holder": "port",
     "id_generator": "id_generator",

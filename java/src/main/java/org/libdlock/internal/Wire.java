@@ -3,8 +3,12 @@ package org.libdlock.internal;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.function.IntFunction;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.libdlock.CountingSemaphoreInspection;
+import org.libdlock.PutResult;
+import org.libdlock.QueueCounts;
 
 /** What crosses as bytes; {@code java/native/src/wire.rs} is the other end and says how they are laid out. */
 public final class Wire {
@@ -56,6 +60,18 @@ public final class Wire {
 
     /** Ids: how many, and each. */
     private static final byte IDS = 15;
+
+    /** What a put of jobs has done: how many, then the id of each and whether it is new. */
+    private static final byte PUTS = 18;
+
+    /** Jobs that were delivered: how many, then the hold and the job of each. */
+    private static final byte DELIVERIES = 19;
+
+    /** How many jobs a queue has. */
+    private static final byte QUEUE_COUNTS = 20;
+
+    /** Jobs that wait in a queue or are dead: how many, and each. */
+    private static final byte LISTED_JOBS = 21;
 
     // </api:tags>
 
@@ -130,6 +146,12 @@ public final class Wire {
                     new CountingSemaphoreInspection(flag(), bytes.getLong(), bytes.getLong());
                 case HANDLE -> bytes.getLong();
                 case IDS -> ids();
+                case PUTS -> many(PutResult[]::new, () -> new PutResult(text(), flag()));
+                case DELIVERIES -> many(Delivered[]::new, this::delivered);
+                case QUEUE_COUNTS ->
+                    new QueueCounts(
+                            bytes.getLong(), bytes.getLong(), bytes.getLong(), bytes.getLong(), bytes.getLong());
+                case LISTED_JOBS -> many(Listed[]::new, this::listed);
                 case FAILURE -> failure();
                 case DECISION ->
                     new Judged(
@@ -159,6 +181,35 @@ public final class Wire {
             bytes.asLongBuffer().get(ids);
             bytes.position(bytes.position() + ids.length * Long.BYTES);
             return ids;
+        }
+
+        private <T> T[] many(IntFunction<T[]> array, Supplier<T> next) {
+            T[] all = array.apply(bytes.getInt());
+            for (int at = 0; at < all.length; at++) {
+                all[at] = next.get();
+            }
+            return all;
+        }
+
+        private Delivered delivered() {
+            Hold hold = new Hold(bytes.getLong(), bytes.getLong(), "");
+            return new Delivered(
+                    hold,
+                    payload(),
+                    text(),
+                    Math.toIntExact(bytes.getLong()),
+                    bytes.getLong(),
+                    Math.toIntExact(bytes.getLong()));
+        }
+
+        private Listed listed() {
+            return new Listed(text(), payload(), bytes.getLong(), bytes.getLong(), bytes.getLong(), optionalText());
+        }
+
+        private byte[] payload() {
+            byte[] payload = new byte[bytes.getInt()];
+            bytes.get(payload);
+            return payload;
         }
 
         private Failure failure() {
