@@ -18,7 +18,11 @@ import org.jspecify.annotations.Nullable;
  * <pre>{@code
  * QueueConsumer consumer = mails.consume(pool, this::send, ConsumerOptions.defaults().concurrency(8));
  * Runtime.getRuntime().addShutdownHook(new Thread(consumer::close));   // for SIGTERM
+ * consumer.awaitEnd(null);
  * }</pre>
+ *
+ * <p>It has no thread that keeps the JVM from exiting, so the main thread of a worker waits for its end. It goes on, also when nobody has it
+ * any more, until it is closed or its client is.
  *
  * <p>A server that cannot be reached does not end it: it tries again, with pauses of up to 5 s. An error that does not pass, such as
  * {@link NoPermissionException}, ends it, and so does an executor that refuses a job: {@link #awaitEnd} and {@link #close} throw it.

@@ -48,6 +48,13 @@ class DocsTest extends WithServer {
                             "stop everything: EXPIRED")),
             Map.entry("counting-semaphore.md", List.of("available: 1\n", "drained: 5\n", "acquired in time: true")),
             Map.entry("latch.md", List.of("left: 0\n", "left then: 0\n", "loaded in time: true", "two rounds")),
+            Map.entry(
+                    "queue.md",
+                    List.of(
+                            "sends to: ada\\n1 waits until it is due\\n",
+                            "worked: sends to: grace",
+                            "dead: q3 IllegalStateException",
+                            "requeued: true")),
             Map.entry("id-generator.md", List.of("in order: true, blocks of 5000", "at least 7000000: true")),
             Map.entry(
                     "lock-all.md",

@@ -1,0 +1,285 @@
+package org.libdlock;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.libdlock.support.Background;
+import org.libdlock.support.Eventually;
+import org.libdlock.support.Jvm;
+import org.libdlock.support.Logged;
+import org.libdlock.support.Proxy;
+
+/** Consumers: jobs are done and acknowledged, come again when they fail, and none is lost at a stop. */
+class QueueConsumerTest extends WithServer {
+    private static final QueueCounts EMPTY = new QueueCounts(0, 0, 0, 0, 0);
+    private static final ConsumerOptions OPTIONS = ConsumerOptions.defaults();
+
+    private final ExecutorService pool = Executors.newCachedThreadPool();
+
+    @AfterEach
+    void endPool() {
+        pool.shutdownNow();
+    }
+
+    private static void await(CountDownLatch latch) {
+        try {
+            assertThat(latch.await(10, TimeUnit.SECONDS)).isTrue();
+        } catch (InterruptedException interrupted) {
+            throw new AssertionError(interrupted);
+        }
+    }
+
+    @Test
+    void eachJobIsDoneOnceAndAcknowledged() {
+        DistributedQueue queue = connect().queue(name);
+        queue.putMany(IntStream.range(0, 300).mapToObj(at -> NewJob.of("" + at)).toList());
+        Queue<String> done = new ConcurrentLinkedQueue<>();
+        try (QueueConsumer consumer =
+                queue.consume(pool, job -> done.add(job.payloadAsString()), OPTIONS.concurrency(8))) {
+            assertThat(consumer).hasToString("QueueConsumer[" + name + "]");
+            Eventually.holds(
+                    "all are done",
+                    () -> queue.counts().equals(EMPTY) || queue.counts().waiters() == 1);
+            Eventually.holds("all are acknowledged", () -> queue.counts().inFlight() == 0 && done.size() == 300);
+        }
+        assertThat(done).doesNotHaveDuplicates().hasSize(300);
+        assertThat(queue.counts()).isEqualTo(EMPTY);
+    }
+
+    @Test
+    void soManyJobsAreInHandAtATime() {
+        DistributedQueue queue = connect().queue(name);
+        queue.putMany(IntStream.range(0, 6).mapToObj(at -> NewJob.of("" + at)).toList());
+        CountDownLatch three = new CountDownLatch(3);
+        CountDownLatch go = new CountDownLatch(1);
+        JobHandler handler = job -> {
+            three.countDown();
+            await(go);
+        };
+        try (QueueConsumer consumer = queue.consume(pool, handler, OPTIONS.concurrency(3))) {
+            await(three);
+            assertThat(queue.counts().inFlight()).isEqualTo(3);
+            assertThat(queue.counts().ready()).isEqualTo(3);
+            go.countDown();
+            Eventually.holds(
+                    "all are done",
+                    () -> queue.counts().ready() + queue.counts().inFlight() == 0);
+            assertThat(consumer.stop()).isTrue();
+        }
+    }
+
+    @Test
+    void aJobThatFailsComesAgainUntilItIsDead() {
+        DistributedQueue queue = connect().queue(name, QueueOptions.defaults().maxAttempts(3));
+        queue.put(NewJob.of("x").id("x"));
+        AtomicInteger attempts = new AtomicInteger();
+        Backoff backoff = new Backoff(Duration.ofMillis(20), Duration.ofMillis(40));
+        JobHandler handler = job -> {
+            assertThat(job.attempt()).isEqualTo(attempts.incrementAndGet());
+            throw new java.io.IOException("secret of the user's");
+        };
+        try (Logged logged = new Logged();
+                QueueConsumer consumer = queue.consume(pool, handler, OPTIONS.backoff(backoff))) {
+            Eventually.holds("it is dead", () -> queue.counts().dead() == 1);
+            logged.awaitWarning("\"x\" of queue \"" + name + "\" failed in its delivery 3");
+            assertThat(consumer.stop()).isTrue();
+        }
+        assertThat(attempts).hasValue(3);
+        ListedJob dead = queue.dead().list(1).get(0);
+        assertThat(dead.reason()).isEqualTo("java.io.IOException");
+    }
+
+    @Test
+    void aHandlerMayEndItsDeliveryItself() {
+        DistributedQueue queue = connect().queue(name, QueueOptions.defaults().maxAttempts(1));
+        queue.put(NewJob.of("x").id("x"));
+        JobHandler handler = job -> {
+            job.nack(null, "mine");
+            throw new IllegalStateException();
+        };
+        try (QueueConsumer consumer = queue.consume(pool, handler)) {
+            Eventually.holds("it is dead", () -> queue.counts().dead() == 1);
+            assertThat(consumer.stop()).isTrue();
+        }
+        assertThat(queue.dead().list(1).get(0).reason()).isEqualTo("mine");
+    }
+
+    @Test
+    void aStopFinishesWhatIsInHandAndTakesNoMore() throws Exception {
+        DistributedQueue queue = connect().queue(name);
+        queue.putMany(List.of(NewJob.of("a"), NewJob.of("b")));
+        CountDownLatch begun = new CountDownLatch(1);
+        CountDownLatch go = new CountDownLatch(1);
+        QueueConsumer consumer = queue.consume(pool, job -> {
+            begun.countDown();
+            await(go);
+        });
+        await(begun);
+        consumer.requestStop();
+        assertThat(consumer.awaitEnd(Duration.ZERO)).isFalse();
+        Background<Boolean> stopping = Background.run(consumer::stop).waits();
+        go.countDown();
+        assertThat(stopping.get()).isTrue();
+        assertThat(consumer.awaitEnd(null)).isTrue();
+        assertThat(queue.counts()).isEqualTo(new QueueCounts(1, 0, 0, 0, 0));
+        consumer.close();
+    }
+
+    @Test
+    void whatIsNotDoneWithinTheGraceGoesBack() throws Exception {
+        DistributedQueue queue = connect().queue(name);
+        queue.put("x");
+        CountDownLatch begun = new CountDownLatch(1);
+        CountDownLatch go = new CountDownLatch(1);
+        QueueConsumer consumer = queue.consume(
+                pool,
+                job -> {
+                    begun.countDown();
+                    await(go);
+                    assertThat(job.isValid()).isFalse();
+                },
+                OPTIONS.grace(Duration.ofMillis(50)));
+        await(begun);
+        assertThat(consumer.stop()).isFalse();
+        Delivery again = QueueTest.comes(queue);
+        assertThat(again.attempt()).isEqualTo(2);
+        go.countDown();
+        assertThat(consumer.awaitEnd(Duration.ofSeconds(10))).isTrue();
+        again.ack();
+        assertThat(queue.counts()).isEqualTo(EMPTY);
+    }
+
+    @Test
+    void anInterruptEndsTheGrace() {
+        DistributedQueue queue = connect().queue(name);
+        queue.put("x");
+        CountDownLatch begun = new CountDownLatch(1);
+        CountDownLatch go = new CountDownLatch(1);
+        QueueConsumer consumer = queue.consume(pool, job -> {
+            begun.countDown();
+            await(go);
+        });
+        await(begun);
+        Thread.currentThread().interrupt();
+        assertThat(consumer.stop(Duration.ofHours(1))).isFalse();
+        assertThat(Thread.interrupted()).as("the interrupt is kept").isTrue();
+        assertThat(queue.counts().ready()).isEqualTo(1);
+        go.countDown();
+    }
+
+    @Test
+    void anIdleConsumerStopsAtOnceAndTakesNothing() throws Exception {
+        DistributedQueue queue = connect().queue(name);
+        QueueConsumer consumer = queue.consume(pool, job -> {}, OPTIONS.concurrency(50));
+        Eventually.holds("it waits", () -> queue.counts().waiters() == 1);
+        assertThat(consumer.stop(Duration.ofSeconds(5))).isTrue();
+        assertThat(consumer.stop()).isTrue();
+        queue.put("x");
+        assertThat(queue.take(Duration.ofSeconds(5))).isNotNull();
+    }
+
+    @Test
+    void aClosedClientEndsItWithTheError() throws Exception {
+        Client client = connect();
+        QueueConsumer consumer = client.queue(name).consume(pool, job -> {}, OPTIONS.concurrency(2));
+        client.close();
+        assertThatThrownBy(() -> consumer.awaitEnd(Duration.ofSeconds(10))).isInstanceOf(ClosedException.class);
+        assertThatThrownBy(consumer::close).isInstanceOf(ClosedException.class);
+    }
+
+    @Test
+    void anExecutorThatRefusesEndsItAndLosesNoJob() throws Exception {
+        DistributedQueue queue = connect().queue(name);
+        pool.shutdown();
+        QueueConsumer consumer = queue.consume(pool, job -> {});
+        queue.put("x");
+        assertThatThrownBy(() -> consumer.awaitEnd(Duration.ofSeconds(10)))
+                .isInstanceOf(RejectedExecutionException.class)
+                .hasMessageContaining(name);
+        Delivery back = QueueTest.comes(queue);
+        assertThat(back.attempt()).as("it was not begun").isEqualTo(1);
+    }
+
+    @Test
+    void aServerThatIsAwayIsAskedAgain() throws Exception {
+        AtomicInteger done = new AtomicInteger();
+        Proxy proxy = closing(new Proxy(server));
+        Options options = Options.defaults().operationTimeout(Duration.ofMillis(300));
+        DistributedQueue queue = closing(Dlock.connect(proxy.url(), options)).queue(name);
+        connect().queue(name).put("x");
+        try (Logged logged = new Logged();
+                QueueConsumer consumer = queue.consume(pool, job -> done.incrementAndGet())) {
+            Eventually.holds("it is done", () -> done.get() == 1);
+            proxy.blackHole();
+            logged.awaitWarning("no job could be taken from queue \"" + name + "\"; the next attempt follows in PT");
+            assertThat(consumer.awaitEnd(Duration.ZERO)).isFalse();
+            assertThat(consumer.stop(Duration.ofSeconds(5)))
+                    .as("a pause does not hold it up")
+                    .isTrue();
+        }
+    }
+
+    @Test
+    void wrongOptionsAreRefused() {
+        for (int jobs : new int[] {0, -1, 10_001}) {
+            assertThatThrownBy(() -> OPTIONS.concurrency(jobs))
+                    .isInstanceOf(InvalidArgumentException.class)
+                    .hasMessageContaining("1 to 10000");
+        }
+        assertThatThrownBy(() -> OPTIONS.grace(Duration.ofMillis(-1))).isInstanceOf(InvalidArgumentException.class);
+    }
+
+    /** Does jobs until SIGTERM. */
+    static final class Working {
+        public static void main(String[] args) throws InterruptedException {
+            ExecutorService pool = Executors.newFixedThreadPool(2);
+            QueueConsumer consumer = Dlock.connect(args[0]).queue(args[1]).consume(pool, job -> {
+                System.out.println("begins " + job.payloadAsString());
+                Thread.sleep(500);
+                System.out.println("ends " + job.payloadAsString());
+            });
+            Runtime.getRuntime().addShutdownHook(new Thread(consumer::close));
+            consumer.awaitEnd(null);
+        }
+    }
+
+    @Test
+    void aSignalLetsTheJobInHandBeFinished() {
+        DistributedQueue queue = connect().queue(name);
+        queue.put("a");
+        queue.put("b");
+        try (Jvm jvm = Jvm.start(Working.class, server.url(), name)) {
+            assertThat(jvm.line()).isEqualTo("begins a");
+            jvm.signal("TERM");
+            assertThat(jvm.line()).isEqualTo("ends a");
+            assertThat(jvm.end(143)).isEmpty();
+        }
+        assertThat(queue.counts()).isEqualTo(new QueueCounts(1, 0, 0, 0, 0));
+    }
+
+    @Test
+    void aKilledConsumerLosesNoJob() throws Exception {
+        DistributedQueue queue = connect().queue(name);
+        queue.put("a");
+        try (Jvm jvm = Jvm.start(Working.class, server.url() + "?lease=500ms", name)) {
+            assertThat(jvm.line()).isEqualTo("begins a");
+            jvm.signal("KILL");
+            Delivery again = QueueTest.comes(queue);
+            assertThat(again.attempt()).isEqualTo(2);
+            again.ack();
+        }
+    }
+}
