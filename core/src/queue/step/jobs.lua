@@ -12,7 +12,7 @@
 -- KEYS[9]  Q, KEYS[10]  S: see queue.lua and wants.lua
 -- ARGV[1]  the name of the queue
 --
--- A rank is 20 characters: 65535 less the priority, of which 0 is in the middle, in four hexadecimal digits, and the number of its
+-- A rank is 20 characters: 32767 less the priority in four hexadecimal digits, and the number of its
 -- arrival in 16 digits. So jobs that are due in the same ms are in the order of their priority, and then of their arrival. Numbers
 -- are the server's time in us, or more: each is above all before it.
 --
