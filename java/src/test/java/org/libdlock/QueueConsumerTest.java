@@ -24,7 +24,6 @@ import org.libdlock.support.Proxy;
 
 /** Consumers: jobs are done and acknowledged, come again when they fail, and none is lost at a stop. */
 class QueueConsumerTest extends WithServer {
-    private static final QueueCounts EMPTY = new QueueCounts(0, 0, 0, 0, 0);
     private static final ConsumerOptions OPTIONS = ConsumerOptions.defaults();
 
     private final ExecutorService pool = Executors.newCachedThreadPool();
@@ -32,6 +31,12 @@ class QueueConsumerTest extends WithServer {
     @AfterEach
     void endPool() {
         pool.shutdownNow();
+    }
+
+    /** Of what waits no account is taken: a wait that is over leaves the line a little later. */
+    private static long left(DistributedQueue queue) {
+        QueueCounts counts = queue.counts();
+        return counts.ready() + counts.delayed() + counts.inFlight() + counts.dead();
     }
 
     private static void await(CountDownLatch latch) {
@@ -50,13 +55,10 @@ class QueueConsumerTest extends WithServer {
         try (QueueConsumer consumer =
                 queue.consume(pool, job -> done.add(job.payloadAsString()), OPTIONS.concurrency(8))) {
             assertThat(consumer).hasToString("QueueConsumer[" + name + "]");
-            Eventually.holds(
-                    "all are done",
-                    () -> queue.counts().equals(EMPTY) || queue.counts().waiters() == 1);
-            Eventually.holds("all are acknowledged", () -> queue.counts().inFlight() == 0 && done.size() == 300);
+            Eventually.holds("all are done", () -> done.size() == 300);
         }
         assertThat(done).doesNotHaveDuplicates().hasSize(300);
-        assertThat(queue.counts()).isEqualTo(EMPTY);
+        assertThat(left(queue)).isZero();
     }
 
     @Test
@@ -134,7 +136,8 @@ class QueueConsumerTest extends WithServer {
         go.countDown();
         assertThat(stopping.get()).isTrue();
         assertThat(consumer.awaitEnd(null)).isTrue();
-        assertThat(queue.counts()).isEqualTo(new QueueCounts(1, 0, 0, 0, 0));
+        assertThat(queue.counts().ready()).isEqualTo(1);
+        assertThat(left(queue)).isEqualTo(1);
         consumer.close();
     }
 
@@ -159,7 +162,7 @@ class QueueConsumerTest extends WithServer {
         go.countDown();
         assertThat(consumer.awaitEnd(Duration.ofSeconds(10))).isTrue();
         again.ack();
-        assertThat(queue.counts()).isEqualTo(EMPTY);
+        assertThat(left(queue)).isZero();
     }
 
     @Test
@@ -267,7 +270,8 @@ class QueueConsumerTest extends WithServer {
             assertThat(jvm.line()).isEqualTo("ends a");
             assertThat(jvm.end(143)).isEmpty();
         }
-        assertThat(queue.counts()).isEqualTo(new QueueCounts(1, 0, 0, 0, 0));
+        assertThat(queue.counts().ready()).isEqualTo(1);
+        assertThat(left(queue)).isEqualTo(1);
     }
 
     @Test
