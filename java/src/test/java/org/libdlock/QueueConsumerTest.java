@@ -120,6 +120,60 @@ class QueueConsumerTest extends WithServer {
     }
 
     @Test
+    void aJobThatIsLostMeanwhileComesAgain() {
+        QueueOptions unrenewed = QueueOptions.defaults().lease(Duration.ofMillis(150));
+        DistributedQueue queue = connect().queue(name, unrenewed);
+        queue.put("x");
+        Queue<Integer> attempts = new ConcurrentLinkedQueue<>();
+        JobHandler handler = job -> {
+            attempts.add(job.attempt());
+            if (job.attempt() == 1) {
+                Eventually.holds("it is lost", () -> !job.isValid());
+            }
+        };
+        try (Logged logged = new Logged();
+                QueueConsumer consumer = queue.consume(pool, handler)) {
+            logged.awaitWarning("of queue \"" + name + "\" was lost, and the job may come again");
+            Eventually.holds("it is done", () -> attempts.size() == 2 && left(queue) == 0);
+            assertThat(consumer.stop()).isTrue();
+        }
+        assertThat(attempts).containsExactly(1, 2);
+    }
+
+    @Test
+    void anErrorOfAHandlerIsAFailureOfItsJob() {
+        DistributedQueue queue = connect().queue(name, QueueOptions.defaults().maxAttempts(1));
+        queue.putMany(List.of(NewJob.of("a"), NewJob.of("b")));
+        JobHandler handler = job -> {
+            if (job.payloadAsString().equals("a")) {
+                throw new StackOverflowError();
+            }
+            throw new InterruptedException();
+        };
+        try (QueueConsumer consumer = queue.consume(pool, handler)) {
+            Eventually.holds("they are dead", () -> queue.counts().dead() == 2);
+            assertThat(consumer.stop()).isTrue();
+        }
+        assertThat(queue.dead().list(2))
+                .extracting(ListedJob::reason)
+                .containsExactly("java.lang.StackOverflowError", "java.lang.InterruptedException");
+    }
+
+    @Test
+    void theExecutorMayBeTheCaller() {
+        DistributedQueue queue = connect().queue(name);
+        queue.putMany(
+                IntStream.range(0, 2_000).mapToObj(at -> NewJob.of("" + at)).toList());
+        AtomicInteger done = new AtomicInteger();
+        try (QueueConsumer consumer =
+                queue.consume(Runnable::run, job -> done.incrementAndGet(), OPTIONS.concurrency(4))) {
+            Eventually.holds("all are done", () -> done.get() == 2_000);
+            assertThat(consumer.stop()).isTrue();
+        }
+        assertThat(left(queue)).isZero();
+    }
+
+    @Test
     void aStopFinishesWhatIsInHandAndTakesNoMore() throws Exception {
         DistributedQueue queue = connect().queue(name);
         queue.putMany(List.of(NewJob.of("a"), NewJob.of("b")));

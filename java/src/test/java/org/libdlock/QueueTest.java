@@ -227,7 +227,8 @@ class QueueTest extends WithServer {
         assertThat(queue.cancelAsync("b")).succeedsWithin(SOON).isEqualTo(true);
         assertThat(queue.purgeAsync()).succeedsWithin(SOON).isEqualTo(1L);
         QueueCounts left = queue.countsAsync().get(5, TimeUnit.SECONDS);
-        assertThat(left.ready() + left.delayed() + left.inFlight() + left.dead()).isZero();
+        assertThat(left.ready() + left.delayed() + left.inFlight() + left.dead())
+                .isZero();
     }
 
     @Test
