@@ -30,14 +30,52 @@ import org.libdlock.internal.Port;
 public final class Delivery extends Leased {
     private final DistributedQueue queue;
     private final Delivered job;
+    private final Freeing freeing;
 
     /** Whether it was ended, or is being ended; guarded by this. */
     private boolean ending;
 
     Delivery(DistributedQueue queue, Port port, Delivered job) {
-        super("its job", queue.name(), port, job.hold);
+        this(queue, port, job, new Freeing(job.hold.handle(), queue.name(), job.id));
+    }
+
+    private Delivery(DistributedQueue queue, Port port, Delivered job, Freeing freeing) {
+        super("its job", queue.name(), port, job.hold, freeing);
         this.queue = queue;
         this.job = job;
+        this.freeing = freeing;
+    }
+
+    /** With the handle of a delivery that was not ended its job goes back. */
+    private static final class Freeing implements Runnable {
+        private final long handle;
+        private final String queue;
+        private final String id;
+        private volatile boolean ended;
+
+        Freeing(long handle, String queue, String id) {
+            this.handle = handle;
+            this.queue = queue;
+            this.id = id;
+        }
+
+        @Override
+        public void run() {
+            try {
+                if (!ended && Native.heldValid(handle)) {
+                    String message = "a delivery of job \"" + id + "\" of queue \"" + queue
+                            + "\" was collected before it was ended: its job goes back";
+                    System.getLogger("org.libdlock").log(System.Logger.Level.WARNING, message);
+                }
+            } finally {
+                Native.free(handle);
+            }
+        }
+    }
+
+    @Override
+    void atEnd(long held) {
+        freeing.ended = true;
     }
 
     /**

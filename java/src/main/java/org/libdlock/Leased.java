@@ -36,12 +36,23 @@ public abstract sealed class Leased implements AutoCloseable permits Delivery, H
     private @Nullable String ownerAtEnd;
 
     Leased(String what, String name, Port port, Hold hold) {
+        this(what, name, port, hold, new Freeing(hold.handle()));
+    }
+
+    /** {@code freeing} runs at the end, or when this is collected. */
+    Leased(String what, String name, Port port, Hold hold, Runnable freeing) {
         this.what = what;
         this.name = name;
         this.port = port;
         this.hold = hold;
-        long handle = hold.handle();
-        this.freeing = Client.CLEANER.register(this, () -> Native.free(handle));
+        this.freeing = Client.CLEANER.register(this, freeing);
+    }
+
+    private record Freeing(long handle) implements Runnable {
+        @Override
+        public void run() {
+            Native.free(handle);
+        }
     }
 
     /** As the server knows it, also after the end; of several locks, which have one each, empty. */

@@ -14,6 +14,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.libdlock.support.Background;
 import org.libdlock.support.Eventually;
+import org.libdlock.support.Logged;
 
 /** Queues: jobs are put, come when they are due, and are ended; what cannot be is refused. */
 class QueueTest extends WithServer {
@@ -274,11 +275,14 @@ class QueueTest extends WithServer {
     void aDeliveryThatIsForgottenGoesBack() throws Exception {
         DistributedQueue queue = queue();
         queue.put("x");
-        forget(queue);
-        Eventually.holds("the job is back", () -> {
-            System.gc();
-            return queue.counts().ready() == 1;
-        });
+        try (Logged logged = new Logged()) {
+            forget(queue);
+            Eventually.holds("the job is back", () -> {
+                System.gc();
+                return queue.counts().ready() == 1;
+            });
+            logged.awaitWarning("of queue \"" + name + "\" was collected before it was ended");
+        }
         assertThat(comes(queue).attempt()).isEqualTo(2);
     }
 
