@@ -11,8 +11,10 @@ LETTERS = {"void": "V", "boolean": "Z", "int": "I", "long": "J", "byte": "B"}
 #: By how the name begins; all others by its first word.
 MODULES = {
     "bloom_filter": "bloom_filter",
+    "backoff": "queue",
     "cancel": "port",
     "counting_semaphore": "counting_semaphore",
+    "delivery": "queue",
     "free": "port",
     "holder": "port",
     "id_generator": "id_generator",

@@ -28,6 +28,7 @@ public final class Runner {
             new CountingSemaphoreVerbs(clients),
             new RwLockVerbs(clients, holds),
             new LatchVerbs(clients),
+            new QueueVerbs(clients),
             new IdGeneratorVerbs(clients),
             new BloomFilterVerbs(clients),
             new RateLimiterVerbs(clients),

@@ -20,6 +20,7 @@ mod lock;
 mod lock_all;
 mod natives;
 mod port;
+mod queue;
 mod rw_lock;
 mod semaphore;
 mod snowflake;

@@ -48,6 +48,14 @@ const IDS: u8 = 15;
 const FLAGS: u8 = 16;
 /// A number with a fraction: its bits.
 const REAL: u8 = 17;
+/// What a put of jobs has done: how many, then the id of each and whether it is new.
+const PUTS: u8 = 18;
+/// Jobs that were delivered: how many, then the hold and the job of each.
+const DELIVERIES: u8 = 19;
+/// How many jobs a queue has.
+const QUEUE_COUNTS: u8 = 20;
+/// Jobs that wait in a queue or are dead: how many, and each.
+const LISTED_JOBS: u8 = 21;
 // </api:tags>
 
 /// Stands for a number that is not there; those that may be missing are never negative.
@@ -186,7 +194,7 @@ impl Bytes {
             Outcome::Ids(ids) => {
                 self.byte(IDS);
                 // A batch is of a million at most.
-                self.0.extend((ids.0.len() as u32).to_be_bytes());
+                self.count(ids.0.len());
                 ids.0.iter().for_each(|id| self.int64(*id));
             }
             Outcome::Flags(answers) => {
@@ -199,8 +207,44 @@ impl Bytes {
                 self.byte(REAL);
                 self.0.extend(number.0.to_be_bytes());
             }
-            Outcome::Puts(_) | Outcome::Deliveries(_) | Outcome::QueueCounts(_) | Outcome::ListedJobs(_) => {
-                unreachable!("no function of Java brings jobs of a queue")
+            Outcome::Puts(puts) => {
+                self.byte(PUTS);
+                self.count(puts.0.len());
+                for put in &puts.0 {
+                    self.text(Some(&put.id));
+                    self.byte(u8::from(put.is_new));
+                }
+            }
+            Outcome::Deliveries(deliveries) => {
+                self.byte(DELIVERIES);
+                self.count(deliveries.0.len());
+                for delivered in &deliveries.0 {
+                    self.int64(delivered.held.handle as i64);
+                    self.int64(delivered.held.token as i64);
+                    let job = &delivered.job;
+                    self.bytes(job.payload());
+                    self.text(Some(job.id()));
+                    self.int64(job.attempt().into());
+                    self.int64(job.due_ms());
+                    self.int64(job.priority().into());
+                }
+            }
+            Outcome::QueueCounts(of) => {
+                self.byte(QUEUE_COUNTS);
+                let counts = [of.ready, of.delayed, of.in_flight, of.dead, of.waiters];
+                counts.into_iter().for_each(|count| self.int64(count as i64));
+            }
+            Outcome::ListedJobs(jobs) => {
+                self.byte(LISTED_JOBS);
+                self.count(jobs.0.len());
+                for job in &jobs.0 {
+                    self.text(Some(&job.id));
+                    self.bytes(&job.payload);
+                    self.int64(job.attempts as i64);
+                    self.int64(job.due_ms);
+                    self.int64(job.dead.as_ref().map_or(NONE, |(since_ms, _)| *since_ms));
+                    self.text(job.dead.as_ref().map(|(_, reason)| reason.as_str()));
+                }
             }
             Outcome::Handle(handle) => {
                 self.byte(HANDLE);
@@ -248,5 +292,15 @@ impl Bytes {
         let length = text.map_or(-1, |text| text.len() as i32);
         self.0.extend(length.to_be_bytes());
         self.0.extend(text.unwrap_or_default().as_bytes());
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.count(bytes.len());
+        self.0.extend(bytes);
+    }
+
+    /// Of what is short enough for Java.
+    fn count(&mut self, count: usize) {
+        self.0.extend((count as u32).to_be_bytes());
     }
 }

@@ -131,6 +131,11 @@ final class Arguments {
         return bytes;
     }
 
+    /** What the core has no part in. */
+    static InvalidArgumentException refused(String what, String allowed, String op) {
+        return new InvalidArgumentException(refusal(Kind.INVALID_ARGUMENT, what, allowed, op));
+    }
+
     private static Failure refusal(Kind kind, String what, String allowed, String op) {
         String message = op + ": " + what + "; allowed: " + allowed;
         return new Failure(kind.code(), op, null, message, null, -1, -1, allowed, false);

@@ -214,6 +214,39 @@ public final class Client implements AutoCloseable {
     }
 
     /**
+     * The delayed queue of that name, with the defaults of {@link QueueOptions}. Costs no I/O; make it again where you need it.
+     *
+     * @param name as for {@link #lock(String)}
+     * @return a queue that has asked nobody yet
+     * @throws InvalidNameException when the name cannot be used
+     * @throws UnsupportedException for a client of several independent servers
+     */
+    public DistributedQueue queue(String name) {
+        return queue(name, QueueOptions.defaults());
+    }
+
+    /**
+     * The delayed queue of that name. Costs no I/O.
+     *
+     * @param name as for {@link #lock(String)}
+     * @param options the lease of its deliveries, how often a job is delivered, how large a job and the queue may be
+     * @return a queue that has asked nobody yet
+     * @throws InvalidNameException when the name cannot be used
+     * @throws InvalidArgumentException for an option out of bounds, or when a lease and a watchdog's lease are given
+     * @throws UnsupportedException for a client of several independent servers
+     */
+    public DistributedQueue queue(String name, QueueOptions options) {
+        Arguments.notNull(name, "name");
+        Arguments.notNull(options, "options");
+        byte[] bytes = Arguments.nameBytes(name, "queue");
+        try {
+            return new DistributedQueue(this, name, options.open(handle, bytes));
+        } finally {
+            Reference.reachabilityFence(this);
+        }
+    }
+
+    /**
      * The generator of ids of that name, in blocks of {@link IdGenerator#DEFAULT_BLOCK} unless the server knows another size. Costs no I/O;
      * make it again where you need it: all of one client and name are the same generator, as long as one of them is in use.
      *

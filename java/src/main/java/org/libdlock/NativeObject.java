@@ -61,6 +61,15 @@ final class NativeObject {
         Replies.check(call(operation));
     }
 
+    /** As {@link #call(Operation, Class)}, of an operation that an interrupt ends. */
+    Object callInterruptibly(Operation operation) throws InterruptedException {
+        return client.port().callInterruptibly(by(operation));
+    }
+
+    Port port() {
+        return client.port();
+    }
+
     private Object call(Operation operation) {
         return client.port().call(by(operation));
     }

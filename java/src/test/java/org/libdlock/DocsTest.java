@@ -51,6 +51,13 @@ class DocsTest extends WithServer {
             Map.entry(
                     "bloom-filter.md",
                     List.of("new: true true false", "known: true false", "few false positives: true")),
+            Map.entry(
+                    "queue.md",
+                    List.of(
+                            "sends to: ada\\n1 waits until it is due\\n",
+                            "worked: sends to: grace",
+                            "dead: q3 IllegalStateException",
+                            "requeued: true")),
             Map.entry("id-generator.md", List.of("in order: true, blocks of 5000", "at least 7000000: true")),
             Map.entry(
                     "lock-all.md",

@@ -12,6 +12,7 @@ import java.lang.reflect.Parameter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
@@ -19,6 +20,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -38,6 +40,14 @@ class NullArgumentsTest {
             entry(SemaphoreOptions.class, SemaphoreOptions.defaults()),
             entry(RwLockOptions.class, RwLockOptions.defaults()),
             entry(WorkerOptions.class, WorkerOptions.defaults()),
+            entry(QueueOptions.class, QueueOptions.defaults()),
+            entry(ConsumerOptions.class, ConsumerOptions.defaults()),
+            entry(Backoff.class, Backoff.DEFAULT),
+            entry(NewJob.class, NewJob.of("payload")),
+            entry(byte[].class, new byte[0]),
+            entry(Instant.class, Instant.EPOCH),
+            entry(Executor.class, (Executor) Runnable::run),
+            entry(JobHandler.class, (JobHandler) job -> {}),
             entry(Rate.class, Rate.of(1, Duration.ofSeconds(1))),
             entry(Algorithm.class, Algorithm.GCRA),
             entry(List.class, List.of(Rate.of(1, Duration.ofSeconds(1)))),
@@ -52,6 +62,8 @@ class NullArgumentsTest {
     void aNullArgumentIsNamed() throws Exception {
         try (Client client = Dlock.connect("memory://")) {
             DistributedLock lock = client.lock("null");
+            DistributedQueue queue = client.queue("queue");
+            queue.put("job");
             List<Object> objects = List.of(
                     client,
                     lock,
@@ -64,6 +76,10 @@ class NullArgumentsTest {
                     client.latch("latch"),
                     client.idGenerator("generator"),
                     client.bloomFilter("filter", 10, 0.1),
+                    queue,
+                    queue.take(),
+                    queue.dead(),
+                    client.queue("consumed").consume(Runnable::run, job -> {}),
                     client.worker("numbers"),
                     client.rwLock("rw"),
                     client.rwLock("rw").readLock(),
@@ -76,9 +92,12 @@ class NullArgumentsTest {
                     SemaphoreOptions.defaults(),
                     RwLockOptions.defaults(),
                     WorkerOptions.defaults(),
+                    QueueOptions.defaults(),
+                    ConsumerOptions.defaults(),
+                    NewJob.of("job"),
                     Snowflake.builder(1, 1));
-            List<Class<?>> types =
-                    List.of(Dlock.class, Rate.class, Absent.class, Snowflake.class, Layout.class, Options.class);
+            List<Class<?>> types = List.of(
+                    Dlock.class, Rate.class, Absent.class, Snowflake.class, Layout.class, Options.class, NewJob.class);
             Set<Method> missed = new HashSet<>(methods());
             for (Object object : objects) {
                 check(object, Arrays.stream(object.getClass().getMethods()).filter(m -> !isStatic(m)));
@@ -111,6 +130,8 @@ class NullArgumentsTest {
         return types.stream()
                 // The methods of an enum that take something are the language's.
                 .filter(type -> Modifier.isPublic(type.getModifiers()) && !type.isEnum())
+                // The user writes them, and libdlock calls.
+                .filter(type -> !type.isAnnotationPresent(FunctionalInterface.class))
                 .flatMap(type -> Arrays.stream(type.getDeclaredMethods()))
                 .filter(method -> Modifier.isPublic(method.getModifiers()) && !method.isSynthetic())
                 .filter(method -> !method.getName().equals("equals"))

@@ -346,6 +346,73 @@ public final class Native {
     /** A layout as for snowflakeOpen. */
     public static native long workerSnowflake(long held, long @Nullable [] layout);
 
+    public static native long backoffMs(long attempt, long baseMs, long mostMs);
+
+    public static native long queueOpen(
+            long client,
+            byte[] name,
+            long leaseMs,
+            long watchdogLeaseMs,
+            long maxAttempts,
+            long maxPayload,
+            long maxLength);
+
+    /** Brings what was put: one. */
+    public static native long queuePut(
+            long port,
+            long id,
+            long queue,
+            byte[] payload,
+            byte @Nullable [] jobId,
+            long delayMs,
+            long atMs,
+            long priority);
+
+    /**
+     * Payloads and ids are packed; the numbers of each job are 1 when it has an id, its delay, its due time and its
+     * priority. Brings what was put.
+     */
+    public static native long queuePutMany(long port, long id, long queue, byte[] payloads, byte[] ids, long[] numbers);
+
+    /** Brings deliveries: one, or none. */
+    public static native long queueTake(long port, long id, long queue, long waitMs);
+
+    /** Brings deliveries. */
+    public static native long queueTakeMany(long port, long id, long queue, long most, long waitMs);
+
+    /** Brings counts. */
+    public static native long queueCounts(long port, long id, long queue);
+
+    /** Brings jobs. */
+    public static native long queuePeek(long port, long id, long queue, long most);
+
+    /** Brings jobs. */
+    public static native long queueDead(long port, long id, long queue, long most);
+
+    /** Brings a flag. */
+    public static native long queueCancel(long port, long id, long queue, byte[] jobId);
+
+    /** Brings a number. */
+    public static native long queuePurge(long port, long id, long queue);
+
+    /** Brings a flag. */
+    public static native long queueRemoveDead(long port, long id, long queue, byte[] jobId);
+
+    /** Brings a number. */
+    public static native long queuePurgeDead(long port, long id, long queue);
+
+    /** Brings a flag. */
+    public static native long queueRequeueDead(long port, long id, long queue, byte[] jobId);
+
+    /** Brings a number. */
+    public static native long queueRequeueAllDead(long port, long id, long queue);
+
+    public static native long deliveryAck(long port, long id, long held);
+
+    public static native long deliveryNack(long port, long id, long held, long delayMs, byte[] reason);
+
+    public static native long deliveryGiveBack(long port, long id, long held);
+
     /** A layout is its epoch and the bits of time, datacenter, worker and sequence; null for the default. */
     public static native long snowflakeOpen(
             long datacenter, long worker, long @Nullable [] layout, long borrowAheadMs, long startWaitMs);

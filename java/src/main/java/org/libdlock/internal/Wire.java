@@ -3,8 +3,12 @@ package org.libdlock.internal;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.function.IntFunction;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.libdlock.CountingSemaphoreInspection;
+import org.libdlock.PutResult;
+import org.libdlock.QueueCounts;
 
 /** What crosses as bytes; {@code java/native/src/wire.rs} is the other end and says how they are laid out. */
 public final class Wire {
@@ -62,6 +66,18 @@ public final class Wire {
 
     /** A number with a fraction: its bits. */
     private static final byte REAL = 17;
+
+    /** What a put of jobs has done: how many, then the id of each and whether it is new. */
+    private static final byte PUTS = 18;
+
+    /** Jobs that were delivered: how many, then the hold and the job of each. */
+    private static final byte DELIVERIES = 19;
+
+    /** How many jobs a queue has. */
+    private static final byte QUEUE_COUNTS = 20;
+
+    /** Jobs that wait in a queue or are dead: how many, and each. */
+    private static final byte LISTED_JOBS = 21;
 
     // </api:tags>
 
@@ -138,6 +154,13 @@ public final class Wire {
                 case IDS -> ids();
                 case FLAGS -> flags();
                 case REAL -> bytes.getDouble();
+
+                case PUTS -> many(PutResult[]::new, () -> new PutResult(text(), flag()));
+                case DELIVERIES -> many(Delivered[]::new, this::delivered);
+                case QUEUE_COUNTS ->
+                    new QueueCounts(
+                            bytes.getLong(), bytes.getLong(), bytes.getLong(), bytes.getLong(), bytes.getLong());
+                case LISTED_JOBS -> many(Listed[]::new, this::listed);
                 case FAILURE -> failure();
                 case DECISION ->
                     new Judged(
@@ -175,6 +198,35 @@ public final class Wire {
                 flags[at] = flag();
             }
             return flags;
+        }
+
+        private <T> T[] many(IntFunction<T[]> array, Supplier<T> next) {
+            T[] all = array.apply(bytes.getInt());
+            for (int at = 0; at < all.length; at++) {
+                all[at] = next.get();
+            }
+            return all;
+        }
+
+        private Delivered delivered() {
+            Hold hold = new Hold(bytes.getLong(), bytes.getLong(), "");
+            return new Delivered(
+                    hold,
+                    payload(),
+                    text(),
+                    Math.toIntExact(bytes.getLong()),
+                    bytes.getLong(),
+                    Math.toIntExact(bytes.getLong()));
+        }
+
+        private Listed listed() {
+            return new Listed(text(), payload(), bytes.getLong(), bytes.getLong(), bytes.getLong(), optionalText());
+        }
+
+        private byte[] payload() {
+            byte[] payload = new byte[bytes.getInt()];
+            bytes.get(payload);
+            return payload;
         }
 
         private Failure failure() {
