@@ -9,7 +9,7 @@ use std::process::Command;
 use cbindgen::{Builder, Config, DocumentationStyle, ExportConfig, Language, Style};
 
 /// The header's order: what a reader needs first comes first.
-const SOURCES: [&str; 37] = [
+const SOURCES: [&str; 42] = [
     "error.rs",
     "version.rs",
     "types.rs",
@@ -29,6 +29,9 @@ const SOURCES: [&str; 37] = [
     "latch.rs",
     "id_generator.rs",
     "counting_semaphore.rs",
+    "queue.rs",
+    "delivery.rs",
+    "queue_jobs.rs",
     "snowflake.rs",
     "worker.rs",
     "cancel.rs",
@@ -45,6 +48,8 @@ const SOURCES: [&str; 37] = [
     "submit/latch.rs",
     "submit/id_generator.rs",
     "submit/counting_semaphore.rs",
+    "submit/queue.rs",
+    "submit/delivery.rs",
     "submit/worker.rs",
     "shutdown.rs",
 ];

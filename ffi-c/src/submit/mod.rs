@@ -3,12 +3,14 @@
 
 mod client;
 mod counting_semaphore;
+mod delivery;
 mod held;
 mod id_generator;
 mod latch;
 mod limiter_adjust;
 mod lock;
 mod lock_all;
+mod queue;
 mod rate_limiter;
 mod rw_lock;
 mod semaphore;
@@ -22,11 +24,13 @@ use libdlock_bridge::{Outcome, State};
 
 pub use self::client::*;
 pub use self::counting_semaphore::*;
+pub use self::delivery::*;
 pub use self::held::*;
 pub use self::id_generator::*;
 pub use self::latch::*;
 pub use self::lock::*;
 pub use self::lock_all::*;
+pub use self::queue::*;
 pub use self::rate_limiter::*;
 pub use self::rw_lock::*;
 pub use self::semaphore::*;
