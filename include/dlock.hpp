@@ -23,6 +23,9 @@
  *     dlock::id_generator ids{client, "orders"};
  *     std::int64_t order = ids.next_id();             // given out once, mostly without asking the server
  *
+ *     dlock::queue mails{client, "mails"};
+ *     dlock::delivery job = mails.take();             // a job that is due; job.ack() when it is done
+ *
  *     dlock::worker worker{client, "orders"};         // a number that no other process has
  *     std::int64_t id = worker.snowflake().next_id(); // unique, without asking the server
  *
@@ -37,6 +40,7 @@
 #include "dlock.h"
 #include "dlock/client.hpp"
 #include "dlock/counting_semaphore.hpp"
+#include "dlock/delivery.hpp"
 #include "dlock/error.hpp"
 #include "dlock/held.hpp"
 #include "dlock/hold.hpp"
@@ -46,6 +50,7 @@
 #include "dlock/lockable.hpp"
 #include "dlock/mutex.hpp"
 #include "dlock/port.hpp"
+#include "dlock/queue.hpp"
 #include "dlock/rate_limiter.hpp"
 #include "dlock/semaphore.hpp"
 #include "dlock/shared_mutex.hpp"

@@ -306,12 +306,12 @@ static void a_full_queue_refuses_and_payloads_have_bounds(void) {
 
 static void what_cannot_be_is_refused(void) {
     dlock_queue_t *queue = open_queue(client, NULL), *none = NULL;
-    static const int64_t wrong[][5] = {{99, 0, 16, 1, 0}, {0, 99, 16, 1, 0},      {500, 500, 16, 1, 0}, {0, 0, 0, 1, 0},
-                                       {0, 0, -1, 1, 0},  {0, 0, 1000001, 1, 0},  {0, 0, 16, -1, 0},    {0, 0, 16, 2097153, 0},
-                                       {0, 0, 16, 1, -1}, {0, 0, INT64_MAX, 1, 0}};
+    static const int64_t wrong[][5] = {
+        {99, 0, 16, 1, 0},     {0, 99, 16, 1, 0}, {500, 500, 16, 1, 0},   {0, 0, 0, 1, 0},   {0, 0, -1, 1, 0},
+        {0, 0, 1000001, 1, 0}, {0, 0, 16, -1, 0}, {0, 0, 16, 2097153, 0}, {0, 0, 16, 1, -1}, {0, 0, INT64_MAX, 1, 0}};
     for (size_t at = 0; at < sizeof wrong / sizeof *wrong; at++) {
-        const dlock_queue_options_t options = {sizeof options, wrong[at][0], wrong[at][1], wrong[at][2],
-                                               wrong[at][3],   wrong[at][4]};
+        const dlock_queue_options_t options = {sizeof options, wrong[at][0], wrong[at][1],
+                                               wrong[at][2],   wrong[at][3], wrong[at][4]};
         GIVES(DLOCK_INVALID_ARGUMENT, dlock_queue_open(client, "n", 1, &options, &none, error));
     }
     dlock_queue_options_t options = DLOCK_QUEUE_OPTIONS_INIT;

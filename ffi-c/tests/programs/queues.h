@@ -39,7 +39,8 @@ static inline int64_t attempt_of(const dlock_held_t* held) {
 }
 
 /* The queue has so many jobs. */
-static inline void has(const dlock_queue_t* queue, uint64_t ready, uint64_t delayed, uint64_t in_flight, uint64_t dead) {
+static inline void has(const dlock_queue_t* queue, uint64_t ready, uint64_t delayed, uint64_t in_flight,
+                       uint64_t dead) {
     dlock_queue_counts_t counts = DLOCK_QUEUE_COUNTS_INIT;
     OK(dlock_queue_counts(queue, &counts, error));
     CHECK(counts.ready == ready && counts.delayed == delayed && counts.in_flight == in_flight && counts.dead == dead);
