@@ -18,6 +18,7 @@
 #include "latch_verbs.hpp"
 #include "lock_all_verbs.hpp"
 #include "lock_verbs.hpp"
+#include "queue_verbs.hpp"
 #include "rate_limiter_verbs.hpp"
 #include "rw_lock_verbs.hpp"
 #include "semaphore_verbs.hpp"
@@ -60,8 +61,8 @@ public:
 
 private:
     [[nodiscard]] std::vector<verbs*> kinds() {
-        return {&holds_,   &locks_,         &sets_,     &rw_locks_, &semaphores_, &counting_,
-                &latches_, &id_generators_, &limiters_, &ids_,      &workers_};
+        return {&holds_,   &locks_,         &sets_,   &rw_locks_, &semaphores_, &counting_,
+                &latches_, &id_generators_, &queues_, &limiters_, &ids_,        &workers_};
     }
 
     values forget() {
@@ -95,6 +96,7 @@ private:
     counting_semaphore_verbs counting_{clients_};
     latch_verbs latches_{clients_};
     id_generator_verbs id_generators_{clients_};
+    queue_verbs queues_{clients_};
     rate_limiter_verbs limiters_{clients_};
     ids_verbs ids_{clients_};
     worker_verbs workers_{clients_, ids_};
