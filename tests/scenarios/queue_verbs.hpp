@@ -50,7 +50,7 @@ public:
         };
         all["end_next"] = [this](const step& step) {
             (void)takes_.end(step.objects.at(0));
-            return came(step.objects.at(1), *std::move(begun_.at(step.objects.at(0))));
+            return came(step.objects.at(1), std::move(*begun_.at(step.objects.at(0))));
         };
         all["do_all"] = [this](const step& step) { return do_all(step); };
         all["ack"] = [this](const step& step) {
