@@ -143,7 +143,7 @@ typedef struct dlock_client_t dlock_client_t;
 typedef struct dlock_counting_semaphore_t dlock_counting_semaphore_t;
 
 /**
- * A hold of a lock, of several as one, of a side of one, or of permits: its fencing token, whether it is still valid, whether
+ * A hold of a lock, of several as one, of a side of one, or of permits, or a delivery of a queue: its fencing token, whether it is still valid, whether
  * it was lost.
  */
 typedef struct dlock_held_t dlock_held_t;
@@ -2151,7 +2151,7 @@ dlock_status_t dlock_held_hold_count(const struct dlock_held_t *held, uint32_t *
  * Undoes one acquire or re-entry of a hold that is the handle's own (taken, or acquired through a port), from any thread; the
  * last one frees the lock. Permits end with the first, all of the hold together. DLOCK_NOT_HELD when the hold is over or was
  * lost. DLOCK_INVALID_ARGUMENT for a thread's hold: that thread releases it with the release of its
- * object, such as dlock_lock_release().
+ * object, such as dlock_lock_release(); and for a delivery, which ends with dlock_delivery_ack() or dlock_delivery_nack().
  */
 dlock_status_t dlock_held_release(const struct dlock_held_t *held,
                                   struct dlock_error_t *error);
@@ -2181,7 +2181,7 @@ dlock_status_t dlock_held_downgrade(const struct dlock_held_t *held,
 
 /**
  * Gives the handle up. A thread's hold goes on; a hold that is the handle's own and was not released ends without a word
- * to the server: renewal stops, and the lease runs out.
+ * to the server: renewal stops, and the lease runs out. The job of a delivery that was not ended goes back.
  */
 dlock_status_t dlock_held_free(struct dlock_held_t *held);
 
