@@ -37,6 +37,7 @@ BUILT_IN: dict[str, type[Exception]] = {
     "ClockError": Exception,
     "InternalError": Exception,
     "Unsupported": NotImplementedError,
+    "QueueFull": Exception,
 }
 
 

@@ -87,6 +87,41 @@ def test_a_child_has_no_latch_no_permits_and_no_set(python: Python, url: str, na
     run(python, UNHELD_AND_SEVERAL, url, name)
 
 
+DELIVERED = """
+client = libdlock.connect(url, lease=3)
+queue = client.queue(name)
+queue.put_many(["a", "b"])
+delivery, dropped = queue.take_many(2)
+
+def child():
+    global dropped
+    for call in (lambda: queue.put("c"), lambda: queue.put_many(["c"]), queue.take, queue.try_take, queue.counts, queue.peek,
+                 queue.purge, queue.dead.list, lambda: queue.cancel("x"), lambda: client.queue("x"),
+                 delivery.ack, delivery.nack, delivery.give_back, lambda: delivery.extend(5), lambda: delivery.valid):
+        refused(call)
+    assert delivery.payload == b"a" and delivery.attempt == 1
+    dropped = None
+    if not url.startswith("memory"):
+        with libdlock.connect(url) as mine:
+            assert mine.queue(name).put("from a child").is_new
+
+for _ in range(2):
+    assert in_child(child) == 0
+    assert delivery.valid and dropped.valid
+assert not delivery.lost.wait(4)
+assert queue.counts().in_flight == 2
+delivery.ack()
+dropped.ack()
+assert queue.purge() == (0 if url.startswith("memory") else 2)
+client.close()
+print("done")
+"""
+
+
+def test_a_child_has_none_of_its_parents_deliveries(python: Python, url: str, name: str) -> None:
+    run(python, DELIVERED, url, name)
+
+
 OLD_AND_NEW = """
 client = libdlock.connect(url, lease=3)
 lock = client.lock(name)

@@ -157,6 +157,38 @@ with libdlock.connect(url) as client, libdlock.connect(url) as other:
 print("ok")
 """
 
+QUEUES = """
+# Takes let greenlets run; one that is killed takes nothing; a consumer stops.
+with libdlock.connect(url) as client, libdlock.connect(url) as other:
+    queue, theirs = client.queue(name), other.queue(name)
+    takes = [gevent.spawn(queue.take, 20) for _ in range(5)]
+    killed = [gevent.spawn(queue.take) for _ in range(3)]
+    gevent.sleep(0.02)
+    gevent.killall(killed, timeout=10)
+    theirs.put_many([str(number) for number in range(5)])
+    for taking in takes:
+        with taking.get(timeout=10) as delivery:
+            assert delivery.attempt == 1
+    # Killed at every point of a take: no job is lost, and none counts.
+    for turn in range(30):
+        queue.put("a")
+        taken = []
+        job = gevent.spawn(lambda: taken.append(queue.take()))
+        gevent.sleep(turn * 50e-6)
+        job.kill()
+        with (taken or [queue.take(10)])[0] as delivery:
+            assert delivery.attempt == 1, turn
+    got = []
+    with queue.consume(lambda delivery: got.append(delivery.payload), concurrency=3) as consumer:
+        theirs.put_many(["x", "y"])
+        for _ in range(1000):
+            if len(got) == 2:
+                break
+            gevent.sleep(0.01)
+    assert sorted(got) == [b"x", b"y"] and queue.counts()[:4] == (0, 0, 0, 0)
+print("ok")
+"""
+
 SEVERAL = """
 count = 0
 with libdlock.connect(url) as client, libdlock.connect(url) as other:
@@ -228,6 +260,11 @@ def test_limiters_and_losses_let_greenlets_run(python: Python, url: str, name: s
 @pytest.mark.parametrize("patch", [PATCHED, PLAIN], ids=["patched", "plain"])
 def test_latches_and_permits_let_greenlets_run(python: Python, url: str, name: str, patch: str) -> None:
     assert run(python, patch + HEAD + UNHELD, url, name) == "ok\n"
+
+
+@pytest.mark.parametrize("patch", [PATCHED, PLAIN], ids=["patched", "plain"])
+def test_greenlets_take_jobs_and_consume_them(python: Python, url: str, name: str, patch: str) -> None:
+    assert run(python, patch + HEAD + QUEUES, url, name) == "ok\n"
 
 
 @pytest.mark.parametrize("patch", [PATCHED, PLAIN], ids=["patched", "plain"])

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::step::{Ack, Nack, Take};
+use super::step::{Ack, LOST, Nack, Take};
 use super::{Queue, QueueObject};
 use crate::contended::Released;
 use crate::error::{Error, ErrorKind, Result};
@@ -214,7 +214,10 @@ impl Delivery {
 
     fn let_go(&self, step: Nack) {
         let Some(grant) = self.shared.take_back(self.grant.token()) else { return };
-        if !matches!(grant.loss(), None | Some(LossReason::Expired)) {
+        if self.has_expired() {
+            return self.put_back_lost();
+        }
+        if grant.loss().is_some() {
             return;
         }
         let shared = self.shared.clone();
@@ -227,12 +230,35 @@ impl Delivery {
     async fn end<S: Step<Reply = Released>>(&self, step: S) -> Result<()> {
         self.ended.store(true, Ordering::Relaxed);
         match self.shared.take_back(self.grant.token()) {
+            Some(_) if self.has_expired() => {
+                self.shared.check_open(S::OP)?;
+                self.put_back_lost();
+                Err(self.shared.not_held(S::OP, Some(&self.grant)))
+            }
             Some(grant) => self.shared.end_by(grant, step).await,
             None => {
                 self.shared.check_open(S::OP)?;
                 Err(self.shared.not_held(S::OP, Some(&self.grant)))
             }
         }
+    }
+
+    /// Whether its validity is over. The lease on the server outlives that by the margin.
+    fn has_expired(&self) -> bool {
+        let (client, grant) = (self.shared.client(), &self.grant);
+        let now = client.clock.now();
+        client.keeper.expire(grant, now);
+        grant.loss_at(now) == Some(LossReason::Expired)
+    }
+
+    /// Puts back, in the background, what the server would put back at the end of the lease: others need not wait for that. Its
+    /// worker had it, so it counts.
+    fn put_back_lost(&self) {
+        let (shared, step) = (self.shared.clone(), self.nack_step(None, LOST));
+        self.shared.client().tasks.spawn_operation(async move {
+            // The lease runs out instead.
+            drop(shared.client().operate(shared.name(), &step).await);
+        });
     }
 
     /// Prolongs the lease to `lease` from now on, 100 ms to 24 h. Only ever prolongs.

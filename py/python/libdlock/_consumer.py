@@ -8,22 +8,19 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from . import _native
 from ._consumers import ConsumerView
 from ._convert import Seconds, optional_ms
 from ._deliveries import STOPPED, reason_of
+from ._delivery import Delivery
 from ._errors import Cancelled, DlockError
 from ._jobs import Backoff
+from ._unheld import UnheldObject
 
-if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    from ._delivery import Delivery
-    from ._queue import Queue
-
-    Handler: TypeAlias = Callable[[Delivery], object]
+Handler: TypeAlias = Callable[[Delivery], object]
+"""What is called with each job; what it returns is nobody's business."""
 
 _Self = TypeVar("_Self", bound="Consumer")
 
@@ -44,14 +41,15 @@ class Consumer(ConsumerView):
 
     def __init__(
         self,
-        queue: Queue,
+        queue: UnheldObject,
+        take: Callable[[int], list[Delivery]],
         handler: Handler,
         concurrency: int,
         backoff: Backoff,
         grace: Seconds,
     ) -> None:
         super().__init__(queue, concurrency, backoff, grace)
-        self._queue = queue
+        self._take = take
         self._handler = handler
         self._cancel = _native.cancel_new()
         self._stopping = threading.Event()
@@ -151,9 +149,7 @@ class Consumer(ConsumerView):
         failures = 0
         while not self._stopping.is_set():
             try:
-                taken = self._queue._taken(
-                    _native.queue_take, _native.submit_queue_take, None, self._cancel.handle
-                )
+                taken = self._take(self._cancel.handle)
             except Cancelled:
                 break
             except DlockError as error:

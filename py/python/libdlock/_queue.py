@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING, overload
+from typing import overload
 
 from . import _native
-from ._consumer import Consumer
+from ._consumer import Consumer, Handler
 from ._convert import DO_NOT_WAIT, Seconds
 from ._delivery import Delivery
 from ._greenlets import ask, running
 from ._jobs import Backoff, ListedJob, NewJob, Payload, Put, QueueCounts, listed, new_job
 from ._queues import NamedQueue
-
-if TYPE_CHECKING:
-    from ._consumer import Handler
 
 
 class Queue(NamedQueue):
@@ -121,7 +118,9 @@ class Queue(NamedQueue):
         When the handler returns, the job is acknowledged; when it raises, it is put back after `backoff` (1 s, twice as long
         each time, 5 min at most). A handler may end the delivery itself. `grace` is how long `stop` waits for jobs in hand.
         """
-        return Consumer(self, handler, concurrency, Backoff() if backoff is None else backoff, grace)
+        return Consumer(
+            self, self._next, handler, concurrency, Backoff() if backoff is None else backoff, grace
+        )
 
     def cancel(self, id: str) -> bool:
         """Removes a job that waits; `False` when no job with this id does. `NotHeld` when it is being done."""
@@ -147,6 +146,10 @@ class Queue(NamedQueue):
     def dead(self) -> DeadJobs:
         """The dead list: jobs that were delivered as often as they may be."""
         return DeadJobs(self)
+
+    def _next(self, cancel: int) -> list[Delivery]:
+        """The next job, waiting for ever; `Cancelled` once that token was fired."""
+        return self._taken(_native.queue_take, _native.submit_queue_take, None, cancel)
 
     def _taken(
         self, blocking: Callable[..., None], submit: Callable[..., int], *arguments: int | None

@@ -23,9 +23,9 @@ pub(crate) use put::{Due, JobSpec, Put, PutOnce, PutOutcome};
 pub(crate) use remove::{Remove, Removed};
 pub(crate) use renew::Renew;
 pub(crate) use requeue::Requeue;
-pub(crate) use state::QueueState;
 #[cfg(test)]
 pub(crate) use state::{Job, Ranked};
+pub(crate) use state::{LOST, QueueState};
 pub(crate) use take::Take;
 
 use crate::contended::QueueNames;

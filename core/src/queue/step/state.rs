@@ -23,7 +23,7 @@ pub(super) const REMOVED: usize = 200;
 pub(super) const RANK: usize = 20;
 
 /// Why a delivery is over that nobody has ended.
-const LOST: &str = "its lease ran out";
+pub(crate) const LOST: &str = "its lease ran out";
 
 /// A new head looks by itself within so much.
 const SOON_MS: u64 = 2_100;

@@ -23,6 +23,34 @@ async fn a_lost_delivery_comes_again_and_its_ack_is_refused() {
     assert!(queue.try_take().await.unwrap().is_none());
 }
 
+/// Between the end of its validity and that of its lease on the server, which the margin is for, its worker puts it back.
+#[tokio::test]
+async fn a_lost_delivery_counts_whoever_puts_it_back() {
+    let (client, clock) = still_client().await;
+    let queue = client.queue_with("mails", fixed(10 * SECOND).max_attempts(4)).unwrap();
+    queue.put("x").await.unwrap();
+    for attempt in 1..=3 {
+        let lost = soon("it comes again", queue.take()).await.unwrap();
+        assert_eq!(lost.attempt(), attempt);
+        clock.advance(10 * SECOND - SECOND / 20);
+        match attempt {
+            1 => assert_eq!(lost.ack().await.unwrap_err().kind(), ErrorKind::NotHeld),
+            2 => assert_eq!(lost.nack("late").await.unwrap_err().kind(), ErrorKind::NotHeld),
+            _ => drop(lost),
+        }
+    }
+    let last = soon("it comes again", queue.take()).await.unwrap();
+    clock.advance(10 * SECOND - SECOND / 20);
+    assert_eq!(last.ack().await.unwrap_err().kind(), ErrorKind::NotHeld);
+    soon("it is dead", async {
+        while queue.counts().await.unwrap().dead == 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    })
+    .await;
+    assert_eq!(queue.dead(1).await.unwrap()[0].dead.as_ref().unwrap().1, "its lease ran out");
+}
+
 #[tokio::test]
 async fn the_watchdog_keeps_a_delivery_over_many_leases() {
     let (client, clock) = still_client().await;

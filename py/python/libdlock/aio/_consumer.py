@@ -7,22 +7,18 @@ import contextlib
 import signal
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
-from .. import _native
 from .._consumers import ConsumerView
 from .._convert import Seconds, optional_ms
 from .._deliveries import STOPPED, reason_of
 from .._errors import DlockError
 from .._jobs import Backoff
+from .._unheld import UnheldObject
+from ._delivery import Delivery
 
-if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    from ._delivery import Delivery
-    from ._queue import Queue
-
-    Handler: TypeAlias = Callable[[Delivery], Coroutine[Any, Any, object]]
+Handler: TypeAlias = Callable[[Delivery], Coroutine[Any, Any, object]]
+"""What is awaited with each job; what it returns is nobody's business."""
 
 _Self = TypeVar("_Self", bound="Consumer")
 
@@ -41,14 +37,15 @@ class Consumer(ConsumerView):
 
     def __init__(
         self,
-        queue: Queue,
+        queue: UnheldObject,
+        take: Callable[[], Coroutine[Any, Any, list[Delivery]]],
         handler: Handler,
         concurrency: int,
         backoff: Backoff,
         grace: Seconds,
     ) -> None:
         super().__init__(queue, concurrency, backoff, grace)
-        self._queue = queue
+        self._take = take
         self._handler = handler
         self._stopping = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -141,7 +138,7 @@ class Consumer(ConsumerView):
         while not self._stopping.is_set():
             self._idle.add(task)
             try:
-                taken = await self._queue._taken(_native.submit_queue_take, None, None)
+                taken = await self._take()
             except asyncio.CancelledError:  # by a stop, or by whoever ends the program
                 self.request_stop()
                 break
@@ -182,7 +179,7 @@ class Consumer(ConsumerView):
         except DlockError as unended:
             self._tell_unended(delivery, unended)
 
-    async def _worked(self, delivery: Delivery, working: asyncio.Future[object]) -> bool:
+    async def _worked(self, delivery: Delivery, working: asyncio.Future[Any]) -> bool:
         """Waits until the handler is done. When the delivery is lost first, the handler is cancelled, and this is false."""
         over: asyncio.Future[bool] = asyncio.ensure_future(delivery.lost.wait())
         try:
@@ -211,7 +208,7 @@ class Consumer(ConsumerView):
             raise self._failure
 
 
-async def _cancelled(working: asyncio.Future[object]) -> None:
+async def _cancelled(working: asyncio.Future[Any]) -> None:
     """Cancels a handler, and waits until it has cleaned up."""
     working.cancel()
     await asyncio.wait({working})
