@@ -24,7 +24,7 @@ from private_redis import PrivateRedis  # noqa: E402
 
 PROGRAMS = (
     *("lock", "lock_static", "lock_all", "semaphore", "counting_semaphore", "rw_lock", "latch"),
-    *("id_generator", "queue", "queue_port", "worker", "port", "misuse", "vectors", "limits", "ids", "fork"),
+    *("id_generator", "queue", "queue_bounds", "queue_port", "worker", "port", "misuse", "vectors", "limits", "ids", "fork"),
     *("cpp17", "cpp20", "cpp_lock_all", "cpp_semaphore", "cpp_counting_semaphore", "cpp_shared_mutex", "cpp_latch"),
     *("cpp_id_generator", "cpp_queue", "cpp_worker", "cpp_limits_ids", "coroutines", "at_exit"),
 )
@@ -32,11 +32,11 @@ PROGRAMS = (
 UNDER_VALGRIND = (
     *("misuse", "lock", "lock_all", "semaphore", "counting_semaphore", "rw_lock", "latch", "id_generator"),
     *("worker", "port", "limits", "ids", "cpp17", "cpp_lock_all", "cpp_semaphore", "cpp_counting_semaphore"),
-    *("cpp_shared_mutex", "cpp_latch", "cpp_id_generator", "queue", "queue_port", "cpp_queue", "cpp_worker"),
+    *("cpp_shared_mutex", "cpp_latch", "cpp_id_generator", "queue", "queue_bounds", "queue_port", "cpp_queue", "cpp_worker"),
 )
 UNDER_ASAN = (
     *("misuse", "lock_all", "semaphore", "counting_semaphore", "rw_lock", "latch", "id_generator"),
-    *("queue", "queue_port", "worker", "port", "limits", "ids"),
+    *("queue", "queue_bounds", "queue_port", "worker", "port", "limits", "ids"),
 )
 
 # valgrind runs one thread at a time; unless it is fair, a thread that looks again and again keeps the others from their turns: a
