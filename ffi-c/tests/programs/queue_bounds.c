@@ -118,8 +118,19 @@ static void a_backoff_doubles_and_has_an_end(void) {
     CHECK(ms == 7);
 }
 
+/* valgrind takes its time over a mebibyte. */
+static dlock_client_t* open_patient(void) {
+    const dlock_option_t patience = {"operation_timeout", 17, "60s", 3};
+    dlock_client_options_t options = DLOCK_CLIENT_OPTIONS_INIT;
+    options.options = &patience;
+    options.options_len = 1;
+    dlock_client_t* opened = NULL;
+    OK(dlock_client_open(server_url(), strlen(server_url()), &options, &opened, error));
+    return opened;
+}
+
 int main(void) {
-    client = open_client();
+    client = open_patient();
     RUN(a_full_queue_refuses_and_payloads_have_bounds);
     RUN(what_cannot_be_is_refused);
     RUN(a_backoff_doubles_and_has_an_end);
