@@ -120,7 +120,7 @@ static void a_backoff_doubles_and_has_an_end(void) {
 
 /* valgrind takes its time over a mebibyte. */
 static dlock_client_t* open_patient(void) {
-    const dlock_option_t patience = {"operation_timeout", 17, "60s", 3};
+    const dlock_option_t patience = {"response_timeout", 16, "30s", 3};
     dlock_client_options_t options = DLOCK_CLIENT_OPTIONS_INIT;
     options.options = &patience;
     options.options_len = 1;
