@@ -87,6 +87,36 @@
 #define DLOCK_BLOOM_NO_END -1
 
 /**
+ * How often a job is delivered if nobody says otherwise; then it is dead.
+ */
+#define DLOCK_QUEUE_ATTEMPTS_DEFAULT 16
+
+/**
+ * The largest payload, in bytes, if nobody says otherwise.
+ */
+#define DLOCK_QUEUE_PAYLOAD_DEFAULT 1048576
+
+/**
+ * How many jobs dlock_queue_take_many() takes at most.
+ */
+#define DLOCK_QUEUE_TAKE_MAX 100
+
+/**
+ * Bytes of a job's id, its NUL included.
+ */
+#define DLOCK_JOB_ID_SIZE 513
+
+/**
+ * How many jobs dlock_queue_peek() and dlock_queue_dead() list at most.
+ */
+#define DLOCK_QUEUE_LIST_MAX 1000
+
+/**
+ * Bytes of the reason why a job is dead, its NUL included.
+ */
+#define DLOCK_JOB_REASON_SIZE 1025
+
+/**
  * Bytes of an id as text in any base, its NUL included.
  */
 #define DLOCK_ID_TEXT_SIZE 20
@@ -123,7 +153,7 @@ typedef struct dlock_client_t dlock_client_t;
 typedef struct dlock_counting_semaphore_t dlock_counting_semaphore_t;
 
 /**
- * A hold of a lock, of several as one, of a side of one, or of permits: its fencing token, whether it is still valid, whether
+ * A hold of a lock, of several as one, of a side of one, or of permits, or a delivery of a queue: its fencing token, whether it is still valid, whether
  * it was lost.
  */
 typedef struct dlock_held_t dlock_held_t;
@@ -132,6 +162,11 @@ typedef struct dlock_held_t dlock_held_t;
  * A generator of ids in blocks, by name.
  */
 typedef struct dlock_id_generator_t dlock_id_generator_t;
+
+/**
+ * A list of jobs, as the server had them.
+ */
+typedef struct dlock_jobs_t dlock_jobs_t;
 
 /**
  * A count-down latch, by name.
@@ -157,6 +192,11 @@ typedef struct dlock_op_t dlock_op_t;
  * A completion port: where submitted operations and log events queue up.
  */
 typedef struct dlock_port_t dlock_port_t;
+
+/**
+ * A delayed queue, by name.
+ */
+typedef struct dlock_queue_t dlock_queue_t;
 
 /**
  * A rate limiter, by name and rate.
@@ -1086,6 +1126,216 @@ typedef struct dlock_counting_semaphore_inspection_t {
 } dlock_counting_semaphore_inspection_t;
 
 /**
+ * How to open a queue. Begin with DLOCK_QUEUE_OPTIONS_INIT. These are options of the handle and not of the queue on the server.
+ */
+typedef struct dlock_queue_options_t {
+  /**
+   * `sizeof(dlock_queue_options_t)`.
+   */
+  size_t struct_size;
+  /**
+   * 0: a delivery has a lease that is renewed until it ends, see `watchdog_lease_ms`. Otherwise a lease of 100 to 86400000 ms
+   * that is not renewed: the job of a worker that takes longer comes again.
+   */
+  int64_t lease_ms;
+  /**
+   * With `lease_ms` 0: the lease that is renewed, 100 to 86400000 ms, every third of it; 0 is the client's. With another
+   * `lease_ms` it has to be 0.
+   */
+  int64_t watchdog_lease_ms;
+  /**
+   * How often a job that is put through this handle is delivered, 1 to 1000000; then it is dead.
+   */
+  int64_t max_attempts;
+  /**
+   * The largest payload, 0 to 2097152 bytes.
+   */
+  int64_t max_payload;
+  /**
+   * How many jobs the queue may hold when one is put, dead ones among them; 0 is any number.
+   */
+  int64_t max_length;
+} dlock_queue_options_t;
+
+/**
+ * A job to put. Begin with DLOCK_JOB_INIT.
+ */
+typedef struct dlock_job_t {
+  /**
+   * `sizeof(dlock_job_t)`.
+   */
+  size_t struct_size;
+  /**
+   * What is put: bytes, which are copied. May be NULL when there are none.
+   */
+  const void *payload;
+  /**
+   * How many.
+   */
+  size_t payload_len;
+  /**
+   * The id, 1 to 512 bytes of UTF-8 without a NUL; NULL for a new one.
+   */
+  const char *id;
+  /**
+   * Bytes of `id`.
+   */
+  size_t id_len;
+  /**
+   * After how long it is due, 0 to 100 years; 0 is at once.
+   */
+  int64_t delay_ms;
+  /**
+   * When it is due, in milliseconds since 1970 by the server's clock; -1 is after `delay_ms`, which otherwise has to be 0.
+   */
+  int64_t at_ms;
+  /**
+   * Of jobs that are due in the same millisecond, those of a higher priority, -32768 to 32767, come first.
+   */
+  int64_t priority;
+} dlock_job_t;
+
+/**
+ * What a put has done. Begin with DLOCK_PUT_INIT.
+ */
+typedef struct dlock_put_t {
+  /**
+   * `sizeof(dlock_put_t)`.
+   */
+  size_t struct_size;
+  /**
+   * False when a job with this id was there: nothing was put.
+   */
+  bool is_new;
+  /**
+   * Bytes of `id`.
+   */
+  size_t id_len;
+  /**
+   * The id of the job, NUL-terminated.
+   */
+  char id[DLOCK_JOB_ID_SIZE];
+} dlock_put_t;
+
+/**
+ * A job that was delivered. Begin with DLOCK_DELIVERY_INIT.
+ */
+typedef struct dlock_delivery_t {
+  /**
+   * `sizeof(dlock_delivery_t)`.
+   */
+  size_t struct_size;
+  /**
+   * What was put: valid until the hold's handle is freed, also after the end of the delivery. Not to be written to.
+   */
+  const void *payload;
+  /**
+   * Bytes of `payload`.
+   */
+  size_t payload_len;
+  /**
+   * Bytes of `id`.
+   */
+  size_t id_len;
+  /**
+   * The id of the job, NUL-terminated.
+   */
+  char id[DLOCK_JOB_ID_SIZE];
+  /**
+   * Which delivery of the job this is, from 1 on.
+   */
+  int64_t attempt;
+  /**
+   * When the job was due, in milliseconds since 1970 by the server's clock.
+   */
+  int64_t due_ms;
+  /**
+   * The priority with which it was put.
+   */
+  int64_t priority;
+} dlock_delivery_t;
+
+/**
+ * How many jobs a queue has. Begin with DLOCK_QUEUE_COUNTS_INIT.
+ */
+typedef struct dlock_queue_counts_t {
+  /**
+   * `sizeof(dlock_queue_counts_t)`.
+   */
+  size_t struct_size;
+  /**
+   * Jobs that are due.
+   */
+  uint64_t ready;
+  /**
+   * Jobs that are not due yet.
+   */
+  uint64_t delayed;
+  /**
+   * Jobs that were delivered and not ended.
+   */
+  uint64_t in_flight;
+  /**
+   * Jobs that were delivered as often as they may be.
+   */
+  uint64_t dead;
+  /**
+   * Processes that wait for jobs.
+   */
+  uint64_t waiters;
+} dlock_queue_counts_t;
+
+/**
+ * A job of a list. Begin with DLOCK_LISTED_JOB_INIT.
+ */
+typedef struct dlock_listed_job_t {
+  /**
+   * `sizeof(dlock_listed_job_t)`.
+   */
+  size_t struct_size;
+  /**
+   * What was put: valid until the list is freed. Not to be written to.
+   */
+  const void *payload;
+  /**
+   * Bytes of `payload`.
+   */
+  size_t payload_len;
+  /**
+   * Bytes of `id`.
+   */
+  size_t id_len;
+  /**
+   * The id of the job, NUL-terminated.
+   */
+  char id[DLOCK_JOB_ID_SIZE];
+  /**
+   * How often it was delivered.
+   */
+  uint64_t attempts;
+  /**
+   * When it is due, or was, in milliseconds since 1970 by the server's clock.
+   */
+  int64_t due_ms;
+  /**
+   * Whether it is dead.
+   */
+  bool dead;
+  /**
+   * Since when, in milliseconds since 1970; 0 for a job that waits.
+   */
+  int64_t dead_since_ms;
+  /**
+   * Bytes of `reason`.
+   */
+  size_t reason_len;
+  /**
+   * Why, NUL-terminated.
+   */
+  char reason[DLOCK_JOB_REASON_SIZE];
+} dlock_listed_job_t;
+
+/**
  * Which bits of an id hold what: zeros, time, datacenter, worker, sequence, from the high end. Begin with
  * DLOCK_LAYOUT_INIT, or get one by dlock_layout_named(). It is checked where it is used.
  */
@@ -1240,7 +1490,7 @@ typedef struct dlock_completion_t {
    */
   dlock_log_level_t log_level;
   /**
-   * See DLOCK_COMPLETION_FLAG.
+   * See DLOCK_COMPLETION_FLAG and DLOCK_COMPLETION_PUT.
    */
   bool flag;
   /**
@@ -1248,7 +1498,7 @@ typedef struct dlock_completion_t {
    */
   size_t text_len;
   /**
-   * See DLOCK_COMPLETION_TEXT and DLOCK_COMPLETION_LOG; NUL-terminated.
+   * See DLOCK_COMPLETION_TEXT, DLOCK_COMPLETION_PUT and DLOCK_COMPLETION_LOG; NUL-terminated.
    */
   char text[DLOCK_DETACHED_SIZE];
   /**
@@ -1279,6 +1529,14 @@ typedef struct dlock_completion_t {
    * See DLOCK_COMPLETION_COUNTING_SEMAPHORE_INSPECTION.
    */
   struct dlock_counting_semaphore_inspection_t counting_semaphore_inspection;
+  /**
+   * See DLOCK_COMPLETION_QUEUE_COUNTS.
+   */
+  struct dlock_queue_counts_t queue_counts;
+  /**
+   * See DLOCK_COMPLETION_JOBS.
+   */
+  struct dlock_jobs_t *jobs;
 } dlock_completion_t;
 
 /**
@@ -1561,6 +1819,21 @@ typedef struct dlock_completion_t {
  * An inspection of a counting semaphore: `counting_semaphore_inspection`.
  */
 #define DLOCK_COMPLETION_COUNTING_SEMAPHORE_INSPECTION 13
+
+/**
+ * A job was put into a queue, or was there: its id in `text`, and in `flag` whether it is new.
+ */
+#define DLOCK_COMPLETION_PUT 14
+
+/**
+ * How many jobs a queue has: `queue_counts`.
+ */
+#define DLOCK_COMPLETION_QUEUE_COUNTS 15
+
+/**
+ * A list of jobs of a queue: `jobs`. Free it.
+ */
+#define DLOCK_COMPLETION_JOBS 16
 
 /**
  * For those who look for a fault in libdlock itself.
@@ -1888,7 +2161,7 @@ dlock_status_t dlock_held_hold_count(const struct dlock_held_t *held, uint32_t *
  * Undoes one acquire or re-entry of a hold that is the handle's own (taken, or acquired through a port), from any thread; the
  * last one frees the lock. Permits end with the first, all of the hold together. DLOCK_NOT_HELD when the hold is over or was
  * lost. DLOCK_INVALID_ARGUMENT for a thread's hold: that thread releases it with the release of its
- * object, such as dlock_lock_release().
+ * object, such as dlock_lock_release(); and for a delivery, which ends with dlock_delivery_ack() or dlock_delivery_nack().
  */
 dlock_status_t dlock_held_release(const struct dlock_held_t *held,
                                   struct dlock_error_t *error);
@@ -1918,7 +2191,7 @@ dlock_status_t dlock_held_downgrade(const struct dlock_held_t *held,
 
 /**
  * Gives the handle up. A thread's hold goes on; a hold that is the handle's own and was not released ends without a word
- * to the server: renewal stops, and the lease runs out.
+ * to the server: renewal stops, and the lease runs out. The job of a delivery that was not ended goes back.
  */
 dlock_status_t dlock_held_free(struct dlock_held_t *held);
 
@@ -2805,6 +3078,226 @@ dlock_status_t dlock_counting_semaphore_inspect(const struct dlock_counting_sema
                                                 struct dlock_error_t *error);
 
 /**
+ * Makes a queue with a name of 1 to 512 bytes of UTF-8. No I/O. `options` may be NULL. DLOCK_INVALID_NAME for a name that is
+ * refused, DLOCK_INVALID_ARGUMENT for an option out of range, DLOCK_UNSUPPORTED with several independent servers.
+ *
+ * A queue has jobs, which are bytes. A job waits until it is due and is delivered at least once: one whose worker dies comes
+ * again. Jobs come in the order of their due times, then of priority, then of arrival.
+ */
+dlock_status_t dlock_queue_open(const struct dlock_client_t *client,
+                                const char *name,
+                                size_t name_len,
+                                const struct dlock_queue_options_t *options,
+                                struct dlock_queue_t **out_queue,
+                                struct dlock_error_t *error);
+
+/**
+ * Gives the handle up. The queue stays on the server, and deliveries stay.
+ */
+dlock_status_t dlock_queue_free(struct dlock_queue_t *queue);
+
+/**
+ * Writes the queue's name and a NUL to `buffer`, and its bytes without the NUL to `out_len`. A buffer of DLOCK_NAME_SIZE is
+ * always large enough; one that is not is DLOCK_INVALID_ARGUMENT.
+ */
+dlock_status_t dlock_queue_name(const struct dlock_queue_t *queue,
+                                char *buffer,
+                                size_t buffer_size,
+                                size_t *out_len,
+                                struct dlock_error_t *error);
+
+/**
+ * Puts a job. `out_put`, which may be NULL, gets its id and whether it is new.
+ *
+ * A job with an id is put once: while one with that id waits, is being done or is dead, another put does nothing, and says so.
+ * A lost reply is no matter then: the request is repeated. DLOCK_OUTCOME_UNKNOWN without an id after one lost reply, with one
+ * when no repeat was answered. DLOCK_FULL when the queue has `max_length` jobs. DLOCK_CONNECTION when the server was not reached,
+ * and nothing was put. DLOCK_INVALID_ARGUMENT for a value out of range.
+ */
+dlock_status_t dlock_queue_put(const struct dlock_queue_t *queue,
+                               const struct dlock_job_t *job,
+                               struct dlock_put_t *out_put,
+                               struct dlock_error_t *error);
+
+/**
+ * Puts `count` jobs, 0 to DLOCK_BATCH_MAX, in their order. `jobs` is an array of as many, and so is `out_puts`, which may be NULL:
+ * the first element of each begins with its _INIT macro. Up to 100 jobs, and 1 MiB, go in one request. A request puts all of its
+ * jobs or none; after an error what earlier requests put stays, and `out_puts` is as it was. Errors as dlock_queue_put(); for a
+ * job with a value out of range nothing is put.
+ */
+dlock_status_t dlock_queue_put_many(const struct dlock_queue_t *queue,
+                                    const struct dlock_job_t *jobs,
+                                    size_t count,
+                                    struct dlock_put_t *out_puts,
+                                    struct dlock_error_t *error);
+
+/**
+ * Takes the first job that is due: waits at most `wait_ms`, -1 for ever, 0 not at all. DLOCK_BUSY when there was none in time.
+ * Takers of all processes are served in the order of arrival. DLOCK_CANCELLED when `cancel`, which may be NULL, was fired; then no
+ * job was taken. DLOCK_CONNECTION when the server cannot be asked for operation_timeout, DLOCK_OUTCOME_UNKNOWN when it did not
+ * answer: what it delivered all the same goes back, and does not count.
+ *
+ * `out_held` gets the delivery: a hold that is its handle's own. dlock_delivery_job() has the job. dlock_held_token(),
+ * dlock_held_is_valid(), dlock_held_remaining_ms(), dlock_held_lost(), dlock_held_wait_lost() and dlock_held_extend() are as of a
+ * lock. It ends with dlock_delivery_ack(), dlock_delivery_nack() or dlock_delivery_give_back(), and is freed with
+ * dlock_held_free(), which puts back a job that was not ended; then the delivery counts.
+ */
+dlock_status_t dlock_queue_take(const struct dlock_queue_t *queue,
+                                int64_t wait_ms,
+                                const struct dlock_cancel_t *cancel,
+                                struct dlock_held_t **out_held,
+                                struct dlock_error_t *error);
+
+/**
+ * Takes up to `most` jobs, 1 to DLOCK_QUEUE_TAKE_MAX: those that are due, or the first that is within `wait_ms`. `out_helds` is an
+ * array of `most`, and `out_count` gets how many were taken, at least 1. Otherwise as dlock_queue_take().
+ */
+dlock_status_t dlock_queue_take_many(const struct dlock_queue_t *queue,
+                                     size_t most,
+                                     int64_t wait_ms,
+                                     const struct dlock_cancel_t *cancel,
+                                     struct dlock_held_t **out_helds,
+                                     size_t *out_count,
+                                     struct dlock_error_t *error);
+
+/**
+ * How long a job waits that failed at this attempt, from 1 on: at most `base_ms` after the first, each time twice as long, and
+ * `longest_ms` at most; less up to a half at random. For dlock_delivery_nack(). No I/O. DLOCK_INVALID_ARGUMENT for a number below 0,
+ * and for a base above the longest.
+ */
+dlock_status_t dlock_backoff_ms(int64_t attempt,
+                                int64_t base_ms,
+                                int64_t longest_ms,
+                                int64_t *out_ms,
+                                struct dlock_error_t *error);
+
+/**
+ * The job that the hold is a delivery of, also when it is over. No I/O. DLOCK_INVALID_ARGUMENT for a hold of anything else, as for
+ * all calls about a delivery.
+ */
+dlock_status_t dlock_delivery_job(const struct dlock_held_t *held,
+                                  struct dlock_delivery_t *out_job,
+                                  struct dlock_error_t *error);
+
+/**
+ * The job is done: removes it from the queue. DLOCK_NOT_HELD when the delivery is over or was lost: then the job comes again, or
+ * has come to another worker, of which nothing was touched. DLOCK_OUTCOME_UNKNOWN and DLOCK_CONNECTION when no reply came: the
+ * delivery is over all the same, and the job may come again. Works on a server that is out of memory.
+ */
+dlock_status_t dlock_delivery_ack(const struct dlock_held_t *held,
+                                  struct dlock_error_t *error);
+
+/**
+ * The job is not done: puts it back, due again after `delay_ms`, 0 to 100 years, or with -1 at once at the place that it had. When
+ * it was delivered as often as it may be, it is dead. `reason` is text of `reason_len` bytes, of which 1024 are kept for the dead
+ * list; it may be NULL when there is none. Errors as dlock_delivery_ack(); with DLOCK_INVALID_ARGUMENT, for the delay and for a
+ * reason that is no UTF-8, it is held as before.
+ */
+dlock_status_t dlock_delivery_nack(const struct dlock_held_t *held,
+                                   int64_t delay_ms,
+                                   const char *reason,
+                                   size_t reason_len,
+                                   struct dlock_error_t *error);
+
+/**
+ * Puts a job back that was not begun, at its place: the delivery does not count. For workers that stop. Errors as
+ * dlock_delivery_ack().
+ */
+dlock_status_t dlock_delivery_give_back(const struct dlock_held_t *held, struct dlock_error_t *error);
+
+/**
+ * How many jobs there are. Costs the same however many that is.
+ */
+dlock_status_t dlock_queue_counts(const struct dlock_queue_t *queue,
+                                  struct dlock_queue_counts_t *out_counts,
+                                  struct dlock_error_t *error);
+
+/**
+ * The first `most` jobs that wait, 1 to DLOCK_QUEUE_LIST_MAX, due or not, in their order; fewer where they are 1 MiB together.
+ * `out_jobs` gets a list: read it with dlock_jobs_len() and dlock_jobs_get(), and free it.
+ */
+dlock_status_t dlock_queue_peek(const struct dlock_queue_t *queue,
+                                size_t most,
+                                struct dlock_jobs_t **out_jobs,
+                                struct dlock_error_t *error);
+
+/**
+ * The first `most` dead jobs, 1 to DLOCK_QUEUE_LIST_MAX, in the order in which they died. Otherwise as dlock_queue_peek().
+ */
+dlock_status_t dlock_queue_dead(const struct dlock_queue_t *queue,
+                                size_t most,
+                                struct dlock_jobs_t **out_jobs,
+                                struct dlock_error_t *error);
+
+/**
+ * How many jobs a list has. No I/O.
+ */
+dlock_status_t dlock_jobs_len(const struct dlock_jobs_t *jobs, size_t *out_len, struct dlock_error_t *error);
+
+/**
+ * The job at place `at` of a list, from 0 on. No I/O. DLOCK_INVALID_ARGUMENT for a place from dlock_jobs_len() on.
+ */
+dlock_status_t dlock_jobs_get(const struct dlock_jobs_t *jobs,
+                              size_t at,
+                              struct dlock_listed_job_t *out_job,
+                              struct dlock_error_t *error);
+
+/**
+ * Frees a list, and with it the payloads of its jobs.
+ */
+dlock_status_t dlock_jobs_free(struct dlock_jobs_t *jobs);
+
+/**
+ * Removes a job that waits. `out_cancelled`, which may be NULL, gets false when no job with this id does. DLOCK_NOT_HELD when it was
+ * delivered: its worker is doing it.
+ */
+dlock_status_t dlock_queue_cancel(const struct dlock_queue_t *queue,
+                                  const char *job_id,
+                                  size_t job_id_len,
+                                  bool *out_cancelled,
+                                  struct dlock_error_t *error);
+
+/**
+ * Removes all jobs that wait, due or not. `out_count`, which may be NULL, gets how many. Deliveries go on, and the dead list stays.
+ */
+dlock_status_t dlock_queue_purge(const struct dlock_queue_t *queue,
+                                 int64_t *out_count,
+                                 struct dlock_error_t *error);
+
+/**
+ * Removes a dead job. `out_removed`, which may be NULL, gets false when none has this id.
+ */
+dlock_status_t dlock_queue_remove_dead(const struct dlock_queue_t *queue,
+                                       const char *job_id,
+                                       size_t job_id_len,
+                                       bool *out_removed,
+                                       struct dlock_error_t *error);
+
+/**
+ * Removes all dead jobs. `out_count`, which may be NULL, gets how many.
+ */
+dlock_status_t dlock_queue_purge_dead(const struct dlock_queue_t *queue,
+                                      int64_t *out_count,
+                                      struct dlock_error_t *error);
+
+/**
+ * Has a dead job wait again, due now, as if it had never been delivered. `out_requeued`, which may be NULL, gets false when none has
+ * this id.
+ */
+dlock_status_t dlock_queue_requeue_dead(const struct dlock_queue_t *queue,
+                                        const char *job_id,
+                                        size_t job_id_len,
+                                        bool *out_requeued,
+                                        struct dlock_error_t *error);
+
+/**
+ * Has all jobs that are dead now wait again. `out_count`, which may be NULL, gets how many.
+ */
+dlock_status_t dlock_queue_requeue_all_dead(const struct dlock_queue_t *queue,
+                                            int64_t *out_count,
+                                            struct dlock_error_t *error);
+
+/**
  * The layout of that name: "default" (41 bits of time since 2015, 5 datacenter, 5 worker, 12 sequence), "twitter" (the same
  * since 2010-11-04), "js53" (53 bits: 41, 0, 5, 7 since 2015).
  */
@@ -3487,6 +3980,153 @@ dlock_status_t dlock_submit_counting_semaphore_inspect(const struct dlock_port_t
                                                        struct dlock_error_t *error);
 
 /**
+ * Puts a job (see dlock_queue_put()); completes with DLOCK_COMPLETION_PUT. Cancelled, it may be done or not.
+ */
+dlock_status_t dlock_submit_queue_put(const struct dlock_port_t *port,
+                                      const struct dlock_queue_t *queue,
+                                      const struct dlock_job_t *job,
+                                      void *user_data,
+                                      struct dlock_op_t **out_op,
+                                      struct dlock_error_t *error);
+
+/**
+ * Takes the first job that is due (see dlock_queue_take()); completes with DLOCK_COMPLETION_HELD, or with DLOCK_BUSY when there was
+ * none within `wait_ms`. Cancelled, it takes no job: one that was delivered meanwhile goes back, and does not count.
+ */
+dlock_status_t dlock_submit_queue_take(const struct dlock_port_t *port,
+                                       const struct dlock_queue_t *queue,
+                                       int64_t wait_ms,
+                                       void *user_data,
+                                       struct dlock_op_t **out_op,
+                                       struct dlock_error_t *error);
+
+/**
+ * Counts the jobs (see dlock_queue_counts()); completes with DLOCK_COMPLETION_QUEUE_COUNTS.
+ */
+dlock_status_t dlock_submit_queue_counts(const struct dlock_port_t *port,
+                                         const struct dlock_queue_t *queue,
+                                         void *user_data,
+                                         struct dlock_op_t **out_op,
+                                         struct dlock_error_t *error);
+
+/**
+ * Lists jobs that wait (see dlock_queue_peek()); completes with DLOCK_COMPLETION_JOBS.
+ */
+dlock_status_t dlock_submit_queue_peek(const struct dlock_port_t *port,
+                                       const struct dlock_queue_t *queue,
+                                       size_t most,
+                                       void *user_data,
+                                       struct dlock_op_t **out_op,
+                                       struct dlock_error_t *error);
+
+/**
+ * Lists dead jobs (see dlock_queue_dead()); completes with DLOCK_COMPLETION_JOBS.
+ */
+dlock_status_t dlock_submit_queue_dead(const struct dlock_port_t *port,
+                                       const struct dlock_queue_t *queue,
+                                       size_t most,
+                                       void *user_data,
+                                       struct dlock_op_t **out_op,
+                                       struct dlock_error_t *error);
+
+/**
+ * Removes a job that waits (see dlock_queue_cancel()); completes with DLOCK_COMPLETION_FLAG. Cancelled, it may be
+ * done or not.
+ */
+dlock_status_t dlock_submit_queue_cancel(const struct dlock_port_t *port,
+                                         const struct dlock_queue_t *queue,
+                                         const char *job_id,
+                                         size_t job_id_len,
+                                         void *user_data,
+                                         struct dlock_op_t **out_op,
+                                         struct dlock_error_t *error);
+
+/**
+ * Removes a dead job (see dlock_queue_remove_dead()); completes with DLOCK_COMPLETION_FLAG. Cancelled, it may be
+ * done or not.
+ */
+dlock_status_t dlock_submit_queue_remove_dead(const struct dlock_port_t *port,
+                                              const struct dlock_queue_t *queue,
+                                              const char *job_id,
+                                              size_t job_id_len,
+                                              void *user_data,
+                                              struct dlock_op_t **out_op,
+                                              struct dlock_error_t *error);
+
+/**
+ * Has a dead job wait again (see dlock_queue_requeue_dead()); completes with DLOCK_COMPLETION_FLAG. Cancelled, it may be
+ * done or not.
+ */
+dlock_status_t dlock_submit_queue_requeue_dead(const struct dlock_port_t *port,
+                                               const struct dlock_queue_t *queue,
+                                               const char *job_id,
+                                               size_t job_id_len,
+                                               void *user_data,
+                                               struct dlock_op_t **out_op,
+                                               struct dlock_error_t *error);
+
+/**
+ * Removes all jobs that wait (see dlock_queue_purge()); completes with DLOCK_COMPLETION_NUMBER. Cancelled, it may
+ * be done or not.
+ */
+dlock_status_t dlock_submit_queue_purge(const struct dlock_port_t *port,
+                                        const struct dlock_queue_t *queue,
+                                        void *user_data,
+                                        struct dlock_op_t **out_op,
+                                        struct dlock_error_t *error);
+
+/**
+ * Removes all dead jobs (see dlock_queue_purge_dead()); completes with DLOCK_COMPLETION_NUMBER. Cancelled, it may
+ * be done or not.
+ */
+dlock_status_t dlock_submit_queue_purge_dead(const struct dlock_port_t *port,
+                                             const struct dlock_queue_t *queue,
+                                             void *user_data,
+                                             struct dlock_op_t **out_op,
+                                             struct dlock_error_t *error);
+
+/**
+ * Has all dead jobs wait again (see dlock_queue_requeue_all_dead()); completes with DLOCK_COMPLETION_NUMBER. Cancelled, it may
+ * be done or not.
+ */
+dlock_status_t dlock_submit_queue_requeue_all_dead(const struct dlock_port_t *port,
+                                                   const struct dlock_queue_t *queue,
+                                                   void *user_data,
+                                                   struct dlock_op_t **out_op,
+                                                   struct dlock_error_t *error);
+
+/**
+ * Removes a job that is done (see dlock_delivery_ack()); completes with DLOCK_COMPLETION_DONE. Cancelled, it goes on.
+ */
+dlock_status_t dlock_submit_delivery_ack(const struct dlock_port_t *port,
+                                         const struct dlock_held_t *held,
+                                         void *user_data,
+                                         struct dlock_op_t **out_op,
+                                         struct dlock_error_t *error);
+
+/**
+ * Puts a job back (see dlock_delivery_nack()); completes with DLOCK_COMPLETION_DONE. Cancelled, it goes on.
+ */
+dlock_status_t dlock_submit_delivery_nack(const struct dlock_port_t *port,
+                                          const struct dlock_held_t *held,
+                                          int64_t delay_ms,
+                                          const char *reason,
+                                          size_t reason_len,
+                                          void *user_data,
+                                          struct dlock_op_t **out_op,
+                                          struct dlock_error_t *error);
+
+/**
+ * Puts a job back that was not begun (see dlock_delivery_give_back()); completes with DLOCK_COMPLETION_DONE. Cancelled, it goes
+ * on.
+ */
+dlock_status_t dlock_submit_delivery_give_back(const struct dlock_port_t *port,
+                                               const struct dlock_held_t *held,
+                                               void *user_data,
+                                               struct dlock_op_t **out_op,
+                                               struct dlock_error_t *error);
+
+/**
  * Leases a worker number (see dlock_worker_lease()); completes with DLOCK_COMPLETION_HELD, or with DLOCK_BUSY when all are
  * taken. dlock_submit_release() and dlock_submit_wait_lost() take the hold as they take a lock's. Cancelled, it leaves nothing
  * leased.
@@ -3569,6 +4209,30 @@ dlock_status_t dlock_shutdown(struct dlock_error_t *error);
 #define DLOCK_COUNTING_SEMAPHORE_INSPECTION_INIT \
   { \
     sizeof(dlock_counting_semaphore_inspection_t), false, 0, 0 \
+  }
+#define DLOCK_QUEUE_OPTIONS_INIT \
+  { \
+    sizeof(dlock_queue_options_t), 0, 0, DLOCK_QUEUE_ATTEMPTS_DEFAULT, DLOCK_QUEUE_PAYLOAD_DEFAULT, 0 \
+  }
+#define DLOCK_JOB_INIT \
+  { \
+    sizeof(dlock_job_t), DLOCK_NULL, 0, DLOCK_NULL, 0, 0, -1, 0 \
+  }
+#define DLOCK_PUT_INIT \
+  { \
+    sizeof(dlock_put_t), false, 0, {0} \
+  }
+#define DLOCK_DELIVERY_INIT \
+  { \
+    sizeof(dlock_delivery_t), DLOCK_NULL, 0, 0, {0}, 0, 0, 0 \
+  }
+#define DLOCK_QUEUE_COUNTS_INIT \
+  { \
+    sizeof(dlock_queue_counts_t), 0, 0, 0, 0, 0 \
+  }
+#define DLOCK_LISTED_JOB_INIT \
+  { \
+    sizeof(dlock_listed_job_t), DLOCK_NULL, 0, 0, {0}, 0, 0, false, 0, 0, {0} \
   }
 #define DLOCK_WORKER_OPTIONS_INIT \
   { \

@@ -26,6 +26,9 @@
  *     dlock::bloom_filter seen{client, "seen", 1'000'000, 0.01};
  *     bool fresh = seen.add("ada");                   // false: it may have been added before
  *
+ *     dlock::queue mails{client, "mails"};
+ *     dlock::delivery job = mails.take();             // a job that is due; job.ack() when it is done
+ *
  *     dlock::worker worker{client, "orders"};         // a number that no other process has
  *     std::int64_t id = worker.snowflake().next_id(); // unique, without asking the server
  *
@@ -41,6 +44,7 @@
 #include "dlock/bloom_filter.hpp"
 #include "dlock/client.hpp"
 #include "dlock/counting_semaphore.hpp"
+#include "dlock/delivery.hpp"
 #include "dlock/error.hpp"
 #include "dlock/held.hpp"
 #include "dlock/hold.hpp"
@@ -50,6 +54,7 @@
 #include "dlock/lockable.hpp"
 #include "dlock/mutex.hpp"
 #include "dlock/port.hpp"
+#include "dlock/queue.hpp"
 #include "dlock/rate_limiter.hpp"
 #include "dlock/semaphore.hpp"
 #include "dlock/shared_mutex.hpp"

@@ -47,6 +47,8 @@ macro_rules! each_kind {
             BloomFilter = 15 "bloom filter" bloom_filters: crate::objects::BloomFilterEntry;
             /// A delayed queue of a client, by name.
             Queue = 16 "queue" queues: crate::objects::QueueEntry;
+            /// Jobs of a queue that were listed, for a host that reads them where they are.
+            ListedJobs = 17 "list of jobs" listed_jobs: crate::outcome::ListedJobs;
         }
     };
 }

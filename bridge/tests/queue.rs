@@ -160,6 +160,22 @@ fn what_waits_is_listed_counted_cancelled_and_purged() {
 }
 
 #[test]
+fn a_kept_list_is_read_until_it_is_given_up() {
+    let state = enter().unwrap();
+    let jobs = queue(state, "kept");
+    put(state, jobs, job(b"a")).unwrap();
+    let listed = state.wait(ops::queue_peek(state, jobs, 10), None).unwrap();
+    let kept = ops::listed_jobs_keep(state, listed.clone()).unwrap();
+    assert_eq!(HandleKind::of_handle(kept), Some(HandleKind::ListedJobs));
+    let read = ops::listed_jobs(state, kept).unwrap();
+    assert_eq!(*read, listed);
+    state.free(HandleKind::ListedJobs, kept).unwrap();
+    assert_eq!(ops::listed_jobs(state, kept).unwrap_err().kind(), ErrorKind::Closed);
+    assert_eq!(ops::listed_jobs(state, jobs).unwrap_err().kind(), ErrorKind::InvalidArgument);
+    assert_eq!(read.0[0].payload, b"a");
+}
+
+#[test]
 fn dead_jobs_are_listed_requeued_and_removed() {
     let state = enter().unwrap();
     let (_, jobs) = queue_with(state, "dead", QueueArgs { max_attempts: Some(1), ..QueueArgs::default() });

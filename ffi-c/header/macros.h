@@ -50,6 +50,30 @@
   { \
     sizeof(dlock_counting_semaphore_inspection_t), false, 0, 0 \
   }
+#define DLOCK_QUEUE_OPTIONS_INIT \
+  { \
+    sizeof(dlock_queue_options_t), 0, 0, DLOCK_QUEUE_ATTEMPTS_DEFAULT, DLOCK_QUEUE_PAYLOAD_DEFAULT, 0 \
+  }
+#define DLOCK_JOB_INIT \
+  { \
+    sizeof(dlock_job_t), DLOCK_NULL, 0, DLOCK_NULL, 0, 0, -1, 0 \
+  }
+#define DLOCK_PUT_INIT \
+  { \
+    sizeof(dlock_put_t), false, 0, {0} \
+  }
+#define DLOCK_DELIVERY_INIT \
+  { \
+    sizeof(dlock_delivery_t), DLOCK_NULL, 0, 0, {0}, 0, 0, 0 \
+  }
+#define DLOCK_QUEUE_COUNTS_INIT \
+  { \
+    sizeof(dlock_queue_counts_t), 0, 0, 0, 0, 0 \
+  }
+#define DLOCK_LISTED_JOB_INIT \
+  { \
+    sizeof(dlock_listed_job_t), DLOCK_NULL, 0, 0, {0}, 0, 0, false, 0, 0, {0} \
+  }
 #define DLOCK_WORKER_OPTIONS_INIT \
   { \
     sizeof(dlock_worker_options_t), DLOCK_WORKER_BITS_DEFAULT, 0, DLOCK_NULL \

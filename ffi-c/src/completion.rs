@@ -4,12 +4,14 @@ use std::ffi::{c_char, c_void};
 
 use libdlock::Error;
 use libdlock::event::Level;
-use libdlock_bridge::{Completion, Outcome, What};
+use libdlock_bridge::ops::{self, Puts};
+use libdlock_bridge::{Completion, Outcome, State, What};
 
 use crate::counting_semaphore::dlock_counting_semaphore_inspection_t;
 use crate::decision::dlock_decision_t;
 use crate::error::{DLOCK_LIMITED, DLOCK_OK, dlock_error_t, dlock_status_t};
 use crate::held::{DLOCK_LOSS_NONE, dlock_loss_t, loss};
+use crate::queue_jobs::{dlock_jobs_t, dlock_queue_counts_t};
 use crate::rate_limiter::refused;
 use crate::rw_lock::dlock_rw_lock_inspection_t;
 use crate::semaphore::dlock_semaphore_inspection_t;
@@ -50,6 +52,12 @@ pub const DLOCK_COMPLETION_RW_LOCK_INSPECTION: dlock_completion_kind_t = 11;
 pub const DLOCK_COMPLETION_NUMBER: dlock_completion_kind_t = 12;
 /// An inspection of a counting semaphore: `counting_semaphore_inspection`.
 pub const DLOCK_COMPLETION_COUNTING_SEMAPHORE_INSPECTION: dlock_completion_kind_t = 13;
+/// A job was put into a queue, or was there: its id in `text`, and in `flag` whether it is new.
+pub const DLOCK_COMPLETION_PUT: dlock_completion_kind_t = 14;
+/// How many jobs a queue has: `queue_counts`.
+pub const DLOCK_COMPLETION_QUEUE_COUNTS: dlock_completion_kind_t = 15;
+/// A list of jobs of a queue: `jobs`. Free it.
+pub const DLOCK_COMPLETION_JOBS: dlock_completion_kind_t = 16;
 // </api:completions>
 
 /// How much a log event matters.
@@ -85,11 +93,11 @@ pub struct dlock_completion_t {
     pub loss: dlock_loss_t,
     /// See DLOCK_COMPLETION_LOG.
     pub log_level: dlock_log_level_t,
-    /// See DLOCK_COMPLETION_FLAG.
+    /// See DLOCK_COMPLETION_FLAG and DLOCK_COMPLETION_PUT.
     pub flag: bool,
     /// Bytes of `text`.
     pub text_len: usize,
-    /// See DLOCK_COMPLETION_TEXT and DLOCK_COMPLETION_LOG; NUL-terminated.
+    /// See DLOCK_COMPLETION_TEXT, DLOCK_COMPLETION_PUT and DLOCK_COMPLETION_LOG; NUL-terminated.
     pub text: [c_char; DLOCK_DETACHED_SIZE],
     /// See DLOCK_COMPLETION_INSPECTION.
     pub inspection: dlock_inspection_t,
@@ -105,6 +113,10 @@ pub struct dlock_completion_t {
     pub number: i64,
     /// See DLOCK_COMPLETION_COUNTING_SEMAPHORE_INSPECTION.
     pub counting_semaphore_inspection: dlock_counting_semaphore_inspection_t,
+    /// See DLOCK_COMPLETION_QUEUE_COUNTS.
+    pub queue_counts: dlock_queue_counts_t,
+    /// See DLOCK_COMPLETION_JOBS.
+    pub jobs: *mut dlock_jobs_t,
 }
 
 impl dlock_completion_t {
@@ -128,14 +140,16 @@ impl dlock_completion_t {
         rw_lock_inspection: dlock_rw_lock_inspection_t::EMPTY,
         number: 0,
         counting_semaphore_inspection: dlock_counting_semaphore_inspection_t::EMPTY,
+        queue_counts: dlock_queue_counts_t::EMPTY,
+        jobs: std::ptr::null_mut(),
     };
 
-    pub(crate) fn of(completion: Completion) -> Self {
+    pub(crate) fn of(state: &State, completion: Completion) -> Self {
         let mut answer = Self::EMPTY;
         answer.op = handle(completion.op);
         answer.user_data = std::ptr::with_exposed_provenance_mut(completion.user_data as usize);
         match completion.what {
-            What::Done(Ok(outcome)) => answer.fill_in(outcome),
+            What::Done(Ok(outcome)) => answer.fill_in(state, outcome),
             What::Done(Err(error)) => answer.fail(&error),
             What::Log(event) => {
                 answer.kind = DLOCK_COMPLETION_LOG;
@@ -147,15 +161,32 @@ impl dlock_completion_t {
         answer
     }
 
-    fn fill_in(&mut self, outcome: Outcome) {
+    fn fill_in(&mut self, state: &State, outcome: Outcome) {
         match outcome {
             // No operation of C brings several ids: dlock_id_generator_next_ids() has an array of its caller's.
             // Nor several answers, nor a rate: a filter's batch and rate have no asynchronous form in C.
             Outcome::Flags(_) | Outcome::Real(_) => {}
             Outcome::Unit | Outcome::Granted(_) | Outcome::Ids(_) => {}
-            Outcome::Puts(_) | Outcome::Deliveries(_) | Outcome::QueueCounts(_) | Outcome::ListedJobs(_) => {
-                unreachable!("no function of C brings jobs of a queue")
+            // One at most: no function of C submits a batch.
+            Outcome::Puts(Puts(puts)) => {
+                self.kind = DLOCK_COMPLETION_PUT;
+                if let Some(put) = puts.first() {
+                    self.put_text(&put.id);
+                    self.flag = put.is_new;
+                }
             }
+            Outcome::Deliveries(_) => unreachable!("a delivery comes as the hold that it is"),
+            Outcome::QueueCounts(counts) => {
+                self.kind = DLOCK_COMPLETION_QUEUE_COUNTS;
+                self.queue_counts = dlock_queue_counts_t::of(counts);
+            }
+            Outcome::ListedJobs(jobs) => match ops::listed_jobs_keep(state, jobs) {
+                Ok(jobs) => {
+                    self.kind = DLOCK_COMPLETION_JOBS;
+                    self.jobs = handle(jobs);
+                }
+                Err(error) => self.fail(&error),
+            },
             // <api:scalars> written by `python3 api/write.py` from api/wire.json
             Outcome::Bool(answer) => {
                 self.kind = DLOCK_COMPLETION_FLAG;

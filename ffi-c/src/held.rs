@@ -188,7 +188,7 @@ pub unsafe extern "C" fn dlock_held_hold_count(
 /// Undoes one acquire or re-entry of a hold that is the handle's own (taken, or acquired through a port), from any thread; the
 /// last one frees the lock. Permits end with the first, all of the hold together. DLOCK_NOT_HELD when the hold is over or was
 /// lost. DLOCK_INVALID_ARGUMENT for a thread's hold: that thread releases it with the release of its
-/// object, such as dlock_lock_release().
+/// object, such as dlock_lock_release(); and for a delivery, which ends with dlock_delivery_ack() or dlock_delivery_nack().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlock_held_release(held: *const dlock_held_t, error: *mut dlock_error_t) -> dlock_status_t {
     // SAFETY: the caller's promise, see the header.
@@ -245,7 +245,7 @@ pub unsafe extern "C" fn dlock_held_downgrade(
 }
 
 /// Gives the handle up. A thread's hold goes on; a hold that is the handle's own and was not released ends without a word
-/// to the server: renewal stops, and the lease runs out.
+/// to the server: renewal stops, and the lease runs out. The job of a delivery that was not ended goes back.
 #[unsafe(no_mangle)]
 pub extern "C" fn dlock_held_free(held: *mut dlock_held_t) -> dlock_status_t {
     free("dlock_held_free", HandleKind::Held, held)

@@ -78,7 +78,7 @@ pub unsafe extern "C" fn dlock_port_drain(
             for (index, completion) in taken.into_iter().enumerate() {
                 // The stride is the caller's: a newer header may have a larger struct.
                 let place = completions.byte_add(index * completion_size);
-                place.write_unaligned(dlock_completion_t::of(completion));
+                place.write_unaligned(dlock_completion_t::of(state, completion));
             }
             out.put(count);
             Ok(())

@@ -12,7 +12,7 @@ use crate::text::{Text, fill};
 pub struct dlock_client_t(());
 /// A lock, by name.
 pub struct dlock_lock_t(());
-/// A hold of a lock, of several as one, of a side of one, or of permits: its fencing token, whether it is still valid, whether
+/// A hold of a lock, of several as one, of a side of one, or of permits, or a delivery of a queue: its fencing token, whether it is still valid, whether
 /// it was lost.
 pub struct dlock_held_t(());
 /// A completion port: where submitted operations and log events queue up.

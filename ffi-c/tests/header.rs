@@ -9,7 +9,7 @@ use std::process::Command;
 use cbindgen::{Builder, Config, DocumentationStyle, ExportConfig, Language, Style};
 
 /// The header's order: what a reader needs first comes first.
-const SOURCES: [&str; 39] = [
+const SOURCES: [&str; 44] = [
     "error.rs",
     "version.rs",
     "types.rs",
@@ -30,6 +30,9 @@ const SOURCES: [&str; 39] = [
     "id_generator.rs",
     "bloom_filter.rs",
     "counting_semaphore.rs",
+    "queue.rs",
+    "delivery.rs",
+    "queue_jobs.rs",
     "snowflake.rs",
     "worker.rs",
     "cancel.rs",
@@ -47,6 +50,8 @@ const SOURCES: [&str; 39] = [
     "submit/id_generator.rs",
     "submit/bloom_filter.rs",
     "submit/counting_semaphore.rs",
+    "submit/queue.rs",
+    "submit/delivery.rs",
     "submit/worker.rs",
     "shutdown.rs",
 ];

@@ -24,19 +24,21 @@ from private_redis import PrivateRedis  # noqa: E402
 
 PROGRAMS = (
     *("lock", "lock_static", "lock_all", "semaphore", "counting_semaphore", "rw_lock", "latch"),
-    *("id_generator", "bloom_filter", "worker", "port", "misuse", "vectors", "limits", "ids", "fork"),
+    *("id_generator", "bloom_filter", "queue", "queue_bounds", "queue_port"),
+    *("worker", "port", "misuse", "vectors", "limits", "ids", "fork"),
     *("cpp17", "cpp20", "cpp_lock_all", "cpp_semaphore", "cpp_counting_semaphore", "cpp_shared_mutex", "cpp_latch"),
-    *("cpp_id_generator", "cpp_bloom_filter", "cpp_worker", "cpp_limits_ids", "coroutines", "at_exit"),
+    *("cpp_id_generator", "cpp_bloom_filter", "cpp_queue", "cpp_worker", "cpp_limits_ids", "coroutines", "at_exit"),
 )
 # The others are left to `long`.
 UNDER_VALGRIND = (
     *("misuse", "lock", "lock_all", "semaphore", "counting_semaphore", "rw_lock", "latch", "id_generator"),
     *("bloom_filter", "worker", "port", "limits", "ids", "cpp17", "cpp_lock_all", "cpp_semaphore", "cpp_counting_semaphore"),
     *("cpp_shared_mutex", "cpp_latch", "cpp_id_generator", "cpp_bloom_filter", "cpp_worker"),
+    *("queue", "queue_bounds", "queue_port", "cpp_queue"),
 )
 UNDER_ASAN = (
     *("misuse", "lock_all", "semaphore", "counting_semaphore", "rw_lock", "latch", "id_generator"),
-    *("bloom_filter", "worker", "port", "limits", "ids"),
+    *("bloom_filter", "queue", "queue_bounds", "queue_port", "worker", "port", "limits", "ids"),
 )
 
 # valgrind runs one thread at a time; unless it is fair, a thread that looks again and again keeps the others from their turns: a

@@ -121,6 +121,8 @@ private:
     friend class shared_mutex;
     template <class Calls> friend class detail::lockable;
     friend class hold;
+    friend class delivery;
+    friend class queue;
     held() noexcept = default;
 
     /// The view that `call` gives.

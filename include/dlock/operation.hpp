@@ -11,8 +11,10 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #if defined(__cpp_impl_coroutine) && __has_include(<coroutine>)
 #include <coroutine>
@@ -21,11 +23,13 @@
 #include "../dlock.h"
 #include "client.hpp"
 #include "counting_semaphore.hpp"
+#include "delivery.hpp"
 #include "detail.hpp"
 #include "error.hpp"
 #include "held.hpp"
 #include "hold.hpp"
 #include "port_state.hpp"
+#include "queue.hpp"
 #include "rate_limiter.hpp"
 #include "worker.hpp"
 
@@ -97,6 +101,17 @@ inline void give_back(const std::shared_ptr<port_state>& port, std::optional<hol
 }
 inline void give_back(const std::shared_ptr<port_state>& port, worker unwanted) {
     give_back(port, std::move(unwanted).into_hold());
+}
+/// A delivery that reached nobody does not count.
+inline void give_back(const std::shared_ptr<port_state>& port, delivery unwanted) {
+    auto giving = [unwanted = std::move(unwanted)](auto* to, auto* data, auto** op, auto* cause) {
+        return dlock_submit_delivery_give_back(to, unwanted.get(), data, op, cause);
+    };
+    const auto ignore = [](const result<void>&) {};
+    started<void, decltype(giving), decltype(ignore)>::start(port, std::move(giving), ignore);
+}
+inline void give_back(const std::shared_ptr<port_state>& port, std::optional<delivery> unwanted) {
+    if (unwanted) give_back(port, *std::move(unwanted));
 }
 template <class T> void give_back(const std::shared_ptr<port_state>&, const T&) noexcept {}
 
@@ -232,7 +247,7 @@ private:
 template <class T> result<T>::result(const dlock_completion_t& done) {
     if (done.kind == DLOCK_COMPLETION_ERROR) {
         // For a try, busy is an answer.
-        if constexpr (std::is_same_v<T, std::optional<hold>>)
+        if constexpr (std::is_same_v<T, std::optional<hold>> || std::is_same_v<T, std::optional<delivery>>)
             if (done.status == DLOCK_BUSY) value_.emplace();
         if constexpr (std::is_same_v<T, bool>)
             if (done.status == DLOCK_BUSY) value_ = false;
@@ -253,7 +268,17 @@ template <class T> result<T>::result(const dlock_completion_t& done) {
         value_.emplace(done.loss == DLOCK_LOSS_NONE ? std::nullopt : std::optional{static_cast<loss>(done.loss)});
     else if constexpr (std::is_same_v<T, worker>)
         value_.emplace(worker::adopt(done.held));
-    else
+    else if constexpr (std::is_same_v<T, delivery> || std::is_same_v<T, std::optional<delivery>>)
+        value_.emplace(delivery::adopt(done.held));
+    else if constexpr (std::is_same_v<T, put_result>)
+        value_.emplace(put_result{{done.text, done.text_len}, done.flag});
+    else if constexpr (std::is_same_v<T, queue_counts>)
+        value_.emplace(detail::counts(done.queue_counts));
+    else if constexpr (std::is_same_v<T, std::vector<listed_job>>) {
+        detail::jobs_handle jobs;
+        *jobs.out() = done.jobs;
+        value_.emplace(detail::listed(jobs));
+    } else
         value_.emplace(hold::adopt(done.held));
 }
 

@@ -31,6 +31,7 @@
 #include "bloom_filter.hpp"
 #include "client.hpp"
 #include "counting_semaphore.hpp"
+#include "delivery.hpp"
 #include "detail.hpp"
 #include "error.hpp"
 #include "held.hpp"
@@ -40,6 +41,7 @@
 #include "lock_all.hpp"
 #include "mutex.hpp"
 #include "operation.hpp"
+#include "queue_operations.hpp"
 #include "rate_limiter.hpp"
 #include "semaphore.hpp"
 #include "shared_mutex.hpp"
@@ -49,7 +51,9 @@ namespace dlock {
 
 /// Where operations complete. Its end ends those under way without a word to their callbacks and coroutines, and gives
 /// back what they got.
-class port {
+class port : public detail::queue_operations<port> {
+    friend class detail::queue_operations<port>;
+
     template <class T, class Submit> [[nodiscard]] operation<T, Submit> begin(Submit submit) const {
         return {state(), std::move(submit)};
     }
@@ -301,6 +305,20 @@ public:
     }
     /// Waits until a hold is over: why it was lost, or nothing when it was released.
     [[nodiscard]] auto wait_lost(const hold& watched) const {
+        return begin<std::optional<loss>>([handle = watched.get()](auto* to, auto* data, auto** op, auto* cause) {
+            return dlock_submit_wait_lost(to, handle, -1, data, op, cause);
+        });
+    }
+    /// Makes a delivery last `lease` from now, as extend() of a hold.
+    template <class Rep, class Period>
+    [[nodiscard]] auto extend(const delivery& extended, std::chrono::duration<Rep, Period> lease) const {
+        const std::int64_t lease_ms = detail::to_ms(lease);
+        return begin<void>([handle = extended.get(), lease_ms](auto* to, auto* data, auto** op, auto* cause) {
+            return dlock_submit_extend(to, handle, lease_ms, data, op, cause);
+        });
+    }
+    /// Waits until a delivery is over: why it was lost, or nothing when it was ended.
+    [[nodiscard]] auto wait_lost(const delivery& watched) const {
         return begin<std::optional<loss>>([handle = watched.get()](auto* to, auto* data, auto** op, auto* cause) {
             return dlock_submit_wait_lost(to, handle, -1, data, op, cause);
         });

@@ -19,6 +19,7 @@
 #include "latch_verbs.hpp"
 #include "lock_all_verbs.hpp"
 #include "lock_verbs.hpp"
+#include "queue_verbs.hpp"
 #include "rate_limiter_verbs.hpp"
 #include "rw_lock_verbs.hpp"
 #include "semaphore_verbs.hpp"
@@ -61,8 +62,8 @@ public:
 
 private:
     [[nodiscard]] std::vector<verbs*> kinds() {
-        return {&holds_,   &locks_,         &sets_,    &rw_locks_, &semaphores_, &counting_,
-                &latches_, &id_generators_, &filters_, &limiters_, &ids_,        &workers_};
+        return {&holds_,         &locks_,   &sets_,   &rw_locks_, &semaphores_, &counting_, &latches_,
+                &id_generators_, &filters_, &queues_, &limiters_, &ids_,        &workers_};
     }
 
     values forget() {
@@ -97,6 +98,7 @@ private:
     latch_verbs latches_{clients_};
     id_generator_verbs id_generators_{clients_};
     bloom_filter_verbs filters_{clients_};
+    queue_verbs queues_{clients_};
     rate_limiter_verbs limiters_{clients_};
     ids_verbs ids_{clients_};
     worker_verbs workers_{clients_, ids_};

@@ -66,8 +66,8 @@ pub use self::queue::{
     queue_name, queue_open, queue_put, queue_put_many, queue_take, queue_take_many,
 };
 pub use self::queue_jobs::{
-    queue_cancel, queue_counts, queue_dead, queue_peek, queue_purge, queue_purge_dead, queue_remove_dead,
-    queue_requeue_all_dead, queue_requeue_dead,
+    listed_jobs, listed_jobs_keep, queue_cancel, queue_counts, queue_dead, queue_peek, queue_purge, queue_purge_dead,
+    queue_remove_dead, queue_requeue_all_dead, queue_requeue_dead,
 };
 pub use self::rw_lock::{
     RwLockArgs, rw_lock_acquire, rw_lock_downgrade, rw_lock_extend, rw_lock_force_release, rw_lock_held,

@@ -1,10 +1,13 @@
 //! What is in a queue: counts, lists, the dead list, and jobs taken out of it.
 
+use std::sync::Arc;
+
 use libdlock::queue::Queue;
 use libdlock::{Error, Result};
 
 use super::args;
 use super::queue::find;
+use crate::ends::HandleEnd;
 use crate::handle::Handle;
 use crate::outcome::{ListedJob, ListedJobs, QueueCounts};
 use crate::state::State;
@@ -103,6 +106,24 @@ pub async fn queue_requeue_dead(state: &'static State, queue: Handle, id: Vec<u8
 /// As `Queue::requeue_all_dead` of core.
 pub async fn queue_requeue_all_dead(state: &'static State, queue: Handle) -> Result<i64> {
     find(state, queue, "requeue")?.queue.requeue_all_dead().await.map(u64::cast_signed)
+}
+
+impl HandleEnd for ListedJobs {}
+
+/// Gives a list its handle, for a host that reads it where it is. No I/O.
+///
+/// # Errors
+/// `Internal` when too many lists are open.
+pub fn listed_jobs_keep(state: &State, jobs: ListedJobs) -> Result<Handle> {
+    state.insert(Arc::new(jobs))
+}
+
+/// A list that has a handle. It stays where it is until the handle is given up. No I/O.
+///
+/// # Errors
+/// `InvalidArgument` for a handle of anything else, `Closed` for one that was given up.
+pub fn listed_jobs(state: &State, jobs: Handle) -> Result<Arc<ListedJobs>> {
+    state.get(jobs, LIST)
 }
 
 fn id_of<'id>(queue: &Queue, id: &'id [u8], op: &'static str) -> Result<&'id str> {

@@ -146,6 +146,48 @@ void permits_granted_to_a_destroyed_coroutine_are_brought_back() {
     CHECK(taken && slots->available() == 0);
 }
 
+task work(dlock::port& port, dlock::queue& jobs, std::string& done) {
+    for (int i = 0; i < 3; i++) {
+        dlock::delivery job = co_await port.take(jobs);
+        done += job.payload();
+        co_await port.ack(std::move(job));
+    }
+}
+
+task fill(dlock::port& port, dlock::queue& jobs) {
+    for (const char* payload : {"a", "b", "c"}) CHECK((co_await port.put(jobs, payload)).is_new);
+}
+
+task take_job(dlock::port& port, dlock::queue& jobs, bool& taken) {
+    const dlock::delivery job = co_await port.take(jobs);
+    taken = true;
+}
+
+void jobs_are_awaited_and_go_back_from_a_destroyed_coroutine() {
+    dlock::port port;
+    dlock::queue jobs{shared_client(), std::string("cpp/coroutines/") + check_case};
+    std::string done;
+    const task working = work(port, jobs, done), filling = fill(port, jobs);
+    port.run();
+    working.get(), filling.get();
+    CHECK(done == "abc" && jobs.counts().in_flight == 0);
+
+    bool taken = false;
+    { const task waits = take_job(port, jobs, taken); }
+    port.run();
+    jobs.put("x");
+    {
+        const task granted = take_job(port, jobs, taken);
+        const auto until = std::chrono::steady_clock::now() + 30s;
+        while (jobs.counts().in_flight == 0) CHECK(std::chrono::steady_clock::now() < until);
+    }
+    port.run(); // gives it back
+    const auto job = jobs.take();
+    CHECK(!taken && job.payload() == "x" && job.attempt() == 1);
+    const auto bytes = job.bytes();
+    CHECK(bytes.size() == 1 && bytes[0] == std::byte{'x'});
+}
+
 task wait_in_vain(dlock::port& port, dlock::mutex& mutex) {
     const auto at_once = co_await port.try_acquire(mutex);
     const auto soon = co_await port.try_acquire(mutex, 20ms);
@@ -443,6 +485,7 @@ int main() {
     RUN(what_was_granted_to_a_destroyed_coroutine_is_given_back);
     RUN(permits_granted_to_a_destroyed_coroutine_are_brought_back);
     RUN(the_end_of_a_port_gives_back_what_it_got);
+    RUN(jobs_are_awaited_and_go_back_from_a_destroyed_coroutine);
     RUN(errors_are_thrown_where_they_are_awaited);
     RUN(a_limiter_is_awaited);
     RUN(permits_are_awaited);

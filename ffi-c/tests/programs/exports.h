@@ -142,6 +142,30 @@
     X(dlock_counting_semaphore_add_permits, dlock_counting_semaphore_add_permits(NULL, 0, error))                      \
     X(dlock_counting_semaphore_drain, dlock_counting_semaphore_drain(NULL, NULL, error))                               \
     X(dlock_counting_semaphore_inspect, dlock_counting_semaphore_inspect(NULL, NULL, error))                           \
+    X(dlock_queue_open, dlock_queue_open(NULL, NULL, 0, NULL, NULL, error))                                            \
+    X(dlock_queue_free, dlock_queue_free(NULL))                                                                        \
+    X(dlock_queue_name, dlock_queue_name(NULL, NULL, 0, NULL, error))                                                  \
+    X(dlock_queue_put, dlock_queue_put(NULL, NULL, NULL, error))                                                       \
+    X(dlock_queue_put_many, dlock_queue_put_many(NULL, NULL, 0, NULL, error))                                          \
+    X(dlock_queue_take, dlock_queue_take(NULL, 0, NULL, NULL, error))                                                  \
+    X(dlock_queue_take_many, dlock_queue_take_many(NULL, 0, 0, NULL, NULL, NULL, error))                               \
+    X(dlock_backoff_ms, dlock_backoff_ms(0, 0, 0, NULL, error))                                                        \
+    X(dlock_delivery_job, dlock_delivery_job(NULL, NULL, error))                                                       \
+    X(dlock_delivery_ack, dlock_delivery_ack(NULL, error))                                                             \
+    X(dlock_delivery_nack, dlock_delivery_nack(NULL, 0, NULL, 0, error))                                               \
+    X(dlock_delivery_give_back, dlock_delivery_give_back(NULL, error))                                                 \
+    X(dlock_queue_counts, dlock_queue_counts(NULL, NULL, error))                                                       \
+    X(dlock_queue_peek, dlock_queue_peek(NULL, 0, NULL, error))                                                        \
+    X(dlock_queue_dead, dlock_queue_dead(NULL, 0, NULL, error))                                                        \
+    X(dlock_jobs_len, dlock_jobs_len(NULL, NULL, error))                                                               \
+    X(dlock_jobs_get, dlock_jobs_get(NULL, 0, NULL, error))                                                            \
+    X(dlock_jobs_free, dlock_jobs_free(NULL))                                                                          \
+    X(dlock_queue_cancel, dlock_queue_cancel(NULL, NULL, 0, NULL, error))                                              \
+    X(dlock_queue_purge, dlock_queue_purge(NULL, NULL, error))                                                         \
+    X(dlock_queue_remove_dead, dlock_queue_remove_dead(NULL, NULL, 0, NULL, error))                                    \
+    X(dlock_queue_purge_dead, dlock_queue_purge_dead(NULL, NULL, error))                                               \
+    X(dlock_queue_requeue_dead, dlock_queue_requeue_dead(NULL, NULL, 0, NULL, error))                                  \
+    X(dlock_queue_requeue_all_dead, dlock_queue_requeue_all_dead(NULL, NULL, error))                                   \
     X(dlock_layout_named, dlock_layout_named(NULL, 0, NULL, error))                                                    \
     X(dlock_layout_decode, dlock_layout_decode(NULL, 0, NULL, error))                                                  \
     X(dlock_snowflake_open, dlock_snowflake_open(0, 0, NULL, NULL, error))                                             \
@@ -219,6 +243,20 @@
       dlock_submit_counting_semaphore_add_permits(NULL, NULL, 0, NULL, NULL, error))                                   \
     X(dlock_submit_counting_semaphore_drain, dlock_submit_counting_semaphore_drain(NULL, NULL, NULL, NULL, error))     \
     X(dlock_submit_counting_semaphore_inspect, dlock_submit_counting_semaphore_inspect(NULL, NULL, NULL, NULL, error)) \
+    X(dlock_submit_queue_put, dlock_submit_queue_put(NULL, NULL, NULL, NULL, NULL, error))                             \
+    X(dlock_submit_queue_take, dlock_submit_queue_take(NULL, NULL, 0, NULL, NULL, error))                              \
+    X(dlock_submit_queue_counts, dlock_submit_queue_counts(NULL, NULL, NULL, NULL, error))                             \
+    X(dlock_submit_queue_peek, dlock_submit_queue_peek(NULL, NULL, 0, NULL, NULL, error))                              \
+    X(dlock_submit_queue_dead, dlock_submit_queue_dead(NULL, NULL, 0, NULL, NULL, error))                              \
+    X(dlock_submit_queue_cancel, dlock_submit_queue_cancel(NULL, NULL, NULL, 0, NULL, NULL, error))                    \
+    X(dlock_submit_queue_remove_dead, dlock_submit_queue_remove_dead(NULL, NULL, NULL, 0, NULL, NULL, error))          \
+    X(dlock_submit_queue_requeue_dead, dlock_submit_queue_requeue_dead(NULL, NULL, NULL, 0, NULL, NULL, error))        \
+    X(dlock_submit_queue_purge, dlock_submit_queue_purge(NULL, NULL, NULL, NULL, error))                               \
+    X(dlock_submit_queue_purge_dead, dlock_submit_queue_purge_dead(NULL, NULL, NULL, NULL, error))                     \
+    X(dlock_submit_queue_requeue_all_dead, dlock_submit_queue_requeue_all_dead(NULL, NULL, NULL, NULL, error))         \
+    X(dlock_submit_delivery_ack, dlock_submit_delivery_ack(NULL, NULL, NULL, NULL, error))                             \
+    X(dlock_submit_delivery_nack, dlock_submit_delivery_nack(NULL, NULL, 0, NULL, 0, NULL, NULL, error))               \
+    X(dlock_submit_delivery_give_back, dlock_submit_delivery_give_back(NULL, NULL, NULL, NULL, error))                 \
     X(dlock_submit_worker_lease, dlock_submit_worker_lease(NULL, NULL, NULL, 0, NULL, NULL, NULL, error))
 // </api:exports>
 
