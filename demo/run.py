@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """The demo: processes in five languages take one lock in turn and change one file that nothing else protects. One rate limiter
 lets them through, and each stamps its changes with ids of its own. Beside that they share the permits of one semaphore, and read
-and write under one read-write lock.
+and write under one read-write lock. Then each puts jobs into a queue of another's, and two that help are killed.
 
-    run.py [--times N] [--url URL] [--without-lock] --worker LANGUAGE=COMMAND ...
+    run.py [--times N] [--url URL] [--without-lock] --worker LANGUAGE=COMMAND ... --jobs-worker LANGUAGE=COMMAND ...
 
 Without a URL it starts a redis-server of its own. Shows a line a worker while they run, then checks what they did and says so;
 exits with 1 when the check fails. `--without-lock` shows that the check can fail.
@@ -28,6 +28,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "scripts"))
 
+from jobs.phase import Place, work  # noqa: E402
 from private_redis import PrivateRedis  # noqa: E402
 from turns import SHARERS, VISITORS, rounds_of, visits_of  # noqa: E402
 from verdict import Expected, Limit, judge, judge_rounds, judge_visits  # noqa: E402
@@ -35,6 +36,7 @@ from verdict import Expected, Limit, judge, judge_rounds, judge_visits  # noqa: 
 SHOW_EVERY = 1.0  # seconds
 LIMIT = Limit(rate=1000, burst=100)
 PERMITS = 4  # each worker has a caller for one and another for two
+TURNS_A_JOB = 5  # each worker puts a job for so many turns
 STUCK_AFTER = 60.0  # seconds in which no worker got anything
 
 
@@ -170,6 +172,8 @@ def run(options: argparse.Namespace, url: str, folder: str) -> int:
         print(f"  while all contended, turns of each {least} to {most}: a ratio of {most / max(least, 1):.2f}")
     print(f"  {inside.count} rounds under the semaphore; at most {inside.most} of {PERMITS} permits in use at once")
     print(f"  {visitors.count} visits under the read-write lock; at most {visitors.most} readers at once")
+    if not options.without_lock:
+        problems += run_jobs(options, url, folder, f"{name}-jobs")
     for problem in problems:
         print(f"  WRONG: {problem}")
     if problems:
@@ -178,10 +182,19 @@ def run(options: argparse.Namespace, url: str, folder: str) -> int:
     print(
         "verdict: the total is exact, fencing tokens strictly increase in the order of the file; the limiter let no more "
         f"through than {LIMIT.rate}/s and a burst of {LIMIT.burst}; all ids differ, and each worker's grow; never were more than "
-        f"{PERMITS} permits in use; a writer was always alone, and readers were together"
+        f"{PERMITS} permits in use; a writer was always alone, and readers were together; each job was done once, by another "
+        "language than had put it, those that killed workers had in hand as well"
         + ("; all get turns evenly" if verdict.turns else "")
     )
     return 0
+
+
+def run_jobs(options: argparse.Namespace, url: str, folder: str, name: str) -> list[str]:
+    """Runs the queues' workers; what went wrong."""
+    done = Path(folder, "jobs")
+    done.mkdir()
+    commands = {who: shlex.split(program) for who, _, program in (one.partition("=") for one in options.jobs_worker)}
+    return work(Place(url, name, done), commands, max(options.times // TURNS_A_JOB, 1))
 
 
 def main() -> int:
@@ -191,6 +204,9 @@ def main() -> int:
     parser.add_argument("--url", default="", help="a server that is there; else a private one is started")
     parser.add_argument("--without-lock", action="store_true", help="take no lock: the check must fail")
     parser.add_argument("--worker", action="append", required=True, metavar="LANGUAGE=COMMAND", help="a process to run")
+    parser.add_argument(
+        "--jobs-worker", action="append", required=True, metavar="LANGUAGE=COMMAND", help="a process for the queues"
+    )
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:

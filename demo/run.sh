@@ -8,19 +8,24 @@ python=$PWD/build/venv/bin/python
 jar=$PWD/build/java/libdlock.jar
 jdk=${JAVA_HOME:+$JAVA_HOME/bin/}
 
+compile() { # PROGRAM SOURCE
+    [ "$1" -nt "$2" ] && [ -z "$(find include -newer "$1" -name '*.h*' -print -quit)" ] ||
+        "${CXX:-c++}" -std=c++17 -O2 -Wall -Wextra -Werror -o "$1" "$2" \
+            -Ibuild/c/include -Lbuild/c/lib -ldlock -Wl,-rpath,"$PWD/build/c/lib" -pthread
+}
+
 build() {
     echo "building (the first time takes some minutes)"
     mkdir -p "$out"
     scripts/c-library.sh
-    if [ ! "$out/worker" -nt demo/worker.cpp ] || [ -n "$(find include -newer "$out/worker" -name '*.h*' -print -quit)" ]; then
-        "${CXX:-c++}" -std=c++17 -O2 -Wall -Wextra -Werror -o "$out/worker" demo/worker.cpp \
-            -Ibuild/c/include -Lbuild/c/lib -ldlock -Wl,-rpath,"$PWD/build/c/lib" -pthread
-    fi
+    compile "$out/worker" demo/worker.cpp
+    compile "$out/jobs-worker" demo/jobs/worker.cpp
     scripts/python-venv.sh
     scripts/node-app.sh
     cp demo/worker.mjs build/node-app/demo-worker.mjs
+    cp demo/jobs/worker.mjs build/node-app/demo-jobs-worker.mjs
     scripts/java-jar.sh
-    "${jdk}javac" --release 17 -Xlint:all -Werror -cp "$jar" -d "$out" demo/Worker.java
+    "${jdk}javac" --release 17 -Xlint:all -Werror -cp "$jar" -d "$out" demo/Worker.java demo/jobs/JobsWorker.java
 }
 
 [ -n "${DLOCK_BUILT:-}" ] || build
@@ -29,4 +34,9 @@ exec "$python" demo/run.py --times "${N:-2000}" --url "${REDIS_URL:-}" ${WITHOUT
     --worker "Python='$python' demo/worker.py" \
     --worker "asyncio='$python' demo/worker_aio.py" \
     --worker "Node=node build/node-app/demo-worker.mjs" \
-    --worker "Java='${jdk}java' -cp '$out:$jar' Worker"
+    --worker "Java='${jdk}java' -cp '$out:$jar' Worker" \
+    --jobs-worker "C++='$out/jobs-worker'" \
+    --jobs-worker "Python=env PYTHONPATH=demo '$python' -m jobs.worker" \
+    --jobs-worker "asyncio=env PYTHONPATH=demo '$python' -m jobs.worker_aio" \
+    --jobs-worker "Node=node build/node-app/demo-jobs-worker.mjs" \
+    --jobs-worker "Java='${jdk}java' -cp '$out:$jar' JobsWorker"
