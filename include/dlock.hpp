@@ -43,6 +43,7 @@
 #include "dlock.h"
 #include "dlock/bloom_filter.hpp"
 #include "dlock/client.hpp"
+#include "dlock/consumer.hpp"
 #include "dlock/counting_semaphore.hpp"
 #include "dlock/delivery.hpp"
 #include "dlock/error.hpp"

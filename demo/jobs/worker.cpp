@@ -19,7 +19,7 @@
 
 namespace {
 
-constexpr int concurrency = 4;
+constexpr std::size_t concurrency = 4;
 constexpr std::chrono::milliseconds inside{2};
 constexpr std::chrono::milliseconds lease{2000};
 constexpr std::chrono::milliseconds report_every{100};
@@ -54,24 +54,6 @@ bool make(const std::string& folder, const std::string& job, const std::string& 
     return true;
 }
 
-/// Does one job after another until it is told to stop.
-void work(dlock::queue& mine, const arguments& given, progress& all, const dlock::cancel_token& stop) {
-    try {
-        for (;;) {
-            dlock::delivery job = mine.take(&stop);
-            std::this_thread::sleep_for(inside);
-            all.add(make(given.folder, std::string(job.id()), given.who), job.attempt());
-            try {
-                job.ack();
-            } catch (const dlock::hold_ended&) {
-                // It was lost meanwhile: the job comes again, or another worker has it.
-            }
-        }
-    } catch (const dlock::cancelled&) {
-        // What was in hand is done.
-    }
-}
-
 void run(const arguments& given) {
     const dlock::client client{given.url};
     dlock::queue others{client, given.name + "-" + given.next};
@@ -83,10 +65,13 @@ void run(const arguments& given) {
     std::getline(std::cin, line);
 
     progress all;
-    const dlock::cancel_token stop;
-    std::vector<std::thread> workers;
-    workers.reserve(concurrency);
-    for (int i = 0; i < concurrency; i++) workers.emplace_back([&] { work(mine, given, all, stop); });
+    const auto work = [&](const dlock::delivery& job) {
+        std::this_thread::sleep_for(inside);
+        all.add(make(given.folder, job.id(), given.who), job.attempt());
+    };
+    dlock::consumer_options some;
+    some.concurrency = concurrency;
+    dlock::consumer workers{mine, work, some};
     std::atomic<bool> over{false};
     std::thread reports{[&] {
         while (!over) {
@@ -105,8 +90,7 @@ void run(const arguments& given) {
     others.put_many(jobs);
     while (std::getline(std::cin, line)) {
     }
-    stop.fire();
-    for (auto& worker : workers) worker.join();
+    workers.stop();
     over = true;
     reports.join();
     all.print();

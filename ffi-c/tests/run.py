@@ -27,14 +27,15 @@ PROGRAMS = (
     *("id_generator", "bloom_filter", "queue", "queue_bounds", "queue_port"),
     *("worker", "port", "misuse", "vectors", "limits", "ids", "fork"),
     *("cpp17", "cpp20", "cpp_lock_all", "cpp_semaphore", "cpp_counting_semaphore", "cpp_shared_mutex", "cpp_latch"),
-    *("cpp_id_generator", "cpp_bloom_filter", "cpp_queue", "cpp_worker", "cpp_limits_ids", "coroutines", "at_exit"),
+    *("cpp_id_generator", "cpp_bloom_filter", "cpp_queue", "cpp_consumer", "cpp_worker", "cpp_limits_ids"),
+    *("coroutines", "at_exit"),
 )
 # The others are left to `long`.
 UNDER_VALGRIND = (
     *("misuse", "lock", "lock_all", "semaphore", "counting_semaphore", "rw_lock", "latch", "id_generator"),
     *("bloom_filter", "worker", "port", "limits", "ids", "cpp17", "cpp_lock_all", "cpp_semaphore", "cpp_counting_semaphore"),
     *("cpp_shared_mutex", "cpp_latch", "cpp_id_generator", "cpp_bloom_filter", "cpp_worker"),
-    *("queue", "queue_bounds", "queue_port", "cpp_queue"),
+    *("queue", "queue_bounds", "queue_port", "cpp_queue", "cpp_consumer"),
 )
 UNDER_ASAN = (
     *("misuse", "lock_all", "semaphore", "counting_semaphore", "rw_lock", "latch", "id_generator"),

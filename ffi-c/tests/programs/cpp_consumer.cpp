@@ -1,0 +1,197 @@
+// dlock::consumer: handlers that return and throw, what is in hand at a stop, and a queue that cannot be used any more.
+#include "check.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace {
+
+std::string case_queue() { return std::string("cpp/consumer/") + check_case; }
+
+dlock::queue open(const dlock::queue_options& options = {}) { return {shared_client(), case_queue(), options}; }
+
+/// A condition that comes true in time.
+template <class Condition> void eventually(Condition condition) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(bound_ms(10'000));
+    while (!condition()) {
+        CHECK(std::chrono::steady_clock::now() < until);
+        std::this_thread::sleep_for(2ms);
+    }
+}
+
+bool idle(const dlock::queue& queue) {
+    const auto counts = queue.counts();
+    return counts.ready + counts.delayed + counts.in_flight == 0;
+}
+
+/// Opens once; until then those that pass wait.
+class gate {
+public:
+    void open() {
+        const std::lock_guard lock{mutex_};
+        open_ = true;
+        changed_.notify_all();
+    }
+    void pass() {
+        std::unique_lock lock{mutex_};
+        changed_.wait(lock, [this] { return open_; });
+    }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool open_ = false;
+};
+
+void jobs_are_done_several_at_a_time() {
+    auto mails = open();
+    std::atomic<int> done{0}, now{0}, most{0};
+    dlock::consumer_options options;
+    options.concurrency = 4;
+    {
+        dlock::consumer workers{mails,
+                                [&](dlock::delivery& job) {
+                                    CHECK(job.payload() == "x" && job.valid());
+                                    const int at_once = ++now;
+                                    for (int seen = most;
+                                         seen < at_once && !most.compare_exchange_weak(seen, at_once);) {
+                                    }
+                                    std::this_thread::sleep_for(10ms);
+                                    now--;
+                                    done++;
+                                },
+                                options};
+        mails.put_many(std::vector<std::string_view>(40, "x"));
+        eventually([&] { return done == 40; });
+        CHECK(workers.stop());
+    }
+    CHECK(most > 1 && most <= 4 && idle(mails) && mails.dead().list().empty());
+}
+
+void what_a_handler_throws_puts_its_job_back() {
+    dlock::queue_options twice;
+    twice.max_attempts = 2;
+    auto mails = open(twice);
+    mails.put("x");
+    std::vector<std::int64_t> attempts;
+    std::vector<std::string> told;
+    std::mutex mutex;
+    dlock::consumer_options options;
+    options.backoff = options.longest_backoff = 20ms;
+    options.on_error = [&](const std::exception_ptr& error, const dlock::delivery* job) {
+        const std::lock_guard lock{mutex};
+        CHECK(job != nullptr && job->payload() == "x");
+        try {
+            std::rethrow_exception(error);
+        } catch (const std::exception& cause) {
+            told.emplace_back(cause.what());
+        }
+        throw std::logic_error("nobody minds");
+    };
+    dlock::consumer workers{mails,
+                            [&](dlock::delivery& job) {
+                                const std::lock_guard lock{mutex};
+                                attempts.push_back(job.attempt());
+                                throw std::out_of_range("secret");
+                            },
+                            options};
+    eventually([&] { return mails.counts().dead == 1; });
+    CHECK(workers.stop());
+    const std::vector<std::int64_t> both{1, 2};
+    CHECK(attempts == both && told == std::vector<std::string>(2, "secret"));
+    CHECK(mails.dead().list().at(0).reason == "std::out_of_range");
+}
+
+void a_handler_may_end_its_delivery() {
+    auto mails = open();
+    mails.put("x");
+    std::atomic<int> told{0}, calls{0};
+    dlock::consumer_options options;
+    options.on_error = [&](const std::exception_ptr&, const dlock::delivery*) { told++; };
+    dlock::consumer workers{mails,
+                            [&](dlock::delivery& job) {
+                                if (++calls == 1) return job.nack();
+                                job.ack();
+                                throw std::runtime_error("after it was done");
+                            },
+                            options};
+    eventually([&] { return calls == 2 && idle(mails); });
+    CHECK(workers.stop() && calls == 2 && told == 1);
+}
+
+void a_stop_puts_back_what_is_not_done_in_time() {
+    auto mails = open();
+    mails.put_many({"x", "y"});
+    gate finished;
+    std::atomic<int> begun{0}, lost{0};
+    {
+        dlock::consumer_options options;
+        options.concurrency = 2;
+        dlock::consumer workers{mails,
+                                [&](dlock::delivery& job) {
+                                    begun++;
+                                    finished.pass();
+                                    if (!job.valid()) lost++;
+                                },
+                                options};
+        eventually([&] { return begun == 2; });
+        CHECK(!workers.stop(50ms) && mails.counts().in_flight == 0 && mails.counts().ready == 2);
+        finished.open();
+    }
+    CHECK(lost == 2 && mails.counts().ready == 2);
+    mails.purge();
+}
+
+void a_handler_may_ask_for_the_stop() {
+    auto mails = open();
+    mails.put_many({"x", "y"});
+    dlock::consumer* self = nullptr;
+    gate made;
+    dlock::consumer workers{mails, [&](dlock::delivery&) {
+                                made.pass();
+                                self->request_stop();
+                            }};
+    self = &workers;
+    made.open();
+    workers.wait();
+    CHECK(workers.stop(0ms) && mails.counts().ready == 1 && mails.counts().in_flight == 0);
+    mails.purge();
+}
+
+void an_error_that_stays_ends_it() {
+    dlock::client own{server_url()};
+    dlock::queue mails{own, case_queue()};
+    dlock::consumer workers{mails, [](dlock::delivery&) {}};
+    own.close();
+    thrown<dlock::closed>([&] { workers.wait(); });
+    CHECK(workers.stop());
+}
+
+void nonsense_is_refused() {
+    auto mails = open();
+    dlock::consumer_options options;
+    options.concurrency = 0;
+    thrown<dlock::invalid_argument>([&] { dlock::consumer{mails, [](dlock::delivery&) {}, options}; });
+    options.concurrency = 10'001;
+    thrown<dlock::invalid_argument>([&] { dlock::consumer{mails, [](dlock::delivery&) {}, options}; });
+    options.concurrency = 1;
+    options.backoff = -1ms;
+    thrown<dlock::invalid_argument>([&] { dlock::consumer{mails, [](dlock::delivery&) {}, options}; });
+    thrown<dlock::invalid_argument>([&] { dlock::consumer{mails, nullptr}; });
+}
+
+} // namespace
+
+int main() {
+    RUN(jobs_are_done_several_at_a_time);
+    RUN(what_a_handler_throws_puts_its_job_back);
+    RUN(a_handler_may_end_its_delivery);
+    RUN(a_stop_puts_back_what_is_not_done_in_time);
+    RUN(a_handler_may_ask_for_the_stop);
+    RUN(an_error_that_stays_ends_it);
+    RUN(nonsense_is_refused);
+}
