@@ -54,6 +54,17 @@ async def test_tasks_have_the_same_queue(aio_client: aio.Client, aio_other: aio.
     assert not await queue.dead.remove("a")
 
 
+async def test_a_refused_delay_leaves_the_delivery_as_it_was(aio_client: aio.Client, name: str) -> None:
+    queue = aio_client.queue(name)
+    await queue.put("a")
+    async with await comes(queue) as delivery:
+        with pytest.raises(libdlock.InvalidArgument):
+            await delivery.nack(4e9)
+        assert not delivery.ended
+    counts = await queue.counts()
+    assert delivery.ended and (counts.ready, counts.in_flight) == (0, 0)
+
+
 async def test_a_scope_acknowledges_or_puts_back(aio_client: aio.Client, name: str) -> None:
     queue = aio_client.queue(name, max_attempts=2)
     await queue.put("a")

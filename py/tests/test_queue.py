@@ -227,6 +227,17 @@ def test_wrong_arguments_are_refused(client: libdlock.Client, name: str) -> None
     delivery.ack()
 
 
+def test_a_refused_delay_leaves_the_delivery_as_it_was(client: libdlock.Client, name: str) -> None:
+    queue = client.queue(name)
+    queue.put("a")
+    with comes(queue) as delivery:
+        with pytest.raises(libdlock.InvalidArgument):
+            delivery.nack(4e9)
+        assert not delivery.ended
+    counts = queue.counts()
+    assert delivery.ended and (counts.ready, counts.in_flight) == (0, 0)
+
+
 def test_payloads_of_every_size_are_carried(client: libdlock.Client, name: str) -> None:
     queue = client.queue(name)
     for payload in (b"", bytes(range(256)), b"x" * (1 << 20)):

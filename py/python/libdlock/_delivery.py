@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from . import _native
 from ._convert import Seconds
 from ._deliveries import DeliveryView, reason_of
+from ._errors import InvalidArgument
 from ._greenlets import ask, running
 from ._held import Lost
 
@@ -54,7 +55,11 @@ class Delivery(DeliveryView):
         kept. Errors as `ack`; `InvalidArgument` for the delay, and then it is held as before.
         """
         arguments = self._nack(delay, reason)
-        self._end(_native.delivery_nack, _native.submit_delivery_nack, *arguments)
+        try:
+            self._end(_native.delivery_nack, _native.submit_delivery_nack, *arguments)
+        except InvalidArgument:  # of the delay: nothing was sent
+            self._ended = False
+            raise
 
     def give_back(self) -> None:
         """Puts back a job that was not begun, at its place; the delivery does not count. Errors as `ack`."""

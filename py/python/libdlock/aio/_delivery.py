@@ -8,6 +8,7 @@ from typing import TypeVar
 from .. import _native
 from .._convert import Seconds
 from .._deliveries import DeliveryView, reason_of
+from .._errors import InvalidArgument
 from ._held import Lost
 from ._port import running_port
 
@@ -56,7 +57,11 @@ class Delivery(DeliveryView):
         """
         arguments = self._nack(delay, reason)
         self._ended = True
-        await running_port().finish(_native.submit_delivery_nack, *arguments)
+        try:
+            await running_port().finish(_native.submit_delivery_nack, *arguments)
+        except InvalidArgument:  # of the delay: nothing was sent
+            self._ended = False
+            raise
 
     async def give_back(self) -> None:
         """Puts back a job that was not begun, at its place; the delivery does not count. Errors as `ack`."""
