@@ -14,11 +14,10 @@ use super::object::{Contended, Obstacle};
 use super::order::{MutexOrder, Ordered, OrderedGuard};
 use super::server::ServerHandle;
 use super::sleepers::{Alarm, Answered, DueSleeper, Sleepers, WakeReason, Work};
-use super::{Looked, Primitive, is_ours, pace};
+use super::{Look, Looked, LookedAt, Primitive, is_ours, pace};
 use crate::backend::Failed;
 use crate::config::Options;
 use crate::objects::Object;
-use crate::step::BatchStep;
 use crate::task::{Tasks, fault_point};
 use crate::time::{Clock, Tick};
 
@@ -188,7 +187,7 @@ impl<P: Primitive> Looker<P> {
             singles_spent = singles_spent.max(now.minus(SINGLE_EVERY * SINGLES));
             let singles = now.since(singles_spent).as_millis() / SINGLE_EVERY.as_millis();
             // A statement of its own: nothing below runs, or is dropped, under the lock.
-            let work = shared.lock().take(now, P::Look::CHUNK, FEW, singles as usize, KEEP);
+            let work = shared.lock().take(now, P::Looks::CHUNK, FEW, singles as usize, KEEP);
             match work {
                 Work::Nothing => {}
                 Work::Few(objects) => {
@@ -213,7 +212,7 @@ impl<P: Primitive> Looker<P> {
         let mut looked_for = LookedFor { shared, chunk };
         fault_point(LOOK);
         let sent = shared.clock.now();
-        let of = |due: &DueSleeper<Contended<P>>| (due.object.name().clone(), P::look(&shared.client, due.keep));
+        let of = |due: &DueSleeper<Contended<P>>| (due.object.name().clone(), Look::new(&shared.client, due.keep));
         let items = looked_for.chunk.iter().map(of).collect();
         let deadline = sent.plus(shared.operation_timeout);
         let looked = server.send_looks::<P>(items, deadline).await;

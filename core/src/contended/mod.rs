@@ -38,6 +38,7 @@ mod give_back;
 mod holds;
 mod home;
 mod line;
+mod look;
 mod looker;
 mod object;
 mod order;
@@ -73,6 +74,7 @@ pub(crate) use give_back::{LastHolder, give_back_together, release_together};
 pub(crate) use holds::{Holds, TakenBack};
 pub(crate) use home::Home;
 pub(crate) use line::Cohort;
+pub(crate) use look::{Look, Looked, LookedAt};
 pub(crate) use object::Contended;
 pub(crate) use order::{MutexOrder, Ordered, OrderedGuard};
 pub(crate) use owed::{is_owed, undo};
@@ -86,7 +88,7 @@ use crate::backend::{Done, Failed, Quorum};
 use crate::context::Context;
 use crate::lease::{Grant, GrantKind, GrantSpec, HolderId, Parcel, Term};
 use crate::name::ObjectName;
-use crate::step::{BatchStep, Malformed, Reply, Step, wire};
+use crate::step::{Malformed, Reply, Step, wire};
 use crate::text;
 use crate::time::{ServerTime, Tick};
 
@@ -110,7 +112,8 @@ pub(crate) trait Primitive: Default + Send + Sync + 'static {
     type Acquire: AcquireStep;
     type Release: Step<Reply = Released>;
     type Cancel: Step<Reply = Cancelled>;
-    type Look: BatchStep<Reply = Looked>;
+    /// The state of an object, which a waiter looks at.
+    type Looks: LookedAt;
     /// Renews and extends holds, or says that grants are for good.
     type Renew: GrantKind;
 
@@ -129,9 +132,6 @@ pub(crate) trait Primitive: Default + Send + Sync + 'static {
 
     /// Leaves the queue.
     fn cancel(client: &str) -> Self::Cancel;
-
-    /// Looks how things stand, for many objects in one script. With `keep` it puts off the end of the queue's keys.
-    fn look(client: &Arc<str>, keep: bool) -> Self::Look;
 
     /// What a caller is told that is busy, of the `holder` that the server named.
     fn in_the_way_of(holder: &str) -> String {
@@ -362,51 +362,6 @@ impl Cancelled {
     pub(crate) fn now(&self) -> ServerTime {
         match self {
             Cancelled::Done { now, .. } | Cancelled::TooLate { now } => *now,
-        }
-    }
-}
-
-/// What the server says to a look.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Looked {
-    /// `ttl` is -1 for a foreign key that never expires.
-    Held { now: ServerTime, ttl: i64, holder: String, rank: u64 },
-    /// It is free, or the client has no place in the queue, or the key is none of ours: an acquire finds out. A place is
-    /// stamped also where it is free.
-    Ask { now: ServerTime },
-    /// The request came after its `not_after`.
-    TooLate { now: ServerTime },
-}
-
-impl Looked {
-    /// What the scripts say instead of a ttl: an acquire finds out.
-    const ASK: i64 = -2;
-
-    /// What the scripts say instead of a ttl: the request came too late.
-    const TOO_LATE: i64 = -3;
-
-    /// Reads what a script says of many objects: the server's time, and ttl, holder and rank of each.
-    pub(crate) fn decode_each(
-        reply: Reply,
-        holder: impl Fn(&Reply) -> Result<String, Malformed>,
-    ) -> Result<Vec<Looked>, Malformed> {
-        let items = wire::list(reply)?;
-        let now = wire::time(items.first())?;
-        let read = |item: &[Reply]| match wire::int(item.first())? {
-            Looked::TOO_LATE => Ok(Looked::TooLate { now }),
-            Looked::ASK => Ok(Looked::Ask { now }),
-            ttl => {
-                let holder = holder(item.get(1).ok_or(Malformed)?)?;
-                Ok(Looked::Held { now, ttl, holder, rank: wire::unsigned(item.get(2))? })
-            }
-        };
-        items[1..].chunks(3).map(read).collect()
-    }
-
-    /// The server's time.
-    pub(crate) fn now(&self) -> ServerTime {
-        match self {
-            Looked::Held { now, .. } | Looked::Ask { now } | Looked::TooLate { now } => *now,
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{AcquireStep, Acquired, Cancelled, Contended, Joint, Looked, Primitive, Released, TakenTogether};
+use super::{AcquireStep, Acquired, Cancelled, Contended, Joint, Look, Looked, Primitive, Released, TakenTogether};
 use crate::backend::{Backend, Done, Failed, Listen, Reached, Subscription};
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -198,7 +198,7 @@ impl ServerHandle {
     /// Looks at objects of one batch, at most a chunk of them, in one script.
     pub(super) async fn send_looks<P: Primitive>(
         &self,
-        items: Vec<(ObjectName, P::Look)>,
+        items: Vec<(ObjectName, Look<P::Looks>)>,
         deadline: Tick,
     ) -> Result<Done<Vec<Looked>>, Failed> {
         if let Some(quorum) = self.0.quorum() {

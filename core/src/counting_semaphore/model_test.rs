@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 
-use super::step::{self, Acquire, Add, Cancel, CountingState, Drain, Inspect, Look, SetPermits, Undo};
-use crate::contended::Queue;
+use super::step::{self, Acquire, Add, Cancel, CountingState, Drain, Inspect, SetPermits, Undo};
 use crate::contended::available::{self, channel};
+use crate::contended::{Look, Queue};
 use crate::context::inbox;
 use crate::name::ObjectName;
 use crate::step::model::{Model, Pair, Sequences, drive};
@@ -174,7 +174,7 @@ impl Model for CountingState {
             Action::Drain { late } => pair.step(&Drain, *late),
             Action::Cancel { client: number, late } => pair.step(&Cancel { client: client(*number) }, *late),
             Action::Look { client: number, keep, late } => {
-                pair.step(&Look { client: client(*number).into(), keep: *keep }, *late);
+                pair.step(&Look::new(&client(*number).into(), *keep), *late);
             }
             Action::Inspect => pair.step(&Inspect, false),
             Action::Foreign(action) => foreign(pair, action),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::CountingObject;
-use super::step::{self, Acquire, Cancel, Look, Undo};
+use super::step::{self, Acquire, Cancel, CountingState, Undo};
 use crate::contended::available::{self, MAX_PERMITS, Taker};
 use crate::contended::{AcquireStep, Cohort, MutexOrder, Ordered, Primitive, QueueNames, Wanted};
 use crate::context::Context;
@@ -90,7 +90,7 @@ impl Primitive for Counting {
     type Acquire = Acquire;
     type Release = Undo;
     type Cancel = Cancel;
-    type Look = Look;
+    type Looks = CountingState;
     type Renew = ForGood;
 
     fn acquire(client: &Context, name: &ObjectName, wanted: CountWanted, waits: bool, _alone: bool) -> Acquire {
@@ -116,10 +116,6 @@ impl Primitive for Counting {
 
     fn cancel(client: &str) -> Cancel {
         Cancel { client: client.to_owned() }
-    }
-
-    fn look(client: &Arc<str>, keep: bool) -> Look {
-        Look { client: client.clone(), keep }
     }
 
     fn in_the_way_of(holder: &str) -> String {

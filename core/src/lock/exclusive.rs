@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::step::{self, Acquire, AcquireAll, Cancel, Look, Release, ReleaseAll, Renew};
+use super::step::{self, Acquire, AcquireAll, Cancel, LockState, Release, ReleaseAll, Renew};
 use super::{HolderId, LockObject, quorum};
 use crate::backend::{Done, Failed, Quorum};
 use crate::contended::{
@@ -35,7 +35,7 @@ impl Primitive for Exclusive {
     type Acquire = Acquire;
     type Release = Release;
     type Cancel = Cancel;
-    type Look = Look;
+    type Looks = LockState;
     type Renew = Renew;
 
     fn acquire(client: &Context, _name: &ObjectName, wanted: Term, waits: bool, alone: bool) -> Acquire {
@@ -57,10 +57,6 @@ impl Primitive for Exclusive {
 
     fn cancel(client: &str) -> Cancel {
         Cancel { client: client.to_owned() }
-    }
-
-    fn look(client: &Arc<str>, keep: bool) -> Look {
-        Look { client: client.clone(), keep }
     }
 
     async fn release_at_several(

@@ -4,11 +4,9 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::step::{
-    self, Acquire, Cancel, ForceRelease, Inspect, LockState, Look, Raise, Release, Renew, Transfer, Undo,
-};
-use crate::contended::Queue;
+use super::step::{self, Acquire, Cancel, ForceRelease, Inspect, LockState, Raise, Release, Renew, Transfer, Undo};
 use crate::contended::token::TOKEN;
+use crate::contended::{Look, Queue};
 use crate::context::inbox;
 use crate::name::ObjectName;
 use crate::step::model::{Model, Pair, Sequences, drive};
@@ -175,7 +173,7 @@ impl Model for LockState {
             }
             Action::Cancel { client: number, late } => pair.step(&Cancel { client: client(*number) }, *late),
             Action::Look { client: number, keep, late } => {
-                pair.step(&Look { client: client(*number).into(), keep: *keep }, *late);
+                pair.step(&Look::new(&client(*number).into(), *keep), *late);
             }
             Action::Renew { owner: number, lease_ms, cut_ms } => {
                 pair.step(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::QueueObject;
-use super::step::{self, Cancel, Look, MAX_TAKEN, Nack, Renew, Take};
+use super::step::{self, Cancel, MAX_TAKEN, Nack, QueueState, Renew, Take};
 use crate::contended::{AcquireStep, Cohort, Contended, MutexOrder, Ordered, OrderedGuard, Primitive, QueueNames};
 use crate::context::Context;
 use crate::lease::{Grant, GrantSpec, HolderId, Term};
@@ -33,7 +33,7 @@ impl Primitive for Jobs {
     type Acquire = Take;
     type Release = Nack;
     type Cancel = Cancel;
-    type Look = Look;
+    type Looks = QueueState;
     type Renew = Renew;
 
     fn acquire(client: &Context, _name: &ObjectName, wanted: Term, waits: bool, _alone: bool) -> Take {
@@ -53,10 +53,6 @@ impl Primitive for Jobs {
 
     fn cancel(client: &str) -> Cancel {
         Cancel { client: client.to_owned() }
-    }
-
-    fn look(client: &Arc<str>, keep: bool) -> Look {
-        Look { client: client.clone(), keep }
     }
 
     fn in_the_way_of(_due: &str) -> String {

@@ -7,10 +7,10 @@ use libdlock_testkit::Reply;
 use proptest::prelude::*;
 
 use super::step::{
-    self, Ack, Cancel, Due, Inspect, Job, JobSpec, List, Look, Nack, Put, PutOnce, QueueState, Ranked, Remove, Renew,
+    self, Ack, Cancel, Due, Inspect, Job, JobSpec, List, Nack, Put, PutOnce, QueueState, Ranked, Remove, Renew,
     Requeue, Take,
 };
-use crate::contended::Queue;
+use crate::contended::{Look, Queue};
 use crate::context::inbox;
 use crate::name::ObjectName;
 use crate::step::model::{Model, Pair, Sequences, drive};
@@ -181,7 +181,7 @@ impl Model for QueueState {
             }
             Action::Cancel { client: number, late } => pair.step(&Cancel { client: client(*number) }, *late),
             Action::Look { client: number, keep, late } => {
-                pair.step(&Look { client: client(*number).into(), keep: *keep }, *late);
+                pair.step(&Look::new(&client(*number).into(), *keep), *late);
             }
             Action::Inspect => pair.step(&Inspect, false),
             Action::List { dead, most } => pair.step(&List { dead: *dead, most: *most }, false),

@@ -6,11 +6,9 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::Side;
-use super::step::{
-    self, Acquire, Cancel, ForceRelease, Inspect, Look, Release, Renew, RwLockState, field_of, timeout_of,
-};
-use crate::contended::Queue;
+use super::step::{self, Acquire, Cancel, ForceRelease, Inspect, Release, Renew, RwLockState, field_of, timeout_of};
 use crate::contended::token::TOKEN;
+use crate::contended::{Look, Queue};
 use crate::context::inbox;
 use crate::name::ObjectName;
 use crate::step::keys::{Fields, Key, Value};
@@ -178,7 +176,7 @@ impl Model for RwLockState {
             Action::Release(hold) => pair.step(&Release { field: field(*hold) }, false),
             Action::Cancel { client: number, late } => pair.step(&Cancel { client: client(*number) }, *late),
             Action::Look { client: number, keep, late } => {
-                pair.step(&Look { client: client(*number).into(), keep: *keep }, *late);
+                pair.step(&Look::new(&client(*number).into(), *keep), *late);
             }
             Action::Renew { hold, lease_ms, cut_ms } => {
                 let cut = cut_ms.map(|more| ms(lease_ms + more));

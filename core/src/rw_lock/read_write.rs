@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::holds::BothSides;
-use super::step::{self, ALL, Acquire, Cancel, Look, Release, Renew, field_of, side_of};
+use super::step::{self, ALL, Acquire, Cancel, Release, Renew, RwLockState, field_of, side_of};
 use super::{RwLockObject, Side};
 use crate::contended::{
     AcquireStep, Cohort, Contended, MutexOrder, Ordered, OrderedGuard, Primitive, QueueNames, Wanted,
@@ -57,7 +57,7 @@ impl Primitive for ReadWrite {
     type Acquire = Acquire;
     type Release = Release;
     type Cancel = Cancel;
-    type Look = Look;
+    type Looks = RwLockState;
     type Renew = Renew;
 
     fn acquire(client: &Context, _name: &ObjectName, wanted: SideWanted, waits: bool, _alone: bool) -> Acquire {
@@ -76,10 +76,6 @@ impl Primitive for ReadWrite {
 
     fn cancel(client: &str) -> Cancel {
         Cancel { client: client.to_owned() }
-    }
-
-    fn look(client: &Arc<str>, keep: bool) -> Look {
-        Look { client: client.clone(), keep }
     }
 
     fn in_the_way_of(holder: &str) -> String {

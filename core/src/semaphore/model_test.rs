@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::step::{self, Acquire, Cancel, Inspect, Look, Release, Renew, SemaphoreState, SetPermits, Taker};
-use crate::contended::Queue;
+use super::step::{self, Acquire, Cancel, Inspect, Release, Renew, SemaphoreState, SetPermits, Taker};
 use crate::contended::available::channel;
+use crate::contended::{Look, Queue};
 use crate::context::inbox;
 use crate::name::ObjectName;
 use crate::step::MainKey;
@@ -150,7 +150,7 @@ impl Model for SemaphoreState {
             }
             Action::Cancel { client: number, late } => pair.step(&Cancel { client: client(*number) }, *late),
             Action::Look { client: number, keep, late } => {
-                pair.step(&Look { client: client(*number).into(), keep: *keep }, *late);
+                pair.step(&Look::new(&client(*number).into(), *keep), *late);
             }
             Action::Renew { owner: number, permits, lease_ms, cut_ms } => {
                 let cut = cut_ms.map(|more| ms(lease_ms + more));

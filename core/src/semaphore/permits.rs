@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::SemaphoreObject;
 use super::holds::Holds;
-use super::step::{self, Acquire, Cancel, Look, MAX_ACQUIRED, Release, Renew, Taker};
+use super::step::{self, Acquire, Cancel, MAX_ACQUIRED, Release, Renew, SemaphoreState, Taker};
 use crate::contended::{
     AcquireStep, Cohort, Contended, MutexOrder, Ordered, OrderedGuard, Primitive, QueueNames, Wanted, available,
 };
@@ -65,7 +65,7 @@ impl Primitive for Leased {
     type Acquire = Acquire;
     type Release = Release;
     type Cancel = Cancel;
-    type Look = Look;
+    type Looks = SemaphoreState;
     type Renew = Renew;
 
     fn acquire(client: &Context, _name: &ObjectName, wanted: PermitsWanted, waits: bool, _alone: bool) -> Acquire {
@@ -92,10 +92,6 @@ impl Primitive for Leased {
 
     fn cancel(client: &str) -> Cancel {
         Cancel { client: client.to_owned() }
-    }
-
-    fn look(client: &Arc<str>, keep: bool) -> Look {
-        Look { client: client.clone(), keep }
     }
 
     fn in_the_way_of(holder: &str) -> String {

@@ -7,7 +7,7 @@ mod step;
 
 pub(super) use step::CountPermits;
 pub(crate) use step::RenewPermit;
-use step::{FreePermit, LeaveQueue, LookAtPermits, TakePermit};
+use step::{FreePermit, LeaveQueue, TakePermit};
 
 use super::*;
 use crate::step::{Expires, SharedKeys, State};
@@ -66,7 +66,7 @@ impl Primitive for Two {
     type Acquire = TakePermit;
     type Release = FreePermit;
     type Cancel = LeaveQueue;
-    type Look = LookAtPermits;
+    type Looks = Permits;
     type Renew = RenewPermit;
 
     fn acquire(client: &Context, _name: &ObjectName, wanted: Term, waits: bool, _alone: bool) -> TakePermit {
@@ -79,10 +79,6 @@ impl Primitive for Two {
 
     fn cancel(client: &str) -> LeaveQueue {
         LeaveQueue(client.to_owned())
-    }
-
-    fn look(client: &Arc<str>, keep: bool) -> LookAtPermits {
-        LookAtPermits { client: client.clone(), keep }
     }
 
     fn foreign_channel(name: &ObjectName) -> String {

@@ -3,7 +3,7 @@
 use super::*;
 use crate::lease::{Renewal, Renewed};
 use crate::stats::{Counters, HoldCounts};
-use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, WrongType, wire};
+use crate::step::{Attempt, BatchStep, Call, Malformed, Outbox, Reply, Script, WrongType, wire};
 use crate::time::millis;
 
 fn client_of(owner: &str) -> &str {
@@ -204,64 +204,48 @@ step!(
     }
 );
 
-#[derive(Clone, Debug)]
-pub(crate) struct LookAtPermits {
-    pub(super) client: Arc<str>,
-    pub(super) keep: bool,
-}
+impl LookedAt for Permits {
+    const CHUNK: usize = 10;
 
-step!(
-    LookAtPermits,
-    Looked,
-    "look",
-    concat!(
-        queue_lua!("permits"),
-        "local now = clock()
-        local queue, replies = queue_at(now), {now}
-        for i = 1, #KEYS, 4 do
-          local P, at = KEYS[i], 3 * (i - 1) / 4
-          Q, S, L = KEYS[i + 2], KEYS[i + 3], ARGV[at + 2]
-          local rank = queue.stay(ARGV[at + 1], ARGV[at + 3] == '1')
-          local full = redis.call('ZCARD', P) >= 2
-          replies[#replies + 1] = {full and rank or -1, full and redis.call('ZRANGE', P, 0, 0)[1]}
-        end
-        return replies"
-    ),
-    |this, name, state, now, outbox| {
-        let rank = QueueAt { names: &NAMES, queue: &mut state.queue, name, now, outbox }.stay(&this.client, this.keep);
-        match (state.owners.first(), rank) {
-            (Some(holder), Some(rank)) if state.owners.len() == PERMITS => {
+    fn look(&mut self, name: &ObjectName, look: &Look<Permits>, now: ServerTime, outbox: &mut Outbox<'_>) -> Looked {
+        let rank = QueueAt { names: &NAMES, queue: &mut self.queue, name, now, outbox }.stay(&look.client, look.keep);
+        match (self.owners.first(), rank) {
+            (Some(holder), Some(rank)) if self.owners.len() == PERMITS => {
                 Looked::Held { now, ttl: -1, holder: holder.clone(), rank: rank as u64 }
             }
             _ => Looked::Ask { now },
         }
-    },
-    |this, name, call| {
-        call.args.push(&this.client);
-        call.args.push(name.as_str());
-        call.args.number(this.keep.into());
-    },
-    |reply| Self::decode_each(reply)?.pop().ok_or(Malformed)
-);
-
-impl BatchStep for LookAtPermits {
-    const CHUNK: usize = 10;
-
-    fn wrong_type(now: ServerTime) -> Looked {
-        Looked::Ask { now }
     }
 
-    fn decode_each(reply: Reply) -> Result<Vec<Looked>, Malformed> {
-        let mut items = wire::list(reply)?.into_iter();
-        let now = wire::time(items.next().as_ref())?;
-        let read = |item| {
-            let seen = wire::list(item)?;
-            match u64::try_from(wire::int(seen.first())?) {
-                Ok(rank) => Ok(Looked::Held { now, ttl: -1, holder: wire::text(seen.get(1))?.ok_or(Malformed)?, rank }),
-                Err(_) => Ok(Looked::Ask { now }),
-            }
-        };
-        items.map(read).collect()
+    fn look_script() -> &'static Script {
+        static SCRIPT: Script = Script::new(concat!(
+            queue_lua!("permits"),
+            "local now = clock()
+            local queue, replies = queue_at(now), {now}
+            for i = 1, #KEYS, 4 do
+              local P, at = KEYS[i], (i - 1) / 2 + 3
+              Q, S, L = KEYS[i + 2], KEYS[i + 3], ARGV[at]
+              local rank = queue.stay(ARGV[1], ARGV[at + 1] == '1')
+              local full = rank and redis.call('ZCARD', P) >= 2
+              replies[#replies + 1] = full and -1 or -2
+              replies[#replies + 1] = full and redis.call('ZRANGE', P, 0, 0)[1] or ''
+              replies[#replies + 1] = full and rank or 0
+            end
+            return replies"
+        ));
+        &SCRIPT
+    }
+
+    fn look_keys(name: &ObjectName, call: &mut Call) {
+        add_keys(name, call);
+    }
+
+    fn look_args(name: &ObjectName, call: &mut Call) {
+        call.args.push(name.as_str());
+    }
+
+    fn holder(reply: &Reply) -> Result<String, Malformed> {
+        wire::text(Some(reply))?.ok_or(Malformed)
     }
 }
 

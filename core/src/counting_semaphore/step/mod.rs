@@ -15,7 +15,6 @@ pub(crate) use add::{Add, Added};
 pub(crate) use cancel::Cancel;
 pub(crate) use drain::Drain;
 pub(crate) use inspect::{Inspect, Inspected};
-pub(crate) use look::Look;
 pub(crate) use set_permits::SetPermits;
 pub(crate) use state::CountingState;
 pub(crate) use undo::Undo;

@@ -20,7 +20,6 @@ pub(crate) use acquire_all::AcquireAll;
 pub(crate) use cancel::Cancel;
 pub(crate) use force_release::ForceRelease;
 pub(crate) use inspect::{Inspect, Inspected};
-pub(crate) use look::Look;
 pub(crate) use raise::Raise;
 pub(crate) use release::Release;
 pub(crate) use release_all::ReleaseAll;

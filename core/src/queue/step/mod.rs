@@ -17,7 +17,6 @@ pub(crate) use ack::Ack;
 pub(crate) use cancel::Cancel;
 pub(crate) use inspect::{Inspect, Inspected};
 pub(crate) use list::{List, Listed};
-pub(crate) use look::Look;
 pub(crate) use nack::Nack;
 pub(crate) use put::{Due, JobSpec, Put, PutOnce, PutOutcome};
 pub(crate) use remove::{Remove, Removed};

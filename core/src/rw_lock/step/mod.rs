@@ -13,7 +13,6 @@ pub(crate) use acquire::Acquire;
 pub(crate) use cancel::Cancel;
 pub(crate) use force_release::ForceRelease;
 pub(crate) use inspect::{Inspect, Inspected};
-pub(crate) use look::Look;
 pub(crate) use release::Release;
 pub(crate) use renew::Renew;
 pub(crate) use state::RwLockState;

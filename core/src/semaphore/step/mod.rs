@@ -12,7 +12,6 @@ mod state;
 pub(crate) use acquire::Acquire;
 pub(crate) use cancel::Cancel;
 pub(crate) use inspect::{Inspect, Inspected};
-pub(crate) use look::Look;
 pub(crate) use release::Release;
 pub(crate) use renew::Renew;
 pub(crate) use set_permits::SetPermits;

@@ -53,7 +53,6 @@ class NullArgumentsTest {
             entry(List.class, List.of(Rate.of(1, Duration.ofSeconds(1)))),
             entry(Absent.class, Absent.FAIL),
             entry(Layout.class, Layout.named("js53")),
-            entry(byte[].class, new byte[0]),
             entry(long.class, 1L),
             entry(int.class, 10),
             entry(double.class, 0.5));

@@ -12,6 +12,7 @@ import java.util.concurrent.locks.ReentrantReadWriteLock;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.libdlock.support.Background;
+import org.libdlock.support.Eventually;
 
 /** The same rules for the JDK's fair read-write lock and for ours: every test here runs on both. */
 class RwLockRulesTest {
@@ -22,6 +23,9 @@ class RwLockRulesTest {
         abstract int reads(ReadWriteLock lock);
 
         abstract int writes(ReadWriteLock lock);
+
+        /** Waits until a caller's place is known to whoever decides: its thread may have asked, and not be heard yet. */
+        void untilSomebodyIsQueued(ReadWriteLock lock) {}
 
         /** A thread of its own finds whether it could have that side, without overtaking anybody. */
         private static boolean isToBeHad(Lock side) {
@@ -149,6 +153,7 @@ class RwLockRulesTest {
                         return true;
                     })
                     .waits();
+            untilSomebodyIsQueued(lock);
             assertThat(Background.run(() -> lock.readLock().tryLock(50, TimeUnit.MILLISECONDS))
                             .get())
                     .isFalse();
@@ -325,6 +330,12 @@ class RwLockRulesTest {
         @Override
         int writes(ReadWriteLock lock) {
             return ((DistributedReadWriteLock) lock).writeLock().getHoldCount();
+        }
+
+        @Override
+        void untilSomebodyIsQueued(ReadWriteLock lock) {
+            DistributedReadWriteLock ours = (DistributedReadWriteLock) lock;
+            Eventually.holds("somebody is queued", () -> ours.inspect().queued() > 0);
         }
     }
 
