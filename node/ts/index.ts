@@ -46,6 +46,7 @@ export type {
   LatchStats,
   LimiterStats,
   LockStats,
+  QueueStats,
   RwLockStats,
   SemaphoreStats,
   Stats,

@@ -330,6 +330,8 @@ pub(crate) enum Released {
         /// The place in the queue, if it was joined.
         rank: Option<u64>,
     },
+    /// As freed, and what was held does not come again: a job that is dead.
+    Discarded,
     NotHeld,
 }
 

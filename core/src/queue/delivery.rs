@@ -12,6 +12,7 @@ use crate::contended::Released;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Events;
 use crate::lease::{Grant, HoldState, LossReason, Parcel};
+use crate::stats::JobCounts;
 use crate::step::Step;
 
 /// The longest reason that is kept, in bytes.
@@ -135,7 +136,9 @@ impl Delivery {
     /// As [`Delivery::ack`], of one that its work may still have at hand.
     pub(super) async fn ack_shared(&self) -> Result<()> {
         let owner = self.grant.owner().to_owned();
-        self.end(Ack { owner }).await
+        self.end(Ack { owner }).await?;
+        self.counts().acked();
+        Ok(())
     }
 
     /// As [`Delivery::nack_after`], of one that its work may still have at hand.
@@ -178,7 +181,9 @@ impl Delivery {
 
     async fn put_back(&self, delay: Option<Duration>, reason: &str) -> Result<()> {
         let step = self.nack_step(delay, reason);
-        self.end(step).await
+        let ended = self.end(step).await?;
+        self.counts().nacked(ended == Released::Discarded);
+        Ok(())
     }
 
     fn nack_step(&self, delay: Option<Duration>, reason: &str) -> Nack {
@@ -186,7 +191,7 @@ impl Delivery {
         Nack { owner: self.grant.owner().to_owned(), delay, undelivered: false, reason }
     }
 
-    async fn end<S: Step<Reply = Released>>(&self, step: S) -> Result<()> {
+    async fn end<S: Step<Reply = Released>>(&self, step: S) -> Result<Released> {
         self.ended.store(true, Ordering::Relaxed);
         match self.shared.take_back(self.grant.token()) {
             Some(_) if self.has_expired() => {
@@ -200,6 +205,10 @@ impl Delivery {
                 Err(self.shared.not_held(S::OP, Some(&self.grant)))
             }
         }
+    }
+
+    fn counts(&self) -> &JobCounts {
+        &self.shared.client().counters.queue
     }
 
     /// Whether its validity is over. The lease on the server outlives that by the margin.
@@ -264,8 +273,10 @@ impl Drop for Delivery {
         }
         let (shared, step) = (self.shared.clone(), self.nack_step(None, "its worker let it go"));
         self.shared.client().tasks.spawn_operation(async move {
-            // The lease runs out instead.
-            drop(shared.end_by(grant, step).await);
+            // The lease runs out instead of what fails.
+            if let Ok(ended) = shared.end_by(grant, step).await {
+                shared.client().counters.queue.nacked(ended == Released::Discarded);
+            }
         });
     }
 }
