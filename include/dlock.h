@@ -725,6 +725,88 @@ typedef struct dlock_worker_stats_t {
 } dlock_worker_stats_t;
 
 /**
+ * What the queues of a client have counted. Begin with DLOCK_QUEUE_STATS_INIT.
+ */
+typedef struct dlock_queue_stats_t {
+  /**
+   * `sizeof(dlock_queue_stats_t)`.
+   */
+  size_t struct_size;
+  /**
+   * Jobs put.
+   */
+  uint64_t put;
+  /**
+   * Jobs that were not put because a job of their id was there.
+   */
+  uint64_t duplicates;
+  /**
+   * Requests to put jobs that were refused because the queue was full.
+   */
+  uint64_t full;
+  /**
+   * Jobs delivered to a caller.
+   */
+  uint64_t taken;
+  /**
+   * Of these, the ones that the caller had to wait for.
+   */
+  uint64_t contended;
+  /**
+   * Takes that brought no job within their wait.
+   */
+  uint64_t wait_timeouts;
+  /**
+   * Takes whose caller gave up while it waited.
+   */
+  uint64_t cancelled;
+  /**
+   * Deliveries that were acknowledged.
+   */
+  uint64_t acked;
+  /**
+   * Deliveries that were put back, the ones that were let go included.
+   */
+  uint64_t nacked;
+  /**
+   * Of these, the ones whose job was delivered as often as it may be, and is dead.
+   */
+  uint64_t dead;
+  /**
+   * Jobs that were cancelled, purged, or removed from the dead ones.
+   */
+  uint64_t removed;
+  /**
+   * Leases prolonged by the watchdog, one for each delivery and time.
+   */
+  uint64_t renewals;
+  /**
+   * Renewals that got no answer or a passing error, and were tried again while the lease lasted.
+   */
+  uint64_t renewal_failures;
+  /**
+   * Deliveries that were lost, and come again.
+   */
+  uint64_t lost;
+  /**
+   * Callers that wait now.
+   */
+  uint64_t waiting;
+  /**
+   * Deliveries that are looked after now.
+   */
+  uint64_t held;
+  /**
+   * From the call of a take to its delivery, waited or not: as many as `taken`.
+   */
+  struct dlock_histogram_t wait_time;
+  /**
+   * From a delivery to the beginning of its end by its worker.
+   */
+  struct dlock_histogram_t hold_time;
+} dlock_queue_stats_t;
+
+/**
  * How to open a lock. Begin with DLOCK_LOCK_OPTIONS_INIT.
  */
 typedef struct dlock_lock_options_t {
@@ -1967,6 +2049,14 @@ dlock_status_t dlock_client_latch_stats(const struct dlock_client_t *client,
 dlock_status_t dlock_client_worker_stats(const struct dlock_client_t *client,
                                          struct dlock_worker_stats_t *out_stats,
                                          struct dlock_error_t *error);
+
+/**
+ * What the queues of the client have counted since it was opened. No I/O; also of a client that was closed. Begin the
+ * answer with DLOCK_QUEUE_STATS_INIT.
+ */
+dlock_status_t dlock_client_queue_stats(const struct dlock_client_t *client,
+                                        struct dlock_queue_stats_t *out_stats,
+                                        struct dlock_error_t *error);
 
 /**
  * Makes a lock with a name of 1 to 512 bytes of UTF-8. No I/O. `options` may be NULL. DLOCK_INVALID_NAME for a name that
@@ -4269,6 +4359,10 @@ dlock_status_t dlock_shutdown(struct dlock_error_t *error);
 #define DLOCK_WORKER_STATS_INIT \
   { \
     sizeof(dlock_worker_stats_t), 0, 0, 0, 0, 0, 0, 0, {0, 0, 0, 0, 0, 0, {0}}, { 0, 0, 0, 0, 0, 0, {0} } \
+  }
+#define DLOCK_QUEUE_STATS_INIT \
+  { \
+    sizeof(dlock_queue_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0, 0, 0, 0, 0, 0, {0}}, { 0, 0, 0, 0, 0, 0, {0} } \
   }
 #define DLOCK_DETACHED_INIT \
   { \

@@ -18,10 +18,10 @@ use crate::lease::HolderId;
 use crate::limit::{LimiterOptions, Limits, RateLimiter, Rates};
 use crate::lock::{Lock, LockAll, LockOptions, Locks, Renew};
 use crate::name::ObjectName;
-use crate::queue::{Queue, QueueOptions, Queues};
+use crate::queue::{self, Queue, QueueOptions, Queues};
 use crate::rw_lock::{self, RwLock, RwLockOptions, RwLocks};
 use crate::semaphore::{self, Semaphore, SemaphoreOptions, Semaphores};
-use crate::stats::Stats;
+use crate::stats::{Held, Stats};
 use crate::task::{Life, OwnRuntime};
 
 /// A connection to Redis, Valkey or `memory://`, and everything held through it. Cheap to clone; clones are one client.
@@ -326,16 +326,16 @@ impl Client {
     pub fn stats(&self) -> Stats {
         let context = self.context();
         if context.tasks.is_forked() {
-            return context.counters.snapshot(0, 0, 0, 0);
+            return context.counters.snapshot(Held::default());
         }
         let keeper = &context.keeper;
-        let (locks, semaphores) = (keeper.held::<Renew>(), keeper.held::<semaphore::Renew>());
-        context.counters.snapshot(
-            locks,
-            semaphores,
-            keeper.held::<rw_lock::Renew>(),
-            keeper.held::<id::worker::Renew>(),
-        )
+        context.counters.snapshot(Held {
+            locks: keeper.held::<Renew>(),
+            semaphores: keeper.held::<semaphore::Renew>(),
+            rw_locks: keeper.held::<rw_lock::Renew>(),
+            workers: keeper.held::<id::worker::Renew>(),
+            deliveries: keeper.held::<queue::Renew>(),
+        })
     }
 
     /// Ends every hold of a holder that went away, without a word to the server: stops the renewals and warns.

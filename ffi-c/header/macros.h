@@ -110,6 +110,10 @@
   { \
     sizeof(dlock_worker_stats_t), 0, 0, 0, 0, 0, 0, 0, {0, 0, 0, 0, 0, 0, {0}}, { 0, 0, 0, 0, 0, 0, {0} } \
   }
+#define DLOCK_QUEUE_STATS_INIT \
+  { \
+    sizeof(dlock_queue_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0, 0, 0, 0, 0, 0, {0}}, { 0, 0, 0, 0, 0, 0, {0} } \
+  }
 #define DLOCK_DETACHED_INIT \
   { \
     sizeof(dlock_detached_t), 0, { 0 } \

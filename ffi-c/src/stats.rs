@@ -1,7 +1,8 @@
 //! What a client has counted.
 
 use libdlock::stats::{
-    CountingSemaphoreStats, LatchStats, LimiterStats, LockStats, RwLockStats, SemaphoreStats, Stats, WorkerStats,
+    CountingSemaphoreStats, LatchStats, LimiterStats, LockStats, QueueStats, RwLockStats, SemaphoreStats, Stats,
+    WorkerStats,
 };
 use libdlock_bridge::ops::{self, Histogram};
 
@@ -262,6 +263,52 @@ pub struct dlock_worker_stats_t {
     // </api:worker-stats>
 }
 
+/// What the queues of a client have counted. Begin with DLOCK_QUEUE_STATS_INIT.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct dlock_queue_stats_t {
+    /// `sizeof(dlock_queue_stats_t)`.
+    pub struct_size: usize,
+    // <api:queue-stats> written by `python3 api/write.py` from api/records.json
+    /// Jobs put.
+    pub put: u64,
+    /// Jobs that were not put because a job of their id was there.
+    pub duplicates: u64,
+    /// Requests to put jobs that were refused because the queue was full.
+    pub full: u64,
+    /// Jobs delivered to a caller.
+    pub taken: u64,
+    /// Of these, the ones that the caller had to wait for.
+    pub contended: u64,
+    /// Takes that brought no job within their wait.
+    pub wait_timeouts: u64,
+    /// Takes whose caller gave up while it waited.
+    pub cancelled: u64,
+    /// Deliveries that were acknowledged.
+    pub acked: u64,
+    /// Deliveries that were put back, the ones that were let go included.
+    pub nacked: u64,
+    /// Of these, the ones whose job was delivered as often as it may be, and is dead.
+    pub dead: u64,
+    /// Jobs that were cancelled, purged, or removed from the dead ones.
+    pub removed: u64,
+    /// Leases prolonged by the watchdog, one for each delivery and time.
+    pub renewals: u64,
+    /// Renewals that got no answer or a passing error, and were tried again while the lease lasted.
+    pub renewal_failures: u64,
+    /// Deliveries that were lost, and come again.
+    pub lost: u64,
+    /// Callers that wait now.
+    pub waiting: u64,
+    /// Deliveries that are looked after now.
+    pub held: u64,
+    /// From the call of a take to its delivery, waited or not: as many as `taken`.
+    pub wait_time: dlock_histogram_t,
+    /// From a delivery to the beginning of its end by its worker.
+    pub hold_time: dlock_histogram_t,
+    // </api:queue-stats>
+}
+
 /// What the client has counted since it was opened, but for what its kinds of objects count. No I/O; also of a client
 /// that was closed. Begin the answer with DLOCK_STATS_INIT.
 #[unsafe(no_mangle)]
@@ -422,6 +469,26 @@ pub unsafe extern "C" fn dlock_client_worker_stats(
     }
 }
 
+/// What the queues of the client have counted since it was opened. No I/O; also of a client that was closed. Begin the
+/// answer with DLOCK_QUEUE_STATS_INIT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_client_queue_stats(
+    client: *const dlock_client_t,
+    out_stats: *mut dlock_queue_stats_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    let op = "dlock_client_queue_stats";
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        call(op, error, |state| {
+            let out = sized_out(out_stats, "out_stats", op)?;
+            let stats = ops::client_stats(state, id(client))?;
+            out.put(dlock_queue_stats_t::of(&stats.queue));
+            Ok(())
+        })
+    }
+}
+
 impl dlock_stats_t {
     fn of(stats: &Stats) -> Self {
         Self {
@@ -569,6 +636,34 @@ impl dlock_worker_stats_t {
             wait_time: dlock_histogram_t::of(stats.wait_time.into()),
             hold_time: dlock_histogram_t::of(stats.hold_time.into()),
             // </api:worker-stats-of>
+        }
+    }
+}
+
+impl dlock_queue_stats_t {
+    fn of(stats: &QueueStats) -> Self {
+        Self {
+            struct_size: size_of::<Self>(),
+            // <api:queue-stats-of> written by `python3 api/write.py` from api/records.json
+            put: stats.put,
+            duplicates: stats.duplicates,
+            full: stats.full,
+            taken: stats.taken,
+            contended: stats.contended,
+            wait_timeouts: stats.wait_timeouts,
+            cancelled: stats.cancelled,
+            acked: stats.acked,
+            nacked: stats.nacked,
+            dead: stats.dead,
+            removed: stats.removed,
+            renewals: stats.renewals,
+            renewal_failures: stats.renewal_failures,
+            lost: stats.lost,
+            waiting: stats.waiting,
+            held: stats.held,
+            wait_time: dlock_histogram_t::of(stats.wait_time.into()),
+            hold_time: dlock_histogram_t::of(stats.hold_time.into()),
+            // </api:queue-stats-of>
         }
     }
 }

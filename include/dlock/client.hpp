@@ -106,6 +106,7 @@ public:
         dlock_counting_semaphore_stats_t counting = DLOCK_COUNTING_SEMAPHORE_STATS_INIT;
         dlock_latch_stats_t latch = DLOCK_LATCH_STATS_INIT;
         dlock_worker_stats_t worker = DLOCK_WORKER_STATS_INIT;
+        dlock_queue_stats_t queue = DLOCK_QUEUE_STATS_INIT;
         detail::check([&](auto* cause) { return dlock_client_stats(client_.get(), &own, cause); });
         detail::check([&](auto* cause) { return dlock_client_lock_stats(client_.get(), &lock, cause); });
         detail::check([&](auto* cause) { return dlock_client_limiter_stats(client_.get(), &limiter, cause); });
@@ -115,6 +116,7 @@ public:
             [&](auto* cause) { return dlock_client_counting_semaphore_stats(client_.get(), &counting, cause); });
         detail::check([&](auto* cause) { return dlock_client_latch_stats(client_.get(), &latch, cause); });
         detail::check([&](auto* cause) { return dlock_client_worker_stats(client_.get(), &worker, cause); });
+        detail::check([&](auto* cause) { return dlock_client_queue_stats(client_.get(), &queue, cause); });
         return {own,
                 lock_stats(lock),
                 limiter_stats(limiter),
@@ -122,7 +124,8 @@ public:
                 rw_lock_stats(rw_lock),
                 counting_semaphore_stats(counting),
                 latch_stats(latch),
-                worker_stats(worker)};
+                worker_stats(worker),
+                queue_stats(queue)};
     }
     [[nodiscard]] const dlock_client_t* get() const noexcept { return client_.get(); }
 

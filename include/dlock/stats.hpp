@@ -283,6 +283,58 @@ struct worker_stats {
     // </api:worker-stats-of>
 };
 
+/// What the queues of a client have counted.
+struct queue_stats {
+    // <api:queue-stats> written by `python3 api/write.py` from api/records.json
+    /// Jobs put.
+    std::uint64_t put = 0;
+    /// Jobs that were not put because a job of their id was there.
+    std::uint64_t duplicates = 0;
+    /// Requests to put jobs that were refused because the queue was full.
+    std::uint64_t full = 0;
+    /// Jobs delivered to a caller.
+    std::uint64_t taken = 0;
+    /// Of these, the ones that the caller had to wait for.
+    std::uint64_t contended = 0;
+    /// Takes that brought no job within their wait.
+    std::uint64_t wait_timeouts = 0;
+    /// Takes whose caller gave up while it waited.
+    std::uint64_t cancelled = 0;
+    /// Deliveries that were acknowledged.
+    std::uint64_t acked = 0;
+    /// Deliveries that were put back, the ones that were let go included.
+    std::uint64_t nacked = 0;
+    /// Of these, the ones whose job was delivered as often as it may be, and is dead.
+    std::uint64_t dead = 0;
+    /// Jobs that were cancelled, purged, or removed from the dead ones.
+    std::uint64_t removed = 0;
+    /// Leases prolonged by the watchdog, one for each delivery and time.
+    std::uint64_t renewals = 0;
+    /// Renewals that got no answer or a passing error, and were tried again while the lease lasted.
+    std::uint64_t renewal_failures = 0;
+    /// Deliveries that were lost, and come again.
+    std::uint64_t lost = 0;
+    /// Callers that wait now.
+    std::uint64_t waiting = 0;
+    /// Deliveries that are looked after now.
+    std::uint64_t held = 0;
+    /// From the call of a take to its delivery, waited or not: as many as `taken`.
+    histogram wait_time;
+    /// From a delivery to the beginning of its end by its worker.
+    histogram hold_time;
+    // </api:queue-stats>
+
+    queue_stats() = default;
+    // <api:queue-stats-of> written by `python3 api/write.py` from api/records.json
+    explicit queue_stats(const dlock_queue_stats_t& seen)
+        : put(seen.put), duplicates(seen.duplicates), full(seen.full), taken(seen.taken), contended(seen.contended),
+          wait_timeouts(seen.wait_timeouts), cancelled(seen.cancelled), acked(seen.acked), nacked(seen.nacked),
+          dead(seen.dead), removed(seen.removed), renewals(seen.renewals), renewal_failures(seen.renewal_failures),
+          lost(seen.lost), waiting(seen.waiting), held(seen.held), wait_time(seen.wait_time), hold_time(seen.hold_time)
+          {}
+    // </api:queue-stats-of>
+};
+
 /// What a client has counted since it was opened: what is its own, and a block for each kind of object.
 struct stats {
     // <api:stats> written by `python3 api/write.py` from api/records.json
@@ -302,6 +354,8 @@ struct stats {
     latch_stats latch;
     /// What its worker numbers have counted.
     worker_stats worker;
+    /// What its queues have counted.
+    queue_stats queue;
     // </api:stats>
 
     stats() = default;
@@ -309,9 +363,9 @@ struct stats {
     stats(const dlock_stats_t& seen, const lock_stats& of_lock, const limiter_stats& of_limiter,
           const semaphore_stats& of_semaphore, const rw_lock_stats& of_rw_lock,
           const counting_semaphore_stats& of_counting_semaphore, const latch_stats& of_latch,
-          const worker_stats& of_worker)
+          const worker_stats& of_worker, const queue_stats& of_queue)
         : retries(seen.retries), lock(of_lock), limiter(of_limiter), semaphore(of_semaphore), rw_lock(of_rw_lock),
-          counting_semaphore(of_counting_semaphore), latch(of_latch), worker(of_worker) {}
+          counting_semaphore(of_counting_semaphore), latch(of_latch), worker(of_worker), queue(of_queue) {}
     // </api:stats-of>
 };
 

@@ -142,6 +142,31 @@ pub struct WorkerStats {
     // </api:worker-stats>
 }
 
+/// The queues' counters; JavaScript's numbers are exact up to 2^53.
+#[napi(object, object_from_js = false)]
+pub struct QueueStats {
+    // <api:queue-stats> written by `python3 api/write.py` from api/records.json
+    pub put: f64,
+    pub duplicates: f64,
+    pub full: f64,
+    pub taken: f64,
+    pub contended: f64,
+    pub wait_timeouts: f64,
+    pub cancelled: f64,
+    pub acked: f64,
+    pub nacked: f64,
+    pub dead: f64,
+    pub removed: f64,
+    pub renewals: f64,
+    pub renewal_failures: f64,
+    pub lost: f64,
+    pub waiting: f64,
+    pub held: f64,
+    pub wait_time: Histogram,
+    pub hold_time: Histogram,
+    // </api:queue-stats>
+}
+
 /// A client's counters; JavaScript's numbers are exact up to 2^53.
 #[napi(object, object_from_js = false)]
 pub struct Stats {
@@ -154,6 +179,7 @@ pub struct Stats {
     pub counting_semaphore: CountingSemaphoreStats,
     pub latch: LatchStats,
     pub worker: WorkerStats,
+    pub queue: QueueStats,
     // </api:stats>
 }
 
@@ -299,6 +325,33 @@ impl From<libdlock::stats::WorkerStats> for WorkerStats {
     }
 }
 
+impl From<libdlock::stats::QueueStats> for QueueStats {
+    fn from(stats: libdlock::stats::QueueStats) -> Self {
+        QueueStats {
+            // <api:queue-stats-of> written by `python3 api/write.py` from api/records.json
+            put: stats.put as f64,
+            duplicates: stats.duplicates as f64,
+            full: stats.full as f64,
+            taken: stats.taken as f64,
+            contended: stats.contended as f64,
+            wait_timeouts: stats.wait_timeouts as f64,
+            cancelled: stats.cancelled as f64,
+            acked: stats.acked as f64,
+            nacked: stats.nacked as f64,
+            dead: stats.dead as f64,
+            removed: stats.removed as f64,
+            renewals: stats.renewals as f64,
+            renewal_failures: stats.renewal_failures as f64,
+            lost: stats.lost as f64,
+            waiting: stats.waiting as f64,
+            held: stats.held as f64,
+            wait_time: Histogram::from(stats.wait_time),
+            hold_time: Histogram::from(stats.hold_time),
+            // </api:queue-stats-of>
+        }
+    }
+}
+
 impl From<libdlock::stats::Stats> for Stats {
     fn from(stats: libdlock::stats::Stats) -> Self {
         Stats {
@@ -311,6 +364,7 @@ impl From<libdlock::stats::Stats> for Stats {
             counting_semaphore: CountingSemaphoreStats::from(stats.counting_semaphore),
             latch: LatchStats::from(stats.latch),
             worker: WorkerStats::from(stats.worker),
+            queue: QueueStats::from(stats.queue),
             // </api:stats-of>
         }
     }

@@ -50,6 +50,7 @@ export type {
   LatchStats,
   LimiterStats,
   LockStats,
+  QueueStats,
   RwLockStats,
   SemaphoreStats,
   Stats,

@@ -200,6 +200,48 @@ export interface WorkerStats {
   // </api:worker-stats>
 }
 
+/** What the queues of a client have counted. */
+export interface QueueStats {
+  // <api:queue-stats> written by `python3 api/write.py` from api/records.json
+  /** Jobs put. */
+  readonly put: number;
+  /** Jobs that were not put because a job of their id was there. */
+  readonly duplicates: number;
+  /** Requests to put jobs that were refused because the queue was full. */
+  readonly full: number;
+  /** Jobs delivered to a caller. */
+  readonly taken: number;
+  /** Of these, the ones that the caller had to wait for. */
+  readonly contended: number;
+  /** Takes that brought no job within their wait. */
+  readonly waitTimeouts: number;
+  /** Takes whose caller gave up while it waited. */
+  readonly cancelled: number;
+  /** Deliveries that were acknowledged. */
+  readonly acked: number;
+  /** Deliveries that were put back, the ones that were let go included. */
+  readonly nacked: number;
+  /** Of these, the ones whose job was delivered as often as it may be, and is dead. */
+  readonly dead: number;
+  /** Jobs that were cancelled, purged, or removed from the dead ones. */
+  readonly removed: number;
+  /** Leases prolonged by the watchdog, one for each delivery and time. */
+  readonly renewals: number;
+  /** Renewals that got no answer or a passing error, and were tried again while the lease lasted. */
+  readonly renewalFailures: number;
+  /** Deliveries that were lost, and come again. */
+  readonly lost: number;
+  /** Callers that wait now. */
+  readonly waiting: number;
+  /** Deliveries that are looked after now. */
+  readonly held: number;
+  /** From the call of a take to its delivery, waited or not: as many as `taken`. */
+  readonly waitTime: Histogram;
+  /** From a delivery to the beginning of its end by its worker. */
+  readonly holdTime: Histogram;
+  // </api:queue-stats>
+}
+
 /** What a client has counted since it was opened: what is its own, and a block for each kind of object. */
 export interface Stats {
   // <api:stats> written by `python3 api/write.py` from api/records.json
@@ -219,5 +261,7 @@ export interface Stats {
   readonly latch: LatchStats;
   /** What its worker numbers have counted. */
   readonly worker: WorkerStats;
+  /** What its queues have counted. */
+  readonly queue: QueueStats;
   // </api:stats>
 }

@@ -50,7 +50,7 @@ pub fn client_stats(state: &State, client: Handle) -> Result<Stats> {
 
 /// All counters as a list, a client's own and then those of each kind, for hosts that are given one.
 // <api:counters> written by `python3 api/write.py` from api/records.json
-pub fn counters(stats: &Stats) -> [u64; 60] {
+pub fn counters(stats: &Stats) -> [u64; 76] {
     [
         stats.retries,
         stats.lock.acquired,
@@ -112,13 +112,29 @@ pub fn counters(stats: &Stats) -> [u64; 60] {
         stats.worker.lost,
         stats.worker.released,
         stats.worker.held,
+        stats.queue.put,
+        stats.queue.duplicates,
+        stats.queue.full,
+        stats.queue.taken,
+        stats.queue.contended,
+        stats.queue.wait_timeouts,
+        stats.queue.cancelled,
+        stats.queue.acked,
+        stats.queue.nacked,
+        stats.queue.dead,
+        stats.queue.removed,
+        stats.queue.renewals,
+        stats.queue.renewal_failures,
+        stats.queue.lost,
+        stats.queue.waiting,
+        stats.queue.held,
     ]
 }
 // </api:counters>
 
 /// All histograms, in the same order.
 // <api:histograms> written by `python3 api/write.py` from api/records.json
-pub fn histograms(stats: &Stats) -> [Histogram; 11] {
+pub fn histograms(stats: &Stats) -> [Histogram; 13] {
     [
         stats.lock.wait_time,
         stats.lock.hold_time,
@@ -131,6 +147,8 @@ pub fn histograms(stats: &Stats) -> [Histogram; 11] {
         stats.latch.wait_time,
         stats.worker.wait_time,
         stats.worker.hold_time,
+        stats.queue.wait_time,
+        stats.queue.hold_time,
     ]
     .map(Histogram::from)
 }

@@ -34,9 +34,11 @@ impl<P: Primitive> Contended<P> {
 
     /// As [`Contended::release`], by another step of the primitive's that ends the hold for good: what it has done is not told
     /// from what another holder did once the lease is over. Dropping the future does not stop it.
-    pub(crate) async fn end_by<S: Step<Reply = Released>>(self: &Arc<Self>, grant: Grant, step: S) -> Result<()> {
+    pub(crate) async fn end_by<S: Step<Reply = Released>>(self: &Arc<Self>, grant: Grant, step: S) -> Result<Released> {
         let on = |error: Error| error.renamed(S::OP);
-        let Some(freeing) = self.end_hold(&grant, LastHolder::Caller).map_err(on)? else { return Ok(()) };
+        let Some(freeing) = self.end_hold(&grant, LastHolder::Caller).map_err(on)? else {
+            return Ok(Released::Freed { announced: true, rank: None });
+        };
         let (shared, its_grant) = (self.clone(), grant.clone());
         let ending = async move {
             let done = shared.client().operate(shared.name(), &step).await;
@@ -63,7 +65,7 @@ impl<P: Primitive> Contended<P> {
         let freeing = async move { shared.free(&its_grant, freeing).await };
         let freed = self.client().tasks.operation(freeing).await;
         let freed = freed.unwrap_or_else(|| Err(cut_off(Self::OP, &self.client().tasks, "the release")));
-        self.reported(&grant, freed)
+        self.reported(&grant, freed).map(drop)
     }
 
     /// Ends a hold that its holder has. `None` when the next caller of this process has it, an error when it was lost.
@@ -82,9 +84,9 @@ impl<P: Primitive> Contended<P> {
     }
 
     /// The result of a release, for its holder.
-    fn reported(&self, grant: &Grant, freed: Result<Released>) -> Result<()> {
+    fn reported(&self, grant: &Grant, freed: Result<Released>) -> Result<Released> {
         match freed {
-            Ok(Released::Freed { .. }) => Ok(()),
+            Ok(freed @ (Released::Freed { .. } | Released::Discarded)) => Ok(freed),
             Ok(Released::NotHeld) => Err(self.taken_away(Self::OP, grant)),
             // The hold is over in any case: a second release would find none.
             Err(error) => Err(error.permanent().on(self.name().as_str())),
@@ -204,7 +206,7 @@ impl<P: Primitive> Contended<P> {
             );
             self.client().events.emit_of(Level::Warn, grant.for_event(), message);
         }
-        if let (Ok(Released::Freed { .. }), Some(reached)) = (&outcome, reached) {
+        if let (Ok(Released::Freed { .. } | Released::Discarded), Some(reached)) = (&outcome, reached) {
             confirmed::note(self.home(), self.name(), grant, reached);
         }
         owed::after_release(self.home(), self.name(), grant);
@@ -247,7 +249,9 @@ pub(crate) async fn release_together<P: TakenTogether>(holds: Vec<(Arc<Contended
     let cut_off = || cut_off(P::Release::OP, &first.client().tasks, "the release").on(first.name().as_str());
     let Some(freed) = freed else { return result.and(Err(cut_off())) };
     debug_assert_eq!(freed.len(), number);
-    freed.into_iter().fold(result, |result, (object, grant, freed)| result.and(object.reported(&grant, freed)))
+    freed
+        .into_iter()
+        .fold(result, |result, (object, grant, freed)| result.and(object.reported(&grant, freed).map(drop)))
 }
 
 /// As [`Contended::give_back`], of grants of several objects of one client.

@@ -291,7 +291,7 @@ impl<P: Primitive> Shared<P> {
         let usual = self.intervals[usize::from(rank >= pace::FRONT)];
         let poll = pace::next_poll(-1, usual).max(crowded.min(pace::when_crowded(rank)));
         match u64::try_from(ttl).map(|ttl| Duration::from_millis(ttl.saturating_add(1))) {
-            Ok(expiry) if expiry < poll => Alarm::exactly(sent.plus(expiry.max(pace::FLOOR))),
+            Ok(expiry) if expiry < poll => Alarm::exactly(sent.plus(expiry.max(P::SHORTEST_TIMER))),
             _ => Alarm { from: sent.plus(poll - poll / AHEAD), at: sent.plus(poll) },
         }
     }

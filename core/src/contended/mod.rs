@@ -78,7 +78,7 @@ pub(crate) use look::{Look, Looked, LookedAt};
 pub(crate) use object::Contended;
 pub(crate) use order::{MutexOrder, Ordered, OrderedGuard};
 pub(crate) use owed::{is_owed, undo};
-pub(crate) use pace::next_poll;
+pub(crate) use pace::{EXACT_FLOOR, next_poll};
 pub(crate) use queue::{Queue, QueueAt, QueueNames, queue_lua};
 pub(crate) use together::{Joint, TakenOrNot, TakenTogether, Together};
 pub(crate) use turn::{Turn, turn_lua};
@@ -103,6 +103,9 @@ pub(crate) trait Primitive: Default + Send + Sync + 'static {
     /// Whether a grant ends the contending of this process, whose waiters then stand behind it, as with a lock. Otherwise the
     /// contender goes on for the next in line.
     const ONE_GRANT_ENDS: bool;
+
+    /// No timer of a head is shorter than this.
+    const SHORTEST_TIMER: Duration = pace::FLOOR;
 
     /// For how many callers one request can ask.
     const AT_ONCE: usize = 1;
@@ -330,6 +333,8 @@ pub(crate) enum Released {
         /// The place in the queue, if it was joined.
         rank: Option<u64>,
     },
+    /// As freed, and what was held does not come again: a job that is dead.
+    Discarded,
     NotHeld,
 }
 

@@ -11,6 +11,9 @@ use crate::text::contains;
 /// No timer is shorter than this: a lock that expires "now" must not be asked for without pause.
 pub(crate) const FLOOR: Duration = Duration::from_millis(20);
 
+/// The same where time makes room: what is due at an ms is there at that ms, whoever is in front.
+pub(crate) const EXACT_FLOOR: Duration = Duration::from_millis(1);
+
 /// By how much a poll interval varies, to both sides.
 const JITTER_PERCENT: u64 = 20;
 

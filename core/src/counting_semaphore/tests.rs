@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 use super::{CountingSemaphore, Inspection};
 use crate::contended::place::{Place, SOON, settle, soon};
 use crate::error::{ErrorKind, Result};
-use crate::stats::CountingSemaphoreStats;
+use crate::stats::{CountingSemaphoreStats, Held};
 use crate::{Client, Wait};
 
 /// Less than the shortest poll of a waiter: what it gets in this time it was told of.
@@ -100,7 +100,7 @@ async fn waiting(slots: &CountingSemaphore, callers: u64) {
 
 /// What the counting semaphores of this client have counted.
 fn counts(slots: &CountingSemaphore) -> CountingSemaphoreStats {
-    slots.client().counters.snapshot(0, 0, 0, 0).counting_semaphore
+    slots.client().counters.snapshot(Held::default()).counting_semaphore
 }
 
 /// Waits until the head of the queue hears Redisson's channel.

@@ -10,7 +10,7 @@ use super::step::{DONE, channel};
 use super::{Latch, MAX_COUNT};
 use crate::contended::place::{Place, SOON, dropped_after, settle, soon, still_client};
 use crate::error::{ErrorKind, Result};
-use crate::stats::LatchStats;
+use crate::stats::{Held, LatchStats};
 use crate::{Client, Wait};
 
 impl Place {
@@ -35,7 +35,7 @@ fn waits(latch: &Latch) -> JoinHandle<Result<()>> {
 }
 
 fn counts(latch: &Latch) -> LatchStats {
-    latch.client().counters.snapshot(0, 0, 0, 0).latch
+    latch.client().counters.snapshot(Held::default()).latch
 }
 
 /// Waits until so many callers of this client wait, and until what is said on the channel reaches them and those of so many

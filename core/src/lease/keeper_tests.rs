@@ -13,6 +13,7 @@ use crate::lease::{GrantSpec, HoldState, Renewal, Source, verify};
 use crate::lock::Renew;
 use crate::name::ObjectName;
 use crate::semaphore;
+use crate::stats::Held;
 use crate::time::ManualClock;
 
 #[cfg(test)]
@@ -210,9 +211,9 @@ async fn holds_of_two_kinds_are_counted_apart() {
     world.keeper.forget(&permits[0]);
     assert_eq!(held(), (1, 1));
     world.keeper.0.lose(&permits[1], LossReason::Taken);
-    assert_eq!(world.keeper.0.counters.snapshot(0, 0, 0, 0).lock.lost, 0);
+    assert_eq!(world.keeper.0.counters.snapshot(Held::default()).lock.lost, 0);
     world.keeper.end(LossReason::Closed);
-    assert_eq!((held(), world.keeper.0.counters.snapshot(0, 0, 0, 0).lock.lost), ((0, 0), 1));
+    assert_eq!((held(), world.keeper.0.counters.snapshot(Held::default()).lock.lost), ((0, 0), 1));
 }
 
 #[tokio::test]

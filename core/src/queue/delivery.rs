@@ -12,6 +12,7 @@ use crate::contended::Released;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Events;
 use crate::lease::{Grant, HoldState, LossReason, Parcel};
+use crate::stats::JobCounts;
 use crate::step::Step;
 
 /// The longest reason that is kept, in bytes.
@@ -135,7 +136,9 @@ impl Delivery {
     /// As [`Delivery::ack`], of one that its work may still have at hand.
     pub(crate) async fn ack_shared(&self) -> Result<()> {
         let owner = self.grant.owner().to_owned();
-        self.end(Ack { owner }).await
+        self.end(Ack { owner }).await?;
+        self.counts().acked();
+        Ok(())
     }
 
     /// As [`Delivery::nack_after`], of one that its work may still have at hand.
@@ -152,7 +155,7 @@ impl Delivery {
 
     /// Puts the job back as if it had never been delivered, at its place: the delivery does not count.
     pub(crate) async fn give_back(&self) -> Result<()> {
-        self.end(Nack::undelivered(self.grant.owner())).await
+        self.end(Nack::undelivered(self.grant.owner())).await.map(drop)
     }
 
     /// As [`Delivery::give_back`], unattended: for deliveries that reach nobody.
@@ -204,7 +207,9 @@ impl Delivery {
 
     async fn put_back(&self, delay: Option<Duration>, reason: &str) -> Result<()> {
         let step = self.nack_step(delay, reason);
-        self.end(step).await
+        let ended = self.end(step).await?;
+        self.counts().nacked(ended == Released::Discarded);
+        Ok(())
     }
 
     fn nack_step(&self, delay: Option<Duration>, reason: &str) -> Nack {
@@ -220,14 +225,18 @@ impl Delivery {
         if grant.loss().is_some() {
             return;
         }
-        let shared = self.shared.clone();
+        let (shared, undelivered) = (self.shared.clone(), step.undelivered);
         self.shared.client().tasks.spawn_operation(async move {
-            // The lease runs out instead.
-            drop(shared.end_by(grant, step).await);
+            // The lease runs out instead of what fails.
+            if let Ok(ended) = shared.end_by(grant, step).await
+                && !undelivered
+            {
+                shared.client().counters.queue.nacked(ended == Released::Discarded);
+            }
         });
     }
 
-    async fn end<S: Step<Reply = Released>>(&self, step: S) -> Result<()> {
+    async fn end<S: Step<Reply = Released>>(&self, step: S) -> Result<Released> {
         self.ended.store(true, Ordering::Relaxed);
         match self.shared.take_back(self.grant.token()) {
             Some(_) if self.has_expired() => {
@@ -241,6 +250,10 @@ impl Delivery {
                 Err(self.shared.not_held(S::OP, Some(&self.grant)))
             }
         }
+    }
+
+    fn counts(&self) -> &JobCounts {
+        &self.shared.client().counters.queue
     }
 
     /// Whether its validity is over. The lease on the server outlives that by the margin.

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use super::QueueObject;
 use super::step::{self, Cancel, MAX_TAKEN, Nack, QueueState, Renew, Take};
-use crate::contended::{AcquireStep, Cohort, Contended, MutexOrder, Ordered, OrderedGuard, Primitive, QueueNames};
+use crate::contended::{
+    AcquireStep, Cohort, Contended, EXACT_FLOOR, MutexOrder, Ordered, OrderedGuard, Primitive, QueueNames,
+};
 use crate::context::Context;
 use crate::lease::{Grant, GrantSpec, HolderId, Term};
 use crate::name::ObjectName;
@@ -26,6 +28,7 @@ impl Primitive for Jobs {
     const KIND: &'static str = "queue";
     const QUEUE: QueueNames = step::QUEUE;
     const ONE_GRANT_ENDS: bool = false;
+    const SHORTEST_TIMER: Duration = EXACT_FLOOR;
     const AT_ONCE: usize = 16;
     const HAS_FOREIGN: bool = false;
 

@@ -133,7 +133,9 @@ impl Queue {
         let id = Some(id.to_owned()).filter(|id| !id.is_empty());
         let Some(id) = id else { return Ok(Removed { count: 0, delivered: false }) };
         let remove = |once| Remove { once, dead, id: Some(id.clone()) };
-        self.client().operate_once(self.shared.name(), remove).await.map_err(|failed| failed.error)
+        let removed = self.client().operate_once(self.shared.name(), remove).await.map_err(|failed| failed.error)?;
+        self.client().counters.queue.removed(removed.count);
+        Ok(removed)
     }
 
     /// Removes all jobs that wait, due or not; how many. Deliveries go on, and the dead list stays.
@@ -162,7 +164,10 @@ impl Queue {
             // One that came too late is made anew by the loop.
             match self.shared.run_now(&remove).await? {
                 Carried { out: Some(Removed { count: 0, .. }), .. } => return Ok(count),
-                Carried { out: Some(removed), .. } => count += removed.count,
+                Carried { out: Some(removed), .. } => {
+                    self.client().counters.queue.removed(removed.count);
+                    count += removed.count;
+                }
                 Carried { out: None, .. } => return Err(self.shared.too_late(Remove::OP)),
             }
         }

@@ -31,6 +31,7 @@ pub use new_job::NewJob;
 pub use options::QueueOptions;
 #[cfg(test)]
 pub(crate) use step::QueueState;
+pub(crate) use step::Renew;
 use step::{Put as PutStep, PutOnce, PutOutcome};
 
 use crate::contended::{Contended, Home};
@@ -157,9 +158,12 @@ impl Queue {
             let step = PutStep { once, jobs: some, max_length, max_attempts };
             match self.send_put(step, has_ids).await? {
                 PutOutcome::Put(are_new) => {
+                    let new = are_new.iter().filter(|is_new| **is_new).count();
+                    self.client().counters.queue.put(new, are_new.len() - new);
                     put.extend(ids.into_iter().zip(are_new).map(|(id, is_new)| Put { id, is_new }));
                 }
                 PutOutcome::Full { length } => {
+                    self.client().counters.queue.full();
                     let message = format!(
                         "the queue is full: it has {length} jobs of at most {}, and {} of this call were put; take some, or raise \
                          max_length",

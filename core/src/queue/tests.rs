@@ -1,6 +1,7 @@
 //! What a queue does, on `memory://` and on a real server.
 
 mod consumers;
+mod counted;
 mod ending;
 mod order;
 mod waiting;

@@ -19,7 +19,7 @@ use crate::Client;
 use crate::contended::place::{Place, SOON, settle, soon, still_client};
 use crate::error::Result;
 use crate::lease::HolderId;
-use crate::stats::RwLockStats;
+use crate::stats::{Held, RwLockStats};
 
 /// Less than the shortest poll of a waiter: who gets it in this time was told.
 const TOLD: Duration = Duration::from_millis(500);
@@ -83,5 +83,5 @@ async fn waiting(lock: &RwLock, callers: u64) {
 /// What the read-write locks of this client have counted.
 fn counts(lock: &RwLock) -> RwLockStats {
     let context = lock.shared.client();
-    context.counters.snapshot(0, 0, context.keeper.held::<super::Renew>(), 0).rw_lock
+    context.counters.snapshot(Held { rw_locks: context.keeper.held::<super::Renew>(), ..Held::default() }).rw_lock
 }

@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 use super::{Inspection, Permits, Semaphore};
 use crate::contended::place::{Place, SOON, settle, soon, still_client};
 use crate::error::Result;
-use crate::stats::SemaphoreStats;
+use crate::stats::{Held, SemaphoreStats};
 use crate::{Client, Config};
 
 impl Place {
@@ -78,5 +78,5 @@ async fn waiting(pool: &Semaphore, callers: u64) {
 /// What the semaphores of this client have counted.
 fn counts(pool: &Semaphore) -> SemaphoreStats {
     let context = pool.client();
-    context.counters.snapshot(0, context.keeper.held::<super::Renew>(), 0, 0).semaphore
+    context.counters.snapshot(Held { semaphores: context.keeper.held::<super::Renew>(), ..Held::default() }).semaphore
 }

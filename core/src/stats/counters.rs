@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::histogram::Times;
 use super::holds::HoldCounts;
-use super::{CountingSemaphoreStats, LatchStats, LimiterStats, LockStats, Stats};
+use super::{CountingSemaphoreStats, LatchStats, LimiterStats, LockStats, QueueStats, Stats};
 
 /// One for each client.
 #[derive(Default)]
@@ -16,8 +16,7 @@ pub(crate) struct Counters {
     pub(crate) limiter: DecisionCounts,
     pub(crate) semaphore: HoldCounts,
     pub(crate) rw_lock: HoldCounts,
-    /// Of deliveries of queues.
-    pub(crate) queue: HoldCounts,
+    pub(crate) queue: JobCounts,
     pub(crate) counting: GrantCounts,
     pub(crate) latch: LatchCounts,
     /// One that was refused is one that timed out: nobody waits.
@@ -33,19 +32,30 @@ impl Counters {
         add(&self.retries, 1);
     }
 
-    /// Everything counted so far; the keeper knows how many holds of each kind there are.
-    pub(crate) fn snapshot(&self, locks: u64, semaphores: u64, rw_locks: u64, workers: u64) -> Stats {
+    /// Everything counted so far.
+    pub(crate) fn snapshot(&self, held: Held) -> Stats {
         Stats {
             retries: read(&self.retries),
-            lock: self.lock.snapshot(locks),
+            lock: self.lock.snapshot(held.locks),
             limiter: self.limiter.snapshot(),
-            semaphore: self.semaphore.snapshot_of_semaphores(semaphores),
-            rw_lock: self.rw_lock.snapshot_of_rw_locks(rw_locks),
+            semaphore: self.semaphore.snapshot_of_semaphores(held.semaphores),
+            rw_lock: self.rw_lock.snapshot_of_rw_locks(held.rw_locks),
             counting_semaphore: self.counting.snapshot(),
             latch: self.latch.snapshot(),
-            worker: self.worker.snapshot_of_workers(workers),
+            worker: self.worker.snapshot_of_workers(held.workers),
+            queue: self.queue.snapshot(held.deliveries),
         }
     }
+}
+
+/// How many holds of each kind there are, which the keeper knows.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Held {
+    pub(crate) locks: u64,
+    pub(crate) semaphores: u64,
+    pub(crate) rw_locks: u64,
+    pub(crate) workers: u64,
+    pub(crate) deliveries: u64,
 }
 
 /// Counts as a waiting caller for as long as it lives.
@@ -86,6 +96,90 @@ impl GrantCounts {
             self.grants.snapshot(0);
         let released = read(&self.released);
         CountingSemaphoreStats { acquired, contended, wait_timeouts, cancelled, released, waiting, wait_time }
+    }
+}
+
+/// Of queues.
+#[derive(Default)]
+pub(crate) struct JobCounts {
+    deliveries: HoldCounts,
+    put: AtomicU64,
+    duplicates: AtomicU64,
+    full: AtomicU64,
+    acked: AtomicU64,
+    nacked: AtomicU64,
+    dead: AtomicU64,
+    removed: AtomicU64,
+}
+
+impl JobCounts {
+    pub(crate) fn deliveries(&self) -> &HoldCounts {
+        &self.deliveries
+    }
+
+    /// So many jobs were put, and so many were not because their ids were there.
+    pub(crate) fn put(&self, jobs: usize, duplicates: usize) {
+        add(&self.put, jobs as u64);
+        add(&self.duplicates, duplicates as u64);
+    }
+
+    /// A request was refused because the queue was full.
+    pub(crate) fn full(&self) {
+        add(&self.full, 1);
+    }
+
+    /// A delivery was acknowledged.
+    pub(crate) fn acked(&self) {
+        add(&self.acked, 1);
+    }
+
+    /// A worker put its delivery back, after which its job may be dead.
+    pub(crate) fn nacked(&self, dead: bool) {
+        add(&self.nacked, 1);
+        add(&self.dead, dead.into());
+    }
+
+    /// So many jobs were removed.
+    pub(crate) fn removed(&self, jobs: u64) {
+        add(&self.removed, jobs);
+    }
+
+    fn snapshot(&self, held: u64) -> QueueStats {
+        // Before the deliveries: one that is seen as ended is seen as taken.
+        let (acked, dead, nacked) = (read(&self.acked), read(&self.dead), read(&self.nacked));
+        let LockStats {
+            acquired,
+            contended,
+            wait_timeouts,
+            cancelled,
+            renewals,
+            renewal_failures,
+            lost,
+            waiting,
+            wait_time,
+            hold_time,
+            ..
+        } = self.deliveries.snapshot(held);
+        QueueStats {
+            put: read(&self.put),
+            duplicates: read(&self.duplicates),
+            full: read(&self.full),
+            taken: acquired,
+            contended,
+            wait_timeouts,
+            cancelled,
+            acked,
+            nacked,
+            dead,
+            removed: read(&self.removed),
+            renewals,
+            renewal_failures,
+            lost,
+            waiting,
+            held,
+            wait_time,
+            hold_time,
+        }
     }
 }
 
@@ -193,6 +287,7 @@ pub(super) fn read(counter: &AtomicU64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::holds::Way;
     use super::super::{RwLockStats, SemaphoreStats, WorkerStats};
     use super::*;
 
@@ -217,7 +312,14 @@ mod tests {
         counters.latch.cancelled();
         let waits_for_latch = counters.latch.waits();
         counters.worker.wait_timed_out();
-        let seen = counters.snapshot(0, 2, 1, 3);
+        counters.queue.put(5, 2);
+        counters.queue.full();
+        counters.queue.deliveries().acquired(took, Way::Waited);
+        counters.queue.acked();
+        counters.queue.nacked(false);
+        counters.queue.nacked(true);
+        counters.queue.removed(4);
+        let seen = counters.snapshot(Held { locks: 0, semaphores: 2, rw_locks: 1, workers: 3, deliveries: 6 });
         assert_eq!((seen.retries, seen.lock), (1, LockStats { lost: 1, ..LockStats::default() }));
         assert_eq!(seen.semaphore, SemaphoreStats { cancelled: 1, held: 2, ..SemaphoreStats::default() });
         assert_eq!(seen.rw_lock, RwLockStats { lost: 1, held: 1, ..RwLockStats::default() });
@@ -227,12 +329,29 @@ mod tests {
         let expected = LimiterStats { granted: 2, refused: 1, tokens: 7, by_policy: 1, waiting: 1, wait_time };
         assert_eq!((seen.limiter, wait_time.sum), (expected, took * 2));
         assert_eq!(seen.worker, WorkerStats { refused: 1, held: 3, ..WorkerStats::default() });
+        let QueueStats { wait_time, hold_time, .. } = seen.queue;
+        let expected = QueueStats {
+            put: 5,
+            duplicates: 2,
+            full: 1,
+            taken: 1,
+            contended: 1,
+            acked: 1,
+            nacked: 2,
+            dead: 1,
+            removed: 4,
+            held: 6,
+            wait_time,
+            hold_time,
+            ..QueueStats::default()
+        };
+        assert_eq!((seen.queue, wait_time.sum), (expected, took));
         let LatchStats { wait_time, .. } = seen.latch;
         let expected = LatchStats { counted_down: 1, opened: 1, wait_timeouts: 1, cancelled: 1, waiting: 1, wait_time };
         assert_eq!((seen.latch, wait_time.sum), (expected, took));
         drop(waits_for_latch);
-        assert_eq!(counters.snapshot(0, 0, 0, 0).latch.waiting, 0);
+        assert_eq!(counters.snapshot(Held::default()).latch.waiting, 0);
         drop(waiting);
-        assert_eq!(counters.snapshot(0, 0, 0, 0).limiter.waiting, 0);
+        assert_eq!(counters.snapshot(Held::default()).limiter.waiting, 0);
     }
 }

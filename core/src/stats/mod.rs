@@ -4,7 +4,7 @@ mod counters;
 mod histogram;
 mod holds;
 
-pub(crate) use counters::{Counters, Waiting};
+pub(crate) use counters::{Counters, Held, JobCounts, Waiting};
 pub use histogram::{HISTOGRAM_BUCKETS, Histogram};
 pub(crate) use holds::{HoldCounts, Way};
 
@@ -32,6 +32,8 @@ pub struct Stats {
     pub latch: LatchStats,
     /// What its worker numbers have counted.
     pub worker: WorkerStats,
+    /// What its queues have counted.
+    pub queue: QueueStats,
     // </api:stats>
 }
 
@@ -210,6 +212,51 @@ pub struct WorkerStats {
     /// From the lease of a number to the beginning of its release: as many as `released`.
     pub hold_time: Histogram,
     // </api:worker-stats>
+}
+
+/// What the queues of a client have counted. A job that dies because its last lease ran out is counted by nobody: the server
+/// finds it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct QueueStats {
+    // <api:queue-stats> written by `python3 api/write.py` from api/records.json
+    /// Jobs put.
+    pub put: u64,
+    /// Jobs that were not put because a job of their id was there.
+    pub duplicates: u64,
+    /// Requests to put jobs that were refused because the queue was full.
+    pub full: u64,
+    /// Jobs delivered to a caller.
+    pub taken: u64,
+    /// Of these, the ones that the caller had to wait for.
+    pub contended: u64,
+    /// Takes that brought no job within their wait.
+    pub wait_timeouts: u64,
+    /// Takes whose caller gave up while it waited.
+    pub cancelled: u64,
+    /// Deliveries that were acknowledged.
+    pub acked: u64,
+    /// Deliveries that were put back, the ones that were let go included.
+    pub nacked: u64,
+    /// Of these, the ones whose job was delivered as often as it may be, and is dead.
+    pub dead: u64,
+    /// Jobs that were cancelled, purged, or removed from the dead ones.
+    pub removed: u64,
+    /// Leases prolonged by the watchdog, one for each delivery and time.
+    pub renewals: u64,
+    /// Renewals that got no answer or a passing error, and were tried again while the lease lasted.
+    pub renewal_failures: u64,
+    /// Deliveries that were lost, and come again.
+    pub lost: u64,
+    /// Callers that wait now.
+    pub waiting: u64,
+    /// Deliveries that are looked after now.
+    pub held: u64,
+    /// From the call of a take to its delivery, waited or not: as many as `taken`.
+    pub wait_time: Histogram,
+    /// From a delivery to the beginning of its end by its worker.
+    pub hold_time: Histogram,
+    // </api:queue-stats>
 }
 
 /// What the latches of a client have counted.

@@ -20,6 +20,7 @@
     X(dlock_client_counting_semaphore_stats, dlock_client_counting_semaphore_stats(NULL, NULL, error))                 \
     X(dlock_client_latch_stats, dlock_client_latch_stats(NULL, NULL, error))                                           \
     X(dlock_client_worker_stats, dlock_client_worker_stats(NULL, NULL, error))                                         \
+    X(dlock_client_queue_stats, dlock_client_queue_stats(NULL, NULL, error))                                           \
     X(dlock_lock_open, dlock_lock_open(NULL, NULL, 0, NULL, NULL, error))                                              \
     X(dlock_lock_free, dlock_lock_free(NULL))                                                                          \
     X(dlock_lock_name, dlock_lock_name(NULL, NULL, 0, NULL, error))                                                    \

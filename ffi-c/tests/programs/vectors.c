@@ -38,6 +38,7 @@ static void statistics_have_the_names_of_every_language(void) {
     dlock_counting_semaphore_stats_t counting = DLOCK_COUNTING_SEMAPHORE_STATS_INIT;
     dlock_latch_stats_t latch = DLOCK_LATCH_STATS_INIT;
     dlock_worker_stats_t worker = DLOCK_WORKER_STATS_INIT;
+    dlock_queue_stats_t queue = DLOCK_QUEUE_STATS_INIT;
     OK(dlock_client_stats(client, &own, error));
     OK(dlock_client_lock_stats(client, &lock, error));
     OK(dlock_client_limiter_stats(client, &limiter, error));
@@ -46,6 +47,7 @@ static void statistics_have_the_names_of_every_language(void) {
     OK(dlock_client_counting_semaphore_stats(client, &counting, error));
     OK(dlock_client_latch_stats(client, &latch, error));
     OK(dlock_client_worker_stats(client, &worker, error));
+    OK(dlock_client_queue_stats(client, &queue, error));
 #define OWN(name) size += sizeof own.name;
 #define OF_LOCK(name) size += sizeof lock.name;
 #define OF_LIMITER(name) size += sizeof limiter.name;
@@ -54,6 +56,7 @@ static void statistics_have_the_names_of_every_language(void) {
 #define OF_COUNTING(name) size += sizeof counting.name;
 #define OF_LATCH(name) size += sizeof latch.name;
 #define OF_WORKER(name) size += sizeof worker.name;
+#define OF_QUEUE(name) size += sizeof queue.name;
     size_t size = sizeof own.struct_size;
     VECTOR_COUNTERS(OWN)
     CHECK(size == sizeof own); /* and no others */
@@ -85,6 +88,10 @@ static void statistics_have_the_names_of_every_language(void) {
     VECTOR_WORKER_COUNTERS(OF_WORKER)
     VECTOR_WORKER_HISTOGRAMS(OF_WORKER)
     CHECK(size == sizeof worker);
+    size = sizeof queue.struct_size;
+    VECTOR_QUEUE_COUNTERS(OF_QUEUE)
+    VECTOR_QUEUE_HISTOGRAMS(OF_QUEUE)
+    CHECK(size == sizeof queue);
 #define count_us count
 #define buckets_us buckets
 #define PART(name) in_all += sizeof lock.wait_time.name##_us;

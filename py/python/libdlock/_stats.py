@@ -227,6 +227,50 @@ class WorkerStats:
 
 
 @dataclass(frozen=True, slots=True)
+class QueueStats:
+    """What the queues of a client have counted."""
+
+    # <api:queue-stats> written by `python3 api/write.py` from api/records.json
+    put: int
+    """Jobs put."""
+    duplicates: int
+    """Jobs that were not put because a job of their id was there."""
+    full: int
+    """Requests to put jobs that were refused because the queue was full."""
+    taken: int
+    """Jobs delivered to a caller."""
+    contended: int
+    """Of these, the ones that the caller had to wait for."""
+    wait_timeouts: int
+    """Takes that brought no job within their wait."""
+    cancelled: int
+    """Takes whose caller gave up while it waited."""
+    acked: int
+    """Deliveries that were acknowledged."""
+    nacked: int
+    """Deliveries that were put back, the ones that were let go included."""
+    dead: int
+    """Of these, the ones whose job was delivered as often as it may be, and is dead."""
+    removed: int
+    """Jobs that were cancelled, purged, or removed from the dead ones."""
+    renewals: int
+    """Leases prolonged by the watchdog, one for each delivery and time."""
+    renewal_failures: int
+    """Renewals that got no answer or a passing error, and were tried again while the lease lasted."""
+    lost: int
+    """Deliveries that were lost, and come again."""
+    waiting: int
+    """Callers that wait now."""
+    held: int
+    """Deliveries that are looked after now."""
+    wait_time: Histogram
+    """From the call of a take to its delivery, waited or not: as many as `taken`."""
+    hold_time: Histogram
+    """From a delivery to the beginning of its end by its worker."""
+    # </api:queue-stats>
+
+
+@dataclass(frozen=True, slots=True)
 class Stats:
     """What a client has counted since it was opened: what is its own, and a block for each kind of object."""
 
@@ -247,6 +291,8 @@ class Stats:
     """What its latches have counted."""
     worker: WorkerStats
     """What its worker numbers have counted."""
+    queue: QueueStats
+    """What its queues have counted."""
     # </api:stats>
 
     @classmethod
@@ -266,6 +312,7 @@ class Stats:
             CountingSemaphoreStats(*counts[42:48], *times[7:8]),
             LatchStats(*counts[48:53], *times[8:9]),
             WorkerStats(*counts[53:60], *times[9:11]),
+            QueueStats(*counts[60:76], *times[11:13]),
         )
         # </api:stats-of>
 

@@ -4,6 +4,7 @@
 //! which promise when the mechanism behind it is taken out.
 
 pub mod failovers;
+pub mod jobs;
 pub mod limiters;
 pub mod peer;
 pub mod permits;

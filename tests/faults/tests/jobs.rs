@@ -1,30 +1,16 @@
 //! A delayed queue whose workers are killed or stand still, whose answers are lost, and whose server is full or has its clock set.
 
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use libdlock::lease::Lease;
 use libdlock::queue::{NewJob, QueueOptions};
-use libdlock::{Client, ErrorKind, Queue, Wait};
+use libdlock::{Client, ErrorKind, Wait};
+use libdlock_faults::jobs::work;
 use libdlock_faults::{Peer, SLACK, SOON, bounded, client, with_options, worker};
 use libdlock_testkit::{Action, Proxy, Server};
 
 const SECOND: Duration = Duration::from_secs(1);
 const SECOND_US: i64 = 1_000_000;
-
-/// Takes and acknowledges until so many were done; their ids, and which attempt each was.
-async fn work(queue: &Queue, count: usize) -> BTreeMap<String, u32> {
-    let mut done = BTreeMap::new();
-    while done.len() < count {
-        let taken = bounded(SOON, "a job comes", queue.take_many(100, Wait::Forever)).await.expect("take");
-        for delivery in taken {
-            let before = done.insert(delivery.id().to_owned(), delivery.attempt());
-            assert_eq!(before, None, "{} was done twice", delivery.id());
-            delivery.ack().await.expect("ack");
-        }
-    }
-    done
-}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_killed_workers_jobs_come_again() {

@@ -51,6 +51,7 @@ impl Tally {
             Released::Freed { announced, .. } => (self.freed, self.announced) = (true, self.announced && announced),
             // A retry that finds nothing: the first attempt freed it.
             Released::NotHeld => self.freed |= done.echo_until.is_some(),
+            Released::Discarded => self.freed = true,
         }
     }
 

@@ -47,9 +47,9 @@ impl Step for Nack {
         }
         let before = state.first_due();
         let due = self.delay.map(|delay| after(now, millis(delay)));
-        state.put_back(&self.owner, now, due, self.undelivered, &self.reason);
+        let dead = state.put_back(&self.owner, now, due, self.undelivered, &self.reason);
         state.announce(name, now, before, outbox);
-        Ok(Released::Freed { announced: true, rank: None })
+        Ok(if dead { Released::Discarded } else { Released::Freed { announced: true, rank: None } })
     }
 
     fn script() -> &'static Script {
@@ -71,7 +71,8 @@ impl Step for Nack {
     fn decode(reply: Reply) -> Result<Released, Malformed> {
         match wire::int(wire::list(reply)?.first())? {
             0 => Ok(Released::NotHeld),
-            1 | 2 => Ok(Released::Freed { announced: true, rank: None }),
+            1 => Ok(Released::Freed { announced: true, rank: None }),
+            2 => Ok(Released::Discarded),
             _ => Err(Malformed),
         }
     }

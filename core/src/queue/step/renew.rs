@@ -24,7 +24,7 @@ impl Renewal for Renew {
     }
 
     fn counts(of: &Counters) -> &HoldCounts {
-        &of.queue
+        of.queue.deliveries()
     }
 }
 

@@ -14,6 +14,7 @@ import java.util.Arrays;
  * @param countingSemaphore what its counting semaphores have counted
  * @param latch what its latches have counted
  * @param worker what its worker numbers have counted
+ * @param queue what its queues have counted
  */
 public record Stats(
         long retries,
@@ -23,11 +24,12 @@ public record Stats(
         RwLockStats rwLock,
         CountingSemaphoreStats countingSemaphore,
         LatchStats latch,
-        WorkerStats worker) {
+        WorkerStats worker,
+        QueueStats queue) {
     // </api:record>
     // <api:counters> written by `python3 api/write.py` from api/records.json
-    private static final int COUNTERS = 60;
-    private static final int HISTOGRAMS = 11;
+    private static final int COUNTERS = 76;
+    private static final int HISTOGRAMS = 13;
 
     private static Stats of(long[] numbers, Histogram[] times) {
         return new Stats(
@@ -90,7 +92,26 @@ public record Stats(
                         numbers[58],
                         numbers[59],
                         times[9],
-                        times[10]));
+                        times[10]),
+                new QueueStats(
+                        numbers[60],
+                        numbers[61],
+                        numbers[62],
+                        numbers[63],
+                        numbers[64],
+                        numbers[65],
+                        numbers[66],
+                        numbers[67],
+                        numbers[68],
+                        numbers[69],
+                        numbers[70],
+                        numbers[71],
+                        numbers[72],
+                        numbers[73],
+                        numbers[74],
+                        numbers[75],
+                        times[11],
+                        times[12]));
     }
     // </api:counters>
 
