@@ -220,6 +220,30 @@ impl Delivery {
         });
     }
 
+    /// Puts it back, in the background, as one that nobody has seen: it does not count.
+    pub(super) fn give_back_unseen(self) {
+        self.let_go(|| Nack::undelivered(self.grant.owner()));
+    }
+
+    /// Puts it back, in the background, unless its end has begun.
+    fn let_go(&self, step: impl FnOnce() -> Nack) {
+        if self.ended.swap(true, Ordering::Relaxed) || self.shared.client().tasks.leak_if_forked(&self.shared) {
+            return;
+        }
+        let Some(grant) = self.shared.take_back(self.grant.token()) else { return };
+        if self.has_expired() {
+            return self.put_back_lost();
+        }
+        if grant.loss().is_some() {
+            return;
+        }
+        let (shared, step) = (self.shared.clone(), step());
+        self.shared.client().tasks.spawn_operation(async move {
+            // The lease runs out instead.
+            drop(shared.end_by(grant, step).await);
+        });
+    }
+
     /// Prolongs the lease to `lease` from now on, 100 ms to 24 h. Only ever prolongs.
     ///
     /// # Errors
@@ -252,21 +276,7 @@ impl FloorCharBoundary for str {
 
 impl Drop for Delivery {
     fn drop(&mut self) {
-        if self.ended.load(Ordering::Relaxed) || self.shared.client().tasks.leak_if_forked(&self.shared) {
-            return;
-        }
-        let Some(grant) = self.shared.take_back(self.grant.token()) else { return };
-        if self.has_expired() {
-            return self.put_back_lost();
-        }
-        if grant.loss().is_some() {
-            return;
-        }
-        let (shared, step) = (self.shared.clone(), self.nack_step(None, "its worker let it go"));
-        self.shared.client().tasks.spawn_operation(async move {
-            // The lease runs out instead.
-            drop(shared.end_by(grant, step).await);
-        });
+        self.let_go(|| self.nack_step(None, "its worker let it go"));
     }
 }
 

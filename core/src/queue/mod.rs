@@ -156,6 +156,10 @@ impl Queue {
             let PutStep { once, max_length, max_attempts, .. } = self.put_step();
             let step = PutStep { once, jobs: some, max_length, max_attempts };
             match self.send_put(step, has_ids).await? {
+                PutOutcome::Put(are_new) if are_new.len() != ids.len() => {
+                    let message = "the server's reply has another number of answers";
+                    return Err(Error::new(ErrorKind::Server, PutStep::OP, message).on(self.key()));
+                }
                 PutOutcome::Put(are_new) => {
                     put.extend(ids.into_iter().zip(are_new).map(|(id, is_new)| Put { id, is_new }));
                 }
