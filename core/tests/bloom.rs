@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use libdlock::{Client, ErrorKind};
-use libdlock_testkit::{Action, Proxy, Server};
+use libdlock_testkit::{Action, Proxy, Scripted, Server};
 
 #[tokio::test]
 async fn a_lost_reply_is_unknown_or_answered_rightly() {
@@ -49,5 +49,41 @@ fn threads_add_each_item_once() {
         });
         let times: BTreeSet<usize> = (0..2_000).map(|at| new.iter().filter(|new| new[at]).count()).collect();
         assert_eq!(times, BTreeSet::from([1]), "each item was new to one thread");
+    }
+}
+
+#[tokio::test]
+async fn absurd_replies_are_errors_of_the_server() {
+    let replies = [
+        "$1\r\n1\r\n",
+        "$3\r\n101\r\n",
+        "$2\r\n12\r\n",
+        "$0\r\n\r\n",
+        "$-1\r\n",
+        "+OK\r\n",
+        ":-1\r\n",
+        "*0\r\n",
+        "*4\r\n$-1\r\n$-1\r\n$-1\r\n$-1\r\n",
+        "*4\r\n:5\r\n*0\r\n:1\r\n$2\r\n\u{1b}[\r\n",
+        "%1\r\n+a\r\n+b\r\n",
+        ",inf\r\n",
+        "-ERR \u{1b}[31m s3cret\r\n",
+    ];
+    for reply in replies {
+        let server =
+            Scripted::start(move |words| words[0].to_ascii_uppercase().starts_with("EVAL").then(|| reply.to_owned()));
+        let filter = Client::connect(&server.url()).await.unwrap().bloom_filter("seen", 100, 0.01).unwrap();
+        let errors = [
+            filter.add(["a", "b"]).await.err(),
+            filter.contains(["a", "b"]).await.err(),
+            filter.count().await.err(),
+            filter.false_positive_rate().await.err(),
+            filter.clear().await.err(),
+        ];
+        for (at, error) in errors.into_iter().enumerate() {
+            let error = error.unwrap_or_else(|| panic!("call {at} believes {reply:?}"));
+            assert!(matches!(error.kind(), ErrorKind::Server | ErrorKind::WrongType), "{reply:?}: {error}");
+            assert!(!error.to_string().contains('\u{1b}'), "{error}");
+        }
     }
 }

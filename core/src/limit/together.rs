@@ -36,9 +36,16 @@ pub(super) struct Together {
 
 #[derive(Default)]
 struct Groups {
-    /// Those that one is about to ask for, beside itself.
-    by_demand: HashMap<Demand, Vec<oneshot::Sender<Outcome>>>,
+    by_demand: HashMap<Demand, Group>,
+    /// The number of the latest.
+    last: u64,
     alone_until: Tick,
+}
+
+/// Those that are about to be asked for together.
+struct Group {
+    number: u64,
+    members: Vec<oneshot::Sender<Outcome>>,
 }
 
 /// One request is under way as long as this is there.
@@ -50,33 +57,51 @@ impl Drop for Asking<'_> {
     }
 }
 
-/// The one that asks for all of its group. Dropped before, it leaves the others to ask alone.
-struct Leader<'a> {
-    together: &'a Together,
+/// A caller in a group. The first that runs again asks for all of it: not always the one that came first, since a future may
+/// not be polled for long, such as another branch of a `select!`, and is not to hold up the others.
+struct Member<'a> {
+    limiter: &'a RateLimiter,
     demand: Demand,
-    closed: bool,
+    group: u64,
+    told: Option<oneshot::Receiver<Outcome>>,
+    /// Whether the group may still be open.
+    open: bool,
 }
 
-impl Leader<'_> {
-    /// Those that have come, and nobody from here on.
-    fn close(mut self) -> Vec<oneshot::Sender<Outcome>> {
-        self.closed = true;
-        self.together.groups().by_demand.remove(&self.demand).unwrap_or_default()
-    }
-}
-
-impl Drop for Leader<'_> {
-    fn drop(&mut self) {
-        if !self.closed {
-            self.together.groups().by_demand.remove(&self.demand);
+impl Member<'_> {
+    /// Ends the group: those of it that still want an answer, or nobody when another member has ended it.
+    fn close(&mut self) -> Vec<oneshot::Sender<Outcome>> {
+        self.open = false;
+        let mut groups = self.limiter.shared.together().groups();
+        match groups.by_demand.entry(self.demand.clone()) {
+            Entry::Occupied(entry) if entry.get().number == self.group => {
+                let mut members = entry.remove().members;
+                members.retain(|member| !member.is_closed());
+                members
+            }
+            _ => Vec::new(),
         }
     }
+
+    /// What the group is told; `None` when each has to ask alone.
+    async fn told(&mut self) -> Option<Outcome> {
+        self.told.as_mut()?.await.ok()
+    }
 }
 
-enum Place<'a> {
-    Leads(Leader<'a>),
-    Follows(oneshot::Receiver<Outcome>),
-    Alone,
+impl Drop for Member<'_> {
+    fn drop(&mut self) {
+        self.told = None;
+        if !self.open || self.limiter.shared.client().tasks.is_forked() {
+            return;
+        }
+        let mut groups = self.limiter.shared.together().groups();
+        // A group without members would stay for ever.
+        let is_left = |group: &Group| group.number == self.group && group.members.iter().all(|other| other.is_closed());
+        if groups.by_demand.get(&self.demand).is_some_and(is_left) {
+            groups.by_demand.remove(&self.demand);
+        }
+    }
 }
 
 impl Together {
@@ -89,26 +114,6 @@ impl Together {
         (Asking(&self.asking), others)
     }
 
-    fn join(&self, demand: Demand, most: usize, now: Tick) -> Place<'_> {
-        let mut groups = self.groups();
-        if now < groups.alone_until {
-            return Place::Alone;
-        }
-        match groups.by_demand.entry(demand) {
-            Entry::Vacant(entry) => {
-                let demand = entry.key().clone();
-                entry.insert(Vec::new());
-                Place::Leads(Leader { together: self, demand, closed: false })
-            }
-            Entry::Occupied(mut entry) if entry.get().len() + 1 < most => {
-                let (tell, told) = oneshot::channel();
-                entry.get_mut().push(tell);
-                Place::Follows(told)
-            }
-            Entry::Occupied(_) => Place::Alone,
-        }
-    }
-
     fn refused(&self, now: Tick) {
         self.groups().alone_until = now.plus(PAUSE);
     }
@@ -117,49 +122,61 @@ impl Together {
 impl RateLimiter {
     /// Asks for tokens that are there now, together with who asks for as many at the same time.
     pub(super) async fn ask_beside_others(&self, cost: u64, asked_at: Tick) -> Outcome {
-        let together = self.shared.together();
-        let (_asking, others) = together.begin();
+        let (_asking, others) = self.shared.together().begin();
         let most = self.rates.limit().checked_div(cost).unwrap_or(0).min(MOST) as usize;
         // A call from outside of the runtime is often answered in its first poll, and is not to lose that.
-        if others && most > 1 && tokio::task::try_id().is_some() {
-            match together.join((self.rates.clone(), cost), most, asked_at) {
-                Place::Leads(leader) => {
-                    tokio::task::yield_now().await;
-                    let others = leader.close();
-                    if !others.is_empty()
-                        && let Some(outcome) = self.ask_for_all(cost, others, asked_at).await
-                    {
-                        return outcome;
-                    }
-                }
-                Place::Follows(told) => {
-                    if let Ok(outcome) = told.await {
-                        return outcome;
-                    }
-                }
-                Place::Alone => {}
+        if others
+            && most > 1
+            && tokio::task::try_id().is_some()
+            && let Some(mut member) = self.join((self.rates.clone(), cost), most, asked_at)
+        {
+            tokio::task::yield_now().await;
+            self.ask_for_all(cost, member.close());
+            if let Some(outcome) = member.told().await {
+                return outcome;
             }
         }
         self.ask(Judge::new(&self.rates, cost), asked_at, Tick::NEVER).await
     }
 
-    /// One request for its caller and for these, which goes on when the caller gives up. `None` when each has to ask alone.
-    async fn ask_for_all(&self, cost: u64, others: Vec<oneshot::Sender<Outcome>>, asked_at: Tick) -> Option<Outcome> {
+    /// Enters a group with room for one more, or begins one; `None` for a caller that has to ask alone.
+    fn join(&self, demand: Demand, most: usize, now: Tick) -> Option<Member<'_>> {
+        let mut groups = self.shared.together().groups();
+        if now < groups.alone_until {
+            return None;
+        }
+        let next = groups.last + 1;
+        let empty = || Group { number: next, members: Vec::new() };
+        let group = groups.by_demand.entry(demand.clone()).or_insert_with(empty);
+        if group.members.len() >= most {
+            return None;
+        }
+        let (tell, told) = oneshot::channel();
+        group.members.push(tell);
+        let number = group.number;
+        groups.last = next.max(number);
+        Some(Member { limiter: self, demand, group: number, told: Some(told), open: true })
+    }
+
+    /// One request for all of these, in a task of its own: none of them has to be polled for the others to get their answers. One
+    /// that has no company is left to ask alone.
+    fn ask_for_all(&self, cost: u64, members: Vec<oneshot::Sender<Outcome>>) {
+        if members.len() < 2 {
+            return;
+        }
         let limiter = self.clone();
-        let client = self.shared.client();
-        let asking = async move {
-            let sum = cost * (1 + others.len() as u64);
-            let outcome = limiter.ask(Judge::new(&limiter.rates, sum), asked_at, Tick::NEVER).await;
+        self.shared.client().tasks.spawn_operation(async move {
+            let (sum, together) = (cost * members.len() as u64, limiter.shared.together());
+            let clock = &limiter.shared.client().clock;
+            let outcome = limiter.ask(Judge::new(&limiter.rates, sum), clock.now(), Tick::NEVER).await;
             if outcome.as_ref().is_ok_and(|done| !done.reply.allowed) {
-                limiter.shared.together().refused(limiter.shared.client().clock.now());
-                return None;
+                // Each asks alone.
+                return together.refused(clock.now());
             }
-            for other in others {
+            for member in members {
                 // Who has given up has spent its tokens, as alone.
-                other.send(outcome.clone()).ok();
+                member.send(outcome.clone()).ok();
             }
-            Some(outcome)
-        };
-        client.tasks.operation(asking).await.flatten()
+        });
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Display};
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -178,7 +179,10 @@ impl Queue {
                 },
             };
             let mut working = JoinSet::new();
-            working.spawn(work(delivery.clone()));
+            // It may panic before it has made a future: without one, the job is put back as if that had panicked.
+            if let Ok(work) = catch_unwind(AssertUnwindSafe(|| work(delivery.clone()))) {
+                working.spawn(work);
+            }
             running.spawn(async move {
                 let _slot = slot;
                 delivery.done_by(working, &options).await;
@@ -208,7 +212,7 @@ impl Queue {
 }
 
 impl Delivery {
-    /// Ends this delivery as its work ends, which is the only task of `working`.
+    /// Ends this delivery as its work ends, which is the only task of `working`; none is there when it panicked.
     async fn done_by<E: Display + Send + 'static>(
         &self,
         mut working: JoinSet<std::result::Result<(), E>>,

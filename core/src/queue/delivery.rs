@@ -160,7 +160,7 @@ impl Delivery {
 
     /// As [`Delivery::give_back`], unattended: for deliveries that reach nobody.
     pub(crate) fn give_back_in_background(&self) {
-        self.let_go(Nack::undelivered(self.grant.owner()));
+        self.let_go(|| Nack::undelivered(self.grant.owner()));
     }
 
     pub(crate) fn grant(&self) -> &Grant {
@@ -217,7 +217,11 @@ impl Delivery {
         Nack { owner: self.grant.owner().to_owned(), delay, undelivered: false, reason }
     }
 
-    fn let_go(&self, step: Nack) {
+    /// Puts it back, in the background, unless its end has begun.
+    fn let_go(&self, step: impl FnOnce() -> Nack) {
+        if self.ended.swap(true, Ordering::Relaxed) || self.shared.client().tasks.leak_if_forked(&self.shared) {
+            return;
+        }
         let Some(grant) = self.shared.take_back(self.grant.token()) else { return };
         if self.has_expired() {
             return self.put_back_lost();
@@ -225,11 +229,12 @@ impl Delivery {
         if grant.loss().is_some() {
             return;
         }
-        let (shared, undelivered) = (self.shared.clone(), step.undelivered);
+        let (shared, step) = (self.shared.clone(), step());
         self.shared.client().tasks.spawn_operation(async move {
+            let counts = !step.undelivered;
             // The lease runs out instead of what fails.
             if let Ok(ended) = shared.end_by(grant, step).await
-                && !undelivered
+                && counts
             {
                 shared.client().counters.queue.nacked(ended == Released::Discarded);
             }
@@ -306,10 +311,7 @@ impl FloorCharBoundary for str {
 
 impl Drop for Delivery {
     fn drop(&mut self) {
-        if self.ended.load(Ordering::Relaxed) || self.shared.client().tasks.leak_if_forked(&self.shared) {
-            return;
-        }
-        self.let_go(self.nack_step(None, "its worker let it go"));
+        self.let_go(|| self.nack_step(None, "its worker let it go"));
     }
 }
 

@@ -157,6 +157,10 @@ impl Queue {
             let PutStep { once, max_length, max_attempts, .. } = self.put_step();
             let step = PutStep { once, jobs: some, max_length, max_attempts };
             match self.send_put(step, has_ids).await? {
+                PutOutcome::Put(are_new) if are_new.len() != ids.len() => {
+                    let message = "the server's reply has another number of answers";
+                    return Err(Error::new(ErrorKind::Server, PutStep::OP, message).on(self.key()));
+                }
                 PutOutcome::Put(are_new) => {
                     let new = are_new.iter().filter(|is_new| **is_new).count();
                     self.client().counters.queue.put(new, are_new.len() - new);

@@ -1,5 +1,6 @@
 //! Taking jobs.
 
+use std::mem;
 use std::time::Duration;
 
 use super::step::{MAX_TAKEN, Take};
@@ -10,6 +11,15 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::lease::{Grant, HolderId, Term};
 use crate::step::Step;
 use crate::wait::Wait;
+
+/// Deliveries that their caller has not seen yet: dropped with the call, they go back and do not count.
+struct Unseen(Vec<Delivery>);
+
+impl Drop for Unseen {
+    fn drop(&mut self) {
+        self.0.iter().for_each(Delivery::give_back_in_background);
+    }
+}
 
 impl Queue {
     /// Takes the first job that is due, waiting as long as it takes.
@@ -82,16 +92,16 @@ impl Queue {
             let allowed = format!("1 to {MAX_TAKEN}");
             return Err(Error::refused(ErrorKind::InvalidArgument, Take::OP, given, allowed).on(self.key()));
         }
-        let mut taken = self.take_now(most).await?;
+        let taken = self.take_now(most).await?;
         if !taken.is_empty() || wait == Wait::Try {
             return Ok(taken);
         }
-        taken.extend(self.take_for(wait).await?);
-        if !taken.is_empty() && most > 1 {
+        let mut taken = Unseen(self.take_for(wait).await?.into_iter().collect());
+        if !taken.0.is_empty() && most > 1 {
             // What follows is a bonus: what is taken already is not given up for an error.
-            taken.extend(self.take_now(most - 1).await.unwrap_or_default());
+            taken.0.extend(self.take_now(most - 1).await.unwrap_or_default());
         }
-        Ok(taken)
+        Ok(mem::take(&mut taken.0))
     }
 
     async fn take_now(&self, most: usize) -> Result<Vec<Delivery>> {

@@ -60,7 +60,8 @@ end
 -- A number above all before it.
 local function next_number(now)
   local last = tonumber(redis.call('GET', N) or '0')
-  if not last then
+  -- Above 2^53 the next one would be the same, and its rank too long; NaN is neither.
+  if not last or not (last < 9007199254740992) then
     refuse('WRONGTYPE the key holds no number')
   end
   local number = string.format('%.0f', math.max(last + 1, now))

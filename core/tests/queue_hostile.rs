@@ -1,0 +1,90 @@
+//! Queues whose handlers, callers and servers do what they should not.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use libdlock::queue::{ConsumeOptions, Delivery, QueueOptions};
+use libdlock::{Client, ErrorKind, Wait};
+use libdlock_testkit::{Action, Proxy, Scripted, Server};
+
+const SOON: Duration = Duration::from_secs(10);
+
+#[tokio::test]
+async fn a_handler_that_panics_at_once_ends_no_consumer() {
+    let client = Client::connect("memory://").await.unwrap();
+    let queue = client.queue("mails").unwrap();
+    queue.put_many(["bad", "good"]).await.unwrap();
+    let (done, stop) = tokio::sync::oneshot::channel();
+    let (done, ended) = (Mutex::new(Some(done)), Arc::new(AtomicUsize::new(0)));
+    let counted = ended.clone();
+    let work = move |delivery: Arc<Delivery>| {
+        // Before there is a future: as a payload that cannot be parsed.
+        assert!(delivery.payload() == b"good" || delivery.attempt() > 1, "a bad payload");
+        if counted.fetch_add(1, Ordering::SeqCst) == 1 {
+            done.lock().unwrap().take().unwrap().send(()).unwrap();
+        }
+        async { Ok::<(), String>(()) }
+    };
+    let options = ConsumeOptions::default().backoff(Duration::from_millis(50), Duration::from_millis(50));
+    let consuming = queue.consume(options, async { stop.await.unwrap() }, work);
+    tokio::time::timeout(SOON, consuming).await.expect("both jobs were done").unwrap();
+    assert_eq!(ended.load(Ordering::SeqCst), 2);
+    let counts = queue.counts().await.unwrap();
+    assert_eq!((counts.ready, counts.delayed, counts.in_flight, counts.dead), (0, 0, 0, 0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_take_of_many_that_is_dropped_does_not_count() {
+    let server = Server::start();
+    let proxy = Proxy::start(server.address());
+    let options = QueueOptions::default().max_attempts(1);
+    let direct = Client::connect(&server.url()).await.unwrap().queue_with("mails", options).unwrap();
+    let taker = Client::connect(&proxy.url()).await.unwrap().queue_with("mails", options).unwrap();
+    let taking = tokio::spawn(async move { taker.take_many(3, Wait::For(Duration::from_secs(60))).await });
+    while direct.counts().await.unwrap().waiters == 0 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    // The take that gets the job, and the one for more.
+    let first = proxy.on(&["EVALSHA", "dlock_queue_payloads"], Action::Pass);
+    let second = proxy.on(&["EVALSHA", "dlock_queue_payloads"], Action::HoldReply);
+    direct.put("to: ada").await.unwrap();
+    assert!(first.wait_for(1, SOON) && second.wait_for(1, SOON));
+    taking.abort();
+    assert!(taking.await.unwrap_err().is_cancelled());
+    proxy.heal();
+    let again = direct.take_timeout(SOON).await.unwrap().expect("the job comes again");
+    assert_eq!(again.attempt(), 1, "nobody has seen the first delivery");
+    again.ack().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_put_with_another_number_of_answers_is_refused() {
+    for answers in ["*2\r\n:1\r\n:1\r\n", "*5\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n"] {
+        let server =
+            Scripted::start(move |words| words[0].to_ascii_uppercase().starts_with("EVAL").then(|| answers.to_owned()));
+        let queue = Client::connect(&server.url()).await.unwrap().queue("mails").unwrap();
+        let error = queue.put_many(["a", "b", "c"]).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Server, "{error}");
+    }
+}
+
+/// Numbers that are no whole ones, or too large to count on, would make ranks that no take can read.
+#[tokio::test]
+async fn a_last_number_of_somebody_else_poisons_no_job() {
+    let server = Server::start();
+    let queue = Client::connect(&server.url()).await.unwrap().queue("mails").unwrap();
+    for last in ["inf", "nan", "1e300", "9007199254740992", "12345678901234567", "-inf", "text"] {
+        server.cmd(&["SET", "dlock_queue_last:{mails}", last]);
+        match queue.put("to: ada").await {
+            Ok(_) => queue.try_take().await.expect(last).expect(last).ack().await.unwrap(),
+            Err(error) => assert_eq!(error.kind(), ErrorKind::WrongType, "{last}: {error}"),
+        }
+        server.cmd(&["DEL", "dlock_queue_last:{mails}"]);
+        queue.put("to: bob").await.unwrap();
+        let delivery = queue.try_take().await.expect(last).expect(last);
+        assert_eq!(delivery.payload(), b"to: bob", "{last}");
+        delivery.ack().await.unwrap();
+    }
+}
