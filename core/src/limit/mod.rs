@@ -16,6 +16,9 @@ mod adjust;
 mod answer;
 mod asking;
 mod decision;
+mod each;
+#[cfg(test)]
+mod each_test;
 #[cfg(test)]
 mod given_back_test;
 mod keyed;

@@ -121,6 +121,8 @@ class RateLimiter(NamedLimiter):
         await running_port().call(_native.submit_limiter_block, self._number, given, key_given(key))
 
     async def _ask(self, cost: int, wait: int | None, key: str | None) -> Decision:
-        submit, limiter = _native.submit_limiter_acquire, self._number
-        cost = cost_given(cost, self._name)
-        return Decision(*await running_port().call(submit, limiter, cost, wait, key_given(key)))
+        cost, of_key = cost_given(cost, self._name), key_given(key)
+        port = running_port()
+        if wait == DO_NOT_WAIT:
+            return Decision(*await port.decide(self._number, cost, of_key))
+        return Decision(*await port.call(_native.submit_limiter_acquire, self._number, cost, wait, of_key))
