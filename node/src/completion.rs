@@ -138,9 +138,7 @@ impl<'a> Rows<'a> {
             })),
             Outcome::Loss(reason) => self.other(Either12::C(Loss::from(reason))),
             Outcome::Decision(decision) => self.other(Either12::D(Decision::from(decision))),
-            Outcome::Decisions(answers) => {
-                self.other(Either12::J(Decisions::from(answers)))
-            }
+            Outcome::Decisions(answers) => self.other(Either12::J(Decisions::from(answers))),
             Outcome::Ids(ids) => self.other(Either12::K(BigInt64Array::new(ids.0))),
             Outcome::Flags(answers) => self.other(Either12::L(answers.0)),
             Outcome::Real(number) => (Tag::Number, number.0, 0.0),

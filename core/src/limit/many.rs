@@ -191,13 +191,7 @@ impl RateLimiter {
     }
 
     /// The way of a single call, with all that it does about a server that is not there.
-    async fn ask_alone<'a>(
-        &self,
-        item: Item<'a>,
-        answers: &mut Answers,
-        refused: &mut Vec<Item<'a>>,
-        asked_at: Tick,
-    ) {
+    async fn ask_alone<'a>(&self, item: Item<'a>, answers: &mut Answers, refused: &mut Vec<Item<'a>>, asked_at: Tick) {
         match self.bucket(item.key) {
             Ok(limiter) => {
                 let judged = Box::pin(limiter.ask(item.step.clone(), asked_at, Tick::NEVER)).await;

@@ -18,8 +18,6 @@ mod asking;
 mod decision;
 mod each;
 #[cfg(test)]
-mod each_test;
-#[cfg(test)]
 mod given_back_test;
 mod keyed;
 mod limiter;

@@ -62,7 +62,7 @@ class Part:
         """Whether it was answered; a port does so once."""
         return False
 
-    def set_result(self, answers: list[Any]) -> None:
+    def set_result(self, answers: Any) -> None:
         """Tells each its own answer, which may be an exception."""
         for ask, answer in zip(self._asks, answers, strict=True):
             ask.tell(answer)
