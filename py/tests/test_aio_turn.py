@@ -95,9 +95,7 @@ async def test_callers_of_one_turn_need_two_scripts(server: RedisServer, name: s
             assert await limiter.try_acquire()
 
 
-async def test_a_task_that_is_cancelled_before_its_call_was_sent_spends_nothing(
-    server: RedisServer, name: str
-) -> None:
+async def test_a_task_cancelled_before_its_turn_ends_spends_nothing(server: RedisServer, name: str) -> None:
     async with aio.connect(server.url) as client:
         limiter = client.rate_limiter(name, rate=20, per=HOUR)
         for left in (10, 0):
@@ -111,9 +109,7 @@ async def test_a_task_that_is_cancelled_before_its_call_was_sent_spends_nothing(
             assert (await limiter.peek()).remaining == left
 
 
-async def test_tasks_that_are_cancelled_after_their_call_was_sent_leave_nothing_behind(
-    server: RedisServer, name: str
-) -> None:
+async def test_tasks_cancelled_after_their_turn_keep_nobody_waiting(server: RedisServer, name: str) -> None:
     async with aio.connect(server.url) as client:
         limiter = client.rate_limiter(name, rate=1000, per=HOUR)
         for given_up in (slice(0, 5), slice(0, 10), slice(0, 0)):
@@ -128,7 +124,7 @@ async def test_tasks_that_are_cancelled_after_their_call_was_sent_leave_nothing_
         assert (await limiter.peek()).remaining >= 970
 
 
-async def test_a_client_that_is_closed_in_the_same_turn_leaves_nobody_waiting(url: str, name: str) -> None:
+async def test_a_client_closed_in_the_same_turn_leaves_nobody_waiting(url: str, name: str) -> None:
     client = await aio.connect(url)
     limiter = client.rate_limiter(name, rate=9, per=HOUR)
     asked = [asyncio.create_task(limiter.try_acquire(key=key)) for key in (None, None, "a", None)]
