@@ -11,7 +11,7 @@ use crate::config::Range;
 use crate::error::{Error, Result};
 use crate::id::Worker;
 use crate::lease::{Grant, HolderId};
-use crate::limit::RateLimiter;
+use crate::limit::{Decision, RateLimiter};
 pub use crate::lock::all::Members;
 use crate::lock::{AcquireOptions, Held, HeldAll, Lock, LockAll};
 pub use crate::name::name_from_utf8;
@@ -57,6 +57,21 @@ pub fn keep_while_held(lock: &Lock, grant: &Grant) {
 /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
 pub fn check_decision_batch(limiter: &RateLimiter, items: usize) -> Result<()> {
     limiter.check_batch(items)
+}
+
+/// Of calls for tokens, each with a [key](RateLimiter::keyed) or none and a cost: how many, from the first on, belong in one
+/// call of [`try_acquire_each`], how many of the rest in the next, and so on. Those of one are answered together.
+pub fn parts(limiter: &RateLimiter, asks: &[(Option<&str>, u64)]) -> Vec<usize> {
+    limiter.parts(asks)
+}
+
+/// What a [`RateLimiter::try_acquire`] of each of these brings, at once and in their order, with one request for those that are
+/// alike. For hosts that collect the calls of one turn of their loop.
+///
+/// # Cancel safety
+/// As [`RateLimiter::try_acquire`].
+pub async fn try_acquire_each(limiter: &RateLimiter, asks: &[(Option<&str>, u64)]) -> Vec<Result<Decision>> {
+    limiter.try_acquire_each(asks).await
 }
 
 /// Ends what [`keep_while_held`] began, for all locks of a client: holds end with the last [`Lock`] of their name again.

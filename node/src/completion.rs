@@ -5,7 +5,7 @@ use std::time::Duration;
 use libdlock::event::Event;
 use libdlock::lease::LossReason;
 use libdlock_bridge::{self as bridge, HandleKind, Outcome, What, ops};
-use napi::bindgen_prelude::{BigInt64Array, Either, Either16};
+use napi::bindgen_prelude::{BigInt64Array, Either16, Float64Array};
 use napi_derive::napi;
 
 use crate::answer::{Failure, give};
@@ -48,7 +48,7 @@ pub type Other = Either16<
     SemaphoreInspection,
     RwLockInspection,
     CountingSemaphoreInspection,
-    Vec<Either<Decision, Failure>>,
+    Decisions,
     BigInt64Array,
     Vec<Put>,
     Vec<Delivered>,
@@ -143,13 +143,7 @@ impl<'a> Rows<'a> {
             })),
             Outcome::Loss(reason) => self.other(Either16::C(Loss::from(reason))),
             Outcome::Decision(decision) => self.other(Either16::D(Decision::from(decision))),
-            Outcome::Decisions(answers) => {
-                let each = answers.0.into_iter().map(|answer| match answer {
-                    Ok(decision) => Either::A(Decision::from(decision)),
-                    Err(error) => Either::B(Failure::from(&error)),
-                });
-                self.other(Either16::J(each.collect()))
-            }
+            Outcome::Decisions(answers) => self.other(Either16::J(Decisions::from(answers))),
             Outcome::Ids(ids) => self.other(Either16::K(BigInt64Array::new(ids.0))),
             Outcome::Puts(puts) => self.other(Either16::L(puts.0.into_iter().map(Put::from).collect())),
             Outcome::Deliveries(taken) => {
@@ -245,6 +239,51 @@ impl From<ops::Decision> for Decision {
             server_time_us: decision.server_time_us,
         }
     }
+}
+
+/// A limiter's answers to several callers. As numbers, because to make an object of each takes longer than all else.
+#[napi(object, object_from_js = false)]
+pub struct Decisions {
+    /// [`DECISION`] of each answer, in the order and the units of [`Decision`]; what is not there is -1. The first says whether
+    /// it was allowed: 1 or 0, and -1 for a failure.
+    pub numbers: Float64Array,
+    /// The failures, in their order.
+    pub failures: Vec<Failure>,
+}
+
+/// How many numbers a decision has.
+const DECISION: usize = 9;
+
+impl From<ops::Decisions> for Decisions {
+    fn from(answers: ops::Decisions) -> Self {
+        let mut numbers = Vec::with_capacity(answers.0.len() * DECISION);
+        let mut failures = Vec::new();
+        for answer in answers.0 {
+            match answer {
+                Ok(decision) => numbers.extend(numbers_of(&decision)),
+                Err(error) => {
+                    failures.push(Failure::from(&error));
+                    numbers.extend([-1.0; DECISION]);
+                }
+            }
+        }
+        Decisions { numbers: Float64Array::new(numbers), failures }
+    }
+}
+
+fn numbers_of(decision: &ops::Decision) -> [f64; DECISION] {
+    let or_none = |number: Option<u64>| number.map_or(-1.0, |number| number as f64);
+    [
+        f64::from(u8::from(decision.allowed)),
+        decision.granted as f64,
+        decision.remaining as f64,
+        decision.retry_after_us.map_or(-1.0, micros),
+        micros(decision.reset_after_us),
+        decision.limit as f64,
+        or_none(decision.refused_by),
+        micros(decision.usable_after_us),
+        or_none(decision.server_time_us),
+    ]
 }
 
 /// Something that happened in the background.

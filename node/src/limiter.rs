@@ -86,6 +86,29 @@ impl Environment {
         })
     }
 
+    /// Without a wait, `count` of them. `asks` has an id and a cost of each; there are as many `keys`, or none. Of each part of
+    /// them that is answered together: how many they are, and its operation, which brings [`Decisions`] under the id of the first.
+    ///
+    /// [`Decisions`]: crate::completion::Decisions
+    #[napi(catch_unwind)]
+    pub fn limiter_submit_each(
+        &self,
+        limiter: Given,
+        count: u32,
+        asks: Float64ArraySlice<'_>,
+        keys: Vec<String>,
+    ) -> Answer<Vec<f64>> {
+        let pairs = asks.chunks_exact(2).take(count as usize);
+        let ids: Vec<u64> = pairs.clone().map(|pair| (pair[0] as i64).cast_unsigned()).collect();
+        let mut keys = keys.into_iter().map(String::into_bytes);
+        let asks = pairs.map(|pair| (keys.next(), pair[1] as i64)).collect();
+        answer("limiterSubmitEach", |state| {
+            let submit = |first: usize, asking| state.submit(self.inner.port(), ids[first], asking);
+            let parts = ops::limiter_submit_each(state, handle(limiter), asks, submit)?;
+            Ok(parts.iter().flat_map(|part| [part.callers as f64, give(part.op)]).collect())
+        })
+    }
+
     /// As many costs as keys.
     #[napi(catch_unwind)]
     pub fn limiter_acquire_many(

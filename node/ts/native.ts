@@ -155,6 +155,12 @@ export interface NativeListedJob {
   readonly reason?: string | null;
 }
 
+/** A limiter's answers to several callers; see `decisions.ts`. */
+export interface Decisions {
+  readonly numbers: Float64Array;
+  readonly failures: Failure[];
+}
+
 /** Which bits of an id hold what. */
 export interface Layout {
   /** When time begins, in milliseconds since 1970. */
@@ -334,6 +340,8 @@ export interface Environment {
   limiterAcquire(id: Id, limiter: Handle, cost: number, waitMs?: number, ofKey?: string): Submitted;
   /** Brings an answer to each item. */
   limiterAcquireMany(id: Id, limiter: Handle, keys: string[], costs: number[]): Submitted;
+  /** An id and a cost of each ask stand in the array; there are as many keys, or none. Of each part: how many asks it has, and its operation, which brings decisions under the id of the first of them. */
+  limiterSubmitEach(limiter: Handle, count: number, asks: Float64Array, keys: string[]): Answer<number[]>;
   /** 0 when the server has to be asked, 1 for a refusal, 2 for a grant; the decision's numbers to the array. */
   limiterTryAcquireNow(limiter: Handle, cost: number, numbers: Float64Array): Answer<number>;
   limiterReset(id: Id, limiter: Handle, ofKey?: string): Submitted;

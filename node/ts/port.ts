@@ -19,10 +19,13 @@ import {
 /** A new hold: its handle and its token. */
 export type Grant = readonly [handle: Handle, token: number];
 
+/** Gets what an operation brings, or why it brings nothing. */
+export type Settle = (answer: unknown) => void;
+
 interface Operation {
   /** The object that the operation is about: not collected, and so its handle not given back, before the end. */
   readonly about: unknown;
-  readonly settle: (answer: unknown) => void;
+  readonly settle: Settle;
   /** Whether the process stays alive for it. */
   readonly awaited: boolean;
 }
@@ -50,6 +53,10 @@ let lastEventId = 0;
 let awaited = 0;
 let drains = 0;
 let postponed = false;
+/** What is to be done at the end of this turn of the loop. */
+let atEnd: (() => void) | undefined;
+// Taken once: test frameworks put clocks of their own in its place, which stand still.
+const nextTick = process.nextTick.bind(process);
 
 /** This environment's native side. */
 export const native = new Environment(ring);
@@ -62,10 +69,55 @@ export const native = new Environment(ring);
 export function submit<T>(about: unknown, start: (id: Id) => Submitted, signal?: AbortSignal): Promise<Answer<T>> {
   if (signal !== undefined) return submitUntil(signal, about, start);
   return new Promise((resolve) => {
-    const settle = resolve as (answer: unknown) => void;
-    const op = begin({ about, settle, awaited: true }, start);
-    if (isFailure(op)) resolve(op);
+    submitFor(about, resolve as Settle, start);
   });
+}
+
+/** As `submit`, for a caller that has a function of its own. */
+export function submitFor(about: unknown, settle: Settle, start: (id: Id) => Submitted): void {
+  const op = begin({ about, settle, awaited: true }, start);
+  if (isFailure(op)) settle(op);
+}
+
+/**
+ * Carries out operations for several callers, of whom each gives a function. `start` begins them with an id for each caller,
+ * and answers how many callers the first is for, its handle, how many the next is for, and so on. What one brings is for `tell`
+ * to tell its callers.
+ */
+export function submitEach(
+  about: unknown,
+  settles: readonly Settle[],
+  tell: (settles: readonly Settle[], answer: unknown) => void,
+  start: (ids: readonly Id[]) => Answer<readonly number[]>,
+): void {
+  const ids = settles.map(takeId);
+  const parts = start(ids);
+  if (isFailure(parts)) {
+    freeIds.push(...ids);
+    tell(settles, parts);
+    return;
+  }
+  let first = 0;
+  for (let at = 0; at < parts.length; at += 2) {
+    const end = first + (parts[at] ?? 0);
+    const [id, ...others] = ids.slice(first, end);
+    const callers = settles.slice(first, end);
+    freeIds.push(...others);
+    if (id !== undefined) enter(id, { about, settle: (answer) => { tell(callers, answer); }, awaited: true });
+    first = end;
+  }
+}
+
+/** Calls `flush` when this turn of the loop ends, or before the next operation begins: so the order of calls is kept. */
+export function atEndOfTurn(flush: () => void): void {
+  if (atEnd === undefined) nextTick(endTurn);
+  atEnd = flush;
+}
+
+function endTurn(): void {
+  const flush = atEnd;
+  atEnd = undefined;
+  flush?.();
 }
 
 function submitUntil<T>(signal: AbortSignal, about: unknown, start: (id: Id) => Submitted): Promise<Answer<T>> {
@@ -120,13 +172,21 @@ export function watch<T>(about: unknown, start: (id: Id) => Submitted, done: (va
 
 /** An operation that does not start leaves nothing behind. */
 function begin(operation: Operation, start: (id: Id) => Submitted): Submitted {
-  const id = freeIds.at(-1) ?? operations.length;
+  if (atEnd !== undefined) endTurn();
+  const id = takeId();
   const op = start(id);
-  if (isFailure(op)) return op;
-  freeIds.pop();
+  if (isFailure(op)) freeIds.push(id);
+  else enter(id, operation);
+  return op;
+}
+
+function takeId(): Id {
+  return freeIds.pop() ?? operations.push(undefined) - 1;
+}
+
+function enter(id: Id, operation: Operation): void {
   operations[id] = operation;
   if (operation.awaited) keepAlive(1);
-  return op;
 }
 
 /** Gives `handle` back when `object`, whose it is, has been collected. */

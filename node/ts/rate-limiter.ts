@@ -10,11 +10,13 @@ import {
   refuseSurplus,
 } from "./arguments.js";
 import { milliseconds, objectName, whole, wrongType } from "./convert.js";
+import { answersOf } from "./decisions.js";
 import { DlockError, invalidArgument, invalidName, isFailure, unwrap } from "./error.js";
 import { jsonFields } from "./json.js";
-import type { Failure, Handle, NativeDecision } from "./native.js";
+import type { Decisions, Handle, NativeDecision } from "./native.js";
 import { freeWith, native, submit, unlessAborted } from "./port.js";
 import { RATE, type Rate, givenRate, nativeRate, readRates } from "./rate.js";
+import { decide } from "./turn.js";
 
 /** What a limiter is, besides its rates. */
 interface Policy {
@@ -246,7 +248,7 @@ export class RateLimiter {
     refuseSurplus(surplus, "tryAcquire(cost, options) has no argument behind the options");
     const key = this.#key(options, "tryAcquire(cost, options)");
     const decision = this.#prefetches && key === undefined ? this.#atOnce(cost) : undefined;
-    return decision ?? this.#ask(cost, 0, undefined, key);
+    return decision ?? new Decided(unwrap(await decide(this, this.#handle, this.#tokens(cost), key)));
   }
 
   /**
@@ -272,7 +274,7 @@ export class RateLimiter {
     }
     const ask = (id: number): ReturnType<typeof native.limiterAcquireMany> =>
       native.limiterAcquireMany(id, this.#handle, keys, costs);
-    const answers = unwrap(await submit<(NativeDecision | Failure)[]>(this, ask));
+    const answers = answersOf(unwrap(await submit<Decisions>(this, ask)));
     return answers.map((answer, at) =>
       isFailure(answer) ? { allowed: false, error: own.get(at) ?? new DlockError(answer) } : new Decided(answer),
     );
@@ -355,10 +357,13 @@ export class RateLimiter {
     return options === undefined ? undefined : readOptions(options, KEY, call, { op: OP, object: this.name }).key;
   }
 
+  #tokens(cost: number | undefined): number {
+    return cost === undefined ? 1 : whole(cost, "cost", OP, this.name);
+  }
+
   /** The decision, if the tokens that were fetched ahead allow one without the server. */
   #atOnce(cost: number | undefined): Decided | undefined {
-    const tokens = cost === undefined ? 1 : whole(cost, "cost", OP, this.name);
-    const answer = unwrap(native.limiterTryAcquireNow(this.#handle, tokens, NUMBERS));
+    const answer = unwrap(native.limiterTryAcquireNow(this.#handle, this.#tokens(cost), NUMBERS));
     if (answer === ASK) return undefined;
     const [granted, remaining, retryAfterMs, resetAfterMs, limit, serverTimeUs] = NUMBERS as unknown as SixNumbers;
     return new Decided({
@@ -381,7 +386,10 @@ export class RateLimiter {
     signal: AbortSignal | undefined,
     key: string | undefined,
   ): Promise<Decision> {
-    const tokens = cost === undefined ? 1 : whole(cost, "cost", OP, this.name);
+    const tokens = this.#tokens(cost);
+    if (waitMs === 0 && signal === undefined) {
+      return new Decided(unwrap(await decide(this, this.#handle, tokens, key)));
+    }
     const ask = (id: number): ReturnType<typeof native.limiterAcquire> =>
       native.limiterAcquire(id, this.#handle, tokens, waitMs, key);
     const decision = unlessAborted(await submit<NativeDecision>(this, ask, signal), signal, () => undefined);

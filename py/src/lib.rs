@@ -69,8 +69,8 @@ mod _native {
     };
     #[pymodule_export]
     use crate::limiter::{
-        limiter_acquire, limiter_acquire_many, limiter_open, limiter_reset, limiter_try_acquire_now,
-        submit_limiter_acquire, submit_limiter_acquire_many, submit_limiter_reset,
+        limiter_acquire, limiter_acquire_many, limiter_open, limiter_reset, limiter_submit_each,
+        limiter_try_acquire_now, submit_limiter_acquire, submit_limiter_acquire_many, submit_limiter_reset,
     };
     #[pymodule_export]
     use crate::limiter_adjust::{

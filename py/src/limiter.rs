@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use crate::call::{blocking, quick, submit};
 use crate::error::exception;
 use crate::object_handle::ObjectHandle;
-use crate::port::Port;
+use crate::port::{BATCH, Port};
 
 /// A rate as Python gives it: tokens, microseconds, burst, and the word of its algorithm.
 type Rate = (i64, i64, Option<i64>, String);
@@ -95,6 +95,30 @@ pub(crate) fn submit_limiter_acquire_many(
     items: Vec<(Vec<u8>, i64)>,
 ) -> PyResult<u64> {
     submit(py, "submit_limiter_acquire_many", port, key, |state| ops::limiter_acquire_many(state, limiter, items))
+}
+
+/// As `submit` does it, for each part of these.
+#[pyfunction]
+pub(crate) fn limiter_submit_each(
+    py: Python<'_>,
+    port: &Port,
+    key: u64,
+    limiter: u64,
+    asks: Vec<ops::Ask>,
+) -> PyResult<Vec<(usize, u64)>> {
+    let mut completions = Vec::new();
+    let submitted = guard("limiter_submit_each", || {
+        let state = enter()?;
+        ops::limiter_submit_each(state, limiter, asks, |first, asking| {
+            let (op, mut completed) = state.submit_and_drain(port.handle, key + first as u64, asking, BATCH)?;
+            completions.append(&mut completed);
+            Ok(op)
+        })
+    });
+    // Also when a later part was not submitted: these are drained.
+    port.hand_out(py, completions)?;
+    let parts = submitted.map_err(|error| exception(py, &error))?;
+    Ok(parts.into_iter().map(|part| (part.callers, part.op)).collect())
 }
 
 #[pyfunction]

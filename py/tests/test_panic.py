@@ -203,6 +203,7 @@ direct = {
     "Port.drain_log": lambda: port.drain_log(1),
     "Port.cancel": lambda: port.cancel(0),
     "client_abandon": lambda: _native.client_abandon(0, 0),
+    "limiter_submit_each": lambda: _native.limiter_submit_each(port, 1, 0, []),
 }
 call = direct.get(export) or ((lambda: asyncio.run(tasks())) if export.startswith("submit_") else threads)
 try:

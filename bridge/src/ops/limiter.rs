@@ -183,7 +183,7 @@ pub(super) fn of_key(limiter: &RateLimiter, key: Option<&[u8]>) -> Result<RateLi
     }
 }
 
-fn read_key<'key>(limiter: &RateLimiter, key: &'key [u8]) -> Result<&'key str> {
+pub(super) fn read_key<'key>(limiter: &RateLimiter, key: &'key [u8]) -> Result<&'key str> {
     embed::name_from_utf8(key).map_err(|error| error.on(limiter.key()))
 }
 

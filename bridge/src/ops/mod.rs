@@ -12,6 +12,7 @@ mod id_generator;
 mod latch;
 mod limiter;
 mod limiter_adjust;
+mod limiter_each;
 mod lock;
 mod lock_all;
 mod queue;
@@ -53,6 +54,7 @@ pub use self::limiter::{
     limiter_try_acquire_now,
 };
 pub use self::limiter_adjust::{limiter_block, limiter_penalty, limiter_reserve, limiter_reward};
+pub use self::limiter_each::{Ask, Asking, Part, limiter_submit_each};
 pub use self::lock::{
     lock_acquire, lock_attach, lock_detach, lock_extend, lock_force_release, lock_held, lock_hold_count, lock_inspect,
     lock_name, lock_open, lock_reenter, lock_release, lock_release_reentry,

@@ -134,6 +134,11 @@ impl Backend {
         Ok(backend)
     }
 
+    /// Whether all names are on one server: then there is none that others would have to wait for.
+    pub(crate) fn is_one_server(&self) -> bool {
+        matches!(self, Backend::Redis(_) | Backend::Memory(_))
+    }
+
     /// Runs one step on one object, with retries until `deadline` where the step allows them. The first attempt is made on the
     /// calling thread if that [may block](crate::embed::may_block).
     pub(crate) async fn run<S: Step>(

@@ -2,9 +2,11 @@
 //!
 //! The requests are those that single calls send, written at once. So a batch needs no script of its own, and what one of its
 //! items meets (a key of another kind, a node that has changed) is no matter of the others. Only with Redisson's algorithm the
-//! keys are asked for one after the other.
+//! keys are asked for one after the other. Callers that ask by themselves at the same time use the same way, see `each.rs`.
 
 use std::pin::pin;
+
+use smallvec::{SmallVec, smallvec};
 
 use super::answer::Answer;
 use super::asking::Asking;
@@ -24,11 +26,14 @@ const MAX_BATCH: usize = 10_000;
 /// all.
 const CHUNK: usize = 256;
 
-/// One item of a batch that can be asked for.
-struct Item<'a> {
-    /// Where its answer goes.
-    at: usize,
-    key: &'a str,
+/// One request of a batch.
+#[derive(Clone)]
+pub(super) struct Item<'a> {
+    /// Where its answers go: one caller, or several with one request for the sum of their costs.
+    callers: SmallVec<[usize; 1]>,
+    /// The key, or none for the limiter's own bucket.
+    key: Option<&'a str>,
+    /// The cost of each caller.
     cost: u64,
     name: ObjectName,
     step: Judge,
@@ -103,23 +108,42 @@ impl RateLimiter {
     }
 
     async fn judge_many<K: AsRef<str>>(&self, items: &[(K, u64)], asked_at: Tick) -> Vec<Result<Decision>> {
-        let mut answers = Vec::with_capacity(items.len());
-        for chunk in items.chunks(CHUNK) {
-            let chunk: Vec<(&str, u64)> = chunk.iter().map(|(key, cost)| (key.as_ref(), *cost)).collect();
-            answers.append(&mut self.judge_chunk(&chunk, asked_at).await);
-        }
-        answers
-    }
-
-    async fn judge_chunk(&self, chunk: &[(&str, u64)], asked_at: Tick) -> Vec<Result<Decision>> {
-        let mut answers: Vec<Option<Result<Decision>>> = chunk.iter().map(|_| None).collect();
-        let mut open = Vec::with_capacity(chunk.len());
-        for (at, &(key, cost)) in chunk.iter().enumerate() {
-            match self.item(at, key, cost) {
+        let mut answers = Answers::to(items.len());
+        let mut open = Vec::with_capacity(items.len());
+        for (at, (key, cost)) in items.iter().enumerate() {
+            match self.item(smallvec![at], Some(key.as_ref()), *cost) {
                 Ok(item) => open.push(item),
-                Err(refused) => answers[at] = Some(Err(refused)),
+                Err(refused) => answers.tell(&[at], &Err(refused)),
             }
         }
+        self.judge(open, answers, asked_at).await
+    }
+
+    /// Asks for all of these, in their order, as many as a chunk has at a time, and adds what comes of them to the `answers`.
+    pub(super) async fn judge(
+        &self,
+        items: Vec<Item<'_>>,
+        mut answers: Answers,
+        asked_at: Tick,
+    ) -> Vec<Result<Decision>> {
+        let mut items = items.into_iter();
+        loop {
+            let chunk: Vec<Item<'_>> = items.by_ref().take(CHUNK).collect();
+            if chunk.is_empty() {
+                return answers.all();
+            }
+            let refused = self.judge_chunk(chunk, &mut answers, asked_at).await;
+            // Each of their callers alone, of which no more is refused as a sum.
+            for chunk in refused.chunks(CHUNK) {
+                self.judge_chunk(chunk.to_vec(), &mut answers, asked_at).await;
+            }
+        }
+    }
+
+    /// Gives back, as items of their own, the callers of those sums that were refused.
+    async fn judge_chunk<'a>(&self, chunk: Vec<Item<'a>>, answers: &mut Answers, asked_at: Tick) -> Vec<Item<'a>> {
+        let mut open = chunk;
+        let mut refused = Vec::new();
         // Twice, because the first that is open afterwards is asked for alone: that waits until the server can be reached, say,
         // and then the rest can go together again.
         for _ in 0..2 {
@@ -127,26 +151,31 @@ impl RateLimiter {
             let mut still_open = Vec::new();
             for (item, tried) in open.into_iter().zip(tried) {
                 match tried {
-                    Some(judged) => answers[item.at] = Some(self.answer_to(&item, judged)),
+                    Some(judged) => self.tell_callers(item, judged, answers, &mut refused),
                     None => still_open.push(item),
                 }
             }
-            if still_open.is_empty() {
-                return answers.into_iter().flatten().collect();
-            }
-            let first = still_open.remove(0);
-            answers[first.at] = Some(self.ask_alone(&first, asked_at).await);
             open = still_open;
+            if open.is_empty() {
+                return refused;
+            }
+            let first = open.remove(0);
+            self.ask_alone(first, answers, &mut refused, asked_at).await;
         }
-        for item in &open {
-            answers[item.at] = Some(self.ask_alone(item, asked_at).await);
+        for item in open {
+            self.ask_alone(item, answers, &mut refused, asked_at).await;
         }
-        answers.into_iter().flatten().collect()
+        refused
     }
 
-    fn item<'a>(&self, at: usize, key: &'a str, cost: u64) -> Result<Item<'a>> {
-        let name = self.name_of_key(key)?;
-        Ok(Item { at, key, cost, name, step: Judge::new(&self.rates, cost) })
+    /// A request for the sum of what these callers want of one bucket.
+    pub(super) fn item<'a>(&self, callers: SmallVec<[usize; 1]>, key: Option<&'a str>, cost: u64) -> Result<Item<'a>> {
+        let name = match key {
+            None => self.shared.name().clone(),
+            Some(key) => self.name_of_key(key)?,
+        };
+        let step = Judge::new(&self.rates, cost * callers.len() as u64);
+        Ok(Item { callers, key, cost, name, step })
     }
 
     async fn ask_together(&self, items: &[Item<'_>], asked_at: Tick) -> Vec<Option<Result<Done<Judged>, Failed>>> {
@@ -162,22 +191,80 @@ impl RateLimiter {
     }
 
     /// The way of a single call, with all that it does about a server that is not there.
-    async fn ask_alone(&self, item: &Item<'_>, asked_at: Tick) -> Result<Decision> {
-        let judged = Box::pin(self.keyed(item.key)?.ask(item.step.clone(), asked_at, Tick::NEVER)).await;
-        self.answer_to(item, judged)
+    async fn ask_alone<'a>(&self, item: Item<'a>, answers: &mut Answers, refused: &mut Vec<Item<'a>>, asked_at: Tick) {
+        match self.bucket(item.key) {
+            Ok(limiter) => {
+                let judged = Box::pin(limiter.ask(item.step.clone(), asked_at, Tick::NEVER)).await;
+                self.tell_callers(item, judged, answers, refused);
+            }
+            Err(error) => answers.tell(&item.callers, &Err(error)),
+        }
     }
 
-    fn answer_to(&self, item: &Item<'_>, judged: Result<Done<Judged>, Failed>) -> Result<Decision> {
+    /// The limiter of a key, or this one.
+    pub(super) fn bucket(&self, key: Option<&str>) -> Result<RateLimiter> {
+        key.map_or_else(|| Ok(self.clone()), |key| self.keyed(key))
+    }
+
+    /// Tells the callers of an item, or puts them among the refused: one after the other some of them may get their tokens.
+    fn tell_callers<'a>(
+        &self,
+        item: Item<'a>,
+        judged: Result<Done<Judged>, Failed>,
+        answers: &mut Answers,
+        refused: &mut Vec<Item<'a>>,
+    ) {
+        let several = item.callers.len() > 1;
+        if several && item.cost > 0 && judged.as_ref().is_ok_and(|done| !done.reply.allowed) {
+            if item.key.is_none() {
+                self.shared.together().refused(self.shared.client().clock.now());
+            }
+            let step = Judge::new(&self.rates, item.cost);
+            let each = item.callers.iter().map(|caller| Item {
+                callers: smallvec![*caller],
+                name: item.name.clone(),
+                step: step.clone(),
+                ..item
+            });
+            refused.extend(each);
+            return;
+        }
         let heard = self.shared.client().clock.now();
+        for caller in &item.callers {
+            answers.tell(&[*caller], &self.answer_to(&item, judged.clone(), heard));
+        }
+    }
+
+    fn answer_to(&self, item: &Item<'_>, judged: Result<Done<Judged>, Failed>, heard: Tick) -> Result<Decision> {
         let answer = match judged {
             // What the limiter itself says of a decision is the same for every key.
             Ok(done) => self.answer(item.cost, Asking::Now, Ok(done), heard)?,
-            Err(failed) => self.keyed(item.key)?.answer(item.cost, Asking::Now, Err(failed), heard)?,
+            Err(failed) => self.bucket(item.key)?.answer(item.cost, Asking::Now, Err(failed), heard)?,
         };
         match answer {
             Answer::Decided(decision) => Ok(decision),
             // Only what waits is told of a later time.
             Answer::Reserved(reserved) => Ok(reserved.decision),
         }
+    }
+}
+
+/// An answer to each caller of a batch, in their order.
+pub(super) struct Answers(Vec<Option<Result<Decision>>>);
+
+impl Answers {
+    pub(super) fn to(callers: usize) -> Answers {
+        Answers((0..callers).map(|_| None).collect())
+    }
+
+    pub(super) fn tell(&mut self, callers: &[usize], answer: &Result<Decision>) {
+        for caller in callers {
+            self.0[*caller] = Some(answer.clone());
+        }
+    }
+
+    /// Once all have been told.
+    pub(super) fn all(self) -> Vec<Result<Decision>> {
+        self.0.into_iter().map(|answer| answer.expect("each is told")).collect()
     }
 }

@@ -16,6 +16,7 @@ mod adjust;
 mod answer;
 mod asking;
 mod decision;
+mod each;
 #[cfg(test)]
 mod given_back_test;
 mod keyed;

@@ -114,7 +114,12 @@ impl Together {
         (Asking(&self.asking), others)
     }
 
-    fn refused(&self, now: Tick) {
+    /// Whether a sum may be asked for: none was refused a moment ago.
+    pub(super) fn may_sum(&self, now: Tick) -> bool {
+        now >= self.groups().alone_until
+    }
+
+    pub(super) fn refused(&self, now: Tick) {
         self.groups().alone_until = now.plus(PAUSE);
     }
 }

@@ -11,6 +11,7 @@ from ._decision import (
     NamedLimiter,
     Undecided,
     answered,
+    as_decision,
     cost_given,
     items_given,
     key_given,
@@ -83,8 +84,8 @@ class RateLimiter(NamedLimiter):
         """
         given = cost_given(cost, self._name)
         longest = optional_ms(wait, "wait", op="rate limit", name=self._name)
-        return Decision(
-            *ask(
+        return as_decision(
+            ask(
                 _native.limiter_reserve,
                 _native.submit_limiter_reserve,
                 self._number,
@@ -124,4 +125,4 @@ class RateLimiter(NamedLimiter):
     def _ask(self, cost: int, wait: int | None, key: str | None) -> Decision:
         cost = cost_given(cost, self._name)
         submit = _native.submit_limiter_acquire
-        return Decision(*ask(_native.limiter_acquire, submit, self._number, cost, wait, key_given(key)))
+        return as_decision(ask(_native.limiter_acquire, submit, self._number, cost, wait, key_given(key)))

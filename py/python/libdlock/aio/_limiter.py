@@ -11,6 +11,7 @@ from .._decision import (
     NamedLimiter,
     Undecided,
     answered,
+    as_decision,
     cost_given,
     items_given,
     key_given,
@@ -87,8 +88,8 @@ class RateLimiter(NamedLimiter):
         """
         given = cost_given(cost, self._name)
         longest = optional_ms(wait, "wait", op="rate limit", name=self._name)
-        return Decision(
-            *await running_port().call(
+        return as_decision(
+            await running_port().call(
                 _native.submit_limiter_reserve, self._number, given, longest, key_given(key)
             )
         )
@@ -121,6 +122,8 @@ class RateLimiter(NamedLimiter):
         await running_port().call(_native.submit_limiter_block, self._number, given, key_given(key))
 
     async def _ask(self, cost: int, wait: int | None, key: str | None) -> Decision:
-        submit, limiter = _native.submit_limiter_acquire, self._number
-        cost = cost_given(cost, self._name)
-        return Decision(*await running_port().call(submit, limiter, cost, wait, key_given(key)))
+        cost, of_key = cost_given(cost, self._name), key_given(key)
+        port = running_port()
+        if wait == DO_NOT_WAIT:
+            return as_decision(await port.decide(self._number, cost, of_key))
+        return as_decision(await port.call(_native.submit_limiter_acquire, self._number, cost, wait, of_key))

@@ -11,7 +11,6 @@ forgotten, takes its port along, and with it whatever was still pending.
 from __future__ import annotations
 
 import asyncio
-import itertools
 import os
 import sys
 import threading
@@ -21,7 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _native
 from .._answers import let_go
+from .._convert import DO_NOT_WAIT
 from .._errors import Unsupported
+from ._turn import Ask, Part, by_limiter, refuse
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVarTuple, Unpack
@@ -76,15 +77,20 @@ class Port:
         self.loop = loop
         self._native = _native.Port()
         self._answers = self._native.answers
-        self._waiting: dict[int, asyncio.Future[Any]] = {}
-        self._keys = itertools.count(1)
+        self._waiting: dict[int, asyncio.Future[Any] | Part] = {}
+        self._last_key = 0
+        # Those that ask for decisions in this turn of the loop, until they are submitted.
+        self._turn: list[Ask] = []
+        # Whether there were several in the last one.
+        self._has_company = False
+        self._last_alone = 0
         loop.add_reader(self._native.descriptor, self._deliver)
 
     async def call(
         self, submit: Callable[[_native.Port, int, Unpack[_Ts]], int], *arguments: Unpack[_Ts]
     ) -> Any:
         """Submits an operation and waits for its answer. A caller that is cancelled leaves nothing behind."""
-        key = next(self._keys)
+        key = self._next_key()
         # Before the submission: the answer may be there when that returns.
         future = self._waiting[key] = self.loop.create_future()
         op = None
@@ -102,11 +108,31 @@ class Port:
                 self._deliver()
             raise
 
+    async def decide(self, limiter: int, cost: int, of_key: bytes | None) -> Any:
+        """Asks a limiter for tokens that are there now, together with all that do so in this turn of the loop.
+
+        A caller that is alone does not wait for the end of the turn: none has come in this one, nor was there one beside
+        another in the last, nor does one wait for its answer that was alone, too.
+        """
+        if not self._turn:
+            if not self._has_company and self._last_alone not in self._waiting:
+                self._last_alone = self._last_key + 1
+                return await self.call(_native.submit_limiter_acquire, limiter, cost, DO_NOT_WAIT, of_key)
+            self.loop.call_soon(self._submit_turn)
+        ask = Ask(limiter, cost, of_key, self.loop.create_future())
+        self._turn.append(ask)
+        try:
+            return await ask.future
+        except BaseException:
+            if (op := ask.give_up()) is not None:
+                self._native.cancel(op)
+            raise
+
     async def finish(
         self, submit: Callable[[_native.Port, int, Unpack[_Ts]], int], *arguments: Unpack[_Ts]
     ) -> Any:
         """As `call`, for what has to happen once it was asked for: a caller that is cancelled only stops waiting."""
-        key = next(self._keys)
+        key = self._next_key()
         future = self._waiting[key] = self.loop.create_future()
         try:
             submit(self._native, key, *arguments)
@@ -117,6 +143,38 @@ class Port:
             if self._waiting.pop(key, None) is None:
                 _unless_its_own(raised, future)
             raise
+
+    def _next_key(self) -> int:
+        """For an operation that is about to be submitted. Calls are carried out in their order."""
+        if self._turn:
+            self._submit_turn()
+        self._last_key += 1
+        return self._last_key
+
+    def _submit_turn(self) -> None:
+        turn, self._turn = self._turn, []
+        if turn:
+            self._has_company = len(turn) > 1
+        for limiter, asks in by_limiter(turn):
+            self._submit_each(limiter, asks)
+        if self._answers:
+            self._hand_out()
+
+    def _submit_each(self, limiter: int, asks: list[Ask]) -> None:
+        key = self._last_key + 1
+        self._last_key += len(asks)
+        try:
+            given = [(ask.of_key, ask.cost) for ask in asks]
+            parts = _native.limiter_submit_each(self._native, key, limiter, given)
+        except BaseException as raised:
+            refuse(asks, raised)
+            if not isinstance(raised, Exception):
+                raise
+            return
+        start = 0
+        for count, op in parts:
+            self._waiting[key + start] = Part(op, asks[start : start + count])
+            start += count
 
     def _deliver(self) -> None:
         self._native.drain()
