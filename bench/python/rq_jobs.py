@@ -1,8 +1,8 @@
 """The peer of the Python worker for jobs: rq. rq_jobs.py Worker|SimpleWorker jobs URL CALLERS SECONDS
 
-`Worker` forks a work-horse for each job, as rq does by default; `SimpleWorker` runs them in its own process. A thread for each caller
-enqueues a job, and the next one when it is finished, as the worker's own count says; a job that is done is not kept. There is one worker
-in this process: more of them are more processes.
+`Worker` forks a work-horse for each job, as rq does by default; `SimpleWorker` runs them in its own process. For each caller a
+job is enqueued, and the next one when it is finished; a job that is done is not kept. There is one worker in this process:
+more of them are more processes.
 """
 
 from __future__ import annotations
