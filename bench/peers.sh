@@ -28,6 +28,7 @@ python_peer redis_py redis-py
 python_peer pottery pottery
 python_peer limits limits
 python_peer throttled_py throttled-py
+python_peer rq rq
 
 # A folder of bench/peers with package.json and its lock, and the worker.
 node_peer() {
@@ -44,6 +45,7 @@ node_peer() {
 node_peer redis_semaphore redis-semaphore
 node_peer redlock redlock
 node_peer rate_limiter_flexible rate-limiter-flexible
+node_peer bullmq bullmq
 
 redisson=$build/redisson
 if ! current "$redisson/made" bench/peers/redisson/pom.xml; then

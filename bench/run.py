@@ -4,7 +4,7 @@
     run.py [--quick] [SECTION...]
 
 Sections: pairs tls cluster quorum reentry contended unequal permits sides latch lock_all local handover held idle lost
-decisions algorithms keys tokens ids id_blocks bloom; all of them when none is named.
+decisions algorithms keys tokens ids id_blocks bloom jobs due_jobs; all of them when none is named.
 Within a section every program runs once in each round, one after the other on one private redis-server, so that the
 programs share whatever the machine is going through; the tables have medians over the rounds, and the ratios are
 medians of the ratios within a round.
@@ -29,11 +29,13 @@ from sections import (
     cluster,
     contended,
     decisions,
+    due_jobs,
     handover,
     held,
     id_blocks,
     idle,
     ids,
+    jobs,
     keys,
     latch,
     local,
@@ -73,6 +75,8 @@ SECTIONS = {
     "ids": ids.measure,
     "id_blocks": id_blocks.measure,
     "bloom": bloom.measure,
+    "jobs": jobs.measure,
+    "due_jobs": due_jobs.measure,
 }
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from .programs import Program, Reachable
 from .server import Place
-from .worker import Worker
+from .worker import LIMIT, Worker
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,21 @@ class Run:
         return 1e6 / self.per_second
 
 
-def run(program: Program, what: str, server: Place, callers: int, seconds: float, way: Reachable | None = None) -> Run:
-    """Runs a worker on an empty server, which it may reach by another way."""
-    server.clear()
-    with Worker(program.start(what, way or server, callers, seconds)) as worker:
+def run(
+    program: Program,
+    what: str,
+    server: Place,
+    callers: int,
+    seconds: float,
+    way: Reachable | None = None,
+    clears: bool = True,
+    limit: float = LIMIT,
+) -> Run:
+    """Runs a worker on an empty server, unless that is to stay as it is, and which it may reach by another way. It is ended
+    after `limit` seconds, which is a RuntimeError."""
+    if clears:
+        server.clear()
+    with Worker(program.start(what, way or server, callers, seconds), limit) as worker:
         worker.ready()
         before, cpu = server.spent(program.requests), worker.cpu()
         worker.go()

@@ -37,6 +37,8 @@ def peers() -> str:
         "rate-limiter-flexible": ("rate_limiter_flexible/package.json", r'"rate-limiter-flexible": "([^"]+)'),
         "limits": ("limits/requirements.txt", r"limits==(\S+)"),
         "throttled-py": ("throttled_py/requirements.txt", r"throttled-py==(\S+)"),
+        "BullMQ": ("bullmq/package.json", r'"bullmq": "([^"]+)'),
+        "rq": ("rq/requirements.txt", r"(?m)^rq==(\S+)"),
         "rslock": ("../rslock/Cargo.toml", r'rslock = \{ version = "=([^"]+)'),
     }
     told = []

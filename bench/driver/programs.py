@@ -152,6 +152,29 @@ FLEXIBLE = Program(
 )
 LIMITER_PEERS = (RRATE_LIMITER, LIMITS, LIMITS_AIO, THROTTLED, THROTTLED_AIO, FLEXIBLE)
 
+#: Those with queues of jobs.
+BULLMQ = Program(
+    "BullMQ",
+    ("node", str(BUILD / "bullmq/bullmq-worker.mjs")),
+    "token, lost signal in time, one order for all takers",
+)
+DELAYED_QUEUE = Program(
+    "Redisson RDelayedQueue",
+    (jdk("java"), *REDISSON_CLASSES, "RDelayedQueue"),
+    "acknowledgement, attempts, dead list, token: what is taken is gone; moves jobs by a live client",
+    SCRIPTS | {"blpop", "lpop"},
+)
+RQ = Program(
+    "rq",
+    (str(BUILD / "rq/bin/python"), str(ROOT / "bench/python/rq_jobs.py"), "Worker"),
+    "token, lost signal, order by due time; a process forked for each job, one job at a time",
+)
+RQ_SIMPLE = Program(
+    "rq SimpleWorker",
+    (str(BUILD / "rq/bin/python"), str(ROOT / "bench/python/rq_jobs.py"), "SimpleWorker"),
+    "as rq, without the fork: a job that hangs or crashes takes the worker along",
+)
+
 
 def small_jvm(program: Program) -> Program:
     """The same with less of everything in each process, for when many of them run at a time."""

@@ -22,8 +22,9 @@ LIMIT = 180.0
 class Worker:
     """One process. It ends on leaving, by its own will or by ours."""
 
-    def __init__(self, command: Sequence[str]) -> None:
+    def __init__(self, command: Sequence[str], limit: float = LIMIT) -> None:
         self._command = list(command)
+        self._seconds = limit
 
     def __enter__(self) -> Worker:
         # What it has to complain about is of interest when it fails.
@@ -31,7 +32,7 @@ class Worker:
         self._process = subprocess.Popen(
             self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._complaints, text=True
         )
-        self._limit = threading.Timer(LIMIT, self._process.kill)
+        self._limit = threading.Timer(self._seconds, self._process.kill)
         self._limit.daemon = True
         self._limit.start()
         return self

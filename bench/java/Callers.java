@@ -63,6 +63,12 @@ final class Callers {
     /** So many items has a batch of `bloom_add` and `bloom_contains`, in every language. */
     static final int ITEMS = 1000;
 
+    /** So many jobs has a batch, in every language. */
+    static final int JOBS = 100;
+
+    /** What is in each job. */
+    static final String PAYLOAD = "x".repeat(100);
+
     /** The items from this number on. */
     static List<String> items(int from) {
         return IntStream.range(from, from + ITEMS).mapToObj(number -> "item-" + number).toList();

@@ -7,7 +7,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Lock;
 import java.util.function.Function;
 import org.redisson.Redisson;
+import org.redisson.api.RBlockingQueue;
 import org.redisson.api.RBloomFilter;
+import org.redisson.api.RDelayedQueue;
 import org.redisson.api.RIdGenerator;
 import org.redisson.api.RPermitExpirableSemaphore;
 import org.redisson.api.RRateLimiter;
@@ -22,6 +24,9 @@ import org.redisson.config.SingleServerConfig;
  * `reads_and_writes`, its rate limiter for `decisions`, and its id generator for `id_blocks`.
  *
  * <pre>RedissonWorker RLock|RFencedLock|RRateLimiter WHAT URL CALLERS SECONDS</pre>
+ *
+ * <p>{@code jobs}: a job is offered to its delayed queue with a delay of 0 and taken from the blocking queue behind that. Nothing is
+ * acknowledged: what is taken is gone.
  *
  * {@code -Dsmall=true}: fewer threads and connections than by default, where many of these processes run at a time.
  */
@@ -93,6 +98,22 @@ public final class RedissonWorker {
                     return Callers.ITEMS;
                 };
             });
+        } else if (what.equals("jobs")) {
+            RBlockingQueue<String> ready = client.getBlockingQueue("bench", StringCodec.INSTANCE);
+            RDelayedQueue<String> delayed = client.getDelayedQueue(ready);
+            new Callers(count, Double.parseDouble(arguments[4])).loops(caller -> () -> {
+                delayed.offer(Callers.PAYLOAD, 0, TimeUnit.MILLISECONDS);
+                try {
+                    // Bounded: what it moves by a timer may be late.
+                    if (ready.poll(30, TimeUnit.SECONDS) == null) {
+                        throw new IllegalStateException("nothing came");
+                    }
+                } catch (InterruptedException interrupted) {
+                    throw new IllegalStateException(interrupted);
+                }
+                return 1;
+            });
+            delayed.destroy();
         } else if (what.equals("decisions")) {
             RRateLimiter limiter = client.getRateLimiter("bench");
             // As ours: so many a second that nobody is refused.

@@ -1,5 +1,7 @@
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import java.util.StringJoiner;
@@ -8,10 +10,13 @@ import java.util.function.LongSupplier;
 import org.libdlock.Absent;
 import org.libdlock.BloomFilter;
 import org.libdlock.Client;
+import org.libdlock.Delivery;
 import org.libdlock.DistributedLock;
+import org.libdlock.DistributedQueue;
 import org.libdlock.DistributedSemaphore;
 import org.libdlock.Dlock;
 import org.libdlock.IdGenerator;
+import org.libdlock.NewJob;
 import org.libdlock.Rate;
 import org.libdlock.RateLimiter;
 import org.libdlock.Snowflake;
@@ -94,6 +99,39 @@ public final class Worker {
         };
     }
 
+    /** A job is put, one is taken, and ended. */
+    private static LongSupplier jobs(Client client) {
+        DistributedQueue queue = client.queue("bench");
+        byte[] payload = Callers.PAYLOAD.getBytes(StandardCharsets.US_ASCII);
+        return () -> {
+            queue.put(payload);
+            try {
+                queue.take().ack();
+            } catch (InterruptedException interrupted) {
+                throw new IllegalStateException(interrupted);
+            }
+            return 1;
+        };
+    }
+
+    /** The same of a batch, whose jobs are ended at the same time. */
+    private static LongSupplier jobBatches(Client client) {
+        DistributedQueue queue = client.queue("bench");
+        List<NewJob> batch = Collections.nCopies(Callers.JOBS, NewJob.of(Callers.PAYLOAD));
+        return () -> {
+            queue.putMany(batch);
+            try {
+                List<Delivery> taken = queue.takeMany(Callers.JOBS, null);
+                List<CompletableFuture<?>> ends = new ArrayList<>();
+                taken.forEach(delivery -> ends.add(delivery.ackAsync()));
+                ends.forEach(CompletableFuture::join);
+                return taken.size();
+            } catch (InterruptedException interrupted) {
+                throw new IllegalStateException(interrupted);
+            }
+        };
+    }
+
     /** Lock and unlock what the thread holds: each thread takes it the first time it comes by. */
     private static LongSupplier reentry(Client client, int caller) {
         DistributedLock lock = client.lock("bench-" + caller);
@@ -148,6 +186,8 @@ public final class Worker {
                 case "id_blocks" -> callers.loops(caller -> idBlocks(client));
                 case "bloom_add" -> callers.loops(caller -> bloomAdd(client));
                 case "bloom_contains" -> callers.loops(caller -> bloomContains(client));
+                case "jobs" -> callers.loops(caller -> jobs(client));
+                case "job_batches" -> callers.loops(caller -> jobBatches(client));
                 case "reentry" -> callers.loops(caller -> reentry(client, caller));
                 case "lost" -> lost(client, count);
                 case "permits" -> {

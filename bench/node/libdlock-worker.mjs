@@ -5,6 +5,8 @@ import { connect, Snowflake } from "libdlock";
 import { answer, loops, PERMITS, ready, run } from "./callers.mjs";
 
 const BATCH = 1000; // ids
+const JOBS = 100; // in a batch, in every language
+const PAYLOAD = Buffer.alloc(100, "x");
 const APART_MS = 5; // between two acquires of `lost`, so that the leases end one after the other
 
 const [what, url, count, length] = process.argv.slice(2);
@@ -62,6 +64,37 @@ function batches() {
   };
 }
 
+// A job is put, one is taken, and ended.
+function jobs() {
+  const queue = client.queue("bench");
+  return async (end) => {
+    let done = 0;
+    while (performance.now() < end) {
+      await queue.put(PAYLOAD);
+      const delivery = await queue.take();
+      await delivery.ack();
+      done++;
+    }
+    return done;
+  };
+}
+
+// The same of a batch, whose jobs are ended at the same time.
+function job_batches() {
+  const queue = client.queue("bench");
+  const payloads = new Array(JOBS).fill(PAYLOAD);
+  return async (end) => {
+    let done = 0;
+    while (performance.now() < end) {
+      await queue.putMany(payloads);
+      const deliveries = await queue.takeMany(JOBS);
+      await Promise.all(deliveries.map((delivery) => delivery.ack()));
+      done += deliveries.length;
+    }
+    return done;
+  };
+}
+
 // Holds so many locks; from the start on the server does not answer. Tells how long before each lease's end its signal came.
 async function lost() {
   const holds = [];
@@ -82,7 +115,7 @@ async function lost() {
   process.exit(0); // nothing is left to release
 }
 
-const works = { decisions, prefetched, ids, batches };
+const works = { decisions, prefetched, ids, batches, jobs, job_batches };
 if (what === "lost") await lost();
 else if (what in works) await loops(Array.from({ length: callers }, works[what]), seconds);
 else if (what === "permits") await run(what, (name) => client.semaphore(name, PERMITS), callers, seconds);

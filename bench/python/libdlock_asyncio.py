@@ -13,6 +13,10 @@ from protocol import answer, ready
 #: So many of what is quick between two looks at the clock, in every language.
 BATCH = 1000
 
+#: So many jobs in a batch, and what is in each, in every language.
+JOBS = 100
+PAYLOAD = b"x" * 100
+
 #: Seconds between two acquires of `lost`, so that the leases end one after the other.
 APART = 0.005
 
@@ -46,6 +50,37 @@ def prefetched(client: libdlock.aio.Client) -> tasks.Work:
     return work
 
 
+def jobs(client: libdlock.aio.Client) -> tasks.Work:
+    """A job is put, one is taken, and ended."""
+    queue = client.queue("bench")
+
+    async def work(end: float) -> int:
+        done = 0
+        while time.monotonic() < end:
+            await queue.put(PAYLOAD)
+            await (await queue.take()).ack()
+            done += 1
+        return done
+
+    return work
+
+
+def job_batches(client: libdlock.aio.Client) -> tasks.Work:
+    """The same of a batch, whose jobs are ended at the same time."""
+    queue = client.queue("bench")
+
+    async def work(end: float) -> int:
+        done = 0
+        while time.monotonic() < end:
+            await queue.put_many([PAYLOAD] * JOBS)
+            deliveries = await queue.take_many(JOBS)
+            await asyncio.gather(*(delivery.ack() for delivery in deliveries))
+            done += len(deliveries)
+        return done
+
+    return work
+
+
 async def lost(client: libdlock.aio.Client, callers: int) -> None:
     """Holds so many locks; from the start on the server does not answer. Tells how long before each lease's end its signal
     came."""
@@ -67,9 +102,9 @@ async def main(what: str, url: str, count: str, length: str) -> None:
     """Speaks the worker protocol."""
     callers, seconds = int(count), float(length)
     async with libdlock.aio.connect(url) as client:
-        if what in ("decisions", "prefetched"):
-            of = decisions if what == "decisions" else prefetched
-            await tasks.loops([of(client) for _ in range(callers)], seconds)
+        works = {"decisions": decisions, "prefetched": prefetched, "jobs": jobs, "job_batches": job_batches}
+        if what in works:
+            await tasks.loops([works[what](client) for _ in range(callers)], seconds)
         elif what == "lost":
             await lost(client, callers)
         else:

@@ -16,6 +16,10 @@ BATCH = 1000
 #: So many keys in a batch, in every language.
 KEYS = 100
 
+#: So many jobs in a batch, and what is in each, in every language.
+JOBS = 100
+PAYLOAD = b"x" * 100
+
 #: Seconds between two acquires of `lost`, so that the leases end one after the other.
 APART = 0.005
 
@@ -128,6 +132,35 @@ def reentry(lock: libdlock.Lock) -> threads.Work:
     return work
 
 
+def jobs(queue: libdlock.Queue) -> threads.Work:
+    """A job is put, one is taken, and ended."""
+
+    def work(end: float) -> int:
+        done = 0
+        while time.monotonic() < end:
+            queue.put(PAYLOAD)
+            queue.take().ack()
+            done += 1
+        return done
+
+    return work
+
+
+def job_batches(queue: libdlock.Queue) -> threads.Work:
+    """The same of a batch, whose jobs are ended one after the other."""
+
+    def work(end: float) -> int:
+        done = 0
+        while time.monotonic() < end:
+            queue.put_many([PAYLOAD] * JOBS)
+            for delivery in queue.take_many(JOBS):
+                delivery.ack()
+                done += 1
+        return done
+
+    return work
+
+
 def lost(client: libdlock.Client, callers: int) -> None:
     """Holds so many locks; from the start on the server does not answer. Tells how long before each lease's end its signal
     came."""
@@ -165,6 +198,9 @@ def main(what: str, url: str, count: str, length: str) -> None:
             threads.loops([ids(libdlock.Snowflake(1, 1)) for _ in range(callers)], seconds)
         elif what == "batches":
             threads.loops([batches(libdlock.Snowflake(1, 1)) for _ in range(callers)], seconds)
+        elif what in ("jobs", "job_batches"):
+            of = jobs if what == "jobs" else job_batches
+            threads.loops([of(client.queue("bench")) for _ in range(callers)], seconds)
         elif what == "reentry":
             threads.loops([reentry(client.lock(f"bench-{number}")) for number in range(callers)], seconds)
         elif what == "lost":

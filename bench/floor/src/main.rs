@@ -16,6 +16,7 @@ macro_rules! prelude {
 
 mod bloom;
 mod decisions;
+mod jobs;
 mod lock;
 mod pairs;
 mod permits;
@@ -35,6 +36,7 @@ use std::time::{Duration, Instant};
 
 use bloom::Bloom;
 use decisions::Decisions;
+use jobs::Jobs;
 use pairs::Pairs;
 use pings::Pings;
 use resp::Connection;
@@ -83,6 +85,7 @@ fn main() -> io::Result<()> {
                 Box::new(Decisions::new(connection()?, count, &of["decisions:".len()..])?)
             }
             "bloom_add" | "bloom_contains" => Box::new(Bloom::new(connection()?, what == "bloom_add")?),
+            "jobs" | "job_batches" => Box::new(Jobs::new(connection()?, first, count, what == "job_batches")?),
             "pings" => Box::new(Pings(connection()?)),
             other => return Err(io::Error::other(format!("there is no {other:?}"))),
         };

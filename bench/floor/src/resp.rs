@@ -65,6 +65,21 @@ impl Connection {
         Ok(line)
     }
 
+    /// Reads an array that may have arrays in it; all that is no array, in its order.
+    pub fn leaves(&mut self) -> io::Result<Vec<String>> {
+        let (mut open, mut leaves) = (self.header(b'*')?, Vec::new());
+        while open > 0 {
+            open -= 1;
+            let line = self.line()?;
+            match line.as_bytes().first() {
+                Some(b'*') => open += line[1..].parse::<i64>().map_err(io::Error::other)?,
+                Some(b'$') => leaves.push(self.line()?),
+                _ => leaves.push(line[1..].to_owned()),
+            }
+        }
+        Ok(leaves)
+    }
+
     /// Reads a simple string.
     pub fn simple(&mut self) -> io::Result<String> {
         self.line()

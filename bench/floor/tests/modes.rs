@@ -34,6 +34,12 @@ fn every_mode_gets_what_it_asks_for() {
         ("sockets", "decisions"),
         ("pipeline", "decisions"),
         ("sockets", "pings"),
+        ("sockets", "bloom_add"),
+        ("sockets", "bloom_contains"),
+        ("sockets", "jobs"),
+        ("pipeline", "jobs"),
+        ("sockets", "job_batches"),
+        ("pipeline", "job_batches"),
         ("queue", "contended"),
         ("queue", "few_permits"),
     ] {

@@ -33,6 +33,12 @@ pub fn acquires(client: &Client, callers: usize, length: Duration) -> Result<(),
     repeat(client, works, length, Acquires::one_more)
 }
 
+/// Each caller with jobs of the one queue.
+pub fn jobs(client: &Client, callers: usize, length: Duration) -> Result<(), Box<dyn Error>> {
+    let works = (0..callers).map(|_| client.queue("bench")).collect::<libdlock::Result<_>>()?;
+    repeat(client, works, length, async |queue| crate::queue::one(queue).await)
+}
+
 /// A thread for each caller, which repeats its work.
 fn repeat<W: Send>(
     client: &Client,

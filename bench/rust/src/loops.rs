@@ -8,10 +8,10 @@ use libdlock::lease::HolderId;
 use libdlock::limit::LimiterOptions;
 use libdlock::lock::{AcquireOptions, LockAll};
 use libdlock::semaphore::Semaphore;
-use libdlock::{BloomFilter, Client, Held, IdGenerator, Lock, Rate, RateLimiter, RwLock, Snowflake};
+use libdlock::{BloomFilter, Client, Held, IdGenerator, Lock, Queue, Rate, RateLimiter, RwLock, Snowflake};
 
 use crate::acquires::Acquires;
-use crate::{keys, protocol};
+use crate::{keys, protocol, queue};
 
 /// So many ids in a batch, and so many of what is quick between two looks at the clock, in every language.
 const BATCH: usize = 1000;
@@ -22,11 +22,13 @@ const PERMITS: u32 = 64;
 /// So many locks has a set.
 const SET: usize = 10;
 
-/// What a caller does.
 /// Has room for a million ids a millisecond, so that what an id costs is seen.
 const WIDE: Layout = Layout { datacenter_bits: 0, worker_bits: 2, sequence_bits: 20, ..Layout::DEFAULT };
 
+/// What a caller does.
 enum Work {
+    Jobs(Queue),
+    JobBatches(Queue),
     Pairs(Lock),
     Acquires(Acquires),
     Sets(LockAll),
@@ -48,6 +50,8 @@ impl Work {
     async fn new(what: &str, client: &Client, caller: usize) -> Result<Work, Box<dyn Error>> {
         let name = format!("bench-{caller}");
         Ok(match what {
+            "jobs" => Work::Jobs(client.queue("bench")?),
+            "job_batches" => Work::JobBatches(client.queue("bench")?),
             "pairs" => Work::Pairs(client.lock(&name)?),
             "acquires" => Work::Acquires(Acquires::new(client, &name)),
             // In one slot, as all of a script has to be.
@@ -98,6 +102,8 @@ impl Work {
     /// Does it once or some times; returns how often.
     async fn some(&mut self) -> libdlock::Result<usize> {
         match self {
+            Work::Jobs(queue) => queue::one(queue).await?,
+            Work::JobBatches(queue) => return queue::batch(queue).await,
             Work::Pairs(lock) => lock.acquire().await?.release().await?,
             Work::Acquires(acquires) => acquires.one_more().await?,
             Work::Sets(locks) => locks.acquire().await?.release().await?,

@@ -12,6 +12,7 @@ mod keys;
 mod latch;
 mod loops;
 mod protocol;
+mod queue;
 mod waits;
 
 use std::error::Error;
@@ -36,6 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ("blocking", "pairs") => blocking::pairs(&client, callers, length),
         ("blocking", "acquires") => blocking::acquires(&client, callers, length),
         ("blocking", "contended") => blocking::contended(&client, callers, length),
+        ("blocking", "jobs") => blocking::jobs(&client, callers, length),
         ("blocking", "reentry") => blocking::reentry(&client, length),
         (_, "counting") => counting::counting(length),
         ("tasks", what) => runtime.block_on(async {
@@ -50,6 +52,10 @@ fn main() -> Result<(), Box<dyn Error>> {
                 }
                 "unequal" => contended::contended(&client, callers, length, UNEQUAL_WORK).await,
                 "idle" => contended::idle(&client, callers).await,
+                "fill" => queue::fill(&client, callers).await,
+                "due_puts" => queue::due_puts(&client, callers, length).await,
+                "due_takes" => queue::due_takes(&client, callers, length).await,
+                "idle_takes" => queue::idle(&client, callers).await,
                 "handover" => handover::handover(&client, length).await,
                 "latch_waits" => latch::waits(&client, callers).await,
                 "latch_opens" => latch::opens(&client).await,

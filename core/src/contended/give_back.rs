@@ -35,19 +35,30 @@ impl<P: Primitive> Contended<P> {
     /// As [`Contended::release`], by another step of the primitive's that ends the hold for good: what it has done is not told
     /// from what another holder did once the lease is over. Dropping the future does not stop it.
     pub(crate) async fn end_by<S: Step<Reply = Released>>(self: &Arc<Self>, grant: Grant, step: S) -> Result<Released> {
-        let on = |error: Error| error.renamed(S::OP);
+        let shared = self.clone();
+        self.end_with(S::OP, grant, async move { shared.client().operate(shared.name(), &step).await }).await
+    }
+
+    /// As [`Contended::end_by`], by what asks the server.
+    pub(crate) async fn end_with(
+        self: &Arc<Self>,
+        op: &'static str,
+        grant: Grant,
+        asking: impl Future<Output = Result<Done<Released>, Failed>> + Send + 'static,
+    ) -> Result<Released> {
+        let on = |error: Error| error.renamed(op);
         let Some(freeing) = self.end_hold(&grant, LastHolder::Caller).map_err(on)? else {
             return Ok(Released::Freed { announced: true, rank: None });
         };
         let (shared, its_grant) = (self.clone(), grant.clone());
         let ending = async move {
-            let done = shared.client().operate(shared.name(), &step).await;
+            let done = asking.await;
             let over = its_grant.valid_until() <= shared.client().clock.now();
             match done {
                 Ok(done) if done.reply == Released::NotHeld && done.echo_until.is_some() && over => {
                     let message = "an answer was lost, and the lease was over when a repeat was answered: the first attempt may \
                                    or may not have been carried out";
-                    let error = Error::new(ErrorKind::OutcomeUnknown, S::OP, message);
+                    let error = Error::new(ErrorKind::OutcomeUnknown, op, message);
                     let failed = Failed { error, echo_until: done.echo_until, away: false };
                     shared.freed(&its_grant, freeing, Err(failed))
                 }
@@ -55,7 +66,7 @@ impl<P: Primitive> Contended<P> {
             }
         };
         let ended = self.client().tasks.operation(ending).await;
-        let ended = ended.unwrap_or_else(|| Err(cut_off(S::OP, &self.client().tasks, "the end of the hold")));
+        let ended = ended.unwrap_or_else(|| Err(cut_off(op, &self.client().tasks, "the end of the hold")));
         self.reported(&grant, ended).map_err(on)
     }
 

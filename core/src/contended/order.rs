@@ -12,6 +12,7 @@ pub(crate) enum MutexOrder {
     Obstacle,
     UnneededPlaces,
     Confirmed,
+    Acks,
 }
 
 /// A mutex of this order. Survives a panic of a thread that had locked it.

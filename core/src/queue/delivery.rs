@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::step::{Ack, LOST, Nack, Take};
-use super::{Queue, QueueObject};
+use super::{Queue, QueueObject, acks};
 use crate::contended::Released;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Events;
@@ -135,8 +135,9 @@ impl Delivery {
 
     /// As [`Delivery::ack`], of one that its work may still have at hand.
     pub(crate) async fn ack_shared(&self) -> Result<()> {
-        let owner = self.grant.owner().to_owned();
-        self.end(Ack { owner }).await?;
+        let Some(grant) = self.ends(Ack::OP)? else { return Err(self.shared.not_held(Ack::OP, Some(&self.grant))) };
+        let (shared, owner, alone) = (self.shared.clone(), grant.owner().to_owned(), self.shared.has_none());
+        self.shared.end_with(Ack::OP, grant, async move { acks::ack(&shared, owner, alone).await }).await?;
         self.counts().acked();
         Ok(())
     }
@@ -242,17 +243,23 @@ impl Delivery {
     }
 
     async fn end<S: Step<Reply = Released>>(&self, step: S) -> Result<Released> {
+        let Some(grant) = self.ends(S::OP)? else { return Err(self.shared.not_held(S::OP, Some(&self.grant))) };
+        self.shared.end_by(grant, step).await
+    }
+
+    /// Its end begins: the hold that is to end; none when it is over.
+    fn ends(&self, op: &'static str) -> Result<Option<Grant>> {
         self.ended.store(true, Ordering::Relaxed);
         match self.shared.take_back(self.grant.token()) {
             Some(_) if self.has_expired() => {
-                self.shared.check_open(S::OP)?;
+                self.shared.check_open(op)?;
                 self.put_back_lost();
-                Err(self.shared.not_held(S::OP, Some(&self.grant)))
+                Ok(None)
             }
-            Some(grant) => self.shared.end_by(grant, step).await,
+            Some(grant) => Ok(Some(grant)),
             None => {
-                self.shared.check_open(S::OP)?;
-                Err(self.shared.not_held(S::OP, Some(&self.grant)))
+                self.shared.check_open(op)?;
+                Ok(None)
             }
         }
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::QueueObject;
+use super::acks::Acks;
 use super::step::{self, Cancel, MAX_TAKEN, Nack, QueueState, Renew, Take};
 use crate::contended::{
     AcquireStep, Cohort, Contended, EXACT_FLOOR, MutexOrder, Ordered, OrderedGuard, Primitive, QueueNames,
@@ -16,11 +17,12 @@ use crate::name::ObjectName;
 /// The deliveries of this process, by their fencing tokens.
 pub(crate) struct Jobs {
     held: Ordered<HashMap<u64, (HolderId, Grant)>>,
+    pub(super) acks: Acks,
 }
 
 impl Default for Jobs {
     fn default() -> Jobs {
-        Jobs { held: Ordered::new(MutexOrder::Holds) }
+        Jobs { held: Ordered::new(MutexOrder::Holds), acks: Acks::default() }
     }
 }
 
@@ -130,5 +132,10 @@ impl Contended<Jobs> {
     pub(super) fn take_back(&self, token: u64) -> Option<Grant> {
         let taken = self.held().remove(&token);
         taken.map(|(_, grant)| grant)
+    }
+
+    /// Whether this process has no other delivery.
+    pub(super) fn has_none(&self) -> bool {
+        self.held().is_empty()
     }
 }

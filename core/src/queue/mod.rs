@@ -7,6 +7,7 @@
 //! Waiting is the engine's (`contended`), with one difference: time makes room for a waiter, too, so the head of the queue of
 //! waiters sleeps until the first job is due. The wire format is in `docs/protocol`.
 
+mod acks;
 mod consume;
 mod delivery;
 mod jobs;

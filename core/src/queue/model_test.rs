@@ -7,8 +7,8 @@ use libdlock_testkit::Reply;
 use proptest::prelude::*;
 
 use super::step::{
-    self, Ack, Cancel, Due, Inspect, Job, JobSpec, List, Nack, Put, PutOnce, QueueState, Ranked, Remove, Renew,
-    Requeue, Take,
+    self, Ack, AckMany, Cancel, Due, Inspect, Job, JobSpec, List, Nack, Put, PutOnce, QueueState, Ranked, Remove,
+    Renew, Requeue, Take,
 };
 use crate::contended::{Look, Queue};
 use crate::context::inbox;
@@ -38,6 +38,7 @@ pub(crate) enum Action {
         late: bool,
     },
     Ack(u8),
+    AckMany(u8, u8),
     Nack {
         owner: u8,
         delay_ms: Option<u64>,
@@ -112,6 +113,7 @@ fn actions() -> impl Strategy<Value = (Action, i64)> {
         10 => (owner.clone(), prop_oneof![3 => Just(0u8), 1 => 1..4u8], lease.clone(), prop::bool::weighted(0.7), late)
             .prop_map(|(owner, others, lease_ms, waits, late)| Action::Take { owner, others, lease_ms, waits, late }),
         4 => owner.clone().prop_map(Action::Ack),
+        3 => (owner.clone(), 0..4u8).prop_map(|(first, others)| Action::AckMany(first, others)),
         4 => (owner.clone(), prop::option::of(0..2_000u64), prop::bool::weighted(0.2))
             .prop_map(|(owner, delay_ms, undelivered)| Action::Nack { owner, delay_ms, undelivered }),
         3 => (owner, lease, prop::option::of(0..2_000u64)).prop_map(|(owner, lease_ms, cut_ms)| Action::Renew { owner, lease_ms, cut_ms }),
@@ -171,6 +173,10 @@ impl Model for QueueState {
                 pair.step(&take, *late);
             }
             Action::Ack(number) => pair.step(&Ack { owner: owner(*number) }, false),
+            Action::AckMany(first, others) => {
+                let owners = (*first..=first + others).map(owner).collect();
+                pair.step(&AckMany { owners }, false);
+            }
             Action::Nack { owner: number, delay_ms, undelivered } => {
                 let (owner, delay) = (owner(*number), delay_ms.map(ms));
                 pair.step(&Nack { owner, delay, undelivered: *undelivered, reason: "no such page".to_owned() }, false);

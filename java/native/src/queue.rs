@@ -6,7 +6,7 @@ use jni::{Env, EnvUnowned, jni_mangle};
 use libdlock::{Error, ErrorKind, Result};
 use libdlock_bridge::ops::{self, JobArgs, QueueArgs, given};
 
-use crate::call::{NOT_GIVEN, bytes, jvm_refused, plain, start, submit, with_env};
+use crate::call::{NOT_GIVEN, array, bytes, jvm_refused, plain, start, submit, token, with_env};
 use crate::wire;
 
 /// How many numbers a job has in what [`queue_put_many`] takes.
@@ -56,14 +56,42 @@ pub fn queue_put<'local>(
     priority: jlong,
 ) -> jlong {
     with_env(env, "queuePut", |state, env| {
-        let job = JobArgs {
-            payload: bytes(env, &payload)?,
-            id: if job_id.is_null() { None } else { Some(bytes(env, &job_id)?) },
-            delay_ms: given(delay_ms, NOT_GIVEN),
-            at_ms: given(at_ms, NOT_GIVEN),
-            priority,
-        };
+        let job = job(env, &payload, &job_id, [delay_ms, at_ms, priority])?;
         start(state, port, id, ops::queue_put(state, queue as u64, job))
+    })
+}
+
+/// As [`queue_put`], for a thread that may block: it makes its round trip, and waits in here for what that leaves to do.
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn queue_put_blocking<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    queue: jlong,
+    payload: JByteArray<'local>,
+    job_id: JByteArray<'local>,
+    delay_ms: jlong,
+    at_ms: jlong,
+    priority: jlong,
+) -> JByteArray<'local> {
+    with_env(env, "queuePutBlocking", |state, env| {
+        let job = job(env, &payload, &job_id, [delay_ms, at_ms, priority])?;
+        let put = state.wait(ops::queue_put(state, queue as u64, job), None)?;
+        array(env, &wire::answer(put))
+    })
+}
+
+fn job(
+    env: &Env<'_>,
+    payload: &JByteArray<'_>,
+    job_id: &JByteArray<'_>,
+    [delay_ms, at_ms, priority]: [jlong; 3],
+) -> Result<JobArgs> {
+    Ok(JobArgs {
+        payload: bytes(env, payload)?,
+        id: if job_id.is_null() { None } else { Some(bytes(env, job_id)?) },
+        delay_ms: given(delay_ms, NOT_GIVEN),
+        at_ms: given(at_ms, NOT_GIVEN),
+        priority,
     })
 }
 
@@ -113,6 +141,23 @@ fn jobs(
 #[jni_mangle("org.libdlock.internal.Native")]
 pub fn queue_take(env: EnvUnowned<'_>, _: JClass<'_>, port: jlong, id: jlong, queue: jlong, wait_ms: jlong) -> jlong {
     submit(env, "queueTake", port, id, |state| ops::queue_take(state, queue as u64, given(wait_ms, NOT_GIVEN)))
+}
+
+/// As [`queue_take`], for a thread that may block: it waits in here, until somebody fires `cancel` (0 for none).
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn queue_take_blocking<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    queue: jlong,
+    wait_ms: jlong,
+    cancel: jlong,
+) -> JByteArray<'local> {
+    with_env(env, "queueTakeBlocking", |state, env| {
+        let taking = ops::queue_take(state, queue as u64, given(wait_ms, NOT_GIVEN));
+        let taken = state.wait(state.with_cancel(token(cancel), taking), None)?;
+        let held = taken.as_ref().map(|delivered| delivered.held.handle);
+        array(env, &wire::answer(taken)).inspect_err(|_| held.into_iter().for_each(|held| state.undo(held)))
+    })
 }
 
 #[jni_mangle("org.libdlock.internal.Native")]
@@ -205,6 +250,12 @@ pub fn queue_requeue_all_dead(env: EnvUnowned<'_>, _: JClass<'_>, port: jlong, i
 #[jni_mangle("org.libdlock.internal.Native")]
 pub fn delivery_ack(env: EnvUnowned<'_>, _: JClass<'_>, port: jlong, id: jlong, held: jlong) -> jlong {
     submit(env, "deliveryAck", port, id, |state| ops::delivery_ack(state, held as u64))
+}
+
+/// As [`delivery_ack`], for a thread that may block: it makes its round trip, and waits in here for what that leaves to do.
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn delivery_ack_blocking(env: EnvUnowned<'_>, _: JClass<'_>, held: jlong) {
+    plain(env, "deliveryAckBlocking", |state| state.wait(ops::delivery_ack(state, held as u64), None));
 }
 
 #[jni_mangle("org.libdlock.internal.Native")]

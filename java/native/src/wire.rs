@@ -78,6 +78,13 @@ pub(crate) fn completions(batch: &[Completion]) -> Vec<u8> {
     bytes.0
 }
 
+/// What an operation brings, for a call that is not completed through a port: as in a completion.
+pub(crate) fn answer(outcome: impl Into<Outcome>) -> Vec<u8> {
+    let mut bytes = Bytes(Vec::with_capacity(256));
+    bytes.outcome(&outcome.into());
+    bytes.0
+}
+
 /// An error, for a call that is not completed through a port.
 pub(crate) fn failure(error: &Error) -> Vec<u8> {
     let mut bytes = Bytes(Vec::with_capacity(256));

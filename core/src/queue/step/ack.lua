@@ -1,22 +1,27 @@
 -- Ends deliveries whose jobs are done.
 --
 -- KEYS      M, D, P, R, F, O, X, N, Q, S: see jobs.lua
--- ARGV[2+]  owners of the deliveries
+-- ARGV[2+]  owners of the deliveries, each once, at most 100
 --
 -- Reply     for each 1: done, or 0: there is no such delivery any more
 --
 -- It works on a server that is full: it only removes. No delivery ends a job that another one has.
-local replies = {}
 begin()
-for at = 2, #ARGV do
-  local owner = ARGV[at]
-  local _, id = delivery(owner)
+local owners = {unpack(ARGV, 2)}
+local held = redis.call('HMGET', O, unpack(owners))
+local replies, ended, ids = {}, {}, {}
+for at, owner in ipairs(owners) do
+  local id = held[at] and string.match(held[at], '^%d+ (.*)$')
   if id then
-    -- The job first: should this stop in between, the delivery is taken back, and finds no job.
-    remove(id)
-    redis.call('ZREM', F, owner)
-    redis.call('HDEL', O, owner)
+    ended[#ended + 1], ids[#ids + 1] = owner, id
   end
-  replies[at - 1] = id and 1 or 0
+  replies[at] = id and 1 or 0
+end
+if #ended > 0 then
+  -- The jobs first: should this stop in between, the deliveries are taken back, and find no jobs.
+  redis.call('HDEL', M, unpack(ids))
+  redis.call('HDEL', P, unpack(ids))
+  redis.call('ZREM', F, unpack(ended))
+  redis.call('HDEL', O, unpack(ended))
 end
 return replies

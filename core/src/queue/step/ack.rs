@@ -43,10 +43,53 @@ impl Step for Ack {
     }
 
     fn decode(reply: Reply) -> Result<Released, Malformed> {
-        match wire::int(wire::list(reply)?.first())? {
-            0 => Ok(Released::NotHeld),
-            1 => Ok(Released::Freed { announced: true, rank: None }),
-            _ => Err(Malformed),
-        }
+        released(wire::list(reply)?.first())
+    }
+}
+
+fn released(said: Option<&Reply>) -> Result<Released, Malformed> {
+    match wire::int(said)? {
+        0 => Ok(Released::NotHeld),
+        1 => Ok(Released::Freed { announced: true, rank: None }),
+        _ => Err(Malformed),
+    }
+}
+
+/// As [`Ack`], of several deliveries of the same queue, each once.
+#[derive(Clone, Debug)]
+pub(crate) struct AckMany {
+    pub(crate) owners: Vec<String>,
+}
+
+impl Step for AckMany {
+    type State = QueueState;
+    type Reply = Vec<Released>;
+
+    const OP: &'static str = Ack::OP;
+    const IDEMPOTENT: bool = true;
+
+    fn apply(
+        &self,
+        name: &ObjectName,
+        attempt: Attempt,
+        state: &mut QueueState,
+        now: ServerTime,
+        outbox: &mut Outbox<'_>,
+    ) -> Result<Vec<Released>, WrongType> {
+        let each = self.owners.iter().map(|owner| Ack { owner: owner.clone() });
+        each.map(|ack| ack.apply(name, attempt, state, now, outbox)).collect()
+    }
+
+    fn script() -> &'static Script {
+        Ack::script()
+    }
+
+    fn encode(&self, name: &ObjectName, _attempt: Attempt, call: &mut Call) {
+        add_keys(name, call);
+        self.owners.iter().for_each(|owner| call.args.push(owner));
+    }
+
+    fn decode(reply: Reply) -> Result<Vec<Released>, Malformed> {
+        wire::list(reply)?.iter().map(|each| released(Some(each))).collect()
     }
 }

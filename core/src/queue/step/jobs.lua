@@ -37,17 +37,19 @@ local function refuse(why)
   error(redis.REDIS_VERSION and {err = why} or why, 0)
 end
 
--- Takes apart what M has of a job: its place, when it is due, its rank, how often it was delivered, and how often it may be.
+-- Takes apart what M has of a job: its place, when it is due (and as it is written), its rank, how often it was delivered, and how often it may be.
 local function parse(text)
   local place, due, rank, deliveries, most, rest = string.match(text, '^([wtd])(%d+) (%x+) (%d+) (%d+)(.*)$')
   if not place or #rank ~= RANK then
     refuse('WRONGTYPE the key holds no jobs')
   end
-  return {place = place, due = tonumber(due), rank = rank, deliveries = tonumber(deliveries), most = most, rest = rest}
+  return {place = place, due = tonumber(due), written = due, rank = rank, deliveries = tonumber(deliveries), most = most, rest = rest}
 end
 
+-- When it is due may be text already.
 local function entry(place, due, rank, deliveries, most)
-  return place .. string.format('%.0f', due) .. ' ' .. rank .. ' ' .. string.format('%.0f', deliveries) .. ' ' .. most
+  due = type(due) == 'number' and string.format('%.0f', due) or due
+  return place .. due .. ' ' .. rank .. ' ' .. deliveries .. ' ' .. most
 end
 
 -- Where a first write needs no memory, a script may go on on a server that is full. And where the access rules refuse one of these,
@@ -57,16 +59,16 @@ local function begin()
   redis.call('HDEL', O, '')
 end
 
--- A number above all before it.
-local function next_number(now)
+-- Numbers above all before them, so many, one after the other: the first.
+local function next_numbers(now, count)
   local last = tonumber(redis.call('GET', N) or '0')
   -- Above 2^53 the next one would be the same, and its rank too long; NaN is neither.
   if not last or not (last < 9007199254740992) then
     refuse('WRONGTYPE the key holds no number')
   end
-  local number = string.format('%.0f', math.max(last + 1, now))
-  redis.call('SET', N, number, 'PX', IDLE_MS)
-  return number
+  local first = math.max(last + 1, now)
+  redis.call('SET', N, string.format('%.0f', first + count - 1), 'PX', IDLE_MS)
+  return first
 end
 
 -- What a delivery is: its fencing token and its job. Nil when there is no such delivery.

@@ -13,7 +13,7 @@ mod requeue;
 mod state;
 mod take;
 
-pub(crate) use ack::Ack;
+pub(crate) use ack::{Ack, AckMany};
 pub(crate) use cancel::Cancel;
 pub(crate) use inspect::{Inspect, Inspected};
 pub(crate) use list::{List, Listed};
@@ -44,7 +44,7 @@ pub(crate) const HELD: &str = "dlock_queue_held";
 pub(crate) const DEAD: &str = "dlock_queue_dead";
 pub(crate) const LAST: &str = "dlock_queue_last";
 
-/// The most deliveries that one script begins.
+/// The most deliveries that one script begins, and ends.
 pub(crate) const MAX_TAKEN: usize = 100;
 
 /// The client in an owner `<client>:<number>`.

@@ -123,7 +123,7 @@ impl State for QueueState {
         ~dlock_queue_leases:* ~dlock_queue_held:* ~dlock_queue_dead:* ~dlock_queue_last:* \
         ~dlock_queue_queue:* ~dlock_queue_seen:* &dlock_inbox:* \
         +eval +evalsha +time +ping +info +subscribe +unsubscribe +publish +get +set +del +exists +pexpire +pttl \
-        +hget +hset +hdel +hexists +hincrby +hlen +zadd +zcard +zcount +zrange +zrangebyscore +zrank +zrem +zscore";
+        +hget +hmget +hset +hdel +hexists +hincrby +hlen +zadd +zcard +zcount +zrange +zrangebyscore +zrank +zrem +zscore";
 
     fn main_key(name: &ObjectName) -> String {
         name.companion(super::JOBS)

@@ -31,7 +31,65 @@ local bytes = 0
 local function deliver(token, id, job)
   local payload = redis.call('HGET', P, id) or ''
   bytes = bytes + #payload
-  deliveries[#deliveries + 1] = {tonumber(token), id, payload, job.deliveries, job.due, job.rank}
+  deliveries[#deliveries + 1] = {token, id, payload, job.deliveries, job.due, job.rank}
+end
+
+local function holding(token, id)
+  return string.format('%.0f ', token) .. id
+end
+
+-- Where nobody waits, no delivery is over and none of these is known, all that is due is delivered by few commands, which costs much
+-- less than one take after the other, and does the same. How many of the owners have a delivery then.
+local function take_at_once(owners)
+  if redis.call('ZRANGE', Q, 0, 0)[1] or redis.call('ZRANGEBYSCORE', F, '-inf', ms, 'LIMIT', 0, 1)[1] then
+    return 0
+  end
+  local known = redis.call('HMGET', O, unpack(owners))
+  for each = 1, #owners do
+    if known[each] then
+      return 0
+    end
+  end
+  local members = redis.call('ZRANGEBYSCORE', R, '-inf', ms, 'LIMIT', 0, #owners)
+  if #members == 0 then
+    return 0
+  end
+  local ids = {}
+  for each, member in ipairs(members) do
+    ids[each] = string.sub(member, RANK + 1)
+  end
+  local texts = redis.call('HMGET', M, unpack(ids))
+  local jobs = {}
+  for each, id in ipairs(ids) do
+    -- What is no job is refused by the take of one.
+    if bytes >= BYTES_AT_ONCE or not texts[each] then
+      break
+    end
+    local job = parse(texts[each])
+    job.deliveries = job.deliveries + 1
+    jobs[each] = job
+    deliver(0, id, job)
+  end
+  if #jobs == 0 then
+    return 0
+  end
+  redis.call('ZREM', F, '')
+  local first = next_numbers(now, #jobs)
+  local leases, held, entries, taken = {}, {}, {}, {}
+  local ends = string.format('%.0f', ms + lease)
+  for each, job in ipairs(jobs) do
+    local owner, token, at = owners[each], first + each - 1, 2 * each
+    leases[at - 1], leases[at] = ends, owner
+    held[at - 1], held[at] = owner, holding(token, ids[each])
+    entries[at - 1], entries[at] = ids[each], entry('t', job.written, job.rank, job.deliveries, job.most)
+    taken[each] = members[each]
+    deliveries[each][1] = token
+  end
+  redis.call('ZADD', F, unpack(leases))
+  redis.call('HSET', O, unpack(held))
+  redis.call('HSET', M, unpack(entries))
+  redis.call('ZREM', R, unpack(taken))
+  return #taken
 end
 
 -- Nil when it is delivered; otherwise what the reply says.
@@ -44,13 +102,16 @@ local function take(owner)
       if not score or tonumber(score) < ms + lease then
         redis.call('ZADD', F, ms + lease, owner)
       end
-      deliver(token, known, parse(text))
+      deliver(tonumber(token), known, parse(text))
       return nil
     end
   end
   reclaim(ms)
   local head = redis.call('ZRANGE', Q, 0, 0)[1]
-  local available = ready(ms)
+  local front = redis.call('ZRANGE', R, 0, 0, 'WITHSCORES')
+  local is_due = front[2] and tonumber(front[2]) <= ms
+  -- How many are due concerns only those who wait.
+  local available = is_due and (head and ready(ms) or 1) or 0
   local crowd = (head or available == 0) and wanting(math.huge)
   local turn = crowd and turn_of(client, 1, waits, head, crowd, now)
   -- Time makes room: whoever else can be served is told.
@@ -68,7 +129,7 @@ local function take(owner)
     end
     return {1, now, deliveries, ttl, available, rank}
   end
-  local member = redis.call('ZRANGE', R, 0, 0)[1]
+  local member = front[1]
   local id = string.sub(member, RANK + 1)
   local text = redis.call('HGET', M, id)
   if not text then
@@ -80,10 +141,10 @@ local function take(owner)
     turn.prepare()
   end
   redis.call('ZREM', F, '')
-  token = next_number(now)
+  token = next_numbers(now, 1)
   redis.call('ZADD', F, ms + lease, owner)
-  redis.call('HSET', O, owner, token .. ' ' .. id)
-  redis.call('HSET', M, id, entry('t', job.due, job.rank, job.deliveries, job.most))
+  redis.call('HSET', O, owner, holding(token, id))
+  redis.call('HSET', M, id, entry('t', job.written, job.rank, job.deliveries, job.most))
   redis.call('ZREM', R, member)
   if turn then
     turn.leave(available - 1, client)
@@ -95,7 +156,8 @@ local function take(owner)
   return nil
 end
 
-for at = 6, #ARGV do
+local at_once = #ARGV > 6 and take_at_once({unpack(ARGV, 6)}) or 0
+for at = 6 + at_once, #ARGV do
   if bytes >= BYTES_AT_ONCE then
     return {2, now, deliveries}
   end

@@ -10,6 +10,8 @@ import org.jspecify.annotations.Nullable;
 import org.libdlock.internal.Delivered;
 import org.libdlock.internal.Native;
 import org.libdlock.internal.Port;
+import org.libdlock.internal.Threads;
+import org.libdlock.internal.Wire;
 
 /**
  * A job that was delivered, made by {@link DistributedQueue#take()}. May be used, and ended, from any thread.
@@ -169,7 +171,26 @@ public final class Delivery extends Leased {
      * @throws ConnectionException when the server was not reached; likewise
      */
     public void ack() {
-        end("ack", Native::deliveryAck);
+        if (Threads.mayBlock()) {
+            ackBlocking();
+        } else {
+            end("ack", Native::deliveryAck);
+        }
+    }
+
+    /** Not under the monitor, which others need to look at the delivery while this waits for the server. */
+    private void ackBlocking() {
+        begin();
+        try {
+            check("ack");
+            Native.deliveryAckBlocking(granted().handle());
+        } catch (ClosedException closed) {
+            // The handle may have been given back meanwhile, by a thread that ended it, too.
+            check("ack");
+            throw closed;
+        } finally {
+            told(Wire.DONE);
+        }
     }
 
     /** The job is not done: puts it back, due at once and at its place. Else as {@link #nack(Duration, String)}. */

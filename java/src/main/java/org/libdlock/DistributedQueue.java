@@ -9,6 +9,7 @@ import java.util.concurrent.Executor;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.libdlock.internal.Native;
+import org.libdlock.internal.Threads;
 import org.libdlock.internal.Wire;
 
 /**
@@ -32,6 +33,8 @@ import org.libdlock.internal.Wire;
  * take takes no job; cancelling any other may leave the operation done or not.
  */
 public final class DistributedQueue {
+    private static final long NO_CANCEL = 0;
+
     private final String name;
     private final NativeObject inner;
 
@@ -81,7 +84,13 @@ public final class DistributedQueue {
      *     was answered
      */
     public PutResult put(NewJob job) {
-        return QueueReplies.put(inner.call(putting(job), Object.class));
+        if (!Threads.mayBlock()) {
+            return QueueReplies.put(inner.call(putting(job), Object.class));
+        }
+        Arguments.notNull(job, "job");
+        byte[] put = inner.ask(queue -> Native.queuePutBlocking(
+                queue, job.payload(), job.id(), job.delayMillis(), job.atMillis(), job.priority()));
+        return QueueReplies.put(Wire.answer(put));
     }
 
     /**
@@ -149,7 +158,7 @@ public final class DistributedQueue {
      * @throws ClosedException when the client is closed
      */
     public Delivery take() throws InterruptedException {
-        return deliveries(inner.callInterruptibly(taking(null))).get(0);
+        return deliveries(taken(null)).get(0);
     }
 
     /**
@@ -160,7 +169,7 @@ public final class DistributedQueue {
      * @throws InterruptedException when interrupted before or while waiting; no job was taken
      */
     public @Nullable Delivery take(@Nullable Duration wait) throws InterruptedException {
-        return first(deliveries(inner.callInterruptibly(taking(wait))));
+        return first(deliveries(taken(wait)));
     }
 
     /**
@@ -169,7 +178,10 @@ public final class DistributedQueue {
      * @return the job, to be ended; null when none is due, or others wait in front
      */
     public @Nullable Delivery tryTake() {
-        return first(deliveries(inner.call(taking(Duration.ZERO), Object.class)));
+        Object taken = Threads.mayBlock()
+                ? inner.ask(queue -> Wire.answer(Native.queueTakeBlocking(queue, 0, NO_CANCEL)))
+                : inner.call(taking(Duration.ZERO), Object.class);
+        return first(deliveries(taken));
     }
 
     /**
@@ -223,6 +235,15 @@ public final class DistributedQueue {
      */
     public CompletableFuture<List<Delivery>> takeManyAsync(int most, @Nullable Duration wait) {
         return inner.startWaiting(takingMany(most, wait), this::deliveries, late -> late.forEach(Delivery::forget));
+    }
+
+    private Object taken(@Nullable Duration wait) throws InterruptedException {
+        if (!Threads.mayBlock()) {
+            return inner.callInterruptibly(taking(wait));
+        }
+        long millis = Arguments.waitMillis(wait);
+        return inner.askInterruptibly(
+                (queue, cancel) -> Wire.answer(Native.queueTakeBlocking(queue, millis, cancel)));
     }
 
     private static NativeObject.Operation taking(@Nullable Duration wait) {

@@ -10,6 +10,7 @@ import org.libdlock.internal.Native;
 import org.libdlock.internal.NativeWait;
 import org.libdlock.internal.Port;
 import org.libdlock.internal.Threads;
+import org.libdlock.internal.Wire;
 
 /**
  * The native half of an object of which nobody holds anything: its handle, and the ways to call. A platform thread waits in native code, a
@@ -49,6 +50,25 @@ final class NativeObject {
         } finally {
             Reference.reachabilityFence(this);
         }
+    }
+
+    /** A question that waits in native code, until {@code cancel} (0 for none) is fired. */
+    @FunctionalInterface
+    interface Asking {
+        Object ask(long of, long cancel);
+    }
+
+    /** As {@link #ask}; an interrupt ends it. */
+    Object askInterruptibly(Asking question) throws InterruptedException {
+        if (Thread.interrupted()) {
+            throw new InterruptedException();
+        }
+        Object[] answer = {Wire.DONE};
+        NativeWait.interruptibly(cancel -> {
+            answer[0] = ask(of -> question.ask(of, cancel));
+            return true;
+        });
+        return answer[0];
     }
 
     /** Runs an operation; an interrupt is kept for later. */

@@ -368,6 +368,16 @@ public final class Native {
             long atMs,
             long priority);
 
+    /** Waits in native code. An answer as of a completion. */
+    public static native byte[] queuePutBlocking(
+            long queue, byte[] payload, byte @Nullable [] jobId, long delayMs, long atMs, long priority);
+
+    /** Waits in native code, until {@code cancel} (0 for none) is fired. An answer as of a completion. */
+    public static native byte[] queueTakeBlocking(long queue, long waitMs, long cancel);
+
+    /** Waits in native code. */
+    public static native void deliveryAckBlocking(long held);
+
     /**
      * Payloads and ids are packed; the numbers of each job are 1 when it has an id, its delay, its due time and its
      * priority. Brings what was put.

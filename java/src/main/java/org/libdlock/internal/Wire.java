@@ -263,6 +263,17 @@ public final class Wire {
     }
 
     /**
+     * Reads what a call brought that is not completed through a port.
+     *
+     * @param bytes what a completion carries
+     * @return as of a completion
+     */
+    public static Object answer(byte[] bytes) {
+        Reader reader = new Reader(bytes);
+        return reader.reply(reader.bytes.get());
+    }
+
+    /**
      * Reads the failure of a call that is not completed through a port.
      *
      * @param bytes what a failed completion carries

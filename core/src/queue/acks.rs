@@ -1,0 +1,102 @@
+//! Acknowledgements of one queue that come at the same time share a request.
+//!
+//! The first of them lets those come that are about to, and asks for all; the others wait for its answer. Nobody waits for a
+//! request that is under way: who comes meanwhile is the first of the next one.
+
+use std::mem::take;
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+use tokio::task::yield_now;
+
+use super::QueueObject;
+use super::step::{Ack, AckMany, MAX_TAKEN};
+use crate::backend::{Done, Failed};
+use crate::blocking;
+use crate::contended::{MutexOrder, Ordered, Released};
+use crate::ended::cut_off;
+use crate::error::{Error, ErrorKind};
+use crate::step::Step;
+
+type Ended = Result<Done<Released>, Failed>;
+
+/// Those that wait for the first of them to ask: the owners of their deliveries, and where each wants its answer.
+pub(super) struct Acks {
+    waiting: Ordered<Vec<(String, oneshot::Sender<Ended>)>>,
+}
+
+impl Default for Acks {
+    fn default() -> Acks {
+        Acks { waiting: Ordered::new(MutexOrder::Acks) }
+    }
+}
+
+/// The first one, which asks for all. Should it go before it has asked, the others hear of it.
+struct First<'a>(&'a Acks);
+
+impl Drop for First<'_> {
+    fn drop(&mut self) {
+        drop(self.take());
+    }
+}
+
+impl First<'_> {
+    fn take(&self) -> Vec<(String, oneshot::Sender<Ended>)> {
+        take(&mut *self.0.waiting.lock())
+    }
+}
+
+/// Ends the delivery of this owner. `alone`: this process has no other delivery of the queue.
+pub(super) async fn ack(queue: &Arc<QueueObject>, owner: String, alone: bool) -> Ended {
+    let client = queue.client();
+    // A thread that may block makes its round trip itself.
+    let acks = &queue.primitive().acks;
+    if blocking::is_allowed() || alone && acks.waiting.lock().is_empty() {
+        return client.operate(queue.name(), &Ack { owner }).await;
+    }
+    let (answer, mut answered) = oneshot::channel();
+    let is_first = {
+        let mut waiting = acks.waiting.lock();
+        waiting.push((owner, answer));
+        waiting.len() == 1
+    };
+    if is_first {
+        let first = First(acks);
+        yield_now().await;
+        let mut all = first.take();
+        while !all.is_empty() {
+            let rest = all.split_off(all.len().min(MAX_TAKEN));
+            send(queue, all).await;
+            all = rest;
+        }
+        if let Ok(ended) = answered.try_recv() {
+            return ended;
+        }
+    }
+    answered.await.unwrap_or_else(|_| {
+        let error = cut_off(Ack::OP, &client.tasks, "the end of the hold");
+        Err(Failed { error, echo_until: None, away: false })
+    })
+}
+
+async fn send(queue: &QueueObject, some: Vec<(String, oneshot::Sender<Ended>)>) {
+    let (owners, answers): (Vec<String>, Vec<_>) = some.into_iter().unzip();
+    let done = queue.client().operate(queue.name(), &AckMany { owners }).await;
+    for (at, answer) in answers.into_iter().enumerate() {
+        let ended = match &done {
+            Ok(Done { reply, sent, echo_until, reached }) => match reply.get(at) {
+                Some(&reply) => Ok(Done { reply, sent: *sent, echo_until: *echo_until, reached: *reached }),
+                None => {
+                    let message = "the server acknowledged fewer deliveries than it was asked to";
+                    let error = Error::new(ErrorKind::Server, Ack::OP, message).on(queue.name().as_str());
+                    Err(Failed { error, echo_until: *echo_until, away: false })
+                }
+            },
+            Err(failed) => {
+                Err(Failed { error: failed.error.clone(), echo_until: failed.echo_until, away: failed.away })
+            }
+        };
+        // One whose caller is gone is ended all the same.
+        drop(answer.send(ended));
+    }
+}
