@@ -1,0 +1,110 @@
+//! From the arguments to a client: which server, with which password, and what is done with what the client says.
+
+use std::env::{self, VarError};
+use std::sync::Arc;
+
+use libdlock::event::{Event, Level};
+use libdlock::{Client, Config};
+
+use crate::args::ServerArgs;
+use crate::exit::Failure;
+use crate::out::visible;
+
+const DEFAULT_URL: &str = "redis://127.0.0.1:6379";
+
+const URL: &str = "DLOCK_URL";
+const PASSWORD: &str = "DLOCK_PASSWORD";
+
+/// Connects as the arguments and the environment say. Warnings of the client go to standard error.
+///
+/// # Errors
+/// Before any I/O for a password on the command line, which every user of the machine can read there.
+pub async fn connect(args: &ServerArgs) -> Result<Client, Failure> {
+    Ok(Client::connect_with(config(args)?).await?)
+}
+
+/// What [`connect`] connects by.
+pub fn config(args: &ServerArgs) -> Result<Config, Failure> {
+    let from_environment = variable(URL)?;
+    let url = match &args.url {
+        Some(url) if has_password(url) => return Err(refused("--url")),
+        Some(url) => url.as_str(),
+        None => from_environment.as_deref().unwrap_or(DEFAULT_URL),
+    };
+    let mut config = Config::from_url(url)?;
+    if let Some(file) = &args.password_file {
+        let file = file.to_str().ok_or_else(|| Failure::Usage("--password-file: the path is not UTF-8".to_owned()))?;
+        config.set("password_file", file)?;
+    } else if variable(PASSWORD)?.is_some() && !has_password(url) {
+        config.set("password_env", PASSWORD)?;
+    }
+    for option in &args.options {
+        let (name, value) = option.split_once('=').unwrap_or((option, ""));
+        if matches!(name, "password" | "sentinel_password") {
+            return Err(refused("--option"));
+        }
+        config.set(name, value)?;
+    }
+    config.on_event(Arc::new(warn));
+    Ok(config)
+}
+
+/// A variable that is set to something.
+fn variable(name: &str) -> Result<Option<String>, Failure> {
+    match env::var(name) {
+        Ok(value) => Ok(Some(value).filter(|value| !value.is_empty())),
+        Err(VarError::NotPresent) => Ok(None),
+        Err(VarError::NotUnicode(_)) => Err(Failure::Usage(format!("{name} is not UTF-8"))),
+    }
+}
+
+/// Whether a URL holds a password, as far as can be told from one that may be wrong in other ways.
+fn has_password(url: &str) -> bool {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let login = rest.rsplit_once('@').map(|(login, _)| login);
+    let behind = rest.split_once('?').map_or("", |(_, query)| query);
+    login.is_some_and(|login| login.split_once(':').is_some_and(|(_, password)| !password.is_empty()))
+        || behind.split('&').any(|parameter| {
+            matches!(parameter.split_once('='), Some(("password" | "sentinel_password", value)) if !value.is_empty())
+        })
+}
+
+/// Does not repeat it: standard error may go to a log.
+fn refused(argument: &str) -> Failure {
+    Failure::Usage(format!(
+        "{argument} holds a password, which every user of this machine can read in the list of processes; put the URL into \
+         {URL}, or the password into {PASSWORD} or into a file for --password-file"
+    ))
+}
+
+fn warn(event: &Event) {
+    if event.level >= Level::Warn {
+        let name = event.name.as_deref().map_or(String::new(), |name| format!("{}: ", visible(name)));
+        // Nobody may be there to read it.
+        crate::out::say(&format!("{name}{}", event.message));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_is_seen_wherever_a_url_may_hold_one() {
+        for url in [
+            "redis://:secret@host",
+            "redis://user:secret@host:1/2",
+            "redis://user:se/cr@et@host",
+            "rediss://host?password=secret",
+            "redis+sentinel://host/master?db=1&sentinel_password=secret",
+            "unix:///run/redis.sock?password=secret",
+            "user:secret@host",
+        ] {
+            assert!(has_password(url), "{url}");
+        }
+        for url in ["redis://host", "redis://user@host", "redis://user:@host", "redis://[::1]:6379", "memory://", "h:1"]
+        {
+            assert!(!has_password(url), "{url}");
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! A command that dies with `dlock`: a step between `dlock` and the command, in the process that becomes the command.
+//!
+//! `dlock` starts itself once more with [`MARK`] in front. That process asks the kernel to be killed when its parent ends
+//! (`PR_SET_PDEATHSIG`), makes sure that the parent is still there, and becomes the command. A child could only ask for that
+//! between fork and exec, which takes unsafe code. The kernel means the *thread* that started the process: the main thread
+//! starts it, which lasts as long as `dlock` does.
+
+use std::env;
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal};
+
+use crate::exit;
+use crate::out::{say, visible};
+
+/// What stands first among the arguments; then follow the parent's process id, and the command.
+const MARK: &str = "--become-the-command-of";
+
+/// How to start a command so that it dies with this process.
+pub fn command(words: &[OsString]) -> Command {
+    let mut command = Command::new("/proc/self/exe");
+    command.arg0("dlock").arg(MARK).arg(getpid().as_raw_nonzero().to_string()).args(words);
+    command
+}
+
+/// In a process that [`command`] has started: becomes the command, or says why not, with the code to exit with. `None` in any
+/// other process.
+pub fn become_command() -> Option<u8> {
+    let mut words = env::args_os().skip(1);
+    if words.next()? != MARK {
+        return None;
+    }
+    let parent = words.next().and_then(|word| word.to_str()?.parse().ok()).and_then(Pid::from_raw);
+    let program = words.next()?;
+    let is_bound = set_parent_process_death_signal(Some(Signal::KILL)).is_ok();
+    // It may have ended before it was asked.
+    if !is_bound || parent.is_none() || getppid() != parent {
+        return Some(exit::FAILED);
+    }
+    let error = Command::new(&program).args(words).exec();
+    say(&format!("cannot run {}: {error}", visible(&program.to_string_lossy())));
+    Some(if error.kind() == std::io::ErrorKind::NotFound { exit::NOT_FOUND } else { exit::CANNOT_RUN })
+}

@@ -1,0 +1,121 @@
+//! The command while it runs: its signals, its end, and its end when the lock is lost.
+
+use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use libdlock::Held;
+use libdlock::lease::LossReason;
+use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process_group};
+use tokio::process::{self, Command};
+use tokio::time::{Instant, sleep, sleep_until};
+
+use super::bound;
+use super::signals::{Signals, shares_terminal};
+use crate::exit::{self, Failure};
+use crate::out::{say, visible};
+
+/// How often a group without its first process is looked at, once the lock is lost.
+const LOOK: Duration = Duration::from_millis(20);
+
+pub struct Child {
+    process: process::Child,
+    id: Pid,
+    /// It has a group of processes of its own, which gets the signals. At a terminal it stays in that of `dlock`, because the
+    /// terminal is read by one group alone.
+    has_group: bool,
+}
+
+/// How the command ended.
+pub struct Ended {
+    pub code: u8,
+    /// The lock was lost before that.
+    pub lost: Option<LossReason>,
+}
+
+impl Child {
+    /// Starts the command on the calling thread, which has to outlive it.
+    ///
+    /// # Errors
+    /// [`Failure::Code`] when no process can be started. A command that is not there is found out by that process.
+    pub fn start(words: &[OsString], environment: &[(&str, String)]) -> Result<Child, Failure> {
+        let mut command = bound::command(words);
+        command.envs(environment.iter().map(|(name, value)| (name, value)));
+        let mut command = Command::from(command);
+        let has_group = !shares_terminal();
+        if has_group {
+            command.process_group(0);
+        }
+        let failed = |what: String| {
+            let program = words.first().map(|word| visible(&word.to_string_lossy())).unwrap_or_default();
+            Failure::Code(exit::CANNOT_RUN, format!("cannot run {program}: {what}"))
+        };
+        let process = command.spawn().map_err(|error| failed(error.to_string()))?;
+        let id = process.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+        let id = id.ok_or_else(|| failed("it ended at once".to_owned()))?;
+        Ok(Child { process, id, has_group })
+    }
+
+    /// Waits for the end of the command. Passes signals on, and ends the command when the lock is lost.
+    pub async fn watch(&mut self, held: &Held, signals: &mut Signals, grace: Duration) -> Ended {
+        let (mut lost, mut kill_at) = (None, None);
+        let status = loop {
+            tokio::select! {
+                status = self.process.wait() => break status,
+                caught = signals.next() => {
+                    if !caught.is_a_key() {
+                        self.send(caught.signal());
+                    }
+                }
+                reason = held.lost(), if lost.is_none() => {
+                    let Some(reason) = reason else { continue };
+                    lost = Some(reason);
+                    kill_at = Some(Instant::now() + grace);
+                    self.end(held, reason);
+                }
+                () = sleep_until(kill_at.unwrap_or_else(Instant::now)), if kill_at.is_some() => {
+                    kill_at = None;
+                    self.send(Signal::KILL);
+                }
+            }
+        };
+        if let (Some(_), Some(kill_at)) = (lost, kill_at) {
+            self.end_group(kill_at).await;
+        }
+        Ended { code: status.map_or(exit::FAILED, code), lost }
+    }
+
+    fn end(&self, held: &Held, reason: LossReason) {
+        say(&format!("the lock was lost with token {}: {reason}; ending the command", held.token()));
+        self.send(Signal::TERM);
+        // One that is stopped gets its signal when it goes on.
+        self.send(Signal::CONT);
+    }
+
+    /// After a loss: what the command has started and left behind.
+    async fn end_group(&self, kill_at: Instant) {
+        let is_there = || self.has_group && test_kill_process_group(self.id).is_ok();
+        while is_there() {
+            if Instant::now() >= kill_at {
+                return self.send(Signal::KILL);
+            }
+            sleep(LOOK).await;
+        }
+    }
+
+    fn send(&self, signal: Signal) {
+        // It may have ended just now.
+        let _ = match self.has_group {
+            true => kill_process_group(self.id, signal),
+            false => kill_process(self.id, signal),
+        };
+    }
+}
+
+/// As a shell says it.
+fn code(status: ExitStatus) -> u8 {
+    let by_signal =
+        || status.signal().and_then(|signal| u8::try_from(signal).ok()).map(|signal| exit::BY_SIGNAL | signal);
+    status.code().and_then(|code| u8::try_from(code).ok()).or_else(by_signal).unwrap_or(exit::FAILED)
+}
