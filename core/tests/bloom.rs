@@ -1,7 +1,9 @@
 //! Bloom filters over faulty connections.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
+use libdlock::bloom::BloomFilterOptions;
 use libdlock::{Client, ErrorKind};
 use libdlock_testkit::{Action, Proxy, Scripted, Server};
 
@@ -85,5 +87,27 @@ async fn absurd_replies_are_errors_of_the_server() {
             assert!(matches!(error.kind(), ErrorKind::Server | ErrorKind::WrongType), "{reply:?}: {error}");
             assert!(!error.to_string().contains('\u{1b}'), "{error}");
         }
+    }
+}
+
+/// The bits must not outlive the configuration by the time that a script takes.
+#[tokio::test]
+async fn a_filter_that_ends_is_taken_for_nothing_else() {
+    let server = Server::start();
+    let client = Client::connect(&server.url()).await.unwrap();
+    let items: Vec<String> = (0..2_000).map(|number| number.to_string()).collect();
+    for round in 0..60 {
+        let options = BloomFilterOptions::new(2_000, 0.01).ttl(Duration::from_millis(20));
+        let filter = client.bloom_filter_with(&format!("seen/{round}"), options).unwrap();
+        filter.add(&items).await.unwrap();
+        if round % 2 == 0 {
+            // The next that adds makes the bits anew.
+            server.cmd(&["DEL", &format!("seen/{round}")]);
+            filter.add(&items).await.unwrap();
+        }
+        let (bits, config) = (format!("seen/{round}"), format!("{{seen/{round}}}:config"));
+        let ends = |key: &String| server.cmd(&["PEXPIRETIME", key]).int();
+        assert!(ends(&bits) <= ends(&config), "round {round}: {} and {}", ends(&bits), ends(&config));
+        while filter.contains(["1"]).await.unwrap() == [true] {}
     }
 }

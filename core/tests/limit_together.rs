@@ -102,7 +102,11 @@ async fn all_are_told_what_failed() {
 }
 
 async fn poll_once<T>(mut asking: Pin<&mut impl Future<Output = T>>) {
-    poll_fn(|context| Poll::Ready(drop(asking.as_mut().poll(context)))).await;
+    poll_fn(|context| {
+        drop(asking.as_mut().poll(context));
+        Poll::Ready(())
+    })
+    .await;
 }
 
 /// As in the body of a loop over a buffered stream, or behind another branch of a `select!`.
@@ -206,7 +210,7 @@ async fn a_storm_of_callers_that_give_up_takes_no_more_than_was_asked() {
         let asking: Vec<_> = (0..200).map(|at| tokio::spawn(ask(limiter.clone(), 1 + at % 3))).collect();
         tokio::time::sleep(Duration::from_micros(20 * round)).await;
         for (at, one) in asking.iter().enumerate() {
-            if mixed(at as u64 + 200 * round) % 2 == 0 {
+            if mixed(at as u64 + 200 * round).is_multiple_of(2) {
                 one.abort();
             }
         }

@@ -88,3 +88,72 @@ async fn a_last_number_of_somebody_else_poisons_no_job() {
         delivery.ack().await.unwrap();
     }
 }
+
+/// What comes meanwhile is not waited for: it may never end.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn requeue_and_purge_end_while_jobs_come_and_die() {
+    let client = Client::connect("memory://").await.unwrap();
+    let queue = client.queue_with("mails", QueueOptions::default().max_attempts(1)).unwrap();
+    queue.put_many((0..300).map(|number| number.to_string())).await.unwrap();
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let consuming = tokio::spawn({
+        let queue = queue.clone();
+        async move {
+            let work = |_: Arc<Delivery>| async { Err::<(), _>("it is down") };
+            queue.consume(ConsumeOptions::default().concurrency(8), async { drop(stopped.await) }, work).await
+        }
+    });
+    while queue.counts().await.unwrap().dead < 300 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    for _ in 0..20 {
+        let requeued = tokio::time::timeout(SOON, queue.requeue_all_dead()).await.expect("it ends").unwrap();
+        assert!(requeued <= 2 * 300, "{requeued}");
+    }
+    stop.send(()).unwrap();
+    consuming.await.unwrap().unwrap();
+    let putting = tokio::spawn({
+        let queue = queue.clone();
+        async move {
+            loop {
+                queue.put("one more").await.unwrap();
+            }
+        }
+    });
+    let purged = tokio::time::timeout(SOON, queue.purge()).await.expect("it ends").unwrap();
+    putting.abort();
+    assert!(purged < 100_000, "{purged}");
+}
+
+#[tokio::test]
+async fn absurd_replies_neither_hang_nor_panic() {
+    let replies = [
+        "+OK\r\n",
+        "$-1\r\n",
+        "*0\r\n",
+        ":1\r\n",
+        "*3\r\n:1\r\n:1\r\n:0\r\n",
+        ":-1\r\n",
+        "*2\r\n:1\r\n:1\r\n",
+        "*3\r\n:0\r\n:1\r\n*0\r\n",
+        "*3\r\n:0\r\n:1\r\n*1\r\n*6\r\n:1\r\n$1\r\na\r\n$1\r\nb\r\n:-1\r\n:-1\r\n$1\r\nx\r\n",
+        "*1\r\n*7\r\n$1\r\na\r\n$1\r\nb\r\n:1\r\n:9223372036854775807\r\n$1\r\nx\r\n:9223372036854775807\r\n$0\r\n\r\n",
+        "*5\r\n:-1\r\n:-1\r\n:-1\r\n:-1\r\n:-1\r\n",
+        "-ERR no\r\n",
+    ];
+    for reply in replies {
+        let server =
+            Scripted::start(move |words| words[0].to_ascii_uppercase().starts_with("EVAL").then(|| reply.to_owned()));
+        let url = format!("{}?operation_timeout=500ms&response_timeout=300ms", server.url());
+        let queue = Client::connect(&url).await.unwrap().queue("mails").unwrap();
+        let calls = async {
+            drop(queue.try_take().await);
+            drop(queue.take_many(3, Wait::For(Duration::from_millis(50))).await);
+            drop((queue.counts().await, queue.peek(5).await, queue.dead(5).await));
+            drop((queue.cancel("a").await, queue.remove_dead("a").await, queue.requeue_dead("a").await));
+            drop((queue.purge().await, queue.purge_dead().await, queue.requeue_all_dead().await));
+            drop((queue.put("a").await, queue.put(libdlock::queue::NewJob::new("a").id("a")).await));
+        };
+        tokio::time::timeout(SOON, calls).await.unwrap_or_else(|_| panic!("hangs at {reply:?}"));
+    }
+}

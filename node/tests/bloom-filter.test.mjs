@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
+import { runInNewContext } from "node:vm";
 
 import { freshName, onBothBackends, rejects, throws } from "./kit/index.mjs";
 
@@ -63,6 +64,17 @@ onBothBackends((context) => {
     await rejects(seen.add(["\ud800"]), "INVALID_ARGUMENT");
     assert.equal((await rejects(seen.add(Array(1_000_001).fill("")), "INVALID_ARGUMENT")).allowed, "0 to 1000000");
     assert.throws(() => seen.tryInit(), /bloomFilter/);
+  });
+
+  it("takes bytes of another realm, and nothing that only looks like bytes", async () => {
+    const client = await context.open();
+    const seen = client.bloomFilter(freshName(), OPTIONS);
+    // As a Buffer is in a test under Jest.
+    const foreign = runInNewContext("new Uint8Array([97, 98])");
+    assert.deepEqual(await seen.add([foreign, "ab", new Uint8Array(new SharedArrayBuffer(1))]), [true, false, true]);
+    for (const item of [Object.create(Uint8Array.prototype), new Proxy(new Uint8Array(1), {})]) {
+      await assert.rejects(seen.add([item]), { name: "TypeError" });
+    }
   });
 
   it("tells another kind of key, and a client that is closed", async () => {

@@ -1,3 +1,5 @@
+import { types } from "node:util";
+
 import { type ReadersOf, duration, integer, readOptions, refuseSurplus } from "./arguments.js";
 import type { Client } from "./client.js";
 import { objectName, wrongType } from "./convert.js";
@@ -133,7 +135,8 @@ function checked(item: Item, object: string): Item {
     if (item.isWellFormed()) return item;
     throw invalidArgument(OP, "an item has a lone surrogate", "bytes, and text without lone surrogates", object);
   }
-  if (item instanceof Uint8Array) return item;
+  // Also one of another realm, such as a Buffer under Jest, and none that only has the prototype.
+  if (types.isUint8Array(item)) return item;
   throw wrongType("an item", "a string or a Uint8Array", item);
 }
 

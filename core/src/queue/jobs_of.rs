@@ -138,7 +138,7 @@ impl Queue {
         Ok(removed)
     }
 
-    /// Removes all jobs that wait, due or not; how many. Deliveries go on, and the dead list stays.
+    /// Removes all jobs that wait now, due or not; how many. Deliveries go on, and the dead list stays.
     ///
     /// # Errors
     /// As the server says; some may be removed then.
@@ -158,12 +158,13 @@ impl Queue {
     }
 
     async fn remove_all(&self, dead: bool) -> Result<u64> {
-        let mut count = 0;
-        loop {
+        let (there, mut count) = (self.counts().await?, 0);
+        // As many as there are now: what comes meanwhile may never end.
+        let all = if dead { there.dead } else { there.ready.saturating_add(there.delayed) };
+        while count < all {
             let remove = Remove { once: Once::in_process(), dead, id: None };
-            // One that came too late is made anew by the loop.
             match self.shared.run_now(&remove).await? {
-                Carried { out: Some(Removed { count: 0, .. }), .. } => return Ok(count),
+                Carried { out: Some(Removed { count: 0, .. }), .. } => break,
                 Carried { out: Some(removed), .. } => {
                     self.client().counters.queue.removed(removed.count);
                     count += removed.count;
@@ -171,6 +172,7 @@ impl Queue {
                 Carried { out: None, .. } => return Err(self.shared.too_late(Remove::OP)),
             }
         }
+        Ok(count)
     }
 
     /// Has a dead job wait again, due now, as if it had never been delivered; false when none has this id.
@@ -193,12 +195,14 @@ impl Queue {
     /// # Errors and cancel safety
     /// As [`Queue::purge`].
     pub async fn requeue_all_dead(&self) -> Result<u64> {
-        let mut count = 0;
-        loop {
+        let (all, mut count) = (self.counts().await?.dead, 0);
+        // As many as are dead now: those that die again meanwhile may never end.
+        while count < all {
             match self.shared.run_now(&Requeue { id: None }).await? {
-                0 => return Ok(count),
+                0 => break,
                 moved => count += moved,
             }
         }
+        Ok(count)
     }
 }

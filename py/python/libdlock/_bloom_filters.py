@@ -40,7 +40,11 @@ class NamedBloomFilter(UnheldObject):
             kind = type(false_positive_rate).__name__
             raise TypeError(f"false_positive_rate must be float, not {kind}")
         ttl_ms = optional_ms(ttl, "ttl", op=_OP, name=name)
-        rate = float(false_positive_rate)
+        try:
+            rate = float(false_positive_rate)
+        except OverflowError:
+            given = "a false positive rate that no float can be is out of range"
+            raise refused(given, "above 0 and below 1", op=_OP, name=name) from None
         super().__init__(client, name, _native.bloom_filter_open(client._number, of, items, rate, ttl_ms))
 
     @property

@@ -50,6 +50,8 @@ for from = 6, #ARGV, BITS_AT_ONCE do
   end
 end
 if left > 0 then
+  -- A server may reckon an end from when it carries out the command: so the configuration gets its end again, last.
   redis.call('PEXPIRE', N, left)
+  redis.call('PEXPIRE', C, left)
 end
 return table.concat(answers)

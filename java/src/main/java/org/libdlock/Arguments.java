@@ -6,9 +6,11 @@ import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.libdlock.internal.Failure;
+import org.libdlock.internal.Wire;
 
 /**
  * From Java's values to the core's: durations to milliseconds, strings to UTF-8. What a value may be is the core's to decide; refused
@@ -17,6 +19,9 @@ import org.libdlock.internal.Failure;
 final class Arguments {
     /** A wait or a lease that is not given: for ever, and the lock's own. */
     static final long NOT_GIVEN = Long.MIN_VALUE;
+
+    /** Some virtual machines have no longer array. */
+    private static final int LONGEST_ARRAY = Integer.MAX_VALUE - 8;
 
     private static final Duration FOR_EVER = ChronoUnit.FOREVER.getDuration();
 
@@ -122,6 +127,17 @@ final class Arguments {
             refused.initCause(error);
             throw refused;
         }
+    }
+
+    /** Items as they cross, in one array: more than that has room for is refused. */
+    static byte[] packed(List<byte[]> items, String op) {
+        long length = items.stream().mapToLong(item -> 4L + item.length).sum();
+        if (length > LONGEST_ARRAY) {
+            String given = "items of " + length + " bytes at once are out of range";
+            String allowed = "up to " + LONGEST_ARRAY + " bytes, with 4 more for each item";
+            throw new InvalidArgumentException(refusal(Kind.INVALID_ARGUMENT, given, allowed, op));
+        }
+        return Wire.pack(items);
     }
 
     private static byte[] utf8(String text) throws CharacterCodingException {

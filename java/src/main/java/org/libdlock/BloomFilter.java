@@ -6,7 +6,6 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import org.libdlock.internal.Native;
-import org.libdlock.internal.Wire;
 
 /**
  * A Bloom filter of one name, made by {@link Client#bloomFilter(String, long, double)}: Redisson's {@code RBloomFilter}, bit for bit, with its
@@ -242,22 +241,22 @@ public final class BloomFilter {
     }
 
     private boolean[] add(List<byte[]> items) {
-        byte[] packed = Wire.pack(items);
+        byte[] packed = Arguments.packed(items, OP);
         return inner.call((port, id, of) -> Native.bloomFilterAdd(port, id, of, packed), boolean[].class);
     }
 
     private CompletableFuture<boolean[]> addAsync(List<byte[]> items) {
-        byte[] packed = Wire.pack(items);
+        byte[] packed = Arguments.packed(items, OP);
         return inner.start((port, id, of) -> Native.bloomFilterAdd(port, id, of, packed), Replies.to(boolean[].class));
     }
 
     private boolean[] contains(List<byte[]> items) {
-        byte[] packed = Wire.pack(items);
+        byte[] packed = Arguments.packed(items, OP);
         return inner.call((port, id, of) -> Native.bloomFilterContains(port, id, of, packed), boolean[].class);
     }
 
     private CompletableFuture<boolean[]> containsAsync(List<byte[]> items) {
-        byte[] packed = Wire.pack(items);
+        byte[] packed = Arguments.packed(items, OP);
         return inner.start(
                 (port, id, of) -> Native.bloomFilterContains(port, id, of, packed), Replies.to(boolean[].class));
     }

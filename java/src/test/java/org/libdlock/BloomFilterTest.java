@@ -103,6 +103,12 @@ class BloomFilterTest extends WithServer {
                 .hasMessage("item is null");
         assertThatThrownBy(() -> seen.addEach(Collections.nCopies(1_000_001, "a")))
                 .hasMessageContaining("0 to 1000000");
+        // More than an array has room for, and so much more that an int counts to a little.
+        for (int items : new int[] {2_100, 4_097}) {
+            assertThatThrownBy(() -> seen.addEachBytes(Collections.nCopies(items, new byte[1 << 20])))
+                    .isInstanceOf(InvalidArgumentException.class)
+                    .hasMessageContaining("up to 2147483639 bytes");
+        }
         server.command("LPUSH", name, "1");
         assertThatThrownBy(() -> seen.add("a")).isInstanceOf(WrongTypeException.class);
         client.close();
