@@ -103,7 +103,7 @@ async fn consume(client: &Client, mut rng: Rng, mut lines: mpsc::UnboundedReceiv
 async fn work(queue: Queue, mut rng: Rng) {
     loop {
         let taken = if rng.bool() {
-            queue.take_for(Wait::For(Duration::from_millis(rng.u64(10..5_000)))).await.map(|one| Vec::from_iter(one))
+            queue.take_for(Wait::For(Duration::from_millis(rng.u64(10..5_000)))).await.map(Vec::from_iter)
         } else {
             queue.take_many(rng.usize(1..6), Wait::For(Duration::from_secs(2))).await
         };
