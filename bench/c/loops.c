@@ -19,6 +19,7 @@ struct caller {
     dlock_lock_t* lock;
     dlock_rw_lock_t* reads;
     dlock_rate_limiter_t* limiter;
+    dlock_queue_t* queue;
     dlock_snowflake_t* ids;
     dlock_client_t* client;
     long number; /* its own */
@@ -69,6 +70,22 @@ static long decision(struct caller* caller) {
     return 1;
 }
 
+/* A job is put, one is taken, and ended. */
+static long job(struct caller* caller) {
+    dlock_error_t error = DLOCK_ERROR_INIT;
+    dlock_job_t job = DLOCK_JOB_INIT;
+    dlock_held_t* held = NULL;
+    char payload[100];
+    memset(payload, 'x', sizeof payload);
+    job.payload = payload;
+    job.payload_len = sizeof payload;
+    check(dlock_queue_put(caller->queue, &job, NULL, &error), &error);
+    check(dlock_queue_take(caller->queue, -1, NULL, &held, &error), &error);
+    check(dlock_delivery_ack(held, &error), &error);
+    dlock_held_free(held);
+    return 1;
+}
+
 /* Of a limiter that hardly ever asks the server. */
 static long prefetched(struct caller* caller) {
     for (int i = 0; i < BATCH; i++) decision(caller);
@@ -104,6 +121,9 @@ static int prepare(struct caller* caller, const char* what, dlock_client_t* clie
     } else if (strcmp(what, "reads") == 0) {
         check(dlock_rw_lock_open(client, "bench", 5, DLOCK_SIDE_READ, NULL, &caller->reads, &error), &error);
         caller->work = read_once;
+    } else if (strcmp(what, "jobs") == 0) {
+        check(dlock_queue_open(client, "bench", 5, NULL, &caller->queue, &error), &error);
+        caller->work = job;
     } else if (strcmp(what, "decisions") == 0) {
         /* So wide that nobody is refused. */
         check(dlock_rate_limiter_open(client, "bench", 5, 1000000, 1000000, NULL, &caller->limiter, &error), &error);
@@ -157,6 +177,7 @@ int loops(const char* what, const struct client_and_size* size) {
         dlock_lock_free(callers[i].lock);
         dlock_rw_lock_free(callers[i].reads);
         dlock_rate_limiter_free(callers[i].limiter);
+        dlock_queue_free(callers[i].queue);
         dlock_snowflake_free(callers[i].ids);
     }
     free(callers);

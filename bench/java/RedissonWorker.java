@@ -28,7 +28,7 @@ import org.redisson.config.SingleServerConfig;
  * <p>{@code jobs}: a job is offered to its delayed queue with a delay of 0 and taken from the blocking queue behind that. Nothing is
  * acknowledged: what is taken is gone.
  *
- * {@code -Dsmall=true}: fewer threads and connections than by default, where many of these processes run at a time.
+ * <p>{@code -Dsmall=true}: fewer threads and connections than by default, where many of these processes run at a time.
  */
 public final class RedissonWorker {
     private static final int BATCH = 1000; // of what is quick between two looks at the clock
@@ -68,6 +68,26 @@ public final class RedissonWorker {
         Runtime.getRuntime().halt(0);
     }
 
+    /** Its delayed queue is deprecated, and still what its free edition has for this. */
+    @SuppressWarnings("deprecation")
+    private static void jobs(RedissonClient client, Callers callers) throws Exception {
+        RBlockingQueue<String> ready = client.getBlockingQueue("bench", StringCodec.INSTANCE);
+        RDelayedQueue<String> delayed = client.getDelayedQueue(ready);
+        callers.loops(caller -> () -> {
+            delayed.offer(Callers.PAYLOAD, 0, TimeUnit.MILLISECONDS);
+            try {
+                // Bounded: what a timer moves may be late.
+                if (ready.poll(30, TimeUnit.SECONDS) == null) {
+                    throw new IllegalStateException("nothing came");
+                }
+            } catch (InterruptedException interrupted) {
+                throw new IllegalStateException(interrupted);
+            }
+            return 1;
+        });
+        delayed.destroy();
+    }
+
     public static void main(String[] arguments) throws Exception {
         String what = arguments[1];
         int count = Integer.parseInt(arguments[3]);
@@ -99,21 +119,7 @@ public final class RedissonWorker {
                 };
             });
         } else if (what.equals("jobs")) {
-            RBlockingQueue<String> ready = client.getBlockingQueue("bench", StringCodec.INSTANCE);
-            RDelayedQueue<String> delayed = client.getDelayedQueue(ready);
-            new Callers(count, Double.parseDouble(arguments[4])).loops(caller -> () -> {
-                delayed.offer(Callers.PAYLOAD, 0, TimeUnit.MILLISECONDS);
-                try {
-                    // Bounded: what it moves by a timer may be late.
-                    if (ready.poll(30, TimeUnit.SECONDS) == null) {
-                        throw new IllegalStateException("nothing came");
-                    }
-                } catch (InterruptedException interrupted) {
-                    throw new IllegalStateException(interrupted);
-                }
-                return 1;
-            });
-            delayed.destroy();
+            jobs(client, new Callers(count, Double.parseDouble(arguments[4])));
         } else if (what.equals("decisions")) {
             RRateLimiter limiter = client.getRateLimiter("bench");
             // As ours: so many a second that nobody is refused.

@@ -32,17 +32,24 @@ impl Default for Acks {
 }
 
 /// The first one, which asks for all. Should it go before it has asked, the others hear of it.
-struct First<'a>(&'a Acks);
-
-impl Drop for First<'_> {
-    fn drop(&mut self) {
-        drop(self.take());
-    }
+struct First<'a> {
+    acks: &'a Acks,
+    has_asked: bool,
 }
 
 impl First<'_> {
-    fn take(&self) -> Vec<(String, oneshot::Sender<Ended>)> {
-        take(&mut *self.0.waiting.lock())
+    /// All that wait by now; who comes later is a first one itself.
+    fn ask(mut self) -> Vec<(String, oneshot::Sender<Ended>)> {
+        self.has_asked = true;
+        take(&mut *self.acks.waiting.lock())
+    }
+}
+
+impl Drop for First<'_> {
+    fn drop(&mut self) {
+        if !self.has_asked {
+            drop(take(&mut *self.acks.waiting.lock()));
+        }
     }
 }
 
@@ -54,23 +61,20 @@ pub(super) async fn ack(queue: &Arc<QueueObject>, owner: String, alone: bool) ->
     if blocking::is_allowed() || alone && acks.waiting.lock().is_empty() {
         return client.operate(queue.name(), &Ack { owner }).await;
     }
-    let (answer, mut answered) = oneshot::channel();
+    let (answer, answered) = oneshot::channel();
     let is_first = {
         let mut waiting = acks.waiting.lock();
         waiting.push((owner, answer));
         waiting.len() == 1
     };
     if is_first {
-        let first = First(acks);
+        let first = First { acks, has_asked: false };
         yield_now().await;
-        let mut all = first.take();
+        let mut all = first.ask();
         while !all.is_empty() {
             let rest = all.split_off(all.len().min(MAX_TAKEN));
             send(queue, all).await;
             all = rest;
-        }
-        if let Ok(ended) = answered.try_recv() {
-            return ended;
         }
     }
     answered.await.unwrap_or_else(|_| {

@@ -10,7 +10,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use super::{Delivery, NewJob, Queue, QueueOptions};
-use crate::contended::place::{Place, SOON, soon, still_client};
+use crate::contended::place::{Place, SOON, dropped_after, soon, still_client};
 use crate::error::ErrorKind;
 use crate::lease::{Lease, LossReason};
 use crate::wait::Wait;

@@ -144,3 +144,50 @@ async fn a_second_end_of_a_delivery_is_refused() {
         assert!(queue.shared.take_back(token).is_none() && queue.try_take().await.unwrap().is_none());
     }
 }
+
+#[tokio::test]
+async fn acks_at_the_same_time_share_a_request() {
+    let place = Place::server();
+    let queue = &place.queues(1).await[0];
+    queue.put_many(["x"; 250]).await.unwrap();
+    let mut deliveries = Vec::new();
+    while deliveries.len() < 250 {
+        deliveries.extend(queue.take_many(100, Wait::Try).await.unwrap());
+    }
+    // One of them is over by itself: the others are not concerned.
+    let gone = deliveries.pop().unwrap();
+    let server = place.server.as_ref().unwrap();
+    server.cmd(&["HDEL", "dlock_queue_held:{mails}", gone.grant().owner()]);
+    let requests = || server.info("commandstats", "cmdstat_evalsha:calls");
+    let before = requests();
+    let acks: Vec<_> = deliveries.into_iter().map(|delivery| tokio::spawn(delivery.ack())).collect();
+    let refused = tokio::spawn(gone.ack());
+    for ack in acks {
+        soon("it is acknowledged", ack).await.unwrap().unwrap();
+    }
+    assert_eq!(soon("it is refused", refused).await.unwrap().unwrap_err().kind(), ErrorKind::NotHeld);
+    assert_eq!(requests() - before, 3, "250 of them, 100 in each");
+    assert_eq!(queue.counts().await.unwrap().in_flight, 1, "what became of that one's lease");
+}
+
+#[tokio::test]
+async fn an_ack_whose_caller_is_gone_is_carried_out() {
+    for place in Place::both() {
+        let queue = &place.queues(1).await[0];
+        queue.put_many(["x"; 3]).await.unwrap();
+        let mut deliveries = queue.take_many(3, Wait::Try).await.unwrap();
+        // The first asks for all.
+        let last = deliveries.pop().unwrap();
+        for delivery in deliveries {
+            assert!(!dropped_after(1, delivery.ack()).await);
+        }
+        soon("it is acknowledged", last.ack()).await.unwrap();
+        soon("all are", async {
+            while queue.counts().await.unwrap().in_flight > 0 {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        })
+        .await;
+        assert!(queue.try_take().await.unwrap().is_none());
+    }
+}
