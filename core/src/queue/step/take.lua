@@ -80,10 +80,11 @@ local function take(owner)
     turn.prepare()
   end
   redis.call('ZREM', F, '')
+  may_add(F)
   token = next_number(now)
+  redis.call('HSET', M, id, entry('t', job.due, job.rank, job.deliveries, job.most))
   redis.call('ZADD', F, ms + lease, owner)
   redis.call('HSET', O, owner, token .. ' ' .. id)
-  redis.call('HSET', M, id, entry('t', job.due, job.rank, job.deliveries, job.most))
   redis.call('ZREM', R, member)
   if turn then
     turn.leave(available - 1, client)
