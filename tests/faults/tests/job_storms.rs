@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use libdlock::lease::Lease;
 use libdlock::queue::{NewJob, QueueOptions};
 use libdlock::{ErrorKind, Wait};
-use libdlock_faults::jobs::work;
+use libdlock_faults::jobs::{is_whole, work};
 use libdlock_faults::{Peer, SOON, bounded, client, with_options, worker};
 use libdlock_testkit::{Server, eventually};
 
@@ -14,14 +14,6 @@ const SECOND: Duration = Duration::from_secs(1);
 
 fn count(server: &Server, command: &str, part: &str) -> i64 {
     server.cmd(&[command, &format!("dlock_queue_{part}:{{mails}}")]).int()
-}
-
-/// Every job is in one place, and has a payload.
-fn is_whole(server: &Server) {
-    let places = count(server, "ZCARD", "due") + count(server, "HLEN", "held") + count(server, "ZCARD", "dead");
-    let (all, payloads) = (count(server, "HLEN", "all"), count(server, "HLEN", "payloads"));
-    assert_eq!((all, payloads), (places, places), "a job is in one place");
-    assert_eq!(count(server, "HLEN", "held"), count(server, "ZCARD", "leases"));
 }
 
 /// Batches of 100 by requests of 100: each of them is there in whole or not at all.
@@ -38,7 +30,7 @@ async fn a_producer_killed_between_batches_puts_whole_ones() {
         eventually(SOON, "it puts", || count(&server, "HLEN", "all") > had + BATCH);
         std::thread::sleep(Duration::from_millis(moment(round)));
         peer.process().kill();
-        is_whole(&server);
+        is_whole(&server, "");
         assert_eq!(count(&server, "HLEN", "all") % BATCH, 0, "a request puts all of its jobs or none");
     }
     let there = count(&server, "HLEN", "all") as usize;
@@ -76,11 +68,11 @@ async fn a_stopped_producer_puts_the_rest_when_it_goes_on() {
     eventually(SOON, "it puts", || count(&server, "HLEN", "all") > 300);
     peer.process().pause();
     std::thread::sleep(2 * SECOND);
-    is_whole(&server);
+    is_whole(&server, "");
     peer.process().resume();
     assert_eq!(peer.answer(put, SOON * 2).expect("the rest"), ["3000"]);
     assert_eq!(count(&server, "HLEN", "all"), 3_000);
-    is_whole(&server);
+    is_whole(&server, "");
 }
 
 /// Ten times a process that has deliveries is killed, and another one stopped for longer than its lease; all that they had comes
@@ -104,20 +96,20 @@ async fn killed_and_stopped_consumers_lose_no_job() {
         let _ = killed.answer_within(half, Duration::from_millis(2));
         killed.process().kill();
         std::thread::sleep(SECOND + SECOND / 5);
-        is_whole(&server);
+        is_whole(&server, "");
         // Its jobs are back with the next take of anybody.
         queue.take_many(1, Wait::Try).await.expect("take").into_iter().for_each(drop);
         stopped.process().resume();
         let done: i64 = stopped.ok("ack-jobs")[0].parse().expect("a number");
         acked += done;
-        is_whole(&server);
+        is_whole(&server, "");
     }
     assert_eq!(acked, 0, "they were lost when it went on");
     let left = count(&server, "HLEN", "all") as usize;
     assert!((JOBS - 10 * 20..=JOBS).contains(&left), "{left}");
     let done: BTreeMap<String, u32> = work(&queue, left).await;
     assert_eq!(done.len(), left);
-    is_whole(&server);
+    is_whole(&server, "");
 }
 
 /// A clock that is set ahead by a step makes jobs come earlier by that step, and by no more; one that is set back makes them late.
@@ -170,6 +162,6 @@ async fn no_job_comes_earlier_than_the_clock_was_set() {
                 Err(error) => assert_eq!(error.kind(), ErrorKind::NotHeld, "{error}"),
             }
         }
-        is_whole(&server);
+        is_whole(&server, "");
     }
 }
