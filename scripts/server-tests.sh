@@ -21,7 +21,7 @@ status=0
 if [ "$how" = brief ]; then
     export MODEL_SEQUENCES=40
     tests=$(files clock server server_errors no_room_no_right rights_of_each_command server_refuses scripts_flushed foreign_keys \
-        data_lost server_switch)
+        data_lost server_switch jobs job_input job_rights)
     if [ $# -gt 0 ]; then
         run --lib $tests -- "$@"
         exit

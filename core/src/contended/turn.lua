@@ -59,6 +59,9 @@ local function turn_of(client, n, waits, head, wants, now)
         rank = queue.join(client)
       end
       redis.call('HSET', S, 'want:' .. client, n)
+    else
+      -- What a server that is no primary any more has may be old: it refuses this write, which changes nothing and needs no memory.
+      redis.call('ZREM', Q, '')
     end
     wake(available, waits and client)
     return rank

@@ -7,9 +7,26 @@ use std::time::{Duration, Instant};
 
 use libdlock::queue::NewJob;
 use libdlock::{ErrorKind, Queue, Wait};
+use libdlock_testkit::Server;
 use tokio::task::JoinHandle;
 
 use crate::{SOON, bounded};
+
+/// The jobs of the queue `mails` in one script, so that nothing moves meanwhile: in M, in P, in R, in F, in O, in X.
+const PLACES: &str = "return {redis.call('HLEN', KEYS[1]), redis.call('HLEN', KEYS[2]), redis.call('ZCARD', KEYS[3]), \
+                      redis.call('ZCARD', KEYS[4]), redis.call('HLEN', KEYS[5]), redis.call('ZCARD', KEYS[6])}";
+
+/// How many jobs the queue `mails` has: each is in one place, with a payload, and each delivery has a lease.
+#[track_caller]
+pub fn is_whole(server: &Server, what: &str) -> usize {
+    let keys = ["all", "payloads", "due", "leases", "held", "dead"].map(|kind| format!("dlock_queue_{kind}:{{mails}}"));
+    let words = ["EVAL", PLACES, "6"].into_iter().chain(keys.iter().map(String::as_str));
+    let reply = server.cmd(&words.collect::<Vec<_>>());
+    let counts: Vec<i64> = reply.array().iter().map(|count| count.int()).collect();
+    let [all, payloads, due, leases, held, dead] = counts[..] else { panic!("{counts:?}") };
+    assert_eq!((all, payloads, held), (due + held + dead, all, leases), "{what}: {counts:?}");
+    all as usize
+}
 
 /// Takes and acknowledges until so many were done; their ids, and which attempt each was.
 pub async fn work(queue: &Queue, count: usize) -> BTreeMap<String, u32> {
@@ -20,6 +37,27 @@ pub async fn work(queue: &Queue, count: usize) -> BTreeMap<String, u32> {
             let before = done.insert(delivery.id().to_owned(), delivery.attempt());
             assert_eq!(before, None, "{} was done twice", delivery.id());
             delivery.ack().await.expect("ack");
+        }
+    }
+    done
+}
+
+/// As [`work`], where the server may be replaced by one that does not know of a delivery yet: then its job comes again. The ids of
+/// all that were acknowledged.
+pub async fn work_on(queue: &Queue, count: usize) -> BTreeSet<String> {
+    let mut done = BTreeSet::new();
+    while done.len() < count {
+        let taken = bounded(SOON, "a job comes", queue.take_many(100, Wait::Forever)).await;
+        let taken = match taken {
+            Err(error) if passes(error.kind()) => continue,
+            taken => taken.expect("take"),
+        };
+        for delivery in taken {
+            let id = delivery.id().to_owned();
+            match delivery.ack().await {
+                Ok(()) => drop(done.insert(id)),
+                Err(error) => assert!(passes(error.kind()) || error.kind() == ErrorKind::NotHeld, "ack: {error}"),
+            }
         }
     }
     done

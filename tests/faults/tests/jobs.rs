@@ -110,8 +110,10 @@ async fn a_full_server_refuses_jobs_and_ends_deliveries() {
     queue.put_many(["1", "2", "3"].map(|id| NewJob::new(id).id(id))).await.expect("put");
     let taken = queue.take_many(2, Wait::Try).await.expect("take");
     assert_eq!(server.cmd(&["CONFIG", "SET", "maxmemory", "1"]).text(), "OK");
-    let error = queue.put("x").await.expect_err("the server is full");
-    assert_eq!(error.kind(), ErrorKind::OutOfMemory, "{error}");
+    for job in [NewJob::new("x"), NewJob::new("x").id("4")] {
+        let error = queue.put(job.clone()).await.expect_err("the server is full");
+        assert_eq!(error.kind(), ErrorKind::OutOfMemory, "{job:?}: {error}");
+    }
     let mut taken = taken.into_iter();
     let (first, second) = (taken.next().expect("a job"), taken.next().expect("a job"));
     first.extend(60 * SECOND).await.expect("a renewal");

@@ -9,7 +9,7 @@ use libdlock::lease::{HolderId, Lease, LossReason};
 use libdlock::lock::AcquireOptions;
 use libdlock::{Client, Config, Wait};
 use libdlock_faults::{SLACK, SOON, bounded, client, is_held, wait_until_waiting, with_options};
-use libdlock_testkit::{Action, Proxy, Server, eventually, server::Data};
+use libdlock_testkit::{Action, Proxy, Server, Side, eventually, server::Data};
 
 /// A refused client dials again after pauses that double up to this, with jitter.
 const PAUSE: Duration = Duration::from_millis(750);
@@ -105,6 +105,38 @@ async fn all_connections_leave_a_demoted_primary() {
     let took = granted.duration_since(released);
     assert!(took <= SLACK, "handed over after {took:?}");
     held.release().await.expect("release");
+}
+
+/// It follows the new one, late: what it shows as held may be free by now, and somebody who only tries writes nothing that it would
+/// refuse.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_try_does_not_believe_a_demoted_primary() {
+    let pair = Pair::start();
+    let url = with_options(&pair.clients.url(), QUIET);
+    let (one, other) = (client(&url).await, client(&url).await);
+    for client in [&one, &other] {
+        let lock = client.lock("warm").expect("a name");
+        lock.try_acquire().await.expect("no error").expect("it is free").release().await.expect("release");
+        let pool = client.semaphore("pool", 1).expect("a name");
+        pool.try_acquire().await.expect("no error").expect("it is free").release().await.expect("release");
+    }
+    pair.switch();
+    let link = Proxy::start(pair.new.address());
+    assert_eq!(pair.old.cmd(&["REPLICAOF", "127.0.0.1", &link.address().port().to_string()]).text(), "OK");
+    let held = one.lock("tried").expect("a name").try_acquire().await.expect("no error").expect("it is free");
+    let permit = one.semaphore("pool", 1).expect("a name").try_acquire().await.expect("no error").expect("it is free");
+    let taken = |server: &Server| is_held(server, "tried") && server.cmd(&["ZCARD", "{pool}:timeout"]).int() == 1;
+    eventually(SOON * 2, "the former primary has heard of it", || taken(&pair.old));
+    link.hold(Side::Replies);
+    held.release().await.expect("release");
+    permit.release().await.expect("release");
+    assert!(taken(&pair.old) && !is_held(&pair.new, "tried"));
+    let lock = other.lock("tried").expect("a name");
+    let held = bounded(PAUSE + SLACK, "a try", lock.try_acquire()).await.expect("no error").expect("it is free");
+    let pool = other.semaphore("pool", 1).expect("a name");
+    let permit = bounded(PAUSE + SLACK, "a try", pool.try_acquire()).await.expect("no error").expect("it is free");
+    held.release().await.expect("release");
+    permit.release().await.expect("release");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -37,6 +37,14 @@ if holder == owner then
   return {0, now, token}
 end
 
+-- A non-blocking attempt that is refused changes nothing. A server that is no primary any more must not refuse it, because what that
+-- one has may be old: it refuses this write instead, which changes nothing and needs no memory.
+local function on_a_primary()
+  if not waits then
+    redis.call('HDEL', L, '')
+  end
+end
+
 local head = not holder and redis.call('ZRANGE', Q, 0, 0)[1]
 local queue = (holder or head) and queue_at(now)
 local client = queue and string.match(owner, '^(.*):')
@@ -45,6 +53,7 @@ if holder then
   if redis.call('HEXISTS', L, 'mode') == 1 then
     return redis.error_reply('WRONGTYPE the key holds a read-write lock')
   end
+  on_a_primary()
   local ttl = redis.call('PTTL', L)
   return {1, now, ttl, string.sub(holder, 1, 256), waits and queue.enqueue(client) or -1}
 end
@@ -52,6 +61,7 @@ end
 -- A non-blocking attempt may jump the queue, at most twice per head.
 local held_up = head and head ~= client and (waits or not may_jump(redis.call('HGET', S, 'barged')))
 if held_up and queue.is_there(head) then
+  on_a_primary()
   return {3, now, waits and queue.enqueue(client) or -1}
 end
 if held_up then

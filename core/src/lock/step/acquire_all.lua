@@ -18,7 +18,7 @@
 --          4, 0, ''        free, or its own from an earlier attempt, and not taken because of another lock
 --          5, 0, ''        the key, its token or its queue is none of a lock's
 --
--- Keeps I1, I2, I3, I5 and I6 for each lock. All reading comes before the first write, so that nothing is taken if anything is
+-- Keeps I1, I2, I3, I5 and I6 for each lock. All reading comes before the first change, so that nothing is taken if anything is
 -- in the way: a type, or memory, of which the first token needs some.
 local lease, ttl, jumps = ARGV[2], ARGV[3], ARGV[4] == '1'
 local count = #KEYS / 4
@@ -54,6 +54,8 @@ local function look(i)
     return say(i, 5, 0, '')
   end
   if holder and holder ~= owner then
+    -- As in acquire.lua: refused by a primary only.
+    redis.call('HDEL', L, '')
     return say(i, 1, redis.call('PTTL', L), string.sub(holder, 1, 256))
   end
   local last = read('GET', KEYS[4 * i - 2])
@@ -72,6 +74,7 @@ local function look(i)
       return say(i, 5, 0, '')
     end
     if not jumps or not may_jump(barged) then
+      redis.call('HDEL', L, '')
       return say(i, 3, 0, '')
     end
     jumped[i] = true

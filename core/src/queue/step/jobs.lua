@@ -59,6 +59,11 @@ local function begin()
   redis.call('HDEL', O, '')
 end
 
+-- Fails where the access rules refuse ZADD, or a server that is full refuses the first write: adds nothing.
+local function may_add(key)
+  redis.call('ZADD', key, 'XX', 0, '')
+end
+
 -- Numbers above all before them, so many, one after the other: the first.
 local function next_numbers(now, count)
   local last = tonumber(redis.call('GET', N) or '0')
@@ -98,6 +103,7 @@ local function put_back(owner, id, ms, due, undelivered, why)
     local job = parse(text)
     local deliveries = math.max(job.deliveries - (undelivered and 1 or 0), 0)
     dead = not undelivered and deliveries >= tonumber(job.most)
+    may_add(dead and X or R)
     if dead then
       redis.call('HSET', M, id, entry('d', job.due, job.rank, deliveries, job.most) .. ' ' .. why)
       redis.call('ZADD', X, ms, id)

@@ -51,6 +51,8 @@ if most > 0 and length + #fresh > most then
 end
 
 local function put_all()
+  -- Before the first write that needs no memory: on a server that is full nothing is put.
+  may_add(R)
   if request ~= '' then
     once(request, now, tonumber(ARGV[3]))
   end

@@ -11,6 +11,7 @@ local ms = math.floor(now / 1000)
 local before, moved = first_due(), 0
 local ids = ARGV[2] ~= '' and {ARGV[2]} or redis.call('ZRANGE', X, 0, REMOVED - 1)
 begin()
+may_add(R)
 for _, id in ipairs(ids) do
   local text = redis.call('HGET', M, id)
   local job = text and parse(text)

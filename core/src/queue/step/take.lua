@@ -74,6 +74,7 @@ local function take_at_once(owners)
     return 0
   end
   redis.call('ZREM', F, '')
+  may_add(F)
   local first = next_numbers(now, #jobs)
   local leases, held, entries, taken = {}, {}, {}, {}
   local ends = string.format('%.0f', ms + lease)
@@ -85,9 +86,9 @@ local function take_at_once(owners)
     taken[each] = members[each]
     deliveries[each][1] = token
   end
+  redis.call('HSET', M, unpack(entries))
   redis.call('ZADD', F, unpack(leases))
   redis.call('HSET', O, unpack(held))
-  redis.call('HSET', M, unpack(entries))
   redis.call('ZREM', R, unpack(taken))
   return #taken
 end
@@ -141,10 +142,11 @@ local function take(owner)
     turn.prepare()
   end
   redis.call('ZREM', F, '')
+  may_add(F)
   token = next_numbers(now, 1)
+  redis.call('HSET', M, id, entry('t', job.written, job.rank, job.deliveries, job.most))
   redis.call('ZADD', F, ms + lease, owner)
   redis.call('HSET', O, owner, holding(token, id))
-  redis.call('HSET', M, id, entry('t', job.written, job.rank, job.deliveries, job.most))
   redis.call('ZREM', R, member)
   if turn then
     turn.leave(available - 1, client)

@@ -1,10 +1,11 @@
 //! Jobs of a queue: `take-jobs QUEUE COUNT LEASE_MS` keeps so many deliveries (answers with how many), `ack-jobs` acknowledges them
-//! (with how many were still held).
+//! (with how many were still held). `put-jobs QUEUE NUMBER COUNT` puts so many, in batches of 100, whose ids begin with that number
+//! (answers with how many were new).
 
 use std::time::Duration;
 
 use libdlock::lease::Lease;
-use libdlock::queue::QueueOptions;
+use libdlock::queue::{NewJob, QueueOptions};
 use libdlock::{ErrorKind, Wait};
 
 use crate::Process;
@@ -27,6 +28,16 @@ pub async fn run(process: &Process, words: &[&str]) -> Result<Option<String>, Fa
             let held = taken.len();
             process.jobs.lock().await.extend(taken);
             held.to_string()
+        }
+        ["put-jobs", name, by, count] => {
+            let queue = process.client.queue(name).map_err(failure)?;
+            let (count, mut new) = (number(count) as usize, 0);
+            for first in (0..count).step_by(100) {
+                let ids = (first..(first + 100).min(count)).map(|n| format!("{by}-{n}"));
+                let put = queue.put_many(ids.map(|id| NewJob::new("x").id(id))).await.map_err(failure)?;
+                new += put.iter().filter(|put| put.is_new).count();
+            }
+            new.to_string()
         }
         ["ack-jobs"] => {
             let mut acked = 0;
