@@ -13,7 +13,7 @@ import { milliseconds, objectName, whole, wrongType } from "./convert.js";
 import { answersOf } from "./decisions.js";
 import { DlockError, invalidArgument, invalidName, isFailure, unwrap } from "./error.js";
 import { jsonFields } from "./json.js";
-import type { Decisions, Handle, NativeDecision } from "./native.js";
+import type { Answer, Decisions, Handle, NativeDecision } from "./native.js";
 import { freeWith, native, submit, unlessAborted } from "./port.js";
 import { RATE, type Rate, givenRate, nativeRate, readRates } from "./rate.js";
 import { decide } from "./turn.js";
@@ -124,7 +124,8 @@ export function openLimiter(client: Client, handle: Handle, name: string, option
   const { rates, absent, prefetch } = readOpening(options, { op, object: wanted });
   const [word, shareOf] = absent;
   const opened = unwrap(native.limiterOpen(handle, wanted, rates, word, shareOf, prefetch));
-  return new RateLimiter(client, wanted, opened, Object.freeze(rates.map(givenRate)), prefetch !== undefined);
+  const alike = JSON.stringify([handle, rates, absent, prefetch, wanted]);
+  return new RateLimiter(client, wanted, opened, Object.freeze(rates.map(givenRate)), prefetch !== undefined, alike);
 }
 
 const OP = "rate limit";
@@ -226,14 +227,24 @@ export class RateLimiter {
   readonly rates: readonly Readonly<Rate>[];
   readonly #handle: Handle;
   readonly #prefetches: boolean;
+  /** The same for all of the client that let the same through under this name. */
+  readonly #alike: string;
 
   /** @internal */
-  constructor(client: Client, name: string, handle: Handle, rates: readonly Readonly<Rate>[], prefetches: boolean) {
+  constructor(
+    client: Client,
+    name: string,
+    handle: Handle,
+    rates: readonly Readonly<Rate>[],
+    prefetches: boolean,
+    alike: string,
+  ) {
     this.client = client;
     this.name = name;
     this.rates = rates;
     this.#handle = handle;
     this.#prefetches = prefetches;
+    this.#alike = alike;
     freeWith(this, handle);
   }
 
@@ -248,7 +259,7 @@ export class RateLimiter {
     refuseSurplus(surplus, "tryAcquire(cost, options) has no argument behind the options");
     const key = this.#key(options, "tryAcquire(cost, options)");
     const decision = this.#prefetches && key === undefined ? this.#atOnce(cost) : undefined;
-    return decision ?? new Decided(unwrap(await decide(this, this.#handle, this.#tokens(cost), key)));
+    return decision ?? new Decided(unwrap(await this.#decide(cost, key)));
   }
 
   /**
@@ -357,6 +368,10 @@ export class RateLimiter {
     return options === undefined ? undefined : readOptions(options, KEY, call, { op: OP, object: this.name }).key;
   }
 
+  #decide(cost: number | undefined, key: string | undefined): Promise<Answer<NativeDecision>> {
+    return decide(this, this.#handle, this.#alike, this.#tokens(cost), key);
+  }
+
   #tokens(cost: number | undefined): number {
     return cost === undefined ? 1 : whole(cost, "cost", OP, this.name);
   }
@@ -386,10 +401,8 @@ export class RateLimiter {
     signal: AbortSignal | undefined,
     key: string | undefined,
   ): Promise<Decision> {
+    if (waitMs === 0 && signal === undefined) return new Decided(unwrap(await this.#decide(cost, key)));
     const tokens = this.#tokens(cost);
-    if (waitMs === 0 && signal === undefined) {
-      return new Decided(unwrap(await decide(this, this.#handle, tokens, key)));
-    }
     const ask = (id: number): ReturnType<typeof native.limiterAcquire> =>
       native.limiterAcquire(id, this.#handle, tokens, waitMs, key);
     const decision = unlessAborted(await submit<NativeDecision>(this, ask, signal), signal, () => undefined);
