@@ -10,7 +10,7 @@ import {
   refuseSurplus,
 } from "./arguments.js";
 import { milliseconds, objectName, whole, wrongType } from "./convert.js";
-import { answersOf } from "./decisions.js";
+import { answersOf, pairs } from "./decisions.js";
 import { DlockError, invalidArgument, invalidName, isFailure, unwrap } from "./error.js";
 import { jsonFields } from "./json.js";
 import type { Answer, Decisions, Handle, NativeDecision } from "./native.js";
@@ -193,18 +193,6 @@ interface AcquireOptions {
 const KEY = { key: optional(keyOf) } satisfies ReadersOf<Pick<AcquireOptions, "key">>;
 const RESERVE = { waitMs: duration, ...KEY } satisfies ReadersOf<Omit<AcquireOptions, "signal">>;
 const ACQUIRE = { waitMs: duration, signal: abortSignal, ...KEY } satisfies ReadersOf<AcquireOptions>;
-
-/** The items of a batch, if they are pairs. */
-function* pairs(items: unknown): Iterable<readonly [unknown, unknown]> {
-  const each = (items as Partial<Iterable<unknown>> | null | undefined)?.[Symbol.iterator];
-  if (typeof items === "string" || typeof each !== "function") {
-    throw wrongType("items", "an iterable of pairs [key, cost]", items);
-  }
-  for (const item of items as Iterable<unknown>) {
-    if (!Array.isArray(item) || item.length !== 2) throw wrongType("an item", "a pair [key, cost]", item);
-    yield item as [unknown, unknown];
-  }
-}
 
 /** A key. A lone surrogate has no UTF-8; its other rules are the core's. */
 function keyOf(key: string, what: string, { op, object }: About): string {

@@ -91,6 +91,12 @@ async def test_callers_of_one_turn_need_two_scripts(server: RedisServer, name: s
             before = _scripts(server)
             assert all(await asyncio.gather(*(limiter.try_acquire(2) for _ in range(300))))
             assert _scripts(server) - before == scripts
+        # Also by objects of their own, as long as they are alike.
+        before = _scripts(server)
+        others = [client.rate_limiter(name, rate=10_000, per=HOUR) for _ in range(50)]
+        others += [client.rate_limiter(name, rate=10_000, per=HOUR, absent="allow") for _ in range(50)]
+        assert all(await asyncio.gather(*(limiter.try_acquire() for limiter in others)))
+        assert _scripts(server) - before == 2
         for _ in range(3):
             assert await limiter.try_acquire()
 
