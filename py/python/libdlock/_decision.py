@@ -98,7 +98,7 @@ class Undecided:
 
 
 class Alike:
-    """The same for all limiters of a client that have one name and the same options: a program may make one for each call."""
+    """The same for all limiters of a client with one name and the same options: a program may make one for each call."""
 
     __slots__ = ("__weakref__",)
 
