@@ -54,6 +54,9 @@ onBothBackends((context) => {
 
   it("calls are carried out in their order, whatever they are", async () => {
     const limiter = context.client.rateLimiter(freshName(), { tokens: 5, perMs: HOUR });
+    // A script that the server has not seen yet is sent twice.
+    await limiter.reset();
+    await limiter.peek();
     const asked = await Promise.all([
       limiter.tryAcquire(5),
       limiter.tryAcquire(1),
@@ -80,8 +83,9 @@ onBothBackends((context) => {
     const client = await context.open();
     const limiter = client.rateLimiter(freshName(), { tokens: 9, perMs: HOUR });
     const asked = [limiter.tryAcquire(), limiter.tryAcquire(), limiter.tryAcquire(1, { key: "a" })];
+    const settled = Promise.allSettled(asked);
     await client.close();
-    for (const kind of kinds(await Promise.allSettled(asked))) assert.ok(kind === 1 || kind === "CLOSED", kind);
+    for (const kind of kinds(await settled)) assert.ok(kind === 1 || kind === "CLOSED", kind);
     for (const call of [limiter.tryAcquire(), limiter.tryAcquire()]) await rejects(call, "CLOSED");
   });
 });
@@ -100,6 +104,11 @@ describe("with a server", () => {
     const before = await scripts();
     await Promise.all(Array.from({ length: 500 }, () => limiter.tryAcquire(2)));
     assert.equal((await scripts()) - before, 1);
+    // Also by objects of their own, as long as they are alike.
+    const same = () => client.rateLimiter("few", { tokens: 10_000, perMs: HOUR });
+    const other = () => client.rateLimiter("few", { tokens: 10_000, perMs: HOUR, absent: "allow" });
+    await Promise.all(Array.from({ length: 100 }, (_, at) => (at % 2 === 0 ? same() : other()).tryAcquire()));
+    assert.equal((await scripts()) - before, 3);
     await client.close();
   });
 

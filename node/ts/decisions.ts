@@ -1,5 +1,7 @@
-// The answers of a limiter to several callers, which cross as numbers: to make an object of each natively takes longer than all else.
+// The items of a limiter's batch, and the answers to several callers, which cross as numbers: to make an object of each natively
+// takes longer than all else.
 
+import { wrongType } from "./convert.js";
 import type { Decisions, Failure, NativeDecision } from "./native.js";
 
 /** How many numbers stand for one, in the order of the fields of a decision. */
@@ -32,4 +34,16 @@ function decisionAt(numbers: Float64Array, from: number): NativeDecision {
     usableAfterMs: number(7),
     serverTimeUs: number(8) === NONE ? null : BigInt(number(8)),
   };
+}
+
+/** The items of a batch, if they are pairs. */
+export function* pairs(items: unknown): Iterable<readonly [unknown, unknown]> {
+  const each = (items as Partial<Iterable<unknown>> | null | undefined)?.[Symbol.iterator];
+  if (typeof items === "string" || typeof each !== "function") {
+    throw wrongType("items", "an iterable of pairs [key, cost]", items);
+  }
+  for (const item of items as Iterable<unknown>) {
+    if (!Array.isArray(item) || item.length !== 2) throw wrongType("an item", "a pair [key, cost]", item);
+    yield item as [unknown, unknown];
+  }
 }

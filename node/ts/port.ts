@@ -103,7 +103,14 @@ export function submitEach(
     const [id, ...others] = ids.slice(first, end);
     const callers = settles.slice(first, end);
     freeIds.push(...others);
-    if (id !== undefined) enter(id, { about, settle: (answer) => { tell(callers, answer); }, awaited: true });
+    if (id !== undefined)
+      enter(id, {
+        about,
+        settle: (answer) => {
+          tell(callers, answer);
+        },
+        awaited: true,
+      });
     first = end;
   }
 }

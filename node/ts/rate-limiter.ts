@@ -10,10 +10,10 @@ import {
   refuseSurplus,
 } from "./arguments.js";
 import { milliseconds, objectName, whole, wrongType } from "./convert.js";
-import { answersOf } from "./decisions.js";
+import { answersOf, pairs } from "./decisions.js";
 import { DlockError, invalidArgument, invalidName, isFailure, unwrap } from "./error.js";
 import { jsonFields } from "./json.js";
-import type { Decisions, Handle, NativeDecision } from "./native.js";
+import type { Answer, Decisions, Handle, NativeDecision } from "./native.js";
 import { freeWith, native, submit, unlessAborted } from "./port.js";
 import { RATE, type Rate, givenRate, nativeRate, readRates } from "./rate.js";
 import { decide } from "./turn.js";
@@ -124,7 +124,8 @@ export function openLimiter(client: Client, handle: Handle, name: string, option
   const { rates, absent, prefetch } = readOpening(options, { op, object: wanted });
   const [word, shareOf] = absent;
   const opened = unwrap(native.limiterOpen(handle, wanted, rates, word, shareOf, prefetch));
-  return new RateLimiter(client, wanted, opened, Object.freeze(rates.map(givenRate)), prefetch !== undefined);
+  const alike = JSON.stringify([handle, rates, absent, prefetch, wanted]);
+  return new RateLimiter(client, wanted, opened, Object.freeze(rates.map(givenRate)), prefetch !== undefined, alike);
 }
 
 const OP = "rate limit";
@@ -193,18 +194,6 @@ const KEY = { key: optional(keyOf) } satisfies ReadersOf<Pick<AcquireOptions, "k
 const RESERVE = { waitMs: duration, ...KEY } satisfies ReadersOf<Omit<AcquireOptions, "signal">>;
 const ACQUIRE = { waitMs: duration, signal: abortSignal, ...KEY } satisfies ReadersOf<AcquireOptions>;
 
-/** The items of a batch, if they are pairs. */
-function* pairs(items: unknown): Iterable<readonly [unknown, unknown]> {
-  const each = (items as Partial<Iterable<unknown>> | null | undefined)?.[Symbol.iterator];
-  if (typeof items === "string" || typeof each !== "function") {
-    throw wrongType("items", "an iterable of pairs [key, cost]", items);
-  }
-  for (const item of items as Iterable<unknown>) {
-    if (!Array.isArray(item) || item.length !== 2) throw wrongType("an item", "a pair [key, cost]", item);
-    yield item as [unknown, unknown];
-  }
-}
-
 /** A key. A lone surrogate has no UTF-8; its other rules are the core's. */
 function keyOf(key: string, what: string, { op, object }: About): string {
   if (typeof key !== "string") throw wrongType(what, "a string", key);
@@ -226,14 +215,24 @@ export class RateLimiter {
   readonly rates: readonly Readonly<Rate>[];
   readonly #handle: Handle;
   readonly #prefetches: boolean;
+  /** The same for all of the client that let the same through under this name. */
+  readonly #alike: string;
 
   /** @internal */
-  constructor(client: Client, name: string, handle: Handle, rates: readonly Readonly<Rate>[], prefetches: boolean) {
+  constructor(
+    client: Client,
+    name: string,
+    handle: Handle,
+    rates: readonly Readonly<Rate>[],
+    prefetches: boolean,
+    alike: string,
+  ) {
     this.client = client;
     this.name = name;
     this.rates = rates;
     this.#handle = handle;
     this.#prefetches = prefetches;
+    this.#alike = alike;
     freeWith(this, handle);
   }
 
@@ -248,7 +247,7 @@ export class RateLimiter {
     refuseSurplus(surplus, "tryAcquire(cost, options) has no argument behind the options");
     const key = this.#key(options, "tryAcquire(cost, options)");
     const decision = this.#prefetches && key === undefined ? this.#atOnce(cost) : undefined;
-    return decision ?? new Decided(unwrap(await decide(this, this.#handle, this.#tokens(cost), key)));
+    return decision ?? new Decided(unwrap(await this.#decide(cost, key)));
   }
 
   /**
@@ -357,6 +356,10 @@ export class RateLimiter {
     return options === undefined ? undefined : readOptions(options, KEY, call, { op: OP, object: this.name }).key;
   }
 
+  #decide(cost: number | undefined, key: string | undefined): Promise<Answer<NativeDecision>> {
+    return decide(this, this.#handle, this.#alike, this.#tokens(cost), key);
+  }
+
   #tokens(cost: number | undefined): number {
     return cost === undefined ? 1 : whole(cost, "cost", OP, this.name);
   }
@@ -386,10 +389,8 @@ export class RateLimiter {
     signal: AbortSignal | undefined,
     key: string | undefined,
   ): Promise<Decision> {
+    if (waitMs === 0 && signal === undefined) return new Decided(unwrap(await this.#decide(cost, key)));
     const tokens = this.#tokens(cost);
-    if (waitMs === 0 && signal === undefined) {
-      return new Decided(unwrap(await decide(this, this.#handle, tokens, key)));
-    }
     const ask = (id: number): ReturnType<typeof native.limiterAcquire> =>
       native.limiterAcquire(id, this.#handle, tokens, waitMs, key);
     const decision = unlessAborted(await submit<NativeDecision>(this, ask, signal), signal, () => undefined);

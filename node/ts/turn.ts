@@ -6,7 +6,7 @@ import { isFailure } from "./error.js";
 import type { Answer, Decisions, Handle, NativeDecision } from "./native.js";
 import { atEndOfTurn, native, type Settle, submitEach, submitFor } from "./port.js";
 
-/** Those who ask one limiter. */
+/** Those who ask one limiter, by whichever of the objects that are alike. */
 interface Asking {
   readonly about: unknown;
   readonly limiter: Handle;
@@ -19,33 +19,35 @@ interface Asking {
 /** The most of one call. */
 const MOST = 1024;
 const asks = new Float64Array(2 * MOST);
-// By limiter. Calls with keys ask for other buckets than those without, so the two need no common order.
-const withoutKeys = new Map<Handle, Asking>();
-const withKeys = new Map<Handle, Asking>();
+// By what the limiters are, see `decide`. Calls with keys ask for other buckets than those without, so the two need no common order.
+const withoutKeys = new Map<string, Asking>();
+const withKeys = new Map<string, Asking>();
 
 /**
  * Takes `cost` tokens of the limiter `about`, whose handle is `limiter`, if they are there now; of the bucket of a `key`, if one is
- * given. The server is asked when this turn of the loop ends, for all that have come by then, in the order of their calls.
+ * given. Limiters that are `alike`, of one client with one name and the same options, are one: a program may make an object for each
+ * call. The server is asked when this turn of the loop ends, for all that have come by then, in the order of their calls.
  */
 export function decide(
   about: unknown,
   limiter: Handle,
+  alike: string,
   cost: number,
   key: string | undefined,
 ): Promise<Answer<NativeDecision>> {
   return new Promise((resolve) => {
     const byLimiter = key === undefined ? withoutKeys : withKeys;
-    let asking = byLimiter.get(limiter);
+    let asking = byLimiter.get(alike);
     if (asking === undefined) {
       asking = { about, limiter, costs: [], keys: [], settles: [] };
-      byLimiter.set(limiter, asking);
+      byLimiter.set(alike, asking);
       atEndOfTurn(askAll);
     }
     asking.costs.push(cost);
     if (key !== undefined) asking.keys.push(key);
     asking.settles.push(resolve as Settle);
     if (asking.costs.length < MOST) return;
-    byLimiter.delete(limiter);
+    byLimiter.delete(alike);
     ask(asking);
   });
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Generic, Literal, TypeVar, cast
@@ -96,6 +97,15 @@ class Undecided:
         return False
 
 
+class Alike:
+    """The same for all limiters of a client with one name and the same options: a program may make one for each call."""
+
+    __slots__ = ("__weakref__",)
+
+
+_alike: weakref.WeakValueDictionary[tuple[object, ...], Alike] = weakref.WeakValueDictionary()
+
+
 class NamedLimiter(UnheldObject):
     """A rate limiter of one name."""
 
@@ -111,14 +121,15 @@ class NamedLimiter(UnheldObject):
         op = "rate limiter"
         encoded = name_bytes(name, op=op)
         share = None if share_of is None else whole(share_of, "share_of", op=op, name=name)
-        handle = _native.limiter_open(
-            client._number,
-            encoded,
+        options = (
             [carried(rate, name) for rate in rates],
             (utf8(absent, "absent", op=op), share),
             _share_given(prefetch),
         )
+        handle = _native.limiter_open(client._number, encoded, *options)
         super().__init__(client, name, handle)
+        given = (client._number, encoded, tuple(options[0]), *options[1:])
+        self._alike = _alike.setdefault(given, Alike())
         self._rates = rates
         self._prefetches = prefetch is not None
 

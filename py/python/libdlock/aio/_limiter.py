@@ -125,5 +125,5 @@ class RateLimiter(NamedLimiter):
         cost, of_key = cost_given(cost, self._name), key_given(key)
         port = running_port()
         if wait == DO_NOT_WAIT:
-            return as_decision(await port.decide(self._number, cost, of_key))
+            return as_decision(await port.decide(self._number, self._alike, cost, of_key))
         return as_decision(await port.call(_native.submit_limiter_acquire, self._number, cost, wait, of_key))

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from .. import _native
 from .._answers import let_go
 from .._convert import DO_NOT_WAIT
+from .._decision import Alike
 from .._errors import Unsupported
 from ._turn import Ask, Part, by_limiter, refuse
 
@@ -108,7 +109,7 @@ class Port:
                 self._deliver()
             raise
 
-    async def decide(self, limiter: int, cost: int, of_key: bytes | None) -> Any:
+    async def decide(self, limiter: int, alike: Alike, cost: int, of_key: bytes | None) -> Any:
         """Asks a limiter for tokens that are there now, together with all that do so in this turn of the loop.
 
         A caller that is alone does not wait for the end of the turn: none has come in this one, nor was there one beside
@@ -119,7 +120,7 @@ class Port:
                 self._last_alone = self._last_key + 1
                 return await self.call(_native.submit_limiter_acquire, limiter, cost, DO_NOT_WAIT, of_key)
             self.loop.call_soon(self._submit_turn)
-        ask = Ask(limiter, cost, of_key, self.loop.create_future())
+        ask = Ask(limiter, alike, cost, of_key, self.loop.create_future())
         self._turn.append(ask)
         try:
             return await ask.future
@@ -155,8 +156,8 @@ class Port:
         turn, self._turn = self._turn, []
         if turn:
             self._has_company = len(turn) > 1
-        for limiter, asks in by_limiter(turn):
-            self._submit_each(limiter, asks)
+        for asks in by_limiter(turn):
+            self._submit_each(asks[0].limiter, asks)
         if self._answers:
             self._hand_out()
 

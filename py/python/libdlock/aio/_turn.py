@@ -7,14 +7,19 @@ import asyncio
 from collections.abc import Iterator
 from typing import Any
 
+from .._decision import Alike
+
 
 class Ask:
     """What one task asks for, and the future that it waits for."""
 
-    __slots__ = ("_part", "_wanted", "cost", "future", "limiter", "of_key")
+    __slots__ = ("_part", "_wanted", "alike", "cost", "future", "limiter", "of_key")
 
-    def __init__(self, limiter: int, cost: int, of_key: bytes | None, future: asyncio.Future[Any]) -> None:
+    def __init__(
+        self, limiter: int, alike: Alike, cost: int, of_key: bytes | None, future: asyncio.Future[Any]
+    ) -> None:
         self.limiter = limiter
+        self.alike = alike
         self.cost = cost
         self.of_key = of_key
         self.future = future
@@ -78,13 +83,13 @@ class Part:
         return self._op if self._wanted == 0 else None
 
 
-def by_limiter(asks: list[Ask]) -> Iterator[tuple[int, list[Ask]]]:
-    """Those that are still wanted, in their order."""
-    each: dict[int, list[Ask]] = {}
+def by_limiter(asks: list[Ask]) -> Iterator[list[Ask]]:
+    """Those that are still wanted, in their order; for limiters that are alike, any of them can ask."""
+    each: dict[Alike, list[Ask]] = {}
     for ask in asks:
         if ask.is_wanted():
-            each.setdefault(ask.limiter, []).append(ask)
-    yield from each.items()
+            each.setdefault(ask.alike, []).append(ask)
+    yield from each.values()
 
 
 def refuse(asks: list[Ask], raised: BaseException) -> None:
