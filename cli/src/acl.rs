@@ -46,6 +46,9 @@ fn rules(args: &AclArgs, prefix: &str) -> Vec<String> {
     }
     rules.extend(words(REPLICA_RULES));
     rules.extend(kinds.iter().flat_map(|kind| kind.rules(prefix)));
+    // The server refuses a pattern of keys behind the one for all.
+    let has_all_keys = rules.iter().any(|rule| rule == "~*");
+    rules.retain(|rule| !has_all_keys || rule == "~*" || !rule.starts_with('~'));
     let mut once: Vec<String> = Vec::new();
     for mark in ['+', '~', '&'] {
         for rule in rules.iter().filter(|rule| rule.starts_with(mark)) {

@@ -15,7 +15,6 @@ use crate::duration;
 /// Distributed locks, limiters and queues on Redis or Valkey, from a shell
 #[derive(Debug, Parser)]
 #[command(name = "dlock", version, disable_help_subcommand = true, max_term_width = 100)]
-#[command(after_help = "The server is that of $DLOCK_URL, its password that of $DLOCK_PASSWORD.")]
 pub struct Args {
     #[command(flatten)]
     pub server: ServerArgs,
@@ -29,13 +28,13 @@ pub struct Args {
 /// Which server, and how.
 #[derive(Debug, ClapArgs)]
 pub struct ServerArgs {
-    /// The server, without a password [default: redis://127.0.0.1:6379]
+    /// The server [or $DLOCK_URL, or 127.0.0.1:6379]
     #[arg(long, global = true, value_name = "URL", display_order = 901, value_hint = ValueHint::Url)]
     pub url: Option<String>,
-    /// Read the password from this file
+    /// A file with the password [or $DLOCK_PASSWORD]
     #[arg(long, global = true, value_name = "FILE", display_order = 902, value_hint = ValueHint::FilePath)]
     pub password_file: Option<PathBuf>,
-    /// An option of the library, such as key_prefix=app:
+    /// An option, such as key_prefix=app:
     #[arg(short = 'o', long = "option", global = true, value_name = "NAME=VALUE", display_order = 903)]
     pub options: Vec<String>,
 }
@@ -94,16 +93,16 @@ fn rate(text: &str) -> Result<Rate, String> {
 pub struct RunArgs {
     /// The name of the lock
     pub name: String,
-    /// Wait so long for the lock, 0 is not at all [default: without end]
+    /// Wait so long, 0 is not at all [default: no end]
     #[arg(long, short, value_name = "TIME", value_parser = time)]
     pub wait: Option<Duration>,
-    /// How long the lock outlives a dlock that dies
+    /// How long it outlives a dlock that dies
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "30s")]
     pub lease: Duration,
-    /// The exit code when the lock was not free in time
-    #[arg(long, short = 'E', value_name = "CODE", default_value_t = crate::exit::NO)]
+    /// The exit code when it was not free in time
+    #[arg(long, short = 'E', value_name = "N", default_value_t = crate::exit::NO)]
     pub conflict_exit_code: u8,
-    /// Once the lock is lost, KILL follows TERM after so long
+    /// Between TERM and KILL, when it is lost
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "5s")]
     pub grace: Duration,
     /// The command and its arguments
@@ -117,17 +116,17 @@ pub struct LsArgs {
     /// Names that match: * and ? and [a-z]
     #[arg(default_value = "*")]
     pub pattern: String,
-    /// Objects of this kind alone: lock, semaphore, queue, ...
+    /// lock, semaphore, queue, rate-limiter, ...
     #[arg(long, short, value_parser = kind)]
     pub kind: Option<Kind>,
     /// Those that nobody uses, too
     #[arg(long, short)]
     pub all: bool,
     /// List so many objects at most
-    #[arg(long, value_name = "NUMBER", default_value_t = 1_000)]
+    #[arg(long, value_name = "N", default_value_t = 1_000)]
     pub most: usize,
     /// Look at so many keys of each server at most
-    #[arg(long, value_name = "NUMBER", default_value_t = 100_000)]
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
     pub visit: u64,
 }
 
@@ -159,23 +158,23 @@ pub struct ReleaseArgs {
 pub struct LimitArgs {
     /// The name of the limiter
     pub name: String,
-    /// So many tokens in each period, such as 10/s or 5/10s; all of several must agree
+    /// So many in each period: 10/s, 5/10s [repeatable]
     #[arg(long, short, required = true, value_name = "RATE", value_parser = rate)]
     pub rate: Vec<Rate>,
-    /// So many at once after a quiet time [default: those of a period]
-    #[arg(long, value_name = "TOKENS")]
+    /// So many at once [default: those of a period]
+    #[arg(long, value_name = "N")]
     pub burst: Option<u64>,
-    /// How it counts: gcra, fixed_window, sliding_log, ...
+    /// gcra, fixed_window, sliding_log, ...
     #[arg(long, value_parser = algorithm)]
     pub algorithm: Option<Algorithm>,
-    /// Take so many tokens; 0 takes none and shows how things stand
-    #[arg(long, value_name = "TOKENS", default_value_t = 1)]
+    /// Take so many; 0 only shows how things stand
+    #[arg(long, value_name = "N", default_value_t = 1)]
     pub cost: u64,
     /// Wait so long for them
     #[arg(long, short, value_name = "TIME", value_parser = time, default_value = "0")]
     pub wait: Duration,
-    /// The exit code when there are none in time
-    #[arg(long, short = 'E', value_name = "CODE", default_value_t = crate::exit::NO)]
+    /// The exit code when there are none
+    #[arg(long, short = 'E', value_name = "N", default_value_t = crate::exit::NO)]
     pub conflict_exit_code: u8,
     /// The command and its arguments
     #[arg(last = true, value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
@@ -185,24 +184,24 @@ pub struct LimitArgs {
 #[derive(Debug, ClapArgs)]
 pub struct IdArgs {
     /// Make so many
-    #[arg(long, short = 'n', value_name = "NUMBER", default_value_t = 1)]
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 1)]
     pub count: usize,
     /// Lease the worker number from this pool
     #[arg(long, value_name = "NAME", default_value = "dlock")]
     pub pool: String,
-    /// This worker number, which nobody else may have; needs no server
-    #[arg(long, value_name = "NUMBER", conflicts_with = "pool")]
+    /// The worker number, needs no server
+    #[arg(long, value_name = "N", conflicts_with = "pool")]
     pub worker: Option<u64>,
     /// The number of the datacenter, with --worker
-    #[arg(long, value_name = "NUMBER", default_value_t = 0, requires = "worker")]
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "worker")]
     pub datacenter: u64,
     /// The layout: default, twitter or js53
     #[arg(long, default_value = "default")]
     pub layout: String,
-    /// The base in which ids are written and read: 10, 32, 36, 58 or 62
+    /// Digits: 10, 32, 36, 58 or 62
     #[arg(long, default_value_t = 10)]
     pub base: u32,
-    /// Take this id apart instead; needs no server
+    /// Take this id apart instead
     #[arg(long, value_name = "ID", conflicts_with_all = ["count", "pool", "worker"])]
     pub decode: Option<String>,
 }
@@ -225,17 +224,17 @@ pub struct PutArgs {
     pub name: String,
     /// What to put; standard input where it is left out
     pub payload: Option<OsString>,
-    /// Put it once: while a job with this id is there, nothing is put
+    /// Put nothing while a job with this id is there
     #[arg(long)]
     pub id: Option<String>,
     /// Due after so long
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "0")]
     pub delay: Duration,
-    /// Before those of a lower one, when they are due together
-    #[arg(long, value_name = "NUMBER", default_value_t = 0, allow_hyphen_values = true)]
+    /// Goes before a lower one due at the same time
+    #[arg(long, value_name = "N", default_value_t = 0, allow_hyphen_values = true)]
     pub priority: i16,
-    /// Deliver it so often at most; then it is dead
-    #[arg(long, value_name = "NUMBER", default_value_t = 16)]
+    /// Deliver it so often at most
+    #[arg(long, value_name = "N", default_value_t = 16)]
     pub max_attempts: u32,
 }
 
@@ -246,16 +245,16 @@ pub struct TakeArgs {
     /// Wait so long for a job
     #[arg(long, short, value_name = "TIME", value_parser = time, default_value = "0")]
     pub wait: Duration,
-    /// After so long the job of a dlock that dies comes again
+    /// When the job of a dlock that dies comes again
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "30s")]
     pub lease: Duration,
-    /// A job whose command failed comes again after so long
+    /// When a job whose command failed comes again
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "0")]
     pub retry_after: Duration,
-    /// The exit code when no job is due in time
-    #[arg(long, short = 'E', value_name = "CODE", default_value_t = crate::exit::NO)]
+    /// The exit code when no job is due
+    #[arg(long, short = 'E', value_name = "N", default_value_t = crate::exit::NO)]
     pub conflict_exit_code: u8,
-    /// Once the job is lost, KILL follows TERM after so long
+    /// Between TERM and KILL, when it is lost
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "5s")]
     pub grace: Duration,
     /// The command, which reads the job from standard input
@@ -268,7 +267,7 @@ pub struct JobsArgs {
     /// The name of the queue
     pub name: String,
     /// Show so many jobs at most, 1 to 1000
-    #[arg(long, value_name = "NUMBER", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20)]
     pub most: usize,
 }
 
@@ -289,13 +288,13 @@ pub struct DeadArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct AclArgs {
-    /// For names that begin so [default: the option key_prefix, or any name]
+    /// For names that begin so [default: any name]
     #[arg(long)]
     pub prefix: Option<String>,
     /// The user
     #[arg(long, default_value = "libdlock")]
     pub user: String,
-    /// Objects of this kind; may be given several times [default: all kinds]
+    /// Objects of this kind alone [repeatable]
     #[arg(long, short, value_parser = kind)]
     pub kind: Vec<Kind>,
     /// The server is a node of a cluster
@@ -308,7 +307,7 @@ pub struct AclArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct DoctorArgs {
-    /// Check the rights for objects of this kind; may be given several times [default: all kinds]
+    /// Check the rights for this kind alone [repeatable]
     #[arg(long, short, value_parser = kind)]
     pub kind: Vec<Kind>,
 }

@@ -114,7 +114,7 @@ fn replicas_that_are_reached_lag_or_are_not_waited_for() {
     let group = Replicated::with(1, well());
     finds(at(&group.primary, &["doctor"]), "replicas", &["1, and grants do not wait", "replicas=1"]);
     assert_eq!(complaints(at(&group.primary, &["doctor", "-o", "replicas=1"])), []);
-    let found = complaints(at(&group.replicas[0], &["doctor"]));
+    let found = complaints(at(&group.replicas[0].server, &["doctor"]));
     assert!(found.iter().any(|(_, what)| what.contains("replica")), "{found:?}");
     let alone = well().start();
     let found = complaints(at(&alone, &["doctor", "-o", "replicas=1"]));
@@ -146,7 +146,7 @@ fn a_user_that_lacks_a_right() {
 fn a_server_that_is_far_away_or_ends_idle_connections() {
     let server = well().start();
     let proxy = Proxy::start(server.address());
-    proxy.delay(Side::Server, Duration::from_millis(40));
+    proxy.delay(Side::Replies, Duration::from_millis(40));
     finds(at_url(&proxy.url()), "round trip", &["near the server"]);
     server.cmd(&["CONFIG", "SET", "timeout", "3"]);
     finds(at(&server, &["doctor"]), "timeout", &["after 3 s", "PING"]);
