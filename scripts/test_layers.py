@@ -42,7 +42,7 @@ CORE = Crate(
         *("text", "error", "name", "time", "event", "wait", "stats", "blocking", "task", "config", "ended"),
         *("step", "backend", "lease", "objects", "context", "contended"),
         *PRIMITIVES,
-        *("client", "embed"),
+        *("survey", "client", "embed"),
     ],
     set(PRIMITIVES),
     Path("backend", "redis"),

@@ -20,11 +20,13 @@ const PASSWORD: &str = "DLOCK_PASSWORD";
 /// # Errors
 /// Before any I/O for a password on the command line, which every user of the machine can read there.
 pub async fn connect(args: &ServerArgs) -> Result<Client, Failure> {
-    Ok(Client::connect_with(config(args)?).await?)
+    let mut config = quiet_config(args)?;
+    config.on_event(Arc::new(warn));
+    Ok(Client::connect_with(config).await?)
 }
 
-/// What [`connect`] connects by.
-pub fn config(args: &ServerArgs) -> Result<Config, Failure> {
+/// What [`connect`] connects by, for one whose warnings nobody wants to see.
+pub fn quiet_config(args: &ServerArgs) -> Result<Config, Failure> {
     let from_environment = variable(URL)?;
     let url = match &args.url {
         Some(url) if has_password(url) => return Err(refused("--url")),
@@ -45,7 +47,6 @@ pub fn config(args: &ServerArgs) -> Result<Config, Failure> {
         }
         config.set(name, value)?;
     }
-    config.on_event(Arc::new(warn));
     Ok(config)
 }
 

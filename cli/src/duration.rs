@@ -1,6 +1,6 @@
 //! Times as they are written on a command line, and as people read them.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// `500ms`, `10s`, `5m`, `1.5h`, `2d`, or a bare number of seconds, as `timeout(1)` and `flock(1)` read one.
 ///
@@ -37,6 +37,23 @@ pub fn show(time: Duration) -> String {
     }
 }
 
+/// In UTC: `2026-11-26T16:11:19.123Z`.
+pub fn date(time: SystemTime) -> String {
+    let millis = time.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+    let (days, of_day) = (i64::try_from(millis / 86_400_000).unwrap_or(0), millis % 86_400_000);
+    // Howard Hinnant's civil_from_days: years begin in March, eras have 400 of them.
+    let days = days + 719_468;
+    let (era, of_era) = (days / 146_097, days % 146_097);
+    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    let (hour, minute, second) = (of_day / 3_600_000, of_day / 60_000 % 60, of_day / 1_000 % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z", of_day % 1_000)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,6 +80,19 @@ mod tests {
             (356_400_000, "4d03h"),
         ] {
             assert_eq!(show(Duration::from_millis(millis)), text);
+        }
+    }
+
+    #[test]
+    fn a_date_is_that_of_the_calendar() {
+        for (seconds, text) in [
+            (0, "1970-01-01T00:00:00.000Z"),
+            (951_782_400, "2000-02-29T00:00:00.000Z"),
+            (1_795_710_679, "2026-11-26T16:31:19.000Z"),
+            (4_107_542_399, "2100-02-28T23:59:59.000Z"),
+            (4_107_542_400, "2100-03-01T00:00:00.000Z"),
+        ] {
+            assert_eq!(date(UNIX_EPOCH + Duration::from_secs(seconds)), text);
         }
     }
 }

@@ -4,17 +4,25 @@
 
 #![forbid(unsafe_code)]
 
+mod acl;
 mod args;
 mod connection;
+mod details;
+mod doctor;
 mod duration;
 mod exit;
+mod id;
+mod limit;
+mod ls;
 mod out;
+mod queue;
+mod release;
 mod run;
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use clap::error::ErrorKind as ClapKind;
+use clap::{CommandFactory, Parser};
 use tokio::runtime::Builder;
 
 use self::args::{Args, Verb};
@@ -66,6 +74,19 @@ fn start(args: Args, out: &Out) -> Result<u8, Failure> {
 async fn carry_out(args: Args, out: &Out) -> Result<u8, Failure> {
     let server = &args.server;
     match args.verb {
-        Verb::Run(ref run) => run::run(server, run, out).await,
+        Verb::Run(ref args) => run::run(server, args, out).await,
+        Verb::Ls(ref args) => ls::ls(server, args, out).await,
+        Verb::Inspect(ref args) => ls::inspect(server, args, out).await,
+        Verb::Release(ref args) => release::release(server, args, out).await,
+        Verb::Limit(ref args) => limit::limit(server, args, out).await,
+        Verb::Id(ref args) => id::id(server, args, out).await,
+        Verb::Queue(ref verb) => queue::queue(server, verb, out).await,
+        Verb::Acl(ref args) => acl::acl(server, args, out),
+        Verb::Doctor(ref args) => doctor::doctor(server, args, out).await,
+        Verb::Completion(ref args) => {
+            let mut script = Vec::new();
+            clap_complete::generate(args.shell, &mut Args::command(), "dlock", &mut script);
+            out.bytes(&script).map(|()| 0)
+        }
     }
 }

@@ -1,5 +1,5 @@
-//! The way in: the constructors of a client and of everything that it opens. Only this module, and [`embed`](crate::embed)
-//! above it, may know more than one primitive.
+//! The way in: the constructors of a client and of everything that it opens. Only this module, [`survey`](crate::survey) below
+//! it and [`embed`](crate::embed) above it may know more than one primitive.
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,6 +22,7 @@ use crate::queue::{self, Queue, QueueOptions, Queues};
 use crate::rw_lock::{self, RwLock, RwLockOptions, RwLocks};
 use crate::semaphore::{self, Semaphore, SemaphoreOptions, Semaphores};
 use crate::stats::{Held, Stats};
+use crate::survey::Survey;
 use crate::task::{Life, OwnRuntime};
 
 /// A connection to Redis, Valkey or `memory://`, and everything held through it. Cheap to clone; clones are one client.
@@ -320,6 +321,11 @@ impl Client {
     /// [`ErrorKind::InvalidName`] as [`Client::lock`].
     pub fn key_of(&self, name: &str) -> Result<String> {
         Ok(ObjectName::new(&self.context().options.key_prefix, name)?.as_str().to_owned())
+    }
+
+    /// Looks at the servers, for tools: which objects there are, who waits, how each server is set up. No I/O.
+    pub fn survey(&self) -> Survey {
+        Survey::of(self.context())
     }
 
     /// What this client has counted since it was opened. No I/O.

@@ -41,6 +41,7 @@
 //! | [`bloom`] | [`BloomFilter`]: whether an item was added, without keeping the items, as Redisson's `RBloomFilter` |
 //! | [`id_generator`] | [`IdGenerator`]: numbers from a sequence on the server, which a process takes in blocks |
 //! | [`id`] | [`Snowflake`]: layouts, single ids and batches, decoding, text; [`Worker`]: numbers under leases for it |
+//! | [`survey`] | what tools ask: which objects there are, how a server is set up, which rights a user needs |
 //! | [`error`], [`event`], [`stats`] | what went wrong, what a client says while it works, what it has counted |
 //!
 //! `memory://` needs no server and [`ManualClock`] no sleep: for tests. `rediss://` has TLS ([`Config::from_url`]), unless the
@@ -82,6 +83,7 @@ pub mod rw_lock;
 pub mod semaphore;
 pub mod stats;
 mod step;
+pub mod survey;
 mod task;
 mod text;
 mod time;

@@ -2,12 +2,13 @@
 
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
-use std::process::ExitStatus;
+use std::pin::pin;
+use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use libdlock::Held;
 use libdlock::lease::LossReason;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process_group};
+use tokio::io::AsyncWriteExt;
 use tokio::process::{self, Command};
 use tokio::time::{Instant, sleep, sleep_until};
 
@@ -35,14 +36,17 @@ pub struct Ended {
 }
 
 impl Child {
-    /// Starts the command on the calling thread, which has to outlive it.
+    /// Starts the command on the calling thread, which has to outlive it. It reads `input`, or what `dlock` would.
     ///
     /// # Errors
     /// [`Failure::Code`] when no process can be started. A command that is not there is found out by that process.
-    pub fn start(words: &[OsString], environment: &[(&str, String)]) -> Result<Child, Failure> {
+    pub fn start(words: &[OsString], environment: &[(&str, String)], input: Option<Vec<u8>>) -> Result<Child, Failure> {
         let mut command = bound::command(words);
         command.envs(environment.iter().map(|(name, value)| (name, value)));
         let mut command = Command::from(command);
+        if input.is_some() {
+            command.stdin(Stdio::piped());
+        }
         let has_group = !shares_terminal();
         if has_group {
             command.process_group(0);
@@ -51,14 +55,25 @@ impl Child {
             let program = words.first().map(|word| visible(&word.to_string_lossy())).unwrap_or_default();
             Failure::Code(exit::CANNOT_RUN, format!("cannot run {program}: {what}"))
         };
-        let process = command.spawn().map_err(|error| failed(error.to_string()))?;
+        let mut process = command.spawn().map_err(|error| failed(error.to_string()))?;
+        if let Some((mut stdin, input)) = process.stdin.take().zip(input) {
+            // It need not read all of it.
+            tokio::spawn(async move { stdin.write_all(&input).await });
+        }
         let id = process.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         let id = id.ok_or_else(|| failed("it ended at once".to_owned()))?;
         Ok(Child { process, id, has_group })
     }
 
-    /// Waits for the end of the command. Passes signals on, and ends the command when the lock is lost.
-    pub async fn watch(&mut self, held: &Held, signals: &mut Signals, grace: Duration) -> Ended {
+    /// Waits for the end of the command. Passes signals on, and ends the command when `what` it runs under is `lost`.
+    pub async fn watch(
+        &mut self,
+        what: &str,
+        lost_for: impl Future<Output = Option<LossReason>>,
+        signals: &mut Signals,
+        grace: Duration,
+    ) -> Ended {
+        let mut lost_for = pin!(lost_for);
         let (mut lost, mut kill_at) = (None, None);
         let status = loop {
             tokio::select! {
@@ -68,11 +83,11 @@ impl Child {
                         self.send(caught.signal());
                     }
                 }
-                reason = held.lost(), if lost.is_none() => {
-                    let Some(reason) = reason else { continue };
+                reason = &mut lost_for, if lost.is_none() => {
+                    let reason = reason.unwrap_or(LossReason::Closed);
                     lost = Some(reason);
                     kill_at = Some(Instant::now() + grace);
-                    self.end(held, reason);
+                    self.end(what, reason);
                 }
                 () = sleep_until(kill_at.unwrap_or_else(Instant::now)), if kill_at.is_some() => {
                     kill_at = None;
@@ -86,8 +101,8 @@ impl Child {
         Ended { code: status.map_or(exit::FAILED, code), lost }
     }
 
-    fn end(&self, held: &Held, reason: LossReason) {
-        say(&format!("the lock was lost with token {}: {reason}; ending the command", held.token()));
+    fn end(&self, what: &str, reason: LossReason) {
+        say(&format!("{what} was lost: {reason}; ending the command"));
         self.send(Signal::TERM);
         // One that is stopped gets its signal when it goes on.
         self.send(Signal::CONT);

@@ -1,8 +1,8 @@
 //! `dlock run`: a command under a lock.
 
 pub mod bound;
-mod child;
-mod signals;
+pub mod child;
+pub mod signals;
 
 use std::time::Duration;
 
@@ -19,8 +19,8 @@ use crate::duration;
 use crate::exit::{self, Failure};
 use crate::out::{Out, say, visible};
 
-/// How long the end waits for a server that does not answer: the lease runs out by itself.
-const CLOSING: Duration = Duration::from_secs(2);
+/// How long the end waits for a server that does not answer: leases run out by themselves.
+pub const CLOSING: Duration = Duration::from_secs(2);
 
 pub async fn run(server: &ServerArgs, args: &RunArgs, out: &Out) -> Result<u8, Failure> {
     // First: a signal that comes while the lock is waited for ends the wait, and leaves no place in the queue.
@@ -61,7 +61,7 @@ async fn under_lock(client: &Client, args: &RunArgs, signals: &mut Signals, out:
         Err(error) => return Err(error.into()),
     };
     let environment = [("DLOCK_TOKEN", held.token().to_string()), ("DLOCK_NAME", args.name.clone())];
-    let mut child = match Child::start(&args.command, &environment) {
+    let mut child = match Child::start(&args.command, &environment, None) {
         Ok(child) => child,
         Err(failure) => {
             // Its own error is the one to tell.
@@ -69,7 +69,8 @@ async fn under_lock(client: &Client, args: &RunArgs, signals: &mut Signals, out:
             return Err(failure);
         }
     };
-    let Ended { code, lost } = child.watch(&held, signals, args.grace).await;
+    let Ended { code, lost } =
+        child.watch(&format!("the lock {}", visible(&args.name)), held.lost(), signals, args.grace).await;
     if out.json {
         let ended = json!({ "name": args.name, "token": held.token(), "lost": lost.map(|lost| lost.as_str()), "exit_code": code });
         // Standard output is the command's.

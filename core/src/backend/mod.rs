@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) use hub::{Heard, Listen, Subscription};
-pub(crate) use redis::{Answer, Members, Quorum, Round};
+pub(crate) use redis::{Answer, Members, OneServer, Quorum, Round};
 
 use crate::config::{Config, Options, Target};
 use crate::error::{Error, Result};

@@ -23,7 +23,6 @@ use std::time::Duration;
 
 pub use inspection::Inspection;
 pub(crate) use permits::Counting;
-#[cfg(test)]
 pub(crate) use step::CountingState;
 
 use self::permits::CountWanted;

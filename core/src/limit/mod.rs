@@ -50,7 +50,5 @@ pub(crate) use limits::Limits;
 pub use options::LimiterOptions;
 pub use rate::{Algorithm, Rate};
 pub use rates::Rates;
-#[cfg(test)]
 pub(crate) use redisson::RedissonState;
-#[cfg(test)]
 pub(crate) use step::LimitState;

@@ -33,9 +33,10 @@ pub(crate) use exclusive::Exclusive;
 pub use held::Held;
 pub use inspection::Inspection;
 pub use options::LockOptions;
-pub(crate) use step::Renew;
 #[cfg(test)]
-pub(crate) use step::{Inspect, LockState};
+pub(crate) use step::Inspect;
+pub(crate) use step::LockState;
+pub(crate) use step::Renew;
 
 use crate::contended::{Contended, Home};
 use crate::context::Context;

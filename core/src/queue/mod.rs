@@ -30,7 +30,6 @@ use jobs::Jobs;
 pub use jobs_of::{Counts, ListedJob};
 pub use new_job::NewJob;
 pub use options::QueueOptions;
-#[cfg(test)]
 pub(crate) use step::QueueState;
 pub(crate) use step::Renew;
 use step::{Put as PutStep, PutOnce, PutOutcome};

@@ -32,7 +32,6 @@ pub use options::RwLockOptions;
 pub(crate) use read_write::ReadWrite;
 pub use side::RwLockSide;
 pub(crate) use step::Renew;
-#[cfg(test)]
 pub(crate) use step::RwLockState;
 
 use crate::contended::{Contended, Home};

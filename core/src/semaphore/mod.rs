@@ -30,7 +30,6 @@ pub use inspection::Inspection;
 pub use options::SemaphoreOptions;
 pub(crate) use permits::Leased;
 pub(crate) use step::Renew;
-#[cfg(test)]
 pub(crate) use step::SemaphoreState;
 
 use crate::contended::{Contended, Home, available};

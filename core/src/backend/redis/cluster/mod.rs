@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use self::listen::ClusterListener;
 pub(super) use self::refresh::ask;
+pub(crate) use self::routes::Node;
 use self::routes::Place;
 pub(super) use self::routes::Routes;
 pub(super) use self::slots::NO_NAME;
@@ -258,6 +259,16 @@ impl Cluster {
 
     fn at<T>(&self, name: &ObjectName, see: impl FnOnce(&Place) -> T) -> Option<T> {
         self.routes.place(name.slot()).as_ref().map(see)
+    }
+
+    /// The nodes that serve slots.
+    pub(super) fn serving(&self) -> Vec<Arc<Node>> {
+        self.routes.nodes().into_iter().filter(|node| self.routes.serves(node)).collect()
+    }
+
+    /// The node that serves the object of this name, if one does.
+    pub(super) fn serving_of(&self, name: &ObjectName) -> Option<Arc<Node>> {
+        self.at(name, |place| place.node.clone())
     }
 
     pub(in crate::backend) fn pubsub(&self) -> PubSub {

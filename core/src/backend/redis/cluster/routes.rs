@@ -45,7 +45,7 @@ struct Range {
 }
 
 /// A node, and where it is.
-pub(in super::super) struct Node {
+pub(crate) struct Node {
     pub(in super::super) address: Address,
     /// From 1 on.
     pub(super) number: u64,

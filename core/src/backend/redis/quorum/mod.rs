@@ -119,6 +119,11 @@ impl Quorum {
         self.majority
     }
 
+    /// All of them, each by itself.
+    pub(in super::super) fn servers(&self) -> impl Iterator<Item = &RedisBackend> {
+        self.servers.iter().map(AsRef::as_ref)
+    }
+
     pub(crate) fn all(&self) -> Members {
         Members::first(self.servers.len())
     }

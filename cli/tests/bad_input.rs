@@ -1,0 +1,223 @@
+//! What people get wrong, and places that give nothing back: every command says what is wrong, and none panics.
+
+mod common;
+
+use std::fs::{self, File};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use common::{at, dlock, expect, start};
+use libdlock_testkit::temp::TempDir;
+use libdlock_testkit::{Scripted, Server};
+use serde_json::Value;
+
+/// Every command, with arguments that are right.
+const ALL: [&[&str]; 12] = [
+    &["run", "a", "--", "true"],
+    &["ls"],
+    &["inspect", "a"],
+    &["release", "a", "--force"],
+    &["limit", "a", "-r", "1/s"],
+    &["id"],
+    &["queue", "put", "a", "x"],
+    &["queue", "take", "a"],
+    &["queue", "ls", "a"],
+    &["queue", "dead", "a"],
+    &["acl"],
+    &["doctor"],
+];
+
+/// Those that ask a server.
+fn with_server() -> impl Iterator<Item = &'static [&'static str]> {
+    ALL.into_iter().filter(|args| args[0] != "acl")
+}
+
+#[test]
+fn every_command_says_that_the_server_is_not_there() {
+    for args in with_server() {
+        let mut command = dlock(args);
+        command.env("DLOCK_URL", "redis://127.0.0.1:1");
+        let ended = start(command).ended();
+        let (code, told) = if args[0] == "doctor" { (1, &ended.stdout) } else { (125, &ended.stderr) };
+        assert_eq!(ended.code, code, "{args:?}: {ended:?}");
+        assert!(told.contains("127.0.0.1:1") && told.contains("refused"), "{args:?}: {ended:?}");
+    }
+    let mut json = dlock(&["--json", "ls"]);
+    json.env("DLOCK_URL", "redis://127.0.0.1:1");
+    let told: Value = serde_json::from_str(&start(json).ended().stderr).unwrap();
+    assert_eq!((&told["error"]["kind"], &told["error"]["retryable"]), (&"CONNECTION".into(), &true.into()));
+}
+
+#[test]
+fn every_command_refuses_a_password_among_its_arguments() {
+    for args in with_server() {
+        for wrong in [["--url", "redis://:SECRET@h"], ["--url", "redis://h?password=SECRET"], ["-o", "password=SECRET"]]
+        {
+            let ended = start(dlock(&[&wrong, args].concat())).ended();
+            assert_eq!(ended.code, 125, "{args:?}: {ended:?}");
+            assert!(ended.stderr.contains("DLOCK_PASSWORD"), "it says how: {ended:?}");
+            assert!(!format!("{ended:?}").contains("SECRET"), "{args:?}: {ended:?}");
+        }
+    }
+}
+
+#[test]
+fn a_password_comes_from_the_environment_or_a_file() {
+    let (server, folder) = (Server::options().password("right").start(), TempDir::new());
+    let file = folder.path().join("password");
+    fs::write(&file, "right\n").unwrap();
+    expect(&server, &["--password-file", file.to_str().unwrap(), "run", "a", "--", "true"], 0);
+    let mut variable = at(&server, &["run", "a", "--", "true"]);
+    variable.env("DLOCK_PASSWORD", "right");
+    assert_eq!(start(variable).ended().code, 0);
+    let mut url = dlock(&["run", "a", "--", "true"]);
+    url.env("DLOCK_URL", format!("redis://:right@{}", server.address()));
+    assert_eq!(start(url).ended().code, 0);
+    expect(&server, &["run", "a", "--", "true"], 125);
+    let missing = expect(&server, &["--password-file", "/no/such", "run", "a", "--", "true"], 125);
+    assert!(missing.stderr.contains("/no/such"), "{missing:?}");
+}
+
+#[test]
+fn arguments_that_are_wrong_are_named() {
+    let server = Server::start();
+    for (args, says) in [
+        (&[][..], "Usage"),
+        (&["lock"], "lock"),
+        (&["run"], "<NAME>"),
+        (&["ls", "--kind", "mutex"], "rw-lock"),
+        (&["ls", "--most", "-1"], "-1"),
+        (&["inspect"], "<NAME>"),
+        (&["inspect", "a{"], "hash tag"),
+        (&["limit", "a"], "--rate"),
+        (&["limit", "a", "-r", "0/0s"], "period"),
+        (&["limit", "a", "-r", "1/s", "--algorithm", "magic"], "sliding_log"),
+        (&["queue"], "Usage"),
+        (&["queue", "put", "a", "x", "--delay", "-1s"], "-1"),
+        (&["queue", "put", "a", "x", "--max-attempts", "0"], "1 to"),
+        (&["queue", "take", "a", "--lease", "1ms"], "100 ms"),
+        (&["completion", "tcsh"], "tcsh"),
+        (&["-o", "leese=1s", "ls"], "lease"),
+        (&["-o", "lease", "ls"], "lease"),
+        (&["--url", "http://h", "ls"], "redis://"),
+        (&["--url", "", "ls"], "URL"),
+    ] {
+        let ended = expect(&server, args, 125);
+        assert!(ended.stderr.contains(says) && ended.stdout.is_empty(), "{args:?}: {ended:?}");
+        assert!(!ended.stderr.contains("panicked"), "{ended:?}");
+    }
+}
+
+#[test]
+fn a_reader_that_has_gone_ends_every_command_quietly() {
+    let server = Server::options().rights(vec!["+scan".to_owned()]).start();
+    expect(&server, &["run", "a", "--", "true"], 0);
+    for args in [
+        &["ls", "-a"][..],
+        &["ls", "-a", "--json"],
+        &["inspect", "a", "--kind", "lock"],
+        &["limit", "b", "-r", "5/s"],
+        &["id", "-n", "100000"],
+        &["queue", "put", "q", "x"],
+        &["queue", "ls", "q"],
+        &["acl"],
+        &["doctor"],
+        &["completion", "zsh"],
+        &["--help"],
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = at(&server, args);
+        command.stdin(Stdio::null()).stdout(writer).stderr(Stdio::piped());
+        let output = command.output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(141), "{args:?}: {stderr}");
+        assert!(!stderr.contains("panicked") && !stderr.contains("roken pipe"), "{args:?}: {stderr}");
+    }
+    // A job that nobody has read is not lost.
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut take = at(&server, &["queue", "take", "q"]);
+    take.stdin(Stdio::null()).stdout(writer);
+    assert_eq!(take.status().unwrap().code(), Some(141));
+    assert_eq!(expect(&server, &["queue", "take", "q", "--wait", "5s"], 0).stdout, "x");
+}
+
+#[test]
+fn a_disk_that_is_full_is_told() {
+    let server = Server::start();
+    let mut command = at(&server, &["id"]);
+    command.stdout(File::options().write(true).open("/dev/full").unwrap()).stderr(Stdio::piped());
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(125));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("standard output"));
+}
+
+#[test]
+fn streams_that_are_closed_are_no_reason_to_panic() {
+    let server = Server::start();
+    for closed in ["<&- >&- 2>&-", "<&-", "2>&-"] {
+        let script = format!("\"$DLOCK\" run a -- sh -c 'exit 6' {closed}; echo $?");
+        let mut command = Command::new("sh");
+        command.args(["-c", &script]).env("DLOCK", env!("CARGO_BIN_EXE_dlock")).env("DLOCK_URL", server.url());
+        assert_eq!(start(command).ended().stdout, "6\n", "{closed}");
+    }
+}
+
+#[test]
+fn a_server_that_hangs_or_talks_nonsense_is_given_up() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let began = Instant::now();
+    let mut command = dlock(&["-o", "connect_timeout=300ms", "ls"]);
+    command.env("DLOCK_URL", format!("redis://{}", silent.local_addr().unwrap()));
+    let ended = start(command).ended();
+    assert!(ended.code == 125 && began.elapsed() < Duration::from_secs(5), "{ended:?}");
+    let nonsense = Scripted::start(|_| Some("<html>\r\n".to_owned()));
+    let mut command = dlock(&["ls"]);
+    command.env("DLOCK_URL", nonsense.url());
+    let ended = start(command).ended();
+    assert!(ended.code == 125 && !ended.stderr.contains("panicked"), "{ended:?}");
+}
+
+#[test]
+fn help_fits_a_screen_and_completion_knows_every_command() {
+    let subcommands = [
+        &[][..],
+        &["run"],
+        &["ls"],
+        &["inspect"],
+        &["release"],
+        &["limit"],
+        &["id"],
+        &["queue"],
+        &["queue", "put"],
+        &["queue", "take"],
+        &["queue", "ls"],
+        &["queue", "dead"],
+        &["acl"],
+        &["doctor"],
+        &["completion"],
+    ];
+    for words in subcommands {
+        let mut command = dlock(&[words, &["-h"]].concat());
+        command.env("COLUMNS", "80");
+        let help = start(command).ended();
+        assert_eq!(help.code, 0);
+        assert!(help.stdout.lines().count() <= 24, "{words:?}\n{}", help.stdout);
+        assert!(help.stdout.lines().all(|line| line.chars().count() <= 100), "{}", help.stdout);
+    }
+    for shell in ["bash", "zsh", "fish"] {
+        let script = start(dlock(&["completion", shell])).ended().stdout;
+        for word in ["inspect", "doctor", "conflict-exit-code"] {
+            assert!(script.contains(word), "{shell} does not know {word}");
+        }
+    }
+    let bash = start(dlock(&["completion", "bash"])).ended().stdout;
+    let mut check = Command::new("bash");
+    check.args(["-n"]);
+    let mut checked = start(check);
+    checked.write(bash.as_bytes());
+    assert_eq!(checked.ended().code, 0);
+    let version = start(dlock(&["--version"])).ended();
+    assert!(version.code == 0 && version.stdout.starts_with("dlock 0."), "{version:?}");
+}

@@ -1,0 +1,108 @@
+//! What tools ask of servers: which objects there are, who waits for one, how a server is set up, and which rights a user needs.
+//!
+//! Made for people who look, and not for programs that act on what they see: a list is of the past when it arrives.
+//!
+//! ```
+//! use libdlock::survey::Kind;
+//!
+//! // For names that begin with `shop:`.
+//! let rules = Kind::Lock.rules("shop:");
+//! assert!(rules.contains(&"~shop:*".to_owned()) && rules.contains(&"+evalsha".to_owned()));
+//! ```
+
+mod facts;
+mod glob;
+mod kind;
+mod list;
+mod rules;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::sync::Arc;
+
+pub use facts::ServerFacts;
+pub use kind::Kind;
+pub use list::{Found, Listing};
+pub use rules::{CONNECTION_RULES, SURVEY_RULES};
+
+use crate::backend::OneServer;
+use crate::context::Context;
+use crate::error::{Error, ErrorKind, Result};
+use crate::name::ObjectName;
+use crate::step::{Reply, wire};
+
+/// How many waiters are told at most.
+const MOST_WAITERS: usize = 1_000;
+
+/// Looks at the servers of a client; see [`Client::survey`](crate::Client::survey). Cheap to clone.
+#[derive(Clone)]
+pub struct Survey {
+    context: Arc<Context>,
+}
+
+impl Survey {
+    pub(crate) fn of(context: &Arc<Context>) -> Survey {
+        Survey { context: context.clone() }
+    }
+
+    /// The processes that wait for this object, in the order of its queue, as `<client uuid>`: the first `most` of them, 1,000 at
+    /// most. Some may have gone a moment ago. None for kinds without a queue.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidName`] for the name, [`ErrorKind::Unsupported`] on `memory://`; else as the server says.
+    ///
+    /// # Cancel safety
+    /// Dropping the future changes nothing.
+    pub async fn waiters(&self, kind: Kind, name: &str, most: usize) -> Result<Vec<String>> {
+        const OP: &str = "waiters";
+        let name = self.name(OP, name)?;
+        let Some(queue) = kind.queue() else { return Ok(Vec::new()) };
+        let (key, last) = (name.companion(queue), most.clamp(1, MOST_WAITERS) - 1);
+        let command = vec!["ZRANGE".to_owned(), key, "0".to_owned(), last.to_string()];
+        self.servers(OP)?;
+        let Some(server) = self.context.backend.server_with(&name) else { return Ok(Vec::new()) };
+        let answer = self.ask(&server, OP, &[command]).await?.pop();
+        let entries = answer.transpose().map_err(|error| error.on(name.as_str()))?.map(wire::list);
+        Ok(entries.and_then(std::result::Result::ok).unwrap_or_default().iter().filter_map(text).collect())
+    }
+
+    /// The servers, each by itself.
+    fn servers(&self, op: &'static str) -> Result<Vec<OneServer<'_>>> {
+        self.context.check_open(op)?;
+        let servers = self.context.backend.servers();
+        if servers.is_empty() {
+            let message = "memory:// has no server that could be looked at; connect to one";
+            return Err(Error::new(ErrorKind::Unsupported, op, message));
+        }
+        Ok(servers)
+    }
+
+    /// Asks one server within `operation_timeout`.
+    async fn ask(
+        &self,
+        server: &OneServer<'_>,
+        op: &'static str,
+        commands: &[Vec<String>],
+    ) -> Result<Vec<Result<Reply>>> {
+        let commands: Vec<Vec<&str>> =
+            commands.iter().map(|words| words.iter().map(String::as_str).collect()).collect();
+        server.ask(op, SURVEY_RULES, &commands, self.context.operation_deadline()).await
+    }
+
+    fn name(&self, op: &'static str, name: &str) -> Result<ObjectName> {
+        let checked = ObjectName::new(&self.context.options.key_prefix, name);
+        checked.map_err(|error| error.renamed(op))
+    }
+}
+
+impl fmt::Debug for Survey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Survey").field("target", &self.context.target).finish()
+    }
+}
+
+/// A string; `None` for anything else.
+fn text(reply: &Reply) -> Option<String> {
+    wire::text(Some(reply)).ok().flatten()
+}
