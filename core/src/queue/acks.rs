@@ -32,7 +32,7 @@ impl Default for Acks {
 }
 
 /// The first one, which asks for all. Should it go before it has asked, the others hear of it.
-struct First<'a>(&'a Acks);
+struct First<'a>(Option<&'a Acks>);
 
 impl Drop for First<'_> {
     fn drop(&mut self) {
@@ -41,8 +41,9 @@ impl Drop for First<'_> {
 }
 
 impl First<'_> {
-    fn take(&self) -> Vec<(String, oneshot::Sender<Ended>)> {
-        take(&mut *self.0.waiting.lock())
+    /// All that wait. Those that come from now on have a first of their own.
+    fn take(&mut self) -> Vec<(String, oneshot::Sender<Ended>)> {
+        self.0.take().map_or_else(Vec::new, |acks| take(&mut *acks.waiting.lock()))
     }
 }
 
@@ -54,23 +55,20 @@ pub(super) async fn ack(queue: &Arc<QueueObject>, owner: String, alone: bool) ->
     if blocking::is_allowed() || alone && acks.waiting.lock().is_empty() {
         return client.operate(queue.name(), &Ack { owner }).await;
     }
-    let (answer, mut answered) = oneshot::channel();
+    let (answer, answered) = oneshot::channel();
     let is_first = {
         let mut waiting = acks.waiting.lock();
         waiting.push((owner, answer));
         waiting.len() == 1
     };
     if is_first {
-        let first = First(acks);
+        let mut first = First(Some(acks));
         yield_now().await;
         let mut all = first.take();
         while !all.is_empty() {
             let rest = all.split_off(all.len().min(MAX_TAKEN));
             send(queue, all).await;
             all = rest;
-        }
-        if let Ok(ended) = answered.try_recv() {
-            return ended;
         }
     }
     answered.await.unwrap_or_else(|_| {
