@@ -11,7 +11,6 @@ from .programs import Program, Reachable
 from .server import Place
 from .worker import LIMIT, Worker
 
-
 #: No run of a peer takes so many seconds that does not hang.
 PEER_LIMIT = 20.0
 
