@@ -41,8 +41,7 @@ pub async fn fill(client: &Client, count: usize) -> std::result::Result<(), Box<
     protocol::ready()?;
     let begun = Instant::now();
     for first in (0..count).step_by(BATCH) {
-        let some = (first..count.min(first + BATCH))
-            .map(|_| NewJob::new(PAYLOAD).delay(Duration::from_secs(86_400)));
+        let some = (first..count.min(first + BATCH)).map(|_| NewJob::new(PAYLOAD).delay(Duration::from_secs(86_400)));
         queue.put_many(some).await?;
     }
     let seconds = begun.elapsed().as_secs_f64();

@@ -7,8 +7,8 @@ use libdlock_testkit::Reply;
 use proptest::prelude::*;
 
 use super::step::{
-    self, Ack, AckMany, Cancel, Due, Inspect, Job, JobSpec, List, Look, Nack, Put, PutOnce, QueueState, Ranked, Remove, Renew,
-    Requeue, Take,
+    self, Ack, AckMany, Cancel, Due, Inspect, Job, JobSpec, List, Look, Nack, Put, PutOnce, QueueState, Ranked, Remove,
+    Renew, Requeue, Take,
 };
 use crate::contended::Queue;
 use crate::context::inbox;
