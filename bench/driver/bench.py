@@ -11,6 +11,9 @@ from .programs import Program, Reachable
 from .server import Place
 from .worker import LIMIT, Worker
 
+#: No run of a peer takes so many seconds that does not hang.
+PEER_LIMIT = 20.0
+
 
 @dataclass(frozen=True)
 class Bench:
@@ -74,15 +77,29 @@ def run(
     return Run(per_second, spent.requests / done, spent.requests_us / done, spent.cpu_us / done, 1e6 * cpu / done)
 
 
+def run_peer(program: Program, what: str, server: Place, callers: int, seconds: float) -> Run | None:
+    """As `run`, of a program that hangs now and then: none when it did."""
+    try:
+        return run(program, what, server, callers, seconds, limit=PEER_LIMIT)
+    except RuntimeError:
+        print(f"{program.name}, {what}, {callers} callers: hung, and was ended after {PEER_LIMIT:.0f} s", file=sys.stderr)
+        return None
+
+
 class Runs:
     """The runs of some programs, round by round."""
 
     def __init__(self) -> None:
         self.by_name: dict[str, list[Run]] = {}
 
-    def add(self, name: str, found: Run) -> None:
-        """Of the round that is under way."""
-        self.by_name.setdefault(name, []).append(found)
+    def add(self, name: str, found: Run | None) -> None:
+        """Of the round that is under way. A peer that hung has nothing to add."""
+        if found is not None:
+            self.by_name.setdefault(name, []).append(found)
+
+    def has(self, program: Program) -> bool:
+        """Whether it did not hang in every round."""
+        return program.name in self.by_name
 
     def rates(self, program: Program | str) -> list[float]:
         """How often a second, in each round."""
@@ -97,8 +114,9 @@ class Runs:
         return statistics.median(value(found) for found in self.of(program))
 
     def faster(self, ours: Program | str, theirs: Program | str) -> float:
-        """How many times as often as the other, the median of the rounds' ratios."""
-        return median_ratio(self.rates(ours), self.rates(theirs))
+        """How many times as often as the other, the median of the rounds' ratios; the ratio of the medians where one hung."""
+        a, b = self.rates(ours), self.rates(theirs)
+        return median_ratio(a, b) if len(a) == len(b) else statistics.median(a) / statistics.median(b)
 
 
 def median_ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:

@@ -37,9 +37,10 @@ public final class RedissonWorker {
 
     private RedissonWorker() {}
 
-    private static RedissonClient connect(String url) {
+    private static RedissonClient connect(String url, int blocked) {
         Config config = new Config();
         SingleServerConfig server = config.useSingleServer().setAddress(url);
+        server.setConnectionPoolSize(server.getConnectionPoolSize() + blocked);
         if (Boolean.getBoolean("small")) {
             config.setThreads(2).setNettyThreads(2);
             server.setConnectionMinimumIdleSize(1).setSubscriptionConnectionMinimumIdleSize(1);
@@ -91,7 +92,8 @@ public final class RedissonWorker {
     public static void main(String[] arguments) throws Exception {
         String what = arguments[1];
         int count = Integer.parseInt(arguments[3]);
-        RedissonClient client = connect(arguments[2]);
+        // A caller that waits for a job has a connection to itself; if they had all there are, nothing would move jobs to them.
+        RedissonClient client = connect(arguments[2], what.equals("jobs") ? count : 0);
         if (what.equals("held")) {
             held(client, count);
         } else if (what.equals("permits")) {

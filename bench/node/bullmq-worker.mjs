@@ -23,7 +23,7 @@ const early = new Set(); // those that were done before `add` said their ids
 let worker;
 
 async function start(concurrency) {
-  worker = new Worker("bench", async () => {}, { connection, concurrency });
+  worker = new Worker("bench", () => Promise.resolve(), { connection, concurrency });
   worker.on("error", (error) => console.error(error));
   worker.on("completed", (job) => {
     const resolve = completed.get(job.id);

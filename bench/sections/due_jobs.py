@@ -33,12 +33,13 @@ def deliveries(bench: Bench) -> list[Goal]:
             bench.say(f"deliveries, {processes} processes")
             server.clear()
             seconds = bench.seconds(10.0)
-            takers = [RUST.start("due_takes", server, 1, seconds) for _ in range(processes)]
+            ahead = 0.3 if bench.quick else 2.0
+            takers = [RUST.start("due_takes", server, 1, ahead + seconds) for _ in range(processes)]
             with Team(takers) as team, Worker(RUST.start("due_puts", server, rate, seconds)) as puts:
                 team.ready()
                 puts.ready()
                 team.go()
-                time.sleep(0.3 if bench.quick else 2.0)  # all of them stand in line
+                time.sleep(ahead)  # all of them stand in line
                 before = server.spent(SCRIPTS)
                 puts.go()
                 answers = team.answers()
@@ -90,7 +91,7 @@ def many_jobs(bench: Bench) -> list[Goal]:
                 f"{count:,}",
                 f"{runs.median(name, lambda found: found.per_second):.0f}",
                 f"{runs.median(name, lambda found: found.requests_us):.1f} us",
-                f"{weights[count]:.0f}",
+                f"{weights[count]:.0f}" if count > FEW else "",
             ]
         )
     peer = many if bench.quick else OF_PEER

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from driver.bench import Bench, Runs, run
+from driver.bench import Bench, Runs, run, run_peer
 from driver.goals import Goal, at_least
 from driver.programs import (
     AIO,
@@ -40,7 +40,8 @@ def measured(bench: Bench, what: str, callers: int, programs: tuple[Program, ...
         for number in range(bench.rounds(3)):
             bench.say(f"{what}, {callers} callers, round {number + 1}")
             for program in programs:
-                runs.add(program.name, run(program, what, server, callers, bench.seconds(1.2)))
+                do = run_peer if program in PEERS else run
+                runs.add(program.name, do(program, what, server, callers, bench.seconds(1.2)))
     return runs
 
 
@@ -58,6 +59,7 @@ def table(caption: str, programs: tuple[Program, ...], runs: Runs) -> None:
             program.lacks,
         ]
         for program in programs
+        if runs.has(program)
     ]
     header = ["", "jobs/s", "of floor", "requests", "in requests", "server CPU", "client CPU", "lacks"]
     print_table(caption, header, rows)
@@ -74,8 +76,9 @@ def measure(bench: Bench) -> list[Goal]:
         for ours in (RUST, BLOCKING):
             goals.append(at_least(f"jobs, {who}, {ours.name}: of the floor", 0.85, runs.faster(ours, SOCKETS)))
         for ours, peer, bound in BESIDE:
-            often = runs.faster(ours, peer)
-            goals.append(at_least(f"jobs, {who}, {ours.name} beside {peer.name}: as often", bound, often, "x"))
+            if runs.has(peer):
+                often = runs.faster(ours, peer)
+                goals.append(at_least(f"jobs, {who}, {ours.name} beside {peer.name}: as often", bound, often, "x"))
     for callers in (1, 8):
         who = f"{callers} caller{'s' if callers > 1 else ''}"
         runs = measured(bench, "job_batches", callers, BATCHED)

@@ -1,7 +1,7 @@
 //! Acknowledgements of one queue that come at the same time share a request.
 //!
-//! The first of them lets those come that are about to, and asks for all; the others wait for its answer. Nobody waits for a
-//! request that is under way: who comes meanwhile is the first of the next one.
+//! The first of them starts a task that lets those come that are about to, and asks for all. Nobody waits for a request that is
+//! under way: who comes meanwhile is the first of the next one.
 
 use std::mem::take;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::step::Step;
 
 type Ended = Result<Done<Released>, Failed>;
 
-/// Those that wait for the first of them to ask: the owners of their deliveries, and where each wants its answer.
+/// Those that are to be asked for: the owners of their deliveries, and where each wants its answer.
 pub(super) struct Acks {
     waiting: Ordered<Vec<(String, oneshot::Sender<Ended>)>>,
 }
@@ -31,25 +31,19 @@ impl Default for Acks {
     }
 }
 
-/// The first one, which asks for all. Should it go before it has asked, the others hear of it.
-struct First<'a> {
-    acks: &'a Acks,
-    has_asked: bool,
-}
+/// What asks for all that wait. Should it end before it has asked, they hear of it.
+struct Asking(Option<Arc<QueueObject>>);
 
-impl First<'_> {
-    /// All that wait by now; who comes later is a first one itself.
-    fn ask(mut self) -> Vec<(String, oneshot::Sender<Ended>)> {
-        self.has_asked = true;
-        take(&mut *self.acks.waiting.lock())
+impl Drop for Asking {
+    fn drop(&mut self) {
+        drop(self.all());
     }
 }
 
-impl Drop for First<'_> {
-    fn drop(&mut self) {
-        if !self.has_asked {
-            drop(take(&mut *self.acks.waiting.lock()));
-        }
+impl Asking {
+    /// All that wait. Those that come from now on are asked for by another.
+    fn all(&mut self) -> Vec<(String, oneshot::Sender<Ended>)> {
+        self.0.take().map_or_else(Vec::new, |queue| take(&mut *queue.primitive().acks.waiting.lock()))
     }
 }
 
@@ -68,14 +62,17 @@ pub(super) async fn ack(queue: &Arc<QueueObject>, owner: String, alone: bool) ->
         waiting.len() == 1
     };
     if is_first {
-        let first = First { acks, has_asked: false };
-        yield_now().await;
-        let mut all = first.ask();
-        while !all.is_empty() {
-            let rest = all.split_off(all.len().min(MAX_TAKEN));
-            send(queue, all).await;
-            all = rest;
-        }
+        // In a task: a caller that does not poll its acknowledgement holds up no other.
+        let (queue, mut asking) = (queue.clone(), Asking(Some(queue.clone())));
+        client.tasks.spawn_operation(async move {
+            yield_now().await;
+            let mut all = asking.all();
+            while !all.is_empty() {
+                let rest = all.split_off(all.len().min(MAX_TAKEN));
+                send(&queue, all).await;
+                all = rest;
+            }
+        });
     }
     answered.await.unwrap_or_else(|_| {
         let error = cut_off(Ack::OP, &client.tasks, "the end of the hold");

@@ -1,5 +1,9 @@
 //! How deliveries end: done, put back, lost, dead.
 
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
+
 use super::*;
 
 fn fixed(lease: Duration) -> QueueOptions {
@@ -189,5 +193,19 @@ async fn an_ack_whose_caller_is_gone_is_carried_out() {
         })
         .await;
         assert!(queue.try_take().await.unwrap().is_none());
+    }
+}
+
+#[tokio::test]
+async fn an_ack_that_is_not_polled_holds_up_no_other() {
+    for place in Place::both() {
+        let queue = &place.queues(1).await[0];
+        queue.put_many(["x"; 3]).await.unwrap();
+        let mut deliveries = queue.take_many(3, Wait::Try).await.unwrap();
+        let mut first = pin!(deliveries.pop().unwrap().ack());
+        poll_fn(|context| Poll::Ready(drop(first.as_mut().poll(context)))).await;
+        soon("the other is acknowledged", deliveries.pop().unwrap().ack()).await.unwrap();
+        soon("it is acknowledged", first).await.unwrap();
+        assert_eq!(queue.counts().await.unwrap().in_flight, 1);
     }
 }
