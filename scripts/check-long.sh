@@ -36,5 +36,5 @@ declare -A command=(
 # test` runs there.
 [ $# -gt 0 ] || [ "${REPEATS:-20}" != 1 ] || set -- rust c java / python node interop redisson demo soak soak-queue
 [ $# -gt 0 ] || set -- rust rust@redis-6.2 rust@valkey-9 c java \
-    / python node interop redisson {interop,redisson}@redis-6.2 {interop,redisson}@valkey-9 demo soak
+    / python node interop redisson {interop,redisson}@redis-6.2 {interop,redisson}@valkey-9 demo soak soak-queue
 run_groups "$@"

@@ -203,7 +203,11 @@ async fn an_ack_that_is_not_polled_holds_up_no_other() {
         queue.put_many(["x"; 3]).await.unwrap();
         let mut deliveries = queue.take_many(3, Wait::Try).await.unwrap();
         let mut first = pin!(deliveries.pop().unwrap().ack());
-        poll_fn(|context| Poll::Ready(drop(first.as_mut().poll(context)))).await;
+        poll_fn(|context| {
+            assert!(first.as_mut().poll(context).is_pending());
+            Poll::Ready(())
+        })
+        .await;
         soon("the other is acknowledged", deliveries.pop().unwrap().ack()).await.unwrap();
         soon("it is acknowledged", first).await.unwrap();
         assert_eq!(queue.counts().await.unwrap().in_flight, 1);
