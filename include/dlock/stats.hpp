@@ -330,8 +330,8 @@ struct queue_stats {
         : put(seen.put), duplicates(seen.duplicates), full(seen.full), taken(seen.taken), contended(seen.contended),
           wait_timeouts(seen.wait_timeouts), cancelled(seen.cancelled), acked(seen.acked), nacked(seen.nacked),
           dead(seen.dead), removed(seen.removed), renewals(seen.renewals), renewal_failures(seen.renewal_failures),
-          lost(seen.lost), waiting(seen.waiting), held(seen.held), wait_time(seen.wait_time), hold_time(seen.hold_time)
-          {}
+          lost(seen.lost), waiting(seen.waiting), held(seen.held), wait_time(seen.wait_time),
+          hold_time(seen.hold_time) {}
     // </api:queue-stats-of>
 };
 
