@@ -73,7 +73,7 @@ def constructor(record: Record, kind: str, source: str, body: str) -> str:
     begin = "explicit " if len(parameters) == 1 else ""
     begin += f"{cpp_name(record)}("
     head = begin.replace(" ", GLUE) + ", ".join(each.replace(" ", GLUE) for each in parameters) + ")"
-    return f"{filled(head, 4, 4 + len(begin))}\n{filled(f': {made} {body}', 8, 10)}\n"
+    return f"{filled(head, 4, 4 + len(begin))}\n{filled(f': {made}{GLUE}{body}', 8, 10)}\n"
 
 
 def part(block: str) -> str:
