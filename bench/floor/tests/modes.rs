@@ -43,6 +43,7 @@ fn every_mode_gets_what_it_asks_for() {
         ("queue", "contended"),
         ("queue", "few_permits"),
     ] {
+        server.cmd(&["FLUSHALL"]);
         assert_done(&answer_of(mode, what, &server.url()));
     }
 }
