@@ -133,6 +133,12 @@ pub(crate) trait Primitive: Default + Send + Sync + 'static {
     /// Frees what `owner` was granted. With `rejoin` the client stands in the queue again.
     fn release(owner: &str, rejoin: bool) -> Self::Release;
 
+    /// Frees what `owner` was granted, behind the end of its hold with this token: what it has by then under another token was
+    /// granted to nobody.
+    fn release_late(owner: &str, _token: u64) -> Self::Release {
+        Self::release(owner, false)
+    }
+
     /// Leaves the queue.
     fn cancel(client: &str) -> Self::Cancel;
 

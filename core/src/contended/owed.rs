@@ -43,7 +43,7 @@ pub(crate) fn undo<P: Primitive>(
         again = again.map(|again| again.min(now.plus(lease)));
     }
     let (done, undone) = oneshot::channel();
-    let undo = Undo { name, owner, lease, until: now.plus(lease), over_from: Tick(0), known: false };
+    let undo = Undo { name, owner, lease, until: now.plus(lease), over_from: Tick(0), known: false, held_as: None };
     undo.start(shared.home(), Some(done), again);
     undone
 }
@@ -102,12 +102,15 @@ struct Undo {
     over_from: Tick,
     /// The owner was granted something, which is there to be released.
     known: bool,
+    /// The token under which a holder had it.
+    held_as: Option<u64>,
 }
 
 impl Undo {
     fn of(name: &ObjectName, grant: &Grant, over_from: Tick) -> Undo {
         let (name, owner, lease) = (name.clone(), grant.owner().to_owned(), grant.lease());
-        Undo { name, owner, lease, until: grant.lease_end(), over_from, known: false }
+        let held_as = Some(grant.token());
+        Undo { name, owner, lease, until: grant.lease_end(), over_from, known: false, held_as }
     }
 
     /// Releases now if `now` is given, and once more at `again`. Gives up when the lease would have run out anyway, or the
@@ -120,8 +123,11 @@ impl Undo {
         let mut under_way = Some(tasks.under_way());
         let mut missing = Missing::new::<P>(client, &self.name);
         tasks.clone().spawn(async move {
-            let Undo { name, owner, lease, until, over_from, known } = self;
-            let step = P::release(&owner, false);
+            let Undo { name, owner, lease, until, over_from, known, held_as } = self;
+            let step = match held_as {
+                Some(token) => P::release_late(&owner, token),
+                None => P::release(&owner, false),
+            };
             let at_once = now.is_some();
             if let Some(done) = now {
                 let freed = server.send_release::<P>(&name, &step, until).await;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::step::{Ack, LOST, Nack, Take};
+use super::step::{Ack, Nack, Seen, Take};
 use super::{Queue, QueueObject, acks};
 use crate::contended::Released;
 use crate::error::{Error, ErrorKind, Result};
@@ -215,7 +215,7 @@ impl Delivery {
 
     fn nack_step(&self, delay: Option<Duration>, reason: &str) -> Nack {
         let reason = reason[..reason.floor_char_boundary_at(MAX_REASON)].to_owned();
-        Nack { owner: self.grant.owner().to_owned(), delay, undelivered: false, reason }
+        Nack { owner: self.grant.owner().to_owned(), delay, seen: Seen::Yes, reason }
     }
 
     /// Puts it back, in the background, unless its end has begun.
@@ -232,7 +232,7 @@ impl Delivery {
         }
         let (shared, step) = (self.shared.clone(), step());
         self.shared.client().tasks.spawn_operation(async move {
-            let counts = !step.undelivered;
+            let counts = step.seen != Seen::No;
             // The lease runs out instead of what fails.
             if let Ok(ended) = shared.end_by(grant, step).await
                 && counts
@@ -279,7 +279,7 @@ impl Delivery {
     /// Puts back, in the background, what the server would put back at the end of the lease: others need not wait for that. Its
     /// worker had it, so it counts.
     fn put_back_lost(&self) {
-        let (shared, step) = (self.shared.clone(), self.nack_step(None, LOST));
+        let (shared, step) = (self.shared.clone(), Nack::over(self.grant.owner(), self.grant.token()));
         self.shared.client().tasks.spawn_operation(async move {
             // The lease runs out instead.
             drop(shared.client().operate(shared.name(), &step).await);

@@ -56,6 +56,10 @@ impl Primitive for Jobs {
         Nack::undelivered(owner)
     }
 
+    fn release_late(owner: &str, token: u64) -> Nack {
+        Nack::over(owner, token)
+    }
+
     fn cancel(client: &str) -> Cancel {
         Cancel { client: client.to_owned() }
     }

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::step::{
     self, Ack, AckMany, Cancel, Due, Inspect, Job, JobSpec, List, Nack, Put, PutOnce, QueueState, Ranked, Remove,
-    Renew, Requeue, Take,
+    Renew, Requeue, Seen, Take,
 };
 use crate::contended::{Look, Queue};
 use crate::context::inbox;
@@ -42,7 +42,7 @@ pub(crate) enum Action {
     Nack {
         owner: u8,
         delay_ms: Option<u64>,
-        undelivered: bool,
+        seen: Seen,
     },
     Renew {
         owner: u8,
@@ -108,14 +108,15 @@ fn actions() -> impl Strategy<Value = (Action, i64)> {
         (0..CLIENTS, any::<bool>()).prop_map(|(client, listens)| Foreign::Listens { client, listens }),
         (0..CLIENTS).prop_map(|client| Foreign::Listens { client, listens: false }),
     ];
+    let seen = prop_oneof![4 => Just(Seen::Yes), 1 => Just(Seen::No), 1 => Just(Seen::If(1)), 1 => Just(Seen::If(2))];
     let action = prop_oneof![
         8 => put.prop_map(|(jobs, max_length, max_attempts, request, late)| Action::Put { jobs, max_length, max_attempts, request, late }),
         10 => (owner.clone(), prop_oneof![3 => Just(0u8), 1 => 1..4u8], lease.clone(), prop::bool::weighted(0.7), late)
             .prop_map(|(owner, others, lease_ms, waits, late)| Action::Take { owner, others, lease_ms, waits, late }),
         4 => owner.clone().prop_map(Action::Ack),
         3 => (owner.clone(), 0..4u8).prop_map(|(first, others)| Action::AckMany(first, others)),
-        4 => (owner.clone(), prop::option::of(0..2_000u64), prop::bool::weighted(0.2))
-            .prop_map(|(owner, delay_ms, undelivered)| Action::Nack { owner, delay_ms, undelivered }),
+        4 => (owner.clone(), prop::option::of(0..2_000u64), seen)
+            .prop_map(|(owner, delay_ms, seen)| Action::Nack { owner, delay_ms, seen }),
         3 => (owner, lease, prop::option::of(0..2_000u64)).prop_map(|(owner, lease_ms, cut_ms)| Action::Renew { owner, lease_ms, cut_ms }),
         2 => (0..CLIENTS, late).prop_map(|(client, late)| Action::Cancel { client, late }),
         4 => (0..CLIENTS, any::<bool>(), late).prop_map(|(client, keep, late)| Action::Look { client, keep, late }),
@@ -177,9 +178,14 @@ impl Model for QueueState {
                 let owners = (*first..=first + others).map(owner).collect();
                 pair.step(&AckMany { owners }, false);
             }
-            Action::Nack { owner: number, delay_ms, undelivered } => {
+            Action::Nack { owner: number, delay_ms, seen } => {
                 let (owner, delay) = (owner(*number), delay_ms.map(ms));
-                pair.step(&Nack { owner, delay, undelivered: *undelivered, reason: "no such page".to_owned() }, false);
+                // Of the number of a token here it matters whether it is that of the delivery.
+                let seen = match (seen, pair.state.held.get(&owner)) {
+                    (Seen::If(1), Some((token, _))) => Seen::If(*token),
+                    (seen, _) => *seen,
+                };
+                pair.step(&Nack { owner, delay, seen, reason: "no such page".to_owned() }, false);
             }
             Action::Renew { owner: number, lease_ms, cut_ms } => {
                 let cut = cut_ms.map(|more| ms(lease_ms + more));

@@ -170,3 +170,27 @@ async fn an_idle_taker_has_a_job_when_it_is_due() {
         delivery.ack().await.expect("ack");
     }
 }
+
+/// The take had an attempt without an answer, so its owner is released once more, behind the end of the lease.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_delivery_that_was_seen_counts_when_it_is_lost() {
+    let cut = Cut::new().await;
+    let options = "lease=1s&response_timeout=300ms&operation_timeout=3s&ping_interval=200ms";
+    let theirs = client(&with_options(&cut.proxy.url(), options)).await;
+    let (queue, ours) = (theirs.queue("mails").expect("a name"), client(&cut.server.url()).await);
+    queue.put(NewJob::new("x").id("x")).await.expect("put");
+    let fault = cut.proxy.on(&["EVALSHA", "mails"], Action::CutReply(0));
+    let delivery = bounded(SOON, "the repeat", queue.take()).await.expect("take");
+    assert!(fault.hits() == 1 && delivery.attempt() == 1);
+
+    cut.proxy.hold_all();
+    bounded(SOON, "its lease ends", delivery.lost()).await;
+    cut.proxy.reset_all();
+    cut.proxy.heal();
+    // Whatever the client does about it is done by now.
+    tokio::time::sleep(3 * SECOND).await;
+    let again = ours.queue("mails").expect("a name");
+    let again = bounded(SOON, "the job comes again", again.take()).await.expect("take");
+    assert_eq!(again.attempt(), 2, "its worker has seen the first");
+    delivery.ack().await.expect_err("it was lost");
+}

@@ -17,14 +17,14 @@ pub(crate) use ack::{Ack, AckMany};
 pub(crate) use cancel::Cancel;
 pub(crate) use inspect::{Inspect, Inspected};
 pub(crate) use list::{List, Listed};
-pub(crate) use nack::Nack;
+pub(crate) use nack::{Nack, Seen};
 pub(crate) use put::{Due, JobSpec, Put, PutOnce, PutOutcome};
 pub(crate) use remove::{Remove, Removed};
 pub(crate) use renew::Renew;
 pub(crate) use requeue::Requeue;
+pub(crate) use state::QueueState;
 #[cfg(test)]
 pub(crate) use state::{Job, Ranked};
-pub(crate) use state::{LOST, QueueState};
 pub(crate) use take::Take;
 
 use crate::contended::QueueNames;

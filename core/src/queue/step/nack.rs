@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::state::after;
+use super::state::{LOST, after};
 use super::{QueueState, add_keys, with_jobs};
 use crate::contended::Released;
 use crate::name::ObjectName;
@@ -14,16 +14,39 @@ pub(crate) struct Nack {
     pub(crate) owner: String,
     /// After how long it is due again; `None`: as before, so that it keeps its place.
     pub(crate) delay: Option<Duration>,
-    /// Nobody has seen the delivery, and it does not count.
-    pub(crate) undelivered: bool,
+    pub(crate) seen: Seen,
     /// For the dead list.
     pub(crate) reason: String,
+}
+
+/// Whether somebody has seen the delivery: then it counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Seen {
+    Yes,
+    No,
+    /// If it has this token. Another one that the owner has was delivered by bytes that came late, to nobody.
+    If(u64),
+}
+
+impl Seen {
+    pub(super) fn counts(self, token: u64) -> bool {
+        match self {
+            Seen::Yes => true,
+            Seen::No => false,
+            Seen::If(seen) => seen == token,
+        }
+    }
 }
 
 impl Nack {
     /// Of a delivery that nobody wants.
     pub(crate) fn undelivered(owner: &str) -> Nack {
-        Nack { owner: owner.to_owned(), delay: None, undelivered: true, reason: String::new() }
+        Nack { owner: owner.to_owned(), delay: None, seen: Seen::No, reason: String::new() }
+    }
+
+    /// Of a delivery that is over for its worker, if it is still there.
+    pub(crate) fn over(owner: &str, token: u64) -> Nack {
+        Nack { owner: owner.to_owned(), delay: None, seen: Seen::If(token), reason: LOST.to_owned() }
     }
 }
 
@@ -47,7 +70,7 @@ impl Step for Nack {
         }
         let before = state.first_due();
         let due = self.delay.map(|delay| after(now, millis(delay)));
-        let dead = state.put_back(&self.owner, now, due, self.undelivered, &self.reason);
+        let dead = state.put_back(&self.owner, now, due, self.seen, &self.reason);
         state.announce(name, now, before, outbox);
         Ok(if dead { Released::Discarded } else { Released::Freed { announced: true, rank: None } })
     }
@@ -64,7 +87,11 @@ impl Step for Nack {
             Some(delay) => call.args.number(millis(delay)),
             None => call.args.push("-1"),
         }
-        call.args.number(self.undelivered.into());
+        call.args.number(match self.seen {
+            Seen::Yes => 0,
+            Seen::No => 1,
+            Seen::If(token) => token,
+        });
         call.args.push(&self.reason);
     }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::QUEUE;
+use super::nack::Seen;
 use crate::contended::{Queue, QueueAt};
 use crate::name::ObjectName;
 use crate::step::keys::expire_text;
@@ -159,19 +160,13 @@ impl QueueState {
     }
 
     /// As `put_back` in `jobs.lua`; true when the job is dead.
-    pub(super) fn put_back(
-        &mut self,
-        owner: &str,
-        now: ServerTime,
-        due: Option<u64>,
-        undelivered: bool,
-        why: &str,
-    ) -> bool {
+    pub(super) fn put_back(&mut self, owner: &str, now: ServerTime, due: Option<u64>, seen: Seen, why: &str) -> bool {
         self.leases.remove(owner);
-        let Some((_, id)) = self.held.remove(owner) else { return false };
+        let Some((token, id)) = self.held.remove(owner) else { return false };
         let Some(job) = self.jobs.get_mut(&id) else { return false };
-        job.deliveries = job.deliveries.saturating_sub(undelivered.into());
-        if !undelivered && job.deliveries >= job.most {
+        let counts = seen.counts(token);
+        job.deliveries = job.deliveries.saturating_sub((!counts).into());
+        if counts && job.deliveries >= job.most {
             job.place = Place::Dead { reason: why.to_owned() };
             self.dead.set(&id, now.millis());
             return true;
@@ -187,7 +182,7 @@ impl QueueState {
         let over: Vec<String> =
             self.leases.up_to(now.millis()).take(RECLAIMED).map(|(_, owner)| owner.clone()).collect();
         for owner in over {
-            self.put_back(&owner, now, None, false, LOST);
+            self.put_back(&owner, now, None, Seen::Yes, LOST);
         }
     }
 
