@@ -61,7 +61,10 @@ onBothBackends((context) => {
       // The wait is the core's, on a clock of whole microseconds; a second is for a busy machine.
       assert.ok(performance.now() - began > 59 && performance.now() - began < 1_060);
       assert.deepEqual([error.object, error.holder], [names[1], busy.owner]);
-      await areFree([names[0], names[2]]);
+      // What it had taken is released in the background.
+      for (const name of [names[0], names[2]]) {
+        await until(async () => !(await context.client.lock(name).locked()));
+      }
       await busy.release();
       await (await set.tryAcquire({ leaseMs: 5_000 })).release();
     });
