@@ -30,9 +30,9 @@ pub fn show(time: Duration) -> String {
     let (millis, seconds) = (time.as_millis(), time.as_secs());
     match seconds {
         _ if millis < 1_000 => format!("{millis}ms"),
-        ..60 => format!("{}.{}s", seconds, millis % 1_000 / 100),
-        ..3_600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
-        ..86_400 => format!("{}h{:02}m", seconds / 3_600, seconds % 3_600 / 60),
+        0..60 => format!("{}.{}s", seconds, millis % 1_000 / 100),
+        60..3_600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        3_600..86_400 => format!("{}h{:02}m", seconds / 3_600, seconds % 3_600 / 60),
         _ => format!("{}d{:02}h", seconds / 86_400, seconds % 86_400 / 3_600),
     }
 }
