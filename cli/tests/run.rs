@@ -45,7 +45,7 @@ fn a_lock_that_is_taken_is_a_conflict_with_a_code_of_its_own() {
     holder.said("in");
     let refused = expect(&server, &["run", "a", "--wait", "0", "--", "echo", "ran"], 1);
     assert!(refused.stderr.contains("held by") && refused.stdout.is_empty(), "{refused:?}");
-    expect(&server, &["run", "a", "-w", "100ms", "-E", "75", "--", "echo", "ran"], 75);
+    expect(&server, &["run", "a", "-w", "1s", "-E", "75", "--", "echo", "ran"], 75);
     let quiet = expect(&server, &["run", "a", "-w0", "-E0", "--", "echo", "ran"], 0);
     assert_eq!((quiet.stdout.as_str(), quiet.stderr.as_str()), ("", ""));
     let waiting = start(at(&server, &["run", "a", "--", "echo", "ran"]));
