@@ -29,7 +29,7 @@ if [ "$how" = brief ]; then
     run --lib -- model_test all::tests::model backend::redis || status=$?
     run $tests || status=$?
 else
-    tests=$(files {core,bridge,tests/kit,tests/faults}/tests/*.rs)
+    tests=$(files {core,cli,bridge,tests/kit,tests/faults}/tests/*.rs)
     more=()
     [ "$how" != long ] || more+=(--include-ignored)
     [ "$how" != long ] || [ "${REPEATS:-20}" != 1 ] || more+=(--skip the_scripts_do_what_the_specification_does_for_long)

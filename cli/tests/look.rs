@@ -127,7 +127,7 @@ fn every_node_of_a_cluster_is_looked_at() {
     }
     let command = |args: &[&str]| {
         let mut command = common::dlock(args);
-        command.env("DLOCK_URL", cluster.url());
+        command.env("DLOCK_URL", format!("{}?response_timeout=10s&connect_timeout=30s", cluster.url()));
         start(command).ended()
     };
     for name in ["a", "b", "c", "d", "e", "f"] {
@@ -143,7 +143,7 @@ fn every_node_of_a_cluster_is_looked_at() {
 #[test]
 fn a_release_by_force_ends_the_hold_of_another() {
     let server = server();
-    let holder = start(at(&server, &["run", "a", "--lease", "1s", "--", "sh", "-c", "echo in; exec sleep 60"]));
+    let holder = start(at(&server, &["run", "a", "--", "sh", "-c", "echo in; exec sleep 60"]));
     holder.said("in");
     let refused = run(&server, &["release", "a"]);
     assert_eq!(refused.code, 125, "{refused:?}");

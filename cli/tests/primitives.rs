@@ -82,7 +82,7 @@ fn a_job_goes_through_the_queue_from_shell_to_shell() {
     let done = expect(&server, &["queue", "take", "q", "--", "sh", "-c", script, "sh", "0"], 0);
     assert_eq!(done.stdout, format!("hello {id} 2 q\n"));
     expect(&server, &["queue", "take", "q", "--", "true"], 1);
-    expect(&server, &["queue", "take", "q", "-E", "66", "-w", "50ms"], 66);
+    expect(&server, &["queue", "take", "q", "-E", "66", "-w", "1s"], 66);
 
     let mut put = start(at(&server, &["queue", "put", "q", "--id", "one", "--json"]));
     put.write(b"bytes \xff\0");

@@ -5,7 +5,7 @@ mod common;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use common::{PATIENCE, at, dlock, expect, is_alive, kill, run, start};
+use common::{PATIENCE, at, dlock, expect, is_alive, kill, patient, run, start};
 use libdlock_testkit::temp::TempDir;
 use libdlock_testkit::{Server, eventually};
 
@@ -45,7 +45,7 @@ fn a_lock_that_is_taken_is_a_conflict_with_a_code_of_its_own() {
     holder.said("in");
     let refused = expect(&server, &["run", "a", "--wait", "0", "--", "echo", "ran"], 1);
     assert!(refused.stderr.contains("held by") && refused.stdout.is_empty(), "{refused:?}");
-    expect(&server, &["run", "a", "-w", "100ms", "-E", "75", "--", "echo", "ran"], 75);
+    expect(&server, &["run", "a", "-w", "1s", "-E", "75", "--", "echo", "ran"], 75);
     let quiet = expect(&server, &["run", "a", "-w0", "-E0", "--", "echo", "ran"], 0);
     assert_eq!((quiet.stdout.as_str(), quiet.stderr.as_str()), ("", ""));
     let waiting = start(at(&server, &["run", "a", "--", "echo", "ran"]));
@@ -91,7 +91,7 @@ fn signals_that_nohup_ignores_stay_ignored() {
     let server = Server::start();
     let mut command = Command::new("nohup");
     command.arg(env!("CARGO_BIN_EXE_dlock")).args(["run", "a", "--", "sh", "-c", "echo in; read word; echo $word"]);
-    command.env("DLOCK_URL", server.url());
+    command.env("DLOCK_URL", patient(&server));
     let mut running = start(command);
     running.said("in");
     running.signal("HUP");
@@ -105,7 +105,7 @@ fn a_lost_lock_ends_the_command_by_term_then_kill() {
     let server = Server::start();
     let gentle = start(at(
         &server,
-        &["run", "a", "--lease", "1s", "--", "sh", "-c", "trap 'exit 3' TERM; echo in; while :; do sleep 0.02; done"],
+        &["run", "a", "--lease", "3s", "--", "sh", "-c", "trap 'exit 3' TERM; echo in; while :; do sleep 0.02; done"],
     ));
     gentle.said("in");
     server.cmd(&["DEL", "a"]);
@@ -116,7 +116,7 @@ fn a_lost_lock_ends_the_command_by_term_then_kill() {
     // It and its child ignore TERM.
     let script = "trap '' TERM; sleep 60 & echo $!; wait; sleep 60";
     let stubborn =
-        start(at(&server, &["run", "b", "--lease", "1s", "--grace", "300ms", "--json", "--", "sh", "-c", script]));
+        start(at(&server, &["run", "b", "--lease", "3s", "--grace", "300ms", "--json", "--", "sh", "-c", script]));
     let sleeper = stubborn.said("\n").trim().to_owned();
     server.cmd(&["DEL", "b"]);
     let ended = stubborn.ended();
@@ -129,14 +129,14 @@ fn a_lost_lock_ends_the_command_by_term_then_kill() {
 fn a_server_that_is_killed_ends_the_command_within_the_lease() {
     let mut server = Server::start();
     let running =
-        start(at(&server, &["run", "a", "--lease", "1s", "--grace", "0", "--", "sh", "-c", "echo in; exec sleep 60"]));
+        start(at(&server, &["run", "a", "--lease", "3s", "--grace", "0", "--", "sh", "-c", "echo in; exec sleep 60"]));
     running.said("in");
     let killed = Instant::now();
     server.stop();
     let ended = running.ended();
     assert_eq!(ended.code, 124, "{ended:?}");
     // The lease, and what a slow machine adds.
-    assert!(killed.elapsed() < Duration::from_secs(4), "{:?}", killed.elapsed());
+    assert!(killed.elapsed() < Duration::from_secs(10), "{:?}", killed.elapsed());
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn two_hundred_runs_of_two_processes_never_overlap() {
     let process = || {
         let mut command = Command::new("sh");
         command.args(["-c", cron]).env("DLOCK", env!("CARGO_BIN_EXE_dlock")).env("JOB", job);
-        command.env("D", folder.path()).env("DLOCK_URL", server.url());
+        command.env("D", folder.path()).env("DLOCK_URL", patient(&server));
         start(command)
     };
     let processes = [process(), process()];
@@ -189,7 +189,8 @@ fn two_hundred_runs_of_two_processes_never_overlap() {
     for mut process in processes {
         eventually(bound.saturating_duration_since(Instant::now()), "all have run", || !process.is_running());
         let ended = process.ended();
-        assert_eq!((ended.code, ended.stdout.as_str(), ended.stderr.as_str()), (0, "", ""));
+        // A busy machine may have something to warn of.
+        assert_eq!((ended.code, ended.stdout.as_str()), (0, ""), "{ended:?}");
     }
     let runs = std::fs::read_to_string(folder.path().join("runs")).unwrap();
     assert_eq!(runs.lines().count(), 200);

@@ -12,7 +12,7 @@ use libdlock_testkit::process::spawn;
 use libdlock_testkit::{Server, within};
 
 /// Far beyond what anything here takes.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_secs(40);
 
 /// What a run of `dlock` has left.
 #[derive(Debug)]
@@ -41,11 +41,16 @@ pub fn dlock(args: &[&str]) -> Command {
     command
 }
 
-/// The same at a server.
+/// The same at a server, whose answers may take as long as a busy machine lets them.
 pub fn at(server: &Server, args: &[&str]) -> Command {
     let mut command = dlock(args);
-    command.env("DLOCK_URL", server.url());
+    command.env("DLOCK_URL", patient(server));
     command
+}
+
+/// The URL of a server, for a client that gives it time.
+pub fn patient(server: &Server) -> String {
+    format!("{}?response_timeout=10s&connect_timeout=30s", server.url())
 }
 
 /// Runs `dlock` at a server to its end.
