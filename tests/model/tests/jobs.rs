@@ -105,6 +105,12 @@ fn a_job_is_not_delivered_for_ever() {
 }
 
 #[test]
+fn a_late_release_counts_what_was_seen() {
+    let config = Config { delays: vec![0], workers: 1, lost: 1, ..config() };
+    needs("that", config, Rules { counts_seen: false, ..R }, name::COUNTED);
+}
+
+#[test]
 fn a_cancel_leaves_what_is_held() {
     let config = Config { delays: vec![0], cancels: 1, workers: 1, ..config() };
     needs("that", config, Rules { cancels_waiting: false, ..R }, name::OWN);

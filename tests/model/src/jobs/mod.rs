@@ -31,6 +31,8 @@ pub struct Rules {
     pub keeps_rank: bool,
     /// A job that came back too often goes to the dead list.
     pub counts_attempts: bool,
+    /// The late release of an owner counts the delivery that its worker has seen.
+    pub counts_seen: bool,
     /// A cancel touches only what waits.
     pub cancels_waiting: bool,
     /// An answer "not held" after a lost one means done only while the lease is valid.
@@ -66,6 +68,7 @@ impl Rules {
         one_script: true,
         keeps_rank: true,
         counts_attempts: true,
+        counts_seen: true,
         cancels_waiting: true,
         judges_by_lease: true,
         from_sending: true,

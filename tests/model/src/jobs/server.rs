@@ -95,7 +95,7 @@ impl Keys {
     }
 
     /// What is to become of a delivery that is over without an acknowledgement: back into the queue, or dead.
-    fn give_back(&mut self, owner: Owner, due: Option<i8>, max: u8, now: i8, rules: Rules) {
+    fn give_back(&mut self, owner: Owner, due: Option<i8>, max: u8, now: i8, rules: Rules, wakes: bool) {
         self.leases.remove(&owner);
         let Some(id) = self.holds.remove(&owner) else { return };
         let Some(job) = self.jobs.get_mut(&id) else { return };
@@ -115,8 +115,7 @@ impl Keys {
             self.between.insert(id);
             return;
         }
-        // A lost delivery is returned by a take, which tells the others what is left.
-        self.enter(id, rank, now, rules, due.is_some() && rules.nack_wakes);
+        self.enter(id, rank, now, rules, wakes);
     }
 
     /// `take.lua`.
@@ -131,7 +130,8 @@ impl Keys {
             let over: Vec<Owner> =
                 self.leases.iter().filter(|(_, end)| **end <= now).map(|(owner, _)| *owner).collect();
             for over in over {
-                self.give_back(over, None, max, now, rules);
+                // The take tells the others what is left.
+                self.give_back(over, None, max, now, rules, false);
             }
         }
         let first = self.due.first().copied().filter(|((due, _), _)| *due <= now || !rules.waits_until_due);
@@ -181,8 +181,18 @@ impl Keys {
             },
             false => return Reply::NotHeld,
         };
-        self.give_back(owner, Some(now + 1), max, now, rules);
+        self.give_back(owner, Some(now + 1), max, now, rules, rules.nack_wakes);
         Reply::Done
+    }
+
+    /// The release of an owner behind the end of its delivery, when its take had an attempt without an answer: `nack.lua` with the
+    /// token that its worker has seen.
+    pub fn release_late(&mut self, owner: Owner, max: u8, now: i8, rules: Rules) {
+        let job = self.holds.get(&owner).and_then(|id| self.jobs.get_mut(id));
+        if let (Some(job), false) = (job, rules.counts_seen) {
+            job.attempts -= 1;
+        }
+        self.give_back(owner, None, max, now, rules, rules.nack_wakes);
     }
 
     /// `cancel_job.lua`; whether it was cancelled.

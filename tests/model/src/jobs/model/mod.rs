@@ -66,6 +66,8 @@ struct Worker {
     unanswered: bool,
     /// The number of its last take.
     take: u8,
+    /// An attempt of its last take was not answered: its owner is released once more behind the end of the delivery.
+    owes_release: bool,
     /// What it was told to have acknowledged.
     told_done: Option<(Owner, u8)>,
 }
@@ -91,6 +93,8 @@ struct Fate {
     due: i8,
     skew: i8,
     acked_by: BTreeSet<Owner>,
+    /// How often a worker has got it.
+    seen: u8,
 }
 
 /// What went wrong, once it did.
@@ -146,6 +150,8 @@ pub enum Action {
     Ack(usize),
     /// A worker puts it back.
     Nack(usize),
+    /// A worker has lost its delivery, and its client releases the owner once more.
+    GiveUp(usize),
     /// A request arrives.
     Arrive(Who),
     /// A reply comes.
@@ -234,6 +240,7 @@ impl State {
                     self.producers[by].carried += 1;
                     let (fate, rank) = (&mut self.fates[usize::from(id)], (clock + delay, before));
                     (fate.alive, fate.rank, fate.due, fate.skew) = (true, rank, self.now + delay, self.skew);
+                    fate.seen = 0;
                 }
                 reply
             }
@@ -297,6 +304,8 @@ impl State {
             (Phase::Takes { sent }, _, Reply::Delivery(id)) => {
                 let from = if rules.from_sending { sent } else { now };
                 worker.phase = Phase::Holds { id, valid_until: from + LEASE };
+                worker.owes_release = unanswered;
+                self.fates[usize::from(id)].seen += 1;
             }
             (Phase::Takes { sent }, _, Reply::Nothing(due)) => {
                 let due = due.filter(|_| rules.sleeps_until_due).map(|due| sent + (due - clock).max(1));

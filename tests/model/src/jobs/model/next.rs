@@ -13,8 +13,15 @@ impl Model for Config {
     fn init_states(&self) -> Vec<State> {
         let ids = (0..self.delays.len() as u8).chain(self.twice.then_some(0));
         let producer = |id| Producer { id, way: Way::None, begun: false, done: false, crashed: false, carried: 0 };
-        let worker =
-            Worker { phase: Phase::Idle, way: Way::None, slow: false, unanswered: false, take: 0, told_done: None };
+        let worker = Worker {
+            phase: Phase::Idle,
+            way: Way::None,
+            slow: false,
+            unanswered: false,
+            take: 0,
+            owes_release: false,
+            told_done: None,
+        };
         vec![State {
             now: 0,
             skew: 0,
@@ -80,8 +87,11 @@ impl Model for Config {
                         actions.push(Action::LoseMessage(at));
                     }
                 }
-                (Phase::Holds { .. }, Way::None) => {
+                (Phase::Holds { valid_until, .. }, Way::None) => {
                     actions.push(Action::Ack(at));
+                    if worker.owes_release && state.now >= valid_until {
+                        actions.push(Action::GiveUp(at));
+                    }
                     if self.nacks {
                         actions.push(Action::Nack(at));
                     }
@@ -136,6 +146,11 @@ impl Model for Config {
                 let request =
                     if action == Action::Ack(at) { Request::Ack(owner, id) } else { Request::Nack(owner, id) };
                 state.send(at, Phase::Ends { id, valid_until }, request);
+            }
+            Action::GiveUp(at) => {
+                let (owner, clock) = ((at, state.workers[at].take), state.clock());
+                state.keys.release_late(owner, self.max_attempts, clock, rules);
+                state.workers[at].phase = Phase::Idle;
             }
             Action::Arrive(who) => {
                 let Way::Request(request) = *state.way(who) else { return None };

@@ -26,6 +26,8 @@ pub mod name {
     pub const RETURNS: &str = "no take misses a job whose delivery is over";
     /// The dead list.
     pub const ATTEMPTS: &str = "no job is delivered more often than it may be";
+    /// What a worker has seen.
+    pub const COUNTED: &str = "each delivery that a worker has seen counts";
     /// Waiting.
     pub const PROMPT: &str = "nobody sleeps while a job is due";
     /// The same when a message was lost.
@@ -85,6 +87,9 @@ pub(super) fn all(config: &Config) -> Vec<Property<Config>> {
         Property::always(name::RETURNS, |_, state: &State| !state.broken.missed),
         Property::always(name::ATTEMPTS, |config: &Config, state: &State| {
             state.keys.jobs.values().all(|job| job.attempts <= config.max_attempts)
+        }),
+        Property::always(name::COUNTED, |_, state: &State| {
+            state.keys.jobs.iter().all(|(id, job)| state.fates[usize::from(*id)].seen <= job.attempts)
         }),
         Property::always(name::PROMPT, |config: &Config, state: &State| {
             // A head that is slow costs the others a poll.
