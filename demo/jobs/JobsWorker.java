@@ -83,13 +83,16 @@ public final class JobsWorker {
             }
             reports.scheduleAtFixedRate(worker::report, REPORT_EVERY_MS, REPORT_EVERY_MS, TimeUnit.MILLISECONDS);
             ConsumerOptions some = ConsumerOptions.defaults().concurrency(CONCURRENCY);
-            try (QueueConsumer consumer = mine.consume(pool, worker::work, some)) {
+            QueueConsumer consumer = mine.consume(pool, worker::work, some);
+            try {
                 List<NewJob> jobs = IntStream.range(0, Integer.parseInt(args[6]))
                         .mapToObj(number -> args[3] + "-" + number)
                         .map(job -> NewJob.of(job).id(job))
                         .toList();
                 others.putMany(jobs);
                 System.in.readAllBytes();
+            } finally {
+                consumer.close();
             }
         } finally {
             reports.shutdownNow();
