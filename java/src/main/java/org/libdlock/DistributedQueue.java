@@ -242,8 +242,7 @@ public final class DistributedQueue {
             return inner.callInterruptibly(taking(wait));
         }
         long millis = Arguments.waitMillis(wait);
-        return inner.askInterruptibly(
-                (queue, cancel) -> Wire.answer(Native.queueTakeBlocking(queue, millis, cancel)));
+        return inner.askInterruptibly((queue, cancel) -> Wire.answer(Native.queueTakeBlocking(queue, millis, cancel)));
     }
 
     private static NativeObject.Operation taking(@Nullable Duration wait) {

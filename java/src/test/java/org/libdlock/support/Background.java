@@ -44,9 +44,7 @@ public final class Background<T> {
     private boolean asksInNativeCode() {
         StackTraceElement[] stack = thread.getStackTrace();
         String method = stack.length > 0 ? stack[0].getMethodName() : "";
-        return method.endsWith("AcquireBlocking")
-                || method.endsWith("WaitBlocking")
-                || method.endsWith("TakeBlocking");
+        return method.endsWith("AcquireBlocking") || method.endsWith("WaitBlocking") || method.endsWith("TakeBlocking");
     }
 
     public boolean isDone() {
