@@ -158,11 +158,12 @@ def test_loops_of_several_threads_ask_each_for_its_own_tasks(url: str, name: str
                 granted.extend(answer.granted for answer in answers)
 
     threads = [threading.Thread(target=lambda: asyncio.run(ask())) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    # On memory:// they share the bucket, too: the name is that of the process.
+    # On memory:// they share the bucket, too, which lasts as long as there is a client.
+    with libdlock.connect(url):
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
     assert (len(granted), sum(granted)) == (300, 150)
 
 
