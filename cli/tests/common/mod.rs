@@ -31,10 +31,11 @@ pub struct Running {
     stderr: Receiver<String>,
 }
 
-/// A command that starts `dlock` without anything of this process's environment that it reads.
+/// A command that starts `dlock` without anything of this process's environment that it reads, and with no signal ignored, as
+/// `nohup` and a shell's background leave them to the tests.
 pub fn dlock(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_dlock"));
-    command.args(args);
+    let mut command = Command::new("env");
+    command.args(["--default-signal", env!("CARGO_BIN_EXE_dlock")]).args(args);
     for name in ["DLOCK_URL", "DLOCK_PASSWORD", "NO_COLOR", "COLUMNS"] {
         command.env_remove(name);
     }
