@@ -13,14 +13,12 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 import os
 import shlex
 import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,6 +30,7 @@ from jobs.phase import Place, work  # noqa: E402
 from private_redis import PrivateRedis  # noqa: E402
 from turns import SHARERS, VISITORS, rounds_of, visits_of  # noqa: E402
 from verdict import Expected, Limit, judge, judge_rounds, judge_visits  # noqa: E402
+from worker_process import WorkerProcess  # noqa: E402
 
 SHOW_EVERY = 1.0  # seconds
 LIMIT = Limit(rate=1000, burst=100)
@@ -40,38 +39,12 @@ TURNS_A_JOB = 5  # each worker puts a job for so many turns
 STUCK_AFTER = 60.0  # seconds in which no worker got anything
 
 
-class Worker:
-    """A worker process and the last that it said of itself."""
+class Worker(WorkerProcess):
+    """A worker of the turns."""
 
     def __init__(self, who: str, command: list[str]) -> None:
-        self.who = who
-        self.numbers: dict[str, float] = {"done": 0, "handovers": 0, "waited": 0.0, "longest": 0.0}
-        self.numbers |= {"rounds": 0, "visits": 0}
-        self.ready = threading.Event()
-        self.begun = 0.0
-        self.ended: float | None = None
-        # A session of its own: at Ctrl-C the coordinator ends its workers, so that nobody prints a traceback.
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
-        )
-        threading.Thread(target=self._listen, daemon=True).start()
-
-    def _listen(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            if line.startswith("{"):
-                self.numbers = json.loads(line)
-            else:
-                self.ready.set()
-        self.ended = time.monotonic()
-        self.ready.set()
-
-    def go(self) -> None:
-        """Lets it begin."""
-        assert self.process.stdin is not None
-        self.begun = time.monotonic()
-        self.process.stdin.write("go\n")
-        self.process.stdin.flush()
+        counts = ("done", "handovers", "waited", "longest", "rounds", "visits")
+        super().__init__(who, command, dict.fromkeys(counts, 0.0))
 
     def line(self, times: int) -> str:
         """What it has done so far, in one line."""
@@ -153,7 +126,7 @@ def run(options: argparse.Namespace, url: str, folder: str) -> int:
 
     with started(commands) as workers:
         for worker in workers:
-            if not worker.ready.wait(60) or worker.ended:
+            if not worker.has_started():
                 print(f"{worker.who} did not start")
                 return 1
         begun = time.monotonic()

@@ -4,15 +4,13 @@ killed in the middle with jobs in hand. In the end each job is done once.
 
 from __future__ import annotations
 
-import json
 import signal
-import subprocess
-import threading
 import time
 from pathlib import Path
 from typing import NamedTuple
 
 import libdlock
+from worker_process import WorkerProcess
 
 from jobs.verdict import Left, Told, judge_jobs
 
@@ -30,56 +28,20 @@ class Place(NamedTuple):
     folder: Path
 
 
-class JobsWorker:
-    """A worker process, and the last that it said of itself."""
-
-    def __init__(self, who: str, command: list[str]) -> None:
-        self.who = who
-        self.numbers = {"done": 0, "repeated": 0, "found_done": 0}
-        self.ready = threading.Event()
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
-        )
-        self._listener = threading.Thread(target=self._listen, daemon=True)
-        self._listener.start()
-
-    def _listen(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            if line.startswith("{"):
-                self.numbers = json.loads(line)
-            else:
-                self.ready.set()
-
-    def go(self) -> None:
-        """Lets it begin."""
-        assert self.process.stdin is not None
-        self.process.stdin.write("go\n")
-        self.process.stdin.flush()
-
-    def stop(self) -> int:
-        """Has it finish what is in hand; its exit code."""
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        code = self.process.wait(20)
-        self._listener.join(5)
-        return code
-
-
 def work(place: Place, commands: dict[str, list[str]], count: int) -> list[str]:
     """Runs a worker of each language and the two that are killed; says what it saw, and returns what went wrong."""
     languages = [*commands]
     following = dict(zip(languages, languages[1:] + languages[:1], strict=True))
 
-    def start(who: str, language: str, jobs: int) -> JobsWorker:
+    def start(who: str, language: str, jobs: int) -> WorkerProcess:
         given = [place.url, place.name, str(place.folder), who, language, following[language], str(jobs)]
-        return JobsWorker(who, [*commands[language], *given])
+        return WorkerProcess(who, [*commands[language], *given], dict.fromkeys(Told._fields, 0))
 
     workers = [start(language, language, count) for language in languages]
     helpers = [start(f"{language} (killed)", language, 0) for language in languages[-KILLED:]]
     try:
         for worker in workers + helpers:
-            if not worker.ready.wait(60):
+            if not worker.has_started():
                 return [f"the worker of {worker.who}'s queue did not start"]
         begun = time.monotonic()
         for worker in helpers + workers:
@@ -92,7 +54,7 @@ def work(place: Place, commands: dict[str, list[str]], count: int) -> list[str]:
         for worker in workers + helpers:
             worker.process.kill()
             worker.process.wait()
-    told = {worker.who: Told(**worker.numbers) for worker in workers}
+    told = {worker.who: Told(**{what: int(count) for what, count in worker.numbers.items()}) for worker in workers}
     done = {file.name: file.read_text() for file in place.folder.iterdir()}
     verdict = judge_jobs(done, told, left, following, count)
     print(f"\n  {len(done)} jobs in {taken:.1f} s ({len(done) / taken:.0f}/s); {KILLED} workers killed, ", end="")
@@ -100,7 +62,7 @@ def work(place: Place, commands: dict[str, list[str]], count: int) -> list[str]:
     return problems + verdict.problems
 
 
-def _watch(place: Place, helpers: list[JobsWorker], total: int) -> list[str]:
+def _watch(place: Place, helpers: list[WorkerProcess], total: int) -> list[str]:
     """Kills the helpers in the middle, and returns when all jobs are done and acknowledged."""
     last, moved = 0, time.monotonic()
     while True:

@@ -7,7 +7,7 @@ use libdlock::queue::{NewJob, QueueOptions};
 use libdlock::{Client, ErrorKind, Wait};
 use libdlock_faults::jobs::work;
 use libdlock_faults::{Peer, SLACK, SOON, bounded, client, with_options, worker};
-use libdlock_testkit::{Action, Proxy, Server};
+use libdlock_testkit::{Action, Proxy, Server, eventually};
 
 const SECOND: Duration = Duration::from_secs(1);
 const SECOND_US: i64 = 1_000_000;
@@ -187,8 +187,9 @@ async fn a_delivery_that_was_seen_counts_when_it_is_lost() {
     bounded(SOON, "its lease ends", delivery.lost()).await;
     cut.proxy.reset_all();
     cut.proxy.heal();
-    // Whatever the client does about it is done by now.
-    tokio::time::sleep(3 * SECOND).await;
+    // No other take is there to take it back.
+    let leases = || cut.server.cmd(&["ZCARD", "dlock_queue_leases:{mails}"]).int();
+    eventually(SOON, "its owner is released once more", || leases() == 0);
     let again = ours.queue("mails").expect("a name");
     let again = bounded(SOON, "the job comes again", again.take()).await.expect("take");
     assert_eq!(again.attempt(), 2, "its worker has seen the first");
