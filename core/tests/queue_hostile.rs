@@ -47,8 +47,8 @@ async fn a_take_of_many_that_is_dropped_does_not_count() {
     }
     tokio::time::sleep(Duration::from_millis(100)).await;
     // The take that gets the job, and the one for more.
-    let first = proxy.on(&["EVALSHA", "dlock_queue_payloads"], Action::Pass);
-    let second = proxy.on(&["EVALSHA", "dlock_queue_payloads"], Action::HoldReply);
+    let first = proxy.on(&["EVALSHA", "dlock_queue_all"], Action::Pass);
+    let second = proxy.on(&["EVALSHA", "dlock_queue_all"], Action::HoldReply);
     direct.put("to: ada").await.unwrap();
     assert!(first.wait_for(1, SOON) && second.wait_for(1, SOON));
     taking.abort();

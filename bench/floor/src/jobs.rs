@@ -28,10 +28,9 @@ const PUT: &str = queue_script!("step/once.lua", "queue/step/jobs.lua", "queue/s
 const TAKE: &str = queue_script!("contended/turn.lua", "queue/step/jobs.lua", "queue/step/take.lua");
 const ACK: &str = queue_script!("queue/step/jobs.lua", "queue/step/ack.lua");
 
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 9] = [
     "dlock_queue_all:{bench}",
     "dlock_queue_done:{bench}",
-    "dlock_queue_payloads:{bench}",
     "dlock_queue_due:{bench}",
     "dlock_queue_leases:{bench}",
     "dlock_queue_held:{bench}",
@@ -74,7 +73,7 @@ impl Jobs {
     }
 
     fn push(&mut self, script: &str, words: &[&str]) {
-        let mut all = vec!["EVALSHA", script, "10"];
+        let mut all = vec!["EVALSHA", script, "9"];
         all.extend(KEYS);
         all.push("bench");
         all.extend(words);

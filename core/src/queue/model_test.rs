@@ -222,15 +222,13 @@ impl Model for QueueState {
             let held = self.held.values().filter(|(_, other)| other == id).count();
             let places = usize::from(waits) + held + usize::from(self.dead.score(id).is_some());
             assert!(places <= 1, "{id} is in {places} places: {job:?}");
-            assert!(self.payloads.contains_key(id), "{id} has no payload");
         }
-        assert_eq!(self.payloads.len(), self.jobs.len(), "payloads of no job");
     }
 
     fn read_back(pair: &mut Pair<QueueState>) -> QueueState {
         let key = |pair: &Pair<QueueState>, kind: &str| pair.name.companion(kind);
-        let jobs = hash(pair, step::JOBS).into_iter().map(|(id, text)| (id, Job::parse(&text))).collect();
-        let payloads = hash(pair, step::PAYLOADS).into_iter().map(|(id, text)| (id, text.into_bytes())).collect();
+        let jobs =
+            hash(pair, step::JOBS).into_iter().map(|(id, text)| (id, Job::parse(text.as_bytes()).unwrap())).collect();
         let held = hash(pair, step::HELD).into_iter().map(|(owner, text)| {
             let (token, id) = text.split_once(' ').unwrap();
             (owner, (token.parse().unwrap(), id.to_owned()))
@@ -246,7 +244,6 @@ impl Model for QueueState {
         QueueState {
             jobs,
             done: Remembered::read_back(pair, step::DONE),
-            payloads,
             due,
             leases,
             held,

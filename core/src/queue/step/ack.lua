@@ -1,12 +1,13 @@
 -- Ends deliveries whose jobs are done.
 --
--- KEYS      M, D, P, R, F, O, X, N, Q, S: see jobs.lua
+-- KEYS      M, D, R, F, O, X, N, Q, S: see jobs.lua
 -- ARGV[2+]  owners of the deliveries, each once, at most 100
 --
 -- Reply     for each 1: done, or 0: there is no such delivery any more
 --
 -- It works on a server that is full: it only removes. No delivery ends a job that another one has.
-begin()
+-- A first write that needs no memory, and which the access rules refuse before anything is done.
+redis.call('ZREM', F, '')
 local owners = {unpack(ARGV, 2)}
 local held = redis.call('HMGET', O, unpack(owners))
 local replies, ended, ids = {}, {}, {}
@@ -20,7 +21,6 @@ end
 if #ended > 0 then
   -- The jobs first: should this stop in between, the deliveries are taken back, and find no jobs.
   redis.call('HDEL', M, unpack(ids))
-  redis.call('HDEL', P, unpack(ids))
   redis.call('ZREM', F, unpack(ended))
   redis.call('HDEL', O, unpack(ended))
 end

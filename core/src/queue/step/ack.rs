@@ -28,7 +28,7 @@ impl Step for Ack {
     ) -> Result<Released, WrongType> {
         let Some((_, id)) = state.held.remove(&self.owner) else { return Ok(Released::NotHeld) };
         state.leases.remove(&self.owner);
-        state.remove(&id);
+        state.jobs.remove(&id);
         Ok(Released::Freed { announced: true, rank: None })
     }
 

@@ -1,6 +1,6 @@
 -- Leaves the queue of those that wait for jobs: nobody in this process waits any more. Who moves up by it is told.
 --
--- KEYS     M, D, P, R, F, O, X, N, Q, S: see jobs.lua
+-- KEYS     M, D, R, F, O, X, N, Q, S: see jobs.lua
 -- ARGV[2]  client
 -- ARGV[3]  not after, server time in us: later than this the request is void
 --

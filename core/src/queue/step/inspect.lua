@@ -1,6 +1,6 @@
 -- Counts the jobs of a queue.
 --
--- KEYS   M, D, P, R, F, O, X, N, Q, S: see jobs.lua
+-- KEYS   M, D, R, F, O, X, N, Q, S: see jobs.lua
 --
 -- Reply  {due, not due yet, delivered, dead, how many processes wait}; of those that were delivered some may be over
 local due = ready(math.floor(clock() / 1000))

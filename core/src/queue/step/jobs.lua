@@ -1,23 +1,23 @@
 -- The jobs of a delayed queue. Stands behind wants.lua, in front of each script that has to do with them.
 --
--- KEYS[1]  M  HASH    id -> `<place><due ms> <rank> <deliveries> <at most>`, and of a dead job ` <reason>` behind that. Its place is
---                     w: it waits, in R; t: a delivery has it, in O and F; d: dead, in X
+-- KEYS[1]  M  HASH    id -> `<place><due ms> <rank> <deliveries> <at most> <bytes> <reason><payload>`. Its place is w: it waits, in R,
+--                     or a delivery has it, in O and F; d: dead, in X. Deliveries: those that have ended, and count. Bytes: of the reason
+--                     why it is dead
 -- KEYS[2]  D  see once.lua
--- KEYS[3]  P  HASH    id -> payload
--- KEYS[4]  R  ZSET    <rank><id> of a job that waits -> when it is due, server ms
--- KEYS[5]  F  ZSET    owner of a delivery -> when its lease ends, server ms; it is over at that ms already
--- KEYS[6]  O  HASH    owner of a delivery -> `<fencing token> <id>`
--- KEYS[7]  X  ZSET    id of a dead job -> since when, server ms
--- KEYS[8]  N  STRING  the last number that was given out: of an arrival or a fencing token
--- KEYS[9]  Q, KEYS[10]  S: see queue.lua and wants.lua
+-- KEYS[3]  R  ZSET    <rank><id> of a job that waits -> when it is due, server ms
+-- KEYS[4]  F  ZSET    owner of a delivery -> when its lease ends, server ms; it is over at that ms already
+-- KEYS[5]  O  HASH    owner of a delivery -> `<fencing token> <id>`
+-- KEYS[6]  X  ZSET    id of a dead job -> since when, server ms
+-- KEYS[7]  N  STRING  the last number that was given out: of an arrival or a fencing token
+-- KEYS[8]  Q, KEYS[9]  S: see queue.lua and wants.lua
 -- ARGV[1]  the name of the queue
 --
 -- A rank is 20 characters: 32767 less the priority in four hexadecimal digits, and the number of its
 -- arrival in 16 digits. So jobs that are due in the same ms are in the order of their priority, and then of their arrival. Numbers
 -- are the server's time in us, or more: each is above all before it.
 --
--- A job is in exactly one of R, F and X. None of the keys but N and D has a time to live: they go with their last job.
-local M, P, R, F, O, X, N = KEYS[1], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
+-- A job is in exactly one of R, F and X, and a delivery leaves what M has of it as it is until it ends. None of the keys but N and D has a time to live: they go with their last job.
+local M, R, F, O, X, N = KEYS[1], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 L = ARGV[1]
 -- N outlives its last use by so much.
 local IDLE_MS = '86400000'
@@ -37,19 +37,25 @@ local function refuse(why)
   error(redis.REDIS_VERSION and {err = why} or why, 0)
 end
 
--- Takes apart what M has of a job: its place, when it is due (and as it is written), its rank, how often it was delivered, and how often it may be.
+-- Takes apart what M has of a job. When it is due, how often it may be delivered and its rank are as they are written.
 local function parse(text)
-  local place, due, rank, deliveries, most, rest = string.match(text, '^([wtd])(%d+) (%x+) (%d+) (%d+)(.*)$')
+  local place, due, rank, deliveries, most, bytes, at = string.match(text, '^([wd])(%d+) (%x+) (%d+) (%d+) (%d+) ()')
   if not place or #rank ~= RANK then
     refuse('WRONGTYPE the key holds no jobs')
   end
-  return {place = place, due = tonumber(due), written = due, rank = rank, deliveries = tonumber(deliveries), most = most, rest = rest}
+  return {
+    place = place, due = due, rank = rank, deliveries = tonumber(deliveries), most = most, payload = string.sub(text, at + bytes),
+  }
 end
 
--- When it is due may be text already.
-local function entry(place, due, rank, deliveries, most)
-  due = type(due) == 'number' and string.format('%.0f', due) or due
-  return place .. due .. ' ' .. rank .. ' ' .. deliveries .. ' ' .. most
+-- What M has of a job. `counts`: `<deliveries> <at most>`.
+local function entry(place, due, rank, counts, reason, payload)
+  return place .. due .. ' ' .. rank .. ' ' .. counts .. ' ' .. #reason .. ' ' .. reason .. payload
+end
+
+-- The same of a job that waits again.
+local function waiting_entry(job, due, deliveries)
+  return entry('w', due, job.rank, deliveries .. ' ' .. job.most, '', job.payload)
 end
 
 -- Where a first write needs no memory, a script may go on on a server that is full. And where the access rules refuse one of these,
@@ -72,7 +78,7 @@ local function next_numbers(now, count)
     refuse('WRONGTYPE the key holds no number')
   end
   local first = math.max(last + 1, now)
-  redis.call('SET', N, string.format('%.0f', first + count - 1), 'PX', IDLE_MS)
+  redis.call('SET', N, string.format('%d', first + count - 1), 'PX', IDLE_MS)
   return first
 end
 
@@ -89,6 +95,13 @@ local function first_due()
   return tonumber(redis.call('ZRANGE', R, 0, 0, 'WITHSCORES')[2])
 end
 
+-- Who waits first, and when the first job is due, which only that one has to know. A waiter's key that is somebody else's is nobody's
+-- business but the waiters'.
+local function head_and_first()
+  local head = redis.pcall('ZRANGE', Q, 0, 0)[1]
+  return head, head and first_due()
+end
+
 -- How many jobs are due.
 local function ready(ms)
   return redis.call('ZCOUNT', R, '-inf', ms)
@@ -101,15 +114,15 @@ local function put_back(owner, id, ms, due, undelivered, why)
   local dead
   if text then
     local job = parse(text)
-    local deliveries = math.max(job.deliveries - (undelivered and 1 or 0), 0)
+    local deliveries = job.deliveries + (undelivered and 0 or 1)
     dead = not undelivered and deliveries >= tonumber(job.most)
     may_add(dead and X or R)
     if dead then
-      redis.call('HSET', M, id, entry('d', job.due, job.rank, deliveries, job.most) .. ' ' .. why)
+      redis.call('HSET', M, id, entry('d', job.due, job.rank, deliveries .. ' ' .. job.most, why, job.payload))
       redis.call('ZADD', X, ms, id)
     else
-      due = due or job.due
-      redis.call('HSET', M, id, entry('w', due, job.rank, deliveries, job.most))
+      due = due and string.format('%d', due) or job.due
+      redis.call('HSET', M, id, waiting_entry(job, due, deliveries))
       redis.call('ZADD', R, due, job.rank .. id)
     end
   end
@@ -134,16 +147,10 @@ local function reclaim(ms)
   end
 end
 
--- Removes a job and its payload; it is in no place any more.
-local function remove(id)
-  redis.call('HDEL', M, id)
-  redis.call('HDEL', P, id)
-end
-
--- Jobs have come into R, of which the first was due at `before`: tells those that wait for them. What comes after the change must
--- not make an error of it.
-local function announce(now, before)
-  if not redis.pcall('ZRANGE', Q, 0, 0)[1] then
+-- Jobs have come into R, of which the first was due at `before`: tells those that wait, if anybody does, of whom `head` is the first.
+-- What comes after the change must not make an error of it.
+local function announce(now, head, before)
+  if not head then
     return
   end
   pcall(function()
@@ -153,7 +160,6 @@ local function announce(now, before)
       wanting(math.huge).wake(queue, ready(queue.ms), 0)
     elseif first and (not before or first < before) then
       -- The head sleeps until the first is due.
-      local head = redis.call('ZRANGE', Q, 0, 0)[1]
       if tell(head, 'free') == 0 then
         queue.front().pass_on('')
       end

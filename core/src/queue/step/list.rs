@@ -1,4 +1,4 @@
-use super::state::{Place, RANK};
+use super::state::{Job, Place, RANK};
 use super::{QueueState, add_keys, with_jobs};
 use crate::name::ObjectName;
 use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
@@ -26,6 +26,17 @@ pub(crate) struct Listed {
     pub(crate) reason: String,
 }
 
+impl Listed {
+    fn new(id: String, job: Job, since: u64) -> Listed {
+        let Job { place, due, rank, deliveries, payload, .. } = job;
+        let reason = match place {
+            Place::Dead { reason } => reason,
+            Place::Alive => String::new(),
+        };
+        Listed { id, payload, deliveries, due, rank, since, reason }
+    }
+}
+
 impl Step for List {
     type State = QueueState;
     type Reply = Vec<Listed>;
@@ -47,14 +58,8 @@ impl Step for List {
         for (score, member) in range.iter().take(self.most as usize) {
             let id = if self.dead { member } else { &member[RANK..] };
             let Some(job) = state.jobs.get(id) else { continue };
-            let payload = state.payloads.get(id).cloned().unwrap_or_default();
-            let (since, reason) = match &job.place {
-                Place::Dead { reason } if self.dead => (*score, reason.clone()),
-                _ => (0, String::new()),
-            };
-            bytes += payload.len();
-            let (id, rank) = (id.to_owned(), job.rank.clone());
-            jobs.push(Listed { id, payload, deliveries: job.deliveries, due: job.due, rank, since, reason });
+            bytes += job.payload.len();
+            jobs.push(Listed::new(id.to_owned(), job.clone(), if self.dead { *score } else { 0 }));
             if bytes >= 1 << 20 {
                 break;
             }
@@ -74,19 +79,11 @@ impl Step for List {
     }
 
     fn decode(reply: Reply) -> Result<Vec<Listed>, Malformed> {
-        let text = |item: Option<&Reply>| wire::text(item)?.ok_or(Malformed);
         let read = |item: Reply| {
             let items = wire::list(item)?;
-            let Some(Reply::Bytes(payload)) = items.get(1) else { return Err(Malformed) };
-            Ok(Listed {
-                id: text(items.first())?,
-                payload: payload.clone(),
-                deliveries: wire::unsigned(items.get(2))?,
-                due: wire::unsigned(items.get(3))?,
-                rank: text(items.get(4))?,
-                since: wire::unsigned(items.get(5))?,
-                reason: text(items.get(6))?,
-            })
+            let id = wire::text(items.first())?.ok_or(Malformed)?;
+            let Some(Reply::Bytes(job)) = items.get(1) else { return Err(Malformed) };
+            Ok(Listed::new(id, Job::parse(job)?, wire::unsigned(items.get(2))?))
         };
         wire::list(reply)?.into_iter().map(read).collect()
     }

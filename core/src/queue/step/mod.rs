@@ -37,7 +37,6 @@ pub(crate) const QUEUE: QueueNames = QueueNames::new("queue", "dlock_queue_queue
 /// The kinds of the other keys: see `jobs.lua`.
 pub(crate) const JOBS: &str = "dlock_queue_all";
 pub(crate) const DONE: &str = "dlock_queue_done";
-pub(crate) const PAYLOADS: &str = "dlock_queue_payloads";
 pub(crate) const DUE: &str = "dlock_queue_due";
 pub(crate) const LEASES: &str = "dlock_queue_leases";
 pub(crate) const HELD: &str = "dlock_queue_held";
@@ -54,7 +53,7 @@ fn client_of(owner: &str) -> &str {
 
 /// Adds all keys, and the name.
 fn add_keys(name: &ObjectName, call: &mut Call) {
-    for kind in [JOBS, DONE, PAYLOADS, DUE, LEASES, HELD, DEAD, LAST] {
+    for kind in [JOBS, DONE, DUE, LEASES, HELD, DEAD, LAST] {
         call.keys.join(name.companion_parts(kind));
     }
     QUEUE.add_keys(name, &mut call.keys);

@@ -1,6 +1,6 @@
 -- Puts jobs into a queue.
 --
--- KEYS     M, D, P, R, F, O, X, N, Q, S: see jobs.lua
+-- KEYS     M, D, R, F, O, X, N, Q, S: see jobs.lua
 -- ARGV[2]  id of the request, empty for one that is not repeated, and ARGV[3] not after, server time in us: see once.lua
 -- ARGV[4]  how many jobs the queue may hold, dead ones among them; 0: any number
 -- ARGV[5]  how often each of them is delivered at most
@@ -18,70 +18,86 @@ if now > tonumber(ARGV[3]) then
   return {now}
 end
 local request, most = ARGV[2], tonumber(ARGV[4])
-local replies, fresh = {now}, {}
-local before = first_due()
-if request ~= '' and known(request) then
+local function remembered()
+  return request ~= '' and known(request)
+end
+local function all_put()
+  local replies = {now}
   for _ = 6, #ARGV, 4 do
     replies[#replies + 1] = 1
   end
   return replies
 end
--- Reads each of the keys first: should one be somebody else's, this fails before anything is done.
-redis.call('HEXISTS', P, '')
-redis.call('ZSCORE', Q, '')
+-- Reads first: should a key be somebody else's, this fails before anything is done.
+local head = redis.call('ZRANGE', Q, 0, 0)[1]
+local before = head and first_due()
 local ids = {}
 for at = 6, #ARGV, 4 do
   ids[#ids + 1] = ARGV[at]
 end
 local there = redis.call('HMGET', M, unpack(ids))
+-- Those that are new, and where the rest of each stands in ARGV.
+local replies, fresh, fields = {now}, {}, {}
 for each, id in ipairs(ids) do
-  local is_new = not fresh[id] and not there[each]
-  replies[#replies + 1] = is_new and 1 or 0
+  local is_new = not fields[id] and not there[each]
+  replies[each + 1] = is_new and 1 or 0
   if is_new then
-    fresh[id] = 4 * each + 2
     fresh[#fresh + 1] = id
+    fields[id] = 4 * each + 2
   end
+end
+-- Whether a request was carried out before matters at once only where it would not be now.
+if #fresh < #ids and remembered() then
+  return all_put()
 end
 if #fresh == 0 then
   return replies
 end
 local length = most > 0 and redis.call('HLEN', M) or 0
 if most > 0 and length + #fresh > most then
+  if remembered() then
+    return all_put()
+  end
   return {now, -1, length}
 end
 
+-- False when the request was carried out before.
 local function put_all()
   -- Before the first write that needs no memory: on a server that is full nothing is put.
   may_add(R)
-  if request ~= '' then
-    once(request, now, tonumber(ARGV[3]))
+  if request ~= '' and not once(request, now, tonumber(ARGV[3])) then
+    return false
   end
   local first = next_numbers(now, #fresh)
-  local payloads, entries, ranked = {}, {}, {}
-  local at_once = string.format('%.0f', ms)
+  local entries, ranked = {}, {}
+  local at_once, counts = string.format('%d', ms), '0 ' .. ARGV[5]
   for each, id in ipairs(fresh) do
-    local at = fresh[id]
+    local at = fields[id]
     local due = ARGV[at + 1]
-    if string.sub(due, 1, 1) == '+' then
-      local delay = tonumber(string.sub(due, 2))
+    if due == '+0' then
+      due = at_once
+    elseif string.sub(due, 1, 1) == '+' then
       -- Rounded up: no job comes before its time.
-      due = delay > 0 and string.format('%.0f', math.ceil(now / 1000) + delay) or at_once
+      due = string.format('%d', math.ceil(now / 1000) + tonumber(due))
     end
-    local rank = ARGV[at + 2] .. string.format('%016.0f', first + each - 1)
-    payloads[2 * each - 1], payloads[2 * each] = id, ARGV[at + 3]
-    entries[2 * each - 1], entries[2 * each] = id, entry('w', due, rank, 0, ARGV[5])
+    local rank = ARGV[at + 2] .. string.format('%016d', first + each - 1)
+    entries[2 * each - 1], entries[2 * each] = id, entry('w', due, rank, counts, '', ARGV[at + 3])
     ranked[2 * each - 1], ranked[2 * each] = due, rank .. id
   end
   -- One command for all jobs costs much less than one for each.
-  redis.call('HSET', P, unpack(payloads))
   redis.call('HSET', M, unpack(entries))
   redis.call('ZADD', R, unpack(ranked))
+  return true
 end
 
+local put_now
 if request ~= '' then
-  all_or_nothing(request, put_all)
+  put_now = all_or_nothing(request, put_all)
 else
-  put_all()
+  put_now = put_all()
 end
-announce(now, before)
+if not put_now then
+  return all_put()
+end
+announce(now, head, before)
 return replies

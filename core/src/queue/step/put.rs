@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::state::{Place, after};
+use super::state::{Job, Place, after};
 use super::{QueueState, add_keys};
 use crate::name::ObjectName;
 use crate::step::{Attempt, Call, Carried, Malformed, Once, Outbox, Reply, Script, Step, WrongType, once_lua, wire};
@@ -78,9 +78,8 @@ impl Put {
         if now > self.once.not_after(attempt) {
             return Ok(Carried { now, out: None });
         }
-        if !self.once.id().is_empty() && state.done.knows(self.once.id()) {
-            return carried(PutOutcome::Put(vec![true; self.jobs.len()]));
-        }
+        let remembered = !self.once.id().is_empty() && state.done.knows(self.once.id());
+        let all_put = || carried(PutOutcome::Put(vec![true; self.jobs.len()]));
         let before = state.first_due();
         let mut fresh: Vec<&JobSpec> = Vec::new();
         let mut put = Vec::new();
@@ -89,14 +88,19 @@ impl Put {
             fresh.extend(is_new.then_some(job));
             put.push(is_new);
         }
+        if fresh.len() < self.jobs.len() && remembered {
+            return all_put();
+        }
         if fresh.is_empty() {
             return carried(PutOutcome::Put(put));
         }
         let length = state.jobs.len() as u64;
         if self.max_length > 0 && length + fresh.len() as u64 > self.max_length {
-            return carried(PutOutcome::Full { length });
+            return if remembered { all_put() } else { carried(PutOutcome::Full { length }) };
         }
-        state.done.once(&self.once, now);
+        if !state.done.once(&self.once, now) {
+            return all_put();
+        }
         for spec in fresh {
             let JobSpec { id, due, payload, .. } = spec;
             let due = match due {
@@ -105,10 +109,9 @@ impl Put {
                 Due::At(at) => *at,
             };
             let rank = format!("{}{:016}", spec.urgency(), state.next_number(now)?);
-            state.payloads.insert(id.clone(), payload.clone());
             state.due.set(&format!("{rank}{id}"), due);
-            let most = self.max_attempts.into();
-            state.jobs.insert(id.clone(), super::state::Job { place: Place::Waiting, due, rank, deliveries: 0, most });
+            let (most, payload) = (self.max_attempts.into(), payload.clone());
+            state.jobs.insert(id.clone(), Job { place: Place::Alive, due, rank, deliveries: 0, most, payload });
         }
         state.announce(name, now, before, outbox);
         carried(PutOutcome::Put(put))

@@ -1,6 +1,6 @@
 -- Removes jobs that wait, or dead ones; none that a delivery has.
 --
--- KEYS     M, D, P, R, F, O, X, N, Q, S: see jobs.lua
+-- KEYS     M, D, R, F, O, X, N, Q, S: see jobs.lua
 -- ARGV[2]  id of the request, empty for one that may be repeated anyway, and ARGV[3] not after, server time in us: see once.lua
 -- ARGV[4]  w: those that wait; d: dead ones
 -- ARGV[5]  the id of the job; empty: as many as one script should remove, the first ones
@@ -22,7 +22,7 @@ begin()
 if id == '' then
   local members = redis.call('ZRANGE', place, 0, REMOVED - 1)
   for _, member in ipairs(members) do
-    remove(waiting and string.sub(member, RANK + 1) or member)
+    redis.call('HDEL', M, waiting and string.sub(member, RANK + 1) or member)
     redis.call('ZREM', place, member)
   end
   return {now, #members, 0}
@@ -30,11 +30,15 @@ end
 local text = redis.call('HGET', M, id)
 local job = text and parse(text)
 if not job or job.place ~= ARGV[4] then
-  return {now, 0, job and job.place == 't' and 1 or 0}
+  return {now, 0, 0}
+end
+local member = waiting and job.rank .. id or id
+if not redis.call('ZSCORE', place, member) then
+  return {now, 0, waiting and 1 or 0}
 end
 all_or_nothing(request, function()
   once(request, now, tonumber(ARGV[3]))
-  remove(id)
-  redis.call('ZREM', place, waiting and job.rank .. id or id)
+  redis.call('HDEL', M, id)
+  redis.call('ZREM', place, member)
 end)
 return {now, 1, 0}

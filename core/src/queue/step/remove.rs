@@ -49,7 +49,7 @@ impl Step for Remove {
         let Some(id) = &self.id else {
             let members: Vec<String> = place.iter().take(REMOVED).map(|(_, member)| member.clone()).collect();
             for member in &members {
-                state.remove(if dead { member } else { &member[RANK..] });
+                state.jobs.remove(&member[if dead { 0 } else { RANK }..]);
                 let place = if dead { &mut state.dead } else { &mut state.due };
                 place.remove(member);
             }
@@ -57,11 +57,14 @@ impl Step for Remove {
         };
         let member = match state.jobs.get(id) {
             Some(job) if matches!(job.place, Place::Dead { .. }) && dead => id.clone(),
-            Some(job) if job.place == Place::Waiting && !dead => format!("{}{id}", job.rank),
-            other => return carried(0, other.is_some_and(|job| job.place == Place::Taken)),
+            Some(job) if job.place == Place::Alive && !dead => format!("{}{id}", job.rank),
+            _ => return carried(0, false),
         };
+        if place.score(&member).is_none() {
+            return carried(0, !dead);
+        }
         state.done.once(&self.once, now);
-        state.remove(id);
+        state.jobs.remove(id);
         let place = if dead { &mut state.dead } else { &mut state.due };
         place.remove(&member);
         carried(1, false)

@@ -34,7 +34,7 @@ impl Step for Requeue {
             if !matches!(job.place, Place::Dead { .. }) {
                 continue;
             }
-            (job.place, job.due, job.deliveries) = (Place::Waiting, now.millis(), 0);
+            (job.place, job.due, job.deliveries) = (Place::Alive, now.millis(), 0);
             state.due.set(&format!("{}{id}", job.rank), now.millis());
             state.dead.remove(&id);
             moved += 1;

@@ -7,7 +7,7 @@ use super::nack::Seen;
 use crate::contended::{Queue, QueueAt};
 use crate::name::ObjectName;
 use crate::step::keys::expire_text;
-use crate::step::{Expires, Outbox, Remembered, SharedKeys, State, Text, WrongType};
+use crate::step::{Expires, Malformed, Outbox, Remembered, SharedKeys, State, Text, WrongType};
 use crate::text::contains;
 use crate::time::ServerTime;
 
@@ -74,12 +74,14 @@ impl Ranked {
     }
 }
 
-/// Where a job is.
+/// Whether a job is to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    Waiting,
-    Taken,
-    Dead { reason: String },
+    /// It waits, or a delivery has it.
+    Alive,
+    Dead {
+        reason: String,
+    },
 }
 
 /// What the key of the jobs has of one.
@@ -89,9 +91,30 @@ pub(crate) struct Job {
     /// Server ms.
     pub(crate) due: u64,
     pub(crate) rank: String,
+    /// Those that have ended, and count.
     pub(crate) deliveries: u64,
     /// How often it is delivered at most.
     pub(crate) most: u64,
+    pub(crate) payload: Vec<u8>,
+}
+
+impl Job {
+    /// Reads what the key has: see `jobs.lua`.
+    pub(crate) fn parse(text: &[u8]) -> Result<Job, Malformed> {
+        let mut words = text.get(1..).ok_or(Malformed)?.splitn(6, |byte| *byte == b' ');
+        let mut word = || words.next().ok_or(Malformed);
+        let text_of = |word: &[u8]| std::str::from_utf8(word).map(str::to_owned).map_err(|_| Malformed);
+        let number = |word: &[u8]| text_of(word)?.parse::<u64>().map_err(|_| Malformed);
+        let (due, rank) = (number(word()?)?, text_of(word()?)?);
+        let (deliveries, most, bytes) = (number(word()?)?, number(word()?)?, number(word()?)?);
+        let (reason, payload) = word()?.split_at_checked(bytes as usize).ok_or(Malformed)?;
+        let place = match text[0] {
+            b'w' => Place::Alive,
+            b'd' => Place::Dead { reason: text_of(reason)? },
+            _ => return Err(Malformed),
+        };
+        Ok(Job { place, due, rank, deliveries, most, payload: payload.to_vec() })
+    }
 }
 
 /// The keys of a queue.
@@ -99,7 +122,6 @@ pub(crate) struct Job {
 pub(crate) struct QueueState {
     pub(crate) jobs: BTreeMap<String, Job>,
     pub(crate) done: Remembered,
-    pub(crate) payloads: BTreeMap<String, Vec<u8>>,
     /// Rank and id of those that wait, and when they are due.
     pub(crate) due: Ranked,
     /// Owners of deliveries, and when their leases end, at that ms already.
@@ -120,7 +142,7 @@ impl Expires for QueueState {
 }
 
 impl State for QueueState {
-    const ACCESS: &'static str = "~dlock_queue_all:* ~dlock_queue_done:* ~dlock_queue_payloads:* ~dlock_queue_due:* \
+    const ACCESS: &'static str = "~dlock_queue_all:* ~dlock_queue_done:* ~dlock_queue_due:* \
         ~dlock_queue_leases:* ~dlock_queue_held:* ~dlock_queue_dead:* ~dlock_queue_last:* \
         ~dlock_queue_queue:* ~dlock_queue_seen:* &dlock_inbox:* \
         +eval +evalsha +time +ping +info +subscribe +unsubscribe +publish +get +set +del +exists +pexpire +pttl \
@@ -165,14 +187,13 @@ impl QueueState {
         let Some((token, id)) = self.held.remove(owner) else { return false };
         let Some(job) = self.jobs.get_mut(&id) else { return false };
         let counts = seen.counts(token);
-        job.deliveries = job.deliveries.saturating_sub((!counts).into());
+        job.deliveries += u64::from(counts);
         if counts && job.deliveries >= job.most {
             job.place = Place::Dead { reason: why.to_owned() };
             self.dead.set(&id, now.millis());
             return true;
         }
         job.due = due.unwrap_or(job.due);
-        job.place = Place::Waiting;
         self.due.set(&format!("{}{id}", job.rank), job.due);
         false
     }
@@ -184,12 +205,6 @@ impl QueueState {
         for owner in over {
             self.put_back(&owner, now, None, Seen::Yes, LOST);
         }
-    }
-
-    /// Removes a job and its payload.
-    pub(super) fn remove(&mut self, id: &str) {
-        self.jobs.remove(id);
-        self.payloads.remove(id);
     }
 
     /// As `announce` in `jobs.lua`: jobs have come, of which the first was due at `before`.
@@ -254,21 +269,6 @@ mod for_tests {
         pub(crate) fn of(scores: BTreeMap<String, u64>) -> Ranked {
             let order = scores.iter().map(|(member, score)| (*score, member.clone())).collect();
             Ranked { scores, order }
-        }
-    }
-
-    impl Job {
-        /// What the key has.
-        pub(crate) fn parse(text: &str) -> Job {
-            let (place, rest) = text.split_at(1);
-            let words: Vec<&str> = rest.splitn(5, ' ').collect();
-            let place = match place {
-                "w" => Place::Waiting,
-                "t" => Place::Taken,
-                _ => Place::Dead { reason: words[4].to_owned() },
-            };
-            let number = |at: usize| words[at].parse().unwrap();
-            Job { place, due: number(0), rank: words[1].to_owned(), deliveries: number(2), most: number(3) }
         }
     }
 }

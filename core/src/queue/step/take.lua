@@ -1,7 +1,7 @@
 -- Takes jobs that are due, for several deliveries of one client, one after the other, up to the first for which there is none. One owner
 -- names one delivery, so that a repeat finds its own.
 --
--- KEYS     M, D, P, R, F, O, X, N, Q, S: see jobs.lua
+-- KEYS     M, D, R, F, O, X, N, Q, S: see jobs.lua
 -- ARGV[2]  client
 -- ARGV[3]  lease in ms
 -- ARGV[4]  not after, server time in us: later than this the request is void
@@ -14,7 +14,7 @@
 --          {2, now us}                                too late, nothing done
 --          {2, now us, deliveries}                    enough for one reply: nothing was done for the others, who ask again
 --          {3, now us, deliveries, rank}              more is due, but others come first
---          A delivery is {token, id, payload, how often it was delivered, due ms, rank}
+--          A delivery is {token, id, what M has of the job}: this one is not among its deliveries yet
 --
 -- Takes back what was lost before it looks, so that this comes first again.
 local client, lease, waits = ARGV[2], tonumber(ARGV[3]), ARGV[5] == '1'
@@ -24,18 +24,43 @@ if now > tonumber(ARGV[4]) then
 end
 local ms = math.floor(now / 1000)
 local deliveries = {}
--- How many bytes of payload one reply has before it begins no further delivery.
+-- How many bytes of jobs one reply has before it begins no further delivery.
 local BYTES_AT_ONCE = 1048576
 local bytes = 0
 
-local function deliver(token, id, job)
-  local payload = redis.call('HGET', P, id) or ''
-  bytes = bytes + #payload
-  deliveries[#deliveries + 1] = {token, id, payload, job.deliveries, job.due, job.rank}
+local function deliver(token, id, text)
+  bytes = bytes + #text
+  deliveries[#deliveries + 1] = {token, id, text}
 end
 
 local function holding(token, id)
-  return string.format('%.0f ', token) .. id
+  return string.format('%d ', token) .. id
+end
+
+-- Fails for what is no job that can be taken.
+local function check(text)
+  if not text or not string.find(text, '^w%d+ %x+ %d+ %d+ 0 ') then
+    refuse('WRONGTYPE the key holds no jobs')
+  end
+end
+
+-- What M has of these jobs, up to the one that is enough for one reply: a few at first, and then as many as will not be much more,
+-- if they are like the largest so far.
+local function texts_of(ids)
+  local texts, size, largest, count = {}, bytes, 1, 8
+  while #texts < #ids and size < BYTES_AT_ONCE do
+    local last = math.min(#texts + count, #ids)
+    for _, text in ipairs(redis.call('HMGET', M, unpack(ids, #texts + 1, last))) do
+      if size >= BYTES_AT_ONCE then
+        break
+      end
+      check(text)
+      texts[#texts + 1] = text
+      size, largest = size + #text, math.max(largest, #text)
+    end
+    count = math.ceil((BYTES_AT_ONCE - size) / largest)
+  end
+  return texts
 end
 
 -- Where nobody waits, no delivery is over and none of these is known, all that is due is delivered by few commands, which costs much
@@ -58,39 +83,22 @@ local function take_at_once(owners)
   for each, member in ipairs(members) do
     ids[each] = string.sub(member, RANK + 1)
   end
-  local texts = redis.call('HMGET', M, unpack(ids))
-  local jobs = {}
-  for each, id in ipairs(ids) do
-    -- What is no job is refused by the take of one.
-    if bytes >= BYTES_AT_ONCE or not texts[each] then
-      break
-    end
-    local job = parse(texts[each])
-    job.deliveries = job.deliveries + 1
-    jobs[each] = job
-    deliver(0, id, job)
-  end
-  if #jobs == 0 then
-    return 0
-  end
+  local texts = texts_of(ids)
   redis.call('ZREM', F, '')
   may_add(F)
-  local first = next_numbers(now, #jobs)
-  local leases, held, entries, taken = {}, {}, {}, {}
-  local ends = string.format('%.0f', ms + lease)
-  for each, job in ipairs(jobs) do
+  local first = next_numbers(now, #texts)
+  local leases, held = {}, {}
+  local ends = string.format('%d', ms + lease)
+  for each, text in ipairs(texts) do
     local owner, token, at = owners[each], first + each - 1, 2 * each
     leases[at - 1], leases[at] = ends, owner
     held[at - 1], held[at] = owner, holding(token, ids[each])
-    entries[at - 1], entries[at] = ids[each], entry('t', job.written, job.rank, job.deliveries, job.most)
-    taken[each] = members[each]
-    deliveries[each][1] = token
+    deliver(token, ids[each], text)
   end
-  redis.call('HSET', M, unpack(entries))
-  redis.call('ZADD', F, unpack(leases))
   redis.call('HSET', O, unpack(held))
-  redis.call('ZREM', R, unpack(taken))
-  return #taken
+  redis.call('ZADD', F, unpack(leases))
+  redis.call('ZREM', R, unpack(members, 1, #texts))
+  return #texts
 end
 
 -- Nil when it is delivered; otherwise what the reply says.
@@ -103,7 +111,7 @@ local function take(owner)
       if not score or tonumber(score) < ms + lease then
         redis.call('ZADD', F, ms + lease, owner)
       end
-      deliver(tonumber(token), known, parse(text))
+      deliver(tonumber(token), known, text)
       return nil
     end
   end
@@ -133,20 +141,15 @@ local function take(owner)
   local member = front[1]
   local id = string.sub(member, RANK + 1)
   local text = redis.call('HGET', M, id)
-  if not text then
-    refuse('WRONGTYPE the key holds no jobs')
-  end
-  local job = parse(text)
-  job.deliveries = job.deliveries + 1
+  check(text)
   if turn then
     turn.prepare()
   end
   redis.call('ZREM', F, '')
   may_add(F)
   token = next_numbers(now, 1)
-  redis.call('HSET', M, id, entry('t', job.written, job.rank, job.deliveries, job.most))
-  redis.call('ZADD', F, ms + lease, owner)
   redis.call('HSET', O, owner, holding(token, id))
+  redis.call('ZADD', F, ms + lease, owner)
   redis.call('ZREM', R, member)
   if turn then
     turn.leave(available - 1, client)
@@ -154,11 +157,11 @@ local function take(owner)
       tell_new_head(ms, client)
     end
   end
-  deliver(token, id, job)
+  deliver(token, id, text)
   return nil
 end
 
-local at_once = #ARGV > 6 and take_at_once({unpack(ARGV, 6)}) or 0
+local at_once = take_at_once({unpack(ARGV, 6)})
 for at = 6 + at_once, #ARGV do
   if bytes >= BYTES_AT_ONCE then
     return {2, now, deliveries}

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::state::{ANY, Place};
+use super::state::{ANY, Job};
 use super::{QueueState, add_keys, client_of};
 use crate::contended::{Acquired, Turn};
 use crate::lease::Parcel;
@@ -51,7 +51,7 @@ impl Take {
             if state.leases.score(owner).is_none_or(|score| score < ends) {
                 state.leases.set(owner, ends);
             }
-            return Ok(Ok(parcel(state, token, &id)));
+            return Ok(Ok(parcel(token, id.clone(), state.jobs[&id].clone())));
         }
         state.reclaim(now);
         let (available, mut turn) = (state.ready(now), Turn::new(client, 1, self.waits));
@@ -68,9 +68,6 @@ impl Take {
         let (_, member) = state.due.first().cloned().ok_or(WrongType)?;
         let id = member[super::state::RANK..].to_owned();
         let token = state.next_number(now)?;
-        let job = state.jobs.get_mut(&id).ok_or(WrongType)?;
-        job.deliveries += 1;
-        job.place = Place::Taken;
         state.leases.set(owner, ends);
         state.held.insert(owner.to_owned(), (token, id.clone()));
         state.due.remove(&member);
@@ -78,20 +75,18 @@ impl Take {
         if available == 1 {
             state.tell_new_head(name, now, client, outbox);
         }
-        Ok(Ok(parcel(state, token, &id)))
+        Ok(Ok(parcel(token, id.clone(), state.jobs[&id].clone())))
     }
 }
 
-/// What a delivery of this job brings.
-fn parcel(state: &QueueState, token: u64, id: &str) -> Arc<Parcel> {
-    let job = &state.jobs[id];
-    let payload = state.payloads.get(id).cloned().unwrap_or_default();
+/// What a delivery brings.
+fn parcel(token: u64, id: String, job: Job) -> Arc<Parcel> {
     let parts = vec![
-        id.as_bytes().to_vec(),
-        payload,
-        job.deliveries.to_string().into_bytes(),
+        id.into_bytes(),
+        job.payload,
+        (job.deliveries + 1).to_string().into_bytes(),
         job.due.to_string().into_bytes(),
-        job.rank.clone().into_bytes(),
+        job.rank.into_bytes(),
     ];
     Arc::new(Parcel { token, parts })
 }
@@ -177,15 +172,10 @@ impl Step for Take {
     }
 }
 
-/// Text and payload as they are, numbers as text.
 fn decode_parcel(reply: Reply) -> Result<Arc<Parcel>, Malformed> {
     let mut items = wire::list(reply)?.into_iter();
     let token = wire::unsigned(items.next().as_ref())?;
-    let part = |item| match item {
-        Reply::Bytes(bytes) => Ok(bytes),
-        Reply::Int(number) => Ok(number.to_string().into_bytes()),
-        _ => Err(Malformed),
-    };
-    let parts: Vec<Vec<u8>> = items.map(part).collect::<Result<_, _>>()?;
-    if parts.len() == 5 { Ok(Arc::new(Parcel { token, parts })) } else { Err(Malformed) }
+    let id = wire::text(items.next().as_ref())?.ok_or(Malformed)?;
+    let Some(Reply::Bytes(job)) = items.next() else { return Err(Malformed) };
+    Ok(parcel(token, id, Job::parse(&job)?))
 }
